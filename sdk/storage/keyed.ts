@@ -14,6 +14,23 @@ export interface KeyedRecord {
   expires_ms: number | null
 }
 
+/**
+ * The collection of the decisions that wait for their vectors, by id; due from `expires_ms` on. A driver that drops vectors by itself puts
+ * the decision there.
+ */
+export const outboxCollection = 'outbox'
+
+/** How a wait for vectors went so far. */
+export interface OutboxValue {
+  /** How often somebody began to make them. */
+  attempts: number
+  /** Why the last one failed. */
+  error: string | null
+}
+
+/** Of a decision that nobody began with. */
+export const newOutboxValue: OutboxValue = { attempts: 0, error: null }
+
 /** Reads keyed records. */
 export interface KeyedReader {
   /** Those of these keys that exist, in the order asked for. */

@@ -13,7 +13,7 @@
  */
 import type { DecisionRecord, EdgeType } from '../schema/decision.ts'
 import type { DecisionFields, DecisionReader, DecisionWriter } from './decisions.ts'
-import type { KeyedReader, KeyedWriter } from './keyed.ts'
+import type { KeyedReader, KeyedWriter, outboxCollection } from './keyed.ts'
 import type { ThreadReader, ThreadWriter } from './thread.ts'
 import type { VectorSet } from './vectors.ts'
 
@@ -30,7 +30,6 @@ export interface Store {
   readonly feed: Feed
   readonly keyed: KeyedReader
   readonly audit: AuditReader
-  readonly outbox: OutboxReader
   readonly thread: ThreadReader
   /**
    * Runs `work` in one transaction and resolves with its result once that is durable. `work` must await nothing but the
@@ -59,6 +58,7 @@ export interface Store {
 /** Facts for operators and metrics. */
 export interface StoreStatus {
   decisions: number
+  /** Decisions that wait for their vectors: the records of {@link outboxCollection}. */
   outbox: number
   /** Findings of the last reconciliation with the files: broken, deleted or taken in by hand. Empty where there are none. */
   findings: { path: string; kind: 'added' | 'changed' | 'deleted' | 'broken'; message: string }[]
@@ -81,7 +81,6 @@ export interface Transaction {
   readonly embeddings: EmbeddingWriter
   readonly keyed: KeyedWriter
   readonly audit: AuditWriter
-  readonly outbox: OutboxWriter
   readonly thread: ThreadWriter
 }
 
@@ -234,28 +233,4 @@ export interface AuditWriter {
     redacted_by: string,
     at_ms?: number,
   ): Promise<void>
-}
-
-/** A decision whose vectors are still to be made. At most one entry a decision. */
-export interface OutboxEntry {
-  id: string
-  attempts: number
-  /** Changes with every claim; `finish` with an older claim does nothing. */
-  claim: string
-}
-
-/** Tells how many decisions wait for their vectors. */
-export interface OutboxReader {
-  /** How many wait. */
-  depth(): Promise<number>
-}
-
-/** The queue of decisions that wait for their vectors. */
-export interface OutboxWriter {
-  /** Adds a decision that has no vectors yet; one that waits already stays as it is. */
-  add(id: string, now_ms: number): Promise<void>
-  /** Takes up to `limit` due entries for `lease_ms`: until then nobody else gets them. An owner that dies leaves them to others. */
-  claim(limit: number, lease_ms: number, now_ms: number): Promise<OutboxEntry[]>
-  /** Takes an entry out, as its vectors are stored; with `retry` the entry stays, due again then. */
-  finish(entry: OutboxEntry, retry?: { due_ms: number; error: string }): Promise<void>
 }

@@ -6,6 +6,7 @@ import { chmodSync, chownSync, copyFileSync, cpSync, mkdirSync, readdirSync, ren
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { type OutboxValue, outboxCollection } from '../../sdk/storage/keyed.ts'
 import { loadSettings } from '../../src/app/config/config.ts'
 import { examine } from '../../src/app/doctor/doctor.ts'
 import { appendEvents } from '../../src/domain/evidence/chain.ts'
@@ -68,6 +69,13 @@ function sql(text: string): void {
   db.run(text)
   db.close()
 }
+
+/** Every decision waits for its vectors. */
+const queue = (value: OutboxValue): void =>
+  sql(
+    `insert into keyed_records (collection, key, version, value, expires_ms)
+     select '${outboxCollection}', id, 1, '${JSON.stringify(value)}', 0 from decisions`,
+  )
 
 /** Changes the log of evidence past what protects it. */
 function tamper(change: string): void {
@@ -266,7 +274,7 @@ describe('finds what is wrong with', () => {
       'vectors: waiting',
       () => {
         sql('delete from embeddings')
-        sql(`insert into outbox select id, 0, 0, '', null from decisions`)
+        queue({ attempts: 0, error: null })
       },
       /^vectors note: 3 of 3 decisions wait for their vectors/,
     ],
@@ -274,7 +282,7 @@ describe('finds what is wrong with', () => {
       'vectors: refused',
       () => {
         sql('delete from embeddings')
-        sql(`insert into outbox select id, 4, 0, '', 'HTTP 503' from decisions`)
+        queue({ attempts: 4, error: 'HTTP 503' })
       },
       /^vectors warning: 3 of 3 decisions wait for their vectors: HTTP 503/,
     ],

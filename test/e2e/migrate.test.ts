@@ -15,6 +15,7 @@ import { appendInputs, consumeSession } from '../../src/domain/deliberation/sess
 import { appendEvents } from '../../src/domain/evidence/chain.ts'
 import { keptLevels } from '../../src/domain/evidence/tree.ts'
 import { type Breaker, putBreaker } from '../../src/domain/guardrail/breaker.ts'
+import { queueVectors } from '../../src/domain/search/embeddings.ts'
 import { analyse } from '../../src/domain/search/terms.ts'
 import { stateId } from '../../src/domain/thread/ids.ts'
 import { threaded } from '../../src/domain/thread/threaded.ts'
@@ -156,7 +157,7 @@ else
     )
     await next.transaction((tx) => tx.decisions.update(recordOf(1), 3))
     expect((await side.store.thread.ofDecision(changed, 9_999)).at(-1)!.record_id).toBe(stateId(changed, 4))
-    expect(await side.store.outbox.depth()).toBe(51)
+    expect((await side.store.status()).outbox).toBe(51)
     const id = recordOf(2).id
     const edges = await side.store.edges.of([id], { direction: 'both', limit: 100 })
     await side.close()
@@ -233,7 +234,7 @@ if (server !== null) {
       const { record, revision } = (await tx.decisions.get(one.id))!
       await tx.decisions.update({ ...record, context: 'changed since' }, revision)
       await tx.embeddings.drop(one.id)
-      await tx.outbox.add(one.id, now_ms)
+      await queueVectors(tx, one.id, now_ms)
       await appendInputs(tx, { key: 's1', agent: 'alice' }, [], { now_ms: now_ms + 5, ttl_ms })
       await consumeSession(tx, 's2', two.id, { now_ms: now_ms + 6, ttl_ms })
     })
@@ -261,7 +262,7 @@ if (server !== null) {
     expect(await target.store.embeddings.generation('active')).toMatchObject({ embedder: 'another/', dimensions: 4 })
     expect(await target.store.embeddings.generation('building')).toBeNull()
     // All that has no vectors is made anew, with it what had none at the earlier run; and a reindex begins as everywhere.
-    expect(await target.store.outbox.depth()).toBe(451)
+    expect((await target.store.status()).outbox).toBe(451)
     const begun = await target.store.transaction((tx) => tx.embeddings.start('unfinished/', 3))
     expect(begun.state).toBe('building')
     // Revisions are counted anew, but nobody holds one longer than a call: updates go on from the ones that stand here.

@@ -23,7 +23,7 @@ async function lasting({ store, services: { evidence } }: TestProgram): Promise<
     feed: await store.feed.head(),
     building: await store.embeddings.generation('building'),
     breakers: await store.keyed.list('breaker', { limit: 100 }),
-    outbox: await store.outbox.depth(),
+    outbox: (await store.status()).outbox,
     evidence: await evidence.head(),
   }
 }

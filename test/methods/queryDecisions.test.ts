@@ -1,6 +1,6 @@
 /** cstp.queryDecisions: three modes, their scores, totals and pages, on every store. */
 import { describe, expect, test } from 'bun:test'
-import { embedDecision } from '../../src/domain/search/embeddings.ts'
+import { embedDecision, queueVectors } from '../../src/domain/search/embeddings.ts'
 import { queryTerms, termsOf } from '../../src/domain/search/terms.ts'
 import { openHashEmbedder } from '../../src/drivers/embedder/hash.ts'
 import { forEachBackend, type TestProgram } from '../support/program.ts'
@@ -230,7 +230,7 @@ forEachBackend((open) => {
     // Nor are vectors that are made later.
     await store.transaction(async (tx) => {
       await tx.embeddings.drop(fine.decision_id)
-      await tx.outbox.add(fine.decision_id, clock.now)
+      await queueVectors(tx, fine.decision_id, clock.now)
     })
     expect(await services.outbox.drain()).toBe(1)
     expect((await call('queryDecisions', { query, bridge_side: 'function' })).decisions).toHaveLength(3)

@@ -172,13 +172,13 @@ forEachBackend((open) => {
         return { ids: decisions.map(({ id }) => id), total }
       }
       expect(await ask('keyword')).toEqual({ ids: [decision_id], total: 1 })
-      expect(await store.outbox.depth()).toBe(1)
+      expect((await store.status()).outbox).toBe(1)
       embedder.health = 'up'
       expect(await ask('semantic')).toEqual({ ids: [], total: 0 })
       expect(await ask('hybrid')).toEqual({ ids: [decision_id], total: 1 })
       expect(await services.outbox.drain()).toBe(1)
       expect(await ask('semantic')).toEqual({ ids: [decision_id], total: 1 })
-      expect(await store.outbox.depth()).toBe(0)
+      expect((await store.status()).outbox).toBe(0)
     })
   })
 
@@ -201,7 +201,7 @@ forEachBackend((open) => {
     embedder.id = 'other/1'
     const { decision_id, indexed } = await call('recordDecision', required)
     expect(indexed).toBe(false)
-    expect(await store.outbox.depth()).toBe(1)
+    expect((await store.status()).outbox).toBe(1)
     expect((await store.decisions.get(decision_id))?.indexed).toBe(false)
   })
 })

@@ -15,6 +15,7 @@ import { actionSessionCollection } from '../../domain/guardrail/session.ts'
 import { historyCollections } from '../../domain/history/changes.ts'
 import { hookCollections } from '../../domain/hook/session.ts'
 import { compactionCollection } from '../../domain/memory/compaction.ts'
+import { queueVectors } from '../../domain/search/embeddings.ts'
 import { evidenceCursor } from '../../domain/thread/sequencer.ts'
 import { type Copying, decisionsOf, keyedOf, type Side, trail } from './sides.ts'
 import { threadDigest } from './thread.ts'
@@ -84,7 +85,7 @@ export async function copyVectors({ from, to, now_ms, signal, progress }: Copyin
   }
   for await (const page of decisionsOf(from))
     await to.store.transaction(async (tx) => {
-      for (const { record, indexed } of page) if (!indexed) await tx.outbox.add(record.id, now_ms)
+      for (const { record, indexed } of page) if (!indexed) await queueVectors(tx, record.id, now_ms)
     })
 }
 

@@ -4,6 +4,7 @@
  */
 import { invalidParams } from '../../../sdk/errors.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
+import { outboxCollection } from '../../../sdk/storage/keyed.ts'
 import type { Store, Transaction } from '../../../sdk/storage/store.ts'
 import { audit } from '../../core/audit.ts'
 import { timestamp } from '../../core/time.ts'
@@ -113,6 +114,7 @@ async function take(
     if (source_key !== null)
       await tx.keyed.put(erasureCollections.source, call.sourceMark(source_key), { redaction_record_id })
   }
+  await tx.keyed.delete(outboxCollection, ids)
   await takeCopies(tx, copies, targets, redaction_record_id)
   await tx.keyed.put(erasureCollections.unfinished, redaction_record_id, { ids, late } satisfies Owed)
   const lines = copies.lines.map(({ seq }) => seq)

@@ -1,6 +1,7 @@
 /** The vectors of a decision: embedded from its bridge, stored with its record, or left to the outbox. */
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
+import { newOutboxValue, outboxCollection } from '../../../sdk/storage/keyed.ts'
 import type { Transaction } from '../../../sdk/storage/store.ts'
 import type { VectorSet } from '../../../sdk/storage/vectors.ts'
 import { type Log, messageOf } from '../../core/log.ts'
@@ -165,6 +166,10 @@ export async function keepVectors(
   vectors: VectorSet | null,
 ): Promise<boolean> {
   const indexed = await putVectors(tx, embedder, id, vectors)
-  if (!indexed) await tx.outbox.add(id, now())
+  if (!indexed) await queueVectors(tx, id, now())
   return indexed
 }
+
+/** Leaves the vectors of a decision to the outbox, due at once; one that waits already begins again. */
+export const queueVectors = ({ keyed }: Transaction, id: string, now_ms: number): Promise<void> =>
+  keyed.put(outboxCollection, id, newOutboxValue, { expires_ms: now_ms })

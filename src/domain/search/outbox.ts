@@ -1,7 +1,8 @@
 /** Makes the vectors that a record could not wait for: durable, retried with growing pauses, each entry once over all servers. */
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
-import type { OutboxEntry, Store } from '../../../sdk/storage/store.ts'
+import { type OutboxValue, outboxCollection } from '../../../sdk/storage/keyed.ts'
+import type { Store, Transaction } from '../../../sdk/storage/store.ts'
 import { messageOf } from '../../core/log.ts'
 import { type Rounds, startRounds } from '../../core/rounds.ts'
 import { embedDecision, putVectors } from './embeddings.ts'
@@ -22,28 +23,54 @@ const round_ms = 1_000
 /** 1 s, 2 s, 4 s … at most 5 min. */
 const pause = (attempts: number): number => Math.min(1_000 * 2 ** Math.min(attempts, 20), 300_000)
 
+/** A decision whose vectors this server makes until its lease ends. */
+interface Claimed {
+  id: string
+  /** Those before this one. */
+  attempts: number
+}
+
+/** Takes what is due, for a time: then it is due again, should this server have died. */
+async function claim({ keyed }: Transaction, now_ms: number): Promise<Claimed[]> {
+  const due = await keyed.expire(outboxCollection, now_ms, batch)
+  return Promise.all(
+    due.map(async ({ key: id, value }) => {
+      const { attempts, error } = value as OutboxValue
+      const begun: OutboxValue = { attempts: attempts + 1, error }
+      await keyed.put(outboxCollection, id, begun, { expires_ms: now_ms + lease_ms })
+      return { id, attempts }
+    }),
+  )
+}
+
+/** Leaves the entry for another time, unless somebody else has begun with it or its text changed. */
+async function postpone({ keyed }: Transaction, { id, attempts }: Claimed, error: string, due_ms: number) {
+  const [stored] = await keyed.get(outboxCollection, [id])
+  const value = stored?.value as OutboxValue | undefined
+  if (value?.attempts === attempts + 1)
+    await keyed.put(outboxCollection, id, { ...value, error } satisfies OutboxValue, { expires_ms: due_ms })
+}
+
 /** A round works on what is due; it tells how many decisions got their vectors. */
 export function startOutbox({ store, embedder, now, after, failed }: OutboxOptions): Rounds {
-  const one = async (entry: OutboxEntry, stop: AbortSignal): Promise<boolean> => {
+  const one = async (entry: Claimed, stop: AbortSignal): Promise<boolean> => {
+    const { id, attempts } = entry
     try {
-      const before = await store.decisions.get(entry.id)
+      const before = await store.decisions.get(id)
       const made = before && (await embedDecision(embedder, before.record, stop))
       return await store.transaction(async (tx) => {
-        const current = await tx.decisions.get(entry.id)
+        const current = await tx.decisions.get(id)
         // The text changed meanwhile: leave the entry, it comes round again.
         if (current && current.revision !== before?.revision)
-          return tx.outbox.finish(entry, { due_ms: now(), error: 'changed meanwhile' }).then(() => false)
-        if (current) await putVectors(tx, embedder, entry.id, made?.vectors ?? null)
-        await tx.outbox.finish(entry)
+          return postpone(tx, entry, 'changed meanwhile', now()).then(() => false)
+        if (current) await putVectors(tx, embedder, id, made?.vectors ?? null)
+        await tx.keyed.delete(outboxCollection, [id])
         return Boolean(current)
       })
     } catch (error) {
       if (stop.aborted) return false
-      failed(entry.id, entry.attempts, error)
-      const message = messageOf(error)
-      await store.transaction((tx) =>
-        tx.outbox.finish(entry, { due_ms: now() + pause(entry.attempts), error: message }),
-      )
+      failed(id, attempts, error)
+      await store.transaction((tx) => postpone(tx, entry, messageOf(error), now() + pause(attempts)))
       return false
     }
   }
@@ -51,10 +78,9 @@ export function startOutbox({ store, embedder, now, after, failed }: OutboxOptio
   const work = async (stop: AbortSignal): Promise<number> => {
     let made = 0
     while (!stop.aborted) {
-      const entries =
-        (await store.outbox.depth()) === 0
-          ? []
-          : await store.transaction((tx) => tx.outbox.claim(batch, lease_ms, now()))
+      // Nearly always nothing waits: then nothing is written either.
+      const waits = (await store.keyed.list(outboxCollection, { limit: 1 })).length > 0
+      const entries = waits ? await store.transaction((tx) => claim(tx, now())) : []
       if (entries.length === 0) break
       // One after the other: requests that wait for their own vectors come first.
       for (const entry of entries) if (await one(entry, stop)) made++

@@ -4,7 +4,7 @@ import { decisionPages } from '../../../sdk/storage/decisions.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import type { Generation, Store, StoredDecision } from '../../../sdk/storage/store.ts'
-import { embedDecision } from './embeddings.ts'
+import { embedDecision, queueVectors } from './embeddings.ts'
 import type { Follower } from './follower.ts'
 
 export interface ReindexTools {
@@ -48,7 +48,7 @@ async function embedAll(
       errors++
       failedInARow++
       if (signal.aborted || failedInARow >= patience) throw error
-      await store.transaction((tx) => tx.outbox.add(record.id, tools.now()))
+      await store.transaction((tx) => queueVectors(tx, record.id, tools.now()))
     } finally {
       tools.progress(++seen, total)
     }

@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import { applyUpdate } from '../../../src/domain/decision/decision.ts'
+import { queueVectors } from '../../../src/domain/search/embeddings.ts'
 import { startOutbox } from '../../../src/domain/search/outbox.ts'
 import { analyse } from '../../../src/domain/search/terms.ts'
 import { openHashEmbedder } from '../../../src/drivers/embedder/hash.ts'
@@ -21,7 +22,7 @@ async function harness(count = 1, generation = true) {
     if (generation) await tx.embeddings.start(hash.id, hash.effective_dimensions)
     for (const record of records) {
       await tx.decisions.create(record)
-      await tx.outbox.add(record.id, now())
+      await queueVectors(tx, record.id, now())
     }
   })
   const timers: { ms: number; run(): void; cancelled: boolean }[] = []
@@ -49,7 +50,7 @@ test('makes the vectors of everything that is owed, once', async () => {
   const outbox = start()
   expect(await Promise.all([outbox.drain(), outbox.drain()])).toEqual([40, 40])
   expect(await indexed()).toBe(40)
-  expect(await store.outbox.depth()).toBe(0)
+  expect((await store.status()).outbox).toBe(0)
   expect(await outbox.drain()).toBe(0)
 })
 
@@ -64,6 +65,32 @@ test('two servers share the work', async () => {
   const [one, two] = await Promise.all([start().drain(), start().drain()])
   expect(one! + two!).toBe(40)
   expect(await indexed()).toBe(40)
+})
+
+test('who began with an entry has it for a minute; then it is anybody’s', async () => {
+  const { start, embedder, hash, clock, indexed } = await harness()
+  embedder.embed = () => new Promise(() => {})
+  const dead = start()
+  void dead.drain()
+  await Bun.sleep(5)
+  embedder.embed = hash.embed
+  clock.now += 59_999
+  expect(await start().drain()).toBe(0)
+  clock.now += 1
+  expect(await start().drain()).toBe(1)
+  expect(await indexed()).toBe(1)
+})
+
+test('a failure does not postpone what was queued again meanwhile', async () => {
+  const { start, store, embedder, hash, clock, ids } = await harness()
+  embedder.embed = async () => {
+    await store.transaction((tx) => queueVectors(tx, ids[0]!, clock.now + 1))
+    throw new StorageError('unavailable', 'away')
+  }
+  await start().drain()
+  embedder.embed = hash.embed
+  clock.now += 1
+  expect(await start().drain()).toBe(1)
 })
 
 test('after a failure it waits 1, 2, 4 … seconds, at most 5 minutes, and counts the tries', async () => {
@@ -136,5 +163,5 @@ test('closing ends a try that hangs', async () => {
   await outbox.close()
   expect(await draining).toBe(0)
   expect(failures).toEqual([])
-  expect(await store.outbox.depth()).toBe(1)
+  expect((await store.status()).outbox).toBe(1)
 })

@@ -25,13 +25,13 @@ async function open() {
     writePending: async () => {},
   })
   const add = statements.prepare<unknown, [string]>(
-    'insert into outbox (id, attempts, due_ms, claim) values (?, 0, 0, 1)',
+    `insert into keyed_records (collection, key, version, value) values ('c', ?, 1, '0')`,
   )
   const answered: string[] = []
   return {
     syncs,
     answered,
-    rows: () => reader.query<{ id: string }, []>('select id from outbox order by id').values().flat(),
+    rows: () => reader.query<{ key: string }, []>('select key from keyed_records order by key').values().flat(),
     async write(id: string) {
       await commits.run(async () => void add.run(id))
       answered.push(id)

@@ -17,6 +17,7 @@ import {
 import { dirname, join } from 'node:path'
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import { createAll, idOf, oddRecord, recordOf, suiteOptions } from '../../../sdk/storage/conformance/store/records.ts'
+import { outboxCollection } from '../../../sdk/storage/keyed.ts'
 import type { Store } from '../../../sdk/storage/store.ts'
 import { yamlOf } from '../../../src/core/yaml.ts'
 import { openExisting } from '../../../src/drivers/shared/sqlite/connect.ts'
@@ -83,7 +84,7 @@ test('an edited file is read again: words, fields, edges and order for new vecto
     expect(await store.decisions.count({ category: 'manual', indexed: false })).toBe(1)
     expect(await holdingTerm(store, 'rewritten')).toBe(1)
     expect((await store.edges.of([idOf(3)], { direction: 'incoming', limit: 9 })).length).toBe(1)
-    expect((await store.transaction((tx) => tx.outbox.claim(9, 1, 9e15))).map(({ id }) => id)).toEqual([idOf(1)])
+    expect((await store.keyed.list(outboxCollection, { limit: 9 })).map(({ key }) => key)).toEqual([idOf(1)])
     expect((await store.feed.since(0, 1, 9)).at(-1)).toEqual(expect.objectContaining({ id: idOf(1), vectors: null }))
     expect(differences(dir)).toEqual([])
   })

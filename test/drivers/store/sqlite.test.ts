@@ -208,7 +208,7 @@ test('killed over and over while it writes, the store keeps what it acknowledged
     for (const [at, { revision }] of shared.entries()) expect(revision >= updated[at]!).toBe(true)
     // Half a transaction would show as a decision without its session, outbox entry or words.
     const all = await next.decisions.count({})
-    expect(await next.outbox.depth()).toBe(all - 3)
+    expect((await next.status()).outbox).toBe(all - 3)
     expect((await next.keyed.list('session', { limit: 1e6 })).length).toBe(all - 3)
     expect(await holdingTerm(next, 'words')).toBe(all - 3)
     await next.close()

@@ -2,6 +2,7 @@
 import { writeSync } from 'node:fs'
 import { idOf, recordOf, suiteOptions } from '../../../sdk/storage/conformance/store/records.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
+import { queueVectors } from '../../../src/domain/search/embeddings.ts'
 import { openSqliteStore } from '../../../src/drivers/store/sqlite/driver.ts'
 
 const [dir = '', start = '0', count = '0', width = '8', shared = '0'] = process.argv.slice(2)
@@ -15,7 +16,7 @@ async function one(number: number): Promise<void> {
   const text = `writer${number} words`
   await store.transaction(async (tx) => {
     await tx.decisions.create(recordOf(number, { decision: text, source_key: `key:${number}` }))
-    await tx.outbox.add(idOf(number), 0)
+    await queueVectors(tx, idOf(number), 0)
     await tx.keyed.put('session', `${number}`, { text })
   })
   writeSync(1, `created ${number}\n`)

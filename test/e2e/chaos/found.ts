@@ -32,7 +32,7 @@ export async function lookAround(url: string, servers: readonly RunningServer[])
   const evidence = await openPostgresEvidence({ url })
   try {
     // What is left of the outbox is worked by whoever lives.
-    const isDone = async () => (await store.outbox.depth()) + (await store.decisions.count({ indexed: false })) === 0
+    const isDone = async () => (await store.status()).outbox + (await store.decisions.count({ indexed: false })) === 0
     await until('vectors of all', isDone, 60_000).catch(() => {})
     const decisions: Found['decisions'] = []
     for await (const page of decisionPages(store.decisions, {}, 500)) {
@@ -70,7 +70,7 @@ export async function lookAround(url: string, servers: readonly RunningServer[])
       decisions,
       waiting,
       audit,
-      outbox: await store.outbox.depth(),
+      outbox: (await store.status()).outbox,
       chain: {
         intact,
         records,

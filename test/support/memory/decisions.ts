@@ -64,7 +64,6 @@ export function decisionWriter(layers: Layers, verb: Verb, { analyse, committed 
       if (revision !== null && row.revision !== revision)
         throw new StorageError('conflict', `decision ${id} is at revision ${row.revision}, not ${revision}`)
       layers.decisions.delete(id)
-      layers.outbox.delete(id)
       if (row.source_key !== null) layers.sources.delete(row.source_key)
       for (const [number] of [...layers.generations.entries()]) layers.embeddings.delete(vectorKey(number, id))
       layers.erased.set(id, count(layers, 'seq'))

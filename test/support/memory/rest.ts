@@ -1,17 +1,10 @@
-/** Keyed records, audit and outbox of the memory store, inside a transaction. */
+/** Keyed records and audit of the memory store, inside a transaction. */
 
 import { checkRedaction, markMethods, redactionEntry } from '../../../sdk/storage/audit-redaction.ts'
 import { retentionEntry } from '../../../sdk/storage/audit-retention.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import { compareText } from '../../../sdk/storage/fields.ts'
-import type {
-  AuditEntry,
-  AuditExpiry,
-  KeyedRecord,
-  KeyedWriter,
-  OutboxEntry,
-  Transaction,
-} from '../../../sdk/storage/store.ts'
+import type { AuditEntry, AuditExpiry, KeyedRecord, KeyedWriter, Transaction } from '../../../sdk/storage/store.ts'
 import type { Verb } from '../../../src/drivers/store/groups.ts'
 import { count, type Layers } from './state.ts'
 
@@ -83,31 +76,6 @@ export function auditWriter(layers: Layers, verb: Verb, now: () => number): Tran
         ),
       )
       lines.forEach(({ seq, detail }, at) => void layers.audit.set(seq, plain({ ...found[at]!, detail })))
-    }),
-  }
-}
-
-export function outboxWriter(layers: Layers, verb: Verb): Transaction['outbox'] {
-  const held = ({ id, claim }: OutboxEntry) => {
-    const row = layers.outbox.get(id)
-    return row?.claim === claim ? row : undefined
-  }
-  return {
-    add: verb((id: string, now_ms: number) => layers.outbox.set(id, { attempts: 0, due_ms: now_ms, claim: '' })),
-    claim: verb((limit: number, lease_ms: number, now_ms: number) => {
-      const due = [...layers.outbox.entries()].filter(([, { due_ms }]) => due_ms <= now_ms)
-      due.sort(([a, x], [b, y]) => x.due_ms - y.due_ms || compareText(a, b))
-      return due.slice(0, limit).map(([id, row]) => {
-        const claim = String(count(layers, 'claim'))
-        layers.outbox.set(id, { attempts: row.attempts + 1, due_ms: now_ms + lease_ms, claim })
-        return { id, attempts: row.attempts, claim }
-      })
-    }),
-    finish: verb((entry: OutboxEntry, retry?: { due_ms: number; error: string }) => {
-      const row = held(entry)
-      if (row === undefined) return
-      if (retry === undefined) layers.outbox.delete(entry.id)
-      else layers.outbox.set(entry.id, { ...row, due_ms: retry.due_ms, claim: '' })
     }),
   }
 }

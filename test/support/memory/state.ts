@@ -13,12 +13,6 @@ export interface DecisionRow {
   edges: Edge[]
 }
 
-export interface OutboxRow {
-  attempts: number
-  due_ms: number
-  claim: string
-}
-
 export interface Tables {
   decisions: Map<string, DecisionRow>
   /** Erased ids, each with the number of its change. */
@@ -28,13 +22,12 @@ export interface Tables {
   generations: Map<number, Generation>
   /** By generation and id. */
   embeddings: Map<string, VectorSet>
-  outbox: Map<string, OutboxRow>
   /** By collection and key. */
   keyed: Map<string, KeyedRecord & { collection: string }>
   audit: Map<number, StoredAuditEntry>
   /** By `record_id`, in the order in which they were added. */
   acts: Map<string, UnplacedAct>
-  counters: Map<'seq' | 'generation' | 'audit' | 'claim', number>
+  counters: Map<'seq' | 'generation' | 'audit', number>
 }
 
 type Over<T> = { [K in keyof T]: T[K] extends Map<infer Key, infer Value> ? Layer<Key, Value> : never }
@@ -52,7 +45,6 @@ export function emptyTables(): Tables {
     sources: new Map(),
     generations: new Map(),
     embeddings: new Map(),
-    outbox: new Map(),
     keyed: new Map(),
     audit: new Map(),
     acts: new Map(),
@@ -67,7 +59,6 @@ export function layersOver(tables: Tables): Layers {
     sources: layer(tables.sources),
     generations: layer(tables.generations),
     embeddings: layer(tables.embeddings),
-    outbox: layer(tables.outbox),
     keyed: layer(tables.keyed),
     audit: layer(tables.audit),
     acts: layer(tables.acts),

@@ -2,6 +2,7 @@
 import { edgeOrder } from '../../../sdk/storage/edges.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import { compareText, fieldsOf } from '../../../sdk/storage/fields.ts'
+import { outboxCollection } from '../../../sdk/storage/keyed.ts'
 import type { Edge, FeedEntry, Store, StoredDecision, StoreOptions, Transaction } from '../../../sdk/storage/store.ts'
 
 import { newMember, verbsOf } from '../../../src/drivers/store/groups.ts'
@@ -9,7 +10,7 @@ import { textOf } from '../record.ts'
 import { openCatalogue } from './catalogue.ts'
 import { decisionWriter, embeddingWriter } from './decisions.ts'
 import { reasonGroups } from './reasons.ts'
-import { auditWriter, keyedOf, keyedWriter, outboxWriter, plain, recordOf } from './rest.ts'
+import { auditWriter, keyedOf, keyedWriter, plain, recordOf } from './rest.ts'
 import { emptyTables, generationIn, type Layers, layersOver, storedDecision, vectorKey } from './state.ts'
 import { openMemoryThread, threadWriter } from './thread.ts'
 
@@ -46,7 +47,6 @@ export function openMemoryStore(options: StoreOptions): Store {
         embeddings: embeddingWriter(layers, verb),
         keyed: keyedWriter(layers, verb),
         audit: auditWriter(layers, verb, options.now),
-        outbox: outboxWriter(layers, verb),
         thread: threadWriter(layers, verb),
       })
       if (member.broken !== undefined) throw member.broken
@@ -150,14 +150,17 @@ export function openMemoryStore(options: StoreOptions): Store {
           .map(plain)
       },
     },
-    outbox: { depth: async () => tables.outbox.size },
     thread: openMemoryThread(tables.acts),
     transaction(work) {
       const mine = last.then(() => run(work))
       last = mine.catch(() => {})
       return mine
     },
-    status: async () => ({ decisions: decisions.size, outbox: tables.outbox.size, findings: [] }),
+    status: async () => ({
+      decisions: decisions.size,
+      outbox: [...keyed.values()].filter(({ collection }) => collection === outboxCollection).length,
+      findings: [],
+    }),
     reconcile: async () => [],
     scrub: async () => [],
     async close() {

@@ -1,6 +1,7 @@
 /** Metrics: what is counted, under which labels. */
 import { expect, test } from 'bun:test'
 import { openChain } from '../../../src/domain/evidence/chain.ts'
+import { queueVectors } from '../../../src/domain/search/embeddings.ts'
 import { analyse } from '../../../src/domain/search/terms.ts'
 import { createMetrics } from '../../../src/surfaces/http/metrics.ts'
 import { openMemoryEvidence } from '../../support/memory/evidence.ts'
@@ -13,7 +14,7 @@ test('calls, embeddings, decisions and what is owed', async () => {
   await store.transaction(async (tx) => {
     const record = recordOf()
     await tx.decisions.create(record)
-    await tx.outbox.add(record.id, testStart)
+    await queueVectors(tx, record.id, testStart)
   })
   const evidence = openMemoryEvidence()
   const chain = openChain({ evidence, now: Date.now, breathe: async () => {} })

@@ -1,7 +1,8 @@
 /** Store suite: what several servers agree on through the store. */
+import { newOutboxValue, outboxCollection } from '../../keyed.ts'
 import type { AuditEntry, KeyedRecord, Store } from '../../store.ts'
 import type { Kit } from './kit.ts'
-import { createAll, idOf, recordOf } from './records.ts'
+import { idOf } from './records.ts'
 
 export function testCoordination({ onEmpty, expect, refused }: Kit): void {
   onEmpty('keyed records are read as they were written, by collection and key', async (store) => {
@@ -193,40 +194,14 @@ export function testCoordination({ onEmpty, expect, refused }: Kit): void {
     expect(await expire(9e12, 99)).toBe(0)
   })
 
-  onEmpty('an outbox entry is claimed once for its lease, and again after it', async (store) => {
-    await createAll(
-      store,
-      [1, 2, 3].map((number) => recordOf(number)),
-    )
-    const add = (number: number, now_ms: number) => store.transaction((tx) => tx.outbox.add(idOf(number), now_ms))
-    const claim = (now_ms: number, limit = 9) => store.transaction((tx) => tx.outbox.claim(limit, 100, now_ms))
-    await add(2, 20)
-    await add(1, 10)
-    await add(1, 10)
-    await add(3, 500)
-    expect(await store.outbox.depth()).toBe(3)
-    const claims = await Promise.all([claim(50, 1), claim(50, 1), claim(50, 1)])
-    // Which of them goes first is the engine's affair.
-    const [first, second] = claims.flat().sort((a, b) => (a.id < b.id ? -1 : 1))
-    expect(claims.map(({ length }) => length).sort()).toEqual([0, 1, 1])
-    expect([first?.id, second?.id]).toEqual([idOf(1), idOf(2)])
-    expect([first!.attempts, await store.outbox.depth()]).toEqual([0, 3])
-    await store.transaction((tx) => tx.outbox.finish(first!))
-    expect(await store.outbox.depth()).toBe(2)
-    expect(await claim(149)).toEqual([])
-    const [again] = await claim(150)
-    expect([again?.id, again?.attempts, again?.claim === second?.claim]).toEqual([idOf(2), 1, false])
-    await store.transaction((tx) => tx.outbox.finish(second!))
-    expect(await store.outbox.depth()).toBe(2)
-    await store.transaction((tx) => tx.outbox.finish(again!, { due_ms: 300, error: 'away' }))
-    await store.transaction((tx) => tx.outbox.finish(second!, { due_ms: 0, error: 'too late' }))
-    expect(await claim(299)).toEqual([])
-    const [third] = await claim(300)
-    expect(third?.attempts).toBe(2)
-    // The text changed meanwhile: the entry is new, and the old claim has nothing to say about it.
-    await add(2, 310)
-    await store.transaction((tx) => tx.outbox.finish(third!))
-    expect((await claim(310)).map(({ id, attempts }) => [id, attempts])).toEqual([[idOf(2), 0]])
+  onEmpty('the status counts the decisions that wait for their vectors', async (store) => {
+    await store.transaction(async ({ keyed }) => {
+      for (const number of [1, 2, 3])
+        await keyed.put(outboxCollection, idOf(number), newOutboxValue, { expires_ms: number })
+      await keyed.put('other', idOf(1), newOutboxValue)
+    })
+    expect((await store.status()).outbox).toBe(3)
+    await store.transaction(({ keyed }) => keyed.delete(outboxCollection, [idOf(2)]))
     expect((await store.status()).outbox).toBe(2)
   })
 }

@@ -65,7 +65,6 @@ export function testErasure({ onEmpty, expect, refused, shared }: Kit): void {
     await store.transaction(async (tx) => {
       const { embedder } = await tx.embeddings.start('test', 2)
       await tx.embeddings.put(idOf(1), embedder, vectors)
-      await tx.outbox.add(idOf(1), 0)
     })
     const { seq, generation } = await store.feed.head()
     expect((await seen(store)).count).toBe(3)
@@ -75,7 +74,6 @@ export function testErasure({ onEmpty, expect, refused, shared }: Kit): void {
       expect(await one.feed.since(seq, generation, 9)).toEqual([
         { seq: (await one.feed.head()).seq, id: idOf(1), fields: null, terms: '', vectors: null },
       ])
-      expect(await one.outbox.depth()).toBe(0)
       expect((await one.edges.of([idOf(1)], { direction: 'incoming', limit: 9 })).length).toBe(1)
     }
     expect(await store.scrub(['only/here'])).toEqual([])

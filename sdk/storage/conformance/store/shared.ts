@@ -13,7 +13,6 @@ export function testShared({ onEmpty, expect }: Kit): void {
       await tx.embeddings.start('test:1', 2)
       await tx.embeddings.put(idOf(2), 'test:1', vectors)
       await tx.keyed.put('s', 'ada', { data: null })
-      await tx.outbox.add(idOf(1), 5)
     })
     await store.transaction((tx) => tx.decisions.update(recordOf(2, { source_key: 'two', decision: 'rewritten' }), 1))
     const head = await store.feed.head()
@@ -27,7 +26,6 @@ export function testShared({ onEmpty, expect }: Kit): void {
     expect([last.terms.split(' ')[0], [...last.vectors!.both]]).toEqual(['rewritten', [...vector]])
     const kept = { key: 'ada', value: { data: null }, version: 1, expires_ms: null }
     expect(await next.keyed.get('s', ['ada'])).toEqual([kept])
-    expect(await next.outbox.depth()).toBe(1)
     expect((await next.status()).findings).toEqual([])
   })
 

@@ -36,8 +36,6 @@ async function everything(tx: Transaction): Promise<void> {
     rules: ['x'],
     detail: 1,
   })
-  await tx.outbox.claim(9, 1_000, 5)
-  await tx.outbox.add(idOf(2), 0)
 }
 
 async function snapshot(store: Store): Promise<unknown> {
@@ -54,12 +52,6 @@ async function snapshot(store: Store): Promise<unknown> {
     feed: await store.feed.since(0, 1, 9),
     keyed: [await store.keyed.list('s', { limit: 9 }), await store.keyed.list('old', { limit: 9 })],
     audit: await store.audit.list({ limit: 9 }),
-    outbox: await store.outbox.depth(),
-    due: await store
-      .transaction(async (tx) => {
-        throw (await tx.outbox.claim(9, 1_000, 5)).map(({ id, attempts }) => [id, attempts])
-      })
-      .catch((due: unknown) => due),
   }
 }
 
@@ -70,7 +62,6 @@ async function prepare(store: Store): Promise<void> {
     await tx.keyed.put('s', 'one', 1)
     await tx.keyed.put('s', 'three', 3)
     await tx.keyed.put('old', 'one', 1, { expires_ms: 1 })
-    await tx.outbox.add(idOf(1), 0)
   })
 }
 

@@ -1,6 +1,4 @@
-/** What servers agree on besides decisions: keyed records, the outbox of missing vectors and the audit trail of the store port, and rate limits. */
-
-import { randomUUID } from 'node:crypto'
+/** What servers agree on besides decisions: keyed records and the audit trail of the store port, and rate limits. */
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type {
   AuditEntry,
@@ -9,9 +7,6 @@ import type {
   KeyedReader,
   KeyedRecord,
   KeyedWriter,
-  OutboxEntry,
-  OutboxReader,
-  OutboxWriter,
 } from '../../../../sdk/storage/store.ts'
 import type { Client, Query } from '../../shared/postgres/client.ts'
 import { fromText, toText } from '../../shared/postgres/filter.ts'
@@ -152,40 +147,6 @@ export function keyedWriter(access: Access, verb: Verb, find: Find): KeyedWriter
       const records = rows.map(recordOf).sort((a, b) => a.expires_ms! - b.expires_ms! || (a.key < b.key ? -1 : 1))
       for (const { key } of records) draft.found.delete(keyedName(collection, key))
       return records
-    }),
-  }
-}
-
-export const outboxReader = ({ read }: Client): OutboxReader => ({
-  async depth() {
-    const [row] = await read<{ depth: number }>('select count(*)::int as depth from outbox')
-    return row!.depth
-  },
-})
-
-export function outboxWriter({ draft, engine }: Access, verb: Verb): OutboxWriter {
-  const apart = async (id: string) => {
-    if (draft.owed.has(id) || draft.finished.has(id)) await engine()
-  }
-  return {
-    add: verb(async (id: string, now_ms: number) => {
-      await apart(id)
-      draft.owed.set(id, now_ms)
-    }),
-    // What another server has locked it has claimed, or is about to finish with.
-    claim: verb(async (limit: number, lease_ms: number, now_ms: number) =>
-      (await engine())<OutboxEntry>(
-        `with due as (select id, due_ms from outbox where due_ms <= $1::float8 order by due_ms, id limit $2::int
-           for update skip locked),
-         taken as (update outbox o set attempts = attempts + 1, due_ms = $1::float8 + $3::float8, claim = $4 || '/' || o.id
-           from due where o.id = due.id returning o.id, o.attempts - 1 as attempts, o.claim, due.due_ms as due)
-       select id, attempts, claim from taken order by due, id`,
-        [now_ms, limit, lease_ms, randomUUID()],
-      ),
-    ),
-    finish: verb(async ({ id, claim }: OutboxEntry, retry?: { due_ms: number; error: string }) => {
-      await apart(id)
-      draft.finished.set(id, { claim, due_ms: retry?.due_ms ?? null, error: retry?.error ?? null })
     }),
   }
 }

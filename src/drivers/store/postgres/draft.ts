@@ -66,10 +66,6 @@ export interface Draft {
   readonly acts: (readonly unknown[])[]
   /** Acts that are erased. */
   readonly erased: string[]
-  /** Due times by id. */
-  readonly owed: Map<string, number>
-  /** By id: the claim, and when it is due again or null if it is done. */
-  readonly finished: Map<string, { claim: string; due_ms: number | null; error: string | null }>
 }
 
 export const newDraft = (): Draft => ({
@@ -81,20 +77,18 @@ export const newDraft = (): Draft => ({
   audit: [],
   acts: [],
   erased: [],
-  owed: new Map(),
-  finished: new Map(),
 })
 
-export const writesOf = ({ decisions, gone, vectors, keyed, audit, acts, erased, owed, finished }: Draft): number =>
-  [decisions, gone, vectors, keyed, owed, finished].reduce((sum, { size }) => sum + size, 0) +
+export const writesOf = ({ decisions, gone, vectors, keyed, audit, acts, erased }: Draft): number =>
+  [decisions, gone, vectors, keyed].reduce((sum, { size }) => sum + size, 0) +
   [audit, acts, erased].reduce((sum, { length }) => sum + length, 0)
 
 /** Forgets what was written, and what was found of it. */
-export function clear({ found, decisions, gone, vectors, keyed, audit, acts, erased, owed, finished }: Draft): void {
+export function clear({ found, decisions, gone, vectors, keyed, audit, acts, erased }: Draft): void {
   for (const name of keyed.keys()) found.delete(name)
   for (const id of [...decisions.keys(), ...gone, ...vectors.keys()]) found.delete(nameOf('decision', id))
   for (const { record } of decisions.values()) if (record.source_key) found.delete(nameOf('source', record.source_key))
-  for (const list of [decisions, gone, vectors, keyed, owed, finished]) list.clear()
+  for (const list of [decisions, gone, vectors, keyed]) list.clear()
   for (const list of [audit, acts, erased]) list.length = 0
 }
 

@@ -1,20 +1,12 @@
 /** The store for many servers: PostgreSQL holds the document and everything that the servers agree on. Opens it and puts its parts together. */
 import { StorageError } from '../../../../sdk/storage/errors.ts'
+import { outboxCollection } from '../../../../sdk/storage/keyed.ts'
 import type { Store, StoreOptions } from '../../../../sdk/storage/store.ts'
 import { type ClientOptions, connect, storageErrorOf } from '../../shared/postgres/client.ts'
 import { migrate } from '../../shared/postgres/migrate.ts'
 import { translating } from '../../shared/translating.ts'
 import { groupCommit } from './commit.ts'
-import {
-  auditReader,
-  auditWriter,
-  finder,
-  keyedReader,
-  keyedWriter,
-  leaser,
-  outboxReader,
-  outboxWriter,
-} from './coordination.ts'
+import { auditReader, auditWriter, finder, keyedReader, keyedWriter, leaser } from './coordination.ts'
 import { folding, foldTallies } from './counts.ts'
 import { decisionWriter } from './decisions.ts'
 import { embeddingReader, embeddingWriter, type KnownGenerations } from './embeddings.ts'
@@ -55,7 +47,17 @@ export async function openPostgresStore({
   }
   const reads = translating((error) => storageErrorOf(error, 'cannot read'))
   const decisions = reads(decisionReader(client))
-  const outbox = reads(outboxReader(client))
+  const facts = reads({
+    async status() {
+      const [[waiting], count] = await Promise.all([
+        client.read<{ count: number }>('select count(*)::int as count from keyed_records where collection = $1', [
+          outboxCollection,
+        ]),
+        decisions.count({}),
+      ])
+      return { decisions: count, outbox: waiting!.count, findings: [] }
+    },
+  })
   const find = finder(client)
   const changed = folding(client)
   const known: KnownGenerations = { last: null }
@@ -76,7 +78,6 @@ export async function openPostgresStore({
     feed: reads(feedReader(client)),
     keyed: reads(keyedReader(client, find)),
     audit: reads(auditReader(client)),
-    outbox,
     thread: reads(threadReader(client)),
     transaction: async (work) => {
       if (isClosed) throw new StorageError('unavailable', 'the store is closed')
@@ -86,12 +87,11 @@ export async function openPostgresStore({
           embeddings: embeddingWriter(access, verb, known),
           keyed: keyedWriter(access, verb, find),
           audit: auditWriter(access, verb, now),
-          outbox: outboxWriter(access, verb),
           thread: threadWriter(access, verb),
         }),
       )
     },
-    status: async () => ({ decisions: await decisions.count({}), outbox: await outbox.depth(), findings: [] }),
+    ...facts,
     reconcile: async () => [],
     // Rows of the engine that nobody sees any more are its own to clear.
     scrub: async () => ((await foldTallies(client)) ? [] : ['counts of decisions: another server folds them']),

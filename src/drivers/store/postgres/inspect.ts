@@ -1,4 +1,5 @@
 /** Looks at a PostgreSQL store from outside and changes nothing: what an operator should know of the server, its tables and the vectors. */
+import { outboxCollection } from '../../../../sdk/storage/keyed.ts'
 import type { Store } from '../../../../sdk/storage/store.ts'
 import type { ThreadReads } from '../../../../sdk/storage/thread.ts'
 import { type Client, connect, type Query, storageErrorOf } from '../../shared/postgres/client.ts'
@@ -30,12 +31,14 @@ async function vectorState(query: Query): Promise<VectorState> {
      select (select embedder from active) as embedder, exists (select from generations where state = 'building') as building,
        count(*)::float8 as decisions,
        (count(*) filter (where e.num is null))::float8 as bare,
-       (count(*) filter (where e.num is null and o.id is not null))::float8 as waiting,
-       (select error from outbox where error is not null order by attempts desc limit 1) as error,
+       (count(*) filter (where e.num is null and o.key is not null))::float8 as waiting,
+       (select value ->> 'error' from keyed_records where collection = $1 and value ->> 'error' is not null
+         order by (value ->> 'attempts')::int desc limit 1) as error,
        (select count(*)::float8 from embeddings x left join decisions using (num), active a where x.generation = a.number
          and (decisions.num is null or length(x.structure) <> a.dimensions * 4)) as odd
      from decisions d left join embeddings e on e.num = d.num and e.generation = (select number from active)
-       left join outbox o on o.id = d.id`,
+       left join keyed_records o on o.collection = $1 and o.key = d.id`,
+    [outboxCollection],
   )
   const { bare, ...rest } = counts!
   return { ...rest, missing: bare - rest.waiting }

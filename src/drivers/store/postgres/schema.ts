@@ -157,18 +157,6 @@ export const embeddings = pgTable(
   (table) => [primaryKey({ columns: [table.generation, table.num] }), index('embeddings_num').on(table.num)],
 )
 
-export const outbox = pgTable(
-  'outbox',
-  {
-    id: text().primaryKey(),
-    attempts: integer().notNull(),
-    due_ms: doublePrecision().notNull(),
-    claim: text().notNull(),
-    error: text(),
-  },
-  (table) => [index('outbox_due').on(table.due_ms, table.id)],
-)
-
 /** What servers agree on besides decisions. */
 export const keyed_records = pgTable(
   'keyed_records',

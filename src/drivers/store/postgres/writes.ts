@@ -30,7 +30,6 @@ export function send(query: Query, drafts: readonly Draft[], given: number): Pro
   if (changes.length > 0) sent.push(numberChanges(query, changes.map(toText), given))
   if (gone.length > 0) sent.push(...eraseDecisions(query, gone.map(toText), given + changes.length))
   putKeyed(drafts, each)
-  putOutbox(drafts, each)
   each(
     ['float8', 'text', 'text', 'bool', 'text', 'text'],
     drafts.flatMap(({ audit }) => audit),
@@ -77,7 +76,6 @@ const eraseDecisions = (query: Query, ids: readonly string[], given: number): Pr
     query(`delete from ${table} x using decisions d where d.id = any($1::text[]) and x.num = d.num`, [ids]),
   ),
   query('delete from edges where source_id = any($1::text[])', [ids]),
-  query('delete from outbox where id = any($1::text[])', [ids]),
   query('delete from decisions where id = any($1::text[])', [ids]),
   numberChanges(query, ids, given, 'erased'),
 ]
@@ -208,32 +206,5 @@ function putKeyed(drafts: readonly Draft[], each: Each): void {
     (rows) => `insert into keyed_records as r (collection, key, version, value, expires_ms)
       select g.collection, g.key, 1, g.value::json, g.expires_ms from ${rows} as g (collection, key, value, expires_ms)
       on conflict (collection, key) do update set version = r.version + 1, value = excluded.value, expires_ms = excluded.expires_ms`,
-  )
-}
-
-function putOutbox(drafts: readonly Draft[], each: Each): void {
-  each(
-    ['text', 'float8'],
-    drafts.flatMap(({ owed }) => [...owed].map(([id, due_ms]) => [toText(id), due_ms])),
-    (
-      rows,
-    ) => `insert into outbox (id, attempts, due_ms, claim) select g.id, 0, g.due_ms, '' from ${rows} as g (id, due_ms)
-      on conflict (id) do update set attempts = 0, due_ms = excluded.due_ms, claim = '', error = null`,
-  )
-  const finished = drafts.flatMap(({ finished }) => [...finished])
-  each(
-    ['text', 'text'],
-    finished.flatMap(([id, { claim, due_ms }]) => (due_ms === null ? [[toText(id), claim]] : [])),
-    (rows) => `delete from outbox o using ${rows} as g (id, claim) where o.id = g.id and o.claim = g.claim`,
-  )
-  each(
-    ['text', 'text', 'float8', 'text'],
-    finished.flatMap(([id, { claim, due_ms, error }]) =>
-      due_ms === null ? [] : [[toText(id), claim, due_ms, toText(error)]],
-    ),
-    (
-      rows,
-    ) => `update outbox o set due_ms = g.due_ms, error = g.error, claim = '' from ${rows} as g (id, claim, due_ms, error)
-      where o.id = g.id and o.claim = g.claim`,
   )
 }

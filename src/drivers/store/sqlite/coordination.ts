@@ -1,6 +1,4 @@
-/** What servers agree on besides decisions, as the store port has it: keyed records, the outbox of missing vectors, and the audit trail. */
-
-import { randomUUID } from 'node:crypto'
+/** What servers agree on besides decisions, as the store port has it: keyed records and the audit trail. */
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type {
   AuditEntry,
@@ -9,9 +7,6 @@ import type {
   KeyedReader,
   KeyedRecord,
   KeyedWriter,
-  OutboxEntry,
-  OutboxReader,
-  OutboxWriter,
   StoredAuditEntry,
 } from '../../../../sdk/storage/store.ts'
 import type { Verb } from '../groups.ts'
@@ -43,15 +38,22 @@ export function keyedReader(statements: Statements): KeyedReader {
   }
 }
 
-export function keyedWriter(statements: Statements): (verb: Verb) => KeyedWriter {
-  const { prepare } = statements
-  const get = getter(statements)
-  const versionOf = prepare<{ version: number }, [string, string]>(
-    'select version from keyed_records where collection = ? and key = ?',
-  )
+/** Creates a keyed record or replaces it. */
+export function keyedPut({ prepare }: Statements) {
   const put = prepare<unknown, [string, string, string, number | null]>(
     `insert into keyed_records (collection, key, version, value, expires_ms) values (?1, ?2, 1, ?3, ?4)
      on conflict (collection, key) do update set version = version + 1, value = ?3, expires_ms = ?4`,
+  )
+  return (collection: string, key: string, value: unknown, expires_ms: number | null): void =>
+    void put.run(collection, key, JSON.stringify(value ?? null), expires_ms)
+}
+
+export function keyedWriter(statements: Statements): (verb: Verb) => KeyedWriter {
+  const { prepare } = statements
+  const get = getter(statements)
+  const put = keyedPut(statements)
+  const versionOf = prepare<{ version: number }, [string, string]>(
+    'select version from keyed_records where collection = ? and key = ?',
   )
   const remove = prepare<unknown, [string, string]>('delete from keyed_records where collection = ? and key = ?')
   const expire = prepare<KeyedRow, [string, number, number]>(
@@ -64,47 +66,12 @@ export function keyedWriter(statements: Statements): (verb: Verb) => KeyedWriter
       const stored = version === undefined ? version : (versionOf.get(collection, key)?.version ?? 0)
       if (stored !== version)
         throw new StorageError('conflict', `${collection} ${key} is at version ${stored}, not ${version}`)
-      put.run(collection, key, JSON.stringify(value ?? null), expires_ms)
+      put(collection, key, value, expires_ms)
     }),
     delete: verb((collection, keys) => {
       for (const key of keys) remove.run(collection, key)
     }),
     expire: verb((collection, now_ms, limit) => expire.all(collection, now_ms, limit).map(keyedOf)),
-  })
-}
-
-export function outboxReader({ prepare }: Statements): OutboxReader {
-  const depth = prepare<{ depth: number }, []>('select count(*) as depth from outbox')
-  return { depth: async () => depth.get()!.depth }
-}
-
-export function outboxWriter({ prepare }: Statements): (verb: Verb) => OutboxWriter {
-  const add = prepare<unknown, [string, number]>(
-    `insert or replace into outbox (id, attempts, due_ms, claim, error) values (?, 0, ?, '', null)`,
-  )
-  const due = prepare<{ id: string; attempts: number }, [number, number]>(
-    'select id, attempts from outbox where due_ms <= ? order by due_ms, id limit ?',
-  )
-  const lease = prepare<unknown, [number, string, string]>(
-    'update outbox set attempts = attempts + 1, due_ms = ?, claim = ? where id = ?',
-  )
-  const done = prepare<unknown, [string, string]>('delete from outbox where id = ? and claim = ?')
-  const retry = prepare<unknown, [number, string, string, string]>(
-    `update outbox set due_ms = ?, error = ?, claim = '' where id = ? and claim = ?`,
-  )
-  return (verb) => ({
-    add: verb((id: string, now_ms: number) => void add.run(id, now_ms)),
-    claim: verb((limit: number, lease_ms: number, now_ms: number) =>
-      due.all(now_ms, limit).map(({ id, attempts }) => {
-        const claim = randomUUID()
-        lease.run(now_ms + lease_ms, claim, id)
-        return { id, attempts, claim }
-      }),
-    ),
-    finish: verb(({ id, claim }: OutboxEntry, again?: { due_ms: number; error: string }) => {
-      if (again === undefined) done.run(id, claim)
-      else retry.run(again.due_ms, again.error, id, claim)
-    }),
   })
 }
 

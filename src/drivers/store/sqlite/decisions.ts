@@ -136,7 +136,6 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
   )
   const dropTags = prepare<unknown, [number]>('delete from tags where num = ?')
   const addTag = prepare<unknown, [string, number]>('insert or ignore into tags (tag, num) values (?, ?)')
-  const dropOutbox = prepare<unknown, [string]>('delete from outbox where id = ?')
   const clearPending = prepare<unknown, [number]>('delete from pending_files where num = ?')
 
   const kindsOf = kindsWriter(statements)
@@ -217,7 +216,6 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
       dropEdges.run(id)
       dropReasons.run(num)
       dropTags.run(num)
-      dropOutbox.run(id)
       clearPending.run(num)
     },
     erase(id, num) {
@@ -232,7 +230,6 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
       dropEdges.run(id)
       dropReasons.run(num)
       dropTags.run(num)
-      dropOutbox.run(id)
       queueRemoval.run(num)
     },
     setFile: (num, { size, mtime, hash }) => void setFile.run(size, mtime, hash, num),

@@ -1,5 +1,6 @@
 /** The embedded store: a YAML file for each decision, and `cstp.db` beside them. Opens it and puts its parts together. */
 import { join } from 'node:path'
+import { outboxCollection } from '../../../../sdk/storage/keyed.ts'
 import type { Store, StoreOptions, StoreStatus, Transaction } from '../../../../sdk/storage/store.ts'
 import { type LogWriter, messageOf } from '../../../core/log.ts'
 import { storageErrorOf } from '../../shared/sqlite/connect.ts'
@@ -7,7 +8,7 @@ import { translating } from '../../shared/translating.ts'
 import { verbsOf } from '../groups.ts'
 import { committer } from './commit.ts'
 import { connect, logSync, statementsOf } from './connect.ts'
-import { auditReader, auditWriter, keyedReader, keyedWriter, outboxReader, outboxWriter } from './coordination.ts'
+import { auditReader, auditWriter, keyedReader, keyedWriter } from './coordination.ts'
 import { decisionTable, decisionWriter } from './decisions.ts'
 import { embeddingReader, embeddingWriter, feedReader } from './embeddings.ts'
 import { follow } from './follow.ts'
@@ -74,11 +75,12 @@ export async function openSqliteStore({
       embeddings: embeddingWriter(writing, table),
       keyed: keyedWriter(writing),
       audit: auditWriter(writing, now),
-      outbox: outboxWriter(writing),
       thread: threadWriter(writing),
     }
     const reads = translating((error) => storageErrorOf(error, 'cannot read'))
-    const outbox = reads(outboxReader(reading))
+    const waiting = reading.prepare<{ count: number }, [string]>(
+      'select count(*) as count from keyed_records where collection = ?',
+    )
     const scrub = scrubber(writer, commits)
     const since = feedReader(reading)
     let closing: Promise<void> | undefined
@@ -108,7 +110,6 @@ export async function openSqliteStore({
       keyed: reads(keyedReader(reading)),
       feed: reads({ head: refresh, since: async (...query) => since(...query) }),
       audit: reads(auditReader(reading)),
-      outbox,
       thread: reads(threadReader({ reading, writing, commits })),
       transaction: (work) =>
         commits.run((member) => {
@@ -118,14 +119,13 @@ export async function openSqliteStore({
             embeddings: writers.embeddings(verb),
             keyed: writers.keyed(verb),
             audit: writers.audit(verb),
-            outbox: writers.outbox(verb),
             thread: writers.thread(verb),
           }
           return work(tx)
         }),
       async status() {
         await refresh()
-        return { decisions: counters.size(), outbox: await outbox.depth(), findings }
+        return { decisions: counters.size(), outbox: waiting.get(outboxCollection)!.count, findings }
       },
       async reconcile() {
         await first

@@ -1,7 +1,9 @@
 /** Looks into a catalogue without opening the store, which would fix some of what is to be found. */
+
 import type { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import { outboxCollection } from '../../../../sdk/storage/keyed.ts'
 import type { Store } from '../../../../sdk/storage/store.ts'
 import type { ThreadReads } from '../../../../sdk/storage/thread.ts'
 import { messageOf } from '../../../core/log.ts'
@@ -133,10 +135,11 @@ export function vectorState(db: Database): VectorState {
   const active = generation('active')
   const counts = one<{ decisions: number; bare: number; waiting: number }>(
     `select count(*) as decisions, count(*) filter (where e.num is null) as bare,
-       count(*) filter (where e.num is null and o.id is not null) as waiting
-     from decisions d left join embeddings e on e.num = d.num and e.generation = ? left join outbox o on o.id = d.id
+       count(*) filter (where e.num is null and o.key is not null) as waiting
+     from decisions d left join embeddings e on e.num = d.num and e.generation = ?1 left join keyed_records o on o.collection = ?2 and o.key = d.id
      where d.gone = 0`,
     active?.number ?? -1,
+    outboxCollection,
   )
   const odd = one<{ n: number }>(
     `select count(*) as n from embeddings e left join decisions d using (num)
@@ -144,7 +147,9 @@ export function vectorState(db: Database): VectorState {
     ...([active?.number ?? -1, ...Array(3).fill((active?.dimensions ?? 0) * 4)] as number[]),
   )
   const failed = one<{ error: string } | null>(
-    'select error from outbox where error is not null order by attempts desc limit 1',
+    `select value ->> 'error' as error from keyed_records where collection = ? and error is not null
+     order by value ->> 'attempts' desc limit 1`,
+    outboxCollection,
   )
   return {
     embedder: active?.embedder ?? null,

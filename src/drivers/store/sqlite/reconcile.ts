@@ -12,10 +12,12 @@
 import { existsSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { isStorageError } from '../../../../sdk/storage/errors.ts'
+import { newOutboxValue, outboxCollection } from '../../../../sdk/storage/keyed.ts'
 import type { StoreStatus } from '../../../../sdk/storage/store.ts'
 import { type LogWriter, messageOf } from '../../../core/log.ts'
 import type { Committer } from './commit.ts'
 import type { Statements } from './connect.ts'
+import { keyedPut } from './coordination.ts'
 import type { DecisionTable } from './decisions.ts'
 import { fileStat, filesBelow, hashOf, isTemp, linkProblem, placeOf, readPlain, relativePath } from './files.ts'
 import { type ParsedFile, parseRecord } from './parse.ts'
@@ -75,9 +77,7 @@ export function reconciler({ statements, root, table, commits, pending, now, log
   const dropVectors = prepare<unknown, [number]>(
     'delete from embeddings where num = ? and generation in (select number from generations)',
   )
-  const order = prepare<unknown, [string, number]>(
-    `insert or replace into outbox (id, attempts, due_ms, claim, error) values (?, 0, ?, '', null)`,
-  )
+  const putKeyed = keyedPut(statements)
   const states = prepare<State, [string, string]>(
     `select id, file_size as size, file_mtime as mtime, file_hash as hash, gone from decisions where id >= ? and id < ?`,
   )
@@ -202,7 +202,7 @@ export function reconciler({ statements, root, table, commits, pending, now, log
       return { path, kind: 'broken', message: `its source key ${parsed.record.source_key} belongs to another decision` }
     }
     broken.delete(id)
-    if (!table.get(id)!.indexed) order.run(id, now())
+    if (!table.get(id)!.indexed) putKeyed(outboxCollection, id, newOutboxValue, now())
     return row === null || row.gone === 1
       ? { path, kind: 'added', message: 'taken in from its file' }
       : { path, kind: 'changed', message: 'read again: the file was edited' }

@@ -198,18 +198,6 @@ export const embeddings = sqliteTable(
   (table) => [uniqueIndex('embeddings_generation').on(table.generation, table.num)],
 )
 
-export const outbox = sqliteTable(
-  'outbox',
-  {
-    id: text().primaryKey(),
-    attempts: integer().notNull(),
-    due_ms: real().notNull(),
-    claim: text().notNull(),
-    error: text(),
-  },
-  (table) => [index('outbox_due').on(table.due_ms)],
-)
-
 /** What servers agree on besides decisions. */
 export const keyed_records = sqliteTable(
   'keyed_records',

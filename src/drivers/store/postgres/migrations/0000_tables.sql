@@ -131,13 +131,6 @@ CREATE TABLE "keyed_records" (
 	"expires_ms" double precision,
 	CONSTRAINT "keyed_records_collection_key_pk" PRIMARY KEY("collection","key")
 );
-CREATE TABLE "outbox" (
-	"id" text collate "C" PRIMARY KEY NOT NULL,
-	"attempts" integer NOT NULL,
-	"due_ms" double precision NOT NULL,
-	"claim" text collate "C" NOT NULL,
-	"error" text collate "C"
-);
 CREATE TABLE "rate_limits" (
 	"agent" text collate "C" PRIMARY KEY NOT NULL,
 	"tokens" double precision NOT NULL,
@@ -198,4 +191,3 @@ CREATE INDEX "edges_target" ON "edges" USING btree ("target_id");
 CREATE INDEX "edges_type" ON "edges" USING btree ("edge_type","created_at");
 CREATE INDEX "embeddings_num" ON "embeddings" USING btree ("num");
 CREATE INDEX "keyed_records_expires" ON "keyed_records" USING btree ("collection","expires_ms") WHERE expires_ms is not null;
-CREATE INDEX "outbox_due" ON "outbox" USING btree ("due_ms","id");

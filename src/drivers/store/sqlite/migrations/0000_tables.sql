@@ -141,14 +141,6 @@ CREATE TABLE `keyed_records` (
 	PRIMARY KEY(`collection`, `key`)
 );
 CREATE INDEX `keyed_records_expires` ON `keyed_records` (`collection`,`expires_ms`) WHERE expires_ms is not null;
-CREATE TABLE `outbox` (
-	`id` text PRIMARY KEY NOT NULL,
-	`attempts` integer NOT NULL,
-	`due_ms` real NOT NULL,
-	`claim` text NOT NULL,
-	`error` text
-);
-CREATE INDEX `outbox_due` ON `outbox` (`due_ms`);
 CREATE TABLE `outcome_groups` (
 	`number` integer PRIMARY KEY NOT NULL,
 	`status` text NOT NULL,
