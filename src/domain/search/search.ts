@@ -164,8 +164,10 @@ async function hybrid(tools: Tools, input: SearchInput): Promise<Ranked> {
   }
   const k = Math.max(50, 4 * (offset + limit))
   const terms = queryTerms(query)
-  const near = vector ? await index.nearest({ vector, embedder: tools.embedder.id, side, k, filter }) : []
-  const words = await index.keyword({ terms, filter, limit: k, counted: false })
+  const [near, words] = await Promise.all([
+    vector ? index.nearest({ vector, embedder: tools.embedder.id, side, k, filter }) : [],
+    index.keyword({ terms, filter, limit: k, counted: false }),
+  ])
   const question: Question = { vector, side, terms, ideal: words.ideal, best: words.hits[0]?.score ?? 0, weight }
   const distances = new Map(near.map(({ id, distance }) => [id, distance]))
   const scores = new Map(words.hits.map(({ id, score }) => [id, score]))

@@ -134,7 +134,7 @@ describe.each(['emptied', 'truncated', 'deleted'])('files that are %s', (kind) =
   const damage = (path: string) =>
     kind === 'deleted' ? rmSync(path) : truncateSync(path, kind === 'emptied' ? 0 : Math.floor(statSync(path).size / 2))
 
-  test.each(['data', '_indices', '_versions', '_words.lance'])(
+  test.each(['data', '_indices', '_versions', '_words.lance', 'rows'])(
     'in %s: the index says so, and is filled again',
     async (part) => {
       const { url, logged, open } = place()

@@ -12,6 +12,8 @@ export interface Libraries {
 /** LanceDB, connected to the place of the segments. */
 export interface Engine extends Libraries {
   connection: Connection
+  /** Null for an object store. */
+  folder: string | null
 }
 
 const INDEX_CACHE_BYTES = 64_000_000n
@@ -22,10 +24,11 @@ export async function connect(
   libraries: Libraries,
   url: string,
   storageOptions: Record<string, string>,
+  folder: string | null,
 ): Promise<Engine> {
   const { connect, Session } = libraries.lancedb
   const session = new Session(INDEX_CACHE_BYTES, METADATA_CACHE_BYTES)
-  return { ...libraries, connection: await connect(url, { storageOptions, session }).catch(refuse) }
+  return { ...libraries, folder, connection: await connect(url, { storageOptions, session }).catch(refuse) }
 }
 
 /** @throws StorageError `unavailable` if LanceDB is not part of this build */

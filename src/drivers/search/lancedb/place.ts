@@ -1,6 +1,7 @@
 /** Where the segments of a server lie: a folder or an object store, and the manifests that say which of them count. */
 import { isStorageError } from '../../../../sdk/storage/errors.ts'
 import type { LogWriter } from '../../../core/log.ts'
+import { FlatError } from './flat.ts'
 import { connect, type Engine, isNative, type Libraries, load } from './library.ts'
 import type { Manifests } from './manifest.ts'
 import { clearFolder, foreign, ownerOf, takeFolder, takePrefix } from './owner.ts'
@@ -77,7 +78,7 @@ export function openPlace({ url, storage_options, own, library = load, ...rest }
       absent = true
       throw error
     })
-    engine ??= connect(libraries, url, storage_options)
+    engine ??= connect(libraries, url, storage_options, folder)
     engine.catch(() => {
       engine = null
     })
@@ -108,6 +109,8 @@ export function openPlace({ url, storage_options, own, library = load, ...rest }
       if (error !== null) throw error
     },
     // Files in a folder can be reached; what an object store refuses may be its network, unless it says that something is not there.
-    isLoss: (error) => isNative(error) && (folder !== null || /not found|NoSuchKey|\b404\b/i.test(String(error))),
+    isLoss: (error) =>
+      error instanceof FlatError ||
+      (isNative(error) && (folder !== null || /not found|NoSuchKey|\b404\b/i.test(String(error)))),
   }
 }

@@ -1,7 +1,7 @@
 /** The exact score of a text that a segment holds: the resident index's formula, over the same counts. */
 import { saturation, weight } from '../resident/bm25.ts'
 import type { Corpus } from '../resident/keywords.ts'
-import type { Text } from './segment.ts'
+import type { Text } from './reader.ts'
 
 /** How often a text holds a term. Equal terms are next to each other, single spaces between all. */
 export function frequencyIn(padded: string, term: string): number {

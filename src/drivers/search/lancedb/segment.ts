@@ -2,37 +2,27 @@
 import type { Table } from '@lancedb/lancedb'
 import type { VectorHit, VectorQuery } from '../../../../sdk/storage/search.ts'
 import type { DecisionFilter } from '../../../../sdk/storage/store.ts'
+import { addressesIn, column, type Found } from './columns.ts'
 import { anyOf, conditions } from './filter.ts'
+import { flatFolder, openFlatReader } from './flat.ts'
 import { closeQuietly, type Engine } from './library.ts'
 import type { SegmentFacts } from './manifest.ts'
+import type { Text } from './reader.ts'
+import { tableReader } from './table-reader.ts'
 import { spellingsNear, wordsTable } from './words.ts'
-
-/** A decision's text, to be scored. */
-export interface Text {
-  id: string
-  terms: string
-  length: number
-  /** Whether it has vectors. */
-  indexed: boolean
-}
 
 /** Of about √n partitions so many are searched, and so many candidates are compared by their full vectors: a recall@10 above .99. */
 const PROBES = 24
 const COMPARED = 300
 /** At least so many times what is asked for. */
 const REFINED = 4
-/** Ids that one look-up names. */
-const ASKED = 1_000
+/** LanceDB rounds distances otherwise: so many more than are asked for are compared where none may be missing. */
+const SPARE = 16
 /** Words whose counts are remembered. */
 const REMEMBERED = 20_000
 
-type Found = Awaited<ReturnType<ReturnType<Table['query']>['toArrow']>>
 /** A query of decisions, made but not run. */
 type Asked = { select(columns: string[]): Asked; toArrow(): Promise<Found> }
-
-/** The values of a column; an answer without rows has no columns. */
-const column = <T>(found: Found, name: string, as: (value: unknown) => T): T[] =>
-  found.numRows === 0 ? [] : Array.from(found.getChild(name)!, as)
 
 /** Adds the counts of each word up. */
 async function sums(query: Asked): Promise<Map<string, number>> {
@@ -47,7 +37,7 @@ async function sums(query: Asked): Promise<Map<string, number>> {
 
 export type Segment = Awaited<ReturnType<typeof openSegment>>
 
-export async function openSegment({ lancedb, connection }: Engine, facts: SegmentFacts) {
+export async function openSegment({ lancedb, connection, folder }: Engine, facts: SegmentFacts) {
   const open = async (name: string, version: number): Promise<Table> => {
     const table = await connection.openTable(name)
     await table.checkout(version)
@@ -55,6 +45,7 @@ export async function openSegment({ lancedb, connection }: Engine, facts: Segmen
   }
   const rows = await open(facts.name, facts.version)
   const words = await open(wordsTable(facts.name), facts.words_version)
+  const reader = folder === null ? tableReader(rows) : openFlatReader(flatFolder(folder, facts.name), facts.version)
   const counts = new Map<string, number>()
 
   const filtered = <Q extends { where(predicate: string): Q }>(query: Q, terms: readonly string[]): Q =>
@@ -71,33 +62,13 @@ export async function openSegment({ lancedb, connection }: Engine, facts: Segmen
       )
       .fastSearch()
 
-  const ranked = async (query: Asked): Promise<VectorHit[]> => {
-    const found = await query.toArrow()
-    const distances = column(found, '_distance', Number)
-    return column(found, 'id', String)
-      .map((id, row) => ({ id, distance: Math.min(2, Math.max(0, distances[row]!)) }))
-      .sort((a, b) => a.distance - b.distance || (a.id < b.id ? -1 : 1))
-  }
-
-  const texts = async (query: Asked, scored = false): Promise<Text[]> => {
-    // A search by keyword that does not name its score warns.
-    const columns = ['id', 'terms', 'length', 'indexed', ...(scored ? ['_score'] : [])]
-    const found = await query.select(columns).toArrow()
-    const [terms, lengths] = [column(found, 'terms', String), column(found, 'length', Number)]
-    const indexed = column(found, 'indexed', Boolean)
-    return column(found, 'id', String).map((id, row) => ({
-      id,
-      terms: terms[row]!,
-      length: lengths[row]!,
-      indexed: indexed[row]!,
-    }))
-  }
-
-  const near = ({ vector, side }: VectorQuery, terms: readonly string[], limit: number) => {
+  /** The addresses of the nearest, roughly unless `exact`. */
+  async function near({ vector, side }: VectorQuery, filter: DecisionFilter, limit: number, exact: boolean) {
+    const terms = conditions(filter)
     const query = rows.query().nearestTo(vector).column(side).distanceType('cosine')
-    return filtered(query, facts.indexed < facts.decisions ? ['indexed', ...terms] : terms)
-      .select(['id', '_distance'])
-      .limit(limit)
+    const asked = filtered(query, facts.indexed < facts.decisions ? ['indexed', ...terms] : terms)
+    const probing = exact ? asked.bypassVectorIndex() : asked.maximumNprobes(0).minimumNprobes(PROBES)
+    return addressesIn(await probing.withRowId().select(['_rowid', '_distance']).limit(limit).toArrow())
   }
 
   return {
@@ -105,35 +76,26 @@ export async function openSegment({ lancedb, connection }: Engine, facts: Segmen
     /** The `k` nearest, by distance, then id. */
     async nearest(query: VectorQuery & { k: number; filter: DecisionFilter; exact: boolean }): Promise<VectorHit[]> {
       if (facts.indexed === 0 || query.filter.indexed === false) return []
-      const { k, filter, exact } = query
-      for (let asked = k + 1; ; asked *= 2) {
-        const one = near(query, conditions(filter), asked)
-        const found = await ranked(
-          exact
-            ? one.bypassVectorIndex()
-            : one
-                .maximumNprobes(0)
-                .minimumNprobes(PROBES)
-                .refineFactor(Math.max(REFINED, Math.ceil(COMPARED / asked))),
-        )
+      const { vector, side, k, filter, exact } = query
+      for (let asked = exact ? k + SPARE : Math.max(COMPARED, REFINED * k); ; asked *= 2) {
+        const addresses = await near(query, filter, asked, exact)
+        const { hits, farthest } = await reader.nearest(vector, side, addresses, k)
         // LanceDB breaks ties arbitrarily: ask for more until all that tie with the last one are found.
-        const isTied = found.length === asked && found[k - 1]!.distance === found.at(-1)!.distance
-        if (!isTied) return found.slice(0, k)
+        const isTied = addresses.length === asked && hits.at(-1)!.distance === farthest
+        if (!isTied) return hits
       }
     },
     /** The exact distance of each of these that is here and has vectors. */
-    async distances(query: VectorQuery & { ids: readonly string[] }): Promise<VectorHit[]> {
+    async distances({ vector, side, ids }: VectorQuery & { ids: readonly string[] }): Promise<VectorHit[]> {
       if (facts.indexed === 0) return []
-      const found: VectorHit[] = []
-      for (let at = 0; at < query.ids.length; at += ASKED) {
-        const ids = query.ids.slice(at, at + ASKED)
-        found.push(...(await ranked(near(query, [anyOf('id', ids)], ids.length).bypassVectorIndex())))
-      }
-      return found
+      return (await reader.nearest(vector, side, await reader.find(ids), ids.length)).hits
     },
     /** The decisions that hold terms and pass, the best of them first, roughly. */
-    candidates: (terms: readonly string[], filter: DecisionFilter, limit: number): Promise<Text[]> =>
-      texts(filtered(matching(terms, false).limit(limit), conditions(filter)), true),
+    async candidates(terms: readonly string[], filter: DecisionFilter, limit: number): Promise<Text[]> {
+      const query = filtered(matching(terms, false).limit(limit), conditions(filter))
+      // A search by keyword that does not name its score warns.
+      return reader.texts(addressesIn(await query.withRowId().select(['_rowid', '_score']).toArrow()))
+    },
     /** Ids of the decisions that hold every one of the terms. */
     async holding(terms: readonly string[]): Promise<string[]> {
       const found = await matching(terms, true).select(['id', '_score']).limit(facts.decisions).toArrow()
@@ -146,12 +108,9 @@ export async function openSegment({ lancedb, connection }: Engine, facts: Segmen
       return (await filtered(query, passing).toArrow()).numRows
     },
     /** Of these ids those that are here. */
-    async texts(ids: readonly string[]): Promise<Text[]> {
-      const found: Text[] = []
-      for (let at = 0; at < ids.length; at += ASKED)
-        found.push(...(await texts(rows.query().where(anyOf('id', ids.slice(at, at + ASKED))))))
-      return found
-    },
+    texts: async (ids: readonly string[]): Promise<Text[]> => reader.texts(await reader.find(ids)),
+    /** The addresses of those of these ids that are here. */
+    find: reader.find,
     /** How many decisions hold each of the terms. */
     async frequencies(terms: readonly string[]): Promise<number[]> {
       const unknown = terms.filter((term) => !counts.has(term))
@@ -171,6 +130,7 @@ export async function openSegment({ lancedb, connection }: Engine, facts: Segmen
     page: (offset: number, limit: number) => rows.query().offset(offset).limit(limit).toArrow(),
     counts: () => sums(words.query()),
     close() {
+      reader.close()
       closeQuietly(rows)
       closeQuietly(words)
     },

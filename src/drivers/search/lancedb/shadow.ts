@@ -3,7 +3,8 @@
  * the tail's decisions are in a segment is looked up when a search needs to know, many at once.
  */
 import type { Corpus } from '../resident/keywords.ts'
-import type { Segment, Text } from './segment.ts'
+import type { Text } from './reader.ts'
+import type { Segment } from './segment.ts'
 import { count } from './words.ts'
 
 /** A decision of a segment that the tail hides. */

@@ -1,15 +1,19 @@
 /** Writes segments: a new one of the tail and of the small segments before it, and removals from those that stay. */
 import type { Table } from '@lancedb/lancedb'
+import { addressesIn } from './columns.ts'
 import { anyOf } from './filter.ts'
+import { type FlatWriter, flatFolder, openFlatWriter, writeGone } from './flat.ts'
 import type { Engine } from './library.ts'
 import type { SegmentFacts } from './manifest.ts'
+import type { Text } from './reader.ts'
 import { type Row, rowSchema, sidesOf, toTable } from './rows.ts'
-import type { Segment, Text } from './segment.ts'
+import type { Segment } from './segment.ts'
 import { count, wordsOf, wordsTable } from './words.ts'
 
 /** Words, and rows of other segments, that are laid out at once: more would hold up the process. */
 const WORDS = 20_000
 const COPIED = 4_000
+const ADDRESSES = 100_000
 /** Ids that one removal names. */
 const REMOVED = 1_000
 /** The longest term has 64 characters; LanceDB counts bytes. */
@@ -28,6 +32,16 @@ export interface Plan {
 
 /** Null if it would be empty. */
 export async function writeSegment(engine: Engine, plan: Plan): Promise<SegmentFacts | null> {
+  const { folder } = engine
+  const flat = folder === null ? null : await openFlatWriter(flatFolder(folder, plan.name), plan.dimensions)
+  try {
+    return await fill(engine, plan, flat)
+  } finally {
+    await flat?.close()
+  }
+}
+
+async function fill(engine: Engine, plan: Plan, flat: FlatWriter | null): Promise<SegmentFacts | null> {
   const { arrow, connection } = engine
   const { name, dimensions, merged } = plan
   const rows = await connection.createEmptyTable(name, rowSchema(arrow, dimensions))
@@ -45,9 +59,10 @@ export async function writeSegment(engine: Engine, plan: Plan): Promise<SegmentF
       facts.length += Number(lengths.get(row))
     })
     await rows.add(table)
+    await flat?.add(table)
   }
   for (const segment of merged) {
-    await copy(segment, rows)
+    await copy(segment, rows, flat)
     for (const [word, held] of await segment.counts()) counts.set(word, (counts.get(word) ?? 0) + held)
     facts.decisions += segment.facts.decisions
     facts.indexed += segment.facts.indexed
@@ -60,13 +75,34 @@ export async function writeSegment(engine: Engine, plan: Plan): Promise<SegmentF
   if ((await rows.countRows()) !== facts.decisions) throw new Error('A segment lacks rows')
   // Rows are written few at a time and read best from one piece.
   await rows.optimize({ cleanupOlderThan: new Date() })
+  await flat?.finish(await runsOf(rows, facts.decisions))
   await indexRows(engine, rows, facts.indexed >= plan.index_from ? dimensions : 0)
   const words = await writeWords(engine, name, counts)
   return { name, version: await rows.version(), words_version: await words.version(), ...facts }
 }
 
-async function copy(segment: Segment, to: Table): Promise<void> {
-  for (let at = 0; at < segment.facts.decisions; at += COPIED) await to.add(await segment.page(at, COPIED))
+async function copy(segment: Segment, to: Table, flat: FlatWriter | null): Promise<void> {
+  for (let at = 0; at < segment.facts.decisions; at += COPIED) {
+    const page = await segment.page(at, COPIED)
+    await to.add(page)
+    await flat?.add(page)
+  }
+}
+
+/** Where LanceDB has put the rows, in the order in which they were added. */
+async function runsOf(rows: Table, count: number) {
+  const runs: { address: number; row: number; count: number }[] = []
+  for (let row = 0; row < count; ) {
+    const some = addressesIn(await rows.query().offset(row).limit(ADDRESSES).withRowId().select(['_rowid']).toArrow())
+    for (const address of some) {
+      const last = runs.at(-1)
+      if (last && last.address + last.count === address) last.count++
+      else runs.push({ address, row, count: 1 })
+      row++
+    }
+    if (some.length === 0) throw new Error('A segment lacks rows')
+  }
+  return runs
 }
 
 async function indexRows({ lancedb: { Index } }: Engine, rows: Table, dimensions: number): Promise<void> {
@@ -115,10 +151,11 @@ export async function everHeld(
 
 /** Takes decisions that changed or went out of a segment that stays. @param gone of those in the segment */
 export async function removeFrom(
-  { arrow, connection }: Engine,
-  { facts }: Segment,
+  { arrow, connection, folder }: Engine,
+  { facts, find }: Segment,
   gone: readonly Text[],
 ): Promise<SegmentFacts> {
+  const addresses = await find(gone.map(({ id }) => id))
   const rows = await atVersion(await connection.openTable(facts.name), facts.version)
   for (let at = 0; at < gone.length; at += REMOVED)
     await rows.delete(
@@ -133,9 +170,11 @@ export async function removeFrom(
   const counts = new Map<string, number>()
   for (const { terms } of gone) count(counts, terms, -1)
   await words.add(wordsOf(arrow, [...counts]))
+  const version = await rows.version()
+  if (folder !== null) await writeGone(flatFolder(folder, facts.name), facts.version, version, addresses)
   return {
     name: facts.name,
-    version: await rows.version(),
+    version,
     words_version: await words.version(),
     decisions,
     indexed: facts.indexed - gone.filter(({ indexed }) => indexed).length,

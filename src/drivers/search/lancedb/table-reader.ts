@@ -1,0 +1,52 @@
+/** Reads a segment's rows through LanceDB: in an object store, where a file can't be read at a place. */
+import type { Table } from '@lancedb/lancedb'
+import type { Side } from '../../../../sdk/storage/vectors.ts'
+import { distanceOf } from '../resident/nearest.ts'
+import { addressesIn, column } from './columns.ts'
+import { anyOf } from './filter.ts'
+import { dot, nearestBy, type RowReader } from './reader.ts'
+
+/** Ids that one look-up names. */
+const ASKED = 1_000
+
+export function tableReader(table: Table): RowReader {
+  const take = (addresses: readonly number[], columns: string[]) =>
+    table
+      .takeRowIds([...addresses])
+      .select(columns)
+      .toArrow()
+
+  return {
+    async find(ids) {
+      const found: number[] = []
+      for (let at = 0; at < ids.length; at += ASKED) {
+        const some = table.query().where(anyOf('id', ids.slice(at, at + ASKED)))
+        found.push(...addressesIn(await some.withRowId().select(['_rowid']).toArrow()))
+      }
+      return found
+    },
+    async texts(addresses) {
+      if (addresses.length === 0) return []
+      const found = await take(addresses, ['id', 'terms', 'length', 'indexed'])
+      const [terms, lengths] = [column(found, 'terms', String), column(found, 'length', Number)]
+      const indexed = column(found, 'indexed', Boolean)
+      return column(found, 'id', String).map((id, row) => ({
+        id,
+        terms: terms[row]!,
+        length: lengths[row]!,
+        indexed: indexed[row]!,
+      }))
+    },
+    async nearest(vector, side: Side, addresses, k) {
+      if (addresses.length === 0) return { hits: [], farthest: 0 }
+      const found = await take(addresses, ['id', side])
+      const ids = column(found, 'id', String)
+      const vectors = column(found, side, (value) => value as { toArray(): Float32Array } | null)
+      const distances = vectors.flatMap((own, at) =>
+        own === null ? [] : [{ at, distance: distanceOf(dot(vector, own.toArray())) }],
+      )
+      return nearestBy(distances, k, (places) => places.map((at) => ids[at]!))
+    },
+    close: () => {},
+  }
+}

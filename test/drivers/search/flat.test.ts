@@ -1,0 +1,76 @@
+/** The plain files of a segment: rows are found by id, and read by address, as LanceDB holds them. */
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdtempSync, rmSync, truncateSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import * as arrow from 'apache-arrow'
+import { FlatError, openFlatReader, openFlatWriter, writeGone } from '../../../src/drivers/search/lancedb/flat.ts'
+import { type Row, toTable } from '../../../src/drivers/search/lancedb/rows.ts'
+import { dimensions, many, one } from './segment-tools.ts'
+
+setDefaultTimeout(60_000)
+
+const root = mkdtempSync(join(tmpdir(), 'cstp-flat-'))
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+
+const rows = many(0, 1_500) as Row[]
+const unindexed = 7
+rows[unindexed] = { ...rows[unindexed]!, value: { ...rows[unindexed]!.value, vectors: null } }
+/** LanceDB names rows by the file they are in. */
+const runs = [
+  { address: 2 ** 33, row: 0, count: 1_000 },
+  { address: 2 ** 34 + 5, row: 1_000, count: 500 },
+]
+const addressOf = (row: number) => (row < 1_000 ? 2 ** 33 + row : 2 ** 34 + 5 + row - 1_000)
+
+async function written(name: string): Promise<string> {
+  const folder = join(root, name)
+  const writer = await openFlatWriter(folder, dimensions)
+  for (let at = 0; at < rows.length; at += 400)
+    await writer.add(toTable(arrow, rows.slice(at, at + 400), dimensions) as Parameters<typeof writer.add>[0])
+  await writer.finish(runs)
+  await writer.close()
+  return folder
+}
+
+test('rows are found by id, and their texts and distances are those that were written', async () => {
+  const reader = openFlatReader(await written('whole'), 3)
+  const numbers = [0, unindexed, 999, 1_000, 1_499]
+  const ids = numbers.map((number) => rows[number]!.id)
+  const addresses = await reader.find([...ids, one(9_999).id, 'no such id'])
+  expect(addresses).toEqual(numbers.map(addressOf))
+  expect(await reader.find(rows.map(({ id }) => id))).toHaveLength(rows.length)
+  const texts = await reader.texts(addresses)
+  expect(texts.map(({ id, terms, indexed }) => [id, terms, indexed])).toEqual(
+    numbers.map((number) => [rows[number]!.id, rows[number]!.value.terms, number !== unindexed]),
+  )
+  const { both } = rows[999]!.value.vectors!
+  const { hits, farthest } = await reader.nearest(both, 'both', addresses, 2)
+  expect(hits[0]).toEqual({ id: rows[999]!.id, distance: expect.closeTo(0, 6) })
+  expect(hits).toHaveLength(2)
+  expect(farthest).toBeGreaterThan(hits[1]!.distance)
+  expect((await reader.nearest(both, 'both', addresses, 9)).hits.map(({ id }) => id)).not.toContain(rows[unindexed]!.id)
+  reader.close()
+})
+
+test('a row that went at a version is found before it alone', async () => {
+  const folder = await written('gone')
+  await writeGone(folder, 3, 4, [addressOf(5)])
+  await writeGone(folder, 4, 6, [addressOf(1_001)])
+  const ids = [5, 6, 1_001].map((number) => rows[number]!.id)
+  for (const [version, left] of [
+    [3, [5, 6, 1_001]],
+    [4, [6, 1_001]],
+    [6, [6]],
+  ] as const) {
+    const reader = openFlatReader(folder, version)
+    expect(await reader.find(ids)).toEqual(left.map(addressOf))
+    reader.close()
+  }
+})
+
+test.each(['about', 'ids', 'places', 'texts', 'vectors'])('a damaged file of %s is told', async (name) => {
+  const folder = await written(name)
+  truncateSync(join(folder, name), 100)
+  expect(() => openFlatReader(folder, 1)).toThrow(FlatError)
+})
