@@ -1185,6 +1185,11 @@ export interface GetReceiptResult {
     /** The entry of the log: `SHA-256("cstp/record/v2" || salt || payload)`. */ commitment: string
     /** C2SP tlog-proof: index, hashes, and the checkpoint with its cosignatures. */ proof: string
     /**
+     * The payload as the bytes that are committed to, for verifiers that do not write canonical JSON; null once
+     * erased.
+     */
+    payload_json: string | null
+    /**
      * Of a state of a decision: an in-toto statement in DSSE (Sigstore bundle v0.3), signed by the key of the
      * evidence log.
      */

@@ -50,6 +50,13 @@ const statement = v.optional(
   ),
 )
 
+const payload_json = v.pipe(
+  v.nullable(v.string()),
+  d(
+    'The payload as the bytes that are committed to, for verifiers that do not write canonical JSON; null once erased.',
+  ),
+)
+
 /** The statement of an act that is a state of a decision. It claims nothing of approvals and evidence; a dossier has them. */
 const statementIn = ({ signer }: Call, { payload }: Pick<v.InferOutput<typeof Receipt>, 'payload'>) =>
   payload !== null && 'record' in payload
@@ -60,7 +67,7 @@ export const getReceipt = defineMethod({
   summary: 'Returns acts with the proof that they are entries of the log: what `cstp verify` checks offline.',
   params,
   result: v.object({
-    receipts: v.pipe(v.array(v.object({ ...Receipt.entries, statement })), d('In the order of the log.')),
+    receipts: v.pipe(v.array(v.object({ ...Receipt.entries, payload_json, statement })), d('In the order of the log.')),
     pending: v.pipe(v.boolean(), d('True if some acts have no place in the log yet; ask again.')),
     withheld: v.pipe(
       v.number(),
@@ -106,7 +113,11 @@ export const getReceipt = defineMethod({
     const last = placed.reduce((end, { seq }) => Math.max(end, seq!), 0)
     if (last === 0) return { receipts: [], pending, withheld, ...isLong }
     const checkpoint = await call.publisher.covering(last)
-    const receipts = await receiptsOf(call.store.thread, checkpoint, placed)
-    return { receipts: receipts.map((one) => ({ ...one, ...statementIn(call, one) })), pending, withheld, ...isLong }
+    const texts = new Map(placed.map(({ record_id, payload }) => [record_id, payload]))
+    const receipts = (await receiptsOf(call.store.thread, checkpoint, placed)).map((one) => ({
+      ...{ ...one, payload_json: texts.get(one.record_id) ?? null },
+      ...statementIn(call, one),
+    }))
+    return { receipts, pending, withheld, ...isLong }
   },
 })

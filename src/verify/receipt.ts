@@ -81,7 +81,7 @@ export function verifyReceipts(text: string, policy: Policy): ReceiptReport {
   let erased = 0
 
   for (const receipt of read?.receipts ?? []) {
-    const { record_id, kind, index, payload, commitment, proof: proofText } = receipt
+    const { record_id, kind, index, payload, payload_json, commitment, proof: proofText } = receipt
     const failed = (check: CheckName, message: string) =>
       void findings.push({ check, record_id: shown(record_id), message: `${shown(record_id)}: ${message}` })
     const fault = formFault(receipt)
@@ -102,6 +102,8 @@ export function verifyReceipts(text: string, policy: Policy): ReceiptReport {
     if (payload === null) erased++
     else if (commitment !== undefined && commitment !== entry)
       failed('content', 'payload and salt do not give the commitment: the payload was changed')
+    if (payload_json !== undefined && payload_json !== (payload === null ? null : canonicalText(payload)))
+      failed('content', 'payload_json is not the canonical JSON of the payload')
     const { note } = proof
     if (proof.index !== index) failed('inclusion', `its index is ${index}, that of the proof ${proof.index}`)
     if (!leadsToRoot(proof, entry))

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { copyFile, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { serveWitness } from '../../src/transparency/open.ts'
+import { witness as madeWitness } from '../support/evidence/notary.ts'
 import { bareEnv, cstp, root, run as runCommand, type Service, serve, temporaryDir } from '../support/process.ts'
 import { buildGo, whyNoGo } from '../support/sumdb/go.ts'
 
@@ -65,6 +66,7 @@ test('verifiers of a few lines agree, as the page for auditors runs them: Python
   const page = await readFile(join(root, 'docs/verify/README.md'), 'utf8')
   await writeFile(at('log.key'), `${key}\n`)
   await writeFile(at('witness.key'), `${witness.verifier_key}\n`)
+  await writeFile(at('other-witness.key'), madeWitness('witness.example/2').verifier_key)
   await copyFile(at('changed.json'), at('forged.json'))
   await copyFile(join(root, 'docs/verify/verify.py'), at('verify.py'))
   if (whyNoGo === null) await buildGo(join(root, 'docs/verify/verify.go'), at('verify-go'))

@@ -1,5 +1,6 @@
 /** cstp.getReceipt: receipts that the offline verifier accepts, on every store, and who may see whose. */
 import { expect, test } from 'bun:test'
+import { commitmentOf } from '../../src/domain/thread/commitment.ts'
 import { readPolicy } from '../../src/verify/policy.ts'
 import { verifyReceipts } from '../../src/verify/receipt.ts'
 import { verifyWithSigstore } from '../support/evidence/sigstore.ts'
@@ -27,6 +28,10 @@ forEachBackend((open) => {
     expect(first).toMatchObject({ record_id: `${id}@1`, payload: { record: { id, confidence: 0.7 } } })
     // Sigstore's verifier accepts what it states, which is of the state that the act has.
     verifyWithSigstore(first!.statement, services.signer.verifier_key)
+    expect([JSON.parse(first!.payload_json!), commitmentOf(first!.salt!, first!.payload_json!)]).toEqual([
+      first!.payload,
+      first!.commitment,
+    ])
     const { dsseEnvelope } = first!.statement as { dsseEnvelope: { payload: string } }
     const { predicate } = JSON.parse(Buffer.from(dsseEnvelope.payload, 'base64').toString())
     expect(predicate.decision.confidence).toBe(0.7)
@@ -51,7 +56,9 @@ forEachBackend((open) => {
     const [before] = (await call('getReceipt', { record_id: `${id}@1` })).receipts
     await store.transaction((tx) => tx.thread.erase([`${id}@1`]))
     const answer = await call('getReceipt', { record_id: `${id}@1` })
-    expect(answer.receipts).toMatchObject([{ payload: null, salt: null, commitment: before!.commitment }])
+    expect(answer.receipts).toMatchObject([
+      { payload: null, payload_json: null, salt: null, commitment: before!.commitment },
+    ])
     expect(verify(program, answer).checks.map(({ result }) => result)).toEqual([
       'passed',
       'unproved',

@@ -37,7 +37,17 @@ describe('what is refused, and by which check', () => {
   const payload = first.payload as Record<string, unknown>
   test.each([
     ['another payload', changed({ payload: { ...payload, agent: 'somebody' } }), ['content', 'inclusion']],
-    ['… with its commitment', changed({ payload: { ...payload, agent: 'x' }, commitment: undefined }), ['inclusion']],
+    [
+      '… with its commitment',
+      changed({ payload: { ...payload, agent: 'x' }, payload_json: undefined, commitment: undefined }),
+      ['inclusion'],
+    ],
+    [
+      'another text of the payload',
+      changed({ payload_json: first.payload_json!.replace('planner', 'x') }),
+      ['content'],
+    ],
+    ['a text of what was erased', changed({ payload: null, salt: null }), ['content']],
     ['another salt', changed({ salt: 'a'.repeat(64) }), ['content', 'inclusion']],
     ['another place', changed({ index: 42 }), ['inclusion']],
     ['the proof of another entry', changed({ proof: made.proofOf(42) }), ['inclusion']],
@@ -94,7 +104,7 @@ test('any character that is changed in a receipt is found, or changes nothing th
 })
 
 test('an erased act is still an entry, and what it said is not proved', () => {
-  const erased = { ...first, payload: null, salt: null }
+  const erased = { ...first, payload: null, payload_json: null, salt: null }
   const report = verify({ receipts: [erased, made.receipts[2]], pending: false })
   expect(report.verified).toBe(true)
   expect(report.checks.find(({ check }) => check === 'content')).toMatchObject({ result: 'unproved' })

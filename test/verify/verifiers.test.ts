@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { canonical } from '../../src/domain/evidence/canonical.ts'
 import { readPolicy } from '../../src/verify/policy.ts'
 import { verifyReceipts } from '../../src/verify/receipt.ts'
 import { notary, witness } from '../support/evidence/notary.ts'
@@ -12,15 +13,20 @@ import { buildGo, whyNoGo } from '../support/sumdb/go.ts'
 const made = madeLog()
 const [first, second] = [made.receipts[1]!, made.receipts[2]!]
 const payload = first.payload as Record<string, unknown>
+const changed = { ...payload, agent: 'x' }
 const alone = made.witnesses[0].cosign(made.log.note(made.size, made.tree.root(made.size)), 1_790_000_000)
 const wrong = witness('witness.example/b', 'stranger').cosign(alone, 1_790_000_001)
 
 /** Files by name, and whether they are valid. */
-const files: [name: string, file: unknown, isValid: boolean][] = [
-  ['all', { receipts: made.receipts, pending: false }, true],
+const files: [name: string, receipts: unknown, isValid: boolean][] = [
+  ['all', made.receipts, true],
   ['one', first, true],
   ['extra data', { ...first, proof: first.proof.replace('\nindex', '\nextra AAAA\nindex') }, true],
-  ['another payload', { ...first, payload: { ...payload, agent: 'x' } }, false],
+  ['another text', { ...first, payload_json: first.payload_json!.replace('planner', 'plannes') }, false],
+  ['payload and text of another', { ...first, payload: changed, payload_json: canonical(changed) }, false],
+  ['true for 1', { ...first, payload: { ...payload, record: { ...(payload.record as object), '10': true } } }, false],
+  ['its text with spaces', { ...first, payload_json: JSON.stringify(payload, null, 1) }, false],
+  ['another payload', { ...first, payload: changed }, false],
   ['another salt', { ...first, salt: second.salt }, false],
   ['another act', { ...first, record_id: second.record_id }, false],
   ['another kind', { ...first, kind: 'verdict' }, false],
@@ -32,19 +38,22 @@ const files: [name: string, file: unknown, isValid: boolean][] = [
   ['another origin', { ...first, proof: first.proof.replace('\nlog.example', '\nlog.example2') }, false],
   ['too few witnesses', { ...first, proof: made.proofOf(41, alone) }, false],
   ['a wrong cosignature', { ...first, proof: made.proofOf(41, wrong) }, false],
-  ['an erased one', { ...first, payload: null, salt: null }, false],
+  ['an erased one', { ...first, payload: null, payload_json: null, salt: null }, false],
 ]
+
+const answerOf = (receipts: unknown) => ({ receipts: [receipts].flat(), pending: false, withheld: 0 })
 
 describe('the verifiers of docs/verify', () => {
   let dir = ''
   beforeAll(async () => {
     dir = await temporaryDir('cstp-verifiers-')
-    for (const [name, file] of files) await Bun.write(join(dir, `${name}.json`), JSON.stringify(file, null, 1))
+    for (const [name, file] of files)
+      await Bun.write(join(dir, `${name}.json`), JSON.stringify(answerOf(file), null, 1))
     if (whyNoGo === null) await buildGo(join(root, 'docs/verify/verify.go'), join(dir, 'verify'))
   }, 120_000)
   afterAll(() => rm(dir, { recursive: true, force: true }))
 
-  const keys = [made.log.verifier_key, '2', ...made.witnesses.map(({ verifier_key }) => verifier_key)]
+  const keys = [made.log.verifier_key, ...made.witnesses.map(({ verifier_key }) => verifier_key)]
   const judge = async (command: string[]) => {
     const verdicts: [string, boolean][] = []
     for (const [name] of files) {
@@ -57,7 +66,7 @@ describe('the verifiers of docs/verify', () => {
     const [stranger, another] = [notary('log.example/thread', 'stranger'), witness('witness.example/c', 'c')]
     for (const [log, ...others] of [
       [stranger.verifier_key],
-      [made.log.verifier_key, '1', another.verifier_key],
+      [made.log.verifier_key, another.verifier_key],
       [made.log.verifier_key.replace(/\+(.)/, '+f$1').slice(0, -1)],
     ] as string[][])
       expect(
@@ -86,7 +95,10 @@ describe('the verifiers of docs/verify', () => {
 
   test('and so does the service, save that it says of an erased act what is left', () => {
     const policy = readPolicy(made.policy)
-    const verdicts = files.map(([name, file]) => [name, verifyReceipts(JSON.stringify(file), policy).verified])
+    const verdicts = files.map(([name, file]) => [
+      name,
+      verifyReceipts(JSON.stringify(answerOf(file)), policy).verified,
+    ])
     expect(verdicts).toEqual(expected.map(([name, isValid]) => [name, name === 'an erased one' ? true : isValid]))
   })
 })

@@ -49,8 +49,8 @@ export function maySee({ kind, payload }: Pick<StoredAct, 'kind' | 'payload'>, {
   return (JSON.parse(payload) as { agent?: unknown }).agent === agent
 }
 
-/** Bytes of payloads in one answer: a state of a decision is a record, which its receipt holds twice. */
-const mostBytes = 10 * 1_048_576
+/** Bytes of payloads in one answer: a state of a decision is a record, which its receipt holds three times. */
+const mostBytes = 8 * 1_048_576
 
 /**
  * Reads those of the acts that fit into an answer. @param wanted the most important first

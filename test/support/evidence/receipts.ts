@@ -9,6 +9,7 @@ export interface MadeReceipt {
   kind: string
   index: number
   payload: Record<string, unknown> | null
+  payload_json: string | null
   salt: string | null
   commitment?: string
   proof: string
@@ -41,9 +42,10 @@ export function madeLog(size = 300, places: readonly number[] = [0, 41, 255, 299
       },
     }
     const salt = sha256(Buffer.from(`salt ${index}`))
-    const commitment = sha256(Buffer.from('cstp/record/v2'), Buffer.from(salt, 'hex'), Buffer.from(canonical(payload)))
+    const payload_json = canonical(payload)
+    const commitment = sha256(Buffer.from('cstp/record/v2'), Buffer.from(salt, 'hex'), Buffer.from(payload_json))
     entries[index] = commitment
-    return { record_id: payload.record_id, kind: payload.kind, index, payload, salt, commitment }
+    return { record_id: payload.record_id, kind: payload.kind, index, payload, payload_json, salt, commitment }
   })
   const tree = naiveTree(entries)
   const note = witnesses.reduce(
