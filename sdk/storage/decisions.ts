@@ -112,13 +112,17 @@ export interface ReasonGroup {
   strength: number
 }
 
-/** A decision as it is stored. */
-export interface StoredDecision {
-  record: DecisionRecord
+/** What a store says of a decision beside its record. */
+interface StoredFacts {
   /** Counts the writes to this decision, from 1. */
-  revision: number
+  readonly revision: number
   /** True when the active generation holds its vectors. */
-  indexed: boolean
+  readonly indexed: boolean
+}
+
+/** A decision as it is stored. */
+export interface StoredDecision extends StoredFacts {
+  readonly record: DecisionRecord
 }
 
 /**
@@ -134,17 +138,23 @@ export interface RecordText {
   readonly created_ms: number
 }
 
+/** A stored decision whose record need not be parsed. */
+export interface StoredText extends RecordText, StoredFacts {}
+
 /** The record of a text. */
 export const parseRecord = ({ json }: Pick<RecordText, 'json'>): DecisionRecord => JSON.parse(json)
 
+/** A stored decision with its record. */
+export const storedOf = ({ json, revision, indexed }: StoredText): StoredDecision => ({
+  record: JSON.parse(json),
+  revision,
+  indexed,
+})
+
 /** Reads decisions. */
 export interface DecisionReader {
-  /** The decision of this full id, or null. */
-  get(id: string): Promise<StoredDecision | null>
-  /** Those that exist, in the order asked for. */
-  getMany(ids: readonly string[]): Promise<StoredDecision[]>
-  /** The same as JSON, for answers that pass it on. */
-  texts(ids: readonly string[]): Promise<RecordText[]>
+  /** Those of these full ids that exist, in the order asked for. */
+  get(ids: readonly string[]): Promise<StoredText[]>
   /** Ids that start with `prefix`, or whose part after `-decision-` does; at most `limit`, ascending. */
   findIds(prefix: string, limit: number): Promise<string[]>
   /** Page of the decisions that pass. Stakes sort by rank; ties by id in the same direction. `total` counts all that pass. */
@@ -189,6 +199,18 @@ export interface DecisionReader {
   /** Id of the decision imported under this key, or null. */
   idOfSource(source_key: string): Promise<string | null>
 }
+
+/** The decisions of these full ids that exist, in the order asked for, with their records. */
+export const readDecisions = async (
+  decisions: Pick<DecisionReader, 'get'>,
+  ids: readonly string[],
+): Promise<StoredDecision[]> => (await decisions.get(ids)).map(storedOf)
+
+/** The decision of this full id, or null. */
+export const readDecision = async (
+  decisions: Pick<DecisionReader, 'get'>,
+  id: string,
+): Promise<StoredDecision | null> => (await readDecisions(decisions, [id]))[0] ?? null
 
 /** The fields of all decisions that pass, oldest first, a page at a time. */
 export async function* decisionPages(

@@ -22,7 +22,7 @@ async function find(call: Call, { id: given, revisions: shown, as_of, ...names }
   const past = as_of === undefined ? null : openPast(call, as_of)
   const { decisions } = (past ?? call).store
   const id = await resolveId(decisions, given, 'id')
-  const [found] = await decisions.texts([id])
+  const [found] = await decisions.get([id])
   if (!found) throw await missing(call.store.keyed, id, given)
   const { json, agent, created_ms } = found
   // What an agent has just recorded is no precedent of what comes next: it reads its own record back.

@@ -1,7 +1,9 @@
 /** cstp.getDossier: everything that is kept of one decision, signed, with the proofs of its evidence. */
+
 import * as v from 'valibot'
 import { Dossier } from '../../sdk/schema/dossier.ts'
 import { DecisionId } from '../../sdk/schema/params.ts'
+import { readDecision } from '../../sdk/storage/decisions.ts'
 import type { ActEntry } from '../../sdk/storage/thread.ts'
 import { defineMethod } from '../calls/method.ts'
 import type { Call } from '../calls/services.ts'
@@ -68,7 +70,7 @@ export const getDossier = defineMethod({
       const { record, revision } = await requireDecision(store, id, given)
       const dossier = await dossierOf(sources, record)
       // A dossier of a record that was changed meanwhile would have acts that the record does not know.
-      if (tries === mostTries || (await store.decisions.get(id))?.revision === revision) return dossier
+      if (tries === mostTries || (await readDecision(store.decisions, id))?.revision === revision) return dossier
     }
   },
 })

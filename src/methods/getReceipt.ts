@@ -1,9 +1,11 @@
 /** cstp.getReceipt: acts with the proof that they are in the log, which anyone can verify offline. */
+
 import * as v from 'valibot'
 import { CstpError, decisionNotFound, invalidParams } from '../../sdk/errors.ts'
 import { type DecisionRecord, filledText } from '../../sdk/schema/decision.ts'
 import { DecisionId, shortened } from '../../sdk/schema/params.ts'
 import { Receipt } from '../../sdk/schema/receipt.ts'
+import { readDecision } from '../../sdk/storage/decisions.ts'
 import { actKinds } from '../../sdk/storage/thread.ts'
 import { defineMethod } from '../calls/method.ts'
 import type { Call } from '../calls/services.ts'
@@ -36,7 +38,7 @@ async function actsFor({ store }: Call, { record_id, decision_id, kind }: Params
   if (record_id !== undefined) return { acts: await store.thread.get([record_id]), isCut: false }
   const id = await resolveId(store.decisions, decision_id!, 'decision_id')
   const known = await store.thread.ofDecision(id, mostLooked)
-  if (known.length === 0 && !(await store.decisions.get(id))) throw decisionNotFound(id)
+  if (known.length === 0 && !(await readDecision(store.decisions, id))) throw decisionNotFound(id)
   const asked = kind === undefined ? known : known.filter((act) => act.kind === kind)
   return actsThatFit(store, asked, mostActs)
 }

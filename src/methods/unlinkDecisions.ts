@@ -1,8 +1,10 @@
 /** cstp.unlinkDecisions: takes back an edge between two decisions. */
+
 import * as v from 'valibot'
 import { CstpError } from '../../sdk/errors.ts'
 import { type DecisionRecord, EdgeType, text } from '../../sdk/schema/decision.ts'
 import { LinkEnd } from '../../sdk/schema/params.ts'
+import { readDecision } from '../../sdk/storage/decisions.ts'
 import { defineMethod } from '../calls/method.ts'
 import type { Call } from '../calls/services.ts'
 import { audit } from '../core/audit.ts'
@@ -51,7 +53,7 @@ export const unlinkDecisions = defineMethod({
     const { agent } = call.caller
     const removed = await call.store.transaction(async (tx) => {
       const given = await requireDecision(tx, source, source_id)
-      const other = await tx.decisions.get(target)
+      const other = await readDecision(tx.decisions, target)
       const found = (record: DecisionRecord, to: string) => sameLinks(record, { target_id: to, edge_type })
       // Two contradict each other whichever way the service has linked them.
       const isTurned = edge_type === 'contradicts' && other !== null && found(given.record, target).length === 0

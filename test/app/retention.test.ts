@@ -1,5 +1,7 @@
 /** Retention: what is over goes by itself, on every store, and leaves a line that says so. */
+
 import { expect, test } from 'bun:test'
+import { readDecisions } from '../../sdk/storage/decisions.ts'
 import { StorageError } from '../../sdk/storage/errors.ts'
 import { startRetention } from '../../src/app/retention.ts'
 import { linkMethod } from '../../src/domain/evidence/content.ts'
@@ -143,9 +145,9 @@ test('a decision that cannot be erased keeps nothing else: the others and old li
   const { record, clock, store, services } = program
   const damaged = await record({ decision: 'Deliver on Monday' })
   const over = [await record({ decision: 'Deliver on Tuesday' }), await record({ decision: 'Deliver on Friday' })]
-  const get: typeof store.decisions.get = async (id) => {
-    if (id === damaged) throw new StorageError('corrupt', 'its record is damaged')
-    return store.decisions.get(id)
+  const get: typeof store.decisions.get = async (ids) => {
+    if (ids.length === 1 && ids[0] === damaged) throw new StorageError('corrupt', 'its record is damaged')
+    return store.decisions.get(ids)
   }
   const decisions = { ...store.decisions, get }
   const { rounds, timers, failures } = started(
@@ -157,7 +159,7 @@ test('a decision that cannot be erased keeps nothing else: the others and old li
   timers.shift()!.run()
   while (timers.length === 0) await Bun.sleep(1)
   expect(failures).toMatchObject([{ message: expect.stringContaining('its record is damaged') }])
-  expect((await store.decisions.getMany([damaged, ...over])).map(({ record: { id } }) => id)).toEqual([damaged])
+  expect((await readDecisions(store.decisions, [damaged, ...over])).map(({ record: { id } }) => id)).toEqual([damaged])
   const methods = (await store.audit.list({ limit: 99 })).map(({ method }) => method)
   expect(methods).not.toContain('cstp.checkGuardrails')
   await rounds.close()

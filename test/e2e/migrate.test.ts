@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SQL } from 'bun'
 import { createAll, oddRecord, recordOf } from '../../sdk/storage/conformance/store/records.ts'
+import { readDecision } from '../../sdk/storage/decisions.ts'
 import { digestOf } from '../../src/app/migrate/copy.ts'
 import { type MigrateOptions, migrate } from '../../src/app/migrate/migrate.ts'
 import { openSide } from '../../src/app/migrate/sides.ts'
@@ -148,7 +149,7 @@ else
     expect(await side.evidence.nodes(keptLevels, 0, 1_000)).toHaveLength(156)
     // What is written from now on goes on from the acts that were copied.
     const [changed, erased] = [recordOf(1).id, recordOf(2).id]
-    expect((await side.store.decisions.get(changed))?.revision).toBe(3)
+    expect((await readDecision(side.store.decisions, changed))?.revision).toBe(3)
     expect((await side.store.thread.get([stateId(erased, 1)]))[0]).toMatchObject({ payload: null, salt: null })
     const next = threaded(
       side.store,
@@ -231,7 +232,7 @@ if (server !== null) {
     const [one, two] = [recordOf(1), recordOf(2)]
     const vector = Float32Array.of(0, 1, 0, 0)
     await side.store.transaction(async (tx) => {
-      const { record, revision } = (await tx.decisions.get(one.id))!
+      const { record, revision } = (await readDecision(tx.decisions, one.id))!
       await tx.decisions.update({ ...record, context: 'changed since' }, revision)
       await tx.embeddings.drop(one.id)
       await queueVectors(tx, one.id, now_ms)
@@ -267,7 +268,7 @@ if (server !== null) {
     expect(begun.state).toBe('building')
     // Revisions are counted anew, but nobody holds one longer than a call: updates go on from the ones that stand here.
     await target.store.transaction(async (tx) => {
-      const { record, revision } = (await tx.decisions.get(one.id))!
+      const { record, revision } = (await readDecision(tx.decisions, one.id))!
       expect(record.context).toBe('changed since')
       await tx.decisions.update({ ...record, context: 'and again' }, revision)
     })

@@ -1,5 +1,7 @@
 /** cstp.getCalibration: filters, windows, whose confidence is scored and by what it was settled, on every store. */
+
 import { expect, test } from 'bun:test'
+import { readDecision } from '../../sdk/storage/decisions.ts'
 import { decided, decidedOften } from '../support/decided.ts'
 import { forEachBackend } from '../support/program.ts'
 
@@ -123,7 +125,7 @@ forEachBackend((open) => {
       const ids = await decidedOften(program, 5, 200 * (at % 2), {}, at < 2 ? 'success' : 'failure')
       await program.store.transaction(async (tx) => {
         for (const id of ids) {
-          const { record, revision } = (await tx.decisions.get(id))!
+          const { record, revision } = (await readDecision(tx.decisions, id))!
           await tx.decisions.update({ ...record, ...kind }, revision)
         }
       })

@@ -1,5 +1,7 @@
 /** cstp.linkEvidence: a decision attests events with its own stakes and state, on every store. */
+
 import { expect, test } from 'bun:test'
+import { readDecision } from '../../sdk/storage/decisions.ts'
 import { contentDigest } from '../../src/domain/evidence/content.ts'
 import { event, ingest } from '../support/evidence/ingest.ts'
 import { forEachBackend } from '../support/program.ts'
@@ -27,7 +29,7 @@ forEachBackend((open) => {
     await call('linkEvidence', { id, event_seqs: [2], stakes: 'high', has_outcome: true }, 'root')
     const { entries } = await call('listAudit', { method: 'cstp.linkEvidence' }, 'root')
     // A review is no change of what was decided.
-    const content_sha256 = contentDigest((await program.services.store.decisions.get(id))!.record)
+    const content_sha256 = contentDigest((await readDecision(program.services.store.decisions, id))!.record)
     expect(entries.map(({ ids, detail }) => [ids, detail])).toEqual([
       [[id], { attested_seq: 5, event_seqs: [2], content_sha256 }],
       [[id], { attested_seq: 4, event_seqs: [3, 1], content_sha256 }],

@@ -1,5 +1,7 @@
 /** cstp.queryDecisions: three modes, their scores, totals and pages, on every store. */
+
 import { describe, expect, test } from 'bun:test'
+import { readDecisions } from '../../sdk/storage/decisions.ts'
 import { embedDecision, queueVectors } from '../../src/domain/search/embeddings.ts'
 import { queryTerms, termsOf } from '../../src/domain/search/terms.ts'
 import { openHashEmbedder } from '../../src/drivers/embedder/hash.ts'
@@ -106,7 +108,7 @@ forEachBackend((open) => {
     const { decisions, total, scores } = await program.call('queryDecisions', { query })
     const embedder = await openHashEmbedder()
     const { signal } = new AbortController()
-    const records = await program.store.decisions.getMany(ids)
+    const records = await readDecisions(program.store.decisions, ids)
     const [asked] = await embedder.embed([query], 'query', signal)
     const vectors = await Promise.all(
       records.map(async ({ record }) => (await embedDecision(embedder, record, signal)).vectors.both),

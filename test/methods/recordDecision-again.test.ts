@@ -1,5 +1,7 @@
 /** cstp.recordDecision sent again, imported, or with the embedder away, on every store. */
+
 import { describe, expect, test } from 'bun:test'
+import { readDecision } from '../../sdk/storage/decisions.ts'
 import { forEachBackend } from '../support/program.ts'
 
 const required = { decision: 'Use SQLite for the catalogue', confidence: 0.8, category: 'architecture' }
@@ -192,7 +194,7 @@ forEachBackend((open) => {
     clock.now += 60_000
     await call('updateDecision', { id, updates: { tags: ['later'] } })
     expect(await services.outbox.drain()).toBe(1)
-    expect((await store.decisions.get(id))?.indexed).toBe(true)
+    expect((await readDecision(store.decisions, id))?.indexed).toBe(true)
   })
 
   test('while the vectors in store are another embedder’s, a record is kept for later', async () => {
@@ -202,6 +204,6 @@ forEachBackend((open) => {
     const { decision_id, indexed } = await call('recordDecision', required)
     expect(indexed).toBe(false)
     expect((await store.status()).outbox).toBe(1)
-    expect((await store.decisions.get(decision_id))?.indexed).toBe(false)
+    expect((await readDecision(store.decisions, decision_id))?.indexed).toBe(false)
   })
 })

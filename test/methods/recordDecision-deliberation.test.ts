@@ -1,5 +1,7 @@
 /** What cstp.recordDecision takes from the tracker: queries, checks and thoughts before it, on every store. */
+
 import { expect, test } from 'bun:test'
+import { readDecision } from '../../sdk/storage/decisions.ts'
 import { StorageError } from '../../sdk/storage/errors.ts'
 import { getSession } from '../../src/domain/deliberation/sessions.ts'
 import { forEachBackend, type TestProgram } from '../support/program.ts'
@@ -202,7 +204,7 @@ forEachBackend((open) => {
     const program = await open()
     await program.call('recordThought', { text: 'mine' }, 'root')
     const id = await program.record({ created_at: '2020-01-01', recorded_by: 'carol' }, 'root')
-    expect((await program.store.decisions.get(id))!.record.deliberation).toBe(null)
+    expect((await readDecision(program.store.decisions, id))!.record.deliberation).toBe(null)
     expect((await sessions(program, 'root'))[0]).toMatchObject({ input_count: 1 })
   })
 })

@@ -1,5 +1,7 @@
 /** cstp.recordThought: before a decision it waits in a session, after one it is appended to it, on every store. */
+
 import { expect, test } from 'bun:test'
+import { readDecision } from '../../sdk/storage/decisions.ts'
 import { forEachBackend, type TestProgram } from '../support/program.ts'
 
 const minute = 60_000
@@ -51,7 +53,7 @@ forEachBackend((open) => {
       await Promise.all([think(one, `a${round}`), think(two, `b${round}`)])
       const ids = await Promise.all([one, two, one, two].map(({ record: make }) => make()))
       for (const id of ids) {
-        const { record: found } = (await one.store.decisions.get(id))!
+        const { record: found } = (await readDecision(one.store.decisions, id))!
         taken.push(...(found.deliberation?.steps.map(({ thought }) => thought) ?? []))
       }
     }

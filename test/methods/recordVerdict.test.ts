@@ -1,6 +1,8 @@
 /** What recordDecision keeps of its verdict, and rules that count: none can be outrun by many records at once. */
+
 import { expect, test } from 'bun:test'
 import type { CstpError } from '../../sdk/errors.ts'
+import { readDecision } from '../../sdk/storage/decisions.ts'
 import { forEachBackend } from '../support/program.ts'
 
 const given = { decision: 'Pay the invoice', confidence: 0.9, category: 'payment' }
@@ -92,7 +94,7 @@ forEachBackend((open) => {
     program.services.record_guardrails = 'warn'
     await program.rules('- { id: never, message: m, condition_category: payment }')
     const { decision_id: id } = await program.call('recordDecision', given)
-    const decision = (await program.store.decisions.get(id))?.record
+    const decision = (await readDecision(program.store.decisions, id))?.record
     expect(decision!.verdict).toEqual({
       allowed: false,
       verdict: 'deny',
@@ -118,7 +120,7 @@ forEachBackend((open) => {
     await program.rules('- { id: idle, action: warn, message: m, condition_category: other }')
     const action = { description: 'Pay the invoice', category: 'payment', confidence: 0.9, context: { amount: 7 } }
     const first = await program.call('preAction', { action, idempotency_key: 'k' })
-    const decision = (await program.store.decisions.get(first.decision_id!))?.record
+    const decision = (await readDecision(program.store.decisions, first.decision_id!))?.record
     expect(decision!.context).toBe('{"amount":7}')
     await program.rules('- { id: never, message: m, condition_category: payment }')
     const again = await program.call('preAction', { action, idempotency_key: 'k' })
@@ -180,7 +182,7 @@ forEachBackend((open) => {
       const project = { name: 'acme/app', feature: 'checkout', pr: 7 }
       const answer = await program.call('preAction', { action, tags: ['now'], project })
       expect(answer).toMatchObject({ allowed: true, verdict: 'modify' })
-      const decision = (await program.store.decisions.get(answer.decision_id!))!.record
+      const decision = (await readDecision(program.store.decisions, answer.decision_id!))!.record
       expect(decision).toMatchObject({
         decision: 'Plan the deployment',
         category: 'planning',

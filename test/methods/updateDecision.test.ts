@@ -1,5 +1,7 @@
 /** cstp.updateDecision: what it may change, what it keeps, and that no update is lost, on every store. */
+
 import { describe, expect, test } from 'bun:test'
+import { readDecision } from '../../sdk/storage/decisions.ts'
 import { forEachBackend } from '../support/program.ts'
 import { recordOf } from '../support/record.ts'
 
@@ -215,7 +217,7 @@ forEachBackend((open) => {
     const { decisions } = await call('listDecisions')
     expect(decisions[0]).toMatchObject({ id, revision_count: 120, context: context(119) })
     expect(JSON.stringify(decisions).length).toBeLessThan(115_000)
-    expect((await store.decisions.texts([id]))[0]!.json.length).toBeLessThan(115_000)
+    expect((await store.decisions.get([id]))[0]!.json.length).toBeLessThan(115_000)
     expect(decisions[0]).not.toHaveProperty('revisions')
     expect(await call('getDecision', { id })).not.toHaveProperty('revisions')
     const { revisions = [] } = await call('getDecision', { id, revisions: true })
@@ -291,7 +293,7 @@ forEachBackend((open) => {
       tags: ['a'],
       bridge: { structure: 'Paint the shed', function: 'Boring technology first' },
     })
-    expect((await store.decisions.get(id))?.indexed).toBe(false)
+    expect((await readDecision(store.decisions, id))?.indexed).toBe(false)
     expect(await services.outbox.drain()).toBe(1)
     for (const [bridge_side, query] of [
       ['structure', 'Paint the shed'],

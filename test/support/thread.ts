@@ -1,6 +1,6 @@
 /** A thread compared with all that its store holds: whatever was interrupted, each is there with the other. */
 import { expect } from 'bun:test'
-import { decisionPages } from '../../sdk/storage/decisions.ts'
+import { decisionPages, readDecisions } from '../../sdk/storage/decisions.ts'
 import type { Store } from '../../sdk/storage/store.ts'
 import type { StoredAct } from '../../sdk/storage/thread.ts'
 import { grow, rootOf } from '../../src/domain/evidence/tree.ts'
@@ -37,7 +37,10 @@ export async function checkThread(store: Store, acknowledged: Iterable<string>):
   expect([...acknowledged].filter((record_id) => !payloads.has(record_id))).toEqual([])
   const states = new Map<string, unknown>()
   for await (const fields of decisionPages(store.decisions, {}, page))
-    for (const { record, revision } of await store.decisions.getMany(fields.map(({ id }) => id))) {
+    for (const { record, revision } of await readDecisions(
+      store.decisions,
+      fields.map(({ id }) => id),
+    )) {
       for (let at = 1; at <= revision; at++) states.set(stateId(record.id, at), at === revision ? record : null)
     }
   const told = acts.filter(({ kind }) => ['decision', 'revision', 'review', 'link'].includes(kind))

@@ -1,5 +1,7 @@
 /** Copies one store to another, kind by kind, continuing an interrupted run; and digests of both sides. */
+
 import { createHash } from 'node:crypto'
+import { readDecisions } from '../../../sdk/storage/decisions.ts'
 import { sides } from '../../../sdk/storage/vectors.ts'
 import { noticeCollection } from '../../domain/approval/notices.ts'
 import { approvalCollections } from '../../domain/approval/requests.ts'
@@ -25,13 +27,18 @@ export async function copyDecisions({ from, to, signal, progress }: Copying): Pr
   let done = 0
   for await (const page of keyedOf(from, erasureCollections.erased)) {
     const ids = page.map(({ key }) => key)
-    for (const { record } of await to.store.decisions.getMany(ids))
+    for (const { record } of await readDecisions(to.store.decisions, ids))
       await to.store.transaction((tx) => tx.decisions.erase(record.id, null))
   }
   for await (const page of decisionsOf(from)) {
     signal.throwIfAborted()
     const there = new Map(
-      (await to.store.decisions.getMany(page.map(({ record }) => record.id))).map((one) => [one.record.id, one]),
+      (
+        await readDecisions(
+          to.store.decisions,
+          page.map(({ record }) => record.id),
+        )
+      ).map((one) => [one.record.id, one]),
     )
     const wanted = page.filter(({ record, revision }) => {
       const stored = there.get(record.id)

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { decisionPages } from '../../../sdk/storage/decisions.ts'
+import { decisionPages, readDecisions } from '../../../sdk/storage/decisions.ts'
 import type { Evidence } from '../../../sdk/storage/evidence.ts'
 import { keyedPages } from '../../../sdk/storage/keyed.ts'
 import type { KeyedRecord, Store, StoredAuditEntry, StoredDecision } from '../../../sdk/storage/store.ts'
@@ -74,7 +74,11 @@ const auditPage = 1_000
 
 /** All decisions, oldest first, in pages: an order that both sides share. */
 export async function* decisionsOf({ store: { decisions } }: Side): AsyncGenerator<StoredDecision[]> {
-  for await (const page of decisionPages(decisions, {}, pageSize)) yield decisions.getMany(page.map(({ id }) => id))
+  for await (const page of decisionPages(decisions, {}, pageSize))
+    yield readDecisions(
+      decisions,
+      page.map(({ id }) => id),
+    )
 }
 
 /** The audit trail from its first line on, though stores read it from the last. */

@@ -1,6 +1,6 @@
 /** Outcomes of decisions from the evidence of their pull requests. */
 import type { Outcome, Project, Revision } from '../../../sdk/schema/decision.ts'
-import { type DecisionFields, decisionPages } from '../../../sdk/storage/decisions.ts'
+import { type DecisionFields, decisionPages, readDecision } from '../../../sdk/storage/decisions.ts'
 import type { Evidence, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
 import { isByRule, ruleSettlers } from '../../../sdk/storage/fields.ts'
 import type { KeyedReader } from '../../../sdk/storage/store.ts'
@@ -151,7 +151,7 @@ const notePullRequest = (
   by: string,
 ): Promise<boolean> =>
   call.store.transaction(async (tx) => {
-    const found = await tx.decisions.get(id)
+    const found = await readDecision(tx.decisions, id)
     if (!found || found.record.project?.pr) return false
     const { name = null, feature = null, files = [] } = found.record.project ?? {}
     const repo = typeof pull.repo === 'string' ? pull.repo : name

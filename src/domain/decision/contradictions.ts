@@ -1,6 +1,8 @@
 /** Contradictions: two decisions that can't both be right. Found when an outcome is known, kept as edges, read from there. */
+
 import type { DecisionRecord, Outcome } from '../../../sdk/schema/decision.ts'
 import type { Contradiction } from '../../../sdk/schema/memory.ts'
+import { readDecision, readDecisions } from '../../../sdk/storage/decisions.ts'
 import { fieldsOf } from '../../../sdk/storage/fields.ts'
 import { compileFilter } from '../../../sdk/storage/filter.ts'
 import type { DecisionFilter, Edge, Store } from '../../../sdk/storage/store.ts'
@@ -53,7 +55,7 @@ async function unresolved(
 ): Promise<Contradiction[]> {
   const ids = [...new Set(edges.flatMap(({ source_id, target_id }) => [source_id, target_id]))]
   const dead = await superseded(store, ids)
-  const records = new Map((await store.decisions.getMany(ids)).map(({ record }) => [record.id, record]))
+  const records = new Map((await readDecisions(store.decisions, ids)).map(({ record }) => [record.id, record]))
   const outcomeOf = (id: string) => records.get(id)?.outcome ?? null
   // What was linked by its outcome holds only as long as a later review leaves the outcomes opposite.
   const holds = ({ created_by, source_id, target_id }: Edge): boolean => {
@@ -150,10 +152,10 @@ export async function linkContradictions(call: LinkingCall, record: DecisionReco
     const found = await opposites(call, record, await purposeOf(call, record))
     if (found.length === 0) return
     await call.store.transaction(async (tx) => {
-      const now = await tx.decisions.get(record.id)
+      const now = await readDecision(tx.decisions, record.id)
       if (!now) return
       const context = 'The same purpose in one project, with opposite outcomes'
-      const others = await Promise.all(found.map((id) => tx.decisions.get(id)))
+      const others = await Promise.all(found.map((id) => readDecision(tx.decisions, id)))
       const open = others.flatMap((other) =>
         other === null || isDismissed(now.record, other.record.id) || isDismissed(other.record, now.record.id)
           ? []

@@ -1,6 +1,8 @@
 /** Walks over the graph of decisions: breadth first, each decision once, bounded. */
+
 import type { DecisionRecord, EdgeType, Link } from '../../../sdk/schema/decision.ts'
 import type { Direction, GraphNode } from '../../../sdk/schema/graph.ts'
+import { readDecision, readDecisions } from '../../../sdk/storage/decisions.ts'
 import type { DecisionReader, Edge, EdgeReader } from '../../../sdk/storage/store.ts'
 
 /** Edges read in one step of a walk: a hub must not hold the server up. */
@@ -9,7 +11,7 @@ const maxNeighbourEdges = 10_000
 
 /** What a walk reads. */
 export interface GraphStore {
-  decisions: Pick<DecisionReader, 'getMany'>
+  decisions: Pick<DecisionReader, 'get'>
   edges: { of(ids: readonly string[], query: Parameters<EdgeReader['of']>[1]): ReturnType<EdgeReader['of']> }
 }
 
@@ -45,7 +47,7 @@ export async function neighbourhood(
     }
     frontier = next
   }
-  const records = await store.decisions.getMany([...depths.keys()])
+  const records = await readDecisions(store.decisions, [...depths.keys()])
   const present = new Set(records.map(({ record }) => record.id))
   const degrees = degreesOf(await store.edges.of([...present], { direction: 'both', limit: maxEdges }))
   const nodes = records.map(({ record }): GraphNode => {
@@ -104,7 +106,10 @@ export async function neighbours(
   })
   all.sort((a, b) => b.weight - a.weight || (a.id < b.id ? -1 : a.id > b.id ? 1 : a.edge_type < b.edge_type ? -1 : 1))
   const page = all.slice(0, limit)
-  const records = await store.decisions.getMany(page.map((one) => one.id))
+  const records = await readDecisions(
+    store.decisions,
+    page.map((one) => one.id),
+  )
   const titles = new Map(records.map(({ record }) => [record.id, record.title]))
   return {
     neighbors: page.flatMap((one) => (titles.has(one.id) ? [{ ...one, title: titles.get(one.id)! }] : [])),
@@ -176,7 +181,7 @@ export async function closesCycle(
       if (target_id === source_id) return true
       if (seen.size === maxChain) return false
       seen.add(target_id)
-      const next = await decisions.get(target_id)
+      const next = await readDecision(decisions, target_id)
       if (next) open.push(next.record)
     }
   }

@@ -1,6 +1,8 @@
 /** Finds the one decision that an id, the beginning of one, or the key of its origin identifies. */
+
 import { CstpError, decisionNotFound, invalidParams } from '../../../sdk/errors.ts'
 import { boundMs, type Filters, type ListFilters } from '../../../sdk/schema/params.ts'
+import { readDecision } from '../../../sdk/storage/decisions.ts'
 import type { DecisionFilter, DecisionReader, KeyedReader, StoredDecision } from '../../../sdk/storage/store.ts'
 import { type Caller, mayCurate } from '../../core/caller.ts'
 import { missing } from '../erasure/tombstone.ts'
@@ -46,7 +48,7 @@ interface Kept {
 
 /** A stored decision. @throws CstpError `decision_not_found` with what the caller gave, and when it was erased if it was */
 export async function requireDecision({ decisions, keyed }: Kept, id: string, given: string): Promise<StoredDecision> {
-  const found = await decisions.get(id)
+  const found = await readDecision(decisions, id)
   if (!found) throw await missing(keyed, id, given)
   return found
 }

@@ -1,7 +1,9 @@
 /** The record service: checks what is given, builds the record, applies policy, embeds it, and commits all of it in one transaction. */
+
 import { CstpError, invalidParams } from '../../../sdk/errors.ts'
 import type { DecisionRecord, Deliberation } from '../../../sdk/schema/decision.ts'
 import type { RecordParams, RecordResult } from '../../../sdk/schema/record.ts'
+import { readDecision } from '../../../sdk/storage/decisions.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
 import type { DecisionReader, StoredDecision } from '../../../sdk/storage/store.ts'
 import { audit } from '../../core/audit.ts'
@@ -51,7 +53,7 @@ export async function record(call: RecordCall, given: RecordParams): Promise<Rec
     const prepare = () => prepareRecord(call, marked, origin, context)
     const result = await recordOnce(call, given.idempotency_key, request, prepare)
     if (!result.replayed || origin.imported || call.record_guardrails === 'off') return result
-    const before = await call.store.decisions.get(result.decision_id)
+    const before = await readDecision(call.store.decisions, result.decision_id)
     return before ? { ...result, present: await presentVerdict(call, before.record, given) } : result
   } catch (error) {
     // Of two imports of one source key at once, this one lost: it finds the other's record.
@@ -203,7 +205,7 @@ async function ofSource(
   source_key: string | null,
 ): Promise<RecordResult | null> {
   const id = source_key === null ? null : await decisions.idOfSource(source_key)
-  const found: StoredDecision | null = id === null ? null : await decisions.get(id)
+  const found: StoredDecision | null = id === null ? null : await readDecision(decisions, id)
   return found && resultOf(found.record, { indexed: found.indexed, existing: true })
 }
 

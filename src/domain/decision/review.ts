@@ -1,4 +1,5 @@
 /** A review: the outcome on its record, its effect on circuit breakers and its audit row in one transaction; then its contradictions. */
+import { readDecision } from '../../../sdk/storage/decisions.ts'
 import type { StoredDecision } from '../../../sdk/storage/store.ts'
 import { audit } from '../../core/audit.ts'
 import { type Caller, mayCurate } from '../../core/caller.ts'
@@ -23,7 +24,7 @@ export async function review(
   const { outcome } = input
   const policy = await call.policy.current()
   const reviewed = await call.store.transaction(async (tx) => {
-    const found = await tx.decisions.get(id)
+    const found = await readDecision(tx.decisions, id)
     if (!found) return null
     const now_ms = call.now()
     const applied = applyReview(found.record, input, call.caller.agent, timestamp(now_ms), attribution)

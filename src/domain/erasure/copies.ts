@@ -1,6 +1,6 @@
 /** Finds what stores hold of decisions beside the decisions themselves: lines of the trail, keyed records, links and titles in other decisions, acts. */
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
-import { decisionPages } from '../../../sdk/storage/decisions.ts'
+import { decisionPages, storedOf } from '../../../sdk/storage/decisions.ts'
 import { keyedPages } from '../../../sdk/storage/keyed.ts'
 import type { Store, StoredAuditEntry, StoredDecision } from '../../../sdk/storage/store.ts'
 import type { StoredAct } from '../../../sdk/storage/thread.ts'
@@ -119,9 +119,8 @@ async function findOthers(scan: Scan): Promise<StoredDecision[]> {
   const found: StoredDecision[] = []
   const own = new Set(targets.map(({ id }) => id))
   for await (const ids of idsOf(scan)) {
-    const texts = await store.decisions.texts(ids.filter((id) => !own.has(id)))
-    const naming = texts.filter(({ json }) => names({ targets }, json)).map(({ id }) => id)
-    found.push(...(await store.decisions.getMany(naming)))
+    const texts = await store.decisions.get(ids.filter((id) => !own.has(id)))
+    found.push(...texts.filter(({ json }) => names({ targets }, json)).map(storedOf))
     await breathe()
   }
   return found.filter(({ record }) => JSON.stringify(withoutMentions(record, targets)) !== JSON.stringify(record))

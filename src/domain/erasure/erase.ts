@@ -2,7 +2,9 @@
  * Erasure of decisions: everything that one store holds of them goes in one transaction, which leaves a tombstone, a redaction in the
  * thread and a line in the trail. What can't be part of a transaction, such as pages of files, follows, and is owed until it is done.
  */
+
 import { invalidParams } from '../../../sdk/errors.ts'
+import { readDecision } from '../../../sdk/storage/decisions.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
 import { outboxCollection } from '../../../sdk/storage/keyed.ts'
 import type { Store, Transaction } from '../../../sdk/storage/store.ts'
@@ -86,7 +88,7 @@ export async function look(
   await call.tracker.flush()
   const targets: Target[] = []
   for (const id of ids) {
-    const stored = await call.store.decisions.get(id)
+    const stored = await readDecision(call.store.decisions, id)
     if (stored === null && !(await isHidden(call, id))) throw await missing(call.store.keyed, id, id)
     targets.push(targetOf(id, stored, await revisionsOf(call.store.keyed, id)))
   }

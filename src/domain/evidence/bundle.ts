@@ -1,5 +1,7 @@
 /** The bundle: all that is needed to verify the chain and its conclusions offline, as canonical JSON in pieces. */
+
 import { createHash } from 'node:crypto'
+import { readDecisions } from '../../../sdk/storage/decisions.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import type { Evidence, EvidenceFact, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
 import { noHash } from '../../../sdk/storage/evidence-checks.ts'
@@ -26,7 +28,7 @@ interface BundleHead {
 /** Inputs of a bundle. */
 export interface BundleSources {
   evidence: Pick<Evidence, 'read' | 'facts'>
-  decisions: Pick<DecisionReader, 'getMany'>
+  decisions: Pick<DecisionReader, 'get'>
   audit: Pick<AuditReader, 'list'>
   /** Signs a note with the key of the log. */
   sign(text: string): string
@@ -70,7 +72,7 @@ async function digests(
   const found: DecisionDigest[] = []
   for (let from = 0; from < ids.length; from += pageSize) {
     const page = ids.slice(from, from + pageSize)
-    const records = new Map((await decisions.getMany(page)).map(({ record }) => [record.id, record]))
+    const records = new Map((await readDecisions(decisions, page)).map(({ record }) => [record.id, record]))
     for (const id of page) {
       const record = records.get(id)
       found.push({

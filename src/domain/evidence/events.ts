@@ -1,7 +1,9 @@
 /** Events that can be appended: canonical, within the limits, from a permitted source; pages of the log; and attestations. */
+
 import { decisionNotFound, invalidParams } from '../../../sdk/errors.ts'
 import type { Stakes } from '../../../sdk/schema/decision.ts'
 import type { EvidenceEvent } from '../../../sdk/schema/evidence.ts'
+import { readDecision } from '../../../sdk/storage/decisions.ts'
 import type { Evidence, EvidenceClass, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
 import { skeleton } from '../../../sdk/storage/skeleton.ts'
 import type { DecisionReader } from '../../../sdk/storage/store.ts'
@@ -156,7 +158,7 @@ export async function attestation(
   { agent, ts, link }: { agent: string; ts: string; link: Link },
 ): Promise<{ id: string; event: NewEvent; content_sha256: string }> {
   const id = await resolveId(decisions, link.decision_id, 'decision_id')
-  const found = await decisions.get(id)
+  const found = await readDecision(decisions, id)
   if (!found) throw decisionNotFound(link.decision_id)
   const own = { stakes: found.record.stakes, has_outcome: found.record.outcome !== null }
   for (const name of ['stakes', 'has_outcome'] as const) {

@@ -1,6 +1,8 @@
 /** What rules may ask about the past of an action beside its own fields: which facts a rule set asks for, and how they are looked up. */
+
 import { type ActionField, type FactName, factFields } from '../../../sdk/schema/action.ts'
 import type { Condition } from '../../../sdk/schema/guardrail.ts'
+import { readDecisions } from '../../../sdk/storage/decisions.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import type { DecisionReader, KeyedReader } from '../../../sdk/storage/store.ts'
 import { countOf, meanOf, scoredOf } from '../calibration/figures.ts'
@@ -67,7 +69,7 @@ export const asksForSession = (rules: readonly { conditions: readonly Condition[
 
 export interface FactTools {
   store: {
-    decisions: Pick<DecisionReader, 'count' | 'outcomes' | 'getMany'>
+    decisions: Pick<DecisionReader, 'count' | 'outcomes' | 'get'>
     /** Null for an earlier time: what agents do in a session is kept for hours. */
     keyed: KeyedReader | null
   }
@@ -115,7 +117,7 @@ export async function lookUp(
     exact: true,
   })
   const near = hits.filter(({ distance }) => distance <= embedder.precedent_distance).map(({ id }) => id)
-  const outcomes = (await store.decisions.getMany(near)).map(({ record }) => record.outcome)
+  const outcomes = (await readDecisions(store.decisions, near)).map(({ record }) => record.outcome)
   const settled = outcomes.filter((outcome) => outcome !== null && outcome !== 'abandoned')
   return { n: settled.length, failed: settled.filter((outcome) => outcome === 'failure').length }
 }

@@ -1,7 +1,7 @@
 /** The store as it was at an earlier time: the same questions, answered from the records of then. */
 import { invalidParams } from '../../../sdk/errors.ts'
 import type { AsOfBlock, AsOfLimit } from '../../../sdk/schema/as-of.ts'
-import { decisionPages, type RecordText } from '../../../sdk/storage/decisions.ts'
+import { decisionPages, readDecisions, type StoredText } from '../../../sdk/storage/decisions.ts'
 import { edgeOrder, edgesOf } from '../../../sdk/storage/edges.ts'
 import { compareText, fieldsOf, fieldsOrder } from '../../../sdk/storage/fields.ts'
 import { compileFilter } from '../../../sdk/storage/filter.ts'
@@ -27,7 +27,7 @@ import { countBy, outcomesOf, scoresOf } from './tally.ts'
 export interface PastStore {
   decisions: Pick<
     DecisionReader,
-    'get' | 'getMany' | 'texts' | 'findIds' | 'idOfSource' | 'list' | 'count' | 'countBy' | 'outcomes' | 'scores'
+    'get' | 'findIds' | 'idOfSource' | 'list' | 'count' | 'countBy' | 'outcomes' | 'scores'
   >
   edges: { of(ids: readonly string[], query: Parameters<EdgeReader['of']>[1]): ReturnType<EdgeReader['of']> }
   /** That of today: where tombstones are. */
@@ -103,12 +103,12 @@ export function openPast({ store, now, breathe }: PastCall, as_of: string, most 
   async function read(ids: readonly string[]): Promise<StoredDecision[]> {
     const found: (StoredDecision | null)[] = []
     for (let from = 0; from < ids.length; from += pageSize) {
-      const stored = await store.decisions.getMany(ids.slice(from, from + pageSize))
+      const stored = await readDecisions(store.decisions, ids.slice(from, from + pageSize))
       for (let at = 0; at < stored.length; at += concurrent) {
         const group = stored.slice(at, at + concurrent)
         const past = await Promise.all(group.map(asOf))
         const changed = group.filter(({ record }) => !isUnchanged(record, at_ms)).map(({ record }) => record.id)
-        const now = changed.length === 0 ? [] : await store.decisions.getMany(changed)
+        const now = changed.length === 0 ? [] : await readDecisions(store.decisions, changed)
         const revisions = new Map(now.map(({ record, revision }) => [record.id, revision]))
         // Its record and its past are of one moment only if nobody changed it between the two reads.
         for (const [index, { record, revision }] of group.entries())
@@ -159,24 +159,22 @@ export function openPast({ store, now, breathe }: PastCall, as_of: string, most 
     return (await known).filter(compileFilter(filter))
   }
 
-  const textOf = ({ record }: StoredDecision): RecordText => ({
+  const textOf = ({ record, ...facts }: StoredDecision): StoredText => ({
+    ...facts,
     id: record.id,
     json: JSON.stringify(record),
     agent: record.recorded_by,
     created_ms: Date.parse(record.created_at),
   })
-  const get = async (id: string): Promise<StoredDecision | null> => (await read([id]))[0] ?? null
 
   const decisions: PastStore['decisions'] = {
-    get,
-    getMany: read,
-    texts: async (ids) => (await read(ids)).map(textOf),
+    get: async (ids) => (await read(ids)).map(textOf),
     async findIds(prefix, limit) {
       return (await read(await store.decisions.findIds(prefix, limit))).map(({ record }) => record.id)
     },
     async idOfSource(source_key) {
       const id = await store.decisions.idOfSource(source_key)
-      return id !== null && (await get(id)) ? id : null
+      return id !== null && (await read([id])).length > 0 ? id : null
     },
     async list({ filter, ids, sort, order, offset, limit }) {
       const kept = ids && new Set(ids)

@@ -1,4 +1,5 @@
 /** A search about an earlier time: candidates by the index of today, judged by what they were then. */
+import { type DecisionReader, readDecisions } from '../../../sdk/storage/decisions.ts'
 import { fieldsOf } from '../../../sdk/storage/fields.ts'
 import { compileFilter } from '../../../sdk/storage/filter.ts'
 import type { DecisionFields, DecisionFilter } from '../../../sdk/storage/store.ts'
@@ -84,14 +85,14 @@ const sameText =
 /** Notes that an answer was found by the texts of today, and which of its decisions had another text. */
 export async function limitSearch(
   past: Past,
-  store: { decisions: { getMany(ids: readonly string[]): ReturnType<Past['read']> } },
+  store: { decisions: Pick<DecisionReader, 'get'> },
   ids: readonly string[],
 ): Promise<void> {
   await past.noteErased()
   const textOf = ({ record }: Awaited<ReturnType<Past['read']>>[number]) =>
     JSON.stringify([embeddedTexts(record), analyse(record)])
   const then = new Map((await past.read(ids)).map((one) => [one.record.id, textOf(one)]))
-  const now = await store.decisions.getMany(ids)
+  const now = await readDecisions(store.decisions, ids)
   const changed = now.filter((one) => then.get(one.record.id) !== textOf(one)).map(({ record }) => record.id)
   past.limit('text_changed_since', sameText, changed)
 }

@@ -1,4 +1,5 @@
 /** Makes the vectors that a record could not wait for: durable, retried with growing pauses, each entry once over all servers. */
+import { readDecision } from '../../../sdk/storage/decisions.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
 import { type OutboxValue, outboxCollection } from '../../../sdk/storage/keyed.ts'
@@ -56,10 +57,10 @@ export function startOutbox({ store, embedder, now, after, failed }: OutboxOptio
   const one = async (entry: Claimed, stop: AbortSignal): Promise<boolean> => {
     const { id, attempts } = entry
     try {
-      const before = await store.decisions.get(id)
+      const before = await readDecision(store.decisions, id)
       const made = before && (await embedDecision(embedder, before.record, stop))
       return await store.transaction(async (tx) => {
-        const current = await tx.decisions.get(id)
+        const current = await readDecision(tx.decisions, id)
         // The text changed meanwhile: leave the entry, it comes round again.
         if (current && current.revision !== before?.revision)
           return postpone(tx, entry, 'changed meanwhile', now()).then(() => false)

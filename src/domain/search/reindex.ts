@@ -1,6 +1,6 @@
 /** Rebuilds all vectors beside those that are served, then swaps. */
 
-import { decisionPages } from '../../../sdk/storage/decisions.ts'
+import { decisionPages, readDecision, readDecisions } from '../../../sdk/storage/decisions.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import type { Generation, Store, StoredDecision } from '../../../sdk/storage/store.ts'
@@ -37,7 +37,7 @@ async function embedAll(
     try {
       const { vectors } = await embedDecision(embedder, record, signal)
       const kept = await store.transaction(async (tx) => {
-        const now = await tx.decisions.get(record.id)
+        const now = await readDecision(tx.decisions, record.id)
         // Changed meanwhile: its own update saw to the vectors, in this generation too.
         if (now?.revision === revision) await tx.embeddings.put(record.id, embedder.id, vectors)
         return now !== null
@@ -55,7 +55,7 @@ async function embedAll(
   }
 
   for await (const found of decisionPages(store.decisions, {}, page)) {
-    const queue = await store.decisions.getMany(found.map(({ id }) => id).filter(wanted))
+    const queue = await readDecisions(store.decisions, found.map(({ id }) => id).filter(wanted))
     await Promise.all(
       Array.from({ length: width }, async () => {
         for (let next = queue.shift(); next; next = queue.shift()) await one(next)

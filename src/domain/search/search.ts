@@ -64,7 +64,7 @@ export interface SearchResult {
 
 export interface SearchTools {
   store: {
-    decisions: Pick<DecisionReader, 'count' | 'texts' | 'getMany'>
+    decisions: Pick<DecisionReader, 'count' | 'get'>
     edges: GraphStore['edges']
   }
   index: Pick<Follower, 'once'>
@@ -213,7 +213,7 @@ async function searchIn(tools: Tools, given: SearchInput): Promise<SearchResult>
     page.map(({ id }) => id).filter((id) => !rated.has(id)),
   ))
     rated.set(one.id, one)
-  const texts = new Map((await tools.store.decisions.texts(page.map(({ id }) => id))).map((text) => [text.id, text]))
+  const texts = new Map((await tools.store.decisions.get(page.map(({ id }) => id))).map((text) => [text.id, text]))
   const hits = page.flatMap(({ id, superseded_by }): Hit[] => {
     const text = texts.get(id)
     const one = rated.get(id)

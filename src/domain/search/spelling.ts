@@ -2,7 +2,9 @@
  * Spelling: a word of the question that no decision holds is replaced by the nearest one that some decision holds. A corpus knows its own
  * words better than a dictionary does: names, abbreviations and identifiers are never "corrected" to everyday words that nobody wrote.
  */
+
 import { editDistance } from '../../../sdk/nearest.ts'
+import { readDecisions } from '../../../sdk/storage/decisions.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import type { DecisionReader } from '../../../sdk/storage/store.ts'
 import type { Follower } from './follower.ts'
@@ -22,7 +24,7 @@ const maxTried = 3
 const asciiWord = /(?<![\p{L}\p{N}_])[A-Za-z]+(?![\p{L}\p{N}_])/gu
 
 interface SpellingTools {
-  store: { decisions: Pick<DecisionReader, 'getMany'> }
+  store: { decisions: Pick<DecisionReader, 'get'> }
   index: Pick<Follower, 'keyword' | 'nearTerms'>
   embedder: Pick<Embedder, 'knowsWord'>
 }
@@ -94,7 +96,10 @@ async function writtenLike(
 ): Promise<string | null> {
   const { hits } = await index.keyword({ terms: [term], filter: {}, limit: maxTried, counted: false })
   const forms = new Set<string>()
-  for (const { record } of await store.decisions.getMany(hits.map(({ id }) => id))) {
+  for (const { record } of await readDecisions(
+    store.decisions,
+    hits.map(({ id }) => id),
+  )) {
     const { decision, context, pattern, lessons, reasons } = record
     const text = [decision, context, pattern, lessons, ...reasons.map((reason) => reason.text)].join('\n')
     for (const [one] of text.matchAll(asciiWord)) forms.add(one.toLowerCase())

@@ -1,5 +1,6 @@
 /** Puts a superseded decision directly below its successor. */
 
+import { readDecisions } from '../../../sdk/storage/decisions.ts'
 import { fieldsOf } from '../../../sdk/storage/fields.ts'
 import type { DecisionFields, Edge } from '../../../sdk/storage/store.ts'
 import type { GraphStore } from '../decision/links.ts'
@@ -50,14 +51,14 @@ export async function successorsFirst(
   const successors = await successorEdges(store, ranked)
   if (successors.size === 0) return ranked.map((id) => ({ id, superseded_by: null }))
   const all = [...new Set([...successors.values()].flat().map(({ id }) => id))]
-  const stored = await store.decisions.getMany(all)
+  const stored = await readDecisions(store.decisions, all)
   const allowed = new Set(stored.filter(({ record }) => passes(fieldsOf(record, true))).map(({ record }) => record.id))
   const recorders = new Map(stored.map(({ record }) => [record.id, record.recorded_by]))
   const isForeign = ({ id, by }: Successor): boolean => recorders.get(id) !== by
   const unread = [...successors].flatMap(([target, own]) =>
     own.some(isForeign) && !recorders.has(target) ? [target] : [],
   )
-  for (const { record } of await store.decisions.getMany(unread)) recorders.set(record.id, record.recorded_by)
+  for (const { record } of await readDecisions(store.decisions, unread)) recorders.set(record.id, record.recorded_by)
   /** What the recorder of the retired decision alone says: curators say it for others. */
   const isOwnWord = (target: string, one: Successor): boolean => isForeign(one) && recorders.get(target) === one.by
 

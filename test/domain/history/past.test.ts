@@ -22,8 +22,8 @@ test('a decision that changes between the reads of its record and of its past is
   const { store } = services
   const decisions: typeof store.decisions = {
     ...store.decisions,
-    async getMany(ids) {
-      const read = await store.decisions.getMany(ids)
+    async get(ids) {
+      const read = await store.decisions.get(ids)
       if (writes-- > 0) await update('third')
       return read
     },

@@ -1,5 +1,7 @@
 /** The outbox: vectors that follow, pauses that grow, and no text's vectors under another's. */
+
 import { expect, test } from 'bun:test'
+import { readDecision } from '../../../sdk/storage/decisions.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import { applyUpdate } from '../../../src/domain/decision/decision.ts'
@@ -121,7 +123,7 @@ test('the vectors of a text that changed meanwhile are not kept', async () => {
   embedder.embed = async (texts, kind, signal) => {
     if (++calls === 1) {
       await store.transaction(async (tx) => {
-        const found = (await tx.decisions.get(id!))!
+        const found = (await readDecision(tx.decisions, id!))!
         const { record } = applyUpdate(found.record, { decision: 'Another text' }, 'bob', '2026-07-02T00:00:00.000Z')
         await tx.decisions.update(record, found.revision)
       })

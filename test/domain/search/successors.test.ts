@@ -1,6 +1,8 @@
 /** Where a superseded decision's successor stands among hits. */
+
 import { expect, test } from 'bun:test'
 import type { Link } from '../../../sdk/schema/decision.ts'
+import { readDecision } from '../../../sdk/storage/decisions.ts'
 import type { DecisionFields, Store } from '../../../sdk/storage/store.ts'
 import { successorsFirst } from '../../../src/domain/search/successors.ts'
 import { analyse } from '../../../src/domain/search/terms.ts'
@@ -104,7 +106,7 @@ test('what a curator retires is replaced where it is', async () => {
 test('other edges move nothing', async () => {
   const store = await storeOf('ab', '')
   await store.transaction(async (tx) => {
-    const found = (await tx.decisions.get(idOf('b')))!
+    const found = (await readDecision(tx.decisions, idOf('b')))!
     const links = (['refines', 'relates_to', 'contradicts'] as const).map((edge_type) => ({
       ...supersedes('a'),
       edge_type,

@@ -1,6 +1,8 @@
 /** What is done through the methods is told to the thread: kinds, ids, payloads, commitments, places. */
+
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import fc from 'fast-check'
+import { readDecision } from '../../../sdk/storage/decisions.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import type { AuditEntry } from '../../../sdk/storage/store.ts'
 import type { StoredAct } from '../../../sdk/storage/thread.ts'
@@ -60,7 +62,7 @@ forEachBackend((open) => {
       ['score', `${stateId(id, 4)}/score`],
     ])
     expect(mine.map((act) => payloadOf(act).agent)).toEqual(['alice', 'alice', 'alice', 'bob', 'bob'])
-    const { record, revision } = (await program.store.decisions.get(id))!
+    const { record, revision } = (await readDecision(program.store.decisions, id))!
     expect(payloadOf(mine[3]!)).toMatchObject({ revision, record: JSON.parse(JSON.stringify(record)) })
     expect(payloadOf(mine[4]!)).toMatchObject({ outcome: 'success', settled_by: 'others', confidence: 0.8, value: 1 })
     expect((await program.store.thread.ofDecision(id, 99)).map(({ record_id }) => record_id)).toEqual(

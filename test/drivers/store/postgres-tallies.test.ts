@@ -1,9 +1,11 @@
 /** The tallies of the PostgreSQL store: equal to a recount after whatever was written, and folded while others write. */
+
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import { random } from '../../../sdk/storage/conformance/search/corpus.ts'
 import { changedRecord, expectCounts } from '../../../sdk/storage/conformance/store/counters.ts'
 import { idOf, suiteOptions } from '../../../sdk/storage/conformance/store/records.ts'
+import { readDecision } from '../../../sdk/storage/decisions.ts'
 import { fieldsOf } from '../../../sdk/storage/fields.ts'
 import { connect } from '../../../src/drivers/shared/postgres/client.ts'
 import { foldTallies } from '../../../src/drivers/store/postgres/counts.ts'
@@ -47,7 +49,7 @@ else
           const record = changedRecord(number, next)
           known.set(number, record)
           await stores[number % 2]!.transaction(async (tx) => {
-            const { revision } = (await tx.decisions.get(idOf(number)))!
+            const { revision } = (await readDecision(tx.decisions, idOf(number)))!
             await tx.decisions.update(record, revision)
           })
         }),

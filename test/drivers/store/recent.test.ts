@@ -9,7 +9,7 @@ const row = (id: string, length: number): Row => ({
   agent: 'a',
   created_ms: 0,
   revision: 1,
-  indexed: 1,
+  indexed: true,
   json: 'x'.repeat(length),
 })
 const id = fc.constantFrom('a', 'b', 'c', 'd', 'e')

@@ -1,10 +1,12 @@
 /** Counters of the embedded store: whatever was done to it, they are what a recount gives, and a reader that follows them agrees. */
+
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { renameSync, writeFileSync } from 'node:fs'
 import fc from 'fast-check'
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import { changedRecord, expectCounts } from '../../../sdk/storage/conformance/store/counters.ts'
 import { createAll, idOf } from '../../../sdk/storage/conformance/store/records.ts'
+import { readDecision } from '../../../sdk/storage/decisions.ts'
 import { fieldsOf } from '../../../sdk/storage/fields.ts'
 import type { Store } from '../../../sdk/storage/store.ts'
 import { yamlOf } from '../../../src/core/yaml.ts'
@@ -50,7 +52,7 @@ async function apply(dir: string, store: Store, known: Map<number, Known>, { kin
   const path = pathOf(dir, id)
   const write = async (fails: boolean): Promise<void> => {
     await store.transaction(async (tx) => {
-      const now = await tx.decisions.get(id)
+      const now = await readDecision(tx.decisions, id)
       if (now) await tx.decisions.update(record, now.revision)
       else await tx.decisions.create(record)
       if (fails) throw new Error('not this time')
@@ -251,7 +253,7 @@ test('while counters are compared and counted again, the process answers, and wh
   behind(dir, (db) => db.run('update totals set decisions = decisions + 7'))
   const ended: string[] = []
   const reconciled = store.reconcile().then(() => ended.push('reconciled'))
-  await store.decisions.get(idOf(3)).then(() => ended.push('read'))
+  await readDecision(store.decisions, idOf(3)).then(() => ended.push('read'))
   await createAll(store, records.slice(19))
   await reconciled
   expect(ended).toEqual(['read', 'reconciled'])

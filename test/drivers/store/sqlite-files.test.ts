@@ -1,4 +1,5 @@
 /** The SQLite store and people: files added, edited, touched, broken, taken away and brought back. */
+
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import {
   chmodSync,
@@ -17,6 +18,7 @@ import {
 import { dirname, join } from 'node:path'
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import { createAll, idOf, oddRecord, recordOf, suiteOptions } from '../../../sdk/storage/conformance/store/records.ts'
+import { readDecision, readDecisions } from '../../../sdk/storage/decisions.ts'
 import { outboxCollection } from '../../../sdk/storage/keyed.ts'
 import type { Store } from '../../../sdk/storage/store.ts'
 import { yamlOf } from '../../../src/core/yaml.ts'
@@ -80,7 +82,7 @@ test('an edited file is read again: words, fields, edges and order for new vecto
   edit(dir, edited)
   await using(dir, async (store) => {
     expect(await found(store)).toEqual([`changed ${relative(1)}`])
-    expect(await store.decisions.get(idOf(1))).toEqual({ record: edited, revision: 2, indexed: false })
+    expect(await readDecision(store.decisions, idOf(1))).toEqual({ record: edited, revision: 2, indexed: false })
     expect(await store.decisions.count({ category: 'manual', indexed: false })).toBe(1)
     expect(await holdingTerm(store, 'rewritten')).toBe(1)
     expect((await store.edges.of([idOf(3)], { direction: 'incoming', limit: 9 })).length).toBe(1)
@@ -96,7 +98,7 @@ test('a file that was only touched changes nothing', async () => {
   utimesSync(pathOf(dir, idOf(1)), 1, 1)
   await using(dir, async (store) => {
     expect(await found(store)).toEqual([])
-    expect(await store.decisions.get(idOf(1))).toEqual({ record: recordOf(1), revision: 1, indexed: true })
+    expect(await readDecision(store.decisions, idOf(1))).toEqual({ record: recordOf(1), revision: 1, indexed: true })
   })
 })
 
@@ -109,7 +111,7 @@ test('a file that was taken away hides its decision until it is back', async () 
   for (let start = 0; start < 2; start++)
     await using(dir, async (store) => {
       expect(await found(store)).toEqual([`deleted ${relative(2)}`])
-      expect(await store.decisions.get(idOf(2))).toBe(null)
+      expect(await readDecision(store.decisions, idOf(2))).toBe(null)
       expect(await store.decisions.idOfSource('key:2')).toBe(null)
       expect(await store.decisions.findIds(idOf(2), 2)).toEqual([])
       expect(await store.decisions.count({})).toBe(2)
@@ -127,13 +129,13 @@ test('a file that was taken away hides its decision until it is back', async () 
       expect(await holdingTerm(store, 'hidden2')).toBe(0)
       const [gone] = (await store.feed.since(0, 1, 9)).filter(({ id }) => id === idOf(2))
       expect([gone!.fields, gone!.vectors]).toEqual([null, null])
-      expect(await store.transaction((tx) => tx.decisions.get(idOf(2)))).toBe(null)
+      expect(await store.transaction((tx) => readDecision(tx.decisions, idOf(2)))).toBe(null)
       expect((await store.status()).decisions).toBe(2)
     })
   const store = await openAt(dir)
   renameSync(aside, path)
   expect((await store.reconcile()).map(({ kind }) => kind)).toEqual(['added'])
-  expect((await store.decisions.get(idOf(2)))?.indexed).toBe(true)
+  expect((await readDecision(store.decisions, idOf(2)))?.indexed).toBe(true)
   expect(await store.decisions.idOfSource('key:2')).toBe(idOf(2))
   expect(await holdingTerm(store, 'hidden2')).toBe(1)
   await store.close()
@@ -157,7 +159,7 @@ test('a broken file is named; its decision stays as it was, and a write keeps th
       expect(message(relative(2))).toMatch(/^line 1: /)
       expect(message('2020/02/2020-02-02-decision-000000000000.yaml')).toContain(`the id is ${idOf(5)}`)
       expect(message(`${idOf(3)}.yaml`)).toContain(relative(3))
-      expect(await store.decisions.get(idOf(1))).toEqual({ record: recordOf(1), revision: 1, indexed: true })
+      expect(await readDecision(store.decisions, idOf(1))).toEqual({ record: recordOf(1), revision: 1, indexed: true })
       expect(await store.decisions.count({})).toBe(3)
     })
   await using(dir, async (store) => {
@@ -189,7 +191,7 @@ test('links are not followed, to files or to folders: they are reported, and the
       .sort()
       .map((path) => ({ path, kind: 'broken', message: 'it is a symbolic link, which is not followed' })),
   )
-  expect(await store.decisions.get(idOf(1))).toMatchObject({ record: recordOf(1) })
+  expect(await readDecision(store.decisions, idOf(1))).toMatchObject({ record: recordOf(1) })
   expect(await store.decisions.count({})).toBe(3)
   // A write puts a file in the place of the link, and nothing behind it.
   await store.transaction((tx) => tx.decisions.update(recordOf(1, { preserve: true }), 1))
@@ -240,7 +242,7 @@ test('a file that is about to be put in place is not missed', async () => {
   rmSync(pathOf(dir, idOf(1)))
   rmSync(pathOf(dir, idOf(2)))
   expect((await store.reconcile()).map(({ path }) => path)).toEqual([relative(2)])
-  expect((await store.decisions.get(idOf(1)))?.indexed).toBe(true)
+  expect((await readDecision(store.decisions, idOf(1)))?.indexed).toBe(true)
   await store.close()
 })
 
@@ -267,7 +269,7 @@ test('a lost database is made anew from the files', async () => {
   await using(dir, async (store) => {
     const { findings, decisions, outbox } = await store.status()
     expect([findings.length, decisions, outbox]).toEqual([302, 302, 302])
-    for (const record of records) expect((await store.decisions.get(record.id))?.record).toEqual(record)
+    for (const record of records) expect((await readDecision(store.decisions, record.id))?.record).toEqual(record)
     expect(await store.decisions.idOfSource('two')).toBe(idOf(2))
     expect((await store.decisions.walk({}, null, 999)).map(({ id }) => id).sort()).toEqual(
       records.map(({ id }) => id).sort(),
@@ -283,7 +285,7 @@ test('files copied in are taken in; of two with one source key the first counts'
   await using(dir, async (store) => {
     expect(await found(store)).toEqual([`broken ${relative(6)}`, `added ${relative(5)}`])
     expect(await store.decisions.idOfSource('same')).toBe(idOf(1))
-    expect((await store.decisions.get(idOf(5)))?.record).toEqual(recordOf(5))
+    expect((await readDecision(store.decisions, idOf(5)))?.record).toEqual(recordOf(5))
   })
 })
 
@@ -319,7 +321,7 @@ test('a start does not mistake the files of a store that is writing', async () =
   }
   await writing
   const all = (await store.decisions.walk({}, null, 999)).map(({ id }) => id)
-  for (const one of await store.decisions.getMany(all)) expect(one.revision).toBe(2)
+  for (const one of await readDecisions(store.decisions, all)) expect(one.revision).toBe(2)
   await store.close()
   expect(differences(dir)).toEqual([])
 })
@@ -336,7 +338,7 @@ test('terms are rebuilt when the analysis of text has changed', async () => {
     const store = await openSqliteStore({ ...suiteOptions, analyse: backwards, dir })
     const total = (term: string) => holdingTerm(store, term)
     expect([await total('running'), await total('gninnur')]).toEqual([0, 3])
-    expect((await store.decisions.get(idOf(1)))?.revision).toBe(1)
+    expect((await readDecision(store.decisions, idOf(1)))?.revision).toBe(1)
     await store.close()
   }
 })
@@ -354,6 +356,6 @@ test('the files of a large store are looked at beside its answers; one that is c
   // This waits for a look that is under way.
   expect((await store.reconcile()).filter(({ kind }) => kind !== 'deleted')).toEqual([])
   expect(await store.decisions.count({})).toBe(2)
-  expect((await store.decisions.get(idOf(1)))?.record.decision).toBe('edited meanwhile')
+  expect((await readDecision(store.decisions, idOf(1)))?.record.decision).toBe('edited meanwhile')
   await store.close()
 })

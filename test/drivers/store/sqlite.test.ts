@@ -1,9 +1,11 @@
 /** The SQLite store and its files: commits, crashes, several processes, full and read-only disks. */
+
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createAll, idOf, oddRecord, recordOf } from '../../../sdk/storage/conformance/store/records.ts'
+import { readDecision, readDecisions } from '../../../sdk/storage/decisions.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
 import type { Store } from '../../../sdk/storage/store.ts'
 import { holdingTerm } from '../../support/search.ts'
@@ -56,7 +58,7 @@ test('a file that can not be written refuses the whole transaction', async () =>
   writeFileSync(obstacle, '')
   const error = await failure(createAll(store, [recordOf(1)]))
   expect(isStorageError(error, 'unavailable')).toBe(true)
-  expect(await store.decisions.get(idOf(1))).toBe(null)
+  expect(await readDecision(store.decisions, idOf(1))).toBe(null)
   expect(await store.feed.head()).toEqual({ seq: 0, generation: 0 })
   rmSync(obstacle)
   await createAll(store, [recordOf(1)])
@@ -71,7 +73,7 @@ test('a file that can not take its place is owed, and written with the next comm
   await createAll(store, [recordOf(1)])
   mkdirSync(join(pathOf(dir, idOf(2)), 'in the way'), { recursive: true })
   await createAll(store, [recordOf(2)])
-  expect((await store.decisions.get(idOf(2)))?.record).toEqual(recordOf(2))
+  expect((await readDecision(store.decisions, idOf(2)))?.record).toEqual(recordOf(2))
   expect(log.map(({ level }) => level)).toEqual(['error'])
   rmSync(pathOf(dir, idOf(2)), { recursive: true })
   await createAll(store, [recordOf(3)])
@@ -113,7 +115,7 @@ test('two processes write at once: nothing is lost, rows and files agree', async
   expect(said.filter((line) => line.startsWith('created')).length).toBe(120)
   expect(said.filter((line) => line.startsWith('updated')).length).toBe(120)
   expect(await store.decisions.count({})).toBe(124)
-  const revisions = await store.decisions.getMany([0, 1, 2, 3].map(idOf))
+  const revisions = await readDecisions(store.decisions, [0, 1, 2, 3].map(idOf))
   expect(revisions.reduce((sum, { revision }) => sum + revision, 0)).toBe(124)
   for (const number of [100, 159, 200, 259]) expect(await holdingTerm(store, `writer${number}`)).toBe(1)
   expect(differences(dir)).toEqual([])
@@ -154,7 +156,7 @@ test('two stores that change the same decisions leave the newest text in the fil
   )
   const change = (store: Store, number: number) =>
     store.transaction(async (tx) => {
-      const { record, revision } = (await tx.decisions.get(idOf(number)))!
+      const { record, revision } = (await readDecision(tx.decisions, idOf(number)))!
       await tx.decisions.update({ ...record, lessons: `revision ${revision + 1}` }, revision)
     })
   await Promise.all(
@@ -162,7 +164,7 @@ test('two stores that change the same decisions leave the newest text in the fil
       for (let round = 0; round < 60; round++) await Promise.all([change(store, 1), change(store, 2)])
     }),
   )
-  expect((await stores[1]!.decisions.get(idOf(1)))?.revision).toBe(121)
+  expect((await readDecision(stores[1]!.decisions, idOf(1)))?.revision).toBe(121)
   expect(differences(dir)).toEqual([])
   for (const store of stores) await store.close()
 })
@@ -201,10 +203,10 @@ test('killed over and over while it writes, the store keeps what it acknowledged
     expect((await next.status()).findings).toEqual([])
     expect(differences(dir)).toEqual([])
     for (const number of created) {
-      expect((await next.decisions.get(idOf(number)))?.revision).toBe(1)
+      expect((await readDecision(next.decisions, idOf(number)))?.revision).toBe(1)
       expect(await next.decisions.idOfSource(`key:${number}`)).toBe(idOf(number))
     }
-    const shared = await next.decisions.getMany([0, 1, 2].map(idOf))
+    const shared = await readDecisions(next.decisions, [0, 1, 2].map(idOf))
     for (const [at, { revision }] of shared.entries()) expect(revision >= updated[at]!).toBe(true)
     // Half a transaction would show as a decision without its session, outbox entry or words.
     const all = await next.decisions.count({})
@@ -308,7 +310,7 @@ mountTest(`a full disk refuses writes and harms nothing; with room they work aga
     await store.close()
     const next = await openAt(dir)
     expect((await next.status()).findings).toEqual([])
-    expect((await next.decisions.getMany([...kept, 900].map(idOf))).length).toBe(kept.length + 1)
+    expect((await readDecisions(next.decisions, [...kept, 900].map(idOf))).length).toBe(kept.length + 1)
     await next.close()
   } finally {
     spawnSync('umount', ['-l', dir])

@@ -1,6 +1,8 @@
 /** A process that writes to a SQLite store until it is told to stop, and says what was acknowledged: for tests that kill it. */
+
 import { writeSync } from 'node:fs'
 import { idOf, recordOf, suiteOptions } from '../../../sdk/storage/conformance/store/records.ts'
+import { readDecision } from '../../../sdk/storage/decisions.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
 import { queueVectors } from '../../../src/domain/search/embeddings.ts'
 import { openSqliteStore } from '../../../src/drivers/store/sqlite/driver.ts'
@@ -24,7 +26,7 @@ async function one(number: number): Promise<void> {
   const target = idOf(number % Number(shared))
   try {
     const revision = await store.transaction(async (tx) => {
-      const now = (await tx.decisions.get(target))!
+      const now = (await readDecision(tx.decisions, target))!
       const lessons = `revision ${now.revision + 1}`
       await tx.decisions.update({ ...now.record, lessons }, now.revision)
       return now.revision + 1

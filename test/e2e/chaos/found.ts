@@ -1,7 +1,7 @@
 /** What several servers and their database hold in the end. */
 
 import { suiteOptions } from '../../../sdk/storage/conformance/store/records.ts'
-import { decisionPages } from '../../../sdk/storage/decisions.ts'
+import { decisionPages, readDecisions } from '../../../sdk/storage/decisions.ts'
 import { listSessions } from '../../../src/domain/deliberation/sessions.ts'
 import { openPostgresEvidence } from '../../../src/drivers/evidence/postgres/driver.ts'
 import { openPostgresStore } from '../../../src/drivers/store/postgres/driver.ts'
@@ -36,7 +36,10 @@ export async function lookAround(url: string, servers: readonly RunningServer[])
     await until('vectors of all', isDone, 60_000).catch(() => {})
     const decisions: Found['decisions'] = []
     for await (const page of decisionPages(store.decisions, {}, 500)) {
-      for (const { record, indexed } of await store.decisions.getMany(page.map(({ id }) => id)))
+      for (const { record, indexed } of await readDecisions(
+        store.decisions,
+        page.map(({ id }) => id),
+      ))
         decisions.push({
           id: record.id,
           text: record.decision,

@@ -30,7 +30,8 @@ export async function bundleOf(events: readonly NewEvent[], made: Made = {}): Pr
   const { seq, hash, frontier } = await evidence.head()
   const root_hash = rootOf(frontier)
   const known = {
-    getMany: async (ids: readonly string[]) => ids.flatMap((id) => (decisions[id] ? { record: decisions[id] } : [])),
+    get: async (ids: readonly string[]) =>
+      ids.flatMap((id) => (decisions[id] ? { id, json: JSON.stringify(decisions[id]) } : [])),
   } as unknown as DecisionReader
   const audit = { list: async () => (made.links ?? []).map((detail, seq) => ({ seq, detail })) } as never
   const sources = { evidence, decisions: known, audit, sign: log.sign, controls, breathe: async () => {} }

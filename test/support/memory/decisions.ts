@@ -8,7 +8,7 @@ import type { VectorSet } from '../../../sdk/storage/vectors.ts'
 import type { Verb } from '../../../src/drivers/store/groups.ts'
 import { checkVectors } from '../../../src/drivers/store/shared.ts'
 import type { Catalogue } from './catalogue.ts'
-import { count, generationIn, type Layers, storedDecision, vectorKey } from './state.ts'
+import { count, generationIn, type Layers, storedTexts, vectorKey } from './state.ts'
 
 export interface DecisionTools {
   /** Over what is committed. */
@@ -36,7 +36,7 @@ export function decisionWriter(layers: Layers, verb: Verb, { analyse, committed 
   }
 
   return {
-    get: verb((id: string) => storedDecision(layers, id)),
+    get: verb((ids) => storedTexts(layers, ids)),
     count: verb((filter: CountFilter) => committed.count(filter)),
     outcomes: verb((filter: CountFilter) => committed.outcomes(filter)),
     idOfSource: verb((key: string) => layers.sources.get(key) ?? null),

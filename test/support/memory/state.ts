@@ -1,7 +1,15 @@
 /** What the memory store holds. Values are never changed in place: a transaction replaces them. */
-import type { Edge, Generation, KeyedRecord, StoredAuditEntry, StoredDecision } from '../../../sdk/storage/store.ts'
+import type {
+  Edge,
+  Generation,
+  KeyedRecord,
+  StoredAuditEntry,
+  StoredDecision,
+  StoredText,
+} from '../../../sdk/storage/store.ts'
 import type { UnplacedAct } from '../../../sdk/storage/thread.ts'
 import type { VectorSet } from '../../../sdk/storage/vectors.ts'
+import { textOf } from '../record.ts'
 
 export interface DecisionRow {
   /** The record as JSON, so that nobody's later change reaches it. */
@@ -87,6 +95,12 @@ export function storedDecision(tables: Readable, id: string): StoredDecision | n
   const indexed = active !== null && tables.embeddings.get(vectorKey(active.number, id)) !== undefined
   return { record: JSON.parse(row.document), revision: row.revision, indexed }
 }
+
+export const storedTexts = (tables: Readable, ids: readonly string[]): StoredText[] =>
+  ids.flatMap((id) => {
+    const found = storedDecision(tables, id)
+    return found === null ? [] : { ...textOf(found.record), revision: found.revision, indexed: found.indexed }
+  })
 
 // A map with a layer of changes on top, which a transaction either lays down or throws away.
 

@@ -11,7 +11,7 @@ import { openCatalogue } from './catalogue.ts'
 import { decisionWriter, embeddingWriter } from './decisions.ts'
 import { reasonGroups } from './reasons.ts'
 import { auditWriter, keyedOf, keyedWriter, plain, recordOf } from './rest.ts'
-import { emptyTables, generationIn, type Layers, layersOver, storedDecision, vectorKey } from './state.ts'
+import { emptyTables, generationIn, type Layers, layersOver, storedDecision, storedTexts, vectorKey } from './state.ts'
 import { openMemoryThread, threadWriter } from './thread.ts'
 
 export function openMemoryStore(options: StoreOptions): Store {
@@ -72,9 +72,7 @@ export function openMemoryStore(options: StoreOptions): Store {
   return {
     driver: 'memory',
     decisions: {
-      get: async (id) => storedDecision(tables, id),
-      getMany: async (ids) => existing(ids),
-      texts: async (ids) => existing(ids).map(({ record }) => textOf(record)),
+      get: async (ids) => storedTexts(tables, ids),
       findIds: async (prefix, limit) => catalogue.findIds(prefix, limit),
       async list(query) {
         const { ids, total } = catalogue.list(query)

@@ -1,6 +1,6 @@
 /** Store suite: decisions are kept whole, found by id, and listed in a total order. */
 import type { DecisionRecord } from '../../../schema/decision.ts'
-import { decisionPages, parseRecord } from '../../decisions.ts'
+import { decisionPages, parseRecord, readDecision, readDecisions } from '../../decisions.ts'
 import { confidenceRank, fieldsOf, fieldsOrder } from '../../fields.ts'
 import { compileFilter } from '../../filter.ts'
 import { skeleton } from '../../skeleton.ts'
@@ -14,9 +14,9 @@ const keys: CountKey[] = ['category', 'stakes', 'status', 'outcome', 'agent', 'd
 
 export function testDecisions({ onEmpty, expect, refused }: Kit): void {
   onEmpty('an empty store answers', async (store) => {
-    expect(await store.decisions.get(idOf(1))).toBe(null)
-    expect(await store.decisions.texts([idOf(1)])).toEqual([])
-    expect(await store.decisions.getMany([idOf(1)])).toEqual([])
+    expect(await readDecision(store.decisions, idOf(1))).toBe(null)
+    expect(await store.decisions.get([idOf(1)])).toEqual([])
+    expect(await readDecisions(store.decisions, [idOf(1)])).toEqual([])
     expect(await store.decisions.findIds('2', 5)).toEqual([])
     expect(await store.decisions.walk({}, null, 5)).toEqual([])
     expect(await store.decisions.count({})).toBe(0)
@@ -33,8 +33,8 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
     const records = [oddRecord(1), recordOf(2), recordOf(3, { tags: [], context: '' })]
     await createAll(store, records)
     for (const record of records) {
-      expect(await store.decisions.get(record.id)).toEqual({ record, revision: 1, indexed: false })
-      const [text] = await store.decisions.texts([record.id])
+      expect(await readDecision(store.decisions, record.id)).toEqual({ record, revision: 1, indexed: false })
+      const [text] = await store.decisions.get([record.id])
       const { id, agent, created_ms } = text!
       expect(parseRecord(text!)).toEqual(record)
       expect({ id, agent, created_ms }).toEqual({
@@ -44,10 +44,10 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
       })
     }
     records[1]!.tags.push('changed by the caller')
-    expect((await store.decisions.get(records[1]!.id))?.record.tags).not.toEqual(records[1]!.tags)
-    const [first] = await store.decisions.getMany([idOf(2)])
+    expect((await readDecision(store.decisions, records[1]!.id))?.record.tags).not.toEqual(records[1]!.tags)
+    const [first] = await readDecisions(store.decisions, [idOf(2)])
     first!.record.tags.push('changed by the reader')
-    expect((await store.decisions.get(idOf(2)))?.record).toEqual(recordOf(2))
+    expect((await readDecision(store.decisions, idOf(2)))?.record).toEqual(recordOf(2))
   })
 
   onEmpty('many are read in the order asked for', async (store) => {
@@ -55,9 +55,9 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
       store,
       [1, 2, 3].map((number) => recordOf(number)),
     )
-    const found = await store.decisions.getMany([idOf(3), idOf(9), idOf(1), idOf(3)])
+    const found = await readDecisions(store.decisions, [idOf(3), idOf(9), idOf(1), idOf(3)])
     expect(found.map(({ record }) => record.id)).toEqual([idOf(3), idOf(1), idOf(3)])
-    const texts = await store.decisions.texts([idOf(3), idOf(9), idOf(1), idOf(3)])
+    const texts = await store.decisions.get([idOf(3), idOf(9), idOf(1), idOf(3)])
     expect(texts.map(({ id }) => id)).toEqual([idOf(3), idOf(1), idOf(3)])
   })
 
@@ -81,7 +81,7 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
   onEmpty('an id is created once', async (store) => {
     await createAll(store, [recordOf(1)])
     await refused(createAll(store, [recordOf(1, { decision: 'another' })]), 'conflict')
-    expect((await store.decisions.get(idOf(1)))?.record).toEqual(recordOf(1))
+    expect((await readDecision(store.decisions, idOf(1)))?.record).toEqual(recordOf(1))
   })
 
   onEmpty('an id that can name no file is refused', async (store) => {
@@ -99,7 +99,7 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
     )
     expect(await store.decisions.idOfSource('a:1')).toBe(idOf(1))
     expect(await store.decisions.idOfSource('a:2')).toBe(null)
-    expect(await store.decisions.get(idOf(3))).toBe(null)
+    expect(await readDecision(store.decisions, idOf(3))).toBe(null)
     await store.transaction((tx) => tx.decisions.update(recordOf(1, { source_key: 'a:2' }), 1))
     expect(await store.decisions.idOfSource('a:1')).toBe(null)
     expect(await store.transaction((tx) => tx.decisions.idOfSource('a:2'))).toBe(idOf(1))
@@ -113,14 +113,14 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
         { id: idOf(9), revision: 3 },
       ]),
     )
-    expect((await store.decisions.get(idOf(1)))?.revision).toBe(7)
-    expect((await store.decisions.get(idOf(2)))?.revision).toBe(1)
+    expect((await readDecision(store.decisions, idOf(1)))?.revision).toBe(7)
+    expect((await readDecision(store.decisions, idOf(2)))?.revision).toBe(1)
     await refused(
       store.transaction((tx) => tx.decisions.update(recordOf(1), 1)),
       'conflict',
     )
     await store.transaction((tx) => tx.decisions.update(recordOf(1), 7))
-    expect((await store.decisions.get(idOf(1)))?.revision).toBe(8)
+    expect((await readDecision(store.decisions, idOf(1)))?.revision).toBe(8)
   })
 
   onEmpty('an update needs the revision that stands', async (store) => {
@@ -139,8 +139,8 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
       store.transaction((tx) => tx.decisions.update(recordOf(1), 1)),
       'conflict',
     )
-    expect(await store.decisions.get(idOf(1))).toEqual({ record: next, revision: 2, indexed: false })
-    expect(parseRecord((await store.decisions.texts([idOf(1)]))[0]!)).toEqual(next)
+    expect(await readDecision(store.decisions, idOf(1))).toEqual({ record: next, revision: 2, indexed: false })
+    expect(parseRecord((await store.decisions.get([idOf(1)]))[0]!)).toEqual(next)
     expect(await store.decisions.count({ category: 'security', tags: ['new'] })).toBe(1)
     expect(await store.decisions.count({ category: recordOf(1).category! })).toBe(0)
   })
@@ -184,7 +184,7 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
     await createAll(store, records)
     await embedSome(store, records)
     const fields = await Promise.all(
-      records.map(async (record) => fieldsOf(record, (await store.decisions.get(record.id))!.indexed)),
+      records.map(async (record) => fieldsOf(record, (await readDecision(store.decisions, record.id))!.indexed)),
     )
     for (let round = 0; round < 150; round++) {
       const filter = filterOf(

@@ -1,5 +1,7 @@
 /** Store suite: generations of vectors, the feed of changes, and edges. */
+
 import type { Link } from '../../../schema/decision.ts'
+import { readDecision } from '../../decisions.ts'
 import { fieldsOf } from '../../fields.ts'
 import type { Store } from '../../store.ts'
 import type { VectorSet } from '../../vectors.ts'
@@ -60,14 +62,14 @@ export function testEmbeddings({ onEmpty, expect, refused }: Kit): void {
       ])
       expect(fields).toEqual(fieldsOf(recordOf(number), true))
     }
-    expect((await store.decisions.get(idOf(1)))?.indexed).toBe(true)
+    expect((await readDecision(store.decisions, idOf(1)))?.indexed).toBe(true)
     expect(await store.decisions.count({ indexed: true })).toBe(6)
     await store.transaction((tx) => tx.embeddings.drop(idOf(1)))
-    expect((await store.decisions.get(idOf(1)))?.indexed).toBe(false)
+    expect((await readDecision(store.decisions, idOf(1)))?.indexed).toBe(false)
     expect(await store.decisions.count({ indexed: false })).toBe(1)
     expect((await store.feed.since(0, generation, 9)).at(-1)?.vectors).toBe(null)
     await store.transaction((tx) => tx.decisions.update(recordOf(2, { tags: ['x'] }), 1))
-    expect((await store.decisions.get(idOf(2)))?.indexed).toBe(true)
+    expect((await readDecision(store.decisions, idOf(2)))?.indexed).toBe(true)
   })
 
   onEmpty('vectors of another length or decision are refused, of another embedder ignored', async (store) => {
@@ -82,7 +84,7 @@ export function testEmbeddings({ onEmpty, expect, refused }: Kit): void {
     )
     await refused(put(store, 2), 'not_found')
     await put(store, 1, 'test:9', 7)
-    expect((await store.decisions.get(idOf(1)))?.indexed).toBe(false)
+    expect((await readDecision(store.decisions, idOf(1)))?.indexed).toBe(false)
   })
 
   onEmpty('what is put while a generation is built goes into all of that embedder', async (store) => {
@@ -104,10 +106,10 @@ export function testEmbeddings({ onEmpty, expect, refused }: Kit): void {
     await store.transaction((tx) => tx.embeddings.drop(idOf(3)))
     await store.transaction((tx) => tx.embeddings.activate(second.number))
     expect(await store.decisions.count({ indexed: true })).toBe(1)
-    expect([(await store.decisions.get(idOf(1)))?.indexed, (await store.decisions.get(idOf(2)))?.indexed]).toEqual([
-      false,
-      true,
-    ])
+    expect([
+      (await readDecision(store.decisions, idOf(1)))?.indexed,
+      (await readDecision(store.decisions, idOf(2)))?.indexed,
+    ]).toEqual([false, true])
     expect(await held(first.number)).toEqual([])
   })
 

@@ -1,5 +1,7 @@
 /** The part of the store suite on what is taken out for good: decisions, and the detail of lines of the trail. */
+
 import { mostRedacted } from '../../audit-redaction.ts'
+import { readDecision } from '../../decisions.ts'
 import type { AuditEntry, Store } from '../../store.ts'
 import type { Kit } from './kit.ts'
 import { createAll, idOf, recordOf } from './records.ts'
@@ -20,8 +22,8 @@ const line = (detail: unknown): AuditEntry => ({
 
 /** Everything that answers of decisions. */
 const seen = async ({ decisions, edges }: Store) => ({
-  one: await decisions.get(idOf(1)),
-  texts: (await decisions.texts([idOf(0), idOf(1)])).map(({ id }) => id),
+  one: await readDecision(decisions, idOf(1)),
+  texts: (await decisions.get([idOf(0), idOf(1)])).map(({ id }) => id),
   found: await decisions.findIds(idOf(1).slice(0, 22), 5),
   listed: (await decisions.list({ filter: {}, sort: 'created_at', order: 'asc', offset: 0, limit: 9 })).texts.map(
     ({ id }) => id,

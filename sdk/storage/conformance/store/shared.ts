@@ -1,4 +1,5 @@
 /** Store suite: what was written lasts, and others on the same data see it. */
+import { readDecision } from '../../decisions.ts'
 import type { Kit } from './kit.ts'
 import { createAll, idOf, oddRecord, recordOf } from './records.ts'
 
@@ -19,8 +20,8 @@ export function testShared({ onEmpty, expect }: Kit): void {
     await store.close()
     const next = await again()
     expect(await next.feed.head()).toEqual(head)
-    expect(await next.decisions.get(idOf(1))).toEqual({ record: oddRecord(1), revision: 1, indexed: false })
-    expect((await next.decisions.get(idOf(2)))?.revision).toBe(2)
+    expect(await readDecision(next.decisions, idOf(1))).toEqual({ record: oddRecord(1), revision: 1, indexed: false })
+    expect((await readDecision(next.decisions, idOf(2)))?.revision).toBe(2)
     expect(await next.decisions.idOfSource('two')).toBe(idOf(2))
     const last = (await next.feed.since(0, head.generation, 9)).at(-1)!
     expect([last.terms.split(' ')[0], [...last.vectors!.both]]).toEqual(['rewritten', [...vector]])
@@ -34,7 +35,7 @@ export function testShared({ onEmpty, expect }: Kit): void {
     for (let number = 0; number < 20; number++) {
       const [writer, reader] = number % 2 === 0 ? [store, other] : [other, store]
       await createAll(writer, [recordOf(number, { decision: `unheard${number} words` })])
-      expect((await reader.decisions.get(idOf(number)))?.revision).toBe(1)
+      expect((await readDecision(reader.decisions, idOf(number)))?.revision).toBe(1)
       expect(await reader.decisions.count({})).toBe(number + 1)
       expect(await reader.decisions.findIds(idOf(number), 2)).toEqual([idOf(number)])
       const [newest] = (await reader.feed.since(0, 0, 99)).slice(-1)
@@ -61,7 +62,7 @@ export function testShared({ onEmpty, expect }: Kit): void {
       Array.from({ length: 60 }, (_, number) =>
         (number % 2 === 0 ? store : other)
           .transaction(async (tx) => {
-            const { record, revision } = (await tx.decisions.get(idOf(0)))!
+            const { record, revision } = (await readDecision(tx.decisions, idOf(0)))!
             await tx.decisions.update({ ...record, tags: [...record.tags, `n${number}`] }, revision)
             await tx.decisions.create(recordOf(number + 1, { decision: `both${number} add${number} words` }))
             const found = await tx.keyed.get('k', ['once', 'trips'])
@@ -77,7 +78,7 @@ export function testShared({ onEmpty, expect }: Kit): void {
       ),
     )
     for (const one of [store, other]) {
-      expect(new Set((await one.decisions.get(idOf(0)))!.record.tags).size).toBe(60)
+      expect(new Set((await readDecision(one.decisions, idOf(0)))!.record.tags).size).toBe(60)
       expect(await one.decisions.count({})).toBe(61)
       const texts = (await one.feed.since(0, 0, 99)).map(({ terms }) => terms.split(' '))
       for (const term of ['both7', 'add8', 'words'])

@@ -1,4 +1,5 @@
 /** Store suite: acts are kept with what they speak of, and get their places in one order. */
+import { readDecision } from '../../decisions.ts'
 import type { EvidenceHead } from '../../evidence.ts'
 import { noHash } from '../../evidence-checks.ts'
 import type { Store } from '../../store.ts'
@@ -112,7 +113,7 @@ export function testThread({ onEmpty, expect, refused, shared }: Kit): void {
     expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected'])
     const found = await store.thread.get(actsOf(0, 4).map(({ record_id }) => record_id))
     expect(found).toEqual([actOf(0), actOf(2)].map(waiting))
-    expect(await store.decisions.get(idOf(1))).toBe(null)
+    expect(await readDecision(store.decisions, idOf(1))).toBe(null)
     await store.thread.sequence(grow, 99)
     expect((await store.thread.read(1, 9)).map(({ record_id }) => record_id).sort()).toEqual(
       [actOf(0), actOf(2)].map(({ record_id }) => record_id),
@@ -127,7 +128,7 @@ export function testThread({ onEmpty, expect, refused, shared }: Kit): void {
     })
     expect(await again.then(String, () => 'refused')).toBe('refused')
     expect(await store.thread.get([actOf(1), actOf(2)].map(({ record_id }) => record_id))).toEqual([waiting(actOf(1))])
-    expect(await store.decisions.get(idOf(1))).toBe(null)
+    expect(await readDecision(store.decisions, idOf(1))).toBe(null)
   })
 
   onEmpty('what is erased is forgotten but for its commitment, and can be added so to another store', async (store) => {

@@ -1,5 +1,5 @@
 /** Store suite: all or nothing, one after another, fresh. */
-import { parseRecord } from '../../decisions.ts'
+import { parseRecord, readDecision, readDecisions } from '../../decisions.ts'
 import type { Store, Transaction } from '../../store.ts'
 import type { Kit } from './kit.ts'
 import { createAll, idOf, recordOf } from './records.ts'
@@ -42,7 +42,7 @@ async function snapshot(store: Store): Promise<unknown> {
   return {
     head: await store.feed.head(),
     all: await store.decisions.walk({}, null, 99),
-    stored: await store.decisions.getMany([idOf(1), idOf(2)]),
+    stored: await readDecisions(store.decisions, [idOf(1), idOf(2)]),
     listed: (
       await store.decisions.list({ filter: {}, sort: 'created_at', order: 'asc', offset: 0, limit: 9 })
     ).texts.map((text) => parseRecord(text)),
@@ -88,14 +88,14 @@ export function testTransactions({ onEmpty, expect, refused }: Kit): void {
     await store
       .transaction(async (tx) => {
         await everything(tx)
-        expect((await tx.decisions.get(idOf(2)))?.revision).toBe(1)
-        expect((await tx.decisions.get(idOf(1)))?.record.category).toBe('changed')
-        expect((await tx.decisions.get(idOf(1)))?.indexed).toBe(true)
+        expect((await readDecision(tx.decisions, idOf(2)))?.revision).toBe(1)
+        expect((await readDecision(tx.decisions, idOf(1)))?.record.category).toBe('changed')
+        expect((await readDecision(tx.decisions, idOf(1)))?.indexed).toBe(true)
         expect(await tx.decisions.idOfSource('two')).toBe(idOf(2))
         expect((await tx.embeddings.generation('building'))?.embedder).toBe('test:2')
         expect((await tx.keyed.get('s', ['one', 'two', 'three'])).map(({ value }) => value)).toEqual([2, 4])
         expect(await tx.keyed.get('old', ['one'])).toEqual([])
-        expect(await store.decisions.get(idOf(2))).toBe(null)
+        expect(await readDecision(store.decisions, idOf(2))).toBe(null)
         expect(await store.decisions.count({ category: 'changed' })).toBe(0)
         expect(await store.keyed.get('s', ['two'])).toEqual([])
         throw new Error('enough')
@@ -127,12 +127,12 @@ export function testTransactions({ onEmpty, expect, refused }: Kit): void {
     await Promise.all(
       Array.from({ length: 50 }, (_, number) =>
         store.transaction(async (tx) => {
-          const { record, revision } = (await tx.decisions.get(idOf(1)))!
+          const { record, revision } = (await readDecision(tx.decisions, idOf(1)))!
           await tx.decisions.update({ ...record, tags: [...record.tags, `n${number}`] }, revision)
         }),
       ),
     )
-    const { record, revision } = (await store.decisions.get(idOf(1)))!
+    const { record, revision } = (await readDecision(store.decisions, idOf(1)))!
     expect([new Set(record.tags).size, revision]).toEqual([50, 51])
   })
 

@@ -1,5 +1,5 @@
 /** Whether decisions are what the last act that speaks of each says. */
-import { decisionPages } from '../../../../sdk/storage/decisions.ts'
+import { decisionPages, readDecisions } from '../../../../sdk/storage/decisions.ts'
 import type { ActKind, StoredAct } from '../../../../sdk/storage/thread.ts'
 import { stateId } from '../ids.ts'
 import { textOf } from '../text.ts'
@@ -18,7 +18,7 @@ export async function statesFlaws(
   states: readonly Said[],
 ): Promise<ThreadFlaw[]> {
   const ids = [...new Set(states.flatMap(({ act }) => act.decision_id ?? []))]
-  const known = new Map((await decisions.getMany(ids)).map((one) => [one.record.id, one]))
+  const known = new Map((await readDecisions(decisions, ids)).map((one) => [one.record.id, one]))
   return states.flatMap(({ act, said }) => {
     // What it is instead is a flaw of the act itself.
     if (typeof said.record !== 'object' || said.record === null) return []
@@ -39,7 +39,10 @@ export async function* untoldDecisions(
   breathe: () => Promise<void>,
 ): AsyncGenerator<ThreadFlaw> {
   for await (const page of decisionPages(decisions, {}, 500)) {
-    const stored = await decisions.getMany(page.map(({ id }) => id))
+    const stored = await readDecisions(
+      decisions,
+      page.map(({ id }) => id),
+    )
     const acts = await thread.get(stored.map(({ record, revision }) => stateId(record.id, revision)))
     const told = new Set(acts.map(({ record_id }) => record_id))
     for (const { record, revision } of stored)

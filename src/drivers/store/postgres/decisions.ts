@@ -8,7 +8,7 @@ import { rowsOf } from '../../shared/postgres/rows.ts'
 import { allCounts, countedName, countedUnder } from './count-locks.ts'
 import { counter } from './counts.ts'
 import { type FoundOf, nameOf } from './draft.ts'
-import { type StoredRow, storedColumns, storedOf } from './rows.ts'
+import { getStored } from './rows.ts'
 import type { Access, Verb } from './transaction.ts'
 
 export function decisionWriter(access: Access, verb: Verb, analyse: StoreOptions['analyse']): DecisionWriter {
@@ -67,14 +67,16 @@ export function decisionWriter(access: Access, verb: Verb, analyse: StoreOptions
   }
 
   return {
-    get: verb(async (id: string) => {
-      if (written(id)) await access.engine()
-      const name = nameOf('decision', id)
-      const [row] = await access.look([name], (query) =>
-        query<StoredRow>(`select ${storedColumns} from decisions d where d.id = $1`, [toText(id)]),
-      )
-      draft.found.set(name, { kind: 'decision', id, revision: row?.revision ?? 0, indexed: row?.indexed ?? null })
-      return row === undefined ? null : storedOf(row)
+    get: verb(async (ids: readonly string[]) => {
+      if (ids.some(written)) await access.engine()
+      const names = ids.map((id) => nameOf('decision', id))
+      const texts = await access.look(names, (query) => getStored(query, ids))
+      const found = new Map(texts.map((text) => [text.id, text]))
+      for (const id of ids) {
+        const { revision = 0, indexed = null } = found.get(id) ?? {}
+        draft.found.set(nameOf('decision', id), { kind: 'decision', id, revision, indexed })
+      }
+      return texts
     }),
     count: verb((filter: CountFilter) => counted(filter, (query) => counter(query).count(filter))),
     outcomes: verb((filter: CountFilter) => counted(filter, (query) => counter(query).outcomes(filter))),

@@ -12,7 +12,7 @@ import type { Client } from '../../shared/postgres/client.ts'
 import { fromText, toText } from '../../shared/postgres/filter.ts'
 import { counter, scored, scoredOrder } from './counts.ts'
 import { type FieldRow, fieldColumns, fieldsOfRow, isIndexed, whereOf } from './filter.ts'
-import { type StoredRow, storedColumns, storedOf } from './rows.ts'
+import { getStored, textColumns, textOf } from './rows.ts'
 
 const sortColumns = {
   created_at: 'd.created_ms',
@@ -28,33 +28,10 @@ const suffix = 'substr(d.id, 21) collate "C"'
 /** The first text after all that start with `prefix`, by bytes. */
 const endOf = (prefix: string): string => `${prefix}\u{10ffff}`
 
-const textColumns = 'd.id, d.doc::text as json, d.agent, d.created_ms'
-const textOf = (row: RecordText): RecordText => ({ ...row, agent: fromText(row.agent) })
-
 export function decisionReader({ read }: Client): DecisionReader {
   const { count, ...counts } = counter(read)
-  const getOne = async (id: string) => {
-    const [row] = await read<StoredRow>(`select ${storedColumns} from decisions d where d.id = $1`, [toText(id)])
-    return row === undefined ? null : storedOf(row)
-  }
   return {
-    get: getOne,
-    async getMany(ids) {
-      const rows = await read<StoredRow>(
-        `select ${storedColumns} from unnest($1::text[]) with ordinality as given (id, n) join decisions d on d.id = given.id
-         order by given.n`,
-        [ids.map(toText)],
-      )
-      return rows.map(storedOf)
-    },
-    async texts(ids) {
-      const rows = await read<RecordText>(
-        `select ${textColumns} from unnest($1::text[]) with ordinality as given (id, n) join decisions d on d.id = given.id
-         order by given.n`,
-        [ids.map(toText)],
-      )
-      return rows.map(textOf)
-    },
+    get: (ids) => getStored(read, ids),
     async findIds(prefix, limit) {
       const [from, to] = [toText(prefix), endOf(toText(prefix))]
       const rows = await read<{ id: string }>(

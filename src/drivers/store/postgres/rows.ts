@@ -1,23 +1,23 @@
 /** Rows of decisions: what is stored of a record, and how it is read. */
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import { fieldsOf } from '../../../../sdk/storage/fields.ts'
-import type { StoredDecision } from '../../../../sdk/storage/store.ts'
-import { rankOf, toText } from '../../shared/postgres/filter.ts'
-import { holdsVectors } from './filter.ts'
+import type { RecordText, StoredText } from '../../../../sdk/storage/store.ts'
+import type { Query } from '../../shared/postgres/client.ts'
+import { fromText, rankOf, toText } from '../../shared/postgres/filter.ts'
+import { isIndexed } from './filter.ts'
 
-export interface StoredRow {
-  doc: string
-  revision: number
-  indexed: boolean
+export const textColumns = 'd.id, d.doc::text as json, d.agent, d.created_ms'
+export const textOf = <T extends RecordText>(row: T): T => ({ ...row, agent: fromText(row.agent) })
+
+/** The decisions of the ids `$1` that exist, in their order. */
+export async function getStored(query: Query, ids: readonly string[]): Promise<StoredText[]> {
+  const rows = await query<StoredText>(
+    `select ${textColumns}, d.revision, ${isIndexed} as indexed
+     from unnest($1::text[]) with ordinality as given (id, n) join decisions d on d.id = given.id order by given.n`,
+    [ids.map(toText)],
+  )
+  return rows.map(textOf)
 }
-
-export const storedColumns = `d.doc::text as doc, d.revision, ${holdsVectors('d.num')} as indexed`
-
-export const storedOf = ({ doc, revision, indexed }: StoredRow): StoredDecision => ({
-  record: JSON.parse(doc),
-  revision,
-  indexed,
-})
 
 /** Columns in the order of {@link valuesOf}, with their types. */
 export const columns: readonly [name: string, type: string][] = [

@@ -1,10 +1,9 @@
 /** Decisions inside a write transaction: row, document, words, edges and its pending file. */
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
-import { parseRecord } from '../../../../sdk/storage/decisions.ts'
 import { edgesOf } from '../../../../sdk/storage/edges.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { fieldsOf } from '../../../../sdk/storage/fields.ts'
-import type { DecisionWriter, RecordText, StoredDecision } from '../../../../sdk/storage/store.ts'
+import type { DecisionWriter, StoredText } from '../../../../sdk/storage/store.ts'
 import { dayMs } from '../../../core/time.ts'
 import { yamlOf } from '../../../core/yaml.ts'
 import { isUniqueViolation } from '../../shared/sqlite/connect.ts'
@@ -27,7 +26,7 @@ interface Row {
 /** Shared by transactions and by the reconciliation with the files. */
 export interface DecisionTable {
   find(id: string): Row | null
-  get(id: string): StoredDecision | null
+  get(id: string): StoredText | null
   idOfSource(source_key: string): string | null
   /** @throws StorageError `conflict` when the id or the source key is taken */
   insert(record: DecisionRecord): number
@@ -54,16 +53,9 @@ export interface TableOptions {
 export const getSql = `select d.id, d.agent, d.created_ms, d.revision, d.indexed,
   (select c.doc from documents c where c.num = d.num) as json from decisions d where d.id = ? and d.gone = 0`
 
-export interface GetRow extends RecordText {
-  revision: number
-  indexed: number
-}
+export type GetRow = Omit<StoredText, 'indexed'> & { indexed: number }
 
-export const storedOf = (row: GetRow): StoredDecision => ({
-  record: parseRecord(row),
-  revision: row.revision,
-  indexed: row.indexed === 1,
-})
+export const storedOf = (row: GetRow): StoredText => ({ ...row, indexed: row.indexed === 1 })
 
 /** What a decision that was erased is counted as, if it were. */
 const nothing = {
@@ -251,7 +243,7 @@ export function decisionWriter(statements: Statements, table: DecisionTable, tal
     }
     return {
       ...counts(verb),
-      get: verb((id: string) => table.get(id)),
+      get: verb((ids) => ids.map(table.get).filter((found) => found !== null)),
       idOfSource: verb((key: string) => table.idOfSource(key)),
       create: verb((record: DecisionRecord) => queueFile(table.insert(record), 1, record)),
       update: verb((record: DecisionRecord, revision: number) => {

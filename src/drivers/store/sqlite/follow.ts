@@ -1,6 +1,6 @@
 /** Follows the database, whichever process writes to it: a cheap check before each read, then what was remembered of changed rows goes. */
+import type { StoredText } from '../../../../sdk/storage/store.ts'
 import type { Statements } from './connect.ts'
-import type { GetRow } from './decisions.ts'
 import { type Tallies, tallies } from './tallies.ts'
 
 export interface Head {
@@ -63,8 +63,8 @@ export function follow(statements: Statements): Followed {
 }
 
 export interface Recent {
-  get(id: string): GetRow | undefined
-  set(id: string, row: GetRow): void
+  get(id: string): StoredText | undefined
+  set(id: string, row: StoredText): void
   delete(id: string): void
   clear(): void
 }
@@ -72,10 +72,10 @@ export interface Recent {
 /** What was read last. @param most characters of documents that are kept */
 export function recent(most: number): Recent {
   // In the order of their last use.
-  const kept = new Map<string, GetRow>()
+  const kept = new Map<string, StoredText>()
   let size = 0
 
-  function remove(id: string, row: GetRow): void {
+  function remove(id: string, row: StoredText): void {
     kept.delete(id)
     size -= row.json.length
   }

@@ -1,5 +1,5 @@
 /** Reads of decisions and edges: counts by the counters, lists by an index, documents by the database where they were not read lately. */
-import type { DecisionReader, Edge, EdgeReader, ReasonGroup } from '../../../../sdk/storage/store.ts'
+import type { DecisionReader, Edge, EdgeReader, ReasonGroup, StoredText } from '../../../../sdk/storage/store.ts'
 import type { Statements } from './connect.ts'
 import { decisionCounts } from './counting.ts'
 import { type GetRow, getSql, storedOf } from './decisions.ts'
@@ -16,26 +16,19 @@ export function decisionReader(statements: Statements, { counters, documents, re
   )
   const ofSource = prepare<{ id: string }, [string]>('select id from decisions where source_key = ? and gone = 0')
 
-  function rowOf(id: string): GetRow | null {
+  function textOf(id: string): StoredText | null {
     const known = documents.get(id)
     if (known !== undefined) return known
     const row = get.get(id)
-    if (row !== null) documents.set(id, row)
-    return row
+    if (row === null) return null
+    const text = storedOf(row)
+    documents.set(id, text)
+    return text
   }
-  const existing = (ids: readonly string[]): GetRow[] => ids.map(rowOf).filter((found) => found !== null)
+  const existing = (ids: readonly string[]): StoredText[] => ids.map(textOf).filter((found) => found !== null)
 
   return {
-    async get(id) {
-      await refresh()
-      const row = rowOf(id)
-      return row && storedOf(row)
-    },
-    async getMany(ids) {
-      await refresh()
-      return existing(ids).map(storedOf)
-    },
-    async texts(ids) {
+    async get(ids) {
       await refresh()
       return existing(ids)
     },
