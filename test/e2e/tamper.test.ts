@@ -1,16 +1,19 @@
 /**
  * Whoever has the files changes them behind the service's back: each kind of act in each way, and what the examination, a start, a receipt
- * that was given out before, and somebody who kept a checkpoint say of it. `docs/design/thread.md` has the table.
+ * that was given out before, somebody who kept a checkpoint, and a witness to whom the server sends its next one say of it.
+ * `docs/design/thread.md` has the table.
  */
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { cpSync, readFileSync } from 'node:fs'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { noHash } from '../../sdk/storage/evidence-checks.ts'
-import { type ActKind, actKinds, type StoredAct } from '../../sdk/storage/thread.ts'
-import { checkpointText } from '../../src/domain/evidence/checkpoints.ts'
+import { type ActKind, actKinds, type StoredAct, type ThreadReads } from '../../sdk/storage/thread.ts'
+import { checkpointText, createCheckpoints } from '../../src/domain/evidence/checkpoints.ts'
+import type { Signer } from '../../src/domain/evidence/note.ts'
+import { proveConsistency } from '../../src/domain/evidence/proof.ts'
 import { grow, rootOf } from '../../src/domain/evidence/tree.ts'
 import { commitmentOf } from '../../src/domain/thread/commitment.ts'
 import { examineThread, type ThreadFlaw } from '../../src/domain/thread/examine/examine.ts'
@@ -18,12 +21,16 @@ import { startFlaw } from '../../src/domain/thread/examine/start.ts'
 import { receiptsOf } from '../../src/domain/thread/receipts.ts'
 import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
 import { readersOf } from '../../src/drivers/store/sqlite/inspect.ts'
+import { NotCosigned, witnessClient } from '../../src/transparency/witness-client.ts'
 import { readKey } from '../../src/verify/note.ts'
 import { verifyReceipts } from '../../src/verify/receipt.ts'
 import { threadedStory } from '../support/evidence/threaded-story.ts'
+import { bareEnv, type Child, spawn } from '../support/process.ts'
 import { openSqliteProgram } from '../support/program.ts'
 
 setDefaultTimeout(120_000)
+
+const lastEvent = { event_type: 'ci_completed', ts: '2026-07-01T10:00:00Z', payload: { run: 'the last one' } }
 
 let home: string
 /** The store as it should be, and as it was a moment before. */
@@ -33,6 +40,10 @@ let early: Buffer
 let mark: { origin: string; size: number; root_hash: string; note: string; key: string }
 let acts: StoredAct[]
 let now: number
+/** Another machine: it cosigned the checkpoint of all entries, and who changes the files has no say there. */
+let witness: { child: Child; url: string; key: string }
+/** The server's key: who has the files has it too. */
+let signer: Signer
 
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'cstp-tamper-'))
@@ -42,17 +53,38 @@ beforeAll(async () => {
   await threadedStory(program)
   cpSync(dir, old, { recursive: true })
   await program.record({ decision: 'The last one' })
+  await program.call('ingestEvidence', { source: 'ci', events: [lastEvent] }, 'root')
   await services.thread.sequence()
   const { seq: size, frontier } = await store.thread.head()
-  const { signer } = services.thread
+  signer = services.thread.signer
   const signed = { origin: signer.name, size, root_hash: rootOf(frontier) }
   mark = { ...signed, note: signer.sign(checkpointText(signed)), key: signer.verifier_key }
   acts = await store.thread.read(1, size)
   now = clock.now + 3_600_000
   await program.close()
   ;[whole, early] = [bytesOf(dir), bytesOf(old)]
+  witness = await startWitness()
+  await tampered(
+    () => {},
+    async ({ witnessed }) => expect(witnessed).toBe('cosigned'),
+  )
 })
-afterAll(() => rm(home, { recursive: true, force: true }))
+afterAll(async () => {
+  witness.child.kill()
+  await witness.child.exited
+  await rm(home, { recursive: true, force: true })
+})
+
+async function startWitness(): Promise<typeof witness> {
+  const logs = join(home, 'logs.txt')
+  await writeFile(logs, `log ${mark.key}\nquorum none\n`)
+  const args = ['--logs', logs, '--listen', '127.0.0.1:0', '--state', join(home, 'witness'), '--json']
+  const child = spawn(['witness', 'serve', ...args], bareEnv(home))
+  const reader = child.stdout.getReader()
+  const { url, verifier_key: key } = JSON.parse(new TextDecoder().decode((await reader.read()).value))
+  reader.releaseLock()
+  return { child, url, key }
+}
 
 /** A store in one file, without a log beside it. */
 function bytesOf(dir: string): Buffer {
@@ -70,17 +102,51 @@ interface Found {
   /** Whether an act of this id still has a receipt that verifies offline. */
   receipt(record_id: string): Promise<boolean>
   /** Whether its entries still give the root that somebody outside knows. */
-  witness: boolean
+  entries: boolean
+  /** What becomes of the next checkpoint of the server: cosigned by the witness, refused by it, or the server itself can't sign. */
+  witnessed: 'cosigned' | 'refused' | 'unsigned'
+}
+
+/** Sends the next checkpoint of a store to the witness, as a server does that knows of no earlier one. */
+async function sendCheckpoint(thread: ThreadReads): Promise<Found['witnessed']> {
+  const log = { ...thread, checkpoints: async () => [], saveCheckpoint: async () => {} }
+  const signed = await createCheckpoints({ evidence: log, signer, now: () => now })
+    .latest()
+    .catch(() => null)
+  if (signed === null) return 'unsigned'
+  const { url, key } = witness
+  const client = witnessClient({ name: 'w', key: readKey(key), url }, async (old_size, size) => {
+    const { hashes } = await proveConsistency(log, old_size, size, await log.head())
+    return hashes
+  })
+  try {
+    await client.cosign(signed, AbortSignal.timeout(10_000))
+    // It signs nothing but the history that it knows.
+    expect([signed.size, signed.root_hash]).toEqual([mark.size, mark.root_hash])
+    return 'cosigned'
+  } catch (error) {
+    if (!(error instanceof NotCosigned)) throw error
+    expect(error.message).toMatch(/refused with 4|has cosigned another size/)
+    return 'refused'
+  }
+}
+
+interface Places {
+  store?: Buffer
+  /** Folder of the evidence log. */
+  chain?: string
+  /** What is beside the key; null if that is as old as the rest. */
+  known_mark?: typeof mark | null
 }
 
 /** Changes the store as somebody who dropped its triggers, and looks; every time at another copy. */
 async function tampered(
   change: (db: Database) => void,
   look: (found: Found) => Promise<void>,
-  store = whole,
+  { store = whole, chain = 'data', known_mark = mark }: Places = {},
 ): Promise<void> {
   const db = Database.deserialize(store, { strict: true })
-  const evidence = await openSqliteEvidence(join(home, 'data/provenance.db'))
+  const evidence = await openSqliteEvidence(join(home, chain, 'provenance.db'))
   for (const { name } of db.query<{ name: string }, []>(`select name from sqlite_schema where type = 'trigger'`).all())
     db.run(`drop trigger ${name}`)
   change(db)
@@ -91,14 +157,15 @@ async function tampered(
   try {
     await look({
       flaws: await Array.fromAsync(examineThread(sources, { breathe: async () => {}, now })),
-      start: (await startFlaw(sources, mark))?.what ?? null,
+      start: (await startFlaw(sources, known_mark))?.what ?? null,
       async receipt(record_id) {
         const [act] = await thread.get([record_id])
         if (act === undefined) return false
         const receipts = await receiptsOf(thread, mark, [act]).catch(() => [])
         return receipts.length > 0 && verifyReceipts(JSON.stringify({ receipts }), known).verified
       },
-      witness: rootOf(grow([], 0, await thread.hashes(1, mark.size)).frontier) === mark.root_hash,
+      entries: rootOf(grow([], 0, await thread.hashes(1, mark.size)).frontier) === mark.root_hash,
+      witnessed: await sendCheckpoint(thread),
     })
   } finally {
     close()
@@ -191,8 +258,8 @@ const around = new Set(Object.keys(ways).filter((way) => way.includes('again')))
 test('whole files have no flaw, and a receipt of every act verifies', () =>
   tampered(
     () => {},
-    async ({ flaws, start, witness, receipt }) => {
-      expect([flaws, start, witness]).toEqual([[], null, true])
+    async ({ flaws, start, entries, receipt }) => {
+      expect([flaws, start, entries]).toEqual([[], null, true])
       for (const kind of actKinds) expect([kind, await receipt(actOf(kind).record_id)]).toEqual([kind, true])
     },
   ))
@@ -203,7 +270,7 @@ for (const [way, change] of Object.entries(ways))
       const act = actOf(kind)
       await tampered(
         (db) => change(db, act),
-        async ({ flaws, start, witness, receipt }) => {
+        async ({ flaws, start, entries, witnessed, receipt }) => {
           // The doctor says both.
           expect({ kind, found: flaws.length > 0 || start !== null }).toEqual({ kind, found: true })
           if (!around.has(way))
@@ -213,7 +280,10 @@ for (const [way, change] of Object.entries(ways))
             })
           // Content beside a commitment that stays is no matter of the tree.
           const ofTree = !/^(?:flipped: payload|salt|payload|erased)/.test(way)
-          expect({ kind, witness }).toEqual({ kind, witness: !ofTree })
+          expect({ kind, entries }).toEqual({ kind, entries: !ofTree })
+          // Another tree is never cosigned; an old one whose entries were changed beneath it is still the old one.
+          if (way.includes('tree made again')) expect({ kind, witnessed }).toEqual({ kind, witnessed: 'refused' })
+          else expect(['cosigned', ...(ofTree ? ['unsigned'] : [])]).toContain(witnessed)
           if (around.has(way)) expect({ kind, start }).toEqual({ kind, start: expect.any(String) })
           const verifies = way.startsWith('erased')
           expect({ kind, receipt: await receipt(act.record_id) }).toEqual({ kind, receipt: verifies })
@@ -285,12 +355,26 @@ for (const [name, change, words] of beside)
 test('the store is an older copy: what is known outside of it says so, and nothing in it can', () =>
   tampered(
     () => {},
-    async ({ flaws, start, witness }) => {
+    async ({ flaws, start, entries, witnessed }) => {
       expect(flaws).toEqual([])
-      expect([start, witness]).toEqual([expect.stringContaining('is an older copy'), false])
+      expect([start, entries, witnessed]).toEqual([expect.stringContaining('is an older copy'), false, 'refused'])
     },
-    early,
+    { store: early },
   ))
+
+test('the evidence log is rolled back: the thread knows its records, and the witness of the thread knows the thread', async () => {
+  await tampered(
+    () => {},
+    async ({ start }) => expect(start).toMatch(/record/),
+    { chain: 'old' },
+  )
+  // Rolled back together with all that knows of it here, it is whole; only another machine remembers.
+  await tampered(
+    () => {},
+    async ({ flaws, start, witnessed }) => expect([flaws, start, witnessed]).toEqual([[], null, 'refused']),
+    { store: early, chain: 'old', known_mark: null },
+  )
+})
 
 test('the table of the design has each way, and what it shows', async () => {
   const page = await readFile(join(import.meta.dir, '../../docs/design/thread.md'), 'utf8')
