@@ -151,7 +151,7 @@ export const examples: Readonly<Record<string, Example>> = {
     result: {
       allowed: true,
       verdict: 'allow',
-      record_id: '2026-07-01-evaluation-9b1f04c7d2aa',
+      record_id: '2026-07-01-evaluation-26a1b689b1f04c7d2aa',
       approval: null,
       modified_action: null,
       changes: [],

@@ -23,7 +23,7 @@ export interface Example {
 
 const words: Record<string, unknown> = {
   '<id>': '2026-07-01-decision-0123456789ab',
-  '<record>': '2026-07-01-evaluation-0123456789ab',
+  '<record>': '2026-07-01-evaluation-26a1b680123456789ab',
   '<time>': '2026-07-01T12:00:00.000Z',
   '<day>': '2026-07-01',
   '<hash>': '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',

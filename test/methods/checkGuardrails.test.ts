@@ -31,7 +31,7 @@ forEachBackend((open) => {
     expect(await check(program, { stakes: 'high', confidence: 0.9, context: { amount: 1 } })).toEqual({
       allowed: true,
       verdict: 'allow',
-      record_id: expect.stringMatching(/^2026-07-01-evaluation-[0-9a-f]{12}$/),
+      record_id: expect.stringMatching(/^2026-07-01-evaluation-[0-9a-f]{19}$/),
       approval: null,
       modified_action: null,
       changes: [],

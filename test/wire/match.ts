@@ -2,7 +2,7 @@
 
 const forms: Record<string, RegExp> = {
   id: /^\d{4}-\d{2}-\d{2}-decision-[0-9a-f]{12}$/,
-  record: /^\d{4}-\d{2}-\d{2}-evaluation-[0-9a-f]{12}$/,
+  record: /^\d{4}-\d{2}-\d{2}-evaluation-[0-9a-f]{19}$/,
   time: /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z$/,
   day: /^\d{4}-\d{2}-\d{2}$/,
   hash: /^[0-9a-f]{64}$/,

@@ -9,7 +9,7 @@ import { http } from './transports.ts'
 
 const words: [RegExp, string][] = [
   [/^\d{4}-\d{2}-\d{2}-decision-[0-9a-f]{12}$/, '<id>'],
-  [/^\d{4}-\d{2}-\d{2}-evaluation-[0-9a-f]{12}$/, '<record>'],
+  [/^\d{4}-\d{2}-\d{2}-evaluation-[0-9a-f]{19}$/, '<record>'],
   [/^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/, '<time>'],
   [/^\d{4}-\d{2}-\d{2}$/, '<day>'],
   [/^[0-9a-f]{64}$/, '<hash>'],

@@ -9,6 +9,7 @@ import { timestamp } from '../../core/time.ts'
 import type { Desk } from '../approval/approval.ts'
 import type { Settlement } from '../approval/requests.ts'
 import type { Follower } from '../search/follower.ts'
+import { newActId } from '../thread/ids.ts'
 import type { Action } from './action.ts'
 import { enact } from './archive.ts'
 import {
@@ -141,7 +142,7 @@ export function guardOf(
       const verdict = await evaluate(set.rules, action, history, onFault)
       const open = await stopped(call.store.keyed, history.now())
       const [duration_ms, at_ms] = [call.elapsed() - start, history.now()]
-      const record_id = `${timestamp(at_ms).slice(0, 10)}-evaluation-${call.randomHex(6)}`
+      const record_id = newActId('evaluation', timestamp(at_ms), call)
       const more = { policy_hash: set.hash, duration_ms, at_ms, answers, record_id, approval: null, approved_rules: [] }
       return withBreakers({ ...verdict, ...more }, open)
     },

@@ -11,7 +11,7 @@ import { timestamp } from '../../core/time.ts'
 import { policyCollections } from '../guardrail/archive.ts'
 import { type HookAction, hookCollections } from '../hook/session.ts'
 import { commitmentOf } from './commitment.ts'
-import { approvalStepId, stateId } from './ids.ts'
+import { approvalStepId, newActId, stateId } from './ids.ts'
 import { auditDigest, sortedTextOf, textOf } from './text.ts'
 
 /** What a transaction wrote, each in its order. */
@@ -57,10 +57,6 @@ function committed(act: Omit<Act, 'agent' | 'detail'>, payload: string, { random
   const salt = randomHex(32)
   return { record_id, kind, decision_id, at, payload, salt, commitment: commitmentOf(salt, payload) }
 }
-
-/** An id for what has none: the day, the kind, and twelve random digits. */
-export const newActId = (kind: ActKind, at: string, { randomHex }: ActTools): string =>
-  `${at.slice(0, 10)}-${kind}-${randomHex(6)}`
 
 type Detail = Record<string, unknown>
 const detailOf = ({ detail }: AuditEntry): Detail => (detail ?? {}) as Detail

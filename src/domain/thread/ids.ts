@@ -1,7 +1,23 @@
-/** Ids of acts that answers name: they follow from what was done. */
+/** Ids of acts: they follow from what was done, and what has no id of its own gets one. */
+import type { ActKind } from '../../../sdk/storage/thread.ts'
+import { dayMs } from '../../core/time.ts'
 
 /** The id of a decision's state. @param revision 1 for the decision as it was recorded */
 export const stateId = (decision_id: string, revision: number): string => `${decision_id}@${revision}`
 
 /** The id of a step that an approval takes once. */
 export const approvalStepId = (approval: string, step: 'requested' | 'decided'): string => `${approval}/${step}`
+
+/**
+ * An id for what has none: the day, the kind, seven digits of the time of day and twelve random ones. What comes later sorts behind it, so
+ * that indexes grow at their end: each random place would be one more page to write.
+ * @param at RFC 3339, UTC
+ */
+export function newActId(
+  kind: ActKind | 'evaluation',
+  at: string,
+  tools: { randomHex(bytes: number): string },
+): string {
+  const time = (Date.parse(at) % dayMs).toString(16).padStart(7, '0')
+  return `${at.slice(0, 10)}-${kind}-${time}${tools.randomHex(6)}`
+}

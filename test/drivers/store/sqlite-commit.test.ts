@@ -1,4 +1,4 @@
-/** Group commit of the embedded store: an answer means that the log was synced, and nothing waits for a sync but the answers. */
+/** Group commit of the embedded store: an answer means that the log was synced, and what comes meanwhile is the next group. */
 import { expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -49,20 +49,34 @@ async function open() {
 /** Lets everything happen that waits for nothing outside. */
 const idle = () => new Promise((resolve) => setTimeout(resolve, 5))
 
-test('who writes is answered when the log is synced; the next group commits meanwhile', async () => {
+test('who writes is answered when the log is synced; those who come meanwhile share the next commit and its sync', async () => {
   await using one = await open()
   const writes = [one.write('a')]
   await idle()
   expect([one.syncs.length, one.answered, one.rows()]).toEqual([1, [], ['a']])
-  writes.push(one.write('b'))
-  await idle()
-  expect([one.syncs.length, one.answered, one.rows()]).toEqual([2, [], ['a', 'b']])
+  for (const id of ['b', 'c']) {
+    writes.push(one.write(id))
+    await idle()
+  }
+  expect([one.syncs.length, one.rows()]).toEqual([1, ['a']])
   one.syncs[0]!.resolve()
   await idle()
-  expect(one.answered).toEqual(['a'])
+  expect([one.syncs.length, one.answered, one.rows()]).toEqual([2, ['a'], ['a', 'b', 'c']])
   one.syncs[1]!.resolve()
   await Promise.all(writes)
-  expect(one.answered).toEqual(['a', 'b'])
+  expect(one.answered).toEqual(['a', 'b', 'c'])
+})
+
+test('of more than a group holds, those of a full group wait for no sync', async () => {
+  await using one = await open()
+  const writes = Array.from({ length: 100 }, (_, at) => one.write(`${100 + at}`))
+  await idle()
+  expect([one.syncs.length, one.rows().length]).toEqual([2, 96])
+  for (const at of [0, 1]) one.syncs[at]!.resolve()
+  await idle()
+  one.syncs[2]!.resolve()
+  await Promise.all(writes)
+  expect(one.rows().length).toBe(100)
 })
 
 test('a commit whose sync fails is refused as one that may have been done', async () => {

@@ -5,7 +5,7 @@
  * The order makes a refusal mean that nothing was written, and an answer that all of it was:
  * 1. under the write lock: rows, documents and a `pending_files` row for each file; the files' text under temporary names; COMMIT. A full
  *    disk shows up to here, and everything is rolled back. The commit decides. Then the write-ahead log and the files are synced, off the
- *    event loop: where no file waits the next group begins meanwhile, as its entry in the log follows this one and is never kept without it.
+ *    event loop. What comes meanwhile gathers: answered it could not be before the next sync anyway, and one commit costs as much as ten writes.
  * 2. under the write lock again, so that no older text lands on a newer one: each file takes its place, its pending row goes.
  * What fails in step 2 has been committed and is answered as such; the row stays, and the file is written at the next commit or start.
  */
@@ -116,6 +116,8 @@ export function committer({
   let closed = false
   let hasPending = false
   let seq: number | null = null
+  /** Of the last group's commit, while it is under way; never rejects. */
+  let syncing: Promise<void> | null = null
   const answering = new Set<Promise<void>>()
   const group: Group = {
     nextSeq() {
@@ -174,7 +176,14 @@ export function committer({
     // Awaited where the files are put in place.
     synced?.catch(() => {})
     const putInPlace = settles ? () => settle(temps, files, synced) : null
-    const answered = answer(jobs, outcomes, temps, putInPlace).finally(() => answering.delete(answered))
+    const logged = sync()
+    const over: Promise<void> = logged
+      .catch(() => {})
+      .then(() => {
+        if (syncing === over) syncing = null
+      })
+    syncing = over
+    const answered = answer(jobs, outcomes, temps, logged, putInPlace).finally(() => answering.delete(answered))
     answering.add(answered)
     if (settles) await answered
   }
@@ -184,10 +193,11 @@ export function committer({
     jobs: readonly Job[],
     outcomes: readonly Outcome[],
     temps: readonly TempFile[],
+    logged: Promise<void>,
     putInPlace: (() => Promise<void>) | null,
   ): Promise<void> {
     try {
-      await sync()
+      await logged
     } catch (cause) {
       // Files whose text may be lost are not put in place; the next commit or start writes what was kept.
       removeTemps(temps)
@@ -250,6 +260,8 @@ export function committer({
     await null
     while (queue.length > 0 || alone.length > 0) {
       for (const one of alone.splice(0)) await one()
+      // Full groups need not wait.
+      if (syncing !== null && queue.length < largestGroup) await syncing
       if (queue.length > 0) await runGroup(queue.splice(0, largestGroup))
     }
     working = null
