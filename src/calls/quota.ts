@@ -3,7 +3,8 @@
  * count is added to the store by a transaction of the agent's own, once for every 256 KiB, so that servers share it and no call writes for it alone.
  */
 import { CstpError } from '../../sdk/errors.ts'
-import type { Store, Transaction } from '../../sdk/storage/store.ts'
+import type { AuditEntry, Store, Transaction } from '../../sdk/storage/store.ts'
+import { auditTexts } from '../core/audit-text.ts'
 import { dayMs, timestamp } from '../core/time.ts'
 import type { Chain, NewEvent } from '../domain/evidence/chain.ts'
 
@@ -45,12 +46,23 @@ interface QuotaOptions {
 
 const sizeOf = (value: unknown): number => JSON.stringify(value ?? null).length
 
+const lineFrame =
+  sizeOf({ at: '', agent: '', method: '', request_id: '', ids: 0, allowed: null, rules: 0, detail: 0 }) - 3
+
+/** As much as the JSON of the line has. */
+function lineSize(entry: AuditEntry): number {
+  const { at, agent, method, request_id } = entry
+  const { ids, rules, detail } = auditTexts(entry)
+  const named = at.length + agent.length + method.length + request_id.length
+  return lineFrame + named + ids.length + rules.length + detail.length
+}
+
 /** The verbs that write, with what they write counted. */
 function counting(tx: Transaction, count: (bytes: number) => void): Transaction {
   const counted =
-    <A extends unknown[]>(size: (...args: A) => unknown, run: (...args: A) => Promise<void>) =>
+    <A extends unknown[]>(size: (...args: A) => number, run: (...args: A) => Promise<void>) =>
     (...args: A) => {
-      count(sizeOf(size(...args)))
+      count(size(...args))
       return run(...args)
     }
   const { decisions, keyed, audit } = tx
@@ -58,11 +70,11 @@ function counting(tx: Transaction, count: (bytes: number) => void): Transaction 
     ...tx,
     decisions: {
       ...decisions,
-      create: counted((record) => record, decisions.create),
-      update: counted((record) => record, decisions.update),
+      create: counted((record) => sizeOf(record), decisions.create),
+      update: counted((record) => sizeOf(record), decisions.update),
     },
-    keyed: { ...keyed, put: counted((_, __, value) => value, keyed.put) },
-    audit: { ...audit, append: counted((entry) => entry, audit.append) },
+    keyed: { ...keyed, put: counted((_, __, value) => sizeOf(value), keyed.put) },
+    audit: { ...audit, append: counted(lineSize, audit.append) },
   }
 }
 

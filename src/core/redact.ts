@@ -10,25 +10,27 @@ const secretNameTail = /(?:password|passphrase|secret|token|apikey|accesskey|pri
 /** In the context of an action it names the session of an agent, not that of a browser. */
 const sessionName = 'session_id'
 
-/** Names that were judged before: the same few come with every call. */
-const judgedNames = new Map<string, boolean>()
+/** Names that were judged before, whether they hold secrets and how they are shown: the same few come with every call. */
+const judgedNames = new Map<string, { secret: boolean; shown: string }>()
 const mostJudgedNames = 1_000
 const longestJudgedName = 64
 
-function isSecretName(name: string): boolean {
+function judge(name: string): { secret: boolean; shown: string } {
   const known = judgedNames.get(name)
   if (known !== undefined) return known
-  const judged = name !== sessionName && (secretName.test(name) || secretNameTail.test(name.replaceAll(/[_-]/g, '')))
+  const secret = name !== sessionName && (secretName.test(name) || secretNameTail.test(name.replaceAll(/[_-]/g, '')))
+  const judged = { secret, shown: maskSecrets(name) }
   if (judgedNames.size === mostJudgedNames) judgedNames.clear()
   if (name.length <= longestJudgedName) judgedNames.set(name, judged)
   return judged
 }
 
+const isSecretName = (name: string): boolean => judge(name).secret
+
 /** The copy, and whether anything was hidden in it. */
 export function redact(value: unknown): { value: unknown; redacted: boolean } {
   let redacted = false
-  const clean = (text: string): string => {
-    const shown = maskSecrets(text)
+  const noted = (text: string, shown: string): string => {
     if (shown !== text) redacted = true
     return shown
   }
@@ -36,7 +38,10 @@ export function redact(value: unknown): { value: unknown; redacted: boolean } {
     if (Array.isArray(inner)) return inner.map((item) => visit(item, secret))
     if (inner !== null && typeof inner === 'object') {
       return Object.fromEntries(
-        Object.entries(inner).map(([key, item]) => [clean(key), visit(item, secret || isSecretName(key))]),
+        Object.entries(inner).map(([key, item]) => {
+          const judged = judge(key)
+          return [noted(key, judged.shown), visit(item, secret || judged.secret)]
+        }),
       )
     }
     if (typeof inner === 'boolean' || inner === null) return inner
@@ -44,7 +49,7 @@ export function redact(value: unknown): { value: unknown; redacted: boolean } {
       redacted = true
       return hidden
     }
-    return typeof inner === 'string' ? clean(inner) : inner
+    return typeof inner === 'string' ? noted(inner, maskSecrets(inner)) : inner
   }
   return { value: visit(value, false), redacted }
 }

@@ -33,6 +33,20 @@ const environment = new Environment({
 
 const assumedStakes = actionFields.stakes.assumed
 
+/** The library makes a typed value of the action in each evaluation: a third of its time. Here it is made once for all expressions. */
+const toTyped = environment.parse('action')
+const typed = new WeakMap<Action, { action: unknown }>()
+
+function typedOf(action: Action): { action: unknown } {
+  let known = typed.get(action)
+  if (known === undefined) {
+    // Without stakes it is judged as what its record would say.
+    known = { action: toTyped({ action: { ...action, stakes: action.stakes ?? assumedStakes } }) }
+    typed.set(action, known)
+  }
+  return known
+}
+
 const loops = new Set(['all', 'exists', 'exists_one', 'map', 'filter'])
 
 /** Why an expression could run long; null if it can't. */
@@ -54,8 +68,11 @@ function costly(node: unknown, inLoop: boolean): string | null {
 export interface CompiledCel {
   /** What is wrong with the expression; null if nothing is. */
   error: string | null
-  /** @throws EvaluationError when a key is absent, types do not match, or the result is not a boolean */
-  evaluate(action: Action, facts: Partial<Record<FactGroup, Facts>>): boolean
+  /**
+   * @param facts null if it asks for none
+   * @throws EvaluationError when a key is absent, types do not match, or the result is not a boolean
+   */
+  evaluate(action: Action, facts: Partial<Record<FactGroup, Facts>> | null): boolean
 }
 
 const firstLine = (error: unknown): string => messageOf(error).split('\n')[0]!
@@ -80,11 +97,11 @@ export function compileCel(expression: string): CompiledCel {
       evaluate(action, facts) {
         let answer: unknown
         try {
-          // Without stakes it is judged as what its record would say.
-          const isWhole = action.stakes !== null && Object.keys(facts).length === 0
-          answer = program({
-            action: isWhole ? action : { ...action, stakes: action.stakes ?? assumedStakes, ...facts },
-          })
+          answer = program(
+            facts === null
+              ? typedOf(action)
+              : { action: { ...action, stakes: action.stakes ?? assumedStakes, ...facts } },
+          )
         } catch (error) {
           throw new EvaluationError(firstLine(error))
         }

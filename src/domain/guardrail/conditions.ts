@@ -110,7 +110,7 @@ export const conditionKinds: { [T in Condition['type']]: ConditionKind<Extract<C
     compile({ expression }) {
       const { evaluate } = compileCel(expression)
       const groups = groupsIn(expression)
-      if (groups.length === 0) return (action) => evaluate(action, {})
+      if (groups.length === 0) return (action) => evaluate(action, null)
       return async (action, history) => evaluate(action, await allFacts(groups, (name) => history.fact(name, action)))
     },
   },

@@ -1,28 +1,33 @@
 /** Digests by which the trail proves what was evaluated and what came of it. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
+import type { Violation } from '../../../sdk/schema/policy.ts'
 import { stableJson } from '../../core/json.ts'
 import type { Action } from './action.ts'
 import type { Verdict } from './evaluate.ts'
 
-const sha256 = (value: unknown): string => createHash('sha256').update(stableJson(value)).digest('hex')
+const sha256 = (value: unknown): string => hash('sha256', stableJson(value), 'hex')
 
 export const inputDigest = (action: Action): string => sha256(action)
 
 const byRule = <T>(list: readonly T[], rule: (one: T) => string): T[] =>
   [...list].sort((a, b) => (rule(a) < rule(b) ? -1 : rule(a) > rule(b) ? 1 : 0))
 
+const byId = ({ guardrail_id }: Violation): string => guardrail_id
+const itself = (text: string): string => text
+
 /** Of everything that a caller is told, whatever the order of the rules in their files. What is empty is left out. */
-export function verdictDigest(verdict: Verdict): string {
-  const lists: Record<string, readonly unknown[]> = {
-    violations: byRule(verdict.violations, (one) => one.guardrail_id),
-    warnings: byRule(verdict.warnings, (one) => one.guardrail_id),
-    fired: byRule(verdict.fired, (id) => id),
-    tags: byRule(verdict.tags, (tag) => tag),
-    would_block: byRule(verdict.would_block, (id) => id),
-    satisfied_by: byRule(verdict.satisfied_by, (one) => one.rule),
-    skipped_for_scope: byRule(verdict.skipped_for_scope, (id) => id),
+export function verdictDigest(given: Verdict): string {
+  const { allowed, verdict, evaluated, modified_action } = given
+  const told: Record<string, unknown> = { allowed, verdict, evaluated, modified_action }
+  const add = <T>(name: string, list: readonly T[], rule: (one: T) => string) => {
+    if (list.length > 0) told[name] = byRule(list, rule)
   }
-  const { allowed, verdict: value, evaluated, modified_action } = verdict
-  const filled = Object.entries(lists).filter(([, list]) => list.length > 0)
-  return sha256({ allowed, verdict: value, evaluated, modified_action, ...Object.fromEntries(filled) })
+  add('violations', given.violations, byId)
+  add('warnings', given.warnings, byId)
+  add('fired', given.fired, itself)
+  add('tags', given.tags, itself)
+  add('would_block', given.would_block, itself)
+  add('satisfied_by', given.satisfied_by, ({ rule }) => rule)
+  add('skipped_for_scope', given.skipped_for_scope, itself)
+  return sha256(told)
 }

@@ -202,12 +202,9 @@ async function evaluateOnce(
   const skipped_for_scope: string[] = []
   const names = [projectOf(action), action.scope].flatMap((one) => (one === null ? [] : [fold(action, one)]))
   let modified = action
-  for (const compiled of rules) {
-    const { rule, test, change, scopes } = compiled
-    if (!inScope(scopes, names)) {
-      skipped_for_scope.push(rule.id)
-      continue
-    }
+  /** What follows from a rule whose conditions hold, or could not be evaluated. */
+  const apply = async (compiled: CompiledRule, failure: { thrown: unknown } | null): Promise<void> => {
+    const { rule, change } = compiled
     let error: string | null = null
     let isSmall = false
     let missing = complete
@@ -216,12 +213,7 @@ async function evaluateOnce(
       if (!(thrown instanceof EvaluationError)) onFault(rule.id, thrown)
       error = reasonOf(thrown)
     }
-    try {
-      const answer = test(action, history)
-      if (!(typeof answer === 'boolean' ? answer : await answer)) continue
-    } catch (thrown) {
-      fault(thrown)
-    }
+    if (failure !== null) fault(failure.thrown)
     try {
       if (requiresAny(compiled)) missing = await missingOf(compiled, action, history)
     } catch (thrown) {
@@ -229,20 +221,20 @@ async function evaluateOnce(
     }
     if (missing.seqs.length > 0) satisfied_by.push({ rule: rule.id, seqs: missing.seqs })
     const lacks = missing.fields.length + missing.evidence.length + missing.approvers.length > 0
-    if (error === null && requiresAny(compiled) && !lacks) continue
+    if (error === null && requiresAny(compiled) && !lacks) return
     fired.push(rule.id)
     if (rule.tag !== undefined) tags.push(...[rule.tag].flat())
     let asked = askedFor(rule, missing, error !== null, isSmall)
     if (rule.mode === 'shadow') {
       if (asked !== 'allow' && asked !== 'modify') would_block.push(rule.id)
-      continue
+      return
     }
     if (asked === 'modify') {
       try {
         const { after, changed } = change!(modified)
         modified = after
         changes.push(...changed)
-        if (changed.length === 0) continue
+        if (changed.length === 0) return
       } catch (thrown) {
         fault(thrown)
         asked = 'deny'
@@ -255,6 +247,21 @@ async function evaluateOnce(
       const step_ups = asked === 'step_up' ? stepUpsOf(rule, missing.approvers) : [null]
       for (const step_up of step_ups) asks.push({ rule: rule.id, verdict: asked, message: found.message, step_up })
     }
+  }
+  for (const compiled of rules) {
+    if (!inScope(compiled.scopes, names)) {
+      skipped_for_scope.push(compiled.rule.id)
+      continue
+    }
+    let failure: { thrown: unknown } | null = null
+    try {
+      const answer = compiled.test(action, history)
+      // Most rules answer no, and at once.
+      if (!(typeof answer === 'boolean' ? answer : await answer)) continue
+    } catch (thrown) {
+      failure = { thrown }
+    }
+    await apply(compiled, failure)
   }
   const parts = { violations, warnings, fired, tags, asks, would_block, changes, satisfied_by, skipped_for_scope }
   return { parts, modified }

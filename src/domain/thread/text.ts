@@ -1,6 +1,7 @@
 /** The canonical text of what an act holds, and the digest of a line of the audit trail by which an act names it. */
 import { hash } from 'node:crypto'
 import type { AuditEntry } from '../../../sdk/storage/store.ts'
+import { auditTexts } from '../../core/audit-text.ts'
 import { canonical, maxDepth, NotInteroperable } from '../evidence/canonical.ts'
 
 /** What I-JSON can't carry, as text: an act is never refused for a number or a character that somebody chose. */
@@ -41,6 +42,9 @@ export function sortedTextOf(value: object): string {
  * SHA-256 of a line of the audit trail, without its number: lowercase hex. It is taken over the JSON of a list of the members, those of the
  * detail in the order in which they are stored: keeping and reading them leaves it as it is.
  */
-export function auditDigest({ at, agent, method, request_id, ids, allowed, rules, detail }: AuditEntry): string {
-  return hash('sha256', JSON.stringify([at, agent, method, request_id, ids, allowed, rules, detail ?? null]), 'hex')
+export function auditDigest(entry: AuditEntry): string {
+  const { at, agent, method, request_id, allowed } = entry
+  const { ids, rules, detail } = auditTexts(entry)
+  const named = JSON.stringify([at, agent, method, request_id])
+  return hash('sha256', `${named.slice(0, -1)},${ids},${allowed},${rules},${detail}]`, 'hex')
 }

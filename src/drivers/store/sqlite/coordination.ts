@@ -9,6 +9,7 @@ import type {
   KeyedWriter,
   StoredAuditEntry,
 } from '../../../../sdk/storage/store.ts'
+import { auditTexts } from '../../../core/audit-text.ts'
 import type { Verb } from '../groups.ts'
 import { type KeyedRow, keyedOf, keyRange } from '../shared.ts'
 import { auditExpiry, auditRedaction } from './audit-retention.ts'
@@ -117,19 +118,21 @@ export function auditWriter(statements: Statements, now: () => number): (verb: V
      values (?, ?, ?, ?, ?, ?, ?, ?, ?) returning seq`,
   )
   const addRule = prepare<unknown, [string, number]>('insert or ignore into audit_rules (rule, seq) values (?, ?)')
-  const append = ({ at, agent, method, request_id, ids, allowed, rules, detail }: AuditEntry): void => {
+  const append = (entry: AuditEntry): void => {
+    const { at, agent, method, request_id, allowed } = entry
+    const { ids, rules, detail } = auditTexts(entry)
     const { seq } = insert.get(
       at,
       Date.parse(at),
       agent,
       method,
       request_id,
-      JSON.stringify(ids),
+      ids,
       allowed === null ? null : allowed ? 1 : 0,
-      JSON.stringify(rules),
-      JSON.stringify(detail ?? null),
+      rules,
+      detail,
     )!
-    for (const rule of rules) addRule.run(rule, seq)
+    for (const rule of entry.rules) addRule.run(rule, seq)
   }
   const expire = auditExpiry(statements, append, now)
   const redact = auditRedaction(statements, append, now)

@@ -1,0 +1,25 @@
+/** The JSON of an audit line's lists and detail, made once for all who count, keep and hash the line. */
+import type { AuditEntry } from '../../sdk/storage/store.ts'
+
+export interface AuditTexts {
+  ids: string
+  rules: string
+  /** `null` if there is none. */
+  detail: string
+}
+
+const made = new WeakMap<AuditEntry, AuditTexts>()
+
+/** @param entry is not changed any more */
+export function auditTexts(entry: AuditEntry): AuditTexts {
+  const known = made.get(entry)
+  if (known !== undefined) return known
+  const { ids, rules, detail } = entry
+  const texts = {
+    ids: JSON.stringify(ids),
+    rules: JSON.stringify(rules),
+    detail: JSON.stringify(detail ?? null),
+  }
+  made.set(entry, texts)
+  return texts
+}
