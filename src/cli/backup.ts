@@ -12,7 +12,7 @@ export const backup = defineCommand({
   about: [
     'Run it on the machine of the data directory, as the user of the service. Servers keep running; the copy is of one moment: it has every decision that was acknowledged before, complete, and its evidence matches its decisions.',
     'It has the decisions, the catalogue with the audit trail and the vectors, the evidence, token, keys and bundles, and everything else in the data directory. It does not have the search index, which is rebuilt from the catalogue, or anything that the settings place elsewhere, except the evidence database.',
-    'The folder must not exist yet, or be empty. It gets its name when it is complete, with a manifest of the SHA-256 of every file. It holds the token and the keys: protect it like the data.',
+    'The folder must not exist yet, or be empty. It gets its name when it is complete, with a manifest of the SHA-256 of every file, and of size and root of the thread. It holds the token and the keys: protect it like the data.',
   ],
   flags: {},
   words: [1, 1],
@@ -24,7 +24,7 @@ export const backup = defineCommand({
     const target = resolve(words[0]!)
     const { settings } = await configuration()
     const { backup } = await import('../app/backup/take.ts')
-    const { decisions, evidence_records, files, version, created_at } = await withProgress(terminal, (bar) =>
+    const { decisions, evidence_records, thread, files, version, created_at } = await withProgress(terminal, (bar) =>
       backup({
         settings,
         target,
@@ -33,7 +33,16 @@ export const backup = defineCommand({
       }),
     )
     const bytes = files.reduce((sum, { size }) => sum + size, 0)
-    const result = { path: target, version, created_at, decisions, evidence_records, files: files.length, bytes }
+    const result = {
+      path: target,
+      version,
+      created_at,
+      decisions,
+      evidence_records,
+      thread,
+      files: files.length,
+      bytes,
+    }
     const records = evidence_records === null ? '' : ` and ${evidence_records} evidence records`
     await print(
       { json, terminal },

@@ -10,7 +10,7 @@ export const restore = defineCommand({
   usage: '<folder> [flags]',
   summary: 'Restore a backup.',
   about: [
-    'Checks every file against the manifest first; a backup that is damaged, incomplete, or made by a newer version is refused, and nothing is changed. Then creates the data directory of the settings, completely or not at all.',
+    'Checks every file and the thread against the manifest first; a backup that is damaged, incomplete, or made by a newer version is refused, and nothing is changed. Then creates the data directory of the settings, completely or not at all.',
     'If that is not empty, --force moves its content to a folder beside it, whose name is printed. While a server runs on it, restore refuses.',
     'What was recorded after the backup is not in it. Evidence that was exported or checkpointed later will not verify against the restored chain, as it should not.',
   ],
@@ -30,10 +30,10 @@ export const restore = defineCommand({
     const { settings } = await configuration()
     const { data_dir, provenance_db } = settings
     if (flags.check) {
-      const { decisions, evidence_records, files, version, created_at } = await checkBackup(source)
+      const { decisions, evidence_records, thread, files, version, created_at } = await checkBackup(source)
       await print(
         { json, terminal },
-        { path: source, version, created_at, decisions, evidence_records, files: files.length },
+        { path: source, version, created_at, decisions, evidence_records, thread, files: files.length },
         () =>
           `${plain(source)} is intact: ${decisions} decisions, ${files.length} files, made ${created_at} by cstp ${version}\n`,
       )

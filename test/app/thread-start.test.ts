@@ -1,9 +1,11 @@
 /** A start on files that contradict each other is refused, with the file and the way on; what is whole starts, wherever it was moved. */
+import { Database } from 'bun:sqlite'
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { generateKeyPairSync } from 'node:crypto'
-import { cpSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { restore } from '../../src/app/backup/restore.ts'
+import { manifestName, measured } from '../../src/app/backup/files.ts'
+import { checkBackup, restore } from '../../src/app/backup/restore.ts'
 import { backup, copyTogether } from '../../src/app/backup/take.ts'
 import type { Settings } from '../../src/app/config/config.ts'
 import { examine } from '../../src/app/doctor/doctor.ts'
@@ -123,6 +125,38 @@ test('the key covers the thread of a service without evidence', () =>
     await withProgram(settings, ({ services }) => services.thread.checkpoints.latest())
     rmSync(join(home, 'data/keys'), { recursive: true })
     expect(await starts(settings)).toContain(`but its key ${path} is missing`)
+  }))
+
+test('a backup names size and root of its thread, and one with another thread is refused', () =>
+  inTemporaryDir(async (home) => {
+    const { settings } = await twoStates(home)
+    const signal = new AbortController().signal
+    const target = join(home, 'backup')
+    const made = await backup({ settings, target, signal, progress() {} })
+    const { size, root_hash } = (await readMark(settings.data_dir))!
+    expect(made.thread).toEqual({ size, root_hash, acts: size })
+    // Somebody changes the copy, and its hash in the manifest.
+    const catalogue = readFileSync(join(target, 'cstp.db'))
+    for (const statement of [
+      'delete from acts where seq = 2',
+      `update acts set commitment = '${root_hash}' where seq = 1`,
+      'update act_head set seq = seq - 1',
+    ]) {
+      writeFileSync(join(target, 'cstp.db'), catalogue)
+      const db = new Database(join(target, 'cstp.db'))
+      for (const { name } of db
+        .query<{ name: string }, []>(`select name from sqlite_schema where type = 'trigger'`)
+        .all())
+        db.run(`drop trigger ${name}`)
+      db.run(statement)
+      db.close()
+      const other = await measured(target, 'cstp.db')
+      const files = made.files.map((file) => (file.path === 'cstp.db' ? other : file))
+      writeFileSync(join(target, manifestName), JSON.stringify({ ...made, files }))
+      await expect(checkBackup(target)).rejects.toThrow(
+        'the thread in the backup is not the one that its manifest names',
+      )
+    }
   }))
 
 test('what was moved, restored or is fresh starts; a restore says how far it goes back', () =>

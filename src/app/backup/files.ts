@@ -88,6 +88,8 @@ const Manifest = v.object({
   decisions: v.number(),
   /** Null if there is no evidence database. */
   evidence_records: v.nullable(v.number()),
+  /** How far the thread is: who keeps a checkpoint elsewhere can compare size and root. */
+  thread: v.object({ size: v.number(), root_hash: v.string(), acts: v.number() }),
   /** Versions of the tables, by file name. */
   databases: v.record(v.string(), v.number()),
   files: v.array(

@@ -7,6 +7,7 @@ import { migrations as evidenceMigrations } from '../../drivers/evidence/sqlite/
 import { openExisting } from '../../drivers/shared/sqlite/connect.ts'
 import { migrations } from '../../drivers/store/sqlite/migrate.ts'
 import { copy, each, type Manifest, measured, readManifest, syncFolder, syncFolders, unfinished } from './files.ts'
+import { threadIn } from './thread.ts'
 
 /**
  * Reads all of a backup and compares it with its manifest.
@@ -30,6 +31,12 @@ export async function checkBackup(folder: string): Promise<Manifest> {
   const { 'cstp.db': catalogue = 0, 'provenance.db': evidence = 0 } = manifest.databases
   if (catalogue > migrations.length || evidence > evidenceMigrations.length)
     throw new Error(`cstp ${manifest.version} made the backup, and this program is older: use the newer program`)
+  const { size, root_hash, acts } = threadIn(folder)
+  const named = manifest.thread
+  if (size !== named.size || root_hash !== named.root_hash || acts !== named.acts)
+    throw new Error(
+      `the thread in the backup is not the one that its manifest names: ${acts} acts, ${size} entries with the root ${root_hash}, not ${named.acts} acts, ${named.size} entries with the root ${named.root_hash}`,
+    )
   return manifest
 }
 

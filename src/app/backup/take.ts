@@ -24,6 +24,7 @@ import {
   syncFolder,
   syncFolders,
 } from './files.ts'
+import { threadIn } from './thread.ts'
 
 interface BackupOptions {
   settings: Pick<Settings, 'data_dir' | 'provenance_db' | 'search_url' | 'store_url'>
@@ -162,6 +163,7 @@ export async function backup({ settings, target: given, signal, progress }: Back
       created_at: new Date().toISOString(),
       decisions: total,
       evidence_records: databases[evidence] === undefined ? null : count(join(folder, evidence), 'events'),
+      thread: threadIn(folder),
       databases,
       files: files.sort((a, b) => (a.path < b.path ? -1 : 1)),
     }
