@@ -17,6 +17,9 @@ export function useRefresh(refresh: Refresh): void {
   })
 }
 
+/** Asks for everything on the page again, after something was changed. */
+export const refreshPage = (): void => void Promise.allSettled([...asking].map((refresh) => refresh()))
+
 const t = texts.fresh
 const kept = 'cstp:paused'
 

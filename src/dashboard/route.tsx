@@ -112,6 +112,7 @@ interface Link {
   children: ComponentChildren
   class?: string
   rel?: string
+  title?: string
   'aria-current'?: 'page' | undefined
   'aria-label'?: string
 }

@@ -2,18 +2,22 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import axe from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
-import type { CheckDriftResult, GetVerificationResult } from '../../sdk/client.ts'
+import { type Pep, pepLines } from '../../docs/demo/peps.ts'
+import type { CheckDriftResult, GetGraphResult, GetVerificationResult } from '../../sdk/client.ts'
 import { ownKeyPath } from '../../src/app/evidence.ts'
 import { ownKey } from '../../src/core/key-file.ts'
 import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
 import { append } from '../support/evidence/log.ts'
 import { type RunningServer, startServer, temporaryDir } from '../support/process.ts'
+import { sharedText } from '../support/shared.ts'
 import { executable, launch, logIn, open, settled, visit, type Watched } from './browser.ts'
 import { drifter, seedDrift } from './drifting.ts'
 import { people } from './place.ts'
 
 setDefaultTimeout(60_000)
+const peps = sharedText('data/peps.jsonl')
 /** So many that a walk over them lasts longer than a question about it. */
 const events = 40_000
 
@@ -193,5 +197,128 @@ describe.skipIf(executable === null)('the dashboard', () => {
       'Event 20000 is in the log',
     )
     quiet()
+  })
+  describe.skipIf(peps === null)('the graph of real decisions', () => {
+    /** Ids by source: the proposals on metadata of packages and what is linked with them. */
+    const ids = new Map<string | null | undefined, string>()
+    const centre = 'PEP 566'
+
+    beforeAll(async () => {
+      const lines = pepLines(
+        peps!
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line) as Pep),
+      )
+      const linked = new Set<string | null | undefined>([centre])
+      for (let step = 0; step < 3; step++)
+        for (const { source, links = [] } of lines)
+          for (const { target } of links) if (linked.has(source) || linked.has(target)) linked.add(source).add(target)
+      const near = lines.filter(({ source }) => linked.has(source))
+      for (const { source, decision, category, confidence, outcome } of near) {
+        const { decision_id } = await server.call('recordDecision', { decision, category, confidence })
+        ids.set(source, decision_id as string)
+        if (outcome) await server.call('reviewDecision', { decision_id, outcome })
+      }
+      for (const { source, links = [] } of near)
+        for (const { target, edge_type } of links)
+          await server.call('linkDecisions', { source_id: ids.get(source), target_id: ids.get(target), edge_type })
+    })
+    const cards = (of: Page) => of.locator('.graph .node')
+    const graph = async (depth: number) =>
+      (await server.call('getGraph', { decision_id: ids.get(centre), depth })) as unknown as GetGraphResult
+
+    /** That a reader sees every card: none over another, none outside of what can be scrolled to. */
+    async function checkCards(of: Page): Promise<void> {
+      const plane = (await of.locator('.graph .plane').boundingBox())!
+      const boxes = await Promise.all((await cards(of).all()).map(async (card) => (await card.boundingBox())!))
+      for (const [at, one] of boxes.entries()) {
+        expect([one.x >= plane.x, one.y >= plane.y]).toEqual([true, true])
+        expect(one.x + one.width).toBeLessThanOrEqual(plane.x + plane.width)
+        expect(one.y + one.height).toBeLessThanOrEqual(plane.y + plane.height)
+        for (const other of boxes.slice(at + 1)) {
+          const isBeside = one.x + one.width <= other.x || other.x + other.width <= one.x
+          expect(isBeside || one.y + one.height <= other.y || other.y + other.height <= one.y).toBe(true)
+        }
+      }
+    }
+
+    test('at three steps each decision has its place, on a desk and on a phone, and axe finds nothing', async () => {
+      const { nodes } = await graph(3)
+      const shown = new Set(nodes.map(({ id }) => id))
+      const edges = (await graph(4)).edges.filter((edge) => shown.has(edge.source_id) && shown.has(edge.target_id))
+      expect(nodes.length).toBeGreaterThan(8)
+      for (const width of [1280, 360]) {
+        const other = await open(browser, { width })
+        await logIn(other.page, server.url, 'root', people.root)
+        await visit(other.page, server.url, `/decisions/${ids.get(centre)}`)
+        await other.page.getByLabel('Steps from here').selectOption('3')
+        await settled(other.page)
+        const titles = await cards(other.page).locator('.title').allInnerTexts()
+        expect(titles.toSorted()).toEqual(nodes.map(({ title }) => title).toSorted())
+        expect(await other.page.locator('.plane .edge').count()).toBe(edges.length)
+        await checkCards(other.page)
+        const spill = await other.page.evaluate(
+          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+        )
+        await other.page.evaluate(axe.source)
+        const { violations } = await other.page.evaluate(() =>
+          (globalThis as unknown as { axe: typeof axe }).axe.run('#links'),
+        )
+        expect([width, spill, ...violations.map(({ id }) => id)]).toEqual([width, 0])
+        expect(other.complaints).toEqual([])
+        await other.context.close()
+      }
+    })
+
+    test('kinds of links are told apart without colour, and a reader of lists hears the same', async () => {
+      await visit(page, server.url, `/decisions/${ids.get(centre)}`)
+      await page.getByLabel('Steps from here').selectOption('2')
+      await settled(page)
+      const looks = await page.locator('.legend svg .edge').evaluateAll((lines) =>
+        lines.map((line) => {
+          const { strokeDasharray, strokeWidth } = getComputedStyle(line)
+          return [strokeDasharray, strokeWidth, line.getAttribute('marker-end')].join(' ')
+        }),
+      )
+      expect([looks.length, new Set(looks).size]).toEqual([2, 2])
+      const layers = page.locator('.graph ol')
+      expect(await layers.evaluateAll((lists) => lists.map((list) => list.getAttribute('aria-label')))).toEqual([
+        'This decision',
+        '1 step away',
+        '2 steps away',
+      ])
+      const name =
+        'Metadata for Python Software Packages 2.1 supersedes Metadata for Python Software Packages 1.2 , partial'
+      expect(await layers.nth(1).getByRole('link', { name, exact: true }).count()).toBe(1)
+    })
+
+    test('a decision at the edge is opened and closed by key; a review from elsewhere and one on the page both show', async () => {
+      await visit(page, server.url, `/decisions/${ids.get(centre)}`)
+      const before = await cards(page).count()
+      const more = page.getByRole('button', { name: /^Show \d+ more decisions? linked with/ }).first()
+      const hidden = Number((await more.innerText()).slice(1))
+      await more.focus()
+      await page.keyboard.press('Enter')
+      await page.getByRole('button', { name: /^Show fewer decisions linked with/ }).waitFor()
+      await settled(page)
+      expect(await cards(page).count()).toBe(before + hidden)
+      await checkCards(page)
+      await page.keyboard.press('Enter')
+      await settled(page)
+      expect(await cards(page).count()).toBe(before)
+      await server.call('reviewDecision', { decision_id: ids.get('PEP 426'), outcome: 'failure' })
+      await page.getByRole('button', { name: 'Reload' }).click()
+      await page.locator('.node:not(.centre) .sign.failure').waitFor()
+      await page.locator('.node.centre .sign.success').waitFor()
+      await page.getByLabel('Steps from here').selectOption('2')
+      await page.getByText('Review it again').click()
+      await page.getByLabel('Outcome').selectOption('partial')
+      await page.getByRole('button', { name: 'Save the review' }).click()
+      await page.locator('.node.centre .sign.partial').waitFor()
+      // What the reader had opened stays.
+      expect(await page.getByLabel('Steps from here').inputValue()).toBe('2')
+      quiet()
+    })
   })
 })

@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact'
 import type { GetDecisionResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
 import { decimal, none, percent, time } from '../../figures.ts'
+import { refreshPage } from '../../fresh.tsx'
 import { To, ToDecision, ToList, useTitle, type View } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { Badge, Pairs, Panel, prose, Term, Track, When } from '../../ui.tsx'
@@ -98,7 +99,7 @@ export function Decision({ place, session }: View) {
           <div class="railed">
             <Rail of={one} />
             <div class="panels">
-              <Review record={one} mayWrite={mayWrite} changed={loaded.again} />
+              <Review record={one} mayWrite={mayWrite} changed={refreshPage} />
               {one.context && (
                 <Panel title="Context" at="context">
                   <p class="prose">{one.context}</p>
@@ -161,10 +162,10 @@ export function Decision({ place, session }: View) {
               </Panel>
               <EvidenceOf id={one.id} />
               <Panel title="Linked decisions" lead="Follow a link to the graph of another decision." at="links" wide>
-                <Graph key={`${one.id} ${one.updated_at}`} id={one.id} />
+                <Graph key={one.id} id={one.id} />
                 <Dismissed links={one.links} />
               </Panel>
-              <Deliberation record={one} mayWrite={mayWrite} changed={loaded.again} />
+              <Deliberation record={one} mayWrite={mayWrite} changed={refreshPage} />
             </div>
           </div>
         </>

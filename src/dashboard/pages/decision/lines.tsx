@@ -1,0 +1,113 @@
+/** The lines between the cards of a graph: where they go, and what tells one kind from another. */
+import type { GetGraphResult } from '../../../../sdk/client.ts'
+import { scaled } from '../../charts.tsx'
+import type { Measures, Spot } from './layers.ts'
+
+export type Edge = GetGraphResult['edges'][number]
+
+/** The kinds of lines: what a link is can be told by dashes and ends alone. */
+const ends: Record<string, string> = { relates_to: '', contradicts: 'cross', blocks: 'bar' }
+const endOf = (type: string): string => ends[type] ?? 'arrow'
+
+/** In letters of 16 px: cards share the room, and are below each other where they would get too small to read. */
+const smallest = 150
+const largest = 320
+const card = { height: 64, across: 72, between: 14, margin: 4 }
+/** Of the room between two layers: what is left free beside the last one, for lines around it. */
+export const free = 0.35
+const outline = { ...card, across: 22, margin: 14 }
+
+export interface Drawn extends Measures {
+  /** Around the whole. In an outline `width` is that of the centre's card, and all end there. */
+  margin: number
+  isOutline: boolean
+}
+
+export function measuresOf(room: number, layers: number): Drawn {
+  const { least, most } = scaled({ least: smallest, most: largest })
+  const { margin, ...sizes } = scaled(card)
+  const width = (room - margin - (layers - 1 + free) * sizes.across) / layers
+  if (width >= least) return { ...sizes, margin, width: Math.min(most, width), isOutline: false }
+  const below = scaled(outline)
+  return { ...below, width: Math.max(room - 3 * below.margin, least + (layers - 1) * below.across), isOutline: true }
+}
+
+/** Around the right sides of two cards, from one to the other. */
+function around(from: Spot, to: Spot, { width, height, margin, across, isOutline }: Drawn): string {
+  const leave = from.y < to.y ? 0.8 : 0.2
+  const [y1, y2] = [from.y + leave * height, to.y + (1 - leave) * height]
+  const side = isOutline ? width : from.x + width
+  const out = side + (isOutline ? 2 * margin : free * across)
+  return `M${side} ${y1}C${out} ${y1} ${out} ${y2} ${side} ${y2}`
+}
+
+/** From one card to another: along the indent of an outline, or from side to side between two layers. */
+export function pathOf(from: Spot, to: Spot, aside: number, isTree: boolean, measures: Drawn): string {
+  const { width, height, isOutline } = measures
+  if (from.x === to.x || (isOutline && !isTree)) return around(from, to, measures)
+  const [y1, y2] = [from.y + height / 2 + aside, to.y + height / 2 + aside]
+  if (isOutline) {
+    const x = Math.min(from.x, to.x) + 10 + aside
+    return from.x < to.x ? `M${x} ${from.y + height}V${y2}H${to.x}` : `M${from.x} ${y1}H${x}V${to.y + height}`
+  }
+  const [x1, x2] = from.x < to.x ? [from.x + width, to.x] : [from.x, to.x + width]
+  const middle = (x1 + x2) / 2
+  return `M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}`
+}
+
+/** Links between the same two are beside each other. */
+export function asideOf(edges: readonly Edge[]): Map<Edge, number> {
+  const pairs = Map.groupBy(edges, ({ source_id, target_id }) => [source_id, target_id].sort().join(' '))
+  return new Map(
+    [...pairs.values()].flatMap((those) => those.map((edge, at) => [edge, 9 * (at - (those.length - 1) / 2)] as const)),
+  )
+}
+
+export const Ends = () => (
+  <defs>
+    <marker
+      id="arrow"
+      viewBox="0 0 8 8"
+      refX="7.5"
+      refY="4"
+      markerUnits="userSpaceOnUse"
+      markerWidth="10"
+      markerHeight="10"
+      orient="auto"
+    >
+      <path d="M0 0L8 4L0 8z" />
+    </marker>
+    <marker
+      id="bar"
+      viewBox="0 0 8 12"
+      refX="6"
+      refY="6"
+      markerUnits="userSpaceOnUse"
+      markerWidth="10"
+      markerHeight="15"
+      orient="auto"
+    >
+      <path class="stroked" d="M6 0V12" />
+    </marker>
+    <marker
+      id="cross"
+      viewBox="0 0 12 12"
+      refX="9"
+      refY="6"
+      markerUnits="userSpaceOnUse"
+      markerWidth="13"
+      markerHeight="13"
+      orient="auto"
+    >
+      <path class="stroked" d="M2 2L10 10M10 2L2 10" />
+    </marker>
+  </defs>
+)
+
+export const Line = ({ type, d, faint, lit }: { type: string; d: string; faint?: boolean; lit?: boolean }) => (
+  <path
+    class={`edge ${type} ${faint ? 'faint' : ''} ${lit ? 'lit' : ''}`}
+    d={d}
+    {...(endOf(type) && { 'marker-end': `url(#${endOf(type)})` })}
+  />
+)
