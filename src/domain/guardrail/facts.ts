@@ -73,7 +73,7 @@ export interface FactTools {
     /** Null for an earlier time: what agents do in a session is kept for hours. */
     keyed: KeyedReader | null
   }
-  index: Pick<Follower, 'sync' | 'generation' | 'nearest'>
+  index: Pick<Follower, 'once'>
   embedder: Embedder
   signal: AbortSignal
   tracker_ttl_ms: number
@@ -104,18 +104,19 @@ export async function lookUp(
     const n = countOf(scored)
     return { n, gap: n === 0 ? null : meanOf(scored, ({ value, confidence }) => value - confidence) }
   }
-  await index.sync()
-  const generation = index.generation()
-  if (!generation) return { n: 0, failed: 0 }
-  const vector = (await embed()).subarray(0, generation.dimensions)
-  const hits = await index.nearest({
-    vector,
-    embedder: embedder.id,
-    side: 'both',
-    k: precedentsLooked,
-    filter: {},
-    exact: true,
+  const hits = await index.once(async (view) => {
+    const generation = view.generation()
+    if (!generation) return null
+    return view.nearest({
+      vector: (await embed()).subarray(0, generation.dimensions),
+      embedder: embedder.id,
+      side: 'both',
+      k: precedentsLooked,
+      filter: {},
+      exact: true,
+    })
   })
+  if (hits === null) return { n: 0, failed: 0 }
   const near = hits.filter(({ distance }) => distance <= embedder.precedent_distance).map(({ id }) => id)
   const outcomes = (await readDecisions(store.decisions, near)).map(({ record }) => record.outcome)
   const settled = outcomes.filter((outcome) => outcome !== null && outcome !== 'abandoned')

@@ -13,8 +13,8 @@ export interface Followed {
   isBehind(seq: number): Promise<boolean>
   /** Whether the index lost a part since it was looked at: an answer may lack what that held. */
   hasLost(): Promise<boolean>
-  /** Reads all that is new in the feed and applies it. */
-  catchUp(): Promise<void>
+  /** Reads all that is new in the feed and applies it. @param newest the newest change, where it was just asked for */
+  catchUp(newest?: number): Promise<void>
   /** Whether so much is read that searches go on without it. */
   filling(): boolean
   close(): Promise<void>
@@ -111,9 +111,9 @@ export async function followed(
     }
   }
 
-  async function catchUp(): Promise<void> {
+  async function catchUp(newest?: number): Promise<void> {
     if (filling !== null) return
-    const { seq } = await feed.head()
+    const seq = newest ?? (await feed.head()).seq
     await look()
     // Numbers of changes are far apart in some stores: how many there are shows when they are read.
     await fill(seq, beside_from)

@@ -111,7 +111,7 @@ export async function openFollower({
   async function syncOnce() {
     const head = await feed.head()
     if (head.generation !== serving?.generation.number) await swap()
-    else if (await serving.isBehind(head.seq)) await serving.catchUp()
+    else if (await serving.isBehind(head.seq)) await serving.catchUp(head.seq)
   }
 
   // The one under way may have asked for the head before the caller's own commit.

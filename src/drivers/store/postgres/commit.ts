@@ -14,8 +14,11 @@ import { changesOf, send } from './writes.ts'
 
 /** Drafts of one group at most: the engine has room for so many locks only. */
 const largestGroup = 48
-/** Groups at a time: one is prepared while another becomes durable. */
-const lanes = 2
+/** Groups at a time: if many wait, one is prepared while another becomes durable. */
+const lanes = { lanes: 2, least: 8 }
+
+/** Its statements find rows by their keys, so one plan is right for all groups; the planner would make most of them again each time. */
+const beginning = `${announceChanges}; set local plan_cache_mode = force_generic_plan`
 
 interface Job {
   draft: Draft
@@ -122,7 +125,7 @@ export function groupCommit(client: Client, written: (changes: number) => void):
         kept = jobs.filter((job) => !lost.has(job) && !isContested(job))
         const drafts = kept.map(({ draft }) => draft).filter((draft) => writesOf(draft) > 0)
         await finish(send(query, drafts, 0))
-      }, announceChanges)
+      }, beginning)
       written(changesOf(kept.map(({ draft }) => draft)).length)
       for (const job of jobs) job.resolve(kept.includes(job))
     } catch (error) {

@@ -49,12 +49,12 @@ async function findAll(
 const pick = (found: Map<string, KeyedRecord>, { collection, keys }: Pick<Question, 'collection' | 'keys'>) =>
   keys.flatMap((key) => found.get(named(collection, key)) ?? [])
 
-/** Questions at a time; those that come meanwhile are one. */
-const questionsAtOnce = 2
+/** Statements at a time; questions that come meanwhile are one. */
+const lanes = { lanes: 2, least: 8 }
 
 /** Finds what is committed: all who ask at once ask in one statement. */
 export function finder({ read }: Pick<Client, 'read'>): Find {
-  const ask = openLanes<Question>(questionsAtOnce, async (queue) => {
+  const ask = openLanes<Question>(lanes, async (queue) => {
     const questions = queue.splice(0)
     try {
       const found = await findAll(read, questions)

@@ -12,6 +12,8 @@ import { type FieldRow, fieldColumns, fieldsOfRow, holdsVectors } from './filter
 /** Numbers that each transaction has for its changes; those past them share the last. */
 const perTransaction = 4_096
 
+const lastNumber = 2n ** 63n - 1n
+
 /** Before a transaction writes anything: those that look where the feed ends know by it that changes may come. It makes nobody wait. */
 export const announceChanges = 'lock table changes in row exclusive mode'
 
@@ -56,11 +58,17 @@ type FeedRow = Partial<VectorRow> & FieldRow & { seq: number; terms: string; era
 
 /**
  * What changes again while it is read moves behind the end, and would be missed: it was answered long ago. So what is committed behind the end
- * is read too, as if it were there; it comes once more with its own number.
+ * is read too, as if it were there; it comes once more with its own number. The place to read from is hidden from the planner, which would
+ * else plan this anew for each place: that takes longer than to read what is new.
  */
-const feedSql = `select least(c.seq, $4::bigint)::float8 as seq, ${fieldColumns}, c.indexed, d.terms, x.id as erased_id, e.structure, e.function, e."both", e.shared
-  from changes c left join decisions d on d.num = c.num left join erased x on x.num = c.num left join embeddings e on e.generation = $1::int and e.num = d.num
-  where c.seq > $2::bigint and $2::bigint < $4::bigint and (d.num is not null or x.num is not null) order by c.seq, c.num fetch first ($3::int) rows with ties`
+const feedSql = (
+  limit: number,
+) => `select least(c.seq, $3::bigint)::float8 as seq, ${fieldColumns}, c.indexed, d.terms, x.id as erased_id,
+    e.structure, e.function, e."both", e.shared
+  from changes c left join decisions d on d.num = c.num left join erased x on x.num = c.num
+    left join embeddings e on e.generation = (select $1::int) and e.num = d.num
+  where c.seq > (select $2::bigint) and c.seq <= ${lastNumber} and (d.num is not null or x.num is not null)
+  order by c.seq, c.num fetch first ${limit} rows with ties`
 
 function entryOf(row: FeedRow): FeedEntry {
   const { seq, terms, erased_id, structure, function: own, both, shared, ...fields } = row
@@ -75,12 +83,17 @@ function entryOf(row: FeedRow): FeedEntry {
 }
 
 export function feedReader({ read }: Pick<Client, 'read'>): Feed {
+  /** The last one that was found: nothing can come before it any more, and what is committed behind it is read with it. */
+  let end = 0
   /** Up to the newest change that was committed when it was asked; waits until nothing can come before it. */
   const readHead = async () => {
     let seq: number | null = null
     for (let pause = 0; ; pause = Math.min(longestPause, 2 * pause + 1)) {
       const [row]: { seq: number; generation: number; more: boolean }[] = await read(headSql, [seq])
-      if (!row!.more) return { seq: row!.seq, generation: row!.generation }
+      if (!row!.more) {
+        end = Math.max(end, row!.seq)
+        return { seq: row!.seq, generation: row!.generation }
+      }
       seq = row!.seq
       if (pause > 0) await Bun.sleep(pause)
     }
@@ -92,8 +105,9 @@ export function feedReader({ read }: Pick<Client, 'read'>): Feed {
   return {
     head,
     async since(after, generation, limit) {
-      const { seq } = await head()
-      const rows = await read<FeedRow>(feedSql, [generation, after, limit, seq])
+      if (end <= after) await head()
+      if (end <= after) return []
+      const rows = await read<FeedRow>(feedSql(limit), [generation, after, end])
       return rows.map(entryOf)
     },
   }
