@@ -74,8 +74,9 @@ function sessionOf(
   return { key, agent, inputs, dropped: total - inputs.length, created_ms, updated_ms }
 }
 
-/** Reads the session of this key, or null. */
+/** Reads the session of this key, or null. Most records come without one: that is asked by the key, as questions of others are at the same time. */
 export async function getSession({ keyed }: Pick<Store, 'keyed'>, key: string): Promise<Session | null> {
+  if ((await findHead(keyed, headKey(key))) === null) return null
   const [head, ...batches] = await keyed.list(waiting, { prefix: headKey(key), limit: inputsKept + 1 })
   return head === undefined ? null : sessionOf(key, head.value as Head, batches)
 }

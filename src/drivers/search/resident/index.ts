@@ -2,7 +2,6 @@
 import { compareText } from '../../../../sdk/storage/fields.ts'
 import { compileFilter, isEmptyFilter } from '../../../../sdk/storage/filter.ts'
 import type { KeywordQuery, KeywordResult, SearchIndex, SearchValue } from '../../../../sdk/storage/search.ts'
-import type { DecisionFilter } from '../../../../sdk/storage/store.ts'
 import { checkVector } from '../../../../sdk/storage/vector-checks.ts'
 import { type Corpus, keywordIndex } from './keywords.ts'
 import { openLane } from './lane.ts'
@@ -55,18 +54,6 @@ export function openResidentIndex(dimensions: number, worker_from: number): Resi
     keywords.remove(slot)
   }
 
-  /** Slots with vectors that pass; null for all. */
-  function passing(filter: DecisionFilter): number[] | null {
-    if (isEmptyFilter(filter)) return null
-    const passes = compileFilter(filter)
-    const passed: number[] = []
-    for (let slot = 0; slot < vectors.size(); slot++) {
-      const fields = slots.at(slot)
-      if (fields?.indexed && passes(fields)) passed.push(slot)
-    }
-    return passed
-  }
-
   return {
     watermark: async () => applied,
     apply: (entries, watermark) =>
@@ -89,7 +76,7 @@ export function openResidentIndex(dimensions: number, worker_from: number): Resi
       lane(async () => {
         checkVector(vector, dimensions, 'The vector of the query')
         if (k <= 0) return []
-        return vectors.nearest(vector, side, passing(filter), k)
+        return vectors.nearest(vector, side, isEmptyFilter(filter) ? null : slots.passing(filter), k)
       }),
     distances: ({ vector, side, ids }) =>
       lane(async () => {

@@ -1,5 +1,7 @@
 /** Decisions by slot: a small number for each, under which its fields, terms and vectors are kept. */
-import type { DecisionFields } from '../../../../sdk/storage/store.ts'
+import { compileFilter } from '../../../../sdk/storage/filter.ts'
+import type { DecisionFields, DecisionFilter } from '../../../../sdk/storage/store.ts'
+import { enlarged } from './postings.ts'
 
 export function openSlots() {
   const slots = new Map<string, number>()
@@ -15,6 +17,18 @@ export function openSlots() {
     if (known !== undefined) return known as T
     texts.set(text, text)
     return text
+  }
+
+  /**
+   * One more than the place of its outcome in `known`, at each slot; 0 where nothing is indexed. Rules ask for one outcome, and this tells
+   * what to leave out in a tenth of the time that the rows take.
+   */
+  let outcomes = new Uint8Array(1 << 10)
+  const known: DecisionFields['outcome'][] = []
+  function outcomeOf({ indexed, outcome }: DecisionFields): number {
+    if (!indexed) return 0
+    const at = known.indexOf(outcome)
+    return at < 0 ? known.push(outcome) : at + 1
   }
 
   return {
@@ -36,6 +50,8 @@ export function openSlots() {
       const slot = slots.get(id) ?? free.pop() ?? rows.length
       slots.set(id, slot)
       indexed += Number(fields.indexed) - Number(rows[slot]?.indexed ?? false)
+      if (slot >= outcomes.length) outcomes = enlarged(outcomes, slot * 2)
+      outcomes[slot] = outcomeOf(fields)
       rows[slot] = {
         ...fields,
         category: shared(fields.category),
@@ -50,12 +66,22 @@ export function openSlots() {
       }
       return slot
     },
+    /** Slots that are indexed and pass. */
+    passing(filter: DecisionFilter): number[] {
+      const passes = compileFilter(filter)
+      const wanted = [false, ...known.map((outcome) => filter.outcome?.includes(outcome as never) ?? true)]
+      const passed: number[] = []
+      for (let slot = 0; slot < rows.length; slot++)
+        if (wanted[outcomes[slot]!] && passes(rows[slot]!)) passed.push(slot)
+      return passed
+    },
     remove(id: string): number | undefined {
       const slot = slots.get(id)
       if (slot === undefined) return undefined
       slots.delete(id)
       indexed -= Number(rows[slot]!.indexed)
       rows[slot] = null
+      outcomes[slot] = 0
       free.push(slot)
       return slot
     },

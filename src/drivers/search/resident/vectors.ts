@@ -13,8 +13,6 @@ import { type Addresses, MAXIMUM_PAGES, openArena, openRows } from './rows.ts'
 import { top } from './top.ts'
 
 export interface Vectors {
-  /** Every slot with vectors is below it. */
-  size(): number
   /** A copy of the vectors at a slot; null where there are none. */
   read(slot: number): VectorSet | null
   /** Copies the vectors of a batch where no slot shows them yet. @throws StorageError `invalid`; nothing is kept then */
@@ -73,7 +71,7 @@ export function openVectors(dimensions: number, worker_from: number, idAt: (slot
     return arena.f32().subarray(scratch.dots / 4, scratch.dots / 4 + slots.length)
   }
 
-  /** Bounds from above of the dot products with the vectors of these slots, or of all below `size`. */
+  /** Bounds from above of the dot products with the vectors of these slots, or of all. */
   async function bounds(vector: Float32Array, side: Side, slots: readonly number[] | null): Promise<Float32Array> {
     open()
     const count = slots?.length ?? rows.size()
@@ -113,7 +111,6 @@ export function openVectors(dimensions: number, worker_from: number, idAt: (slot
   }
 
   return {
-    size: rows.size,
     read(slot) {
       open()
       return rows.read(slot)

@@ -80,3 +80,10 @@ CREATE FUNCTION recount_decisions() RETURNS void LANGUAGE plpgsql AS $$ BEGIN
   INSERT INTO deltas SELECT agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, count(*) FROM decisions GROUP BY agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve;
   INSERT INTO value_deltas SELECT field, value, count(*) FROM decisions d, counted_values(d.created_ms, d.project, d.tags) GROUP BY field, value;
 END $$;
+-- The long values: LZ4 takes a quarter of the time of the default, and a fifth more room. An engine that was built without it keeps the default.
+DO $$ BEGIN
+  ALTER TABLE decisions ALTER doc SET COMPRESSION lz4, ALTER terms SET COMPRESSION lz4;
+  ALTER TABLE acts ALTER payload SET COMPRESSION lz4;
+  ALTER TABLE embeddings ALTER structure SET COMPRESSION lz4, ALTER function SET COMPRESSION lz4, ALTER "both" SET COMPRESSION lz4;
+EXCEPTION WHEN feature_not_supported THEN NULL;
+END $$;

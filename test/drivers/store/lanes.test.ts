@@ -1,0 +1,40 @@
+/** Turns that many share: one at a time while little waits, two when it is worth it. */
+import { expect, test } from 'bun:test'
+import { openLanes } from '../../../src/drivers/store/postgres/lanes.ts'
+
+test('what comes while a turn is under way is one turn, and a second one begins beside it only for many', async () => {
+  const turns: { jobs: number[]; end: () => void }[] = []
+  const add = openLanes<number>({ lanes: 2, least: 3 }, (queue) => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    turns.push({ jobs: queue.splice(0), end: resolve })
+    return promise
+  })
+  const settled = () => new Promise((done) => setTimeout(done, 1))
+  add(0)
+  add(1)
+  await settled()
+  expect(turns.map(({ jobs }) => jobs)).toEqual([[0, 1]])
+  add(2)
+  add(3)
+  await settled()
+  expect(turns.length).toBe(1)
+  add(4)
+  await settled()
+  expect(turns.length).toBe(2)
+  // Two are busy: the rest waits, however much it is.
+  for (const job of [5, 6, 7]) add(job)
+  await settled()
+  expect(turns.length).toBe(2)
+  turns[0]!.end()
+  await settled()
+  expect(turns.length).toBe(3)
+  add(8)
+  turns[1]!.end()
+  await settled()
+  // The last one left is no reason for a second turn.
+  expect(turns.length).toBe(3)
+  turns[2]!.end()
+  await settled()
+  expect(turns.length).toBe(4)
+  expect(turns.flatMap(({ jobs }) => jobs).sort((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8])
+})
