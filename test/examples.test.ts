@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { chmod, cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { folder, frameworkAt } from './sdk/frameworks/world.ts'
-import { bareEnv, inTemporaryDir, main, root, run } from './support/process.ts'
+import { bareEnv, cstpLine, inTemporaryDir, root, run } from './support/process.ts'
 import { type Running, startServing } from './support/serving.ts'
 
 setDefaultTimeout(60_000)
@@ -21,7 +21,7 @@ async function place(dir: string): Promise<Record<string, string>> {
   const bin = join(dir, 'bin')
   await mkdir(bin)
   const program = join(bin, 'cstp')
-  await writeFile(program, `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`)
+  await writeFile(program, `#!/bin/sh\nexec ${cstpLine} "$@"\n`)
   await chmod(program, 0o755)
   const [agent, token] = ['ada', 'ada-t0ken-of-tests']
   const path = `${bin}:${process.env.PATH}`

@@ -14,7 +14,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { root, run, serve } from './support/process.ts'
+import { cstpLine, root, run, serve } from './support/process.ts'
 
 setDefaultTimeout(120_000)
 
@@ -101,7 +101,7 @@ async function openPlace(home: string) {
   await program('bun', `exec '${process.execPath}' "$@"`)
   await program('npx', `exec "$@"`)
   await program('claude', `exec '${process.execPath}' '${join(root, 'test/surfaces/mcp/claude.ts')}' "$@"`)
-  await program('cstp', `exec '${process.execPath}' '${join(root, 'src/main.ts')}' "$@"`)
+  await program('cstp', `exec ${cstpLine} "$@"`)
   const env = { HOME: home, PATH: `${bin}:${process.env.PATH}`, CSTP_LOG_LEVEL: 'warn' }
   const service = await serve(env)
   // The README starts its service on a folder of its own.

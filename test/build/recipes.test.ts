@@ -4,7 +4,7 @@ import { chmod, cp, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { version } from '../../src/core/version.ts'
-import { bareEnv, inTemporaryDir, main, root, run } from '../support/process.ts'
+import { bareEnv, cstpLine, inTemporaryDir, root, run } from '../support/process.ts'
 
 interface Action {
   inputs: Record<string, { default: string }>
@@ -18,10 +18,7 @@ test('the steps of the action pass good guardrails, and fail wrong ones and a bu
     // What npm would install is this source.
     const npx = join(dir, 'bin/npx')
     await mkdir(join(dir, 'bin'))
-    await writeFile(
-      npx,
-      `#!/bin/sh\n[ "$1 $2" = "--yes cstp@${version}" ] || exit 9\nshift 2\nexec '${process.execPath}' '${main}' "$@"\n`,
-    )
+    await writeFile(npx, `#!/bin/sh\n[ "$1 $2" = "--yes cstp@${version}" ] || exit 9\nshift 2\nexec ${cstpLine} "$@"\n`)
     await chmod(npx, 0o755)
     const step = async (name: string, inputs: Record<string, string>) => {
       const found = action.runs.steps.find((one) => one.name === name)!

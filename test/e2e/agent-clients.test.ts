@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Agent, openAgent, type RealClient, whyNot } from '../support/agent-clients.ts'
-import { bareEnv, cstp, freePort, root } from '../support/process.ts'
+import { bareEnv, cstp, cstpLine, freePort, root } from '../support/process.ts'
 import { type Running, startServing, tokens } from '../support/serving.ts'
 
 const rules = `
@@ -95,7 +95,7 @@ describe.each(['codex', 'gemini', 'claude-code', 'opencode', 'copilot'] as const
       await connect('--enforce', '--url', running.url)
       const bin = join(data, 'bin')
       await mkdir(bin)
-      const line = `#!/bin/sh\nexec ${process.execPath} ${join(root, 'src', 'main.ts')} "$@"\n`
+      const line = `#!/bin/sh\nexec ${cstpLine} "$@"\n`
       await writeFile(join(bin, 'cstp'), line, { mode: 0o755 })
       const tool = { name: 'get_stats', input: {} }
       const turn = await agent.turn({ ...ada, PATH: `${bin}:${process.env.PATH}` }, { tool })

@@ -12,25 +12,36 @@ import { version } from '../../src/core/version.ts'
 import { appendEvents } from '../../src/domain/evidence/chain.ts'
 import { pieceSize } from '../../src/domain/evidence/walk.ts'
 import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
-import { run as command, type Ended, cstp as run, type Service, serve as start, type Way } from '../support/process.ts'
+import {
+  built,
+  run as command,
+  type Ended,
+  cstp as run,
+  type Service,
+  serve as start,
+  type Way,
+} from '../support/process.ts'
 import { overProgram, use } from '../surfaces/mcp/peers.ts'
 
 setDefaultTimeout(120_000)
 
-let built: string
 let dir: string
 let way: Way
 const services: Service[] = []
 
+let program: string
+let own: string | null = null
 beforeAll(async () => {
-  built = await mkdtemp(join(tmpdir(), 'cstp-built-'))
-  await build({ outfile: join(built, 'cstp') })
+  if (built === null) own = await mkdtemp(join(tmpdir(), 'cstp-built-'))
+  program = built ?? (await build({ outfile: join(own!, 'cstp') }))
 })
-afterAll(() => rm(built, { recursive: true, force: true }))
+afterAll(async () => {
+  if (own !== null) await rm(own, { recursive: true, force: true })
+})
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'cstp-binary-'))
   for (const folder of ['work', 'home', 'temp']) await mkdir(join(dir, folder))
-  way = { command: [join(built, 'cstp')], cwd: join(dir, 'work') }
+  way = { command: [program], cwd: join(dir, 'work') }
 })
 afterEach(async () => {
   for (const service of services.splice(0)) await service.stop('SIGKILL')
@@ -87,7 +98,7 @@ test('serves, records, finds by meaning and stops, and leaves nothing but its da
 
 test('serves an MCP client over stdin and stdout', async () => {
   const given = {
-    command: join(built, 'cstp'),
+    command: program,
     args: ['mcp', '--agent', 'planner'],
     env: env(),
     cwd: join(dir, 'work'),
@@ -195,11 +206,11 @@ test('is not changed by the folder that it is started in', async () => {
 })
 
 test('is below 200 MB', async () => {
-  expect((await stat(join(built, 'cstp'))).size).toBeLessThan(200e6)
+  expect((await stat(program)).size).toBeLessThan(200e6)
 })
 
 test('installed from its packages with nothing but Node, npx starts it and ends with it', async () => {
-  const archives = await makePackages(join(dir, 'npm'), [], join(built, 'cstp'))
+  const archives = await makePackages(join(dir, 'npm'), [], program)
   const node = dirname(Bun.which('node')!)
   const here = { cwd: join(dir, 'work'), env: { ...env(), PATH: `${node}:/usr/bin:/bin` } }
   const quiet = ['--offline', '--no-audit', '--no-fund', '--loglevel', 'error']

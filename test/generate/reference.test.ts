@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { sample } from '../../src/generate/decision-file.ts'
 import { exampleOf } from '../../src/generate/examples.ts'
 import { methods } from '../../src/methods/table.ts'
-import { bareEnv, inTemporaryDir, main, root, run } from '../support/process.ts'
+import { bareEnv, cstpCommand, inTemporaryDir, root, run } from '../support/process.ts'
 
 const page = (name: string): Promise<string> => readFile(join(root, 'docs/reference', name), 'utf8')
 
@@ -16,7 +16,7 @@ test('the sample of a decision is a file that the program reads, and answers as 
     await mkdir(dirname(path), { recursive: true })
     await writeFile(path, yaml!)
     const { out, status } = await run(
-      [process.execPath, main, 'call', 'getDecision', JSON.stringify({ id: sample.id }), '--local'],
+      [...cstpCommand, 'call', 'getDecision', JSON.stringify({ id: sample.id }), '--local'],
       { cwd: dir, env: { ...bareEnv(dir), CSTP_DATA_DIR: dir, CSTP_EMBEDDER: 'hash' } },
     )
     expect(status).toBe(0)

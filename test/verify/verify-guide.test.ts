@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { bundleOf } from '../support/evidence/bundles.ts'
 import { witness } from '../support/evidence/notary.ts'
-import { cstp, main, root } from '../support/process.ts'
+import { cstp, cstpCommand, root } from '../support/process.ts'
 import { cases, events, exampleControls, rules as exampleRules, log } from './damage.ts'
 
 const guide = await readFile(join(root, 'docs/guide/evidence.md'), 'utf8')
@@ -40,7 +40,7 @@ async function run(line: string) {
   const [name, ...args] = line.split(' ')
   expect(name).toBe('cstp')
   return cstp(args, { PATH: process.env.PATH ?? '', HOME: '/nonexistent' }, undefined, {
-    command: [process.execPath, main],
+    command: cstpCommand,
     cwd: folder,
   })
 }

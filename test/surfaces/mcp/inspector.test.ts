@@ -7,7 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { toolNames } from '../../../src/calls/method.ts'
-import { bareEnv, main, root, run } from '../../support/process.ts'
+import { bareEnv, cstpCommand, root, run } from '../../support/process.ts'
 import { type Running, startServing, tokens } from '../../support/serving.ts'
 import { jsonOf, type ToolResult } from './peers.ts'
 
@@ -28,7 +28,7 @@ afterAll(async () => {
 /** How the inspector reaches a server. */
 const targets = {
   http: () => [`${server.url}/mcp`, '--transport', 'http', '--header', `Authorization: Bearer ${tokens.ada}`],
-  stdio: () => [process.execPath, main, 'mcp', '--data-dir', server.dir, '--agent', 'bob', '--embedder', 'hash'],
+  stdio: () => [...cstpCommand, 'mcp', '--data-dir', server.dir, '--agent', 'bob', '--embedder', 'hash'],
 }
 
 async function inspect(target: keyof typeof targets, args: string[]): Promise<Record<string, unknown>> {

@@ -4,7 +4,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport as StdioClientTransportV1 } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport as StreamableHTTPClientTransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import { bareEnv, main, root } from '../../support/process.ts'
+import { bareEnv, cstpCommand, root } from '../../support/process.ts'
 
 export interface ToolResult {
   content: { type: string; text?: string }[]
@@ -97,8 +97,10 @@ export const overStdio = (
   dir: string,
   args: string[] = [],
   more: Record<string, string> = {},
-): Promise<Peer> =>
-  overProgram(line, { command: process.execPath, args: [main, 'mcp', ...args], env: bareEnv(dir, more), cwd: root })
+): Promise<Peer> => {
+  const [command, ...first] = cstpCommand
+  return overProgram(line, { command: command!, args: [...first, 'mcp', ...args], env: bareEnv(dir, more), cwd: root })
+}
 
 /** The JSON in a result's text. */
 export const jsonOf = (result: ToolResult): Record<string, unknown> => JSON.parse(result.content[0]?.text ?? '')

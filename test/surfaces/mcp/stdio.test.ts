@@ -1,6 +1,6 @@
 /** `cstp mcp` as a process: lines in, lines out, nothing else on stdout, a clean end. */
 import { describe, expect, test } from 'bun:test'
-import { bareEnv, cstp, inTemporaryDir, main, root } from '../../support/process.ts'
+import { bareEnv, cstp, cstpCommand, inTemporaryDir, root } from '../../support/process.ts'
 import { hello, message } from './messages.ts'
 
 const lines = (...messages: unknown[]) => messages.map((one) => `${JSON.stringify(one)}\n`).join('')
@@ -57,7 +57,7 @@ describe('a client that writes and closes', () => {
 
 test.each(['SIGTERM', 'SIGINT'] as const)('%s ends it cleanly', (signal) =>
   inTemporaryDir(async (dir) => {
-    const open = Bun.spawn([process.execPath, main, 'mcp'], {
+    const open = Bun.spawn([...cstpCommand, 'mcp'], {
       cwd: root,
       env: bareEnv(dir, { CSTP_LOG_LEVEL: 'debug' }),
       stdin: 'pipe',
