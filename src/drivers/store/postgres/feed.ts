@@ -59,7 +59,7 @@ type FeedRow = Partial<VectorRow> & FieldRow & { seq: number; terms: string; era
 /**
  * What changes again while it is read moves behind the end, and would be missed: it was answered long ago. So what is committed behind the end
  * is read too, as if it were there; it comes once more with its own number. The place to read from is hidden from the planner, which would
- * else plan this anew for each place: that takes longer than to read what is new.
+ * else plan this again for each place: that takes longer than to read what is new.
  */
 const feedSql = (
   limit: number,
