@@ -333,7 +333,8 @@ export interface Methods {
    */
   listDecisions(params?: ListDecisionsParams, options?: CallOptions): Promise<ListDecisionsResult>
   /**
-   * Lists records of the evidence chain by number, type and class, oldest first. Scope `read`, effect `read`.
+   * Lists records of the evidence chain by number, type and class, oldest or newest first. Scope `read`, effect
+   * `read`.
    * @category Evidence
    * @example
    * ```ts
@@ -1581,10 +1582,13 @@ export interface ListDecisionsResult {
 
 /** Parameters of `cstp.listEvidence`. */
 export interface ListEvidenceParams {
-  /** Least number, included; `next_seq` of the page before. Default `1`. */ seq_from?: number | undefined
-  /** Greatest number, included. Default `9007199254740991`. */ seq_to?: number | undefined
+  /** Least number, included; `next_seq` of the page before if the order is `asc`. Default `1`. */
+  seq_from?: number | undefined
+  /** Greatest number, included; `next_seq` of the page before if the order is `desc`. Default `9007199254740991`. */
+  seq_to?: number | undefined
   /** Exactly this type. */ event_type?: string | undefined
   /** Only records of this class. */ evidence_class?: EvidenceClass | undefined
+  /** By number: `desc` lists the newest first. Default `"asc"`. */ order?: 'asc' | 'desc' | undefined
   /** Most results. Default `50`. */ limit?: number | undefined
 }
 

@@ -9,8 +9,8 @@ const reserveBytes = 65_536
 export interface Page {
   /** The field with the list. */
   list: string
-  /** What else changes if the page ends after these entries: where the next one begins. */
-  after?(kept: never[]): object
+  /** What else changes if the page ends early: where the next one begins. */
+  after?(last: never, next: never): object
 }
 
 /** Whether a text is longer in UTF-8 than an answer may be. */
@@ -24,7 +24,8 @@ export function printPage(result: unknown, page: Page, most = maxAnswerBytes): s
   const { [page.list]: entries, ...rest } = result as Record<string, unknown>
   const list = entries as never[]
   const texts = list.map((entry) => JSON.stringify(entry))
-  return printEntries(texts, rest, { ...page, after: (kept) => page.after?.(list.slice(0, kept.length)) ?? {} }, most)
+  const after = (count: number) => page.after?.(list[count - 1]!, list[count]!) ?? {}
+  return printEntries(texts, rest, { ...page, after }, most)
 }
 
 const joined = (list: string, entries: readonly string[], rest: object): string => {
@@ -36,7 +37,7 @@ const joined = (list: string, entries: readonly string[], rest: object): string 
 export function printEntries(
   entries: readonly string[],
   rest: object,
-  { list, after }: { list: string; after?(kept: readonly string[]): object },
+  { list, after }: { list: string; after?(count: number): object },
   most = maxAnswerBytes,
 ): string {
   const text = joined(list, entries, rest)
@@ -49,6 +50,6 @@ export function printEntries(
     if (left < 0 && count > 0) break
     count++
   }
-  const kept = entries.slice(0, count)
-  return joined(list, kept, { ...rest, ...after?.(kept), shortened: true })
+  if (count === entries.length) return text
+  return joined(list, entries.slice(0, count), { ...rest, ...after?.(count), shortened: true })
 }

@@ -45,7 +45,7 @@ export const listAudit = defineMethod({
     shortened,
   }),
   scope: 'admin',
-  page: { list: 'entries', after: (kept: { seq: number }[]) => ({ next_cursor: kept.at(-1)!.seq }) },
+  page: { list: 'entries', after: ({ seq: next_cursor }: { seq: number }) => ({ next_cursor }) },
   effect: 'read',
   failure: 'internal_error',
   async handle({ store }, { since, limit, ...rest }) {

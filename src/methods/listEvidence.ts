@@ -1,4 +1,4 @@
-/** cstp.listEvidence: the records of the evidence chain, oldest first. */
+/** cstp.listEvidence: the records of the evidence chain, by number in either direction. */
 import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { EvidenceClass, EvidenceEntry } from '../../sdk/schema/evidence.ts'
@@ -10,12 +10,19 @@ const d = v.description
 const seq = whole(1, Number.MAX_SAFE_INTEGER)
 
 export const listEvidence = defineMethod({
-  summary: 'Lists records of the evidence chain by number, type and class, oldest first.',
+  summary: 'Lists records of the evidence chain by number, type and class, oldest or newest first.',
   params: v.object({
-    seq_from: v.pipe(v.optional(seq, 1), d('Least number, included; `next_seq` of the page before.')),
-    seq_to: v.pipe(v.optional(seq, Number.MAX_SAFE_INTEGER), d('Greatest number, included.')),
+    seq_from: v.pipe(
+      v.optional(seq, 1),
+      d('Least number, included; `next_seq` of the page before if the order is `asc`.'),
+    ),
+    seq_to: v.pipe(
+      v.optional(seq, Number.MAX_SAFE_INTEGER),
+      d('Greatest number, included; `next_seq` of the page before if the order is `desc`.'),
+    ),
     event_type: v.optional(v.pipe(filledText(128), d('Exactly this type.'))),
     evidence_class: v.optional(v.pipe(EvidenceClass, d('Only records of this class.'))),
+    order: v.pipe(v.optional(v.picklist(['asc', 'desc']), 'asc'), d('By number: `desc` lists the newest first.')),
     limit: v.optional(whole(1, 500), 50),
   }),
   result: v.object({
@@ -29,7 +36,7 @@ export const listEvidence = defineMethod({
     shortened,
   }),
   scope: 'read',
-  page: { list: 'events', after: (kept: { seq: number }[]) => ({ next_seq: kept.at(-1)!.seq + 1 }) },
+  page: { list: 'events', after: (_last: object, { seq: next_seq }: { seq: number }) => ({ next_seq }) },
   effect: 'read',
   failure: 'internal_error',
   async handle({ evidence }, query) {

@@ -25,6 +25,16 @@ test('a page of any entries is within the bound, begins like the whole, and says
   )
 })
 
+test('a page of one entry that is too long is whole: nothing is left for a next one', () => {
+  const text = printPage(
+    { events: [{ seq: 7, text: 'x'.repeat(5_000) }], next_seq: null },
+    methods.get('cstp.listEvidence')!.page!,
+    4_000,
+  )
+  expect(JSON.parse(text)).toMatchObject({ next_seq: null })
+  expect(text).not.toContain('shortened')
+})
+
 describe('a page of 40 MiB', () => {
   const long = 'ü'.repeat(50_000)
   const entries = Array.from({ length: 400 }, (_, at) => ({ seq: 1_000 - at, text: long }))
@@ -42,6 +52,6 @@ describe('a page of 40 MiB', () => {
     const shown = JSON.parse(text)
     expect(shown.shortened).toBe(true)
     const last = shown[list].at(-1).seq
-    if (next) expect(shown[next]).toBe(name === 'listEvidence' ? last + 1 : last)
+    if (next) expect(shown[next]).toBe(name === 'listEvidence' ? last - 1 : last)
   })
 })

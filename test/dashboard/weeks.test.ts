@@ -198,6 +198,29 @@ describe.skipIf(executable === null)('the dashboard', () => {
     )
     quiet()
   })
+  test('events are listed from the newest on, and from the oldest where that is asked for', async () => {
+    await visit(page, server.url, '/evidence')
+    const table = page.getByRole('table', { name: 'Events' })
+    const numbers = async () => {
+      await settled(page)
+      const cells = await table.locator('tbody td:first-child').allInnerTexts()
+      return cells.map((text) => Number.parseInt(text, 10))
+    }
+    const newest = events + 1
+    const down = (from: number) => Array.from({ length: 25 }, (_, at) => from - at)
+    expect(await numbers()).toEqual(down(newest))
+    await page.getByRole('link', { name: 'Earlier events' }).click()
+    await page.waitForURL(/from=/)
+    expect(await numbers()).toEqual(down(newest - 25))
+    await page.getByRole('link', { name: 'Oldest first' }).click()
+    await page.waitForURL(/order=asc/)
+    expect(await numbers()).toEqual(down(25).toReversed())
+    await page.getByRole('link', { name: 'Later events' }).click()
+    await page.waitForURL(/from=26/)
+    expect((await numbers())[0]).toBe(26)
+    quiet()
+  })
+
   describe.skipIf(peps === null)('the graph of real decisions', () => {
     /** Ids by source: the proposals on metadata of packages and what is linked with them. */
     const ids = new Map<string | null | undefined, string>()

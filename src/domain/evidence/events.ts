@@ -90,6 +90,7 @@ interface EvidenceQuery {
   seq_to: number
   event_type?: string | undefined
   evidence_class?: EvidenceClass | undefined
+  order: 'asc' | 'desc'
   limit: number
 }
 
@@ -99,19 +100,39 @@ const pageSize = 1_000
 /** Characters of payloads after which a page ends. */
 const mostCharacters = 16 * 1_048_576
 
-/** Matching records, ascending, and the number of the next page; null at the end. */
+/** The records between two numbers in pages, each with the number at which the one after it begins; null after the last. */
+async function* pagesOf(
+  evidence: Pick<Evidence, 'read' | 'head'>,
+  { seq_from, seq_to, order }: Pick<EvidenceQuery, 'seq_from' | 'seq_to' | 'order'>,
+  size: number,
+): AsyncGenerator<{ page: EvidenceRecord[]; next: number | null }> {
+  if (order === 'asc')
+    for (let seq = seq_from; seq <= seq_to; seq += size) {
+      const page = await evidence.read(seq, Math.min(size, seq_to - seq + 1))
+      yield { page, next: page.length < size || seq + size > seq_to ? null : seq + size }
+      if (page.length < size) return
+    }
+  else
+    for (let last = Math.min(seq_to, (await evidence.head()).seq); last >= seq_from; last -= size) {
+      const first = Math.max(seq_from, last - size + 1)
+      const page = await evidence.read(first, last - first + 1)
+      yield { page: page.reverse(), next: first > seq_from ? first - 1 : null }
+    }
+}
+
+/** Matching records in order, and the number of the next page; null at the end. */
 export async function listEvidence(
-  evidence: Pick<Evidence, 'read'>,
-  { seq_from, seq_to, event_type, evidence_class, limit }: EvidenceQuery,
+  evidence: Pick<Evidence, 'read' | 'head'>,
+  query: EvidenceQuery,
 ): Promise<{ records: EvidenceRecord[]; next_seq: number | null }> {
+  const { event_type, evidence_class, limit } = query
   const records: EvidenceRecord[] = []
   let characters = 0
+  let seen = 0
   const plain = event_type === undefined && evidence_class === undefined
   const size = plain ? Math.min(pageSize, limit + 1) : pageSize
-  for (let seq = seq_from; seq - seq_from < mostSeen; seq += size) {
-    const page = await evidence.read(seq, size)
+  for await (const { page, next } of pagesOf(evidence, query, size)) {
     for (const record of page) {
-      if (record.seq > seq_to) return { records, next_seq: null }
       if (records.length === limit || characters > mostCharacters) return { records, next_seq: record.seq }
       const matches =
         (event_type === undefined || record.event_type === event_type) &&
@@ -120,9 +141,10 @@ export async function listEvidence(
       records.push(record)
       characters += record.payload.length
     }
-    if (page.length < size) return { records, next_seq: null }
+    seen += size
+    if (next !== null && seen >= mostSeen) return { records, next_seq: next }
   }
-  return { records, next_seq: seq_from + mostSeen }
+  return { records, next_seq: null }
 }
 
 /** What an agent says of a decision and the events that belong to it. */

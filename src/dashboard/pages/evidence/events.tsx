@@ -1,43 +1,48 @@
-/** The records of the chain, filtered and page by page. */
+/** The records of the chain, filtered and page by page, the newest first. */
 import { Show, useCall } from '../../call.tsx'
-import { whole } from '../../figures.ts'
 import { FilterBar, keptOf } from '../../form.tsx'
 import { type Place, To, useArrival } from '../../route.tsx'
 import { service } from '../../service.ts'
+import { events as t } from '../../texts/evidence.ts'
 import { Badge, Empty, Panel, Table, When } from '../../ui.tsx'
 
 export function Events({ place }: { place: Place }) {
-  const kept = keptOf(place, ['class', 'type'])
-  const from = Math.max(1, Number.parseInt(place.query.get('from') ?? '', 10) || 1)
-  const status = useArrival<HTMLParagraphElement>(from)
+  const { order: kept_order, ...kept } = keptOf(place, ['class', 'type', 'order'])
+  const from = Number.parseInt(place.query.get('from') ?? '', 10) || null
+  const status = useArrival<HTMLParagraphElement>(from ?? 0)
   const evidence_class = (['observed', 'attested'] as const).find((name) => name === kept.class)
+  const order = kept_order === 'asc' ? 'asc' : 'desc'
   const query = {
-    seq_from: from,
+    order,
     limit: 25,
+    ...(from !== null && from > 0 && { [order === 'asc' ? 'seq_from' : 'seq_to']: from }),
     ...(kept.type && { event_type: kept.type }),
     ...(evidence_class && { evidence_class }),
-  }
+  } as const
   const loaded = useCall(JSON.stringify(query), (signal) => service.listEvidence(query, { signal }))
   return (
-    <Panel title="Events" wide>
+    <Panel title={t.title} wide>
       <FilterBar
         place={place}
-        fields={[{ name: 'type', label: 'Type', placeholder: 'pr_merged' }]}
-        choice={{ name: 'class', label: 'Class', options: [['', 'both'], 'observed', 'attested'] }}
+        fields={[{ name: 'type', label: t.type, placeholder: 'pr_merged' }]}
+        choice={{ name: 'class', label: t.class, options: [['', t.both], 'observed', 'attested'] }}
         cursor="from"
       />
       <Show of={loaded}>
         {({ events, next_seq }) => (
           <>
             <p class="quiet" role="status" tabIndex={-1} ref={status}>
-              {events.length > 0 && `Events ${whole(events[0]!.seq)} to ${whole(events.at(-1)!.seq)}`}
+              {events.length > 0 && t.span(order, events[0]!.seq, events.at(-1)!.seq)}{' '}
+              <To path={place.path} query={{ ...kept, ...(order === 'desc' && { order: 'asc' }) }}>
+                {t.turned[order]}
+              </To>
             </p>
             {events.length === 0 ? (
-              <Empty>No event matches.</Empty>
+              <Empty>{from === null && !kept.type && !kept.class ? t.none : t.noMatch}</Empty>
             ) : (
               <Table
-                caption="Events"
-                heads={['Event', 'Class', 'When', 'Source', 'Payload', 'Proof'].map((name) => ({ name }))}
+                caption={t.title}
+                heads={t.heads.map((name) => ({ name }))}
                 rows={events.map(({ seq, event_type, evidence_class, ts, source, payload }) => [
                   <>
                     {seq} <code>{event_type}</code>
@@ -46,16 +51,16 @@ export function Events({ place }: { place: Place }) {
                   <When at={ts} />,
                   source,
                   <code>{JSON.stringify(payload)}</code>,
-                  <To path={place.path} query={{ ...kept, proof: seq }} aria-label={`Prove event ${seq}`}>
-                    Prove
+                  <To path={place.path} query={{ ...kept, proof: seq }} aria-label={t.proveOne(seq)}>
+                    {t.prove}
                   </To>,
                 ])}
               />
             )}
             {next_seq !== null && (
-              <nav class="pager" aria-label="Pages of the events">
-                <To path={place.path} query={{ ...kept, from: next_seq }} rel="next">
-                  Later events
+              <nav class="pager" aria-label={t.pages}>
+                <To path={place.path} query={{ ...kept, ...(order === 'asc' && { order }), from: next_seq }} rel="next">
+                  {t.next[order]}
                 </To>
               </nav>
             )}
