@@ -45,3 +45,18 @@ export async function expectWhole(index: SearchIndex, held: readonly SearchEntry
   expect(await answers(index)).toEqual(await answers(whole))
   await search.close()
 }
+
+/** Moves every change into a segment before it is searched. */
+export const settled = (search: Search): Search => ({
+  ...search,
+  async open(generation) {
+    const index = await search.open(generation)
+    return {
+      ...index,
+      async apply(entries, watermark) {
+        await index.apply(entries, watermark)
+        await index.maintain()
+      },
+    }
+  },
+})

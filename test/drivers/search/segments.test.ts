@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { testSearch } from '../../../sdk/storage/conformance/search.ts'
-import type { Search } from '../../../sdk/storage/search.ts'
 import { openSegmentSearch } from '../../../src/drivers/search/lancedb/driver.ts'
 import { openManifests } from '../../support/manifests.ts'
+import { settled } from './segment-tools.ts'
 
 setDefaultTimeout(120_000)
 
@@ -22,21 +22,6 @@ function urlOf(suite: string, place: string): string {
   placeOf.set(key, placeOf.get(key) ?? join(folder, String(places++)))
   return placeOf.get(key)!
 }
-
-/** Moves every change into a segment before it is searched. */
-const settled = (search: Search): Search => ({
-  ...search,
-  async open(generation) {
-    const index = await search.open(generation)
-    return {
-      ...index,
-      async apply(entries, watermark) {
-        await index.apply(entries, watermark)
-        await index.maintain()
-      },
-    }
-  },
-})
 
 testSearch(runner, {
   name: 'segments (tail)',
