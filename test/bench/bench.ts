@@ -49,6 +49,7 @@ export async function openBench(
   sizes: readonly number[],
   show: (text: string) => void,
   store: Site['store'] = 'embedded',
+  several_everywhere = false,
 ): Promise<Bench> {
   const root = await mkdtemp(join(tmpdir(), 'cstp-bench-'))
   const site = store === 'embedded' ? embeddedSite(root) : await postgresSite(root)
@@ -74,7 +75,7 @@ export async function openBench(
     ...site,
     sizes,
     middle: 10_000,
-    serversAt: (size) => (size === severalAt ? site.servers : [1]),
+    serversAt: (size) => (several_everywhere || size === severalAt ? site.servers : [1]),
     rows,
     add(row) {
       rows.push(row)

@@ -1,5 +1,6 @@
-/** The embedded store: data directories, and one server on each. */
-import { cp } from 'node:fs/promises'
+/** The embedded store: data directories, and one server on each. What was seeded in the folder that CSTP_BENCH_DIR names stays for the next run. */
+import { existsSync } from 'node:fs'
+import { cp, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ownKey } from '../../src/core/key-file.ts'
 import { runToEnd } from './process.ts'
@@ -14,8 +15,13 @@ export function embeddedSite(root: string): Site {
   })
   const seeded = once(async (name) => {
     const [embedder, size] = name.split('-') as [string, string]
-    const dir = join(root, name)
-    await runToEnd('test/bench/entries/seed.ts', [dir, size, embedder])
+    const dir = join(process.env.CSTP_BENCH_DIR ?? root, name)
+    if (existsSync(dir)) return dir
+    // What was cut off is made anew: only a whole one gets the name.
+    const unfinished = `${dir}-seeding`
+    await rm(unfinished, { recursive: true, force: true })
+    await runToEnd('test/bench/entries/seed.ts', [unfinished, size, embedder])
+    await rename(unfinished, dir)
     return dir
   })
   const site: Site = {

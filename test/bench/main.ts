@@ -1,8 +1,9 @@
-/** `bun run bench`: measures the server against plain baselines of the same run. `--store postgres`, `--only <part>`, `--quick`, `--million`, `--json`; `--write` puts the figures into the documentation. */
+/** `bun run bench`: measures the server against plain baselines of the same run. `--store postgres`, `--only <part>`, `--growth`, `--quick`, `--million`, `--json`; `--write` puts the figures into the documentation. */
 import { availableParallelism, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { type Bench, openBench } from './bench.ts'
 import { writeFigures } from './figures.ts'
+import { growthParts, writeGrowth } from './growth.ts'
 import { dashboard } from './parts/dashboard.ts'
 import { engines } from './parts/engines.ts'
 import { evidence } from './parts/evidence.ts'
@@ -39,6 +40,7 @@ const { values } = parseArgs({
   options: {
     store: { type: 'string', default: 'embedded' },
     only: { type: 'string', multiple: true },
+    growth: { type: 'boolean', default: false },
     quick: { type: 'boolean', default: false },
     million: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
@@ -50,11 +52,8 @@ if (store !== 'embedded' && store !== 'postgres') {
   console.error(`There is no store ${store}; stores are embedded and postgres.`)
   process.exit(2)
 }
-if (values.million && store !== 'postgres') {
-  console.error('--million is for --store postgres: one server with everything in memory is not meant for it.')
-  process.exit(2)
-}
-const unknown = values.only?.filter((name) => !(name in parts)) ?? []
+const only = values.growth ? growthParts : values.only
+const unknown = only?.filter((name) => !(name in parts)) ?? []
 if (unknown.length > 0) {
   console.error(`There is no part ${unknown.join(', ')}; parts are ${Object.keys(parts).join(', ')}.`)
   process.exit(2)
@@ -66,23 +65,26 @@ const show = (text: string) => {
 const machineLoad = () => `${loadavg()[0]!.toFixed(1)} on ${availableParallelism()} cores`
 const sizes = [1_000, 10_000, ...(values.quick ? [] : [100_000]), ...(values.million ? [1_000_000] : [])]
 const before = loadavg()[0]!
-const bench = await openBench(sizes, show, store)
+const bench = await openBench(sizes, show, store, values.growth)
 const ended = bench.close
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => ended().finally(() => process.exit(130)))
 try {
   show(`${bench.about}\n\n${legend} Load of the machine before: ${machineLoad()}.\n\n${tableHead}`)
-  const wanted = Object.entries(parts).filter(([name]) => !values.only || values.only.includes(name))
+  const wanted = Object.entries(parts).filter(([name]) => !only || only.includes(name))
   for (const [name, part] of wanted) {
-    // They measure the index of a server, which is the same on every store.
-    if ((name === 'engines' || name === 'segments') && store !== 'embedded') continue
-    await part(bench)
+    // They measure the index of a server, which is the same on every store, and hold all decisions in memory to compare with.
+    const isIndex = name === 'engines' || name === 'segments'
+    if (isIndex && store !== 'embedded') continue
+    await part(isIndex ? { ...bench, sizes: sizes.filter((size) => size < 1_000_000) } : bench)
   }
 } finally {
   await bench.close()
 }
 if (values.json) console.log(JSON.stringify({ rows: bench.rows, targets: verdicts(bench.rows) }, null, 2))
 else console.log(['', `Load of the machine after: ${machineLoad()}.`, '', ...verdicts(bench.rows)].join('\n'))
-if (values.write)
-  await writeFigures(bench.rows, { command: `bun run bench ${process.argv.slice(2).join(' ')}`, before, store })
+if (values.write) {
+  const run = { command: `bun run bench ${process.argv.slice(2).join(' ')}`, before, store }
+  await (values.growth ? writeGrowth(bench.rows, run) : writeFigures(bench.rows, run))
+}
 process.exit(bench.rows.some(({ failures }) => failures > 0) ? 1 : 0)

@@ -64,9 +64,9 @@ export function together(children: readonly Child[]): Child {
   }
 }
 
-/** Asks until the answer is 200; false when the process has ended, or in five minutes. */
+/** Asks until the answer is 200; false when the process has ended, or in an hour: a first start writes the search index of all decisions. */
 async function answersWithin(url: string, alive: () => boolean): Promise<boolean> {
-  const end = Date.now() + 300_000
+  const end = Date.now() + 3_600_000
   while (alive() && Date.now() < end) {
     const answer = await fetch(url).catch(() => null)
     if (answer?.ok) return true

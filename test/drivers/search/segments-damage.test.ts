@@ -63,6 +63,16 @@ describe('LanceDB', () => {
     await larger.close()
   })
 
+  test('holds the rows of a segment once: the pieces in which they came are gone', async () => {
+    const { url, open } = place()
+    const index = await opened(open())
+    await index.apply(many(0, 2_500), 2_500)
+    await index.maintain()
+    await index.close()
+    const rows = filesOf(url).filter((path) => path.includes('/data/') && !path.includes('_words.lance'))
+    expect(rows).toHaveLength(1)
+  })
+
   test('that is not part of a build is missed once, and everything stays in memory', async () => {
     const library = () => Promise.reject(new StorageError('unavailable', 'no such module'))
     const { logged, open } = place({ library })

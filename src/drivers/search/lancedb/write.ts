@@ -14,6 +14,7 @@ import { count, wordsOf, wordsTable } from './words.ts'
 const WORDS = 20_000
 const COPIED = 4_000
 const ADDRESSES = 100_000
+const DAY_MS = 86_400_000
 /** Ids that one removal names. */
 const REMOVED = 1_000
 /** The longest term has 64 characters; LanceDB counts bytes. */
@@ -73,8 +74,8 @@ async function fill(engine: Engine, plan: Plan, flat: FlatWriter | null): Promis
     return null
   }
   if ((await rows.countRows()) !== facts.decisions) throw new Error('A segment lacks rows')
-  // Rows are written few at a time and read best from one piece.
-  await rows.optimize({ cleanupOlderThan: new Date() })
+  // Rows are written few at a time and read best from one piece. A time that is to come takes the pieces away too: nobody reads them yet.
+  await rows.optimize({ cleanupOlderThan: new Date(Date.now() + DAY_MS) })
   await flat?.finish(await runsOf(rows, facts.decisions))
   await indexRows(engine, rows, facts.indexed >= plan.index_from ? dimensions : 0)
   const words = await writeWords(engine, name, counts)
