@@ -155,8 +155,11 @@ export const storedOf = ({ json, revision, indexed }: StoredText): StoredDecisio
 export interface DecisionReader {
   /** Those of these full ids that exist, in the order asked for. */
   get(ids: readonly string[]): Promise<StoredText[]>
-  /** Ids that start with `prefix`, or whose part after `-decision-` does; at most `limit`, ascending. */
-  findIds(prefix: string, limit: number): Promise<string[]>
+  /**
+   * Ids that start with `prefix`, or whose part after `-decision-` does, at most `limit`, ascending; or that of the decision imported
+   * under a key, if there is one.
+   */
+  find(query: { prefix: string; limit: number } | { source_key: string }): Promise<string[]>
   /** Page of the decisions that pass. Stakes sort by rank; ties by id in the same direction. `total` counts all that pass. */
   list(query: {
     filter: ListFilter
@@ -196,8 +199,6 @@ export interface DecisionReader {
   scores(filter: DecisionFilter): Promise<ScoreSum[]>
   /** Scored decisions and abandoned ones by the types of their reasons. By type, confidence, outcome. */
   reasons(): Promise<ReasonGroup[]>
-  /** Id of the decision imported under this key, or null. */
-  idOfSource(source_key: string): Promise<string | null>
 }
 
 /** The decisions of these full ids that exist, in the order asked for, with their records. */
@@ -227,7 +228,9 @@ export async function* decisionPages(
 }
 
 /** Decisions inside a transaction. */
-export interface DecisionWriter extends Pick<DecisionReader, 'get' | 'idOfSource'> {
+export interface DecisionWriter extends Pick<DecisionReader, 'get'> {
+  /** As the reader's, for the decision imported under a key. */
+  find(query: { source_key: string }): Promise<string[]>
   /**
    * As the reader's `count` and `outcomes`, over what was committed before this transaction: no other transaction that counts commits
    * until this one did. Call them before the transaction's own writes.
@@ -237,17 +240,12 @@ export interface DecisionWriter extends Pick<DecisionReader, 'get' | 'idOfSource
   outcomes: DecisionReader['outcomes']
 
   /**
-   * Adds a decision: document, filter fields, terms and the edges of its `links`.
-   * @throws StorageError `conflict` when the id or the source key is taken
+   * Writes a decision: document, filter fields, terms and the edges of its `links`.
+   * @param replaces the revision that it replaces, 0 for a new decision
+   * @param revision the one that it gets; by default the next. A decision that comes from another store keeps the one that it had there.
+   * @throws StorageError `conflict` when another revision is stored or the source key is taken, `not_found` when there is none to replace
    */
-  create(record: DecisionRecord): Promise<void>
-  /**
-   * Replaces the document of `record.id` and all that is derived from it, and counts the revision up.
-   * @throws StorageError `conflict` when the stored revision is not `revision`, `not_found` when there is none
-   */
-  update(record: DecisionRecord, revision: number): Promise<void>
-  /** Gives decisions that come from another store the revisions that they had there; those that do not exist are left out. */
-  renumber(decisions: readonly { id: string; revision: number }[]): Promise<void>
+  put(record: DecisionRecord, replaces: number, revision?: number): Promise<void>
   /**
    * Forgets a decision for good: document, terms, vectors, the edges from it, its place in the outbox, and the file where a driver keeps
    * one. The feed tells that it is gone. Only the id may stay with the driver; edges of others that lead to it stay too.

@@ -124,17 +124,21 @@ export interface EmbeddingReader {
   generation(state: Generation['state']): Promise<Generation | null>
 }
 
+/** The vectors of a decision and who made them. */
+export interface MadeVectors {
+  embedder: string
+  vectors: VectorSet
+}
+
 /** Keeps vectors, generation by generation. */
 export interface EmbeddingWriter extends EmbeddingReader {
   /** Opens a generation in state `building`, dropping an unfinished one. The first ever is active at once. */
   start(embedder: string, dimensions: number): Promise<Generation>
   /**
-   * Keeps the vectors of a decision in every generation of that embedder.
-   * @throws StorageError `invalid` when a vector has another length than the generation, `not_found` without the decision
+   * Keeps the vectors of a decision in every generation of their embedder; null drops those of a text that changed, in all generations.
+   * @throws StorageError `invalid` when a vector has another length than the generation, `not_found` if vectors have no decision
    */
-  put(id: string, embedder: string, vectors: VectorSet): Promise<void>
-  /** Drops the vectors of a decision whose text changed, in all generations. */
-  drop(id: string): Promise<void>
+  put(id: string, made: MadeVectors | null): Promise<void>
   /** Makes the building generation the active one and deletes the other. */
   activate(number: number): Promise<void>
 }

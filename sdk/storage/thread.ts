@@ -70,6 +70,9 @@ export interface Grown {
   frontier: readonly string[]
 }
 
+/** Which acts are read: by their ids, or by their places. */
+export type ActQuery = { record_ids: readonly string[] } | { from: number | null; limit: number }
+
 /** Reads the log. Hashes are lowercase hex. */
 export interface ThreadReads {
   /** Where the log ends; `hash` is the commitment of the last act that has its place. */
@@ -78,10 +81,11 @@ export interface ThreadReads {
   hashes(seq: number, limit: number): Promise<string[]>
   /** Hashes of the stored nodes of a level from `index` on, ascending, at most `limit`. */
   nodes(level: number, index: number, limit: number): Promise<string[]>
-  /** Acts from `seq` on, ascending, at most `limit`; for null those that wait for their places, in the order in which they were told. */
-  read(seq: number | null, limit: number): Promise<StoredAct[]>
-  /** Those of these acts that exist, in the order asked for, waiting ones too. */
-  get(record_ids: readonly string[]): Promise<StoredAct[]>
+  /**
+   * Those of these acts that exist, in the order asked for, waiting ones too; or those from a place on, ascending, at most `limit`; for
+   * null those that wait for their places, in the order in which they were told.
+   */
+  read(query: ActQuery): Promise<StoredAct[]>
   /** Which acts concern a decision, in the order of their places, then waiting ones; at most `limit`. Each holds a whole record, so they are read apart. */
   ofDecision(decision_id: string, limit: number): Promise<ActEntry[]>
   /** In the order in which they were saved; with `latest` only so many, those saved last. */

@@ -68,11 +68,7 @@ function counting(tx: Transaction, count: (bytes: number) => void): Transaction 
   const { decisions, keyed, audit } = tx
   return {
     ...tx,
-    decisions: {
-      ...decisions,
-      create: counted((record) => sizeOf(record), decisions.create),
-      update: counted((record) => sizeOf(record), decisions.update),
-    },
+    decisions: { ...decisions, put: counted((record) => sizeOf(record), decisions.put) },
     keyed: { ...keyed, put: counted((_, __, value) => sizeOf(value), keyed.put) },
     audit: { ...audit, append: counted(lineSize, audit.append) },
   }

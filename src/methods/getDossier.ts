@@ -33,7 +33,9 @@ async function placedActs({ store, thread }: Call, decision_id: string, others: 
     newest.sort((a, b) => rank(a) - rank(b)),
     mostActs,
   )
-  const all = new Map([...acts, ...(await store.thread.get(others))].map((act) => [act.record_id, act]))
+  const all = new Map(
+    [...acts, ...(await store.thread.read({ record_ids: others }))].map((act) => [act.record_id, act]),
+  )
   return { acts: [...all.values()].filter(({ seq }) => seq !== null).sort((a, b) => a.seq! - b.seq!), isCut }
 }
 

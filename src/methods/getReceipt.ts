@@ -35,7 +35,7 @@ type Params = v.InferOutput<typeof params>
 
 /** @throws CstpError `decision_not_found`; what was erased still has its acts */
 async function actsFor({ store }: Call, { record_id, decision_id, kind }: Params): ReturnType<typeof actsThatFit> {
-  if (record_id !== undefined) return { acts: await store.thread.get([record_id]), isCut: false }
+  if (record_id !== undefined) return { acts: await store.thread.read({ record_ids: [record_id] }), isCut: false }
   const id = await resolveId(store.decisions, decision_id!, 'decision_id')
   const known = await store.thread.ofDecision(id, mostLooked)
   if (known.length === 0 && !(await readDecision(store.decisions, id))) throw decisionNotFound(id)

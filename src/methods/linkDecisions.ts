@@ -62,7 +62,7 @@ export const linkDecisions = defineMethod({
       const effective = !supersedes || replaced.recorded_by === agent || mayCurate(call.caller)
       const link = { target_id: target, ...given, created_at: timestamp(call.now()), created_by: agent, effective }
       const linked = requireRoom(withLink(found.record, link), agent)
-      await tx.decisions.update(linked, found.revision)
+      await tx.decisions.put(linked, found.revision)
       await keepChange(tx, found.record, linked)
       await audit(call, tx, [source, target], { edge_type: given.edge_type, effective })
       return { record_id: stateId(source, found.revision + 1), edge: { source_id: source, ...link } }

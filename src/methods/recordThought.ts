@@ -64,7 +64,7 @@ export const recordThought = defineMethod({
     const step_number = await call.store.transaction(async (tx) => {
       const found = await requireOwn(tx, id, decision_id, call.caller)
       const { record, step } = withThought(found.record, text, call.caller.agent, timestamp(call.now()))
-      await tx.decisions.update(requireSize(record), found.revision)
+      await tx.decisions.put(requireSize(record), found.revision)
       await audit(call, tx, [id], { step })
       return step
     })

@@ -27,7 +27,7 @@ export const setPreserve = defineMethod({
       const found = await requireOwn(tx, id, decision_id, call.caller)
       if (found.record.preserve !== preserve) {
         const changed = { ...found.record, preserve, updated_at: timestamp(call.now()) }
-        await tx.decisions.update(changed, found.revision)
+        await tx.decisions.put(changed, found.revision)
         await keepChange(tx, found.record, changed)
       }
       await audit(call, tx, [id], { preserve })

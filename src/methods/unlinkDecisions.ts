@@ -66,7 +66,7 @@ export const unlinkDecisions = defineMethod({
       const dismissed = { by: agent, at: timestamp(call.now()), reason }
       if (mine.length > 0) {
         const left = requireSize(takenBack(from.record, mine, dismissed))
-        await tx.decisions.update(left, from.revision)
+        await tx.decisions.put(left, from.revision)
         await keepChange(tx, from.record, left)
       }
       const makers = mine.map(({ created_by }) => created_by)

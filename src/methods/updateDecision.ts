@@ -81,13 +81,13 @@ export const updateDecision = defineMethod({
       const now = await requireOwn(tx, id, params.id, call.caller)
       if (project) requireFirst(now.record, project, call.caller)
       const { record, applied, revision } = applyUpdate(now.record, changesOf(now.record), call.caller.agent, at)
-      await tx.decisions.update(requireSize(record), now.revision)
+      await tx.decisions.put(requireSize(record), now.revision)
       await keepRevision(tx, id, record.revision_count, revision)
       await audit(call, tx, [id], { applied })
       const texts = textsOf(record)
       const done = { success: true, id, record_id: stateId(id, now.revision + 1), applied }
       if (texts === textsOf(now.record)) return { ...done, indexed: now.indexed }
-      await tx.embeddings.drop(id)
+      await tx.embeddings.put(id, null)
       const fitting = texts === plannedTexts ? made : null
       const indexed = await keepVectors(tx, call, id, fitting?.vectors ?? null)
       return { ...done, indexed, ...(fitting?.bridge_too_far && { bridge_too_far: true }) }

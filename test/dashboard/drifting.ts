@@ -20,7 +20,7 @@ export async function seedDrift(dir: string): Promise<void> {
       const created_at = new Date(created_ms).toISOString()
       const failed = number % (week < badFrom ? 6 : 2) === 0
       const confidence = 0.7 + 0.05 * (number % 5)
-      await tx.decisions.create(
+      await tx.decisions.put(
         recordOf({
           id: `${created_at.slice(0, 10)}-decision-${number.toString(16).padStart(12, '0')}`,
           decision: `Release build ${number} to everybody`,
@@ -34,6 +34,7 @@ export async function seedDrift(dir: string): Promise<void> {
           reviewed_by: drifter,
           confidence_at_review: confidence,
         }),
+        0,
       )
     }
   })

@@ -77,9 +77,12 @@ for (let from = 0; from < Number(size); from += batch)
       const review = { outcome, actual_result: null, lessons: null, notes: null } as const
       const reviewed =
         number % 3 === 0 ? made : applyReview(made, review, 'root', new Date(end_ms).toISOString()).record
-      await tx.decisions.create(reviewed)
+      await tx.decisions.put(reviewed, 0)
       const vector = await vectorOf(decision)
-      await tx.embeddings.put(made.id, embedder.id, { structure: vector, function: vector, both: vector })
+      await tx.embeddings.put(made.id, {
+        embedder: embedder.id,
+        vectors: { structure: vector, function: vector, both: vector },
+      })
     }
   })
 await embedder.close()

@@ -51,7 +51,10 @@ async function filled(dir: string): Promise<string> {
   await store.transaction(async (tx) => {
     await tx.embeddings.start('hash/', 3)
     for (const { id } of records.slice(0, 400))
-      await tx.embeddings.put(id, 'hash/', { structure: side, function: side.map((n) => -n), both: side })
+      await tx.embeddings.put(id, {
+        embedder: 'hash/',
+        vectors: { structure: side, function: side.map((n) => -n), both: side },
+      })
     const [s1, s2] = [
       { key: 's1', agent: 'alice' },
       { key: 's2', agent: 'bob' },
@@ -87,7 +90,7 @@ async function filled(dir: string): Promise<string> {
         detail: { index },
       })
   })
-  for (const revision of [1, 2]) await store.transaction((tx) => tx.decisions.update(records[0]!, revision))
+  for (const revision of [1, 2]) await store.transaction((tx) => tx.decisions.put(records[0]!, revision))
   await store.transaction((tx) => tx.thread.erase([stateId(records[1]!.id, 1)]))
   await store.close()
   const evidence = await openSqliteEvidence(join(dir, 'provenance.db'))
@@ -150,13 +153,16 @@ else
     // What is written from now on goes on from the acts that were copied.
     const [changed, erased] = [recordOf(1).id, recordOf(2).id]
     expect((await readDecision(side.store.decisions, changed))?.revision).toBe(3)
-    expect((await side.store.thread.get([stateId(erased, 1)]))[0]).toMatchObject({ payload: null, salt: null })
+    expect((await side.store.thread.read({ record_ids: [stateId(erased, 1)] }))[0]).toMatchObject({
+      payload: null,
+      salt: null,
+    })
     const next = threaded(
       side.store,
       { now: Date.now, randomHex: (bytes) => randomBytes(bytes).toString('hex') },
       () => {},
     )
-    await next.transaction((tx) => tx.decisions.update(recordOf(1), 3))
+    await next.transaction((tx) => tx.decisions.put(recordOf(1), 3))
     expect((await side.store.thread.ofDecision(changed, 9_999)).at(-1)!.record_id).toBe(stateId(changed, 4))
     expect((await side.store.status()).outbox).toBe(51)
     const id = recordOf(2).id
@@ -233,8 +239,8 @@ if (server !== null) {
     const vector = Float32Array.of(0, 1, 0, 0)
     await side.store.transaction(async (tx) => {
       const { record, revision } = (await readDecision(tx.decisions, one.id))!
-      await tx.decisions.update({ ...record, context: 'changed since' }, revision)
-      await tx.embeddings.drop(one.id)
+      await tx.decisions.put({ ...record, context: 'changed since' }, revision)
+      await tx.embeddings.put(one.id, null)
       await queueVectors(tx, one.id, now_ms)
       await appendInputs(tx, { key: 's1', agent: 'alice' }, [], { now_ms: now_ms + 5, ttl_ms })
       await consumeSession(tx, 's2', two.id, { now_ms: now_ms + 6, ttl_ms })
@@ -253,7 +259,10 @@ if (server !== null) {
     const moved = await openSide(source, true)
     await moved.store.transaction(async (tx) => {
       const { number } = await tx.embeddings.start('another/', 4)
-      await tx.embeddings.put(one.id, 'another/', { structure: vector, function: vector, both: vector })
+      await tx.embeddings.put(one.id, {
+        embedder: 'another/',
+        vectors: { structure: vector, function: vector, both: vector },
+      })
       await tx.embeddings.activate(number)
       await tx.embeddings.start('unfinished/', 3)
     })
@@ -270,7 +279,7 @@ if (server !== null) {
     await target.store.transaction(async (tx) => {
       const { record, revision } = (await readDecision(tx.decisions, one.id))!
       expect(record.context).toBe('changed since')
-      await tx.decisions.update({ ...record, context: 'and again' }, revision)
+      await tx.decisions.put({ ...record, context: 'and again' }, revision)
     })
     await target.close()
   })

@@ -59,7 +59,7 @@ beforeAll(async () => {
   signer = services.thread.signer
   const signed = { origin: signer.name, size, root_hash: rootOf(frontier) }
   mark = { ...signed, note: signer.sign(checkpointText(signed)), key: signer.verifier_key }
-  acts = await store.thread.read(1, size)
+  acts = await store.thread.read({ from: 1, limit: size })
   now = clock.now + 3_600_000
   await program.close()
   ;[whole, early] = [bytesOf(dir), bytesOf(old)]
@@ -159,7 +159,7 @@ async function tampered(
       flaws: await Array.fromAsync(examineThread(sources, { breathe: async () => {}, now })),
       start: (await startFlaw(sources, known_mark))?.what ?? null,
       async receipt(record_id) {
-        const [act] = await thread.get([record_id])
+        const [act] = await thread.read({ record_ids: [record_id] })
         if (act === undefined) return false
         const receipts = await receiptsOf(thread, mark, [act]).catch(() => [])
         return receipts.length > 0 && verifyReceipts(JSON.stringify({ receipts }), known).verified

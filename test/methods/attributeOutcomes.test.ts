@@ -265,7 +265,7 @@ forEachBackend((open) => {
       for (const [at, { days, project }] of drafts.entries()) {
         const created_at = new Date(program.clock.now - days * day).toISOString()
         const id = `${created_at.slice(0, 10)}-decision-${at.toString(16).padStart(12, '0')}`
-        await tx.decisions.create(recordOf({ id, created_at, project: { ...project, feature: null, files: [] } }))
+        await tx.decisions.put(recordOf({ id, created_at, project: { ...project, feature: null, files: [] } }), 0)
       }
     })
     const withPr = drafts.filter(({ project }) => project.pr !== null)

@@ -77,7 +77,9 @@ forEachBackend((open) => {
     expect(await store.thread.hashes(1, seq)).toEqual(commitments)
     const grown = await services.thread.checkpoints.latest()
     expect(grown.size).toBeGreaterThan(note.size)
-    const acts = await store.thread.get((await store.thread.ofDecision(id, 100)).map(({ record_id }) => record_id))
+    const acts = await store.thread.read({
+      record_ids: (await store.thread.ofDecision(id, 100)).map(({ record_id }) => record_id),
+    })
     expect(acts.filter(({ seq: at }) => at! <= seq).map(({ payload, salt }) => payload ?? salt)).toEqual(
       acts.filter(({ seq: at }) => at! <= seq).map(() => null),
     )
@@ -92,14 +94,17 @@ forEachBackend((open) => {
         commitment: earlier.receipts.find((one) => one.record_id === `${id}@1`)!.commitment,
       },
     ])
-    const [redaction] = await store.thread.get([by!])
+    const [redaction] = await store.thread.read({ record_ids: [by!] })
     expect(JSON.parse(redaction!.payload!)).toMatchObject({
       kind: 'redaction',
       ...ground,
       ids: [id],
       lines: expect.arrayContaining(redacted.map((line) => line.seq)),
     })
-    const everything = JSON.stringify([await store.audit.list({ limit: 200 }), await store.thread.read(1, 200)])
+    const everything = JSON.stringify([
+      await store.audit.list({ limit: 200 }),
+      await store.thread.read({ from: 1, limit: 200 }),
+    ])
     expect(everything).not.toContain('Jane Roe answers')
   })
 
@@ -118,7 +123,7 @@ forEachBackend((open) => {
     Object.assign(services, { breathe })
     await call('eraseDecision', { id, ...ground }, 'root')
     expect((await call('getDecision', { id: late })).links).toMatchObject([{ target_id: id, context: null }])
-    const everything = [await store.audit.list({ limit: 200 }), await store.thread.read(1, 200)]
+    const everything = [await store.audit.list({ limit: 200 }), await store.thread.read({ from: 1, limit: 200 })]
     expect(JSON.stringify(everything)).not.toContain(text)
   })
 

@@ -126,7 +126,7 @@ forEachBackend((open) => {
       await program.store.transaction(async (tx) => {
         for (const id of ids) {
           const { record, revision } = (await readDecision(tx.decisions, id))!
-          await tx.decisions.update({ ...record, ...kind }, revision)
+          await tx.decisions.put({ ...record, ...kind }, revision)
         }
       })
     }

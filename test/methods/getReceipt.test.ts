@@ -92,7 +92,7 @@ test('an act that waits gets its place for the answer, and a filter leaves the o
   const program = await openMemoryProgram()
   const { call, store } = program
   const id = await program.record()
-  expect((await store.thread.get([`${id}@1`]))[0]!.seq).toBeNull()
+  expect((await store.thread.read({ record_ids: [`${id}@1`] }))[0]!.seq).toBeNull()
   expect(kindsOf(await call('getReceipt', { decision_id: id, kind: 'decision' }))).toEqual(['decision'])
   expect((await call('getReceipt', { decision_id: id, kind: 'redaction' })).receipts).toEqual([])
   await program.close()

@@ -231,7 +231,7 @@ forEachBackend((open) => {
     expect(await distance()).toBeGreaterThan(0.5)
     // Nor are vectors that are made later.
     await store.transaction(async (tx) => {
-      await tx.embeddings.drop(fine.decision_id)
+      await tx.embeddings.put(fine.decision_id, null)
       await queueVectors(tx, fine.decision_id, clock.now)
     })
     expect(await services.outbox.drain()).toBe(1)

@@ -23,8 +23,8 @@ const failing = (store: Store): Store =>
   Object.assign(Object.create(store) as Store, {
     transaction: <T>(work: Parameters<typeof store.transaction<T>>[0]) =>
       store.transaction<T>((tx) => {
-        const create = () => Promise.reject(new Error('the process ended'))
-        return work({ ...tx, decisions: { ...tx.decisions, create } })
+        const put = () => Promise.reject(new Error('the process ended'))
+        return work({ ...tx, decisions: { ...tx.decisions, put } })
       }),
   })
 const approve = (program: TestProgram, id: string) =>

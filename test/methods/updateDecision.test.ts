@@ -59,7 +59,7 @@ forEachBackend((open) => {
   test('an update of a text that has no vectors yet starts the first generation', async () => {
     const { call, store } = await open()
     const found = recordOf()
-    await store.transaction((tx) => tx.decisions.create(found))
+    await store.transaction((tx) => tx.decisions.put(found, 0))
     const updates = { decision: 'Use Postgres' }
     expect(await call('updateDecision', { id: found.id, updates })).toMatchObject({ indexed: true })
     const { decisions } = await call('queryDecisions', { query: 'Use Postgres' })

@@ -15,7 +15,7 @@ export async function allActs({ thread }: Store): Promise<StoredAct[]> {
   while ((await thread.sequence(({ seq, frontier }, commitments) => grow(frontier, seq, commitments), page)) > 0) {}
   const acts: StoredAct[] = []
   for (let more = page; more === page; ) {
-    const read = await thread.read(acts.length + 1, page)
+    const read = await thread.read({ from: acts.length + 1, limit: page })
     acts.push(...read)
     more = read.length
   }

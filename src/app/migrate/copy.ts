@@ -46,13 +46,9 @@ export async function copyDecisions({ from, to, signal, progress }: Copying): Pr
     })
     if (wanted.length > 0)
       await to.store.transaction(async (tx) => {
-        for (const { record } of wanted) {
-          const stored = there.get(record.id)
-          if (stored === undefined) await tx.decisions.create(record)
-          else await tx.decisions.update(record, stored.revision)
-        }
         // The acts of a decision name it with its revision.
-        await tx.decisions.renumber(wanted.map(({ record: { id }, revision }) => ({ id, revision })))
+        for (const { record, revision } of wanted)
+          await tx.decisions.put(record, there.get(record.id)?.revision ?? 0, revision)
       })
     done += page.length
     progress('decisions', done)
@@ -81,8 +77,7 @@ export async function copyVectors({ from, to, now_ms, signal, progress }: Copyin
       if (page.length === 0) break
       await to.store.transaction(async (tx) => {
         // Those that the source has dropped since an earlier run are dropped here.
-        for (const { id, vectors } of page)
-          await (vectors === null ? tx.embeddings.drop(id) : tx.embeddings.put(id, embedder, vectors))
+        for (const { id, vectors } of page) await tx.embeddings.put(id, vectors && { embedder, vectors })
       })
       after = page.at(-1)!.seq
       done += page.length

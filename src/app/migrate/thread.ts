@@ -21,7 +21,7 @@ export async function copyThread({ from, to, signal, progress }: Copying): Promi
   if (there > 0 && given[0] !== own[0]) throw new Error(`${to.name} has another thread than ${from.name}`)
   for (let next = 1; ; ) {
     signal.throwIfAborted()
-    const acts = await from.store.thread.read(next, page)
+    const acts = await from.store.thread.read({ from: next, limit: page })
     if (acts.length === 0) break
     const erased = acts.filter(({ seq, payload }) => seq! <= there && payload === null)
     await to.store.transaction(async (tx) => {
@@ -42,7 +42,7 @@ export async function threadDigest({ store: { thread } }: Side) {
   const { seq, frontier } = await thread.head()
   const acts = createHash('sha256')
   for (let next = 1; next <= seq; ) {
-    const read = await thread.read(next, page)
+    const read = await thread.read({ from: next, limit: page })
     if (read.length === 0) break
     for (const act of read) acts.update(`${JSON.stringify(Object.entries(act).sort())}\n`)
     next += read.length

@@ -158,7 +158,7 @@ const notePullRequest = (
     if (repo === null || (name ?? repo) !== repo) return false
     const project = { name: repo, feature, pr: pull.pr, files }
     const { record, revision } = applyUpdate(found.record, { project }, by, timestamp(call.now()))
-    await tx.decisions.update(record, found.revision)
+    await tx.decisions.put(record, found.revision)
     await keepRevision(tx, id, record.revision_count, revision)
     return true
   })

@@ -175,7 +175,7 @@ export async function linkContradictions(call: LinkingCall, record: DecisionReco
           }),
         now.record,
       )
-      await tx.decisions.update(linked, now.revision)
+      await tx.decisions.put(linked, now.revision)
       await keepChange(tx, now.record, linked)
     })
   } catch (error) {

@@ -14,14 +14,10 @@ const shownCandidates = 10
  * The full id behind a full id, the key of its origin, a unique prefix of an id, or a unique prefix of 8 or more of its hexadecimal part.
  * @throws CstpError `decision_not_found`, or `invalid_params` for a prefix that is too short or means several (`data.candidates`)
  */
-export async function resolveId(
-  decisions: Pick<DecisionReader, 'findIds' | 'get' | 'idOfSource'>,
-  given: string,
-  path: string,
-): Promise<string> {
+export async function resolveId(decisions: Pick<DecisionReader, 'find'>, given: string, path: string): Promise<string> {
   if (fullForm.test(given)) return given
-  const imported = await decisions.idOfSource(given)
-  if (imported !== null) return imported
+  const [imported] = await decisions.find({ source_key: given })
+  if (imported !== undefined) return imported
   const bare = /^[0-9a-f]+$/.test(given)
   if (given.length < 8) {
     throw invalidParams({
@@ -31,7 +27,9 @@ export async function resolveId(
       received: given,
     })
   }
-  const candidates = (await decisions.findIds(given, shownCandidates + 1)).filter((id) => bare || id.startsWith(given))
+  const candidates = (await decisions.find({ prefix: given, limit: shownCandidates + 1 })).filter(
+    (id) => bare || id.startsWith(given),
+  )
   // Records that were put there by hand may have an id of another form, which may begin another's.
   if (candidates.length === 1 || candidates[0] === given) return candidates[0]!
   if (candidates.length === 0) throw decisionNotFound(given)

@@ -3,9 +3,9 @@
 import { CstpError, invalidParams } from '../../../sdk/errors.ts'
 import type { DecisionRecord, Deliberation } from '../../../sdk/schema/decision.ts'
 import type { RecordParams, RecordResult } from '../../../sdk/schema/record.ts'
-import { readDecision } from '../../../sdk/storage/decisions.ts'
+import { readDecision, readDecisions } from '../../../sdk/storage/decisions.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
-import type { DecisionReader, StoredDecision } from '../../../sdk/storage/store.ts'
+import type { DecisionWriter } from '../../../sdk/storage/store.ts'
 import { audit } from '../../core/audit.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Log } from '../../core/log.ts'
@@ -174,7 +174,7 @@ export async function prepareRecord(
     const built = inputIds(session) === inputIds(noted) ? planned : build(session)
     const relations = session && relationsOf(session, built.id, built.updated_at, nearness)
     const whole: DecisionRecord = { ...built, ...relations, verdict: keptVerdict(settled, approved) }
-    await tx.decisions.create(requireSize(whole))
+    await tx.decisions.put(requireSize(whole), 0)
     const indexed = await keepVectors(tx, call, whole.id, made?.vectors ?? null)
     if (policy) await policy.recorded(tx, whole.id)
     if (!settled) await audit(call, tx, [whole.id])
@@ -201,12 +201,12 @@ const inputIds = (session: Session | null): string | undefined => session?.input
 
 /** The answer for a source key that was recorded before; null if it was not. */
 async function ofSource(
-  decisions: Pick<DecisionReader, 'idOfSource' | 'get'>,
+  decisions: Pick<DecisionWriter, 'get' | 'find'>,
   source_key: string | null,
 ): Promise<RecordResult | null> {
-  const id = source_key === null ? null : await decisions.idOfSource(source_key)
-  const found: StoredDecision | null = id === null ? null : await readDecision(decisions, id)
-  return found && resultOf(found.record, { indexed: found.indexed, existing: true })
+  const ids = source_key === null ? [] : await decisions.find({ source_key })
+  const [found] = ids.length === 0 ? [] : await readDecisions(decisions, ids)
+  return found ? resultOf(found.record, { indexed: found.indexed, existing: true }) : null
 }
 
 function resultOf(

@@ -32,7 +32,7 @@ export async function review(
     if (attribution && !counts) return null
     // A review that counts for more than the recorder's own word always fits: nobody escapes it by a record that is full.
     const fits = counts && !record.self_reviewed
-    await tx.decisions.update(fits ? record : requireRoom(record, call.caller.agent), found.revision)
+    await tx.decisions.put(fits ? record : requireRoom(record, call.caller.agent), found.revision)
     // Age proves nothing, and what was imported was decided elsewhere.
     if (counts && attribution?.basis !== 'age' && record.imported_by === null)
       await guardOf(call, policy, record.breaker_scopes).reviewed(tx, {

@@ -157,7 +157,7 @@ const evaluationOf = (line: StoredAuditEntry): string[] => {
 /** These acts, a few at a time: each may be as long as a record. */
 async function* read({ thread }: Pick<Store, 'thread'>, record_ids: readonly string[]): AsyncGenerator<StoredAct> {
   for (let at = 0; at < record_ids.length; at += actsAtOnce)
-    yield* await thread.get(record_ids.slice(at, at + actsAtOnce))
+    yield* await thread.read({ record_ids: record_ids.slice(at, at + actsAtOnce) })
 }
 
 /** Everything but the decisions themselves. */

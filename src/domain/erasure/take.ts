@@ -57,7 +57,7 @@ export async function takeCopies(
   targets: readonly Target[],
   by: string,
 ) {
-  for (const { record, revision } of others) await tx.decisions.update(withoutMentions(record, targets), revision)
+  for (const { record, revision } of others) await tx.decisions.put(withoutMentions(record, targets), revision)
   for (const { collection, key, version, expires_ms, left } of keyed) {
     if (left === undefined) await tx.keyed.delete(collection, [key])
     else await tx.keyed.put(collection, key, left, { version, expires_ms })

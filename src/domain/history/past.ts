@@ -25,10 +25,7 @@ import { countBy, outcomesOf, scoresOf } from './tally.ts'
 
 /** What can be asked about an earlier time. */
 export interface PastStore {
-  decisions: Pick<
-    DecisionReader,
-    'get' | 'findIds' | 'idOfSource' | 'list' | 'count' | 'countBy' | 'outcomes' | 'scores'
-  >
+  decisions: Pick<DecisionReader, 'get' | 'find' | 'list' | 'count' | 'countBy' | 'outcomes' | 'scores'>
   edges: { of(ids: readonly string[], query: Parameters<EdgeReader['of']>[1]): ReturnType<EdgeReader['of']> }
   /** That of today: where tombstones are. */
   keyed: KeyedReader
@@ -169,13 +166,7 @@ export function openPast({ store, now, breathe }: PastCall, as_of: string, most 
 
   const decisions: PastStore['decisions'] = {
     get: async (ids) => (await read(ids)).map(textOf),
-    async findIds(prefix, limit) {
-      return (await read(await store.decisions.findIds(prefix, limit))).map(({ record }) => record.id)
-    },
-    async idOfSource(source_key) {
-      const id = await store.decisions.idOfSource(source_key)
-      return id !== null && (await read([id])).length > 0 ? id : null
-    },
+    find: async (query) => (await read(await store.decisions.find(query))).map(({ record }) => record.id),
     async list({ filter, ids, sort, order, offset, limit }) {
       const kept = ids && new Set(ids)
       const found = (await passing(filter)).filter(({ id }) => kept === undefined || kept.has(id))

@@ -154,7 +154,7 @@ export async function putVectors(
   const generation = await tx.embeddings.generation('active')
   // Vectors that belong to no generation would be lost.
   if (generation === null) await tx.embeddings.start(embedder.id, embedder.effective_dimensions)
-  if (vectors !== null) await tx.embeddings.put(id, embedder.id, vectors)
+  if (vectors !== null) await tx.embeddings.put(id, { embedder: embedder.id, vectors })
   return vectors !== null && (generation === null || generation.embedder === embedder.id)
 }
 

@@ -39,7 +39,7 @@ async function embedAll(
       const kept = await store.transaction(async (tx) => {
         const now = await readDecision(tx.decisions, record.id)
         // Changed meanwhile: its own update saw to the vectors, in this generation too.
-        if (now?.revision === revision) await tx.embeddings.put(record.id, embedder.id, vectors)
+        if (now?.revision === revision) await tx.embeddings.put(record.id, { embedder: embedder.id, vectors })
         return now !== null
       })
       if (kept) done++

@@ -57,7 +57,7 @@ const mostBytes = 8 * 1_048_576
  * @returns in their order, and whether some are left out
  */
 export async function actsThatFit(
-  { thread }: { thread: Pick<ThreadReader, 'get'> },
+  { thread }: { thread: Pick<ThreadReader, 'read'> },
   wanted: readonly ActEntry[],
   mostActs: number,
 ): Promise<{ acts: StoredAct[]; isCut: boolean }> {
@@ -68,7 +68,7 @@ export async function actsThatFit(
     if (fits) left -= bytes
     return fits
   })
-  const acts = await thread.get(fitting.map(({ record_id }) => record_id))
+  const acts = await thread.read({ record_ids: fitting.map(({ record_id }) => record_id) })
   const placeOf = ({ seq }: StoredAct) => seq ?? Number.POSITIVE_INFINITY
   return { acts: acts.sort((a, b) => placeOf(a) - placeOf(b) || 0), isCut: fitting.length < wanted.length }
 }

@@ -58,7 +58,7 @@ export async function* checkSeals({ read }: Pick<ThreadReader, 'read'>): AsyncGe
   }
 
   for (let next = 1; ; ) {
-    const acts = await read(next, page)
+    const acts = await read({ from: next, limit: page })
     for (const act of acts) {
       if (act.kind in counted) note(act)
       if (act.kind !== 'session' || act.payload === null) continue

@@ -14,13 +14,9 @@ function noting(tx: Transaction, written: Written, { now }: ActTools): Transacti
     ...tx,
     decisions: {
       ...decisions,
-      async create(record) {
-        await decisions.create(record)
-        written.decisions.push({ record, revision: 1 })
-      },
-      async update(record, revision) {
-        await decisions.update(record, revision)
-        written.decisions.push({ record, revision: revision + 1 })
+      async put(record, replaces, revision = replaces + 1) {
+        await decisions.put(record, replaces, revision)
+        written.decisions.push({ record, revision })
       },
     },
     keyed: {

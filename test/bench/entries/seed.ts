@@ -20,8 +20,8 @@ for (let from = 0; from < size; from += batch) {
   }))
   await store.transaction(async (tx) => {
     for (const { record, vectors } of made) {
-      await tx.decisions.create(record)
-      await tx.embeddings.put(record.id, embedder.id, vectors)
+      await tx.decisions.put(record, 0)
+      await tx.embeddings.put(record.id, { embedder: embedder.id, vectors })
     }
   })
 }

@@ -19,7 +19,7 @@ const ids = [
 async function find(given: string): Promise<string | CstpError> {
   const store = openMemoryStore({ analyse, now: () => testStart })
   await store.transaction(async (tx) => {
-    for (const id of ids) await tx.decisions.create(recordOf({ id }))
+    for (const id of ids) await tx.decisions.put(recordOf({ id }), 0)
   })
   return resolveId(store.decisions, given, 'decision_id').catch((error: CstpError) => error)
 }

@@ -23,7 +23,7 @@ const times = (count: number, make: (at: number) => DecisionRecord) =>
 async function storeOf(...records: DecisionRecord[]) {
   const store = openMemoryStore({ analyse: () => '', now: () => testStart })
   await store.transaction(async (tx) => {
-    for (const record of records) await tx.decisions.create(record)
+    for (const record of records) await tx.decisions.put(record, 0)
   })
   return store
 }

@@ -251,25 +251,25 @@ test('with a real store: recorded, embedded, reindexed', async () => {
   const put = (from: number, to: number, embedder: string, dimensions: number) =>
     store.transaction(async (tx) => {
       for (const { id } of records.slice(from, to)) {
-        await tx.embeddings.put(id, embedder, set(unitVector(next, dimensions)))
+        await tx.embeddings.put(id, { embedder, vectors: set(unitVector(next, dimensions)) })
       }
     })
   await store.transaction(async (tx) => {
-    for (const record of records.slice(0, 10)) await tx.decisions.create(record)
+    for (const record of records.slice(0, 10)) await tx.decisions.put(record, 0)
   })
   const follower = await follow(store, openResidentSearch())
   expect(await follower.state()).toMatchObject({ generation: 0, indexed: 0 })
   await store.transaction((tx) => tx.embeddings.start('a', D))
   await put(0, 10, 'a', D)
   expect(await ids(follower)).toEqual(records.slice(0, 10).map(({ id }) => id))
-  await store.transaction((tx) => tx.embeddings.drop(records[4]!.id))
+  await store.transaction((tx) => tx.embeddings.put(records[4]!.id, null))
   expect(await follower.state()).toMatchObject({ generation: 1, indexed: 9 })
   const generation = await store.transaction((tx) => tx.embeddings.start('b', 4))
   await put(0, 8, 'b', 4)
   await follower.prepare(generation)
   expect(await follower.state()).toMatchObject({ generation: 1, indexed: 9 })
   await store.transaction(async (tx) => {
-    for (const record of records.slice(10)) await tx.decisions.create(record)
+    for (const record of records.slice(10)) await tx.decisions.put(record, 0)
   })
   await put(8, 12, 'b', 4)
   await store.transaction((tx) => tx.embeddings.activate(generation.number))

@@ -23,7 +23,7 @@ async function harness(count = 1, generation = true) {
   await store.transaction(async (tx) => {
     if (generation) await tx.embeddings.start(hash.id, hash.effective_dimensions)
     for (const record of records) {
-      await tx.decisions.create(record)
+      await tx.decisions.put(record, 0)
       await queueVectors(tx, record.id, now())
     }
   })
@@ -125,7 +125,7 @@ test('the vectors of a text that changed meanwhile are not kept', async () => {
       await store.transaction(async (tx) => {
         const found = (await readDecision(tx.decisions, id!))!
         const { record } = applyUpdate(found.record, { decision: 'Another text' }, 'bob', '2026-07-02T00:00:00.000Z')
-        await tx.decisions.update(record, found.revision)
+        await tx.decisions.put(record, found.revision)
       })
     }
     return hash.embed(texts, kind, signal)

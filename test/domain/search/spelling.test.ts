@@ -18,11 +18,14 @@ async function corrected(question: string, known: readonly string[] = []): Promi
   const store = openMemoryStore({ analyse, now: Date.now })
   await store.transaction(async (tx) => {
     for (const [at, decision] of texts.entries())
-      await tx.decisions.create({
-        ...recordOf({ decision }),
-        id: `2026-01-01-decision-00000000000${at}`,
-        source_key: null,
-      })
+      await tx.decisions.put(
+        {
+          ...recordOf({ decision }),
+          id: `2026-01-01-decision-00000000000${at}`,
+          source_key: null,
+        },
+        0,
+      )
   })
   const index = await openIndexOf(store)
   const embedder = { knowsWord: async (word: string) => known.includes(word) }

@@ -30,7 +30,7 @@ async function storeOf(names: string, edges: string): Promise<Store> {
   await store.transaction(async (tx) => {
     for (const name of names) {
       const own = links.filter(([source]) => source === name).map(([, target]) => supersedes(target))
-      await tx.decisions.create(recordOf({ id: idOf(name), category: name, links: own }))
+      await tx.decisions.put(recordOf({ id: idOf(name), category: name, links: own }), 0)
     }
   })
   return store
@@ -79,7 +79,7 @@ async function retired(ranked: string, edges: string, curator?: string): Promise
       const links = pairs
         .filter(([source]) => source === name)
         .map(([, target]) => ({ ...supersedes('x'), target_id: lower(target), created_by: curator ?? by(target) }))
-      await tx.decisions.create(recordOf({ id: lower(name), recorded_by: by(name), links }))
+      await tx.decisions.put(recordOf({ id: lower(name), recorded_by: by(name), links }), 0)
     }
   })
   const order = await successorsFirst(store, [...ranked].map(lower), () => true)
@@ -111,7 +111,7 @@ test('other edges move nothing', async () => {
       ...supersedes('a'),
       edge_type,
     }))
-    await tx.decisions.update({ ...found.record, links }, found.revision)
+    await tx.decisions.put({ ...found.record, links }, found.revision)
   })
   expect(await successorsFirst(store, [idOf('a')], () => true)).toEqual([{ id: idOf('a'), superseded_by: null }])
 })

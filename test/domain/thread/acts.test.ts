@@ -25,7 +25,7 @@ const payloadOf = ({ payload }: StoredAct): Payload => JSON.parse(payload!) as P
 /** All acts, in their order; each holds together, and the tree covers it. */
 async function told({ services: { thread }, store }: TestProgram): Promise<StoredAct[]> {
   await thread.sequence()
-  const acts = await store.thread.read(1, 9_999)
+  const acts = await store.thread.read({ from: 1, limit: 9_999 })
   for (const act of acts) {
     expect(act.commitment).toBe(commitmentOf(act.salt!, act.payload!))
     expect(canonical(JSON.parse(act.payload!))).toBe(act.payload!)
@@ -141,7 +141,7 @@ forEachBackend((open) => {
 test('an answer names its act; with durability logged it has its place already', async () => {
   const program = await openMemoryProgram()
   const given = { decision: 'Use SQLite', confidence: 0.8, category: 'architecture' }
-  const placeOf = async (record_id: string) => (await program.store.thread.get([record_id]))[0]!.seq
+  const placeOf = async (record_id: string) => (await program.store.thread.read({ record_ids: [record_id] }))[0]!.seq
   const stored = await program.call('recordDecision', given)
   expect(await placeOf(stored.record_id)).toBe(null)
   const logged = await program.call('recordDecision', { ...given, durability: 'logged' })
@@ -150,7 +150,7 @@ test('an answer names its act; with durability logged it has its place already',
   const check = await program.call('checkGuardrails', { action, durability: 'logged' })
   expect(await placeOf(check.record_id!)).toBe((await program.store.thread.head()).seq)
   const { record_id } = await program.call('reviewDecision', { decision_id: stored.decision_id, outcome: 'failure' })
-  expect((await program.store.thread.get([record_id])).map(({ kind }) => kind)).toEqual(['review'])
+  expect((await program.store.thread.read({ record_ids: [record_id] })).map(({ kind }) => kind)).toEqual(['review'])
   expect(JSON.stringify(await program.call('getDecision', { id: logged.decision_id }))).not.toContain('durability')
   program.services.thread.sequence = async () => {
     throw new StorageError('unavailable', 'lost')

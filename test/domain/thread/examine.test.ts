@@ -19,7 +19,7 @@ forEachBackend((open) => {
     await threadedStory(program)
     expect(await flaws(program)).toEqual([])
     const { seq } = await store.thread.head()
-    const kinds = new Set((await store.thread.read(1, seq)).map(({ kind }) => kind))
+    const kinds = new Set((await store.thread.read({ from: 1, limit: seq })).map(({ kind }) => kind))
     expect([...actKinds].filter((kind) => !kinds.has(kind))).toEqual([])
     clock.now += 40 * 86_400_000
     const before_ms = clock.now - 30 * 86_400_000

@@ -9,7 +9,11 @@ import { allActs } from '../../support/thread.ts'
 setDefaultTimeout(60_000)
 
 const sealsOf = async (acts: readonly StoredAct[]): Promise<SealCheck[]> =>
-  Array.fromAsync(checkSeals({ read: async (seq, limit) => acts.slice(seq! - 1, seq! - 1 + limit) }))
+  Array.fromAsync(
+    checkSeals({
+      read: async (query) => ('from' in query ? acts.slice(query.from! - 1, query.from! - 1 + query.limit) : []),
+    }),
+  )
 
 const isOf = (kind: string, session: string) => (act: StoredAct) =>
   act.kind === kind && JSON.parse(act.payload!).session === session

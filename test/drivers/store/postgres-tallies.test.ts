@@ -38,7 +38,7 @@ else
         record: changedRecord(number, next),
       }))
       await Promise.all([
-        ...written.map(({ store, record }) => store.transaction((tx) => tx.decisions.create(record))),
+        ...written.map(({ store, record }) => store.transaction((tx) => tx.decisions.put(record, 0))),
         foldTallies(other),
         foldTallies(other),
       ])
@@ -50,7 +50,7 @@ else
           known.set(number, record)
           await stores[number % 2]!.transaction(async (tx) => {
             const { revision } = (await readDecision(tx.decisions, idOf(number)))!
-            await tx.decisions.update(record, revision)
+            await tx.decisions.put(record, revision)
           })
         }),
         foldTallies(other),

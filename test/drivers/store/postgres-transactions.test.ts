@@ -35,9 +35,9 @@ const recording = (number: number) => async (tx: Transaction) => {
     await tx.keyed.put('consumed', `s${number}`, 1)
   }
   const record = recordOf(number)
-  await tx.decisions.create(record)
+  await tx.decisions.put(record, 0)
   await tx.embeddings.generation('active')
-  await tx.embeddings.put(record.id, 'test:1', vectors)
+  await tx.embeddings.put(record.id, { embedder: 'test:1', vectors })
   await tx.audit.append(entry)
 }
 
@@ -121,7 +121,7 @@ function suite(database: Postgres): void {
     /** Counts, and adds one if none was there. */
     const first = (filter: CountFilter, record: DecisionRecord) => async (tx: Transaction) => {
       if ((await tx.decisions.count(filter)) > 0) return 'too late'
-      await tx.decisions.create(record)
+      await tx.decisions.put(record, 0)
       return 'first'
     }
     const ada = store.transaction(async (tx) => {

@@ -53,8 +53,8 @@ async function apply(dir: string, store: Store, known: Map<number, Known>, { kin
   const write = async (fails: boolean): Promise<void> => {
     await store.transaction(async (tx) => {
       const now = await readDecision(tx.decisions, id)
-      if (now) await tx.decisions.update(record, now.revision)
-      else await tx.decisions.create(record)
+      if (now) await tx.decisions.put(record, now.revision)
+      else await tx.decisions.put(record, 0)
       if (fails) throw new Error('not this time')
     })
   }
@@ -70,7 +70,7 @@ async function apply(dir: string, store: Store, known: Map<number, Known>, { kin
   } else if (before === undefined) return
   else if (kind === 'embed' || kind === 'drop') {
     await store.transaction((tx) =>
-      kind === 'embed' ? tx.embeddings.put(id, 'test:1', vectors) : tx.embeddings.drop(id),
+      kind === 'embed' ? tx.embeddings.put(id, { embedder: 'test:1', vectors }) : tx.embeddings.put(id, null),
     )
     known.set(number, { ...before, indexed: kind === 'embed' })
   } else if (kind === 'edit' || kind === 'touch') {
@@ -121,7 +121,7 @@ test('wrong counters are found, each by its name, and corrected by a reconciliat
   await createAll(store, records)
   await store.transaction(async (tx) => {
     await tx.embeddings.start('test:1', 2)
-    for (const { id } of records.slice(0, 9)) await tx.embeddings.put(id, 'test:1', vectors)
+    for (const { id } of records.slice(0, 9)) await tx.embeddings.put(id, { embedder: 'test:1', vectors })
   })
   const fields = records.map((record, at) => fieldsOf(record, at < 9))
   await expectCounts({ expect }, store, fields)
@@ -198,10 +198,10 @@ test('a transaction counts what an earlier one of its group has written, and not
   const [first, second] = [1, 2].map((number) => ({ ...changedRecord(number, next), recorded_by: `agent ${number}` }))
   const filter = { created_from_ms: 0 }
   const [, failed, counted] = await Promise.all([
-    store.transaction((tx) => tx.decisions.create(first!)),
+    store.transaction((tx) => tx.decisions.put(first!, 0)),
     store
       .transaction(async (tx) => {
-        await tx.decisions.create(second!)
+        await tx.decisions.put(second!, 0)
         throw new Error('not this time')
       })
       .catch(() => 'failed'),

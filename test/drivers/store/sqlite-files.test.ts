@@ -40,7 +40,7 @@ async function prepared(records = [1, 2, 3].map((number) => recordOf(number))): 
   await createAll(store, records)
   await store.transaction(async (tx) => {
     await tx.embeddings.start('test:1', 2)
-    for (const { id } of records.slice(0, 2)) await tx.embeddings.put(id, 'test:1', vectors)
+    for (const { id } of records.slice(0, 2)) await tx.embeddings.put(id, { embedder: 'test:1', vectors })
   })
   await store.close()
   return dir
@@ -112,8 +112,8 @@ test('a file that was taken away hides its decision until it is back', async () 
     await using(dir, async (store) => {
       expect(await found(store)).toEqual([`deleted ${relative(2)}`])
       expect(await readDecision(store.decisions, idOf(2))).toBe(null)
-      expect(await store.decisions.idOfSource('key:2')).toBe(null)
-      expect(await store.decisions.findIds(idOf(2), 2)).toEqual([])
+      expect(await store.decisions.find({ source_key: 'key:2' })).toEqual([])
+      expect(await store.decisions.find({ prefix: idOf(2), limit: 2 })).toEqual([])
       expect(await store.decisions.count({})).toBe(2)
       expect((await store.decisions.walk({}, null, 9)).length).toBe(2)
       const { texts, total } = await store.decisions.list({
@@ -136,7 +136,7 @@ test('a file that was taken away hides its decision until it is back', async () 
   renameSync(aside, path)
   expect((await store.reconcile()).map(({ kind }) => kind)).toEqual(['added'])
   expect((await readDecision(store.decisions, idOf(2)))?.indexed).toBe(true)
-  expect(await store.decisions.idOfSource('key:2')).toBe(idOf(2))
+  expect(await store.decisions.find({ source_key: 'key:2' })).toEqual([idOf(2)])
   expect(await holdingTerm(store, 'hidden2')).toBe(1)
   await store.close()
 })
@@ -163,10 +163,10 @@ test('a broken file is named; its decision stays as it was, and a write keeps th
       expect(await store.decisions.count({})).toBe(3)
     })
   await using(dir, async (store) => {
-    await store.transaction((tx) => tx.decisions.update(recordOf(1, { preserve: true }), 1))
+    await store.transaction((tx) => tx.decisions.put(recordOf(1, { preserve: true }), 1))
     expect(readFileSync(`${pathOf(dir, idOf(1))}.broken`, 'utf8')).toBe(broken)
     expect(readFileSync(pathOf(dir, idOf(1)), 'utf8')).toBe(yamlOf(recordOf(1, { preserve: true })))
-    await store.transaction((tx) => tx.decisions.update(recordOf(1), 2))
+    await store.transaction((tx) => tx.decisions.put(recordOf(1), 2))
     expect(readFileSync(`${pathOf(dir, idOf(1))}.broken`, 'utf8')).toBe(broken)
   })
 })
@@ -194,7 +194,7 @@ test('links are not followed, to files or to folders: they are reported, and the
   expect(await readDecision(store.decisions, idOf(1))).toMatchObject({ record: recordOf(1) })
   expect(await store.decisions.count({})).toBe(3)
   // A write puts a file in the place of the link, and nothing behind it.
-  await store.transaction((tx) => tx.decisions.update(recordOf(1, { preserve: true }), 1))
+  await store.transaction((tx) => tx.decisions.put(recordOf(1, { preserve: true }), 1))
   expect(readFileSync(secret, 'utf8')).toBe('password: hunter2\n')
   expect(lstatSync(pathOf(dir, idOf(1))).isFile()).toBe(true)
   await store.close()
@@ -253,7 +253,7 @@ test('a file that is mended is taken in', async () => {
   expect((await store.status()).findings.length).toBe(1)
   edit(dir, recordOf(1, { category: 'mended' }))
   expect((await store.reconcile()).map(({ kind }) => kind)).toEqual(['changed'])
-  await store.transaction((tx) => tx.decisions.update(recordOf(1), 2))
+  await store.transaction((tx) => tx.decisions.put(recordOf(1), 2))
   expect(existsSync(`${pathOf(dir, idOf(1))}.broken`)).toBe(false)
   await store.close()
 })
@@ -270,7 +270,7 @@ test('a lost database is made anew from the files', async () => {
     const { findings, decisions, outbox } = await store.status()
     expect([findings.length, decisions, outbox]).toEqual([302, 302, 302])
     for (const record of records) expect((await readDecision(store.decisions, record.id))?.record).toEqual(record)
-    expect(await store.decisions.idOfSource('two')).toBe(idOf(2))
+    expect(await store.decisions.find({ source_key: 'two' })).toEqual([idOf(2)])
     expect((await store.decisions.walk({}, null, 999)).map(({ id }) => id).sort()).toEqual(
       records.map(({ id }) => id).sort(),
     )
@@ -284,7 +284,7 @@ test('files copied in are taken in; of two with one source key the first counts'
   for (const record of [recordOf(5), recordOf(6, { source_key: 'same' })]) edit(dir, record)
   await using(dir, async (store) => {
     expect(await found(store)).toEqual([`broken ${relative(6)}`, `added ${relative(5)}`])
-    expect(await store.decisions.idOfSource('same')).toBe(idOf(1))
+    expect(await store.decisions.find({ source_key: 'same' })).toEqual([idOf(1)])
     expect((await readDecision(store.decisions, idOf(5)))?.record).toEqual(recordOf(5))
   })
 })
@@ -309,7 +309,7 @@ test('a start does not mistake the files of a store that is writing', async () =
       while (number < 160) {
         const next = number++
         await createAll(store, [recordOf(next)])
-        await store.transaction((tx) => tx.decisions.update(recordOf(next, { preserve: true }), 1))
+        await store.transaction((tx) => tx.decisions.put(recordOf(next, { preserve: true }), 1))
       }
     }),
   )

@@ -37,7 +37,7 @@ test('an acknowledged decision has its file; a refused one has none', async () =
   const results = await Promise.allSettled(
     Array.from({ length: 30 }, (_, number) =>
       store.transaction(async (tx) => {
-        await tx.decisions.create(recordOf(number + 2))
+        await tx.decisions.put(recordOf(number + 2), 0)
         if (number % 4 === 0) throw new Error('refused')
       }),
     ),
@@ -157,7 +157,7 @@ test('two stores that change the same decisions leave the newest text in the fil
   const change = (store: Store, number: number) =>
     store.transaction(async (tx) => {
       const { record, revision } = (await readDecision(tx.decisions, idOf(number)))!
-      await tx.decisions.update({ ...record, lessons: `revision ${revision + 1}` }, revision)
+      await tx.decisions.put({ ...record, lessons: `revision ${revision + 1}` }, revision)
     })
   await Promise.all(
     stores.map(async (store) => {
@@ -204,7 +204,7 @@ test('killed over and over while it writes, the store keeps what it acknowledged
     expect(differences(dir)).toEqual([])
     for (const number of created) {
       expect((await readDecision(next.decisions, idOf(number)))?.revision).toBe(1)
-      expect(await next.decisions.idOfSource(`key:${number}`)).toBe(idOf(number))
+      expect(await next.decisions.find({ source_key: `key:${number}` })).toEqual([idOf(number)])
     }
     const shared = await readDecisions(next.decisions, [0, 1, 2].map(idOf))
     for (const [at, { revision }] of shared.entries()) expect(revision >= updated[at]!).toBe(true)

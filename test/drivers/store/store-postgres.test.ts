@@ -27,7 +27,7 @@ else {
     return { url, a, b, other, close }
   }
   const rename = (category: string, revision: number) => (tx: Transaction) =>
-    tx.decisions.update(recordOf(1, { category }), revision)
+    tx.decisions.put(recordOf(1, { category }), revision)
 
   test(whole, async () => {
     const { a, b, other, close } = await opened()

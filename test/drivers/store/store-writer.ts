@@ -17,7 +17,7 @@ let next = first
 async function one(number: number): Promise<void> {
   const text = `writer${number} words`
   await store.transaction(async (tx) => {
-    await tx.decisions.create(recordOf(number, { decision: text, source_key: `key:${number}` }))
+    await tx.decisions.put(recordOf(number, { decision: text, source_key: `key:${number}` }), 0)
     await queueVectors(tx, idOf(number), 0)
     await tx.keyed.put('session', `${number}`, { text })
   })
@@ -28,7 +28,7 @@ async function one(number: number): Promise<void> {
     const revision = await store.transaction(async (tx) => {
       const now = (await readDecision(tx.decisions, target))!
       const lessons = `revision ${now.revision + 1}`
-      await tx.decisions.update({ ...now.record, lessons }, now.revision)
+      await tx.decisions.put({ ...now.record, lessons }, now.revision)
       return now.revision + 1
     })
     writeSync(1, `updated ${number % Number(shared)} ${revision}\n`)

@@ -74,7 +74,7 @@ else
       expect([sql, answer.includes('append-only')]).toEqual([sql, true])
     }
     await other.read(erasure)
-    expect((await store.thread.get(['act-3']))[0]?.payload).toBe(null)
+    expect((await store.thread.read({ record_ids: ['act-3'] }))[0]?.payload).toBe(null)
     await other.close()
     await store.close()
   })

@@ -3,12 +3,17 @@ import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import { edgesOf } from '../../../sdk/storage/edges.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import { fieldsOf } from '../../../sdk/storage/fields.ts'
-import type { CountFilter, DecisionWriter, EmbeddingWriter, Generation } from '../../../sdk/storage/store.ts'
-import type { VectorSet } from '../../../sdk/storage/vectors.ts'
+import type {
+  CountFilter,
+  DecisionWriter,
+  EmbeddingWriter,
+  Generation,
+  MadeVectors,
+} from '../../../sdk/storage/store.ts'
 import type { Verb } from '../../../src/drivers/store/groups.ts'
 import { checkVectors } from '../../../src/drivers/store/shared.ts'
 import type { Catalogue } from './catalogue.ts'
-import { count, generationIn, type Layers, storedTexts, vectorKey } from './state.ts'
+import { count, generationIn, type Layers, ofSource, storedTexts, vectorKey } from './state.ts'
 
 export interface DecisionTools {
   /** Over what is committed. */
@@ -39,24 +44,13 @@ export function decisionWriter(layers: Layers, verb: Verb, { analyse, committed 
     get: verb((ids) => storedTexts(layers, ids)),
     count: verb((filter: CountFilter) => committed.count(filter)),
     outcomes: verb((filter: CountFilter) => committed.outcomes(filter)),
-    idOfSource: verb((key: string) => layers.sources.get(key) ?? null),
-    create: verb((record: DecisionRecord) => {
-      if (layers.decisions.get(record.id) !== undefined)
-        throw new StorageError('conflict', `decision ${record.id} exists already`)
-      write(record, 1)
-    }),
-    update: verb((record: DecisionRecord, revision: number) => {
-      const row = layers.decisions.get(record.id)
-      if (row === undefined) throw new StorageError('not_found', `there is no decision ${record.id}`)
-      if (row.revision !== revision)
-        throw new StorageError('conflict', `decision ${record.id} is at revision ${row.revision}, not ${revision}`)
-      write(record, revision + 1)
-    }),
-    renumber: verb((decisions: readonly { id: string; revision: number }[]) => {
-      for (const { id, revision } of decisions) {
-        const row = layers.decisions.get(id)
-        if (row !== undefined) layers.decisions.set(id, { ...row, revision })
-      }
+    find: verb(({ source_key }) => ofSource(layers, source_key)),
+    put: verb((record: DecisionRecord, replaces: number, revision = replaces + 1) => {
+      const stored = layers.decisions.get(record.id)?.revision ?? 0
+      if (stored === 0 && replaces > 0) throw new StorageError('not_found', `there is no decision ${record.id}`)
+      if (stored !== replaces)
+        throw new StorageError('conflict', `decision ${record.id} is at revision ${stored}, not ${replaces}`)
+      write(record, revision)
     }),
     erase: verb((id: string, revision: number | null) => {
       const row = layers.decisions.get(id)
@@ -92,9 +86,14 @@ export function embeddingWriter(layers: Layers, verb: Verb): EmbeddingWriter {
       layers.generations.set(generation.number, generation)
       return generation
     }),
-    put: verb((id: string, embedder: string, vectors: VectorSet) => {
+    put: verb((id: string, made: MadeVectors | null) => {
+      if (made === null) {
+        for (const [number] of [...layers.generations.entries()]) layers.embeddings.delete(vectorKey(number, id))
+        return touch(id)
+      }
+      const { embedder, vectors } = made
       if (layers.decisions.get(id) === undefined) throw new StorageError('not_found', `there is no decision ${id}`)
-      const generations = [...layers.generations.entries()].filter(([, { embedder: made }]) => made === embedder)
+      const generations = [...layers.generations.entries()].filter(([, { embedder: maker }]) => maker === embedder)
       for (const [, generation] of generations) checkVectors(vectors, generation)
       const structure = vectors.structure.slice()
       const own = vectors.function === vectors.structure ? structure : vectors.function.slice()
@@ -103,10 +102,6 @@ export function embeddingWriter(layers: Layers, verb: Verb): EmbeddingWriter {
       for (const [number] of generations)
         layers.embeddings.set(vectorKey(number, id), { structure, function: own, both })
       if (generations.length > 0) touch(id)
-    }),
-    drop: verb((id: string) => {
-      for (const [number] of [...layers.generations.entries()]) layers.embeddings.delete(vectorKey(number, id))
-      touch(id)
     }),
     activate: verb((number: number) => {
       const building = layers.generations.get(number)

@@ -102,6 +102,11 @@ export const storedTexts = (tables: Readable, ids: readonly string[]): StoredTex
     return found === null ? [] : { ...textOf(found.record), revision: found.revision, indexed: found.indexed }
   })
 
+export const ofSource = ({ sources }: Pick<Readable, 'sources'>, source_key: string): string[] => {
+  const id = sources.get(source_key)
+  return id === undefined ? [] : [id]
+}
+
 // A map with a layer of changes on top, which a transaction either lays down or throws away.
 
 export interface Table<K, V> {

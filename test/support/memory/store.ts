@@ -11,7 +11,16 @@ import { openCatalogue } from './catalogue.ts'
 import { decisionWriter, embeddingWriter } from './decisions.ts'
 import { reasonGroups } from './reasons.ts'
 import { auditWriter, keyedOf, keyedWriter, plain, recordOf } from './rest.ts'
-import { emptyTables, generationIn, type Layers, layersOver, storedDecision, storedTexts, vectorKey } from './state.ts'
+import {
+  emptyTables,
+  generationIn,
+  type Layers,
+  layersOver,
+  ofSource,
+  storedDecision,
+  storedTexts,
+  vectorKey,
+} from './state.ts'
 import { openMemoryThread, threadWriter } from './thread.ts'
 
 export function openMemoryStore(options: StoreOptions): Store {
@@ -73,7 +82,8 @@ export function openMemoryStore(options: StoreOptions): Store {
     driver: 'memory',
     decisions: {
       get: async (ids) => storedTexts(tables, ids),
-      findIds: async (prefix, limit) => catalogue.findIds(prefix, limit),
+      find: async (query) =>
+        'prefix' in query ? catalogue.findIds(query.prefix, query.limit) : ofSource(tables, query.source_key),
       async list(query) {
         const { ids, total } = catalogue.list(query)
         return { texts: existing(ids).map(({ record }) => textOf(record)), total }
@@ -86,7 +96,6 @@ export function openMemoryStore(options: StoreOptions): Store {
       outcomesBy: async (filter, by) => catalogue.outcomesBy(filter, by),
       scores: async (filter) => catalogue.scores(filter),
       reasons: async () => reasonGroups(existing([...decisions.keys()]).map(({ record }) => record)),
-      idOfSource: async (key) => tables.sources.get(key) ?? null,
     },
     edges: {
       async of(ids, { direction, types, limit }) {

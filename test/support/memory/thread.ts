@@ -29,10 +29,11 @@ export function openMemoryThread(acts: ReadonlyMap<string, UnplacedAct>): Thread
       }
       return found
     },
-    read: async (seq, limit) => (seq === null ? all().slice(head.seq, head.seq + limit) : page(seq, limit)),
-    async get(record_ids) {
+    async read(query) {
+      if ('from' in query)
+        return query.from === null ? all().slice(head.seq, head.seq + query.limit) : page(query.from, query.limit)
       const known = new Map(all().map((act) => [act.record_id, act]))
-      return record_ids.flatMap((record_id) => known.get(record_id) ?? [])
+      return query.record_ids.flatMap((record_id) => known.get(record_id) ?? [])
     },
     ofDecision: async (decision_id, limit) =>
       all()

@@ -13,7 +13,7 @@ test('calls, embeddings, decisions and what is owed', async () => {
   const store = openMemoryStore({ analyse, now: () => testStart })
   await store.transaction(async (tx) => {
     const record = recordOf()
-    await tx.decisions.create(record)
+    await tx.decisions.put(record, 0)
     await queueVectors(tx, record.id, testStart)
   })
   const evidence = openMemoryEvidence()

@@ -182,28 +182,28 @@ export function testCounters({ onEmpty, expect, shared }: Kit): void {
             const { number: generation } = await tx.embeddings.start(embedder, 2)
             for (const [at, one] of [...known].entries()) {
               one[1].indexed = at % 2 === 0
-              if (one[1].indexed) await tx.embeddings.put(one[0], embedder, vectors)
+              if (one[1].indexed) await tx.embeddings.put(one[0], { embedder, vectors })
             }
             await tx.embeddings.activate(generation)
           })
         } else if (kind === 'fail')
           await store
             .transaction(async (tx) => {
-              if (before) await tx.decisions.update(record, before.revision)
-              else await tx.decisions.create(record)
+              if (before) await tx.decisions.put(record, before.revision)
+              else await tx.decisions.put(record, 0)
               throw new Error('not this time')
             })
             .catch(() => {})
         else if (before === undefined) {
-          await store.transaction((tx) => tx.decisions.create(record))
+          await store.transaction((tx) => tx.decisions.put(record, 0))
           known.set(id, { record, revision: 1, indexed: false })
         } else if (kind === 'embed' || kind === 'forget') {
           await store.transaction((tx) =>
-            kind === 'embed' ? tx.embeddings.put(id, embedder, vectors) : tx.embeddings.drop(id),
+            kind === 'embed' ? tx.embeddings.put(id, { embedder, vectors }) : tx.embeddings.put(id, null),
           )
           before.indexed = kind === 'embed'
         } else {
-          await store.transaction((tx) => tx.decisions.update(record, before.revision))
+          await store.transaction((tx) => tx.decisions.put(record, before.revision))
           known.set(id, { ...before, record, revision: before.revision + 1 })
         }
         const all = () => [...known.values()].map((one) => fieldsOf(one.record, one.indexed))

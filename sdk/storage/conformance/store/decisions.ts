@@ -17,11 +17,11 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
     expect(await readDecision(store.decisions, idOf(1))).toBe(null)
     expect(await store.decisions.get([idOf(1)])).toEqual([])
     expect(await readDecisions(store.decisions, [idOf(1)])).toEqual([])
-    expect(await store.decisions.findIds('2', 5)).toEqual([])
+    expect(await store.decisions.find({ prefix: '2', limit: 5 })).toEqual([])
     expect(await store.decisions.walk({}, null, 5)).toEqual([])
     expect(await store.decisions.count({})).toBe(0)
     expect(await store.decisions.countBy({}, 'day')).toEqual([])
-    expect(await store.decisions.idOfSource('x')).toBe(null)
+    expect(await store.decisions.find({ source_key: 'x' })).toEqual([])
     const all = { filter: {}, sort: 'created_at', order: 'desc', offset: 0, limit: 10 } as const
     expect(await store.decisions.list(all)).toEqual({ texts: [], total: 0 })
     expect(await store.feed.head()).toEqual({ seq: 0, generation: 0 })
@@ -94,32 +94,30 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
     await createAll(store, [recordOf(1, { source_key: 'a:1' }), recordOf(2)])
     await refused(createAll(store, [recordOf(3, { source_key: 'a:1' })]), 'conflict')
     await refused(
-      store.transaction((tx) => tx.decisions.update(recordOf(2, { source_key: 'a:1' }), 1)),
+      store.transaction((tx) => tx.decisions.put(recordOf(2, { source_key: 'a:1' }), 1)),
       'conflict',
     )
-    expect(await store.decisions.idOfSource('a:1')).toBe(idOf(1))
-    expect(await store.decisions.idOfSource('a:2')).toBe(null)
+    expect(await store.decisions.find({ source_key: 'a:1' })).toEqual([idOf(1)])
+    expect(await store.decisions.find({ source_key: 'a:2' })).toEqual([])
     expect(await readDecision(store.decisions, idOf(3))).toBe(null)
-    await store.transaction((tx) => tx.decisions.update(recordOf(1, { source_key: 'a:2' }), 1))
-    expect(await store.decisions.idOfSource('a:1')).toBe(null)
-    expect(await store.transaction((tx) => tx.decisions.idOfSource('a:2'))).toBe(idOf(1))
+    await store.transaction((tx) => tx.decisions.put(recordOf(1, { source_key: 'a:2' }), 1))
+    expect(await store.decisions.find({ source_key: 'a:1' })).toEqual([])
+    expect(await store.transaction((tx) => tx.decisions.find({ source_key: 'a:2' }))).toEqual([idOf(1)])
   })
 
   onEmpty('a decision of another store goes on from the revision that it had there', async (store) => {
-    await createAll(store, [recordOf(1), recordOf(2)])
-    await store.transaction((tx) =>
-      tx.decisions.renumber([
-        { id: idOf(1), revision: 7 },
-        { id: idOf(9), revision: 3 },
-      ]),
-    )
-    expect((await readDecision(store.decisions, idOf(1)))?.revision).toBe(7)
-    expect((await readDecision(store.decisions, idOf(2)))?.revision).toBe(1)
+    const revisionOf = async (number: number) => (await readDecision(store.decisions, idOf(number)))?.revision
+    await createAll(store, [recordOf(2)])
+    await store.transaction(async (tx) => {
+      await tx.decisions.put(recordOf(1), 0, 7)
+      await tx.decisions.put(recordOf(2), 1, 3)
+    })
+    expect([await revisionOf(1), await revisionOf(2)]).toEqual([7, 3])
     await refused(
-      store.transaction((tx) => tx.decisions.update(recordOf(1), 1)),
+      store.transaction((tx) => tx.decisions.put(recordOf(1), 1)),
       'conflict',
     )
-    await store.transaction((tx) => tx.decisions.update(recordOf(1), 7))
+    await store.transaction((tx) => tx.decisions.put(recordOf(1), 7))
     expect((await readDecision(store.decisions, idOf(1)))?.revision).toBe(8)
   })
 
@@ -127,16 +125,16 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
     await createAll(store, [recordOf(1)])
     const next = recordOf(1, { category: 'security', tags: ['new'] })
     await refused(
-      store.transaction((tx) => tx.decisions.update(next, 2)),
+      store.transaction((tx) => tx.decisions.put(next, 2)),
       'conflict',
     )
     await refused(
-      store.transaction((tx) => tx.decisions.update(recordOf(2), 1)),
+      store.transaction((tx) => tx.decisions.put(recordOf(2), 1)),
       'not_found',
     )
-    await store.transaction((tx) => tx.decisions.update(next, 1))
+    await store.transaction((tx) => tx.decisions.put(next, 1))
     await refused(
-      store.transaction((tx) => tx.decisions.update(recordOf(1), 1)),
+      store.transaction((tx) => tx.decisions.put(recordOf(1), 1)),
       'conflict',
     )
     expect(await readDecision(store.decisions, idOf(1))).toEqual({ record: next, revision: 2, indexed: false })
@@ -164,8 +162,8 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
       'zz',
     ]) {
       const expected = ids.filter((id) => id.startsWith(prefix) || part(id).startsWith(prefix))
-      expect(await store.decisions.findIds(prefix, 100)).toEqual(expected)
-      expect(await store.decisions.findIds(prefix, 3)).toEqual(expected.slice(0, 3))
+      expect(await store.decisions.find({ prefix: prefix, limit: 100 })).toEqual(expected)
+      expect(await store.decisions.find({ prefix: prefix, limit: 3 })).toEqual(expected.slice(0, 3))
     }
   })
 
@@ -217,7 +215,7 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
       const records = Array.from({ length: 60 }, (_, number) => madeUp(number, next))
       await createAll(store, records)
       const later = { ...records[1]!, category: 'PLAIN', tags: ['\uff30lain'], project: null }
-      await store.transaction((tx) => tx.decisions.update(later, 1))
+      await store.transaction((tx) => tx.decisions.put(later, 1))
       const fields = [...records.filter(({ id }) => id !== later.id), later].map((record) => fieldsOf(record, false))
       const filters: CountFilter[] = ['plain', "o'brien", 'nul\0byte', '漢字', ' ', '100%', 'none'].flatMap((text) => {
         const look = skeleton(text)
@@ -299,7 +297,11 @@ async function embedSome(store: Store, records: readonly DecisionRecord[]): Prom
   await store.transaction(async (tx) => {
     await tx.embeddings.start('test:1', 2)
     for (const [at, { id }] of records.entries())
-      if (at % 3 > 0) await tx.embeddings.put(id, 'test:1', { structure: vector, function: vector, both: vector })
+      if (at % 3 > 0)
+        await tx.embeddings.put(id, {
+          embedder: 'test:1',
+          vectors: { structure: vector, function: vector, both: vector },
+        })
   })
 }
 

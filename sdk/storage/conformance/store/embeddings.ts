@@ -18,7 +18,7 @@ function vectorsOf(number: number, dimensions = 3): VectorSet {
 }
 
 const put = (store: Store, number: number, embedder = 'test:1', dimensions = 3) =>
-  store.transaction((tx) => tx.embeddings.put(idOf(number), embedder, vectorsOf(number, dimensions)))
+  store.transaction((tx) => tx.embeddings.put(idOf(number), { embedder, vectors: vectorsOf(number, dimensions) }))
 
 export function testEmbeddings({ onEmpty, expect, refused }: Kit): void {
   onEmpty('the first generation is active at once, later ones are built beside it', async (store) => {
@@ -64,11 +64,11 @@ export function testEmbeddings({ onEmpty, expect, refused }: Kit): void {
     }
     expect((await readDecision(store.decisions, idOf(1)))?.indexed).toBe(true)
     expect(await store.decisions.count({ indexed: true })).toBe(6)
-    await store.transaction((tx) => tx.embeddings.drop(idOf(1)))
+    await store.transaction((tx) => tx.embeddings.put(idOf(1), null))
     expect((await readDecision(store.decisions, idOf(1)))?.indexed).toBe(false)
     expect(await store.decisions.count({ indexed: false })).toBe(1)
     expect((await store.feed.since(0, generation, 9)).at(-1)?.vectors).toBe(null)
-    await store.transaction((tx) => tx.decisions.update(recordOf(2, { tags: ['x'] }), 1))
+    await store.transaction((tx) => tx.decisions.put(recordOf(2, { tags: ['x'] }), 1))
     expect((await readDecision(store.decisions, idOf(2)))?.indexed).toBe(true)
   })
 
@@ -79,7 +79,7 @@ export function testEmbeddings({ onEmpty, expect, refused }: Kit): void {
     const { structure } = vectorsOf(1)
     const uneven = { structure, function: structure, both: Float32Array.of(1) }
     await refused(
-      store.transaction((tx) => tx.embeddings.put(idOf(1), 'test:1', uneven)),
+      store.transaction((tx) => tx.embeddings.put(idOf(1), { embedder: 'test:1', vectors: uneven })),
       'invalid',
     )
     await refused(put(store, 2), 'not_found')
@@ -103,7 +103,7 @@ export function testEmbeddings({ onEmpty, expect, refused }: Kit): void {
     expect(await held(first.number)).toEqual([1, 2, 3].map(idOf))
     expect(await held(second.number)).toEqual([2, 3].map(idOf))
     expect(await store.decisions.count({ indexed: true })).toBe(3)
-    await store.transaction((tx) => tx.embeddings.drop(idOf(3)))
+    await store.transaction((tx) => tx.embeddings.put(idOf(3), null))
     await store.transaction((tx) => tx.embeddings.activate(second.number))
     expect(await store.decisions.count({ indexed: true })).toBe(1)
     expect([
@@ -120,7 +120,7 @@ export function testEmbeddings({ onEmpty, expect, refused }: Kit): void {
     )
     const { seq: start } = await store.feed.head()
     expect((await store.feed.since(0, 0, 99)).map(({ id }) => id)).toEqual([1, 2, 3].map(idOf))
-    await store.transaction((tx) => tx.decisions.update(recordOf(1, { preserve: true }), 1))
+    await store.transaction((tx) => tx.decisions.put(recordOf(1, { preserve: true }), 1))
     await store.transaction((tx) => tx.embeddings.start('test:1', 3))
     await put(store, 2)
     const changes = await store.feed.since(start, 1, 99)
@@ -134,7 +134,7 @@ export function testEmbeddings({ onEmpty, expect, refused }: Kit): void {
     expect(all.map(({ id }) => id)).toEqual([3, 1, 2].map(idOf))
     expect(await store.feed.since(0, 1, 2)).toEqual(all.slice(0, 2))
     expect(all.every(({ seq: one }, at) => at === 0 || one > all[at - 1]!.seq)).toBe(true)
-    await store.transaction((tx) => tx.decisions.update(recordOf(3, { decision: 'other words other' }), 1))
+    await store.transaction((tx) => tx.decisions.put(recordOf(3, { decision: 'other words other' }), 1))
     expect((await store.feed.since(0, 1, 99)).at(-1)?.terms.startsWith('other other words')).toBe(true)
   })
 
@@ -162,7 +162,7 @@ export function testEmbeddings({ onEmpty, expect, refused }: Kit): void {
     expect(await of([1, 2], { direction: 'both', types: ['refines'], limit: 9 })).toEqual([outgoing[1]!, incoming[0]!])
     expect(await of([1], { direction: 'both', types: [], limit: 9 })).toEqual([])
     expect(await of([], { direction: 'both', limit: 9 })).toEqual([])
-    await store.transaction((tx) => tx.decisions.update(recordOf(1, { links: [link(2, 'refines', 0.25)] }), 1))
+    await store.transaction((tx) => tx.decisions.put(recordOf(1, { links: [link(2, 'refines', 0.25)] }), 1))
     expect(await of([1], { direction: 'outgoing', limit: 9 })).toEqual([edge(1, link(2, 'refines', 0.25))])
   })
 }

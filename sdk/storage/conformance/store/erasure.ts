@@ -24,7 +24,7 @@ const line = (detail: unknown): AuditEntry => ({
 const seen = async ({ decisions, edges }: Store) => ({
   one: await readDecision(decisions, idOf(1)),
   texts: (await decisions.get([idOf(0), idOf(1)])).map(({ id }) => id),
-  found: await decisions.findIds(idOf(1).slice(0, 22), 5),
+  found: await decisions.find({ prefix: idOf(1).slice(0, 22), limit: 5 }),
   listed: (await decisions.list({ filter: {}, sort: 'created_at', order: 'asc', offset: 0, limit: 9 })).texts.map(
     ({ id }) => id,
   ),
@@ -35,7 +35,7 @@ const seen = async ({ decisions, edges }: Store) => ({
   tags: await decisions.countBy({}, 'tag'),
   outcomes: await decisions.outcomes({}),
   reasons: await decisions.reasons(),
-  source: await decisions.idOfSource('elsewhere#1'),
+  source: await decisions.find({ source_key: 'elsewhere#1' }),
   outgoing: await edges.of([idOf(1)], { direction: 'outgoing', limit: 9 }),
 })
 
@@ -66,7 +66,7 @@ export function testErasure({ onEmpty, expect, refused, shared }: Kit): void {
     await createAll(store, [mine])
     await store.transaction(async (tx) => {
       const { embedder } = await tx.embeddings.start('test', 2)
-      await tx.embeddings.put(idOf(1), embedder, vectors)
+      await tx.embeddings.put(idOf(1), { embedder, vectors })
     })
     const { seq, generation } = await store.feed.head()
     expect((await seen(store)).count).toBe(3)
@@ -98,7 +98,7 @@ export function testErasure({ onEmpty, expect, refused, shared }: Kit): void {
         'not_found',
       )
     await refused(
-      store.transaction((tx) => tx.decisions.update(recordOf(1), 1)),
+      store.transaction((tx) => tx.decisions.put(recordOf(1), 1)),
       'not_found',
     )
   })
@@ -112,7 +112,7 @@ export function testErasure({ onEmpty, expect, refused, shared }: Kit): void {
     })
     expect(await failing.catch((error: Error) => error.message)).toBe('no')
     expect(await seen(store)).toEqual(before)
-    await store.transaction((tx) => tx.decisions.update(recordOf(1, { category: 'other' }), 1))
+    await store.transaction((tx) => tx.decisions.put(recordOf(1, { category: 'other' }), 1))
   })
 
   onEmpty('a redacted line keeps its place and everything but its detail', async (store) => {

@@ -202,7 +202,7 @@ export function testGroups({ onEmpty, expect }: Kit): void {
       for (let number = 0; number < 40; number += 3) {
         const changed = { ...variedRecord(number, next), id: idOf(number) }
         records[number] = changed
-        await store.transaction((tx) => tx.decisions.update(changed, 1))
+        await store.transaction((tx) => tx.decisions.put(changed, 1))
       }
       await check(store, records)
     })

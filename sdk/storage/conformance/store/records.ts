@@ -123,6 +123,6 @@ export function oddRecord(number: number): DecisionRecord {
 
 export async function createAll(store: Store, records: readonly DecisionRecord[]): Promise<void> {
   await store.transaction(async (tx) => {
-    for (const record of records) await tx.decisions.create(record)
+    for (const record of records) await tx.decisions.put(record, 0)
   })
 }

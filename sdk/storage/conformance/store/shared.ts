@@ -9,20 +9,20 @@ const vectors = { structure: vector, function: vector, both: vector }
 export function testShared({ onEmpty, expect }: Kit): void {
   onEmpty('everything is there after a restart', async (store, again) => {
     await store.transaction(async (tx) => {
-      await tx.decisions.create(oddRecord(1))
-      await tx.decisions.create(recordOf(2, { source_key: 'two' }))
+      await tx.decisions.put(oddRecord(1), 0)
+      await tx.decisions.put(recordOf(2, { source_key: 'two' }), 0)
       await tx.embeddings.start('test:1', 2)
-      await tx.embeddings.put(idOf(2), 'test:1', vectors)
+      await tx.embeddings.put(idOf(2), { embedder: 'test:1', vectors })
       await tx.keyed.put('s', 'ada', { data: null })
     })
-    await store.transaction((tx) => tx.decisions.update(recordOf(2, { source_key: 'two', decision: 'rewritten' }), 1))
+    await store.transaction((tx) => tx.decisions.put(recordOf(2, { source_key: 'two', decision: 'rewritten' }), 1))
     const head = await store.feed.head()
     await store.close()
     const next = await again()
     expect(await next.feed.head()).toEqual(head)
     expect(await readDecision(next.decisions, idOf(1))).toEqual({ record: oddRecord(1), revision: 1, indexed: false })
     expect((await readDecision(next.decisions, idOf(2)))?.revision).toBe(2)
-    expect(await next.decisions.idOfSource('two')).toBe(idOf(2))
+    expect(await next.decisions.find({ source_key: 'two' })).toEqual([idOf(2)])
     const last = (await next.feed.since(0, head.generation, 9)).at(-1)!
     expect([last.terms.split(' ')[0], [...last.vectors!.both]]).toEqual(['rewritten', [...vector]])
     const kept = { key: 'ada', value: { data: null }, version: 1, expires_ms: null }
@@ -37,15 +37,15 @@ export function testShared({ onEmpty, expect }: Kit): void {
       await createAll(writer, [recordOf(number, { decision: `unheard${number} words` })])
       expect((await readDecision(reader.decisions, idOf(number)))?.revision).toBe(1)
       expect(await reader.decisions.count({})).toBe(number + 1)
-      expect(await reader.decisions.findIds(idOf(number), 2)).toEqual([idOf(number)])
+      expect(await reader.decisions.find({ prefix: idOf(number), limit: 2 })).toEqual([idOf(number)])
       const [newest] = (await reader.feed.since(0, 0, 99)).slice(-1)
       expect([newest?.id, newest?.terms.split(' ')[0]]).toEqual([idOf(number), `unheard${number}`])
       expect(await reader.feed.head()).toEqual(await writer.feed.head())
     }
-    await store.transaction((tx) => tx.decisions.update(recordOf(3, { decision: 'unheard0 words' }), 1))
+    await store.transaction((tx) => tx.decisions.put(recordOf(3, { decision: 'unheard0 words' }), 1))
     expect((await other.feed.since(0, 0, 99)).at(-1)?.terms.split(' ')[0]).toBe('unheard0')
     const { number } = await other.transaction((tx) => tx.embeddings.start('test:1', 2))
-    await store.transaction((tx) => tx.embeddings.put(idOf(3), 'test:1', vectors))
+    await store.transaction((tx) => tx.embeddings.put(idOf(3), { embedder: 'test:1', vectors }))
     expect(await other.decisions.count({ indexed: true })).toBe(1)
     const next = await store.transaction((tx) => tx.embeddings.start('test:2', 2))
     await store.transaction((tx) => tx.embeddings.activate(next.number))
@@ -63,8 +63,8 @@ export function testShared({ onEmpty, expect }: Kit): void {
         (number % 2 === 0 ? store : other)
           .transaction(async (tx) => {
             const { record, revision } = (await readDecision(tx.decisions, idOf(0)))!
-            await tx.decisions.update({ ...record, tags: [...record.tags, `n${number}`] }, revision)
-            await tx.decisions.create(recordOf(number + 1, { decision: `both${number} add${number} words` }))
+            await tx.decisions.put({ ...record, tags: [...record.tags, `n${number}`] }, revision)
+            await tx.decisions.put(recordOf(number + 1, { decision: `both${number} add${number} words` }), 0)
             const found = await tx.keyed.get('k', ['once', 'trips'])
             const trips = found.find(({ key }) => key === 'trips')
             await tx.keyed.delete('k', ['once'])

@@ -44,7 +44,11 @@ export function testThread({ onEmpty, expect, refused, shared }: Kit): void {
   onEmpty('a thread begins empty', async ({ thread }) => {
     expect(await thread.head()).toEqual({ seq: 0, hash: noHash, frontier: [] })
     expect(await thread.sequence(grow, 9)).toBe(0)
-    expect([await thread.read(1, 9), await thread.hashes(1, 9), await thread.get([])]).toEqual([[], [], []])
+    expect([
+      await thread.read({ from: 1, limit: 9 }),
+      await thread.hashes(1, 9),
+      await thread.read({ record_ids: [] }),
+    ]).toEqual([[], [], []])
     expect([await thread.nodes(3, 0, 9), await thread.checkpoints()]).toEqual([[], []])
   })
 
@@ -53,13 +57,13 @@ export function testThread({ onEmpty, expect, refused, shared }: Kit): void {
     await append(store, acts.slice(0, 3))
     await append(store, acts.slice(3))
     const { thread } = store
-    expect(await thread.get([acts[7]!.record_id, 'none', acts[2]!.record_id])).toEqual(
+    expect(await thread.read({ record_ids: [acts[7]!.record_id, 'none', acts[2]!.record_id] })).toEqual(
       [acts[7]!, acts[2]!].map(waiting),
     )
-    expect(await thread.read(1, 99)).toEqual([])
-    expect(await thread.read(null, 2)).toEqual(acts.slice(0, 2).map(waiting))
+    expect(await thread.read({ from: 1, limit: 99 })).toEqual([])
+    expect(await thread.read({ from: null, limit: 2 })).toEqual(acts.slice(0, 2).map(waiting))
     expect(await thread.sequence(grow, 9)).toBe(9)
-    expect(await thread.read(1, 99)).toEqual(placed(acts.slice(0, 9)))
+    expect(await thread.read({ from: 1, limit: 99 })).toEqual(placed(acts.slice(0, 9)))
     const ofTwo = acts.filter(({ decision_id }) => decision_id === idOf(2))
     const seqs = (await thread.ofDecision(idOf(2), 99)).map(({ seq }) => seq)
     expect(seqs).toEqual([3, 7, null, null, null])
@@ -69,14 +73,14 @@ export function testThread({ onEmpty, expect, refused, shared }: Kit): void {
         return { record_id, kind, seq, bytes: new TextEncoder().encode(payload).length }
       }),
     )
-    expect(await thread.read(null, 99)).toEqual(acts.slice(9).map(waiting))
+    expect(await thread.read({ from: null, limit: 99 })).toEqual(acts.slice(9).map(waiting))
     expect(await thread.sequence(grow, 99)).toBe(11)
-    expect(await thread.read(null, 99)).toEqual([])
+    expect(await thread.read({ from: null, limit: 99 })).toEqual([])
     expect(await thread.sequence(grow, 99)).toBe(0)
     const { frontier } = grow({ seq: 0, hash: noHash, frontier: [] }, Array(20).fill(''))
     expect(await thread.head()).toEqual({ seq: 20, hash: acts[19]!.commitment, frontier })
-    expect(await thread.read(1, 99)).toEqual(placed(acts))
-    expect(await thread.read(4, 2)).toEqual(placed(acts.slice(3, 5), 4))
+    expect(await thread.read({ from: 1, limit: 99 })).toEqual(placed(acts))
+    expect(await thread.read({ from: 4, limit: 2 })).toEqual(placed(acts.slice(3, 5), 4))
     expect(await thread.hashes(19, 9)).toEqual(acts.slice(18).map(({ commitment }) => commitment))
     expect(await thread.nodes(3, 0, 9)).toEqual([hashOf(0, 'b'), hashOf(1, 'b')])
     expect([await thread.nodes(3, 1, 9), await thread.nodes(3, 0, 1)]).toEqual([[hashOf(1, 'b')], [hashOf(0, 'b')]])
@@ -106,16 +110,16 @@ export function testThread({ onEmpty, expect, refused, shared }: Kit): void {
     const both = (number: number, fails: boolean) =>
       store.transaction(async (tx) => {
         await tx.thread.append([actOf(number)])
-        await tx.decisions.create(recordOf(number))
+        await tx.decisions.put(recordOf(number), 0)
         if (fails) throw new Error('changed its mind')
       })
     const settled = await Promise.allSettled([both(0, false), both(1, true), both(2, false), both(3, true)])
     expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected'])
-    const found = await store.thread.get(actsOf(0, 4).map(({ record_id }) => record_id))
+    const found = await store.thread.read({ record_ids: actsOf(0, 4).map(({ record_id }) => record_id) })
     expect(found).toEqual([actOf(0), actOf(2)].map(waiting))
     expect(await readDecision(store.decisions, idOf(1))).toBe(null)
     await store.thread.sequence(grow, 99)
-    expect((await store.thread.read(1, 9)).map(({ record_id }) => record_id).sort()).toEqual(
+    expect((await store.thread.read({ from: 1, limit: 9 })).map(({ record_id }) => record_id).sort()).toEqual(
       [actOf(0), actOf(2)].map(({ record_id }) => record_id),
     )
   })
@@ -123,11 +127,13 @@ export function testThread({ onEmpty, expect, refused, shared }: Kit): void {
   onEmpty('the id of an act is taken once', async (store) => {
     await append(store, [actOf(1)])
     const again = store.transaction(async (tx) => {
-      await tx.decisions.create(recordOf(1))
+      await tx.decisions.put(recordOf(1), 0)
       await tx.thread.append([actOf(2), actOf(1, { payload: '{}' })])
     })
     expect(await again.then(String, () => 'refused')).toBe('refused')
-    expect(await store.thread.get([actOf(1), actOf(2)].map(({ record_id }) => record_id))).toEqual([waiting(actOf(1))])
+    expect(await store.thread.read({ record_ids: [actOf(1), actOf(2)].map(({ record_id }) => record_id) })).toEqual([
+      waiting(actOf(1)),
+    ])
     expect(await readDecision(store.decisions, idOf(1))).toBe(null)
   })
 
@@ -137,7 +143,7 @@ export function testThread({ onEmpty, expect, refused, shared }: Kit): void {
     await store.thread.sequence(grow, 2)
     const erased = [acts[1]!, acts[3]!].map((act) => ({ ...act, payload: null, salt: null }))
     await store.transaction((tx) => tx.thread.erase([...erased.map(({ record_id }) => record_id), 'none']))
-    expect(await store.thread.get(erased.map(({ record_id }) => record_id))).toEqual([
+    expect(await store.thread.read({ record_ids: erased.map(({ record_id }) => record_id) })).toEqual([
       { ...erased[0]!, seq: 2 },
       { ...erased[1]!, seq: null },
     ])
@@ -145,7 +151,7 @@ export function testThread({ onEmpty, expect, refused, shared }: Kit): void {
     await store.transaction((tx) => tx.thread.append([more]))
     await store.thread.sequence(grow, 99)
     const kept = [acts[0]!, erased[0]!, acts[2]!, erased[1]!, more]
-    expect(await store.thread.read(1, 9)).toEqual(kept.map((act, at) => ({ ...act, seq: at + 1 })))
+    expect(await store.thread.read({ from: 1, limit: 9 })).toEqual(kept.map((act, at) => ({ ...act, seq: at + 1 })))
     expect(await store.thread.hashes(1, 9)).toEqual(kept.map(({ commitment }) => commitment))
   })
 
@@ -166,9 +172,9 @@ export function testThread({ onEmpty, expect, refused, shared }: Kit): void {
       throw new Error('no tree')
     }, 9)
     expect(await thrown.then(String, () => 'thrown')).toBe('thrown')
-    expect([(await thread.head()).seq, await thread.read(1, 9)]).toEqual([0, []])
+    expect([(await thread.head()).seq, await thread.read({ from: 1, limit: 9 })]).toEqual([0, []])
     expect(await thread.sequence(grow, 99)).toBe(9)
-    expect((await thread.read(1, 99)).length).toBe(9)
+    expect((await thread.read({ from: 1, limit: 99 })).length).toBe(9)
   })
 
   onEmpty('checkpoints are kept in the order in which they were saved', async ({ thread }) => {
@@ -197,7 +203,7 @@ export function testThread({ onEmpty, expect, refused, shared }: Kit): void {
       }),
     )
     while ((await store.thread.sequence(grow, 50)) > 0) {}
-    const read = await store.thread.read(1, 999)
+    const read = await store.thread.read({ from: 1, limit: 999 })
     expect(read.map(({ seq }) => seq)).toEqual(acts.map((_, at) => at + 1))
     expect(read.map(({ record_id }) => record_id).sort()).toEqual(acts.map(({ record_id }) => record_id).sort())
     const place = new Map(read.map(({ record_id, seq }) => [record_id, seq!]))
@@ -218,8 +224,8 @@ export function testThread({ onEmpty, expect, refused, shared }: Kit): void {
     await store.close()
     const next = await again()
     expect(await next.thread.head()).toEqual(head)
-    expect(await next.thread.get([acts[18]!.record_id])).toEqual([waiting(acts[18]!)])
+    expect(await next.thread.read({ record_ids: [acts[18]!.record_id] })).toEqual([waiting(acts[18]!)])
     expect(await next.thread.sequence(grow, 99)).toBe(3)
-    expect(await next.thread.read(1, 99)).toEqual(placed(acts))
+    expect(await next.thread.read({ from: 1, limit: 99 })).toEqual(placed(acts))
   })
 }

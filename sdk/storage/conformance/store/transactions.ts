@@ -18,10 +18,10 @@ async function everything(tx: Transaction): Promise<void> {
     created_by: '',
     effective: true,
   } as const
-  await tx.decisions.create(recordOf(2, { source_key: 'two', links: [link] }))
-  await tx.decisions.update(recordOf(1, { category: 'changed' }), 1)
+  await tx.decisions.put(recordOf(2, { source_key: 'two', links: [link] }), 0)
+  await tx.decisions.put(recordOf(1, { category: 'changed' }), 1)
   await tx.embeddings.start('test:2', 2)
-  await tx.embeddings.put(idOf(1), 'test:1', vectors)
+  await tx.embeddings.put(idOf(1), { embedder: 'test:1', vectors })
   await tx.keyed.put('s', 'two', 2)
   await tx.keyed.delete('s', ['one'])
   await tx.keyed.put('s', 'three', 4, { version: 1 })
@@ -46,7 +46,7 @@ async function snapshot(store: Store): Promise<unknown> {
     listed: (
       await store.decisions.list({ filter: {}, sort: 'created_at', order: 'asc', offset: 0, limit: 9 })
     ).texts.map((text) => parseRecord(text)),
-    source: await store.decisions.idOfSource('two'),
+    source: await store.decisions.find({ source_key: 'two' }),
     edges: await store.edges.of([idOf(1), idOf(2)], { direction: 'both', limit: 9 }),
     generations: [await store.embeddings.generation('active'), await store.embeddings.generation('building')],
     feed: await store.feed.since(0, 1, 9),
@@ -57,7 +57,7 @@ async function snapshot(store: Store): Promise<unknown> {
 
 async function prepare(store: Store): Promise<void> {
   await store.transaction(async (tx) => {
-    await tx.decisions.create(recordOf(1))
+    await tx.decisions.put(recordOf(1), 0)
     await tx.embeddings.start('test:1', 2)
     await tx.keyed.put('s', 'one', 1)
     await tx.keyed.put('s', 'three', 3)
@@ -91,7 +91,7 @@ export function testTransactions({ onEmpty, expect, refused }: Kit): void {
         expect((await readDecision(tx.decisions, idOf(2)))?.revision).toBe(1)
         expect((await readDecision(tx.decisions, idOf(1)))?.record.category).toBe('changed')
         expect((await readDecision(tx.decisions, idOf(1)))?.indexed).toBe(true)
-        expect(await tx.decisions.idOfSource('two')).toBe(idOf(2))
+        expect(await tx.decisions.find({ source_key: 'two' })).toEqual([idOf(2)])
         expect((await tx.embeddings.generation('building'))?.embedder).toBe('test:2')
         expect((await tx.keyed.get('s', ['one', 'two', 'three'])).map(({ value }) => value)).toEqual([2, 4])
         expect(await tx.keyed.get('old', ['one'])).toEqual([])
@@ -109,9 +109,9 @@ export function testTransactions({ onEmpty, expect, refused }: Kit): void {
     const results = await Promise.allSettled(
       Array.from({ length: 40 }, (_, number) =>
         store.transaction(async (tx) => {
-          await tx.decisions.create(recordOf(number + 1, { decision: `unheard${number} word` }))
+          await tx.decisions.put(recordOf(number + 1, { decision: `unheard${number} word` }), 0)
           if (number % 3 === 0) throw new Error('out')
-          if (number % 3 === 1) await tx.decisions.create(recordOf(0))
+          if (number % 3 === 1) await tx.decisions.put(recordOf(0), 0)
         }),
       ),
     )
@@ -128,7 +128,7 @@ export function testTransactions({ onEmpty, expect, refused }: Kit): void {
       Array.from({ length: 50 }, (_, number) =>
         store.transaction(async (tx) => {
           const { record, revision } = (await readDecision(tx.decisions, idOf(1)))!
-          await tx.decisions.update({ ...record, tags: [...record.tags, `n${number}`] }, revision)
+          await tx.decisions.put({ ...record, tags: [...record.tags, `n${number}`] }, revision)
         }),
       ),
     )
@@ -153,17 +153,17 @@ export function testTransactions({ onEmpty, expect, refused }: Kit): void {
   onEmpty('a refusal inside may be caught, and the transaction goes on', async (store) => {
     await createAll(store, [recordOf(1)])
     await store.transaction(async (tx) => {
-      await refused(tx.decisions.create(recordOf(1)), 'conflict')
-      await refused(tx.decisions.update(recordOf(1), 7), 'conflict')
-      await refused(tx.embeddings.put(idOf(9), 'none', vectors), 'not_found')
-      await tx.decisions.create(recordOf(2))
+      await refused(tx.decisions.put(recordOf(1), 0), 'conflict')
+      await refused(tx.decisions.put(recordOf(1), 7), 'conflict')
+      await refused(tx.embeddings.put(idOf(9), { embedder: 'none', vectors }), 'not_found')
+      await tx.decisions.put(recordOf(2), 0)
     })
     expect(await store.decisions.count({})).toBe(2)
   })
 
   onEmpty('the verbs of a transaction end with it', async (store) => {
     const kept = await store.transaction(async (tx) => tx)
-    await refused(kept.decisions.create(recordOf(1)), 'invalid')
+    await refused(kept.decisions.put(recordOf(1), 0), 'invalid')
     expect(await store.decisions.count({})).toBe(0)
   })
 

@@ -43,7 +43,7 @@ export async function* untoldDecisions(
       decisions,
       page.map(({ id }) => id),
     )
-    const acts = await thread.get(stored.map(({ record, revision }) => stateId(record.id, revision)))
+    const acts = await thread.read({ record_ids: stored.map(({ record, revision }) => stateId(record.id, revision)) })
     const told = new Set(acts.map(({ record_id }) => record_id))
     for (const { record, revision } of stored)
       if (!told.has(stateId(record.id, revision)))

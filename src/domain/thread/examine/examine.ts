@@ -20,13 +20,13 @@ const mostWaiting = 100_000
 
 /** All acts, the newest first; those that are not where they belong are told. */
 async function* actsBackwards(thread: ThreadReads, flaws: ThreadFlaw[]): AsyncGenerator<StoredAct[]> {
-  const waiting = await thread.read(null, mostWaiting)
+  const waiting = await thread.read({ from: null, limit: mostWaiting })
   const seen = new Set(waiting.map(({ record_id }) => record_id))
   yield waiting.toReversed()
   const { seq: end } = await thread.head().catch(() => ({ seq: 0 }))
   for (let to = end; to > 0; to -= page) {
     const from = Math.max(1, to - page + 1)
-    const found = (await thread.read(from, to - from + 1)).filter(({ seq }) => seq! <= to)
+    const found = (await thread.read({ from: from, limit: to - from + 1 })).filter(({ seq }) => seq! <= to)
     const places = new Set(found.map(({ seq }) => seq))
     for (let seq = from; seq <= to; seq++)
       if (!places.has(seq)) flaws.push(flawAt(seq - 1, `entry ${seq - 1} of the thread is missing`))

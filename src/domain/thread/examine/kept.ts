@@ -30,7 +30,7 @@ export async function* approvalFlaws(
     for (const { key, value } of page) {
       const { state, request_digest, requester } = value as Approval
       const step = approvalStepId(key, state === 'pending' || state === 'expired' ? 'requested' : 'decided')
-      const [act] = await thread.get([step])
+      const [act] = await thread.read({ record_ids: [step] })
       if (act === undefined) {
         yield flawAt(null, `the approval ${key} is ${state}, and no act says so`)
         continue

@@ -32,7 +32,7 @@ async function threadFlaw({ thread }: StartSources, mark: Checkpoint | null): Pr
   for (const { size, root_hash } of signed)
     if ((await tree.root(size)) !== root_hash)
       return `the first ${size} entries of the thread are not those that it had`
-  for (const act of await thread.read(Math.max(1, head.seq - lastActs + 1), lastActs)) {
+  for (const act of await thread.read({ from: Math.max(1, head.seq - lastActs + 1), limit: lastActs })) {
     const flaw = actFlaw(act, saidBy(act))
     if (flaw) return flaw.what
   }
@@ -47,7 +47,10 @@ async function evidenceFlaw({ thread, keyed, evidence }: StartSources): Promise<
   const { seq } = await evidence.head()
   if (seq < known)
     return `the evidence log has ${seq} records, and the thread knows ${known}: it was deleted, or is an older copy`
-  const [[hash], [act]] = await Promise.all([evidence.hashes(known, 1), thread.get([`evidence/${known}`])])
+  const [[hash], [act]] = await Promise.all([
+    evidence.hashes(known, 1),
+    thread.read({ record_ids: [`evidence/${known}`] }),
+  ])
   return act && hash === saidBy(act)?.hash
     ? null
     : `record ${known} of the evidence log is not the one that the thread has`

@@ -4,11 +4,10 @@ import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type { CountFilter, DecisionWriter, StoreOptions } from '../../../../sdk/storage/store.ts'
 import type { Query } from '../../shared/postgres/client.ts'
 import { toText } from '../../shared/postgres/filter.ts'
-import { rowsOf } from '../../shared/postgres/rows.ts'
 import { allCounts, countedName, countedUnder } from './count-locks.ts'
 import { counter } from './counts.ts'
 import { type FoundOf, nameOf } from './draft.ts'
-import { getStored } from './rows.ts'
+import { getStored, idsOfSource } from './rows.ts'
 import type { Access, Verb } from './transaction.ts'
 
 export function decisionWriter(access: Access, verb: Verb, analyse: StoreOptions['analyse']): DecisionWriter {
@@ -43,14 +42,13 @@ export function decisionWriter(access: Access, verb: Verb, analyse: StoreOptions
     return revision
   }
 
-  async function holderOf(key: string): Promise<string | null> {
+  /** The decision that has a source key. */
+  async function holdersOf(key: string): Promise<string[]> {
     const name = nameOf('source', key)
-    const [row] = await access.look([name], (query) =>
-      query<{ id: string }>('select id from decisions where source_key = $1', [toText(key)]),
-    )
-    const id = row?.id ?? null
-    draft.found.set(name, { kind: 'source', key, holders: [id, id] })
-    return id
+    const ids = await access.look([name], (query) => idsOfSource(query, key))
+    const holder = ids[0] ?? null
+    draft.found.set(name, { kind: 'source', key, holders: [holder, holder] })
+    return ids
   }
   /** Whether a decision that is `mine` may have the key. */
   async function isFree({ source_key: key, id }: DecisionRecord, mine: string | null): Promise<boolean> {
@@ -62,7 +60,7 @@ export function decisionWriter(access: Access, verb: Verb, analyse: StoreOptions
       access.assume(name, { kind: 'source', key, holders: [null, mine] })
       return true
     }
-    const holder = found ? found.holders[0] : await holderOf(key)
+    const holder = found ? found.holders[0] : ((await holdersOf(key))[0] ?? null)
     return holder === null || (holder === mine && mine === id)
   }
 
@@ -80,40 +78,25 @@ export function decisionWriter(access: Access, verb: Verb, analyse: StoreOptions
     }),
     count: verb((filter: CountFilter) => counted(filter, (query) => counter(query).count(filter))),
     outcomes: verb((filter: CountFilter) => counted(filter, (query) => counter(query).outcomes(filter))),
-    idOfSource: verb(async (key: string) => {
+    find: verb(async ({ source_key }: { source_key: string }) => {
       if (draft.decisions.size > 0) await access.engine()
-      return holderOf(key)
+      return holdersOf(source_key)
     }),
-    create: verb(async (record: DecisionRecord) => {
+    put: verb(async (record: DecisionRecord, replaces: number, revision = replaces + 1) => {
       const terms = analyse(record)
-      if (written(record.id) || (await revisionOf(record.id, 0)) !== 0 || !(await isFree(record, null)))
-        throw taken(record)
-      if (counts) await access.guard(countedUnder(record), 'shared')
-      draft.decisions.set(record.id, { record, revision: 0, terms })
-    }),
-    update: verb(async (record: DecisionRecord, revision: number) => {
-      const terms = analyse(record)
-      if (written(record.id)) await access.engine()
-      const stored = await revisionOf(record.id, revision)
-      if (stored === 0) throw new StorageError('not_found', `there is no decision ${record.id}`)
-      if (stored !== revision)
-        throw new StorageError('conflict', `decision ${record.id} is at revision ${stored}, not ${revision}`)
-      if (!(await isFree(record, record.id))) throw taken(record)
+      const { id } = record
+      const isNew = replaces === 0
+      if (isNew && written(id)) throw taken(record)
+      if (written(id)) await access.engine()
+      const stored = await revisionOf(id, replaces)
+      if (isNew && stored !== 0) throw taken(record)
+      if (!isNew && stored === 0) throw new StorageError('not_found', `there is no decision ${id}`)
+      if (stored !== replaces)
+        throw new StorageError('conflict', `decision ${id} is at revision ${stored}, not ${replaces}`)
+      if (!(await isFree(record, isNew ? null : id))) throw taken(record)
       // What it was counted under before nobody looks up.
-      if (counts) await access.guard([allCounts])
-      draft.decisions.set(record.id, { record, revision, terms })
-    }),
-    renumber: verb(async (decisions: readonly { id: string; revision: number }[]) => {
-      const query = await access.engine()
-      const [rows, values] = rowsOf(
-        ['text', 'int'],
-        decisions.map(({ id, revision }) => [toText(id), revision]),
-      )
-      await query(
-        `update decisions d set revision = g.revision from ${rows} as g (id, revision) where d.id = g.id`,
-        values,
-      )
-      for (const { id } of decisions) draft.found.delete(nameOf('decision', id))
+      if (counts) await (isNew ? access.guard(countedUnder(record), 'shared') : access.guard([allCounts]))
+      draft.decisions.set(id, { record, replaces, revision, terms })
     }),
     erase: verb(async (id: string, revision: number | null) => {
       if (written(id)) await access.engine()

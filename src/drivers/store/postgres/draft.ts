@@ -3,10 +3,11 @@ import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import type { VectorRow } from '../shared.ts'
 import type { LockKind } from './locks.ts'
 
-/** A decision to write; of one that is new the revision is 0. */
+/** A decision to write. */
 export interface DecisionWrite {
   record: DecisionRecord
-  /** The revision that it replaces. */
+  /** The revision that it replaces, 0 for one that is new; and the one that it gets. */
+  replaces: number
   revision: number
   /** As they are stored. */
   terms: string

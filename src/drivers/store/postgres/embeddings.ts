@@ -1,8 +1,7 @@
 /** Embeddings and their generations. */
 
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import type { EmbeddingReader, EmbeddingWriter, Generation } from '../../../../sdk/storage/store.ts'
-import type { VectorSet } from '../../../../sdk/storage/vectors.ts'
+import type { EmbeddingReader, EmbeddingWriter, Generation, MadeVectors } from '../../../../sdk/storage/store.ts'
 import type { Client, Query } from '../../shared/postgres/client.ts'
 import { fromText, toText } from '../../shared/postgres/filter.ts'
 import { checkVectors, packVectors } from '../shared.ts'
@@ -74,22 +73,22 @@ export function embeddingWriter(access: Access, verb: Verb, known: KnownGenerati
       )
       return { number: row!.number, embedder, dimensions, state } satisfies Generation
     }),
-    put: verb(async (id: string, embedder: string, vectors: VectorSet) => {
+    put: verb(async (id: string, made: MadeVectors | null) => {
       if (draft.vectors.has(id)) await access.engine()
-      const own = (await all()).filter((one) => one.embedder === embedder)
+      if (made === null) {
+        await access.guard([nameOf('decision', id)])
+        draft.vectors.set(id, null)
+        return
+      }
+      const own = (await all()).filter(({ embedder }) => embedder === made.embedder)
       if (!(await exists(id))) throw new StorageError('not_found', `there is no decision ${id}`)
-      for (const generation of own) checkVectors(vectors, generation)
-      const row = packVectors(vectors)
+      for (const generation of own) checkVectors(made.vectors, generation)
+      const row = packVectors(made.vectors)
       if (own.length > 0)
         draft.vectors.set(
           id,
           own.map(({ number }) => ({ generation: number, row })),
         )
-    }),
-    drop: verb(async (id: string) => {
-      if (draft.vectors.has(id)) await access.engine()
-      await access.guard([nameOf('decision', id)])
-      draft.vectors.set(id, null)
     }),
     activate: verb(async (number: number) => {
       const [query, list] = await change()

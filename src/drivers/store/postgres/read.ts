@@ -12,7 +12,7 @@ import type { Client } from '../../shared/postgres/client.ts'
 import { fromText, toText } from '../../shared/postgres/filter.ts'
 import { counter, scored, scoredOrder } from './counts.ts'
 import { type FieldRow, fieldColumns, fieldsOfRow, isIndexed, whereOf } from './filter.ts'
-import { getStored, textColumns, textOf } from './rows.ts'
+import { getStored, idsOfSource, textColumns, textOf } from './rows.ts'
 
 const sortColumns = {
   created_at: 'd.created_ms',
@@ -32,13 +32,14 @@ export function decisionReader({ read }: Client): DecisionReader {
   const { count, ...counts } = counter(read)
   return {
     get: (ids) => getStored(read, ids),
-    async findIds(prefix, limit) {
-      const [from, to] = [toText(prefix), endOf(toText(prefix))]
+    async find(query) {
+      if ('source_key' in query) return idsOfSource(read, query.source_key)
+      const [from, to] = [toText(query.prefix), endOf(toText(query.prefix))]
       const rows = await read<{ id: string }>(
         `select id from decisions d where (d.id >= $1 and d.id < $2)
            or (${suffix} >= $1 and ${suffix} < $2 and substr(d.id, 11, 10) = '-decision-')
          order by d.id limit $3::int`,
-        [from, to, limit],
+        [from, to, query.limit],
       )
       return rows.map(({ id }) => id)
     },
@@ -95,10 +96,6 @@ export function decisionReader({ read }: Client): DecisionReader {
          group by 1, 2, 3 order by 1, 2, 3`,
       )
       return rows.map((row) => ({ ...row, type: fromText(row.type) }))
-    },
-    async idOfSource(key) {
-      const [row] = await read<{ id: string }>('select id from decisions where source_key = $1', [toText(key)])
-      return row?.id ?? null
     },
   }
 }

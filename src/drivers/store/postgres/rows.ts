@@ -19,6 +19,12 @@ export async function getStored(query: Query, ids: readonly string[]): Promise<S
   return rows.map(textOf)
 }
 
+/** The decision that has a source key, if there is one. */
+export async function idsOfSource(query: Query, source_key: string): Promise<string[]> {
+  const rows = await query<{ id: string }>('select id from decisions where source_key = $1', [toText(source_key)])
+  return rows.map(({ id }) => id)
+}
+
 /** Columns in the order of {@link valuesOf}, with their types. */
 export const columns: readonly [name: string, type: string][] = [
   ['source_key', 'text'],

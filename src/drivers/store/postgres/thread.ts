@@ -39,24 +39,22 @@ export const threadReader = ({ read, begin }: Pick<Client, 'read' | 'begin'>): T
     )
     return contiguous(rows, index)
   },
-  async read(seq, limit) {
-    const rows = await (seq === null
+  async read(query) {
+    const rows = await ('record_ids' in query
       ? read<StoredAct>(
-          `select ${columns} from acts_waiting join acts a using (num) left join act_places p using (num) order by num limit $1::int`,
-          [limit],
+          `select ${columns} from unnest($1::text[]) with ordinality as wanted (record_id, n)
+           join acts a on a.record_id = wanted.record_id left join act_places p using (num) order by wanted.n`,
+          [query.record_ids.map(toText)],
         )
-      : read<StoredAct>(
-          `select ${columns} from act_places p join acts a using (num) where p.seq >= $1::bigint order by p.seq limit $2::int`,
-          [seq, limit],
-        ))
-    return rows.map(actOf)
-  },
-  async get(record_ids) {
-    const rows = await read<StoredAct>(
-      `select ${columns} from unnest($1::text[]) with ordinality as wanted (record_id, n)
-       join acts a on a.record_id = wanted.record_id left join act_places p using (num) order by wanted.n`,
-      [record_ids.map(toText)],
-    )
+      : query.from === null
+        ? read<StoredAct>(
+            `select ${columns} from acts_waiting join acts a using (num) left join act_places p using (num) order by num limit $1::int`,
+            [query.limit],
+          )
+        : read<StoredAct>(
+            `select ${columns} from act_places p join acts a using (num) where p.seq >= $1::bigint order by p.seq limit $2::int`,
+            [query.from, query.limit],
+          ))
     return rows.map(actOf)
   },
   async ofDecision(decision_id, limit) {

@@ -82,28 +82,32 @@ const eraseDecisions = (query: Query, ids: readonly string[], given: number): Pr
 
 /** Columns of a row of decisions; an array and a document go as text, so that they stay as they were written. */
 const asText = { 'text[]': true, json: true } as Record<string, boolean>
-const types = ['text', ...columns.map(([, type]) => (asText[type] ? 'text' : type))]
+const types = ['text', 'int', ...columns.map(([, type]) => (asText[type] ? 'text' : type))]
 const selected = columns.map(([name, type]) => `g.${name}${asText[type] ? `::${type}` : ''}`)
 
-function rowOf({ record, terms }: DecisionWrite): unknown[] {
+function rowOf({ record, revision, terms }: DecisionWrite): unknown[] {
   const values = valuesOf(record, terms)
-  return [toText(record.id), ...values.map((value) => (Array.isArray(value) ? arrayText(value as string[]) : value))]
+  return [
+    toText(record.id),
+    revision,
+    ...values.map((value) => (Array.isArray(value) ? arrayText(value as string[]) : value)),
+  ]
 }
 
 function putDecisions(written: readonly DecisionWrite[], each: Each): void {
-  const old = written.filter(({ revision }) => revision > 0)
+  const old = written.filter(({ replaces }) => replaces > 0)
   const oldIds = old.map(({ record }) => [toText(record.id)])
-  const given = `as g (id, ${names.join(', ')})`
+  const given = `as g (id, revision, ${names.join(', ')})`
   each(
     types,
-    written.filter(({ revision }) => revision === 0).map(rowOf),
+    written.filter(({ replaces }) => replaces === 0).map(rowOf),
     (rows) =>
-      `insert into decisions (id, revision, ${names.join(', ')}) select g.id, 1, ${selected} from ${rows} ${given}`,
+      `insert into decisions (id, revision, ${names.join(', ')}) select g.id, g.revision, ${selected} from ${rows} ${given}`,
   )
   each(
     types,
     old.map(rowOf),
-    (rows) => `update decisions d set revision = d.revision + 1, ${names.map((name, at) => `${name} = ${selected[at]}`)}
+    (rows) => `update decisions d set revision = g.revision, ${names.map((name, at) => `${name} = ${selected[at]}`)}
       from ${rows} ${given} where d.id = g.id`,
   )
   each(['text'], oldIds, (rows) => `delete from edges using ${rows} as g (id) where source_id = g.id`)

@@ -27,11 +27,11 @@ interface Row {
 export interface DecisionTable {
   find(id: string): Row | null
   get(id: string): StoredText | null
-  idOfSource(source_key: string): string | null
+  ofSource(source_key: string): string[]
   /** @throws StorageError `conflict` when the id or the source key is taken */
-  insert(record: DecisionRecord): number
+  insert(record: DecisionRecord, revision: number): number
   /** Also brings back one that was gone. @throws StorageError `conflict` when the source key is taken */
-  replace(num: number, record: DecisionRecord): void
+  replace(num: number, record: DecisionRecord, revision: number): void
   /** Rebuilds the terms of a decision. */
   reword(num: number, record: DecisionRecord): void
   /** Gives the decision the next number in the feed, after its vectors changed. */
@@ -79,10 +79,10 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
   const ofSource = prepare<{ id: string }, [string]>('select id from decisions where source_key = ? and gone = 0')
   const insert = prepare<{ num: number }>(
     `insert into decisions (id, revision, seq, source_key, ${rowNames.join(', ')})
-     values (?, 1, ?, ?${', ?'.repeat(rowNames.length)}) returning num`,
+     values (?, ?, ?, ?${', ?'.repeat(rowNames.length)}) returning num`,
   )
   const update = prepare<unknown>(
-    `update decisions set revision = revision + 1, gone = 0, seq = ?, source_key = ?,
+    `update decisions set revision = ?, gone = 0, seq = ?, source_key = ?,
      ${rowNames.map((name) => `${name} = ?`).join(', ')} where num = ?`,
   )
   const touch = prepare<unknown, [number, number]>(
@@ -184,18 +184,18 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
       const row = get.get(id)
       return row && storedOf(row)
     },
-    idOfSource: (key) => ofSource.get(key)?.id ?? null,
-    insert(record) {
+    ofSource: (key) => ofSource.all(key).map(({ id }) => id),
+    insert(record, revision) {
       const values = rowValues(record)
       const seq = group.nextSeq()
-      const { num } = unlessTaken(record, () => insert.get(record.id, seq, record.source_key, ...values)!)
+      const { num } = unlessTaken(record, () => insert.get(record.id, revision, seq, record.source_key, ...values)!)
       putDerived(num, record, true)
       return num
     },
-    replace(num, record) {
+    replace(num, record, revision) {
       const values = rowValues(record)
       const seq = group.nextSeq()
-      unlessTaken(record, () => update.run(seq, record.source_key, ...values, num))
+      unlessTaken(record, () => update.run(revision, seq, record.source_key, ...values, num))
       putDerived(num, record, false)
     },
     reword(num, record) {
@@ -229,7 +229,6 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
 }
 
 export function decisionWriter(statements: Statements, table: DecisionTable, tallies: Tallies) {
-  const renumber = statements.prepare<unknown, [number, string]>('update decisions set revision = ? where id = ?')
   const queue = statements.prepare<unknown, [number, number]>(
     'insert or replace into pending_files (num, revision) values (?, ?)',
   )
@@ -244,18 +243,15 @@ export function decisionWriter(statements: Statements, table: DecisionTable, tal
     return {
       ...counts(verb),
       get: verb((ids) => ids.map(table.get).filter((found) => found !== null)),
-      idOfSource: verb((key: string) => table.idOfSource(key)),
-      create: verb((record: DecisionRecord) => queueFile(table.insert(record), 1, record)),
-      update: verb((record: DecisionRecord, revision: number) => {
+      find: verb(({ source_key }) => table.ofSource(source_key)),
+      put: verb((record: DecisionRecord, replaces: number, revision = replaces + 1) => {
+        if (replaces === 0) return queueFile(table.insert(record, revision), revision, record)
         const row = table.find(record.id)
         if (row === null || row.gone !== 0) throw new StorageError('not_found', `there is no decision ${record.id}`)
-        if (row.revision !== revision)
-          throw new StorageError('conflict', `decision ${record.id} is at revision ${row.revision}, not ${revision}`)
-        table.replace(row.num, record)
-        queueFile(row.num, revision + 1, record)
-      }),
-      renumber: verb((decisions: readonly { id: string; revision: number }[]) => {
-        for (const { id, revision } of decisions) renumber.run(revision, id)
+        if (row.revision !== replaces)
+          throw new StorageError('conflict', `decision ${record.id} is at revision ${row.revision}, not ${replaces}`)
+        table.replace(row.num, record, revision)
+        queueFile(row.num, revision, record)
       }),
       erase: verb((id: string, revision: number | null) => {
         const row = table.find(id)

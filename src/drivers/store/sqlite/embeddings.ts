@@ -1,8 +1,13 @@
 /** Embeddings and their generations, and the feed of changes that derived indexes follow. */
 import type { Statement } from 'bun:sqlite'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import type { EmbeddingReader, EmbeddingWriter, FeedEntry, Generation } from '../../../../sdk/storage/store.ts'
-import type { VectorSet } from '../../../../sdk/storage/vectors.ts'
+import type {
+  EmbeddingReader,
+  EmbeddingWriter,
+  FeedEntry,
+  Generation,
+  MadeVectors,
+} from '../../../../sdk/storage/store.ts'
 import type { Verb } from '../groups.ts'
 import { checkVectors, packVectors, unpackVectors, type VectorRow } from '../shared.ts'
 import type { Statements } from './connect.ts'
@@ -56,20 +61,20 @@ export function embeddingWriter(statements: Statements, table: DecisionTable) {
       const state = inState.get('active') === null ? 'active' : 'building'
       return { number: add.get(embedder, dimensions, state)!.number, embedder, dimensions, state }
     }),
-    put: verb((id: string, embedder: string, vectors: VectorSet) => {
+    put: verb((id: string, made: MadeVectors | null) => {
       const num = numOf(id)
+      if (made === null) {
+        if (num === null) return
+        drop.run(num)
+        table.touch(num)
+        return
+      }
       if (num === null) throw new StorageError('not_found', `there is no decision ${id}`)
-      const generations = ofEmbedder.all(embedder)
-      for (const generation of generations) checkVectors(vectors, generation)
-      const row = packVectors(vectors)
+      const generations = ofEmbedder.all(made.embedder)
+      for (const generation of generations) checkVectors(made.vectors, generation)
+      const row = packVectors(made.vectors)
       for (const { number } of generations) put.run(num, number, row.structure, row.function, row.both, row.shared)
       if (generations.length > 0) table.touch(num)
-    }),
-    drop: verb((id: string) => {
-      const num = numOf(id)
-      if (num === null) return
-      drop.run(num)
-      table.touch(num)
     }),
     activate: verb((number: number) => {
       if (inState.get('building')?.number !== number)

@@ -32,9 +32,10 @@ export function decisionReader(statements: Statements, { counters, documents, re
       await refresh()
       return existing(ids)
     },
-    async findIds(prefix, limit) {
+    async find(query) {
       await refresh()
-      return lists.findIds(prefix, limit)
+      if ('prefix' in query) return lists.findIds(query.prefix, query.limit)
+      return ofSource.all(query.source_key).map(({ id }) => id)
     },
     async list(query) {
       await refresh()
@@ -70,7 +71,6 @@ export function decisionReader(statements: Statements, { counters, documents, re
       return counts.scores(filter)
     },
     reasons: async () => reasons.all(),
-    idOfSource: async (key) => ofSource.get(key)?.id ?? null,
   }
 }
 

@@ -186,9 +186,9 @@ export function reconciler({ statements, root, table, commits, pending, now, log
       return { path, kind: 'broken', message: parsed.problem }
     }
     try {
-      if (row === null) table.setFile(table.insert(parsed.record), file)
+      if (row === null) table.setFile(table.insert(parsed.record, 1), file)
       else {
-        table.replace(row.num, parsed.record)
+        table.replace(row.num, parsed.record, row.revision + 1)
         table.setFile(row.num, file)
         // Restored as it was, it still has its vectors.
         if (stored!.file_hash !== file.hash) {

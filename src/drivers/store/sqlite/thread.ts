@@ -61,8 +61,11 @@ export function threadReads({ prepare }: Statements): ThreadReads {
     head: async () => headOf(head.get(), 'sqlite thread'),
     hashes: async (seq, limit) => hashes.all(seq, limit).map(({ commitment }) => commitment),
     nodes: async (level, index, limit) => contiguous(nodes.all(level, index, limit), index),
-    read: async (seq, limit) => (seq === null ? waiting.all(limit) : read.all(seq, limit)).map(actOf),
-    get: async (record_ids) => record_ids.flatMap((record_id) => get.get(record_id) ?? []).map(actOf),
+    async read(query) {
+      if ('record_ids' in query) return query.record_ids.flatMap((record_id) => get.get(record_id) ?? []).map(actOf)
+      const { from, limit } = query
+      return (from === null ? waiting.all(limit) : read.all(from, limit)).map(actOf)
+    },
     ofDecision: async (decision_id, limit) =>
       ofDecision.all(decision_id, limit).map(({ kind, ...row }) => ({ ...row, kind: kind as ActKind })),
     checkpoints: async (latest = -1) =>
