@@ -23,7 +23,7 @@ else
       return client.read(...given)
     }
     const feed = feedReader({ read })
-    const create = (number: number) => store.transaction((tx) => tx.decisions.create(recordOf(number)))
+    const create = (number: number) => store.transaction((tx) => tx.decisions.put(recordOf(number), 0))
     const idsAfter = async (seq: number) => (await feed.since(seq, 0, 99)).map(({ id }) => id)
 
     await create(1)
