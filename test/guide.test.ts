@@ -58,7 +58,7 @@ function blocksOf(page: string, markdown: string): Block[] {
 const masked = (text: string): string =>
   text
     .replace(/\b[0-9a-f]{64}\b/g, '<hash>')
-    .replace(/\b(?:\d{4}-\d\d-\d\d-decision-)?(?:[0-9a-f]{12}|[0-9a-f]{8})\b/g, '<id>')
+    .replace(/\b(?:\d{4}-\d\d-\d\d-[a-z]+-)?(?:[0-9a-f]{19}|[0-9a-f]{12}|[0-9a-f]{8})\b/g, '<id>')
     .replace(/\d{4}-\d\d-\d\d(?:[T ][\d:.]+Z?)?/g, '<date>')
     .replace(/^ *\d\.\d{3}(?= )/gm, '<score>')
     .replace(/\bdecisions\/\d{4}\/\d\d\b/g, 'decisions/<month>')

@@ -46,5 +46,7 @@ export async function emptySchema(server: Postgres): Promise<string> {
   return used
 }
 
-/** Lays a schema that nobody uses any more back. */
-export const laidBack = (url: string): number => idle.push(url)
+/** Lays a schema that nobody uses any more back, once. */
+export function laidBack(url: string): void {
+  if (!idle.includes(url)) idle.push(url)
+}

@@ -7,7 +7,8 @@ import { evidenceConformance } from '../../../sdk/storage/conformance/evidence.t
 import { openPostgresEvidence } from '../../../src/drivers/evidence/postgres/driver.ts'
 import { openSqliteEvidence } from '../../../src/drivers/evidence/sqlite/driver.ts'
 import { openMemoryEvidence } from '../../support/memory/evidence.ts'
-import { freshSchema, postgres, whyNoPostgres } from '../../support/postgres.ts'
+import { postgres, whyNoPostgres } from '../../support/postgres.ts'
+import { emptySchema, laidBack } from '../../support/schemas.ts'
 
 setDefaultTimeout(60_000)
 
@@ -21,4 +22,8 @@ evidenceConformance('sqlite', { describe, test, expect }, () => openSqliteEviden
 const server = postgres()
 if (server === null) test.skip(`evidence: postgres (${whyNoPostgres})`, () => {})
 else
-  evidenceConformance('postgres', { describe, test, expect }, () => openPostgresEvidence({ url: freshSchema(server) }))
+  evidenceConformance('postgres', { describe, test, expect }, async () => {
+    const url = await emptySchema(server)
+    const evidence = await openPostgresEvidence({ url })
+    return { ...evidence, close: () => evidence.close().finally(() => laidBack(url)) }
+  })

@@ -1,5 +1,5 @@
 /** Every store driver keeps the port. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +7,8 @@ import { storeConformance, suiteOptions } from '../../../sdk/storage/conformance
 import { openPostgresStore } from '../../../src/drivers/store/postgres/driver.ts'
 import { openSqliteStore } from '../../../src/drivers/store/sqlite/driver.ts'
 import { openMemoryStore } from '../../support/memory/store.ts'
-import { freshDatabase, postgres, whyNoPostgres } from '../../support/postgres.ts'
+import { postgres, whyNoPostgres } from '../../support/postgres.ts'
+import { emptySchema, laidBack } from '../../support/schemas.ts'
 
 setDefaultTimeout(60_000)
 
@@ -27,16 +28,20 @@ const server = postgres()
 if (server === null) test.skip(`store: postgres (${whyNoPostgres})`, () => {})
 else {
   const places = new Map<string, Promise<string>>()
-  const databaseOf = (place: string): Promise<string> => {
-    const known = places.get(place) ?? freshDatabase(server)
+  const schemaOf = (place: string): Promise<string> => {
+    const known = places.get(place) ?? emptySchema(server)
     places.set(place, known)
     return known
   }
+  afterEach(async () => {
+    for (const url of await Promise.all(places.values())) laidBack(url)
+    places.clear()
+  })
   storeConformance(
     { describe, test, expect },
     {
       name: 'postgres',
-      open: async (place) => openPostgresStore({ ...suiteOptions, url: await databaseOf(place), connections: 4 }),
+      open: async (place) => openPostgresStore({ ...suiteOptions, url: await schemaOf(place), connections: 4 }),
       shared: true,
     },
   )
