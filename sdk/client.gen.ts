@@ -2210,6 +2210,8 @@ export interface UpdateDecisionParams {
       /** Pull request. */ pr?: number | undefined
     } | undefined
   }
+  /** The `revision_count` of the record that the changes were made on: nothing is written if it was updated since. */
+  revision_count?: number | undefined
 }
 
 /** Result of `cstp.updateDecision`. */

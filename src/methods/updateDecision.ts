@@ -6,7 +6,7 @@ import { BridgeTooFar } from '../../sdk/schema/record.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
 import { timestamp } from '../core/time.ts'
-import { applyUpdate, type Updates } from '../domain/decision/decision.ts'
+import { applyUpdate, requireUnchanged, type Updates } from '../domain/decision/decision.ts'
 import { given, requireOwn, resolveId } from '../domain/decision/lookup.ts'
 import { type ProjectUpdate, requireFirst, requireUnmerged, withProject } from '../domain/decision/project.ts'
 import { keepRevision, requireSize } from '../domain/decision/revisions.ts'
@@ -43,7 +43,18 @@ const textsOf = (record: Embedded): string => JSON.stringify(embeddedTexts(recor
 export const updateDecision = defineMethod({
   summary:
     'Changes fields of a decision that the caller recorded (others: scope curate); earlier values stay in its revisions.',
-  params: v.object({ id: DecisionId, updates }),
+  params: v.object({
+    id: DecisionId,
+    updates,
+    revision_count: v.optional(
+      v.pipe(
+        whole(0, Number.MAX_SAFE_INTEGER),
+        v.description(
+          'The `revision_count` of the record that the changes were made on: nothing is written if it was updated since.',
+        ),
+      ),
+    ),
+  }),
   result: v.object({
     success: v.boolean(),
     id: v.string(),
@@ -72,6 +83,7 @@ export const updateDecision = defineMethod({
     })
     const at = timestamp(call.now())
     const before = await requireOwn(call.store, id, params.id, call.caller)
+    requireUnchanged(before.record, params.revision_count)
     if (project) await requireUnmerged(call.evidence, before.record, project, call.caller)
     const planned = applyUpdate(before.record, changesOf(before.record), call.caller.agent, at).record
     const plannedTexts = textsOf(planned)
@@ -79,6 +91,7 @@ export const updateDecision = defineMethod({
     return call.store.transaction(async (tx) => {
       // Another update may have been committed since: this one is applied to the current record, so that neither is lost.
       const now = await requireOwn(tx, id, params.id, call.caller)
+      requireUnchanged(now.record, params.revision_count)
       if (project) requireFirst(now.record, project, call.caller)
       const { record, applied, revision } = applyUpdate(now.record, changesOf(now.record), call.caller.agent, at)
       await tx.decisions.put(requireSize(record), now.revision)

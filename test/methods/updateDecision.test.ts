@@ -56,6 +56,30 @@ forEachBackend((open) => {
     ])
   })
 
+  test('an update of what somebody else has updated since it was read is refused, and nothing is lost', async () => {
+    const { call, refused, record } = await open()
+    const id = await record()
+    const update = (context: string, revision_count?: number) => ({
+      id,
+      updates: { context },
+      ...(revision_count !== undefined && { revision_count }),
+    })
+    await call('updateDecision', update('first', 0))
+    expect(await refused('updateDecision', update('second', 0))).toMatchObject({
+      error: 'invalid_params',
+      data: { issues: [{ path: 'revision_count', received: '0', expected: expect.stringMatching(/^1:/) }] },
+    })
+    expect(await call('getDecision', { id })).toMatchObject({ context: 'first', revision_count: 1 })
+    // A review is no update: it changes nothing that is edited.
+    await call('reviewDecision', { decision_id: id, outcome: 'success' })
+    await call('updateDecision', update('second', 1))
+    await call('updateDecision', update('third'))
+    expect(await call('getDecision', { id })).toMatchObject({ context: 'third', revision_count: 3 })
+    const both = await Promise.allSettled(['a', 'b'].map((context) => call('updateDecision', update(context, 3))))
+    expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+    expect(await call('getDecision', { id })).toMatchObject({ revision_count: 4 })
+  })
+
   test('an update of a text that has no vectors yet starts the first generation', async () => {
     const { call, store } = await open()
     const found = recordOf()

@@ -1,4 +1,5 @@
 /** The life of a decision record: made, updated, reviewed. Values in, values out. */
+import { invalidParams } from '../../../sdk/errors.ts'
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import { plainText } from '../../core/quote.ts'
 import { dayMs, timestamp } from '../../core/time.ts'
@@ -127,6 +128,17 @@ const updatableFields = [
   'project',
 ] as const
 export type Updates = Partial<Pick<DecisionRecord, (typeof updatableFields)[number]>>
+
+/** @param seen the `revision_count` that a change was made on; without it, any. @throws CstpError `invalid_params` if it was updated since */
+export function requireUnchanged({ revision_count }: DecisionRecord, seen: number | undefined): void {
+  if (seen === undefined || seen === revision_count) return
+  throw invalidParams({
+    path: 'revision_count',
+    message: `the decision was updated since: its revision_count is ${revision_count}`,
+    expected: `${revision_count}: read the decision again, and decide what to keep of both`,
+    received: `${seen}`,
+  })
+}
 
 /** What a bridge is extracted from. */
 const bridgeSources: readonly string[] = ['decision', 'context', 'pattern', 'reasons']
