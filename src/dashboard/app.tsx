@@ -66,7 +66,7 @@ const cut = (name: string): string => (name.length > longest ? `${name.slice(0, 
 const titleOf = (page: Page | null, { path }: Place): string =>
   page === null
     ? t.notFound
-    : page.inMenu
+    : !page.path.endsWith('/') || page.path === '/'
       ? page.title
       : `${page.title} ${decodeURIComponent(path.slice(path.lastIndexOf('/') + 1))}`
 
@@ -115,13 +115,13 @@ function Frame({ session, leave, begun }: { session: Session; leave: () => void;
           </button>
         </div>
       </header>
-      <Palette />
+      <Palette session={session} />
       <main id="main" tabIndex={-1}>
         <div class="heading">
           <h1 ref={heading} tabIndex={-1} class={name.length > longHeading ? 'long' : ''}>
             {name}
           </h1>
-          {page && <Freshness every_s={page.every_s ?? 15} />}
+          {page && page.every_s !== 0 && <Freshness every_s={page.every_s ?? 15} />}
         </div>
         <Titled.Provider value={(given) => setNamed({ path: place.path, name: given })}>
           <Body page={page} place={place} session={session} />

@@ -55,15 +55,21 @@ export function useCall<T>(key: string, ask: (signal: AbortSignal) => Promise<T>
 export function useJob<T>() {
   const [state, setState] = useState<{ result: T | null; error: unknown }>({ result: null, error: null })
   const [busy, setBusy] = useState(false)
+  // Two clicks may come before the page is drawn again.
+  const running = useRef(false)
   const run = (work: () => Promise<T>): void => {
-    if (busy) return
+    if (running.current) return
+    running.current = true
     setBusy(true)
     work()
       .then(
         (result) => setState({ result, error: null }),
         (error) => setState({ result: null, error }),
       )
-      .finally(() => setBusy(false))
+      .finally(() => {
+        running.current = false
+        setBusy(false)
+      })
   }
   /** Shows an error beside the result. */
   const fail = (error: unknown): void => setState((before) => ({ ...before, error }))

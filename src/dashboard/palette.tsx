@@ -1,8 +1,9 @@
 /** The command palette, opened by `/` or Ctrl-K: pages, saved views and decisions by what is typed. */
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLike } from './like.ts'
 import { pages } from './pages/registry.ts'
 import { addressOf, go } from './route.tsx'
-import { service } from './service.ts'
+import type { Session } from './service.ts'
 import { texts } from './texts.ts'
 
 const t = texts.palette
@@ -35,8 +36,24 @@ const keep = (views: SavedView[]): void => localStorage.setItem(key, JSON.string
 
 const here = (): string => location.pathname + location.search
 
+/** What can be done, with the decision that is shown too. */
+function commandsHere({ scopes }: Session): Entry[] {
+  if (!scopes.includes('write')) return []
+  const { commands, record } = texts.write
+  const to = (name: string, address: string): Entry => ({ name, kind: commands.kind, run: () => go(address) })
+  const anywhere = [to(record.title, addressOf('/record'))]
+  const [, id] = /^\/dashboard\/decisions\/([^/]+)$/.exec(location.pathname) ?? []
+  if (id === undefined) return anywhere
+  return [
+    to(commands.edit, addressOf(`/edit/${id}`)),
+    to(commands.supersede, addressOf('/record', { supersedes: decodeURIComponent(id) })),
+    to(commands.link, addressOf(`/decisions/${id}`, { do: 'link' })),
+    ...anywhere,
+  ]
+}
+
 /** What can be done without the service. */
-function entriesFor(typed: string): Entry[] {
+function entriesFor(typed: string, session: Session): Entry[] {
   const to = (address: string) => () => go(address)
   const views = savedViews()
   const isSaved = views.some(({ address }) => address === here())
@@ -50,48 +67,23 @@ function entriesFor(typed: string): Entry[] {
     ? { name: t.forget, kind: t.view, run: () => keep(views.filter(({ address }) => address !== here())) }
     : { name: t.save(name), kind: t.view, run: () => keep([{ name, address: here() }, ...views]) }
   const search: Entry = { name: t.search(typed), kind: t.decisions, run: to(addressOf('/decisions', { q: typed })) }
-  return [...(typed.trim() === '' ? [] : [search]), ...fixed, own]
+  return [...commandsHere(session).filter(holds), ...(typed.trim() === '' ? [] : [search]), ...fixed, own]
 }
 
-const waitMs = 150
 const mostFound = 5
 
-/** The decisions nearest to what is typed. */
-function useFound(typed: string): Entry[] {
-  const [found, setFound] = useState<Entry[]>([])
-  useEffect(() => {
-    setFound([])
-    if (typed.trim().length < 3) return
-    const stop = new AbortController()
-    const ask = () =>
-      service
-        .queryDecisions({ query: typed, retrieval_mode: 'hybrid', limit: mostFound }, { signal: stop.signal })
-        .then(
-          ({ decisions }) =>
-            !stop.signal.aborted &&
-            setFound(
-              decisions.map(({ id, title }) => ({
-                name: title,
-                kind: t.decision,
-                run: () => go(addressOf(`/decisions/${encodeURIComponent(id)}`)),
-              })),
-            ),
-          // The entry that searches tells what is wrong.
-          () => {},
-        )
-    const timer = setTimeout(() => void ask(), waitMs)
-    return () => {
-      clearTimeout(timer)
-      stop.abort()
-    }
-  }, [typed])
-  return found
-}
+/** The decisions nearest to what is typed. The entry that searches tells what is wrong, if something is. */
+const useFound = (typed: string): Entry[] =>
+  (useLike(typed, mostFound)?.decisions ?? []).map(({ id, title }) => ({
+    name: title,
+    kind: t.decision,
+    run: () => go(addressOf(`/decisions/${encodeURIComponent(id)}`)),
+  }))
 
 const isField = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
 
-export function Palette() {
+export function Palette({ session }: { session: Session }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const [typed, setTyped] = useState('')
   const [at, setAt] = useState(0)
@@ -109,7 +101,7 @@ export function Palette() {
     addEventListener('keydown', press)
     return () => removeEventListener('keydown', press)
   }, [])
-  const entries = [...entriesFor(typed), ...found]
+  const entries = [...entriesFor(typed, session), ...found]
   const run = (entry: Entry | undefined) => {
     dialog.current?.close()
     entry?.run()

@@ -5,6 +5,7 @@ import { inbox } from './texts/inbox.ts'
 import { outcomes } from './texts/overview.ts'
 import { block, breakers, trail, workbench } from './texts/policy.ts'
 import { trust } from './texts/trust.ts'
+import { write } from './texts/write.ts'
 
 export const texts = {
   csv: 'Download CSV',
@@ -20,4 +21,5 @@ export const texts = {
   search,
   workbench,
   inbox,
+  write,
 }

@@ -2,8 +2,9 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { rm } from 'node:fs/promises'
 import type { Browser } from 'playwright-core'
-import { type RunningServer, startServer, temporaryDir } from '../support/process.ts'
+import { type RunningServer, temporaryDir } from '../support/process.ts'
 import { executable, launch, logIn, open, visit, type Watched } from './browser.ts'
+import { people, startWithReader } from './place.ts'
 
 setDefaultTimeout(60_000)
 
@@ -15,11 +16,9 @@ describe.skipIf(!executable)('the dashboard over an empty store', () => {
 
   beforeAll(async () => {
     dir = await temporaryDir('cstp-empty-')
-    const tokens = 'root:root-token-of-the-test,reader:reader-token-of-the-test'
-    const env = { CSTP_AUTH_TOKENS: tokens, CSTP_AUTH_SCOPES: 'reader=read' }
-    ;[server, browser] = await Promise.all([startServer({ dir, env }), launch()])
+    ;[server, browser] = await Promise.all([startWithReader(dir, { root: people.root }), launch()])
     watched = await open(browser)
-    await logIn(watched.page, server.url, 'reader', 'reader-token-of-the-test')
+    await logIn(watched.page, server.url, 'reader', people.reader)
   })
   afterAll(async () => {
     await browser?.close()
@@ -48,7 +47,7 @@ describe.skipIf(!executable)('the dashboard over an empty store', () => {
 
   test('a line of the trail that judged nothing is no block, nor is one that does not exist: the page says so', async () => {
     const { page, context } = await open(browser)
-    await logIn(page, server.url, 'root', 'root-token-of-the-test')
+    await logIn(page, server.url, 'root', people.root)
     for (const seq of [1, 999]) {
       await visit(page, server.url, `/blocks/${seq}`)
       await page.getByText('The audit trail has no such entry.').waitFor()

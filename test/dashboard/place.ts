@@ -5,7 +5,11 @@ import { type Pep, pepLines } from '../../docs/demo/peps.ts'
 import { bareEnv, cstp, type RunningServer, root, startServer } from '../support/process.ts'
 import { sharedText } from '../support/shared.ts'
 
-export const people = { root: 'root-token-of-the-test', coder: 'coder-token-of-the-test' }
+export const people = {
+  root: 'root-token-of-the-test',
+  coder: 'coder-token-of-the-test',
+  reader: 'reader-token-of-the-test',
+}
 const peps = sharedText('data/peps.jsonl')
 const forecasts = sharedText('data/forecasts-2018.csv')
 /** Without them there is nothing to look at. */
@@ -33,6 +37,17 @@ function forecastLines(csv: string): object[] {
 }
 
 export const hostile = '<img src=x onerror="document.title=\'owned\'"><script>document.title="owned"</script>'
+
+/** Starts a service for these agents, the first of which may do everything, and for one more that may only read. */
+export async function startWithReader(dir: string, agents: Record<string, string>): Promise<RunningServer> {
+  const tokens = Object.entries(agents).map(([agent, token]) => ({ agent, token }))
+  const reader = { agent: 'reader', token: people.reader, scopes: ['read'] }
+  const file = join(dir, 'cstp.yaml')
+  // JSON is YAML.
+  await writeFile(file, JSON.stringify({ auth: { tokens: [...tokens, reader] } }))
+  const [first] = tokens
+  return startServer({ dir, env: { CSTP_CONFIG: file }, first: `${first!.agent}:${first!.token}` })
+}
 
 /** Decisions of today: some that failed at critical stakes, so that a breaker opens, and one full of script. */
 async function today(server: RunningServer, text: string): Promise<{ hostileId: string; pendingId: string }> {

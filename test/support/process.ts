@@ -157,15 +157,20 @@ export async function until(what: string, probe: () => Promise<boolean>, ms = 20
   }
 }
 
-/** Starts a server on a data directory, whose first agent may do everything, and waits until it is ready. */
+/**
+ * Starts a server on a data directory, whose first agent may do everything, and waits until it is ready.
+ * @param input.first that agent and its token, where a file of settings names them
+ */
 export async function startServer(input: {
   dir: string
   env?: Record<string, string>
+  first?: string
   command?: readonly string[]
 }): Promise<RunningServer> {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
-  const first = input.env?.CSTP_AUTH_TOKENS?.split(':')[0] ?? 'local'
+  const given = input.first ?? input.env?.CSTP_AUTH_TOKENS?.split(',')[0]
+  const first = given?.split(':')[0] ?? 'local'
   const more = { CSTP_RATE_LIMIT: '0', CSTP_LOG_LEVEL: 'warn', ...everyScope(first), ...input.env }
   const child = piped(
     [...(input.command ?? cstpCommand), 'serve'],
@@ -184,8 +189,7 @@ export async function startServer(input: {
     child.kill('SIGKILL')
     throw new Error(`${(error as Error).message}\n${await stderr}`)
   }
-  const token =
-    input.env?.CSTP_AUTH_TOKENS?.split(',')[0] ?? `local:${(await readFile(join(input.dir, 'token'), 'utf8')).trim()}`
+  const token = given ?? `local:${(await readFile(join(input.dir, 'token'), 'utf8')).trim()}`
   const post = async (body: unknown): Promise<unknown> => {
     const response = await fetch(`${url}/cstp`, {
       method: 'POST',

@@ -15,12 +15,14 @@ import { Guardrails } from './guardrails/page.tsx'
 import { Inbox } from './inbox/page.tsx'
 import { Overview } from './overview/page.tsx'
 import { Trust } from './trust/page.tsx'
+import { Edit } from './write/edit.tsx'
+import { Recording } from './write/record.tsx'
 
 export interface Page {
   path: string
   title: string
   inMenu: boolean
-  /** How often a live page asks again; by default every 15 s. */
+  /** How often a live page asks again; by default every 15 s, and never with 0. */
   every_s?: number
   View: FunctionComponent<View>
 }
@@ -38,9 +40,11 @@ export const pages: Page[] = [
   { path: '/deliberation', title: 'Deliberation', inMenu: true, every_s: 3, View: Deliberation },
 ]
 
-/** Pages of one thing, whose name follows the path. */
+/** Pages beside the menu: of one thing, whose name follows the path, or reached from others. */
 const single: Page[] = [
+  { path: '/record', title: 'Record a decision', inMenu: false, every_s: 0, View: Recording },
   { path: '/decisions/', title: 'Decision', inMenu: false, View: Decision },
+  { path: '/edit/', title: 'Edit', inMenu: false, View: Edit },
   { path: '/dossiers/', title: 'Dossier', inMenu: false, View: Dossier },
   { path: '/breakers/', title: 'Breaker', inMenu: false, every_s: 5, View: Breaker },
   { path: '/blocks/', title: 'Block', inMenu: false, View: Block },
@@ -49,6 +53,8 @@ const single: Page[] = [
 
 /** The page of an address; null if there is none. */
 export const pageAt = (path: string): Page | null =>
-  pages.find((page) => page.path === path) ??
-  single.find((page) => path.startsWith(page.path) && /^[^/]+$/.test(path.slice(page.path.length))) ??
+  [...pages, ...single].find((page) => page.path === path) ??
+  single.find(
+    (page) => page.path.endsWith('/') && path.startsWith(page.path) && /^[^/]+$/.test(path.slice(page.path.length)),
+  ) ??
   null

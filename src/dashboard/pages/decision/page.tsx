@@ -5,8 +5,11 @@ import { Show, useCall } from '../../call.tsx'
 import { decimal, none, percent, time } from '../../figures.ts'
 import { refreshPage } from '../../fresh.tsx'
 import { To, ToDecision, ToList, useTitle, type View } from '../../route.tsx'
-import { service } from '../../service.ts'
+import { type Session, service } from '../../service.ts'
+import { texts } from '../../texts.ts'
 import { Badge, Pairs, Panel, prose, Term, Track, When } from '../../ui.tsx'
+import { mayEdit } from '../write/edit.tsx'
+import { LinkForm } from '../write/link.tsx'
 import { Deliberation } from './deliberation.tsx'
 import { EvidenceOf } from './evidence.tsx'
 import { Dismissed, Graph } from './graph.tsx'
@@ -64,7 +67,7 @@ function Superseded({ id }: { id: string }) {
 }
 
 /** What it is, how sure, how much was at stake, and how it went: in a line. */
-function StatusLine({ of: one }: { of: GetDecisionResult }) {
+function StatusLine({ of: one, session }: { of: GetDecisionResult; session: Session }) {
   useTitle(one.decision)
   return (
     <p class="status">
@@ -80,6 +83,12 @@ function StatusLine({ of: one }: { of: GetDecisionResult }) {
       <span>
         {one.recorded_by}, <When at={one.created_at} />
       </span>
+      {mayEdit(session, one) && <To path={`/edit/${encodeURIComponent(one.id)}`}>{texts.write.edit.action}</To>}
+      {session.scopes.includes('write') && (
+        <To path="/record" query={{ supersedes: one.id }}>
+          {texts.write.record.action}
+        </To>
+      )}
       <To path={`/dossiers/${encodeURIComponent(one.id)}`}>Dossier</To>
       <ToList path="/decisions">All decisions</ToList>
     </p>
@@ -94,7 +103,7 @@ export function Decision({ place, session }: View) {
     <Show of={loaded}>
       {(one) => (
         <>
-          <StatusLine of={one} />
+          <StatusLine of={one} session={session} />
           <Superseded id={one.id} />
           <div class="railed">
             <Rail of={one} />
@@ -164,6 +173,15 @@ export function Decision({ place, session }: View) {
               <Panel title="Linked decisions" lead="Follow a link to the graph of another decision." at="links" wide>
                 <Graph key={one.id} id={one.id} />
                 <Dismissed links={one.links} />
+                {mayWrite && (
+                  <LinkForm
+                    key={one.id}
+                    record={one}
+                    session={session}
+                    open={place.query.get('do') === 'link'}
+                    changed={refreshPage}
+                  />
+                )}
               </Panel>
               <Deliberation record={one} mayWrite={mayWrite} changed={refreshPage} />
             </div>

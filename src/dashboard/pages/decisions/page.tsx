@@ -4,6 +4,7 @@ import { Show, useCall } from '../../call.tsx'
 import { counted, whole } from '../../figures.ts'
 import { Form } from '../../form.tsx'
 import { addressOf, go, goWith, type Query, To, useArrival, type View } from '../../route.tsx'
+import { texts } from '../../texts.ts'
 import { Empty } from '../../ui.tsx'
 import { Chips, Facets } from './facets.tsx'
 import { Filters, Suggestions } from './filters.tsx'
@@ -26,7 +27,7 @@ const Nothing = ({ total }: { total: number }) =>
     </Empty>
   )
 
-export function Decisions({ place }: View) {
+export function Decisions({ place, session }: View) {
   const wanted = wantedIn(place.query)
   const page = Math.max(1, Number.parseInt(place.query.get('page') ?? '1', 10) || 1)
   const asked = wanted.q.trim() !== ''
@@ -49,6 +50,13 @@ export function Decisions({ place }: View) {
   const status = useArrival<HTMLParagraphElement>(page)
   return (
     <>
+      {session.scopes.includes('write') && (
+        <p>
+          <To path="/record" class="button">
+            {texts.write.record.title}
+          </To>
+        </p>
+      )}
       {filters}
       <Suggestions stats={all.data} />
       <Chips wanted={wanted} />

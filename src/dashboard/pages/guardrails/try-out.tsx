@@ -1,25 +1,14 @@
 /** A dry run of the guardrails on an action. */
 import type { CheckGuardrailsResult, Stakes } from '../../../../sdk/client.ts'
 import { Failure, useJob } from '../../call.tsx'
-import { counted } from '../../figures.ts'
 import { Act, Choice, Field, Form, type Read } from '../../form.tsx'
 import { service } from '../../service.ts'
-import { Badge, Panel } from '../../ui.tsx'
+import { Panel } from '../../ui.tsx'
+import { factsIn, tagsIn } from '../write/draft.ts'
+import { Judged } from './verdict.tsx'
 
 const isFilled = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && Object.keys(value).length > 0
-
-/** The free fields of an action. @throws Error that says what was expected */
-function contextIn(text: string): Record<string, unknown> {
-  if (text.trim() === '') return {}
-  try {
-    const value: unknown = JSON.parse(text)
-    if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value as Record<string, unknown>
-  } catch (cause) {
-    throw new Error('The context is not JSON. Write it like {"affects_production": true}.', { cause })
-  }
-  throw new Error('The context must be an object, like {"affects_production": true}.')
-}
 
 /** @param of what the fields hold at first: the input of an evaluation */
 export function TryOut({ of = {}, title = 'Try an action' }: { of?: Record<string, unknown>; title?: string }) {
@@ -38,12 +27,9 @@ export function TryOut({ of = {}, title = 'Try an action' }: { of?: Record<strin
           ...(text('category') && { category: text('category') }),
           ...(text('project') && { project: text('project') }),
           ...(text('scope') && { scope: text('scope') }),
-          tags: text('tags')
-            .split(',')
-            .map((tag) => tag.trim())
-            .filter((tag) => tag !== ''),
+          tags: tagsIn(text('tags')),
           ...(stated !== '' && { confidence: Number(stated) / 100 }),
-          context: contextIn(text('context')),
+          context: factsIn(text('context'), 'context'),
         },
       })
     })
@@ -102,28 +88,7 @@ export function TryOut({ of = {}, title = 'Try an action' }: { of?: Record<strin
         </Act>
       </Form>
       {error !== null && <Failure error={error} />}
-      <div role="status">
-        {result && (
-          <p class={`notice ${result.allowed ? 'good' : 'bad'}`}>
-            <strong>{result.allowed ? 'Allowed.' : 'Blocked.'}</strong> {counted(result.evaluated, 'rule')} checked,{' '}
-            {counted(result.violations.length, 'violation')}, {counted(result.warnings.length, 'warning')}.
-          </p>
-        )}
-      </div>
-      {result && (
-        <ul class="plain">
-          {[...result.violations, ...result.warnings].map(
-            ({ guardrail_id, name, message, severity, suggestion, error: why }) => (
-              <li key={guardrail_id}>
-                <Badge of={severity} /> <strong>{name}</strong> <code>{guardrail_id}</code>
-                <div>{message}</div>
-                {suggestion && <div class="quiet">{suggestion}</div>}
-                {why && <div class="quiet">It could not be evaluated: {why}</div>}
-              </li>
-            ),
-          )}
-        </ul>
-      )}
+      <Judged of={result} />
     </Panel>
   )
 }

@@ -1,0 +1,37 @@
+/** What a dry run of the guardrails found. */
+import type { CheckGuardrailsResult } from '../../../../sdk/client.ts'
+import { counted } from '../../figures.ts'
+import { Badge } from '../../ui.tsx'
+
+type Finding = CheckGuardrailsResult['violations'][number]
+
+/** Each rule that fired, with its message and what to do about it. */
+export function Findings({ of }: { of: readonly Finding[] }) {
+  if (of.length === 0) return null
+  return (
+    <ul class="plain">
+      {of.map(({ guardrail_id, name, message, severity, suggestion, error: why }) => (
+        <li key={guardrail_id}>
+          <Badge of={severity} /> <strong>{name}</strong> <code>{guardrail_id}</code>
+          <div>{message}</div>
+          {suggestion && <div class="quiet">{suggestion}</div>}
+          {why && <div class="quiet">It could not be evaluated: {why}</div>}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+export const Judged = ({ of }: { of: CheckGuardrailsResult | null }) => (
+  <>
+    <div role="status">
+      {of && (
+        <p class={`notice ${of.allowed ? 'good' : 'bad'}`}>
+          <strong>{of.allowed ? 'Allowed.' : 'Blocked.'}</strong> {counted(of.evaluated, 'rule')} checked,{' '}
+          {counted(of.violations.length, 'violation')}, {counted(of.warnings.length, 'warning')}.
+        </p>
+      )}
+    </div>
+    {of && <Findings of={[...of.violations, ...of.warnings]} />}
+  </>
+)

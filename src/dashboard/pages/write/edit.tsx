@@ -1,0 +1,141 @@
+/** The form that changes a decision, on the revision that was seen: what others changed meanwhile is shown beside it, and nothing is lost. */
+import { useRef } from 'preact/hooks'
+import { type GetDecisionResult, isCstpError } from '../../../../sdk/client.ts'
+import { Failure, Show, useCall, useJob } from '../../call.tsx'
+import { Act, Form, useResult } from '../../form.tsx'
+import { addressOf, go, ToDecision, useTitle, type View } from '../../route.tsx'
+import { type Session, service } from '../../service.ts'
+import { texts } from '../../texts.ts'
+import { Empty, Panel } from '../../ui.tsx'
+import { Conflict } from './conflict.tsx'
+import { changedFields, type Draft, draftOf, updatesOf, useDraft } from './draft.ts'
+import { Lines } from './fields.tsx'
+import { Confidence, Context, Pattern, Place, Reasons, Tags, What } from './parts.tsx'
+import { problemsOf, toFirstProblem } from './problems.ts'
+
+const t = texts.write.edit
+const f = texts.write.fields
+
+/** Whether the session may change the record, as the service decides it. */
+export const mayEdit = ({ agent, scopes }: Session, { recorded_by }: Pick<GetDecisionResult, 'recorded_by'>): boolean =>
+  scopes.includes('write') && (recorded_by === agent || scopes.includes('curate') || scopes.includes('admin'))
+
+export function Edit({ place, session }: View) {
+  const id = decodeURIComponent(place.path.slice('/edit/'.length))
+  const loaded = useCall(id, (signal) => service.getDecision({ id, revisions: true }, { signal }))
+  return (
+    <Show of={loaded}>
+      {(record) =>
+        mayEdit(session, record) ? (
+          <Editing key={record.id} record={record} session={session} again={loaded.again} />
+        ) : (
+          <Empty>{session.scopes.includes('write') ? t.notYours(record.recorded_by) : texts.write.needsWrite}</Empty>
+        )
+      }
+    </Show>
+  )
+}
+
+/** A change under way: what it was made on, and what it is now. */
+interface Change {
+  base: Draft
+  mine: Draft
+  /** The `revision_count` of the record that it was made on. */
+  seen: number
+}
+
+function Editing({ record, session, again }: { record: GetDecisionResult; session: Session; again: () => void }) {
+  useTitle(t.title(record.title))
+  const stored = draftOf(record)
+  const start: Change = { base: stored, mine: stored, seen: record.revision_count }
+  const draft = useDraft<Change>(session.agent, `edit ${record.id}`, start)
+  const { base, mine, seen } = draft.value
+  const change = (changes: Partial<Draft>) => draft.change({ mine: { ...mine, ...changes } })
+  const { error, busy, run } = useJob<void>()
+  const [result, show] = useResult()
+  const box = useRef<HTMLDivElement>(null)
+  const page = addressOf(`/decisions/${encodeURIComponent(record.id)}`)
+  const submit = () => {
+    const changed = changedFields(mine, base)
+    if (changed.length === 0) return show(t.nothing)
+    run(async () => {
+      try {
+        const updates = updatesOf(mine, base, record)
+        await service.updateDecision({ id: record.id, updates, revision_count: seen })
+        draft.clear()
+        go(page)
+        scrollTo(0, 0)
+      } catch (failed) {
+        // Somebody was faster: what they wrote is loaded, and shown beside this.
+        if (isMeanwhile(failed)) return again()
+        toFirstProblem(box.current!.querySelector('form')!)
+        throw failed
+      }
+    })
+  }
+  const problem = problemsOf(error, 'updates.')
+  const part = { draft: mine, change, problem }
+  const meanwhile = seen !== record.revision_count
+  return (
+    <div ref={box}>
+      <p class="quiet">{t.lead}</p>
+      {draft.restored && changedFields(mine, base).length > 0 && <p class="notice">{texts.write.record.kept}</p>}
+      {meanwhile && (
+        <Conflict
+          record={record}
+          base={base}
+          mine={mine}
+          stored={stored}
+          settle={(settled) => {
+            draft.change({ base: stored, mine: settled, seen: record.revision_count })
+            show(t.settled)
+          }}
+        />
+      )}
+      <Form class="writing narrow" aria-label={t.title(record.title)} submit={submit}>
+        <Panel title={texts.write.record.what}>
+          <What {...part} />
+          <Context {...part} />
+          <Confidence {...part} hint={t.confidenceHint} />
+        </Panel>
+        <section class="panel">
+          <Reasons {...part} />
+        </section>
+        <Panel title={t.place} lead={t.placeHint}>
+          <Place {...part} />
+          <Tags {...part} />
+        </Panel>
+        <Panel title={t.bridge} folded={!['structure', 'function'].some((name) => problem(`bridge.${name}`))}>
+          <Pattern {...part} />
+          {(['structure', 'function'] as const).map((name) => (
+            <Lines
+              key={name}
+              label={f[name]}
+              required
+              rows={2}
+              value={mine[name]}
+              change={(text) => change({ [name]: text })}
+              problem={problem(`bridge.${name}`)}
+            />
+          ))}
+        </Panel>
+        {error !== null && <Failure error={error} />}
+        {result}
+        <p class="actions">
+          {!meanwhile && (
+            <Act busy={busy} main>
+              {t.save}
+            </Act>
+          )}
+          <button type="button" onClick={draft.clear}>
+            {t.discard}
+          </button>
+          <ToDecision id={record.id}>{t.back}</ToDecision>
+        </p>
+      </Form>
+    </div>
+  )
+}
+
+const isMeanwhile = (error: unknown): boolean =>
+  isCstpError(error, 'invalid_params') && error.data.issues.some(({ path }) => path === 'revision_count')

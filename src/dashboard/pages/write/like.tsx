@@ -1,0 +1,34 @@
+/** Precedents beside a form, while somebody types. */
+import { useLike } from '../../like.ts'
+import { ToDecision } from '../../route.tsx'
+import { texts } from '../../texts.ts'
+import { Badge, Empty } from '../../ui.tsx'
+
+const t = texts.write.like
+
+/** @param but the decision that is being superseded, which is the nearest of all */
+export function Like({ text, but }: { text: string; but: string | null }) {
+  const found = useLike(text, 6)
+  const rows = found?.decisions.filter(({ id }) => id !== but).slice(0, 5) ?? []
+  return (
+    <section class="panel like" aria-labelledby="like">
+      <h2 id="like">{t.title}</h2>
+      <div role="status">
+        {found === null ? (
+          <Empty>{t.empty}</Empty>
+        ) : rows.length === 0 || found.no_precedent ? (
+          <Empty>{t.none}</Empty>
+        ) : (
+          <ul class="plain">
+            {rows.map(({ id, title, outcome, lessons }) => (
+              <li key={id}>
+                <ToDecision id={id}>{title}</ToDecision> <Badge of={outcome ?? 'pending'} />
+                {lessons && <div class="quiet">{t.lesson(lessons)}</div>}
+              </li>
+            ))}
+          </ul>
+        )}
+      </div>
+    </section>
+  )
+}

@@ -1,0 +1,235 @@
+/** The form that records a decision, alone or in the place of another: precedents beside it, policy before it. */
+import { useRef } from 'preact/hooks'
+import { type CheckGuardrailsResult, type GetDecisionResult, isCstpError } from '../../../../sdk/client.ts'
+import { Failure, Show, useCall, useJob } from '../../call.tsx'
+import { Act, Choice, Form } from '../../form.tsx'
+import { addressOf, go, ToDecision, useTitle, type View } from '../../route.tsx'
+import { type Session, service } from '../../service.ts'
+import { texts } from '../../texts.ts'
+import { Empty, Panel } from '../../ui.tsx'
+import { Suggestions } from '../decisions/filters.tsx'
+import { known } from '../decisions/search.ts'
+import { Findings, Judged } from '../guardrails/verdict.tsx'
+import { type Draft, draftOf, emptyDraft, keyFor, recordParamsOf, useDraft } from './draft.ts'
+import { Line, Lines } from './fields.tsx'
+import { Like } from './like.tsx'
+import { Alternatives, Confidence, Context, Pattern, Place, Reasons, Tags, What } from './parts.tsx'
+import { problemsOf, toFirstProblem } from './problems.ts'
+
+const t = texts.write.record
+const f = texts.write.fields
+
+export function Recording({ place, session }: View) {
+  const old = place.query.get('supersedes')
+  if (!session.scopes.includes('write')) return <Empty>{texts.write.needsWrite}</Empty>
+  return old === null ? (
+    <Writing key="new" session={session} start={emptyDraft} old={null} />
+  ) : (
+    <Superseding key={old} id={old} session={session} />
+  )
+}
+
+function Superseding({ id, session }: { id: string; session: Session }) {
+  const loaded = useCall(id, (signal) => service.getDecision({ id }, { signal }))
+  return (
+    <Show of={loaded}>
+      {(old) => <Writing session={session} start={{ ...draftOf(old), confidence: '', facts: '' }} old={old} />}
+    </Show>
+  )
+}
+
+/** The action that rules judge. */
+function actionOf(draft: Draft) {
+  const { decision, confidence, category, stakes, action_context, tags, project } = recordParamsOf(draft)
+  return {
+    description: decision,
+    confidence,
+    category,
+    stakes,
+    context: action_context,
+    tags,
+    ...(typeof project === 'object' && project?.name && { project: project.name }),
+    ...(typeof project === 'object' && project?.pr && { pr: project.pr }),
+  }
+}
+
+/** Where an action has what a record has; its context are the facts. */
+const inAction: Readonly<Record<string, string>> = {
+  decision: 'description',
+  context: '-',
+  action_context: 'context',
+  'project.name': 'project',
+  'project.pr': 'pr',
+}
+
+interface Kept extends Draft {
+  why: string
+  /** The write that was tried last: the same again is done once. */
+  last: { key: string; of: string } | null
+}
+
+interface Check {
+  of: string
+  result: CheckGuardrailsResult
+}
+
+function Writing({ session, start, old }: { session: Session; start: Draft; old: GetDecisionResult | null }) {
+  useTitle(old === null ? t.title : t.supersede(old.title))
+  const name = old === null ? 'new' : `supersedes ${old.id}`
+  const draft = useDraft<Kept>(session.agent, name, { ...start, why: '', last: null })
+  const { value, change } = draft
+  const stats = useCall('known', known)
+  const checking = useJob<Check>()
+  const saving = useJob<void>()
+  const box = useRef<HTMLDivElement>(null)
+  const form = () => box.current!.querySelector('form')!
+  const now = JSON.stringify(actionSafely(value))
+  const judged = checking.result?.of === now ? checking.result.result : null
+  const check = async (): Promise<Check> => {
+    const action = actionOf(value)
+    return { of: JSON.stringify(action), result: await service.checkGuardrails({ dry_run: true, action }) }
+  }
+  /** Shows what is wrong at its field. */
+  const shown = async <T,>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work()
+    } catch (error) {
+      toFirstProblem(form())
+      throw error
+    }
+  }
+  const save = async (given: Kept) => {
+    const params = {
+      ...recordParamsOf(given),
+      pre_decision_protocol: { query_run: true, guardrails_checked: true },
+    }
+    const last = keyFor(params, given.last)
+    change({ last })
+    const { decision_id } = await service.recordDecision({ ...params, idempotency_key: last.key })
+    if (old !== null) {
+      const context = given.why.trim() || null
+      await service.linkDecisions({ source_id: decision_id, target_id: old.id, edge_type: 'supersedes', context })
+    }
+    draft.clear()
+    go(addressOf(`/decisions/${encodeURIComponent(decision_id)}`))
+    scrollTo(0, 0)
+  }
+  const submit = () =>
+    saving.run(() =>
+      shown(async () => {
+        // Pressed again with the verdict on exactly this in view: it is to be recorded.
+        if (judged) return save(value)
+        const found = await check()
+        checking.run(async () => found)
+        if (found.result.allowed) await save(value)
+      }),
+    )
+  const error = saving.error ?? checking.error
+  const action = problemsOf(error, 'action.')
+  const own = problemsOf(error)
+  const problem = (path: string) => own(path) ?? action(inAction[path] ?? path)
+  const part = { draft: value, change, problem }
+  const mine = old === null || old.recorded_by === session.agent
+  const curates = session.scopes.some((scope) => scope === 'curate' || scope === 'admin')
+  const blocked = isCstpError(error, 'record_failed') ? (error.data.violations ?? []) : []
+  return (
+    <div ref={box}>
+      <p class="quiet">{t.lead}</p>
+      {draft.restored && <p class="notice">{t.kept}</p>}
+      <Suggestions stats={stats.data} />
+      <Form class="writing" aria-label={old === null ? t.title : t.supersede(old.title)} submit={submit}>
+        <Panel title={t.what}>
+          {old !== null && (
+            <p>
+              {t.supersedes} <ToDecision id={old.id}>{old.title}</ToDecision>
+            </p>
+          )}
+          {!mine && !curates && <p class="notice warn">{t.withoutEffect(old.recorded_by)}</p>}
+          <What {...part} />
+          <Context {...part} />
+          {old !== null && <Lines label={t.why} rows={2} value={value.why} change={(why) => change({ why })} />}
+        </Panel>
+        <Like text={value.decision} but={old?.id ?? null} />
+        <Panel title={t.judged}>
+          <div class="grid">
+            <Line
+              label={f.category}
+              required
+              list="known-category"
+              value={value.category}
+              change={(category) => change({ category })}
+              problem={problem('category')}
+            />
+            <Choice
+              label={f.stakes}
+              name="stakes"
+              value={value.stakes}
+              options={['low', 'medium', 'high', 'critical']}
+              onChange={(stakes) => change({ stakes: stakes as Draft['stakes'] })}
+            />
+          </div>
+          <Confidence {...part} />
+        </Panel>
+        <section class="panel">
+          <Reasons {...part} />
+        </section>
+        <section class="panel">
+          <Alternatives {...part} />
+        </section>
+        <Panel title={t.place}>
+          <Place {...part} />
+          <Tags {...part} />
+        </Panel>
+        <Panel title={t.more} folded={!problem('action_context') && !problem('pattern')}>
+          <Pattern {...part} />
+          <Choice
+            label={f.review_in}
+            name="review_in"
+            value={value.review_in}
+            options={reviewOptions(value.review_in)}
+            onChange={(review_in) => change({ review_in })}
+          />
+          <Lines
+            label={f.facts}
+            hint={f.factsHint}
+            rows={2}
+            code
+            value={value.facts}
+            change={(facts) => change({ facts })}
+            problem={problem('action_context')}
+          />
+        </Panel>
+        <Panel title={t.policy} lead={t.policyLead}>
+          {error !== null && <Failure error={error} />}
+          <Findings of={blocked} />
+          <Judged of={judged} />
+          {judged && !judged.allowed && <p>{t.stopped}</p>}
+          <p class="actions">
+            <Act busy={saving.busy} main>
+              {judged && !judged.allowed ? t.all : t.save}
+            </Act>
+            <Act busy={checking.busy} onClick={() => form().reportValidity() && checking.run(() => shown(check))}>
+              {t.check}
+            </Act>
+            <button type="button" onClick={draft.clear}>
+              {t.discard}
+            </button>
+          </p>
+        </Panel>
+      </Form>
+    </div>
+  )
+}
+
+/** What rules would judge; null while the facts are not JSON yet. */
+function actionSafely(draft: Draft): object | null {
+  try {
+    return actionOf(draft)
+  } catch {
+    return null
+  }
+}
+
+/** The usual ones, and the one that a superseded decision has. */
+const reviewOptions = (now: string): [string, string][] =>
+  texts.write.reviews.some(([value]) => value === now) ? texts.write.reviews : [[now, now], ...texts.write.reviews]
