@@ -140,7 +140,7 @@ describe.skipIf(!executable)('writing from the dashboard', () => {
 
   test('a draft survives the end of the session and a reload, for its agent alone', async () => {
     await visit(page, server.url, '/record')
-    await fill('Move the ledger', '55')
+    await fill('Deploy the checkout on Monday', '55')
     await press('Add a reason')
     await field('Type').fill('analysis')
     await field('Reason').fill('It is slow.')
@@ -154,10 +154,10 @@ describe.skipIf(!executable)('writing from the dashboard', () => {
     await page.getByLabel('Token', { exact: true }).fill(people.coder)
     await press('Log in')
     await page.getByRole('heading', { level: 1, name: 'Record a decision' }).waitFor()
-    expect(await field('Decision').inputValue()).toBe('Move the ledger')
+    expect(await field('Decision').inputValue()).toBe('Deploy the checkout on Monday')
     await page.reload()
     await page.getByText('This is your draft from before.').waitFor()
-    expect(await field('Decision').inputValue()).toBe('Move the ledger')
+    expect(await field('Decision').inputValue()).toBe('Deploy the checkout on Monday')
     expect(await field('Reason').inputValue()).toBe('It is slow.')
     expect(await field('Confidence in %').inputValue()).toBe('55')
     const other = await open(browser)
