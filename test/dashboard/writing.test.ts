@@ -192,7 +192,7 @@ describe.skipIf(!executable)('writing from the dashboard', () => {
       links: [{ target_id: old, edge_type: 'supersedes', effective: true, context: 'There are four servers now.' }],
     })
     await visit(page, server.url, `/decisions/${old}`)
-    await page.getByText('Superseded by').waitFor()
+    await page.locator('.notice', { hasText: 'Superseded by' }).waitFor()
     // Of somebody else the form says before that it will have no effect.
     await visit(page, server.url, `/record?supersedes=${await record({ decision: 'Of root' })}`)
     await page.getByText('Only root and curators can supersede it').waitFor()
