@@ -153,7 +153,10 @@ const touches: [RegExp, RegExp][] = [
   [/^src\/domain\/evidence\/hash\.ts$|^src\/core\/caller\.ts$/, /^Bun\.S$/],
   [/^sdk\/storage\/conformance\//, /./],
   // Web standards only.
-  [/^src\/dashboard\//, /^(?:fetch\(|setTimeout\(|setInterval\(|Date\.now|new Date\(\)|performance\.|getRandomValues)$/],
+  [
+    /^src\/dashboard\//,
+    /^(?:fetch\(|setTimeout\(|setInterval\(|Date\.now|new Date\(\)|performance\.|getRandomValues)$/,
+  ],
   [/^sdk\/client\//, /^(?:fetch\(|setTimeout\(|performance\.|Math\.random)$/],
 ]
 
