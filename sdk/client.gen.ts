@@ -765,7 +765,8 @@ export interface DecideApprovalResult {
 export interface EraseDecisionParams {
   /** Id, unique prefix of 8 or more characters, or `source_key`. */ id: string
   /** On what ground, such as `GDPR Art. 17`. The tombstone shows it. */ basis: string
-  /** Why; it is kept in the audit trail, so it should not repeat what is erased. */ reason: string
+  /** Why. Only the audit trail has it, which administrators read; it should not repeat what is erased. */
+  reason: string
   /** Nothing goes: the answer counts what would. Default `false`. */ dry_run?: boolean | undefined
 }
 

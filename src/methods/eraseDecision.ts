@@ -23,7 +23,10 @@ export const eraseDecision = defineMethod({
   params: v.object({
     id: DecisionId,
     basis: v.pipe(filledText(200), d('On what ground, such as `GDPR Art. 17`. The tombstone shows it.')),
-    reason: v.pipe(filledText(1_000), d('Why; it is kept in the audit trail, so it should not repeat what is erased.')),
+    reason: v.pipe(
+      filledText(1_000),
+      d('Why. Only the audit trail has it, which administrators read; it should not repeat what is erased.'),
+    ),
     dry_run: v.pipe(v.optional(v.boolean(), false), d('Nothing goes: the answer counts what would.')),
   }),
   result: v.object({

@@ -1,10 +1,11 @@
 /** cstp.eraseDecision: what is left of a decision, and what is refused, on every store. */
 import { expect, test } from 'bun:test'
+import { auditDigest } from '../../src/domain/thread/text.ts'
 import { readPolicy } from '../../src/verify/policy.ts'
 import { verifyReceipts } from '../../src/verify/receipt.ts'
 import { forEachBackend, type TestProgram } from '../support/program.ts'
 
-const ground = { basis: 'GDPR Art. 17', reason: 'asked for' }
+const ground = { basis: 'GDPR Art. 17', reason: 'asked for by Mary Major' }
 const text = 'Call the customer Jane Roe before every delivery'
 
 /** A decision with a title, which another one names: as a related one, and by a link that says why. */
@@ -95,16 +96,19 @@ forEachBackend((open) => {
       },
     ])
     const [redaction] = await store.thread.read({ record_ids: [by!] })
-    expect(JSON.parse(redaction!.payload!)).toMatchObject({
-      kind: 'redaction',
-      ...ground,
-      ids: [id],
+    const said = JSON.parse(redaction!.payload!)
+    expect(said).toMatchObject({
+      ...{ kind: 'redaction', agent: 'root', basis: ground.basis, ids: [id] },
       lines: expect.arrayContaining(redacted.map((line) => line.seq)),
     })
-    const everything = JSON.stringify([
-      await store.audit.list({ limit: 200 }),
-      await store.thread.read({ from: 1, limit: 200 }),
-    ])
+    // The reason may name a person: administrators read it in the trail, and every act is silent about it.
+    const all = await store.thread.read({ from: 1, limit: 200 })
+    expect(all.filter(({ payload }) => payload?.includes(ground.reason))).toEqual([])
+    const line = (await call('listAudit', { method: 'cstp.eraseDecision' }, 'root')).entries[0]!
+    expect(line.detail).toMatchObject(ground)
+    const { seq: _, ...kept } = (await store.audit.list({ limit: 200 })).find(({ seq }) => seq === line.seq)!
+    expect(all.filter(({ payload }) => payload?.includes(auditDigest(kept)))).toHaveLength(1)
+    const everything = JSON.stringify([await store.audit.list({ limit: 200 }), all])
     expect(everything).not.toContain('Jane Roe answers')
   })
 

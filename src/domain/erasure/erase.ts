@@ -15,7 +15,7 @@ import { keptBy, type RetentionRule } from '../retention/rules.ts'
 import { newActId } from '../thread/ids.ts'
 import { type Copies, findCopies } from './copies.ts'
 import { finish, type Owed, type Scrubbed } from './finish.ts'
-import { attempts, type CopyCounts, countsOf, type Ground, type Late, takeCopies, takeLate, tell } from './take.ts'
+import { attempts, type CopyCounts, countsOf, type Late, takeCopies, takeLate, tell } from './take.ts'
 import { type Target, targetOf } from './target.ts'
 import { erasureCollections, missing, type SourceMark, type Tombstone, tombstoneOf } from './tombstone.ts'
 
@@ -30,6 +30,12 @@ export interface ErasureCall extends Scrubbed {
   retention: readonly RetentionRule[]
   now(): number
   randomHex(bytes: number): string
+}
+
+/** On what ground, and why. A reason may name a person: it is kept in the line of the trail, which administrators read, and in no act. */
+export interface Ground {
+  basis: string
+  reason: string
 }
 
 export interface Erased {
@@ -104,9 +110,9 @@ async function take(
   tx: Transaction,
   { targets, copies }: { targets: readonly Target[]; copies: Copies },
   redaction_record_id: string,
-  late: Late,
+  { late, reason }: { late: Late; reason: string },
 ): Promise<void> {
-  const { agent: by, basis, reason } = late
+  const { agent: by, basis } = late
   const at = timestamp(call.now())
   const ids = targets.map(({ id }) => id)
   for (const { id, stored } of targets) {
@@ -120,19 +126,19 @@ async function take(
   await takeCopies(tx, copies, targets, redaction_record_id)
   await tx.keyed.put(erasureCollections.unfinished, redaction_record_id, { ids, late } satisfies Owed)
   const lines = copies.lines.map(({ seq }) => seq)
-  await tell(tx, call, by, redaction_record_id, { ids, basis, reason, record_ids: copies.acts, lines })
+  await tell(tx, call, by, redaction_record_id, { ids, basis, record_ids: copies.acts, lines })
   await audit(call, tx, ids, { erased: ids.length, redaction_record_id, basis, reason })
 }
 
 /** Erases decisions. @throws CstpError as {@link look} */
-export async function erase(call: ErasureCall, ids: readonly string[], ground: Ground): Promise<Erased> {
+export async function erase(call: ErasureCall, ids: readonly string[], { basis, reason }: Ground): Promise<Erased> {
   const redaction_record_id = newActId('redaction', timestamp(call.now()), call)
   const since = { ms: call.now(), seq: (await call.store.feed.head()).seq }
-  const late: Late = { ...ground, agent: call.caller.agent, since }
+  const late: Late = { agent: call.caller.agent, basis, since }
   for (let attempt = 1; ; attempt++) {
-    const found = await look(call, ids, ground)
+    const found = await look(call, ids, { basis })
     try {
-      await call.store.transaction((tx) => take(call, tx, found, redaction_record_id, late))
+      await call.store.transaction((tx) => take(call, tx, found, redaction_record_id, { late, reason }))
     } catch (error) {
       // Somebody else changed or erased it: looked at again, it shows.
       const isAgain = isStorageError(error, 'conflict') || isStorageError(error, 'not_found')

@@ -11,15 +11,11 @@ import type { Target } from './target.ts'
 /** Decisions that change while they are looked at are looked at again. */
 export const attempts = 5
 
-/** On what ground, and why. */
-export interface Ground {
-  basis: string
-  reason: string
-}
-
 /** What is needed to take what was written while an erasure looked. */
-export interface Late extends Ground {
+export interface Late {
   agent: string
+  /** On what ground. */
+  basis: string
   /** When it began to look: milliseconds since 1970, and the newest change in the feed. */
   since: { ms: number; seq: number }
 }
@@ -77,7 +73,7 @@ export async function takeLate(
   { store, breathe, ...tools }: { store: Store; breathe(): Promise<void> } & ActTools,
   targets: readonly Target[],
   by: string,
-  { agent, basis, reason, since }: Late,
+  { agent, basis, since }: Late,
 ): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     const found = await findCopies({ store, targets, since, breathe })
@@ -89,7 +85,7 @@ export async function takeLate(
       await store.transaction(async (tx) => {
         await takeCopies(tx, copies, targets, by)
         const ids = targets.map(({ id }) => id)
-        const detail = { ids, basis, reason, of: by, record_ids: copies.acts, lines: lines.map(({ seq }) => seq) }
+        const detail = { ids, basis, of: by, record_ids: copies.acts, lines: lines.map(({ seq }) => seq) }
         await tell(tx, tools, agent, newActId('redaction', timestamp(tools.now()), tools), detail)
       })
       return
