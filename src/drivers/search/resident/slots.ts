@@ -1,5 +1,5 @@
 /** Decisions by slot: a small number for each, under which its fields, terms and vectors are kept. */
-import { compileFilter } from '../../../../sdk/storage/filter.ts'
+import { compileFilter, isEmptyFilter } from '../../../../sdk/storage/filter.ts'
 import type { DecisionFields, DecisionFilter } from '../../../../sdk/storage/store.ts'
 import { enlarged } from './postings.ts'
 
@@ -19,11 +19,10 @@ export function openSlots() {
     return text
   }
 
-  /**
-   * One more than the place of its outcome in `known`, at each slot; 0 where nothing is indexed. Rules ask for one outcome, and this tells
-   * what to leave out in a tenth of the time that the rows take.
-   */
+  // What rules ask for, in a tenth of the time that the rows take: the outcomes of a time.
+  /** One more than the place of its outcome in `known`, at each slot; 0 where nothing is indexed. */
   let outcomes = new Uint8Array(1 << 10)
+  let created = new Float64Array(1 << 10)
   const known: DecisionFields['outcome'][] = []
   function outcomeOf({ indexed, outcome }: DecisionFields): number {
     if (!indexed) return 0
@@ -50,8 +49,12 @@ export function openSlots() {
       const slot = slots.get(id) ?? free.pop() ?? rows.length
       slots.set(id, slot)
       indexed += Number(fields.indexed) - Number(rows[slot]?.indexed ?? false)
-      if (slot >= outcomes.length) outcomes = enlarged(outcomes, slot * 2)
+      if (slot >= outcomes.length) {
+        outcomes = enlarged(outcomes, slot * 2)
+        created = enlarged(created, slot * 2)
+      }
       outcomes[slot] = outcomeOf(fields)
+      created[slot] = fields.created_ms
       rows[slot] = {
         ...fields,
         category: shared(fields.category),
@@ -67,12 +70,16 @@ export function openSlots() {
       return slot
     },
     /** Slots that are indexed and pass. */
-    passing(filter: DecisionFilter): number[] {
-      const passes = compileFilter(filter)
-      const wanted = [false, ...known.map((outcome) => filter.outcome?.includes(outcome as never) ?? true)]
+    passing({ outcome, created_from_ms, created_to_ms, ...others }: DecisionFilter): number[] {
+      const passes = isEmptyFilter(others) ? null : compileFilter(others)
+      const [from, to] = [created_from_ms ?? Number.NEGATIVE_INFINITY, created_to_ms ?? Number.POSITIVE_INFINITY]
+      const wanted = [false, ...known.map((one) => outcome === undefined || (one !== null && outcome.includes(one)))]
       const passed: number[] = []
-      for (let slot = 0; slot < rows.length; slot++)
-        if (wanted[outcomes[slot]!] && passes(rows[slot]!)) passed.push(slot)
+      for (let slot = 0; slot < rows.length; slot++) {
+        const at_ms = created[slot]!
+        if (wanted[outcomes[slot]!] && at_ms >= from && at_ms <= to && (passes === null || passes(rows[slot]!)))
+          passed.push(slot)
+      }
       return passed
     },
     remove(id: string): number | undefined {

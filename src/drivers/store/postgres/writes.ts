@@ -31,14 +31,14 @@ export function send(query: Query, drafts: readonly Draft[], given: number): Pro
   if (gone.length > 0) sent.push(...eraseDecisions(query, gone.map(toText), given + changes.length))
   putKeyed(drafts, each)
   each(
-    ['float8', 'text', 'text', 'bool', 'text', 'text'],
+    ['float8', 'text', 'text', 'bool', 'text', 'document'],
     drafts.flatMap(({ audit }) => audit),
     (rows) => `insert into audit (at_ms, agent, method, allowed, rules, entry)
       select at_ms, agent, method, allowed, rules::text[], entry::json from ${rows} with ordinality as given (at_ms, agent, method, allowed, rules, entry, n)
       order by n`,
   )
   each(
-    ['text', 'text', 'text', 'text', 'text', 'text', 'text'],
+    ['text', 'text', 'text', 'text', 'document', 'text', 'text'],
     drafts.flatMap(({ acts }) => acts),
     (
       rows,
@@ -81,9 +81,9 @@ const eraseDecisions = (query: Query, ids: readonly string[], given: number): Pr
 ]
 
 /** Columns of a row of decisions; an array and a document go as text, so that they stay as they were written. */
-const asText = { 'text[]': true, json: true } as Record<string, boolean>
-const types = ['text', 'int', ...columns.map(([, type]) => (asText[type] ? 'text' : type))]
-const selected = columns.map(([name, type]) => `g.${name}${asText[type] ? `::${type}` : ''}`)
+const givenAs: Record<string, string> = { 'text[]': 'text', json: 'document' }
+const types = ['text', 'int', ...columns.map(([, type]) => givenAs[type] ?? type)]
+const selected = columns.map(([name, type]) => `g.${name}${type in givenAs ? `::${type}` : ''}`)
 
 function rowOf({ record, revision, terms }: DecisionWrite): unknown[] {
   const values = valuesOf(record, terms)
@@ -203,7 +203,7 @@ function putKeyed(drafts: readonly Draft[], each: Each): void {
       `delete from keyed_records k using ${rows} as g (collection, key) where k.collection = g.collection and k.key = g.key`,
   )
   each(
-    ['text', 'text', 'text', 'float8'],
+    ['text', 'text', 'document', 'float8'],
     all.flatMap(({ collection, key, value, expires_ms }) =>
       value === null ? [] : [[collection, toText(key), value, expires_ms]],
     ),
