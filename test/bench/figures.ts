@@ -1,29 +1,44 @@
 /** Writes what a run measured into the page of figures, and the few that the README shows. */
 import { cpus, loadavg, release, totalmem } from 'node:os'
 import { join } from 'node:path'
-import { writeInto } from '../eval/pages.ts'
+import { partOf, writeInto } from '../eval/pages.ts'
 import { legend, line, type Row, tableHead } from './report.ts'
 
 const root = join(import.meta.dir, '../..')
 const page = join(root, 'docs/reference/figures.md')
 
-/** The machine, the runtime and the command of a run. @param before load of the machine when it began */
-export function machine(command: string, before: number): string {
+const asTable = (facts: readonly (readonly [string, string])[]): string =>
+  ['| measured on | |', '| --- | --- |', ...facts.map(([name, value]) => `| ${name} | ${value} |`)].join('\n')
+
+function factsOf(): [string, string][] {
   const cores = cpus()
-  const facts: [string, string][] = [
-    ['date', new Date().toISOString().slice(0, 10)],
+  return [
     ['processor', `${cores[0]?.model.trim() ?? 'unknown'}, ${cores.length} cores`],
     ['memory', `${Math.round(totalmem() / 2 ** 30)} GiB`],
     ['system', `${process.platform} ${release().replace(/-.*/, '')}, ${process.arch}`],
     ['runtime', `Bun ${Bun.version}`],
-    [
-      'load before and after',
-      `${before.toFixed(1)}, ${loadavg()[0]!.toFixed(1)} (above the number of cores the machine was busy: read ratios)`,
-    ],
-    ['command', `\`${command}\``],
   ]
-  return ['| measured on | |', '| --- | --- |', ...facts.map(([name, value]) => `| ${name} | ${value} |`)].join('\n')
 }
+
+/** Which command measured, and when. */
+export interface Run {
+  command: string
+  /** Load of the machine when it began. */
+  before: number
+  store: string
+}
+
+const today = () => new Date().toISOString().slice(0, 10)
+const loads = ({ before }: Run) => `${before.toFixed(1)}, ${loadavg()[0]!.toFixed(1)}`
+
+/** The machine, the runtime and the command of a run. */
+export const machine = (run: Run): string =>
+  asTable([
+    ['date', today()],
+    ...factsOf(),
+    ['load before and after', `${loads(run)} (above the number of cores the machine was busy: read ratios)`],
+    ['command', `\`${run.command}\``],
+  ])
 
 /** Names of the parts as headings, with what is measured and at which layer. */
 const titles: Record<string, string> = {
@@ -42,22 +57,44 @@ const titles: Record<string, string> = {
   dashboard: 'The dashboard in Chromium',
 }
 
-export function tables(rows: readonly Row[]): string {
-  const parts = [...new Set(rows.map(({ part }) => part))]
-  const sections = parts.map((part) => {
+const headings = Object.values(titles)
+
+/** Tables of an earlier run, by heading. */
+function sectionsOf(text: string): Map<string, string> {
+  const [, ...parts] = text.split(/^### /m)
+  return new Map(
+    parts.map((part) => {
+      const end = part.indexOf('\n')
+      return [part.slice(0, end), part.slice(end).trim()]
+    }),
+  )
+}
+
+/**
+ * The tables of a run, each with its date, load and command, among those of earlier runs for what this one did not measure. Figures of
+ * another machine or runtime are not kept: nobody could compare them.
+ * @param earlier what the page shows
+ */
+export function merged(earlier: string, rows: readonly Row[], facts: string, measured: string): string {
+  const sections = earlier.startsWith(facts) ? sectionsOf(earlier) : new Map<string, string>()
+  for (const part of new Set(rows.map((row) => row.part))) {
     const lines = rows.filter((row) => row.part === part).map(line)
-    return [`### ${titles[part] ?? part}`, [tableHead, ...lines].join('\n')].join('\n\n')
-  })
-  return [legend, ...sections].join('\n\n')
+    sections.set(titles[part] ?? part, `${measured}\n\n${[tableHead, ...lines].join('\n')}`)
+  }
+  const sorted = [...sections].sort(([a], [b]) => headings.indexOf(a) - headings.indexOf(b))
+  const tables = sorted.map(([heading, body]) => `### ${heading}\n\n${body}`)
+  return [facts, `${legend} With a load above the number of cores the machine was busy: read ratios.`, ...tables].join(
+    '\n\n',
+  )
 }
 
 /** Writes the page; the README only if the run has what it shows. */
-export async function writeFigures(
-  rows: readonly Row[],
-  { command, before, store }: { command: string; before: number; store: string },
-): Promise<void> {
-  await writeInto(page, `bench-${store}`, `${machine(command, before)}\n\n${tables(rows)}`)
-  if (store !== 'embedded') return
+export async function writeFigures(rows: readonly Row[], run: Run): Promise<void> {
+  const name = `bench-${run.store}`
+  const earlier = partOf(await Bun.file(page).text(), name) ?? ''
+  const measured = `Measured ${today()}, load before and after ${loads(run)}: \`${run.command}\`.`
+  await writeInto(page, name, merged(earlier, rows, asTable(factsOf()), measured))
+  if (run.store !== 'embedded') return
   // CPU, not time: it is nearly the same on a busy machine.
   const checks = rows.find(({ what }) => /^checkGuardrails over HTTP, 100 rules$/.test(what))
   if (checks?.cpu_us)

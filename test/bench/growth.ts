@@ -1,7 +1,7 @@
 /** How cost grows with the decisions: rows of a run as tables with a column for each size, and what was not measured said so. */
 import { join } from 'node:path'
 import { writeInto } from '../eval/pages.ts'
-import { machine } from './figures.ts'
+import { machine, type Run } from './figures.ts'
 import type { Row } from './report.ts'
 
 const page = join(import.meta.dir, '../../docs/design/growth.md')
@@ -78,7 +78,5 @@ export function growthTables(rows: readonly Row[]): string {
 /** The lines of a table below its head. */
 const lines = (text: string): string => text.split('\n').slice(2).join('\n')
 
-export const writeGrowth = (
-  rows: readonly Row[],
-  { command, before, store }: { command: string; before: number; store: string },
-): Promise<void> => writeInto(page, `growth-${store}`, `${machine(command, before)}\n\n${growthTables(rows)}`)
+export const writeGrowth = (rows: readonly Row[], run: Run): Promise<void> =>
+  writeInto(page, `growth-${run.store}`, `${machine(run)}\n\n${growthTables(rows)}`)
