@@ -80,15 +80,22 @@ export interface OutcomeGroup {
   outcome: Outcome | null
   settled_by: Settler | null
   count: number
+  /** Only if they are split by category. */
+  category?: string
+  /** Only if they are split by time: the edges at the time of recording or before. */
+  created?: number
+  /** The same for the time of the review that counts. */
+  reviewed?: number
 }
 
-/** The same of one span of time. */
-export interface TimedOutcomeGroup extends OutcomeGroup {
-  /** Edges at the time of recording or before. */
-  created: number
-  /** Edges at the time of the review that counts or before. */
-  reviewed: number
+/** When decisions were recorded and reviewed: milliseconds since 1970, ascending, each once. */
+export interface OutcomeEdges {
+  created_ms: readonly number[]
+  reviewed_ms: readonly number[]
 }
+
+/** How outcomes are split: by category, without decisions that have none; or by time, without decisions that nobody reviewed. */
+export type OutcomeSplit = 'category' | OutcomeEdges
 
 /** The scored decisions of one agent, category (null if they have none) and stakes: how many, and the sums of their confidences at recording and of their values. */
 export interface ScoreSum {
@@ -180,21 +187,10 @@ export interface DecisionReader {
   /** How many pass, split by the values of `by`. Descending count, then value; `day` ascending. Null values are left out. */
   countBy(filter: DecisionFilter, by: CountKey): Promise<{ value: string; count: number }[]>
   /**
-   * The decisions that pass, grouped by what is scored: the confidence at recording, the outcome and who settled it. By
-   * confidence, then outcome, then settler; null first in each.
+   * The decisions that pass, grouped by what is scored: the confidence at recording, the outcome and who settled it; and by what they are
+   * split by, if by anything. By category, then confidence, outcome and settler, null first in each; then by `created`, then by `reviewed`.
    */
-  outcomes(filter: CountFilter): Promise<OutcomeGroup[]>
-  /**
-   * The reviewed decisions that pass, grouped so and by when they were recorded and when they were reviewed. Both are told as the
-   * number of edges at that time or before; edges are milliseconds since 1970, ascending, each once. In the order of
-   * `outcomes`, then by `created`, then by `reviewed`.
-   */
-  outcomesOver(
-    filter: DecisionFilter,
-    edges: { created_ms: readonly number[]; reviewed_ms: readonly number[] },
-  ): Promise<TimedOutcomeGroup[]>
-  /** As `outcomes` for each value of `by`, by that value. Null values are left out. */
-  outcomesBy(filter: DecisionFilter, by: 'category' | 'agent'): Promise<{ value: string; groups: OutcomeGroup[] }[]>
+  outcomes(filter: CountFilter, split?: OutcomeSplit): Promise<OutcomeGroup[]>
   /** The decisions that pass and enter a score (`scoredValue`), in no order. */
   scores(filter: DecisionFilter): Promise<ScoreSum[]>
   /** Scored decisions and abandoned ones by the types of their reasons. By type, confidence, outcome. */
@@ -237,7 +233,7 @@ export interface DecisionWriter extends Pick<DecisionReader, 'get'> {
    */
   count: DecisionReader['count']
   /** See `count`. */
-  outcomes: DecisionReader['outcomes']
+  outcomes(filter: CountFilter): Promise<OutcomeGroup[]>
 
   /**
    * Writes a decision: document, filter fields, terms and the edges of its `links`.

@@ -60,7 +60,11 @@ export const isConfirmed = (record: Settled): boolean => ['others', 'observed'].
 export const outcomeValue: Partial<Record<Outcome, number>> = { success: 1, partial: 0.5, failure: 0 }
 
 /** The value of decisions that enter a score: tested, of a stated confidence, and not settled by age alone; else null. */
-export const scoredValue = ({ confidence, outcome, settled_by }: Omit<OutcomeGroup, 'count'>): number | null =>
+export const scoredValue = ({
+  confidence,
+  outcome,
+  settled_by,
+}: Pick<OutcomeGroup, 'confidence' | 'outcome' | 'settled_by'>): number | null =>
   outcome === null || confidence === null || settled_by === 'age' ? null : (outcomeValue[outcome] ?? null)
 
 /** A decision without a confidence is listed as less than one that is certain to fail. */
@@ -77,9 +81,12 @@ export const compareText = (a: string, b: string): number => (a < b ? -1 : a > b
 
 /** The order of outcome groups. */
 export const groupOrder = (a: Omit<OutcomeGroup, 'count'>, b: Omit<OutcomeGroup, 'count'>): number =>
+  compareText(a.category ?? '', b.category ?? '') ||
   confidenceRank(a.confidence) - confidenceRank(b.confidence) ||
   compareText(a.outcome ?? '', b.outcome ?? '') ||
-  compareText(a.settled_by ?? '', b.settled_by ?? '')
+  compareText(a.settled_by ?? '', b.settled_by ?? '') ||
+  (a.created ?? 0) - (b.created ?? 0) ||
+  (a.reviewed ?? 0) - (b.reviewed ?? 0)
 
 const stakesRank = Object.fromEntries(stakesValues.map((stakes, rank) => [stakes, rank]))
 

@@ -121,12 +121,14 @@ interface CategoryRates {
 export async function categoryRates(histories: number, count: number): Promise<CategoryRates> {
   const listed = async (drop: number, next: Next): Promise<string[]> => {
     const of = (recent: boolean) =>
-      Array.from({ length: count }, (_, at) => ({
-        value: `category ${at}`,
-        groups: simulate({ count: recent ? 60 : 120, sure: 0.8, over: recent && at === 0 ? drop : 0 }, next),
-      }))
-    const outcomesBy = async ({ created_from_ms }: { created_from_ms?: number }) => of(created_from_ms !== undefined)
-    const store = { decisions: { outcomesBy } } as unknown as Store
+      Array.from({ length: count }, (_, at) =>
+        simulate({ count: recent ? 60 : 120, sure: 0.8, over: recent && at === 0 ? drop : 0 }, next).map((group) => ({
+          ...group,
+          category: `category ${at}`,
+        })),
+      ).flat()
+    const outcomes = async ({ created_from_ms }: { created_from_ms?: number }) => of(created_from_ms !== undefined)
+    const store = { decisions: { outcomes } } as unknown as Store
     return (await driftingCategories(store, {}, 0)).map(({ category }) => category)
   }
   let [alarms, found] = [0, 0]

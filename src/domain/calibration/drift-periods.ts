@@ -1,7 +1,7 @@
 /** Drift over what is stored: the two periods now and on each of the last weeks, for all decisions or for each category. */
 
 import type { DriftFinding, DriftPoint, DriftReport } from '../../../sdk/schema/calibration.ts'
-import type { DecisionFilter, OutcomeGroup, Store, TimedOutcomeGroup } from '../../../sdk/storage/store.ts'
+import type { DecisionFilter, OutcomeGroup, Store } from '../../../sdk/storage/store.ts'
 import { dayMs } from '../../core/time.ts'
 import {
   advice,
@@ -16,7 +16,7 @@ import {
   suspicions,
   type Thresholds,
 } from './drift.ts'
-import { byReviewer, scoredOf } from './figures.ts'
+import { byReviewer, groupsByCategory, scoredOf } from './figures.ts'
 import { sumOf, verdictOf } from './verdict.ts'
 
 // What a comparison of the periods would have found on each of the last weeks, with the reviews that were known then.
@@ -45,15 +45,15 @@ export async function driftHistory(
   const end = (at: number) => at + 1
   const created_ms = edgesOf(instants.flatMap((at) => [recentFrom(at), historicalEnd(at), end(at)]))
   const reviewed_ms = instants.map(end)
-  const groups = await store.decisions.outcomesOver(filter, { created_ms, reviewed_ms })
+  const groups = await store.decisions.outcomes(filter, { created_ms, reviewed_ms })
   const place = new Map(created_ms.map((edge, at) => [edge, at + 1]))
   const points: DriftPoint[] = []
   for (const [number, at] of instants.entries()) {
     // Groups count the edges before them: as many as there are earlier instants.
-    const known = groups.filter(({ reviewed }) => reviewed <= number)
-    const created = (test: (group: TimedOutcomeGroup) => boolean) => scoredOf(known.filter(test))
-    const recent = created((one) => one.created >= place.get(recentFrom(at))! && one.created < place.get(end(at))!)
-    const historical = created((one) => one.created < place.get(historicalEnd(at))!)
+    const known = groups.filter(({ reviewed }) => reviewed! <= number)
+    const created = (test: (edges: number) => boolean) => scoredOf(known.filter((group) => test(group.created!)))
+    const recent = created((edges) => edges >= place.get(recentFrom(at))! && edges < place.get(end(at))!)
+    const historical = created((edges) => edges < place.get(historicalEnd(at))!)
     points.push({ at: new Date(at).toISOString(), ...driftPoint(recent, historical, thresholds) })
     await breathe()
   }
@@ -97,12 +97,10 @@ export async function driftingCategories(
   now_ms: number,
 ): Promise<{ category: string; alerts: DriftAlert[]; recommendation: string }[]> {
   const { recent, historical } = periods(filter, now_ms)
-  const now = await store.decisions.outcomesBy(recent, 'category')
-  const then = new Map(
-    (await store.decisions.outcomesBy(historical, 'category')).map(({ value, groups }) => [value, groups]),
-  )
-  const compared = now
-    .map(({ value, groups }) => ({ category: value, of: [scoredOf(groups), scoredOf(then.get(value) ?? [])] as const }))
+  const now = groupsByCategory(await store.decisions.outcomes(recent, 'category'))
+  const then = groupsByCategory(await store.decisions.outcomes(historical, 'category'))
+  const compared = [...now]
+    .map(([category, groups]) => ({ category, of: [scoredOf(groups), scoredOf(then.get(category) ?? [])] as const }))
     .filter(({ of }) => enough(...of))
   const finest = error / (2 * compared.length)
   const suspected = compared

@@ -27,6 +27,10 @@ export const scoredOf = <G extends OutcomeGroup>(groups: readonly G[]): (G & Sco
 export const statedOf = (groups: readonly OutcomeGroup[]) =>
   groups.flatMap(({ confidence, count }) => (confidence === null ? [] : [{ confidence, count }]))
 
+/** Groups that are split by category, of each category. */
+export const groupsByCategory = (groups: readonly OutcomeGroup[]): Map<string, OutcomeGroup[]> =>
+  Map.groupBy(groups, ({ category }) => category!)
+
 /** Something of the decisions that each kind of reviewer settled, apart. */
 export const byReviewer = <G extends Pick<OutcomeGroup, 'settled_by'>, T>(
   of: (passes: (group: G) => boolean) => T,

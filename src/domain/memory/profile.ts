@@ -5,7 +5,7 @@ import { fraction } from '../../../sdk/schema/decision.ts'
 import { parseRecord } from '../../../sdk/storage/decisions.ts'
 import type { OutcomeGroup, Store } from '../../../sdk/storage/store.ts'
 import { inPoints, instead } from '../calibration/advice.ts'
-import { countOf, minScored, scoredOf } from '../calibration/figures.ts'
+import { countOf, groupsByCategory, minScored, scoredOf } from '../calibration/figures.ts'
 import { overall } from '../calibration/report.ts'
 import { provenGap, sumOf, verdictOf } from '../calibration/verdict.ts'
 
@@ -44,14 +44,14 @@ export const CategoryCalibration = v.object({
 })
 type CategoryCalibration = v.InferOutput<typeof CategoryCalibration>
 
-/** Calibration of each category, the largest first. */
-export const byCategory = (parts: readonly { value: string; groups: OutcomeGroup[] }[]): CategoryCalibration[] =>
-  parts
-    .map(({ value, groups }) => {
+/** Calibration of each category, the largest first. @param split groups that are split by category */
+export const byCategory = (split: readonly OutcomeGroup[]): CategoryCalibration[] =>
+  [...groupsByCategory(split)]
+    .map(([category, groups]) => {
       const { accuracy, brier_score, calibration_gap, gap_low, gap_high, interpretation } = overall(scoredOf(groups))
       const reviewed = countOf(groups.filter(({ outcome }) => outcome !== null))
       return {
-        category: value,
+        category,
         decisions: countOf(groups),
         reviewed,
         accuracy,
@@ -64,12 +64,8 @@ export const byCategory = (parts: readonly { value: string; groups: OutcomeGroup
     })
     .sort((a, b) => b.decisions - a.decisions || (a.category < b.category ? -1 : 1))
 
-/** @param parts the agent's decisions by category */
-export async function agentProfile(
-  store: Store,
-  agent: string,
-  parts: readonly { value: string; groups: OutcomeGroup[] }[],
-): Promise<AgentProfile> {
+/** @param split the agent's decisions by category */
+export async function agentProfile(store: Store, agent: string, split: readonly OutcomeGroup[]): Promise<AgentProfile> {
   const [groups, sums, { texts }] = await Promise.all([
     store.decisions.outcomes({ agent }),
     store.decisions.scores({ agent }),
@@ -78,7 +74,7 @@ export async function agentProfile(
   const scored = scoredOf(groups)
   const { accuracy, brier_score } = overall(scored)
   const verdict = verdictOf(sumOf(scored), sums)
-  const ranked = byCategory(parts)
+  const ranked = byCategory(split)
     .filter(({ accuracy: own }) => own !== null)
     .sort((a, b) => (b.accuracy ?? 0) - (a.accuracy ?? 0) || (a.category < b.category ? -1 : 1))
   return {

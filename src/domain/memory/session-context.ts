@@ -140,7 +140,7 @@ export async function sessionContext(
     const within = AbortSignal.any([call.signal, AbortSignal.timeout(maxWaitMs)])
     return call.wisdom.of({ min_decisions: minForPrinciple }, within)
   }
-  const own = await store.decisions.outcomesBy({ agent: caller.agent }, 'category')
+  const own = await store.decisions.outcomes({ agent: caller.agent }, 'category')
   const due = {
     filter: { agent: caller.agent },
     types: actionTypes,

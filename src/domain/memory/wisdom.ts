@@ -3,7 +3,7 @@ import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import type { WisdomEntry } from '../../../sdk/schema/memory.ts'
 import { parseRecord } from '../../../sdk/storage/decisions.ts'
 import type { DecisionFilter, OutcomeGroup, Store } from '../../../sdk/storage/store.ts'
-import { brierOf, countOf, meanOf, round, scoredOf, statedOf } from '../calibration/figures.ts'
+import { brierOf, countOf, groupsByCategory, meanOf, round, scoredOf, statedOf } from '../calibration/figures.ts'
 import type { Phrases } from './phrases.ts'
 import { type Learnt, learntFrom } from './principles.ts'
 
@@ -64,10 +64,10 @@ async function wisdomOf(
   signal: AbortSignal,
 ): Promise<Wisdom> {
   const filter: DecisionFilter = { status: ['reviewed'], ...(wanted !== undefined && { category: wanted }) }
-  const categories = (await store.decisions.outcomesBy(filter, 'category'))
-    .map(({ value, groups }) => ({ value, groups, count: countOf(groups) }))
+  const categories = [...groupsByCategory(await store.decisions.outcomes(filter, 'category'))]
+    .map(([category, groups]) => ({ category, groups, count: countOf(groups) }))
     .filter(({ count }) => count >= min_decisions)
-    .sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1))
+    .sort((a, b) => b.count - a.count || (a.category < b.category ? -1 : 1))
   const most = wanted === undefined ? mostOfOne : mostAlone
   const limit = Math.max(fewestOfOne, Math.min(most, Math.floor(maxRead / categories.length)))
   let by_meaning = true
@@ -80,7 +80,7 @@ async function wisdomOf(
     },
   }
   const found: WisdomEntry[] = []
-  for (const [at, { value: category, groups, count }] of categories.entries()) {
+  for (const [at, { category, groups, count }] of categories.entries()) {
     const records = at * limit < maxRead ? await recordsOf(store, category, groups, limit) : []
     const state = records
       .map((one) => `${one.id} ${one.updated_at} ${one.revision_count} ${one.review_history.length}`)

@@ -94,7 +94,7 @@ describe('profile', () => {
   ]
   const profileOf = async (...records: DecisionRecord[]) => {
     const store = await storeOf(...records)
-    return agentProfile(store, 'alice', await store.decisions.outcomesBy({ agent: 'alice' }, 'category'))
+    return agentProfile(store, 'alice', await store.decisions.outcomes({ agent: 'alice' }, 'category'))
   }
 
   test('one category alone is neither the strongest nor the weakest', async () => {
@@ -113,7 +113,7 @@ describe('profile', () => {
 
   test('categories: the largest first, then by name', async () => {
     const store = await storeOf(...own('a', 1, 0), ...own('c', 2, 0), ...own('b', 2, 0))
-    const found = byCategory(await store.decisions.outcomesBy({}, 'category'))
+    const found = byCategory(await store.decisions.outcomes({}, 'category'))
     expect(found.map(({ category }) => category)).toEqual(['b', 'c', 'a'])
   })
 

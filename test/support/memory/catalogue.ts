@@ -8,8 +8,8 @@ import type {
   DecisionFilter,
   DecisionReader,
   OutcomeGroup,
+  OutcomeSplit,
   ScoreSum,
-  TimedOutcomeGroup,
 } from '../../../sdk/storage/store.ts'
 import { countBy, counted, groupOf, outcomesOf, scoresOf } from '../../../src/domain/history/tally.ts'
 import { edgesUpTo } from '../../../src/drivers/store/shared.ts'
@@ -48,29 +48,17 @@ export function openCatalogue() {
     },
     count: (filter: CountFilter): number => passing(filter).length,
     countBy: (filter: DecisionFilter, by: CountKey) => countBy(passing(filter), by),
-    outcomes: (filter: CountFilter): OutcomeGroup[] => outcomesOf(passing(filter)),
-    outcomesOver: (
-      filter: DecisionFilter,
-      edges: { created_ms: readonly number[]; reviewed_ms: readonly number[] },
-    ): TimedOutcomeGroup[] =>
-      counted(
-        passing(filter).flatMap((fields) =>
-          fields.reviewed_ms === null || fields.outcome === null
-            ? []
-            : [
-                {
-                  ...groupOf(fields),
-                  created: edgesUpTo(edges.created_ms, fields.created_ms),
-                  reviewed: edgesUpTo(edges.reviewed_ms, fields.reviewed_ms),
-                },
-              ],
-        ),
-      ).sort((a, b) => groupOrder(a, b) || a.created - b.created || a.reviewed - b.reviewed),
-    outcomesBy(filter: DecisionFilter, by: 'category' | 'agent'): { value: string; groups: OutcomeGroup[] }[] {
-      const parts = Map.groupBy(passing(filter), (fields) => fields[by])
-      return [...parts]
-        .flatMap(([value, fields]) => (value === null ? [] : [{ value, groups: outcomesOf(fields) }]))
-        .sort((a, b) => compareText(a.value, b.value))
+    outcomes(filter: CountFilter, split?: OutcomeSplit): OutcomeGroup[] {
+      const found = passing(filter)
+      if (split === undefined) return outcomesOf(found)
+      const groups = found.flatMap((fields): Omit<OutcomeGroup, 'count'>[] => {
+        const { category, outcome, created_ms, reviewed_ms } = fields
+        if (split === 'category') return category === null ? [] : [{ ...groupOf(fields), category }]
+        if (reviewed_ms === null || outcome === null) return []
+        const created = edgesUpTo(split.created_ms, created_ms)
+        return [{ ...groupOf(fields), created, reviewed: edgesUpTo(split.reviewed_ms, reviewed_ms) }]
+      })
+      return counted(groups).sort(groupOrder)
     },
     scores: (filter: DecisionFilter): ScoreSum[] => scoresOf(passing(filter)),
   }

@@ -164,14 +164,14 @@ export function testGroups({ onEmpty, expect }: Kit): void {
   async function check(store: Store, records: readonly DecisionRecord[]): Promise<void> {
     const { decisions, edges } = store
     expect(await decisions.outcomes({})).toEqual(expectedOutcomes(records))
-    for (const by of ['category', 'agent'] as const) {
-      const nameOf = (record: DecisionRecord) => (by === 'category' ? record.category : record.recorded_by)
-      const of = records.filter(({ stakes }) => stakes !== 'low')
-      const values = [...new Set(of.map(nameOf))].filter((name) => name !== null).sort(compareText)
-      expect(await decisions.outcomesBy({ stakes: ['medium', 'high', 'critical'] }, by)).toEqual(
-        values.map((value) => ({ value, groups: expectedOutcomes(of.filter((record) => nameOf(record) === value)) })),
-      )
-    }
+    const of = records.filter(({ stakes }) => stakes !== 'low')
+    const categories = [...new Set(of.map((record) => record.category))].filter((name) => name !== null)
+    expect(await decisions.outcomes({ stakes: ['medium', 'high', 'critical'] }, 'category')).toEqual(
+      categories.sort(compareText).flatMap((category) => {
+        const own = of.filter((record) => record.category === category)
+        return expectedOutcomes(own).map((group) => ({ ...group, category }))
+      }),
+    )
     for (const edges of [
       { created_ms: [], reviewed_ms: [] },
       { created_ms: [msOf(2), msOf(40), msOf(40) + 1], reviewed_ms: [msOf(1), msOf(3) + 1, msOf(80)] },
@@ -180,7 +180,7 @@ export function testGroups({ onEmpty, expect }: Kit): void {
       for (const filter of [{}, { category: 'process' }, { created_from_ms: msOf(3) }]) {
         const passes = compileFilter(filter)
         const passing = records.filter((record) => passes(fieldsOf(record, false)))
-        expect(await decisions.outcomesOver(filter, edges)).toEqual(expectedOver(passing, edges))
+        expect(await decisions.outcomes(filter, edges)).toEqual(expectedOver(passing, edges))
         expect(summed(await decisions.scores(filter))).toEqual(expectedScores(passing))
       }
     expect(await decisions.reasons()).toEqual(expectedReasons(records))

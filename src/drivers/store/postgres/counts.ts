@@ -8,6 +8,7 @@ import type {
   DecisionFilter,
   DecisionReader,
   OutcomeGroup,
+  OutcomeSplit,
   ScoreSum,
 } from '../../../../sdk/storage/store.ts'
 import { dayMs } from '../../../core/time.ts'
@@ -28,8 +29,8 @@ const keyColumns: Record<Exclude<CountKey, 'tag'>, string> = {
   project: 'd.project',
 }
 
-export const scored = `d.confidence_at_record as confidence, d.outcome, d.settled_by`
-export const scoredOrder = `confidence nulls first, outcome nulls first, settled_by nulls first`
+const scored = ['d.confidence_at_record as confidence', 'd.outcome', 'd.settled_by']
+const scoredOrder = 'confidence nulls first, outcome nulls first, settled_by nulls first'
 /** The value of an outcome; null for one that enters no score. */
 const outcomeValueOf = `case d.outcome ${Object.entries(outcomeValue)
   .map(([outcome, value]) => `when '${outcome}' then ${value}::float8`)
@@ -91,17 +92,37 @@ function countBetween(query: Query, from_ms: number, to_ms: number): Promise<num
   )
 }
 
-async function outcomesOf(query: Query, filter: CountFilter): Promise<OutcomeGroup[]> {
-  const values: unknown[] = []
-  const [from, many] = placeOf(filter)
-  return query<OutcomeGroup>(
-    `select ${scored}, ${many}::int as count from ${from} where ${whereOf(filter, values)}
-     group by 1, 2, 3 having ${many} <> 0 order by ${scoredOrder}`,
-    values,
+/** What outcomes are grouped by, in their order, and which decisions are left out. */
+function groupingOf(
+  split: OutcomeSplit | undefined,
+  values: unknown[],
+): { columns: string[]; order: string; kept: string } {
+  if (split === undefined) return { columns: scored, order: scoredOrder, kept: 'true' }
+  if (split === 'category')
+    return { columns: ['d.category', ...scored], order: `category, ${scoredOrder}`, kept: 'd.category is not null' }
+  const spans = (['created', 'reviewed'] as const).map(
+    (name) => `width_bucket(d.${name}_ms, $${values.push([...split[`${name}_ms`]])}::float8[]) as ${name}`,
   )
+  return {
+    columns: [...scored, ...spans],
+    order: `${scoredOrder}, created, reviewed`,
+    kept: 'd.reviewed_ms is not null and d.outcome is not null',
+  }
 }
 
-type Counts = Pick<DecisionReader, 'count' | 'countBy' | 'outcomes' | 'outcomesBy' | 'scores'>
+async function outcomesOf(query: Query, filter: CountFilter, split?: OutcomeSplit): Promise<OutcomeGroup[]> {
+  const values: unknown[] = []
+  const { columns, order, kept } = groupingOf(split, values)
+  const [from, many] = typeof split === 'object' ? ['decisions d', 'count(*)'] : placeOf(filter)
+  const rows = await query<OutcomeGroup>(
+    `select ${columns.join()}, ${many}::int as count from ${from} where ${kept} and ${whereOf(filter, values)}
+     group by ${columns.map((_, at) => at + 1).join()} having ${many} <> 0 order by ${order}`,
+    values,
+  )
+  return split === 'category' ? rows.map((row) => ({ ...row, category: fromText(row.category!) })) : rows
+}
+
+type Counts = Pick<DecisionReader, 'count' | 'countBy' | 'outcomes' | 'scores'>
 
 export function counter(query: Query): Counts {
   /** What is asked, in the order of the port. */
@@ -131,30 +152,13 @@ export function counter(query: Query): Counts {
   }
   return {
     count: (filter) => countOf(query, filter),
-    outcomes: (filter) => outcomesOf(query, filter),
+    outcomes: (filter, split) => outcomesOf(query, filter, split),
     async countBy(filter, by) {
       const rows = await rowsBy(filter, by)
       if (by !== 'stakes') return rows.map(({ value, count }) => ({ value: fromText(value), count }))
       return rows
         .map(({ value, count }) => ({ value: stakesValues[Number(value)] as string, count }))
         .sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1))
-    },
-    async outcomesBy(filter, by) {
-      const values: unknown[] = []
-      const [from, many] = placeOf(filter)
-      const rows = await query<OutcomeGroup & { value: string }>(
-        `select d.${by} as value, ${scored}, ${many}::int as count from ${from}
-         where d.${by} is not null and ${whereOf(filter, values)}
-         group by 1, 2, 3, 4 having ${many} <> 0 order by value, ${scoredOrder}`,
-        values,
-      )
-      const groups = new Map<string, OutcomeGroup[]>()
-      for (const { value, ...group } of rows) {
-        const known = groups.get(value)
-        if (known) known.push(group)
-        else groups.set(value, [group])
-      }
-      return [...groups].map(([value, groups]) => ({ value: fromText(value), groups }))
     },
     async scores(filter) {
       const values: unknown[] = []

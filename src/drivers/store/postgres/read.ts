@@ -1,16 +1,9 @@
 /** Reads of decisions and edges, each one statement. */
 
-import type {
-  DecisionReader,
-  Edge,
-  EdgeReader,
-  ReasonGroup,
-  RecordText,
-  TimedOutcomeGroup,
-} from '../../../../sdk/storage/store.ts'
+import type { DecisionReader, Edge, EdgeReader, ReasonGroup, RecordText } from '../../../../sdk/storage/store.ts'
 import type { Client } from '../../shared/postgres/client.ts'
 import { fromText, toText } from '../../shared/postgres/filter.ts'
-import { counter, scored, scoredOrder } from './counts.ts'
+import { counter } from './counts.ts'
 import { type FieldRow, fieldColumns, fieldsOfRow, isIndexed, whereOf } from './filter.ts'
 import { getStored, idsOfSource, textColumns, textOf } from './rows.ts'
 
@@ -29,7 +22,7 @@ const suffix = 'substr(d.id, 21) collate "C"'
 const endOf = (prefix: string): string => `${prefix}\u{10ffff}`
 
 export function decisionReader({ read }: Client): DecisionReader {
-  const { count, ...counts } = counter(read)
+  const counts = counter(read)
   return {
     get: (ids) => getStored(read, ids),
     async find(query) {
@@ -51,7 +44,7 @@ export function decisionReader({ read }: Client): DecisionReader {
         ? read<{ count: number }>(`select count(*)::int as count from decisions d where ${where}`, [...values]).then(
             ([row]) => row!.count,
           )
-        : count(filter)
+        : counts.count(filter)
       const rows = read<RecordText>(
         // The page first: a sort would carry every document along.
         `select ${textColumns} from decisions d join (select d.id from decisions d where ${where}
@@ -76,18 +69,7 @@ export function decisionReader({ read }: Client): DecisionReader {
       )
       return rows.map(fieldsOfRow)
     },
-    count,
     ...counts,
-    async outcomesOver(filter, { created_ms, reviewed_ms }) {
-      const values: unknown[] = [[...created_ms], [...reviewed_ms]]
-      return read<TimedOutcomeGroup>(
-        `select ${scored}, width_bucket(d.created_ms, $1::float8[]) as created,
-           width_bucket(d.reviewed_ms, $2::float8[]) as reviewed, count(*)::int as count
-         from decisions d where d.reviewed_ms is not null and d.outcome is not null and ${whereOf(filter, values)}
-         group by 1, 2, 3, 4, 5 order by ${scoredOrder}, created, reviewed`,
-        values,
-      )
-    },
     async reasons() {
       const rows = await read<ReasonGroup>(
         `select r.type, d.confidence_at_record as confidence, d.outcome, count(*)::int as decisions,

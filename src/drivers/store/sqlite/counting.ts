@@ -5,9 +5,9 @@ import type {
   CountFilter,
   CountKey,
   DecisionReader,
+  OutcomeEdges,
   OutcomeGroup,
   ScoreSum,
-  TimedOutcomeGroup,
 } from '../../../../sdk/storage/store.ts'
 import { dayMs } from '../../../core/time.ts'
 import { edgesUpTo } from '../shared.ts'
@@ -16,7 +16,7 @@ import { type Group, type Kinds, select } from './kinds.ts'
 import type { Tallies, Visit } from './tallies.ts'
 import { runner, whereReader } from './where.ts'
 
-type Counts = Pick<DecisionReader, 'count' | 'countBy' | 'outcomes' | 'outcomesOver' | 'outcomesBy' | 'scores'>
+type Counts = Pick<DecisionReader, 'count' | 'countBy' | 'outcomes' | 'scores'>
 /** The same, without a promise. */
 type Sync = { [Name in keyof Counts]: (...given: Parameters<Counts[Name]>) => Awaited<ReturnType<Counts[Name]>> }
 export type Passing = (filter: CountFilter, visit: Visit) => void
@@ -195,56 +195,58 @@ export function decisionCounts(statements: Statements, tallies: Tallies): Sync {
     return descending(counts)
   }
 
+  function byTime(filter: CountFilter, edges: OutcomeEdges): OutcomeGroup[] {
+    const { sql, values } = whereOf(kinds(), filter)
+    const rows = all<{ outcome_group: number; created_ms: number; reviewed_ms: number }>(
+      `select d.outcome_group, d.created_ms, d.reviewed_ms from decisions d
+       where ${sql} and d.reviewed_ms is not null and d.outcome is not null`,
+      values,
+    )
+    const spans = edges.reviewed_ms.length + 1
+    const size = spans * (edges.created_ms.length + 1)
+    const sums = new Map<number, number>()
+    for (const { outcome_group, created_ms, reviewed_ms } of rows) {
+      const span = edgesUpTo(edges.created_ms, created_ms) * spans + edgesUpTo(edges.reviewed_ms, reviewed_ms)
+      addTo(sums, outcome_group * size + span, 1)
+    }
+    // Groups that differ only in what no outcome group tells are one.
+    const found = new Map<string, OutcomeGroup>()
+    for (const [key, count] of sums) {
+      const { confidence, outcome, settled_by } = kinds().groups[Math.floor(key / size)]!
+      const span = key % size
+      const group = { confidence, outcome, settled_by, created: Math.floor(span / spans), reviewed: span % spans }
+      const name = JSON.stringify(group)
+      const known = found.get(name)
+      if (known) known.count += count
+      else found.set(name, { ...group, count })
+    }
+    return [...found.values()].sort(groupOrder)
+  }
+
+  function byCategory(filter: CountFilter): OutcomeGroup[] {
+    const parts = new Map<string, number[]>()
+    passing(filter, (place, group, decisions) => {
+      const { category } = kinds().places[place]!
+      if (category === null) return
+      let counts = parts.get(category)
+      if (counts === undefined) {
+        counts = []
+        parts.set(category, counts)
+      }
+      counts[group] = (counts[group] ?? 0) + decisions
+    })
+    return [...parts]
+      .sort(([a], [b]) => compareText(a, b))
+      .flatMap(([category, counts]) => outcomeGroups(kinds().groups, counts).map((group) => ({ ...group, category })))
+  }
+
   return {
     count,
     countBy,
-    outcomes(filter) {
-      const sums = groupSums(passing, filter)
-      return outcomeGroups(kinds().groups, sums)
-    },
-    outcomesOver(filter, edges) {
-      const { sql, values } = whereOf(kinds(), filter)
-      const rows = all<{ outcome_group: number; created_ms: number; reviewed_ms: number }>(
-        `select d.outcome_group, d.created_ms, d.reviewed_ms from decisions d
-         where ${sql} and d.reviewed_ms is not null and d.outcome is not null`,
-        values,
-      )
-      const spans = edges.reviewed_ms.length + 1
-      const created = edges.created_ms.length + 1
-      const sums = new Map<number, number>()
-      for (const { outcome_group, created_ms, reviewed_ms } of rows) {
-        const span = edgesUpTo(edges.created_ms, created_ms) * spans + edgesUpTo(edges.reviewed_ms, reviewed_ms)
-        addTo(sums, outcome_group * created * spans + span, 1)
-      }
-      // Groups that differ only in what no outcome group tells are one.
-      const found = new Map<string, TimedOutcomeGroup>()
-      for (const [key, count] of sums) {
-        const { confidence, outcome, settled_by } = kinds().groups[Math.floor(key / (created * spans))]!
-        const span = key % (created * spans)
-        const group = { confidence, outcome, settled_by, created: Math.floor(span / spans), reviewed: span % spans }
-        const name = JSON.stringify(group)
-        const known = found.get(name)
-        if (known) known.count += count
-        else found.set(name, { ...group, count })
-      }
-      return [...found.values()].sort((a, b) => groupOrder(a, b) || a.created - b.created || a.reviewed - b.reviewed)
-    },
-    outcomesBy(filter, by) {
-      const parts = new Map<string, number[]>()
-      passing(filter, (place, group, decisions) => {
-        const value = kinds().places[place]![by]
-        if (value === null) return
-        let counts = parts.get(value)
-        if (counts === undefined) {
-          counts = []
-          parts.set(value, counts)
-        }
-        counts[group] = (counts[group] ?? 0) + decisions
-      })
-      return [...parts]
-        .map(([value, counts]) => ({ value, groups: outcomeGroups(kinds().groups, counts) }))
-        .filter(({ groups }) => groups.length > 0)
-        .sort((a, b) => compareText(a.value, b.value))
+    outcomes(filter, split) {
+      if (split === 'category') return byCategory(filter)
+      if (split !== undefined) return byTime(filter, split)
+      return outcomeGroups(kinds().groups, groupSums(passing, filter))
     },
     scores(filter) {
       const sums: ScoreSum[] = []

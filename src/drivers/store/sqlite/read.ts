@@ -54,17 +54,9 @@ export function decisionReader(statements: Statements, { counters, documents, re
       await refresh()
       return counts.countBy(filter, by)
     },
-    async outcomes(filter) {
+    async outcomes(filter, split) {
       await refresh()
-      return counts.outcomes(filter)
-    },
-    async outcomesOver(filter, edges) {
-      await refresh()
-      return counts.outcomesOver(filter, edges)
-    },
-    async outcomesBy(filter, by) {
-      await refresh()
-      return counts.outcomesBy(filter, by)
+      return counts.outcomes(filter, split)
     },
     async scores(filter) {
       await refresh()
