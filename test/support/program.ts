@@ -1,7 +1,7 @@
 /** The whole engine on real drivers with a clock that tests move; one suite for every store that can hold it. */
 import { afterEach, describe, test } from 'bun:test'
 import { generateKeyPairSync } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type * as v from 'valibot'
@@ -44,6 +44,7 @@ import { compileDraft, loadControls } from '../../src/policy/files.ts'
 import { openMemoryEvidence } from './memory/evidence.ts'
 import { openMemoryStore } from './memory/store.ts'
 import { postgres, whyNoPostgres } from './postgres.ts'
+import { inTemporaryDir } from './process.ts'
 import { testStart } from './record.ts'
 import { emptySchema, laidBack } from './schemas.ts'
 
@@ -98,6 +99,8 @@ interface Backend {
   name: string
   open(options: StoreOptions, dir: string): Promise<Store>
   evidence(dir: string): Promise<Evidence>
+  /** What a new directory begins with. */
+  start?(dir: string): Promise<void>
 }
 
 /** Read once: a suite opens some thousand programs. */
@@ -122,6 +125,20 @@ function schemaOf(dir: string): Promise<string> {
   return known
 }
 
+const databases = ['cstp.db', 'provenance.db']
+let made: Promise<Buffer[]> | undefined
+
+/** The databases as the drivers of SQLite make them: making them waits for the disk longer than most tests take. */
+function emptyDatabases(): Promise<Buffer[]> {
+  made ??= inTemporaryDir(async (dir) => {
+    const store = await openSqliteStore({ analyse, now: () => testStart, dir })
+    const evidence = await openSqliteEvidence(join(dir, 'provenance.db'))
+    await Promise.all([store.close(), evidence.close()])
+    return Promise.all(databases.map((name) => readFile(join(dir, name))))
+  })
+  return made
+}
+
 /** Every store on which the methods must behave alike. */
 const backends: Backend[] = [
   {
@@ -138,6 +155,10 @@ const backends: Backend[] = [
     name: 'sqlite',
     open: (options, dir) => openSqliteStore({ ...options, dir }),
     evidence: (dir) => openSqliteEvidence(join(dir, 'provenance.db')),
+    async start(dir) {
+      const empty = await emptyDatabases()
+      await Promise.all(databases.map((name, at) => writeFile(join(dir, name), empty[at]!, { mode: 0o600 })))
+    },
   },
   {
     name: 'postgres',
@@ -337,6 +358,7 @@ export function forEachBackend(suite: (open: Open, store: string) => void): void
       })
       suite(async () => {
         const dir = await mkdtemp(join(tmpdir(), 'cstp-methods-'))
+        await backend.start?.(dir)
         const program = await openOn(backend, dir, { now: testStart })
         const { second } = program
         program.second = async () => {
