@@ -14,8 +14,18 @@ const longestKey = 1_000
 const quote = (text: string): string =>
   JSON.stringify(text).replace(escaped, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
+/** Keys that need no quotes, with their colon: all decisions have the same. */
+const plain = new Map<string, string>()
+const mostPlain = 1_000
+
 const keyOf = (key: string): string => {
-  if (plainKey.test(key) && key.length < longestKey && !reserved.test(key)) return `${key}:`
+  const known = plain.get(key)
+  if (known !== undefined) return known
+  if (plainKey.test(key) && key.length < longestKey && !reserved.test(key)) {
+    if (plain.size === mostPlain) plain.clear()
+    plain.set(key, `${key}:`)
+    return `${key}:`
+  }
   const quoted = quote(key)
   return quoted.length < longestKey ? `${quoted}:` : `? ${quoted}\n:`
 }

@@ -69,10 +69,8 @@ function wordsOf(text: string): string[] {
 const stems = new Map<string, string>()
 const maxStems = 50_000
 
-/** The stem of a word of lower-case ASCII letters, remembered: texts repeat their words. */
+/** The stem of a word of lower-case ASCII letters. */
 function stem(word: string): string {
-  const known = stems.get(word)
-  if (known !== undefined) return known
   const result = stemmer(word)
   if (stems.size >= maxStems) stems.clear()
   stems.set(word, result)
@@ -80,6 +78,9 @@ function stem(word: string): string {
 }
 
 function termOf(word: string): string {
+  // Texts repeat their words.
+  const known = stems.get(word)
+  if (known !== undefined) return known
   if (word.length <= maxTermLength) return asciiWord.test(word) ? stem(word) : word
   const cut = word.slice(0, maxTermLength)
   return cut.isWellFormed() ? cut : cut.slice(0, -1)

@@ -36,6 +36,8 @@ async function open() {
       await commits.run(async () => void add.run(id))
       answered.push(id)
     },
+    add: (id: string) => void add.run(id),
+    commits,
     async [Symbol.asyncDispose]() {
       await commits.close()
       statements.finalize()
@@ -77,6 +79,39 @@ test('of more than a group holds, those of a full group wait for no sync', async
   one.syncs[2]!.resolve()
   await Promise.all(writes)
   expect(one.rows().length).toBe(100)
+})
+
+/** Of three that come together, the second fails; how often each of them ran. */
+async function failing(fail: (add: (id: string) => void) => void) {
+  const runs = [0, 0, 0]
+  await using one = await open()
+  const jobs = ['a', 'b', 'c'].map((id, at) =>
+    one.commits.run(async () => {
+      runs[at]!++
+      if (id === 'b') fail(one.add)
+      one.add(id)
+    }),
+  )
+  await idle()
+  for (const { resolve } of one.syncs) resolve()
+  const ends: string[] = (await Promise.allSettled(jobs)).map(({ status }) => status)
+  return { runs, ends, rows: one.rows(), syncs: one.syncs.length }
+}
+const ends = ['fulfilled', 'rejected', 'fulfilled']
+const refuse = () => {
+  throw new Error('refused')
+}
+
+test('one that is refused before it has written is left out of its group, which runs once', async () => {
+  expect(await failing(refuse)).toEqual({ runs: [1, 1, 1], ends, rows: ['a', 'c'], syncs: 1 })
+})
+
+test('of one that fails after it has written nothing is left, and the others of its group are committed', async () => {
+  const found = await failing((add) => {
+    add('half')
+    refuse()
+  })
+  expect(found).toEqual({ runs: [2, 2, 1], ends, rows: ['a', 'c'], syncs: 1 })
 })
 
 test('a commit whose sync fails is refused as one that may have been done', async () => {

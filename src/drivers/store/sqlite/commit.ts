@@ -1,6 +1,6 @@
 /**
- * Group commit: transactions that wait together share one SQLite transaction, each in its own savepoint, and the files of their
- * decisions are in place before anyone is answered.
+ * Group commit: transactions that wait together share one SQLite transaction, as `members.ts` runs them, and the files of their decisions
+ * are in place before anyone is answered.
  *
  * The order makes a refusal mean that nothing was written, and an answer that all of it was:
  * 1. under the write lock: rows, documents and a `pending_files` row for each file; the files' text under temporary names; COMMIT. A full
@@ -15,7 +15,6 @@ import { join } from 'node:path'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { type LogWriter, messageOf } from '../../../core/log.ts'
 import { begin, storageErrorOf } from '../../shared/sqlite/connect.ts'
-import { type Member, newMember } from '../groups.ts'
 import type { Statements } from './connect.ts'
 import {
   place,
@@ -27,21 +26,7 @@ import {
   type WrittenTemps,
   writeTemps,
 } from './files.ts'
-
-/** A file that a decision of the transaction waits for. */
-export interface PendingFile {
-  num: number
-  revision: number
-  /** Null for one that is removed. */
-  text: string | null
-}
-
-export interface SqliteMember extends Member {
-  /** By id. */
-  files: Map<string, PendingFile>
-  /** Called before something is erased: from here to the end of the group, what is deleted is overwritten with zeros. */
-  erases(): void
-}
+import { type Job, memberRunner, type Outcome, type PendingFile, type SqliteMember } from './members.ts'
 
 /** What the transactions of one group share. */
 export interface Group {
@@ -56,14 +41,11 @@ export interface Committer {
   close(): Promise<void>
 }
 
-interface Job {
-  work(member: SqliteMember): Promise<unknown>
+interface Waiting extends Job {
   resolve(value: unknown): void
   reject(error: unknown): void
   since: number
 }
-
-type Outcome = { value: unknown } | { error: unknown }
 
 /** Longer groups would hold up the event loop and other processes. */
 const largestGroup = 48
@@ -104,13 +86,8 @@ export function committer({
   /** Prepared once: the statements of a commit are short, and parsing them would take as long. */
   const run = (sql: string) => db.query(sql).run()
 
-  let overwrites = false
-  function overwrite(on: boolean): void {
-    if (overwrites !== on) run(`PRAGMA secure_delete = ${on ? 'ON' : 'FAST'}`)
-    overwrites = on
-  }
-
-  const queue: Job[] = []
+  const members = memberRunner(db, statements, run)
+  const queue: Waiting[] = []
   const alone: (() => Promise<void>)[] = []
   let working: Promise<void> | null = null
   let closed = false
@@ -126,40 +103,22 @@ export function committer({
     },
   }
 
-  async function runMember(job: Job, files: Map<string, PendingFile>): Promise<Outcome> {
-    const member: SqliteMember = { ...newMember(), files: new Map(), erases: () => overwrite(true) }
-    run('SAVEPOINT member')
-    try {
-      const value = await job.work(member)
-      if (member.broken !== undefined) throw member.broken
-      run('RELEASE member')
-      for (const [id, file] of member.files) files.set(id, file)
-      return { value }
-    } catch (error) {
-      // Out of space, SQLite may have ended the whole transaction: nothing of the group is left.
-      if (!db.inTransaction) throw error
-      run('ROLLBACK TO member')
-      run('RELEASE member')
-      return { error }
-    } finally {
-      member.open = false
-    }
-  }
-
-  async function runGroup(jobs: readonly Job[]): Promise<void> {
-    const outcomes: Outcome[] = []
+  /** @param apart whether each job has a savepoint of its own */
+  async function runGroup(jobs: readonly Waiting[], apart = false): Promise<void> {
     const files = new Map<string, PendingFile>()
+    let outcomes: Outcome[] | null = null
     let written: WrittenTemps | null = null
     try {
       await begin(db, Math.max(jobs[0]!.since + patience_ms, performance.now() + 100))
       seq = null
-      for (const job of jobs) outcomes.push(await runMember(job, files))
-      if (files.size > 0) {
+      outcomes = await members.run(jobs, files, apart)
+      if (outcomes === null) run('ROLLBACK')
+      else if (files.size > 0) {
         const texts = [...files].flatMap(([id, { text }]) => (text === null ? [] : [[id, text] as const]))
         written = await writeTemps(root, new Map(texts))
         for (const { id, state } of written.temps) setState.run(state.size, state.mtime, state.hash, files.get(id)!.num)
       }
-      run('COMMIT')
+      if (outcomes !== null) run('COMMIT')
     } catch (error) {
       if (db.inTransaction) run('ROLLBACK')
       written?.discard()
@@ -167,8 +126,9 @@ export function committer({
       for (const job of jobs) job.reject(refused)
       return
     } finally {
-      overwrite(false)
+      members.end()
     }
+    if (outcomes === null) return runGroup(jobs, true)
     // Files are put in place by a transaction of this connection: the next group waits for it.
     const settles = written !== null || hasPending
     const { temps = [] } = written ?? {}
@@ -190,7 +150,7 @@ export function committer({
 
   /** Answers a committed group when it is durable and its files are in place. */
   async function answer(
-    jobs: readonly Job[],
+    jobs: readonly Waiting[],
     outcomes: readonly Outcome[],
     temps: readonly TempFile[],
     logged: Promise<void>,
