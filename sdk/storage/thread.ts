@@ -54,7 +54,7 @@ export interface StoredAct extends Omit<NewAct, 'payload' | 'salt'> {
 }
 
 /** An act without what it says: what is known of it before it is read. */
-export interface ActEntry extends Pick<StoredAct, 'record_id' | 'kind' | 'seq'> {
+export interface ActEntry extends Pick<StoredAct, 'record_id' | 'kind' | 'at' | 'seq'> {
   /** Of the payload in UTF-8; 0 once erased. */
   bytes: number
 }

@@ -39,6 +39,14 @@ async function placedActs({ store, thread }: Call, decision_id: string, others: 
   return { acts: [...all.values()].filter(({ seq }) => seq !== null).sort((a, b) => a.seq! - b.seq!), isCut }
 }
 
+/** When acts concerned a decision: calls, which are few, and the newest of the others. */
+async function actedAt({ store }: Call, decision_id: string): Promise<string[]> {
+  const known = await store.thread.ofDecision(decision_id, mostLooked)
+  const isCall = ({ kind }: ActEntry) => kind === 'call'
+  const others = known.filter((act) => !isCall(act)).slice(-mostActs)
+  return [...known.filter(isCall), ...others].map(({ at }) => at)
+}
+
 export const getDossier = defineMethod({
   summary:
     'Returns everything that is kept of a decision in one signed document: its record and updates, verdict and rules, approvals, evidence with proofs, outcome and score.',
@@ -56,6 +64,7 @@ export const getDossier = defineMethod({
       ...call,
       now,
       thread_key: call.thread.signer.verifier_key,
+      actedAt: (of) => actedAt(call, of),
       acts: (of, others) => placedActs(call, of, others),
       seesAct: (act) => maySee(act, caller),
       async receipts(acts) {

@@ -126,14 +126,32 @@ test('lines of a trail are found however many others there are before and after'
     const many = async () => {
       for (let at = 0; at < 150; at++) {
         program.clock.now += 1_000
-        await program.call('setPreserve', { id: other, preserve: at % 2 === 0 })
+        await program.call('linkEvidence', { decision_id: other, event_seqs: [1] }, 'root')
       }
     }
+    const event = { event_type: 'ci_completed', ts: '2026-06-01T10:00:00Z', payload: { n: 1 } }
+    await program.call('ingestEvidence', { source: 'ci', events: [event] }, 'root')
     await many()
     const id = await program.record({ decision: 'In the middle' })
+    program.clock.now += 3_600_000
+    const { attested_seq } = await program.call('linkEvidence', { decision_id: id, event_seqs: [1] }, 'root')
     await many()
-    const { trail } = await program.call('getDossier', { id }, 'root')
-    expect(trail.map(({ ids }) => ids)).toEqual([[id]])
+    const { audit } = program.services.store
+    const { list } = audit
+    let read = 0
+    audit.list = async (query) => {
+      const lines = await list(query)
+      read += lines.length
+      return lines
+    }
+    const { trail, evidence } = await program.call('getDossier', { id }, 'root')
+    expect(trail.map(({ ids }) => ids)).toEqual([[id], [id]])
+    expect(evidence.map(({ seq, relation }) => [seq, relation])).toEqual([
+      [1, 'linked'],
+      [attested_seq, 'link'],
+    ])
+    // By halving to each time, and a page there.
+    expect(read).toBeLessThan(280)
   } finally {
     await program.close()
   }

@@ -36,6 +36,8 @@ export interface DossierSources {
   seesLine(line: StoredAuditEntry): boolean
   /** Verifier key of the thread. */
   thread_key: string
+  /** When acts concerned the decision, as the lines of the trail have it: of calls, such as links of evidence, all, of others the newest. */
+  actedAt(decision_id: string): Promise<string[]>
   /** Acts of the thread that concern the decision or have one of these ids, each with its place, and whether there are too many for all. */
   acts(decision_id: string, record_ids: readonly string[]): Promise<{ acts: StoredAct[]; isCut: boolean }>
   /** Whether the caller may see an act. */
@@ -47,17 +49,6 @@ export interface DossierSources {
 
 type Audit = Pick<AuditReader, 'list'>
 type Relation = Dossier['evidence'][number]['relation']
-
-/** What links of evidence to the decision say, and the instants at which they were made. */
-async function linkLines(audit: Audit, id: string): Promise<StoredAuditEntry[]> {
-  const found: StoredAuditEntry[] = []
-  for (let cursor: number | undefined; ; ) {
-    const page = await audit.list({ method: linkMethod, limit: pageSize, ...(cursor !== undefined && { cursor }) })
-    found.push(...page.filter(({ ids }) => ids.includes(id)))
-    if (page.length < pageSize) return found.reverse()
-    cursor = page.at(-1)!.seq
-  }
-}
 
 /** Events that were linked to the decision, the records of these links, and events of the pull request that it names. */
 async function eventsOf(
@@ -145,15 +136,14 @@ const dossierNote = (sha256: string): string => `cstp dossier\nsha256:${sha256}\
 export async function dossierOf(sources: DossierSources, record: DecisionRecord): Promise<Dossier> {
   const { store, evidence, signer } = sources
   const revisions = await revisionsOf(store.keyed, record.id)
-  const links = await linkLines(store.audit, record.id)
-  const { acts } = await sources.acts(record.id, [])
-  const acted = [...acts.map(({ at }) => at), ...revisions.map(({ updated_at }) => updated_at)]
+  const acted = [...(await sources.actedAt(record.id)), ...revisions.map(({ updated_at }) => updated_at)]
   const own = await linesOf(store.audit, record, acted)
+  const links = own.filter(({ method, ids }) => method === linkMethod && ids.includes(record.id))
   const named = [...new Set(own.map(approvalIn))].filter((id) => typeof id === 'string')
   const found = await Promise.all(named.map((id) => sources.approval(id)))
   const approvals = found.filter((one) => one !== null && one !== 'withheld')
   const steps = await approvalLines(store.audit, approvals)
-  const lines = [...new Map([...own, ...links, ...steps].map((line) => [line.seq, line])).values()]
+  const lines = [...new Map([...own, ...steps].map((line) => [line.seq, line])).values()]
   const evaluations = lines.map((line) => namesIn(line).record_id).filter((one) => typeof one === 'string')
   const asked = approvals.flatMap(({ id }) => [approvalStepId(id, 'requested'), approvalStepId(id, 'decided')])
   const { acts: every, isCut } = await sources.acts(record.id, [...new Set([...evaluations, ...asked])])

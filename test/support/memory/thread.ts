@@ -39,10 +39,8 @@ export function openMemoryThread(acts: ReadonlyMap<string, UnplacedAct>): Thread
       all()
         .filter((act) => act.decision_id === decision_id)
         .slice(0, limit)
-        .map(({ record_id, kind, seq, payload }) => ({
-          record_id,
-          kind,
-          seq,
+        .map(({ record_id, kind, at, seq, payload }) => ({
+          ...{ record_id, kind, at, seq },
           bytes: Buffer.byteLength(payload ?? ''),
         })),
     async sequence(grow, limit) {

@@ -68,9 +68,9 @@ export function testThread({ onEmpty, expect, refused, shared }: Kit): void {
     const seqs = (await thread.ofDecision(idOf(2), 99)).map(({ seq }) => seq)
     expect(seqs).toEqual([3, 7, null, null, null])
     expect(await thread.ofDecision(idOf(2), 2)).toEqual(
-      [3, 7].map((seq, at) => {
-        const { record_id, kind, payload } = ofTwo[at]!
-        return { record_id, kind, seq, bytes: new TextEncoder().encode(payload).length }
+      [3, 7].map((seq, place) => {
+        const { record_id, kind, at, payload } = ofTwo[place]!
+        return { record_id, kind, at, seq, bytes: new TextEncoder().encode(payload).length }
       }),
     )
     expect(await thread.read({ from: null, limit: 99 })).toEqual(acts.slice(9).map(waiting))

@@ -59,7 +59,7 @@ export const threadReader = ({ read, begin }: Pick<Client, 'read' | 'begin'>): T
   },
   async ofDecision(decision_id, limit) {
     const rows = await read<ActEntry>(
-      `select p.seq::float8 as seq, a.record_id, a.kind, coalesce(octet_length(a.payload), 0) as bytes
+      `select p.seq::float8 as seq, a.record_id, a.kind, a.at, coalesce(octet_length(a.payload), 0) as bytes
        from acts a left join act_places p using (num) where a.decision_id = $1 order by p.seq nulls last, a.num limit $2::int`,
       [toText(decision_id), limit],
     )

@@ -48,7 +48,7 @@ export function threadReads({ prepare }: Statements): ThreadReads {
   )
   const get = prepare<ActRow, [string]>(`select ${placed} from acts a, act_head h where record_id = ?`)
   const ofDecision = prepare<Omit<ActEntry, 'kind'> & { kind: string }, [string, number]>(
-    `select record_id, kind, case when a.seq <= h.seq then a.seq end as seq, coalesce(length(cast(payload as blob)), 0) as bytes
+    `select record_id, kind, at, case when a.seq <= h.seq then a.seq end as seq, coalesce(length(cast(payload as blob)), 0) as bytes
      from acts a, act_head h where decision_id = ? order by a.seq limit ?`,
   )
   const checkpoints = prepare<
