@@ -69,11 +69,11 @@ function suite(database: Postgres): void {
     // Connections and what is remembered of the generations come first.
     await store.transaction(recording(1))
     const alone = await cost(() => store.transaction(recording(2)))
-    // Two look-ups; begin, locks, three comparisons; decision, reasons, edges, vectors, number, session twice, trail; commit.
-    expect(alone).toBeLessThanOrEqual(15)
+    // Two look-ups; begin with its settings, locks, comparison; decision, its parts with session and trail, number; commit.
+    expect(alone).toBeLessThanOrEqual(9)
     const many = Array.from({ length: 64 }, (_, at) => 100 + at)
     const together = await cost(() => Promise.all(many.map((number) => store.transaction(recording(number)))))
-    expect(together / many.length).toBeLessThanOrEqual(2)
+    expect(together / many.length).toBeLessThanOrEqual(1)
     expect(await store.decisions.count({})).toBe(2 + many.length)
     await store.close()
     await way.close()

@@ -64,19 +64,17 @@ function valuesOf(found: Found): unknown[] {
 /** Those of the drafts that found what is no longer so, by their places. */
 async function outdated(query: Query, drafts: readonly Draft[]): Promise<number[]> {
   const all = drafts.flatMap(({ found }, place) => [...found.values()].map((one) => ({ place, one })))
-  const asked = [...Map.groupBy(all, ({ one }) => one.kind)].map(async ([kind, some]) => {
+  const values: unknown[] = []
+  const parts = [...Map.groupBy(all, ({ one }) => one.kind)].map(([kind, some]) => {
     const { types, columns, differs } = comparisons[kind]
-    const [rows, values] = rowsOf(
-      ['int', ...types],
-      some.map(({ place, one }) => [place, ...valuesOf(one)]),
-    )
-    const found = await query<{ place: number }>(
-      `select place from ${rows} as wanted (place, ${columns}) ${differs}`,
-      values,
-    )
-    return found.map(({ place }) => place)
+    const wanted = some.map(({ place, one }) => [place, ...valuesOf(one)])
+    const [rows, more] = rowsOf(['int', ...types], wanted, values.length)
+    values.push(...more)
+    return `select place from ${rows} as wanted (place, ${columns}) ${differs}`
   })
-  return (await Promise.all(asked)).flat()
+  if (parts.length === 0) return []
+  const found = await query<{ place: number }>(parts.join(' union all '), values)
+  return found.map(({ place }) => place)
 }
 
 /** Those whose locks somebody else holds. The locks of the others are held from here on. */

@@ -5,31 +5,44 @@ import { skeleton } from '../../../../sdk/storage/skeleton.ts'
 import type { DecisionFields } from '../../../../sdk/storage/store.ts'
 import type { Query } from '../../shared/postgres/client.ts'
 import { toText } from '../../shared/postgres/filter.ts'
-import { arrayText, type Each, rowsOf } from '../../shared/postgres/rows.ts'
+import { arrayText, type Each, openStatement } from '../../shared/postgres/rows.ts'
 import { reasonUses } from '../groups.ts'
-import type { DecisionWrite, Draft } from './draft.ts'
+import type { DecisionWrite, Draft, VectorWrite } from './draft.ts'
 import { numberChanges } from './feed.ts'
 import { columns, names, valuesOf } from './rows.ts'
 
-/** Sends what drafts write, in this order; they must not concern the same keys. `given`: changes that the transaction has numbered before. */
+/**
+ * Sends what drafts write, in this order; they must not concern the same keys. What needs nothing of each other is one statement.
+ * `given`: changes that the transaction has numbered before.
+ */
 export function send(query: Query, drafts: readonly Draft[], given: number): Promise<unknown>[] {
-  const sent: Promise<unknown>[] = []
-  /** One statement for many rows, if there are any. */
-  const each: Each = (types, rows, sql) => {
-    if (rows.length === 0) return
-    const [from, values] = rowsOf(types, rows)
-    sent.push(query(sql(from), values))
-  }
-  putDecisions(
-    drafts.flatMap(({ decisions }) => [...decisions.values()]),
-    each,
-  )
-  putVectors(drafts, each)
+  const { each, send: sendThem } = openStatement(query)
+  const written = drafts.flatMap(({ decisions }) => [...decisions.values()])
+  const vectors = drafts.flatMap(({ vectors }) => [...vectors])
+  putDecisions(written, each)
+  dropVectors(vectors, each)
+  const sent = sendThem()
+  putParts(written, each)
+  putVectors(vectors, each)
+  putKeyed(drafts, each)
+  putLogs(drafts, each)
+  sent.push(...sendThem())
   const gone = drafts.flatMap(({ gone }) => [...gone])
   const changes = changesOf(drafts).filter((id) => !gone.includes(id))
   if (changes.length > 0) sent.push(numberChanges(query, changes.map(toText), given))
   if (gone.length > 0) sent.push(...eraseDecisions(query, gone.map(toText), given + changes.length))
-  putKeyed(drafts, each)
+  each(
+    ['text'],
+    drafts.flatMap(({ erased }) => erased.map((record_id) => [toText(record_id)])),
+    (rows) =>
+      `update acts a set payload = null, salt = null from ${rows} as g (record_id) where a.record_id = g.record_id`,
+  )
+  sent.push(...sendThem())
+  return sent
+}
+
+/** The trail, and acts that wait for their places. */
+function putLogs(drafts: readonly Draft[], each: Each): void {
   each(
     ['float8', 'text', 'text', 'bool', 'text', 'document'],
     drafts.flatMap(({ audit }) => audit),
@@ -37,23 +50,16 @@ export function send(query: Query, drafts: readonly Draft[], given: number): Pro
       select at_ms, agent, method, allowed, rules::text[], entry::json from ${rows} with ordinality as given (at_ms, agent, method, allowed, rules, entry, n)
       order by n`,
   )
+  const acts = drafts.flatMap(({ acts }) => acts)
   each(
     ['text', 'text', 'text', 'text', 'document', 'text', 'text'],
-    drafts.flatMap(({ acts }) => acts),
-    (
-      rows,
-    ) => `with given as (select * from ${rows} with ordinality as g (record_id, kind, decision_id, at, payload, salt, commitment, n)),
-      added as (insert into acts (record_id, kind, decision_id, at, payload, salt, commitment)
-        select record_id, kind, decision_id, at, payload, salt, commitment from given order by n returning num)
-      insert into acts_waiting (num) select num from added`,
+    acts,
+    (rows) => `insert into acts (record_id, kind, decision_id, at, payload, salt, commitment)
+      select record_id, kind, decision_id, at, payload, salt, commitment
+      from ${rows} with ordinality as given (record_id, kind, decision_id, at, payload, salt, commitment, n) order by n returning num`,
+    'acted',
   )
-  each(
-    ['text'],
-    drafts.flatMap(({ erased }) => erased.map((record_id) => [toText(record_id)])),
-    (rows) =>
-      `update acts a set payload = null, salt = null from ${rows} as g (record_id) where a.record_id = g.record_id`,
-  )
-  return sent
+  if (acts.length > 0) each([], [], () => 'insert into acts_waiting (num) select num from acted')
 }
 
 /** Decisions that change, each once. */
@@ -116,6 +122,10 @@ function putDecisions(written: readonly DecisionWrite[], each: Each): void {
     oldIds,
     (rows) => `delete from reasons r using ${rows} as g (id), decisions d where d.id = g.id and r.num = d.num`,
   )
+}
+
+/** What is kept of decisions beside them, which are there already. */
+function putParts(written: readonly DecisionWrite[], each: Each): void {
   each(
     ['text', 'text', 'int', 'float8'],
     written.flatMap(({ record }) =>
@@ -167,13 +177,16 @@ function spellingsOf({ category, project, feature, tags }: DecisionFields): stri
 const base64 = (bytes: Uint8Array | null) =>
   bytes && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
 
-function putVectors(drafts: readonly Draft[], each: Each): void {
-  const all = drafts.flatMap(({ vectors }) => [...vectors])
+type Vectors = readonly (readonly [id: string, VectorWrite | null])[]
+
+const dropVectors = (all: Vectors, each: Each): void =>
   each(
     ['text'],
     all.flatMap(([id, rows]) => (rows === null ? [[toText(id)]] : [])),
     (rows) => `delete from embeddings e using ${rows} as g (id), decisions d where d.id = g.id and e.num = d.num`,
   )
+
+function putVectors(all: Vectors, each: Each): void {
   each(
     ['int', 'text', 'text', 'text', 'text', 'int'],
     all.flatMap(([id, rows]) =>
