@@ -1,25 +1,18 @@
 /** cstp audit replay: the stored inputs evaluated again, by the archived rules of their time and by those in force or named. */
 import { CstpError } from '../../sdk/errors.ts'
 import type { Configuration } from '../app/config/config.ts'
-import { compileArchived, listsIn, loadRules, type PolicySet, type Replayed, replay } from '../policy/check.ts'
+import {
+  compileArchived,
+  listsIn,
+  loadRules,
+  type PolicySet,
+  type Replay,
+  type Replayed,
+  replayAll,
+} from '../policy/check.ts'
 import type { Connection, Result } from './connection.ts'
 import { Failure } from './failure.ts'
 import { fit, plain, print, type Terminal } from './terminal.ts'
-
-interface Report {
-  /** Entries that were evaluated again. */
-  evaluations: number
-  /** Those to which the archived rules of their time give the same verdict, byte by byte. */
-  repeated: number
-  /** Those that can't be repeated, by reason. */
-  not_repeatable: Record<string, number>
-  /** Those that get another verdict by the rules of their time. */
-  different: Replayed[]
-  /** Those whose verdict of today depends on redacted text or on past state that was not recorded, changed or not. */
-  uncertain: number
-  /** Those to which the rules in force, or those that were named, give another verdict. */
-  changed: Replayed[]
-}
 
 function lineOf(one: Replayed, { width, paint }: Terminal, mark: string): string[] {
   const colour = { pass: paint.green, warn: paint.yellow, modify: paint.yellow, block: paint.red }
@@ -33,7 +26,7 @@ function lineOf(one: Replayed, { width, paint }: Terminal, mark: string): string
   ]
 }
 
-function render(report: Report, named: boolean, terminal: Terminal): string {
+function render(report: Replay, named: boolean, terminal: Terminal): string {
   const { evaluations, repeated, not_repeatable, different, uncertain, changed } = report
   const { paint } = terminal
   const doubt = uncertain === 0 ? '' : `; ${uncertain} depend on redacted text or on past state that was not recorded`
@@ -93,26 +86,7 @@ export async function runReplay(
   const named = sources.guardrails_paths !== 'default'
   // The lists of categories and environments are settings of the server, whose files may be others.
   const set = named ? await loadRules(settings.guardrails_paths, listsIn(inForce.rules)) : inForce
-  const archived = archive(connection)
-  const report: Report = {
-    evaluations: 0,
-    repeated: 0,
-    not_repeatable: {},
-    different: [],
-    uncertain: 0,
-    changed: [],
-  }
-  for await (const entry of entries) {
-    const found = await replay(set, archived, entry)
-    if (!found) continue
-    report.evaluations++
-    const { outcome, why } = found.by_its_rules
-    if (outcome === 'same') report.repeated++
-    else if (outcome === 'different') report.different.push(found)
-    else report.not_repeatable[why!] = (report.not_repeatable[why!] ?? 0) + 1
-    if (found.uncertain.length > 0) report.uncertain++
-    if (found.before !== found.after) report.changed.push(found)
-  }
+  const report = await replayAll(set, archive(connection), entries)
   await print(run, report, () => render(report, named, run.terminal))
   return report.different.length > 0 ? 1 : 0
 }

@@ -2,15 +2,7 @@
 
 import type { RuleProblem } from '../../sdk/schema/policy.ts'
 import type { Settings } from '../app/config/config.ts'
-import {
-  type Backtest,
-  backtest,
-  backtestShadows,
-  checkRules,
-  loadRules,
-  shadowsOf,
-  type Tally,
-} from '../policy/check.ts'
+import { type Backtest, backtest, backtestShadows, checkRules, loadRules, type Tally } from '../policy/check.ts'
 import { testRules } from '../policy/tables.ts'
 import { rulesInForce } from './audit-replay.ts'
 import type { Run } from './command.ts'
@@ -145,9 +137,10 @@ export async function runBacktest(path: string | null, run: Run<typeof connectio
   const found = await withConnection(run, async (connection) => {
     if (given !== null) return backtest(given, reviewed(connection))
     const set = await rulesInForce(connection)
-    if (!set.rules.some(({ rule }) => rule.mode === 'shadow'))
+    const shadows = await backtestShadows(set, auditEntries(connection, {}), reviewed(connection))
+    if (shadows === null)
       throw new Failure('no rule in force is in shadow mode; to test a file: cstp guardrails backtest <file>')
-    return backtestShadows(set, await shadowsOf(auditEntries(connection, {})), reviewed(connection))
+    return shadows
   })
   const about =
     path === null

@@ -49,10 +49,10 @@ export async function checkRules(places: readonly string[], lists = openLists): 
 }
 
 export { compileArchived } from '../domain/guardrail/archive.ts'
-export { type Backtest, backtest, backtestShadows, shadowsOf, type Tally } from '../domain/guardrail/backtest.ts'
+export { type Backtest, backtest, backtestShadows, type Tally } from '../domain/guardrail/backtest.ts'
 // The command line may not import the domain; these are what it needs of it.
 export { listsIn } from '../domain/guardrail/closed.ts'
-export { type Replayed, replay } from '../domain/guardrail/replay.ts'
+export { type Replay, type Replayed, replayAll } from '../domain/guardrail/replay.ts'
 export type { PolicySet } from '../domain/guardrail/set.ts'
 
 /** @throws PolicyError with everything that is wrong */

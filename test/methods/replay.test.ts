@@ -1,8 +1,9 @@
 /** Replay of the audit trail: the archived rules give the verdict of then byte by byte, and what was altered shows. */
 import { expect, test } from 'bun:test'
+import { Readable } from 'node:stream'
 import type { StoredAuditEntry } from '../../sdk/storage/store.ts'
 import { archivedPolicy, compileArchived } from '../../src/domain/guardrail/archive.ts'
-import { type Replayed, replay } from '../../src/domain/guardrail/replay.ts'
+import { type Replayed, replayAll } from '../../src/domain/guardrail/replay.ts'
 import type { PolicySet } from '../../src/domain/guardrail/set.ts'
 import { forEachBackend, type TestProgram } from '../support/program.ts'
 
@@ -30,8 +31,20 @@ async function replayed(program: TestProgram, entries?: StoredAuditEntry[]): Pro
     return found && compileArchived({ policy_hash, guardrails: found.rules, circuit_breakers: found.breakers })
   }
   const all = entries ?? (await program.store.audit.list({ limit: 500 }))
-  const found = await Promise.all(all.map((entry) => replay(now, archived, entry)))
-  return found.filter((one) => one !== null)
+  const found: Replayed[] = []
+  const sums = await replayAll(now, archived, Readable.from(all), (one) => found.push(one))
+  const of = (outcome: string) => found.filter(({ by_its_rules }) => by_its_rules.outcome === outcome)
+  expect(sums).toEqual({
+    evaluations: found.length,
+    repeated: of('same').length,
+    not_repeatable: Object.fromEntries(
+      [...Map.groupBy(of('unknown'), ({ by_its_rules }) => by_its_rules.why)].map(([why, some]) => [why, some.length]),
+    ),
+    different: of('different'),
+    uncertain: found.filter(({ uncertain }) => uncertain.length > 0).length,
+    changed: found.filter(({ before, after }) => before !== after),
+  })
+  return found
 }
 
 async function history(program: TestProgram): Promise<void> {

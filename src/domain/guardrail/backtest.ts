@@ -95,7 +95,7 @@ export function backtest(set: PolicySet, records: AsyncIterable<DecisionRecord>)
 }
 
 /** What the shadow rules of a trail would have stopped, by id of the decision. */
-export async function shadowsOf(entries: AsyncIterable<StoredAuditEntry>): Promise<Map<string, string[]>> {
+async function shadowsOf(entries: AsyncIterable<StoredAuditEntry>): Promise<Map<string, string[]>> {
   const found = new Map<string, string[]>()
   for await (const { ids, detail } of entries) {
     const rules = (detail as { would_block?: string[] } | null)?.would_block ?? []
@@ -104,18 +104,19 @@ export async function shadowsOf(entries: AsyncIterable<StoredAuditEntry>): Promi
   return found
 }
 
-/** The same for rules in shadow mode, by what the trail says that they would have stopped when it was decided. */
-export function backtestShadows(
+/**
+ * The same for rules in shadow mode, by what the entries of a trail say that they would have stopped when it was decided; null if there are none.
+ */
+export async function backtestShadows(
   set: PolicySet,
-  would_block: ReadonlyMap<string, string[]>,
+  entries: AsyncIterable<StoredAuditEntry>,
   records: AsyncIterable<DecisionRecord>,
-): Promise<Backtest> {
-  return compare(
-    set.rules.flatMap(({ rule }) => (rule.mode === 'shadow' ? [rule] : [])),
-    records,
-    async ({ id }) => {
-      const stopping = would_block.get(id) ?? []
-      return { fired: stopping, stopping, unknown: new Set() }
-    },
-  )
+): Promise<Backtest | null> {
+  const rules = set.rules.flatMap(({ rule }) => (rule.mode === 'shadow' ? [rule] : []))
+  if (rules.length === 0) return null
+  const would_block = await shadowsOf(entries)
+  return compare(rules, records, async ({ id }) => {
+    const stopping = would_block.get(id) ?? []
+    return { fired: stopping, stopping, unknown: new Set() }
+  })
 }

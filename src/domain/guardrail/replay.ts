@@ -102,12 +102,11 @@ async function repeat(set: PolicySet | 'altered' | null, detail: Detail, at: str
   return unknown.size > 0 ? { outcome: 'unknown', why: 'past state' } : { outcome: 'different', why: null }
 }
 
-/** Evaluates an entry of the trail again; null if it is not an evaluation. @param archived the set of a hash */
-export async function replay(
-  now: PolicySet,
-  archived: (hash: string) => Promise<PolicySet | 'altered' | null>,
-  entry: StoredAuditEntry,
-): Promise<Replayed | null> {
+/** The archived set of a hash; null if there is none, `altered` if it is not what its hash says. */
+export type Archived = (hash: string) => Promise<PolicySet | 'altered' | null>
+
+/** Evaluates an entry of the trail again; null if it is not an evaluation. */
+export async function replay(now: PolicySet, archived: Archived, entry: StoredAuditEntry): Promise<Replayed | null> {
   const { seq, at, agent, method, detail, rules: rules_before } = entry
   if (!isDetail(detail)) return null
   const judged_at = detail.as_of ?? at
@@ -143,4 +142,43 @@ export async function replay(
       ...(onPastState ? (['past state'] as const) : []),
     ],
   }
+}
+
+/** What entries of the trail come to when they are evaluated again. */
+export interface Replay {
+  /** Entries that were evaluated again. */
+  evaluations: number
+  /** Those to which the archived rules of their time give the same verdict, byte by byte. */
+  repeated: number
+  /** Those that can't be repeated, by reason. */
+  not_repeatable: Record<string, number>
+  /** Those that get another verdict by the rules of their time. */
+  different: Replayed[]
+  /** Those whose verdict of today depends on redacted text or on past state that was not recorded, changed or not. */
+  uncertain: number
+  /** Those to which the rules of today give another verdict. */
+  changed: Replayed[]
+}
+
+/** Evaluates the entries again. @param each is told each of them */
+export async function replayAll(
+  now: PolicySet,
+  archived: Archived,
+  entries: AsyncIterable<StoredAuditEntry>,
+  each: (replayed: Replayed) => void = () => {},
+): Promise<Replay> {
+  const found: Replay = { evaluations: 0, repeated: 0, not_repeatable: {}, different: [], uncertain: 0, changed: [] }
+  for await (const entry of entries) {
+    const one = await replay(now, archived, entry)
+    if (!one) continue
+    each(one)
+    found.evaluations++
+    const { outcome, why } = one.by_its_rules
+    if (outcome === 'same') found.repeated++
+    else if (outcome === 'different') found.different.push(one)
+    else found.not_repeatable[why!] = (found.not_repeatable[why!] ?? 0) + 1
+    if (one.uncertain.length > 0) found.uncertain++
+    if (one.before !== one.after) found.changed.push(one)
+  }
+  return found
 }

@@ -2,8 +2,8 @@
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import { parseRecord } from '../../../sdk/storage/decisions.ts'
 import type { Store, StoredAuditEntry } from '../../../sdk/storage/store.ts'
-import { type Backtest, backtest, backtestShadows, shadowsOf } from './backtest.ts'
-import { type Replayed, replay } from './replay.ts'
+import { type Backtest, backtest, backtestShadows } from './backtest.ts'
+import { type Replayed, replayAll } from './replay.ts'
 import { compileSet, type PolicySet } from './set.ts'
 
 /** Lines of the trail, and decisions, that a trial looks at. */
@@ -90,25 +90,26 @@ export async function tryDraft(
 ): Promise<Trial> {
   const set = overlaid(inForce, draft)
   const fired = new Map(draft.rules.map(({ rule }) => [rule.id, 0]))
-  const found = { evaluations: 0, changed: 0, examples: [] as Replayed[], uncertain: 0 }
-  for await (const entry of entriesOf(tools, since_ms)) {
-    const again = await replay(set, async () => null, entry)
-    if (!again) continue
-    found.evaluations++
-    for (const id of again.rules_after) if (fired.has(id)) fired.set(id, fired.get(id)! + 1)
-    if (again.uncertain.length > 0) found.uncertain++
-    if (again.before === again.after) continue
-    found.changed++
-    if (found.examples.length < mostChanged) found.examples.push(again)
-  }
+  const { evaluations, changed, uncertain } = await replayAll(
+    set,
+    async () => null,
+    entriesOf(tools, since_ms),
+    ({ rules_after }) => {
+      for (const id of rules_after) if (fired.has(id)) fired.set(id, fired.get(id)! + 1)
+    },
+  )
   return {
-    replay: { ...found, fired: [...fired].map(([id, evaluations]) => ({ id, evaluations })) },
+    replay: {
+      evaluations,
+      fired: [...fired].map(([id, times]) => ({ id, evaluations: times })),
+      changed: changed.length,
+      examples: changed.slice(0, mostChanged),
+      uncertain,
+    },
     backtest: await backtest(draft, reviewedOf(tools)),
   }
 }
 
 /** What the rules in shadow mode would have stopped since a time, and what came of it; null if there are none. */
-export async function shadowResults(tools: TrialTools, inForce: PolicySet, since_ms: number): Promise<Backtest | null> {
-  if (!inForce.rules.some(({ rule }) => rule.mode === 'shadow')) return null
-  return backtestShadows(inForce, await shadowsOf(entriesOf(tools, since_ms)), reviewedOf(tools))
-}
+export const shadowResults = (tools: TrialTools, inForce: PolicySet, since_ms: number): Promise<Backtest | null> =>
+  backtestShadows(inForce, entriesOf(tools, since_ms), reviewedOf(tools))
