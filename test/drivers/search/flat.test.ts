@@ -4,7 +4,8 @@ import { mkdtempSync, rmSync, truncateSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as arrow from 'apache-arrow'
-import { FlatError, openFlatReader, openFlatWriter, writeGone } from '../../../src/drivers/search/lancedb/flat.ts'
+import { openFlatReader, openFlatWriter, writeGone } from '../../../src/drivers/search/lancedb/flat.ts'
+import { FlatError } from '../../../src/drivers/search/lancedb/records.ts'
 import { type Row, toTable } from '../../../src/drivers/search/lancedb/rows.ts'
 import { dimensions, many, one } from './segment-tools.ts'
 
@@ -69,8 +70,30 @@ test('a row that went at a version is found before it alone', async () => {
   }
 })
 
-test.each(['about', 'ids', 'places', 'texts', 'vectors'])('a damaged file of %s is told', async (name) => {
-  const folder = await written(name)
-  truncateSync(join(folder, name), 100)
-  expect(() => openFlatReader(folder, 1)).toThrow(FlatError)
+test('the rows that hold a term are counted as their texts say, without those that are gone', async () => {
+  const folder = await written('counted')
+  await writeGone(folder, 1, 2, [addressOf(0), addressOf(1_300)])
+  const [whole, rest] = [openFlatReader(folder, 1), openFlatReader(folder, 2)]
+  const holding = (terms: readonly string[], without: readonly number[]) =>
+    rows.filter(
+      ({ value }, row) => !without.includes(row) && value.terms.split(' ').some((term) => terms.includes(term)),
+    )
+  const vocabulary = [...new Set(rows.flatMap(({ value }) => value.terms.split(' ')))]
+  for (const terms of [...vocabulary.map((term) => [term]), ['cache', 'lock'], vocabulary, ['nobody'], []]) {
+    expect(await whole.count!(terms)).toBe(holding(terms, []).length)
+    expect(await rest.count!(terms)).toBe(holding(terms, [0, 1_300]).length)
+  }
+  const some = rows.slice(0, 5).map(({ id }) => id)
+  const held = holding(['cache'], [0]).filter(({ id }) => some.includes(id)).length
+  expect(await rest.count!(['cache'], [...some, 'no such id'])).toBe(held)
+  for (const reader of [whole, rest]) reader.close()
 })
+
+test.each(['about', 'texts', 'texts.places', 'texts.table', 'vectors', 'words', 'words.places', 'words.table'])(
+  'a damaged file of %s is told',
+  async (name) => {
+    const folder = await written(name)
+    truncateSync(join(folder, name), 100)
+    expect(() => openFlatReader(folder, 1)).toThrow(FlatError)
+  },
+)

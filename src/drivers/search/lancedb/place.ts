@@ -1,10 +1,10 @@
 /** Where the segments of a server lie: a folder or an object store, and the manifests that say which of them count. */
 import { isStorageError } from '../../../../sdk/storage/errors.ts'
 import type { LogWriter } from '../../../core/log.ts'
-import { FlatError } from './flat.ts'
 import { connect, type Engine, isNative, type Libraries, load } from './library.ts'
 import type { Manifests } from './manifest.ts'
 import { clearFolder, foreign, ownerOf, takeFolder, takePrefix } from './owner.ts'
+import { FlatError } from './records.ts'
 
 export interface Place {
   /** LanceDB, loaded at the first call. @throws StorageError `unavailable`, `conflict` if the place is another store's */

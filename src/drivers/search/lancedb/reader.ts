@@ -25,6 +25,8 @@ export interface RowReader {
   texts(addresses: readonly number[]): Promise<Text[]>
   /** The `k` nearest of these rows by their full vectors; rows without vectors are left out. */
   nearest(vector: Float32Array, side: Side, addresses: readonly number[], k: number): Promise<Measured>
+  /** How many rows hold one of the terms. @param of of the rows of these ids; null where LanceDB must count */
+  count: ((terms: readonly string[], of?: readonly string[]) => Promise<number>) | null
   close(): void
 }
 

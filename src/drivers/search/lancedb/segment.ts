@@ -1,5 +1,6 @@
 /** One segment, read: it gives candidates of both searches, the terms and vectors to score them exactly, and how many decisions hold a term. */
 import type { Table } from '@lancedb/lancedb'
+import { isEmptyFilter } from '../../../../sdk/storage/filter.ts'
 import type { VectorHit, VectorQuery } from '../../../../sdk/storage/search.ts'
 import type { DecisionFilter } from '../../../../sdk/storage/store.ts'
 import { addressesIn, column, type Found } from './columns.ts'
@@ -103,6 +104,7 @@ export async function openSegment({ lancedb, connection, folder }: Engine, facts
     },
     /** How many hold one of the terms and pass. @param of these decisions only */
     async count(terms: readonly string[], filter: DecisionFilter, of?: readonly string[]): Promise<number> {
+      if (reader.count !== null && isEmptyFilter(filter)) return reader.count(terms, of)
       const query = matching(terms, false).select(['_score']).limit(facts.decisions)
       const passing = [...conditions(filter), ...(of === undefined ? [] : [anyOf('id', of)])]
       return (await filtered(query, passing).toArrow()).numRows
