@@ -471,6 +471,16 @@ export interface Methods {
    */
   setPreserve(params: SetPreserveParams, options?: CallOptions): Promise<SetPreserveResult>
   /**
+   * Puts a draft of guardrails in shadow mode: a new file in the folder of rules, which stops nothing. Scope
+   * `admin`, effect `write`, engine failure `guardrail_eval_failed`.
+   * @category Policy
+   * @example
+   * ```ts
+   * await cstp.shadowGuardrails({ rules: '- { id: x, action: explode, message: m }' })
+   * ```
+   */
+  shadowGuardrails(params: ShadowGuardrailsParams, options?: CallOptions): Promise<ShadowGuardrailsResult>
+  /**
    * Tries a draft of guardrails on the past: what it would have said, and what came of what it would have stopped.
    * Scope `admin`, effect `read`, engine failure `guardrail_eval_failed`.
    * @category Policy
@@ -561,6 +571,7 @@ export const methods = {
   resetCircuit: 'write',
   reviewDecision: 'write',
   setPreserve: 'write',
+  shadowGuardrails: 'write',
   tryGuardrails: 'read',
   unlinkDecisions: 'write',
   updateDecision: 'write',
@@ -2058,6 +2069,23 @@ export interface SetPreserveResult {
   /** True when it was done. */ success: boolean
   /** Id of the decision. */ decision_id: string
   /** The value now. */ preserve: boolean
+}
+
+/** Parameters of `cstp.shadowGuardrails`. */
+export interface ShadowGuardrailsParams {
+  /** A guardrail file (YAML). Each of its rules gets `mode: shadow`. */ rules: string
+}
+
+/** Result of `cstp.shadowGuardrails`. */
+export interface ShadowGuardrailsResult {
+  /** Whether the rules are in shadow mode now; if not, nothing was written. */ success: boolean
+  /** Name of the new file. */ file: string | null
+  /** Ids of its rules. */ rules: string[]
+  /** The file as it was written, or, with `read_only`, as it is to be. */ yaml: string | null
+  /** SHA-256 of the rules in force after it. */ policy_hash: string
+  /** What is wrong with the draft, or with the files in force. */ errors: RuleProblem[]
+  /** True if no place of `GUARDRAILS_PATHS` is a folder that the service may write: add the file by hand. */
+  read_only: boolean
 }
 
 /** Parameters of `cstp.tryGuardrails`. */

@@ -1,5 +1,6 @@
-/** cstp guardrails: check, test, reload and backtest rule files. */
+/** cstp guardrails: check, test, reload, backtest and shadow rule files. */
 import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { defineCommand, type Run } from './command.ts'
 import { connectionFlags, withConnection } from './connection.ts'
@@ -92,12 +93,37 @@ const backtest = defineCommand({
   run: async (run) => (await import('./guardrails-run.ts')).runBacktest(run.words[0] ?? null, run),
 })
 
+const shadow = defineCommand({
+  name: 'guardrails shadow',
+  usage: '<file> [flags]',
+  summary: 'Put the rules of a file in shadow mode on a server (scope admin).',
+  about: [
+    'The server writes them into its folder of rules as a new file, each with mode: shadow: they stop nothing, and the trail keeps what they would have stopped. A rule that is in force already is refused. The exit status is 1 if nothing was written.',
+  ],
+  flags: connectionFlags,
+  words: [1, 1],
+  examples: [['cstp guardrails shadow new-rule.yaml', 'after a backtest']],
+  async run(run) {
+    const rules = await readFile(run.words[0]!, 'utf8')
+    const result = await withConnection(run, ({ call }) => call('shadowGuardrails', { rules }))
+    const { success, file, errors, read_only } = result
+    const lines = errors.map(({ file, line, column, message }) => plain(`${file}:${line}:${column}: ${message}`))
+    const end = success
+      ? `in shadow mode: ${result.rules.join(', ')} (${file})`
+      : read_only
+        ? 'no place of GUARDRAILS_PATHS is a folder that the server may write: add the file there by hand, each rule with mode: shadow'
+        : 'nothing was written'
+    await print(run, result, () => `${[...lines, end].join('\n')}\n`)
+    return success ? 0 : 1
+  },
+})
+
 export const guardrails = defineCommand({
   name: 'guardrails',
-  usage: 'check | test | reload | backtest',
-  summary: 'Check, test, reload and backtest guardrail files.',
+  usage: 'check | test | reload | backtest | shadow',
+  summary: 'Check, test, reload, backtest and shadow guardrail files.',
   about: ['Check and test before a deployment, backtest before a rule goes live.'],
-  verbs: [check, test, reload, backtest],
+  verbs: [check, test, reload, backtest, shadow],
   flags: {},
   words: [1, 0],
   examples: [

@@ -31,6 +31,14 @@ export async function allRows(
   return all
 }
 
+/** Gives the browser a file to save. */
+export function saveFile(name: string, type: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type }))
+  const link = Object.assign(document.createElement('a'), { href: url, download: name })
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(url))
+}
+
 /** A button that saves a table as a file. */
 export function Csv({
   name,
@@ -42,13 +50,7 @@ export function Csv({
   rows: () => readonly CsvRow[] | Promise<readonly CsvRow[]>
 }) {
   const { error, busy, run } = useJob<void>()
-  const save = () =>
-    run(async () => {
-      const url = URL.createObjectURL(new Blob([csvOf(heads, await rows())], { type: 'text/csv' }))
-      const link = Object.assign(document.createElement('a'), { href: url, download: `${name}.csv` })
-      link.click()
-      setTimeout(() => URL.revokeObjectURL(url))
-    })
+  const save = () => run(async () => saveFile(`${name}.csv`, 'text/csv', csvOf(heads, await rows())))
   return (
     <>
       <Act busy={busy} onClick={save}>

@@ -1,5 +1,5 @@
 /** Guardrail files on disk: read at start, and again after five minutes or on request; the last valid set stays in force meanwhile. */
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import attested from '../../guardrails/controls/attested.yaml' with { type: 'text' }
 import euAiAct from '../../guardrails/controls/eu-ai-act.yaml' with { type: 'text' }
@@ -18,6 +18,7 @@ import { type ControlRules, compileControls } from '../domain/evidence/controls.
 import { parseControlFiles } from '../domain/evidence/rules.ts'
 import { type ClosedLists, closedLists, openLists } from '../domain/guardrail/closed.ts'
 import { type Built, buildPolicy, type Policy, type PolicyFile, type PolicySet } from '../domain/guardrail/set.ts'
+import { addRuleFile } from './add.ts'
 
 const freshMs = 300_000
 
@@ -171,6 +172,25 @@ export async function openPolicy(
     reload,
     errors: () => errors,
     draft: compileDraft,
+    async add(name, text) {
+      const before = await reload()
+      if (before.length > 0) return { file: null, errors: before }
+      const taken = { file: name, line: 1, column: 1, message: `there is a file ${name} already` }
+      const path = await addRuleFile(places, name, text).catch((error: NodeJS.ErrnoException) => {
+        if (error.code === 'EEXIST') return taken
+        throw error
+      })
+      if (path === null) return { file: null, errors: [] }
+      if (typeof path === 'object') return { file: null, errors: [path] }
+      const after = await reload().catch(async (error: unknown) => {
+        await rm(path, { force: true })
+        throw error
+      })
+      if (after.length === 0) return { file: path, errors: [] }
+      await rm(path, { force: true })
+      await reload()
+      return { file: null, errors: after }
+    },
   }
 }
 

@@ -468,7 +468,7 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     quiet()
   })
 
-  test('a rule is tried, back-tested and read in four clicks', async () => {
+  test('a rule is tried, back-tested and put in shadow mode in four clicks', async () => {
     await menu('Guardrails').click()
     await settled(page)
     const bench = page.getByRole('region', { name: 'Workbench' })
@@ -481,6 +481,13 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     expect(await bench.locator('.lead').innerText()).toContain(`of ${replay!.evaluations.toLocaleString('en')} checks`)
     const row = await bench.getByRole('row', { name: /Stopped by any of them/ }).innerText()
     expect(row.split(/\s+/)).toContain(backtest!.stopped.decisions.toLocaleString('en'))
+    await bench.getByRole('button', { name: 'Put in shadow mode' }).click()
+    await bench
+      .getByText('In shadow mode since now: unsure-at-high-stakes (shadow-unsure-at-high-stakes.yaml).')
+      .waitFor()
+    const action = { description: 'Delete the cache', stakes: 'high', confidence: 0.6, category: 'tooling' }
+    const { would_block } = await server.call('checkGuardrails', { action, dry_run: true })
+    expect(would_block).toEqual(['unsure-at-high-stakes'])
     await bench.getByLabel('Rules as YAML').fill('- { id: x, action: explode, message: m }')
     await bench.getByRole('button', { name: 'Try the draft' }).click()
     await bench
@@ -488,7 +495,10 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
       .first()
       .waitFor()
     const inForce = page.getByRole('table', { name: 'Rules in force' })
-    await inForce.getByText(/^Applies when stakes/).click()
+    await inForce
+      .getByText(/^Applies when stakes/)
+      .first()
+      .click()
     expect(await inForce.locator('pre').first().innerText()).toContain('unsure-at-critical-stakes')
     quiet()
   })

@@ -264,6 +264,21 @@ describe.skipIf(!executable)('writing from the dashboard', () => {
     })
   })
 
+  test('where the service may write no rules, the file to add by hand is given', async () => {
+    const other = await open(browser)
+    await logIn(other.page, server.url, 'root', people.root)
+    await visit(other.page, server.url, '/guardrails')
+    const bench = other.page.getByRole('region', { name: 'Workbench' })
+    await bench.getByLabel('Rules as YAML').fill('- { id: calm, action: block, condition_stakes: high, message: m }')
+    await bench.getByRole('button', { name: 'Try the draft' }).click()
+    await bench.getByRole('button', { name: 'Put in shadow mode' }).click()
+    await bench.getByText('cstp guardrails reload').waitFor()
+    const saved = other.page.waitForEvent('download')
+    await bench.getByRole('button', { name: 'Save the file' }).click()
+    expect(await Bun.file(await (await saved).path()).text()).toContain('mode: shadow')
+    await other.context.close()
+  })
+
   test('an agent without the scope write is offered none of it', async () => {
     const other = await open(browser)
     await logIn(other.page, server.url, 'reader', people.reader)

@@ -90,6 +90,7 @@ async function prepared(): Promise<{ program: TestProgram; calls: Record<MethodN
     resetCircuit: { scope: breaker },
     reviewDecision: { id, outcome: 'success' },
     setPreserve: { id, preserve: true },
+    shadowGuardrails: { rules: '- { id: x, action: block, condition_stakes: high, message: m }' },
     tryGuardrails: { rules: '- { id: x, action: block, condition_stakes: high, message: m }' },
     unlinkDecisions: { source_id: other, target_id: id, edge_type: 'depends_on' },
     updateDecision: { id, updates: { confidence: 0.7 } },

@@ -15,7 +15,16 @@ const writing = [
   'preAction',
   'setPreserve',
 ]
-const admin = ['eraseDecision', 'reindex', 'resetCircuit', 'compact', 'reloadGuardrails', 'listAudit', 'tryGuardrails']
+const admin = [
+  'shadowGuardrails',
+  'eraseDecision',
+  'reindex',
+  'resetCircuit',
+  'compact',
+  'reloadGuardrails',
+  'listAudit',
+  'tryGuardrails',
+]
 const evidence = ['ingestEvidence', 'linkEvidence', 'exportEvidenceBundle']
 
 /** The scope that the contract names for a method. */

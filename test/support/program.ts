@@ -235,7 +235,14 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
     wisdom: openWisdom(store, openPhrases(embedder)),
     tracker,
     tracker_ttl_ms,
-    policy: { current: async () => policy.set, reload: async () => [], errors: () => [], draft: compileDraft },
+    policy: {
+      current: async () => policy.set,
+      reload: async () => [],
+      errors: () => [],
+      draft: compileDraft,
+      // It has no folder of rules.
+      add: async () => ({ file: null, errors: [] }),
+    },
     desk: {
       now,
       randomHex,

@@ -121,7 +121,14 @@ export const workbench = {
   between: (low: string, high: string) => `${low} to ${high}`,
   unknown: (count: number) =>
     `On ${counted(count, 'decision')} a rule depends on what is no longer known; it counts as not fired there.`,
-  next: 'To put it in shadow, save it in a folder of GUARDRAILS_PATHS with mode: shadow. It then stops nothing, and what it would have stopped is shown below.',
+  next: 'In shadow mode it stops nothing, and what it would have stopped is shown below.',
+  put: 'Put in shadow mode',
+  file: 'shadow.yaml',
+  done: (rules: string, file: string) => `In shadow mode since now: ${rules} (${file}).`,
+  readOnly:
+    'This service has no folder of rules that it may write. Save the file in a folder of GUARDRAILS_PATHS, then run',
+  command: 'cstp guardrails reload',
+  save: 'Save the file',
   shadow: 'In shadow mode',
   shadowLead: 'What rules in shadow mode would have stopped in the last week, and what came of it.',
   noShadow: 'No rule is in shadow mode. Give a rule mode: shadow to see what it would stop before it does.',

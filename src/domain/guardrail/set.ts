@@ -49,6 +49,14 @@ export interface Policy {
   errors(): RuleProblem[]
   /** Compiles a file that is not in force. It may load shipped templates, and no file of the server. */
   draft(file: PolicyFile): Promise<Built>
+  /** Adds a file to the folder of rules, and puts it in force. It is not added if that would fail. */
+  add(name: string, text: string): Promise<Added>
+}
+
+/** Path of the new file; null if there is none: for what is wrong, or, if that is nothing, because no folder of rules can be written. */
+export interface Added {
+  file: string | null
+  errors: RuleProblem[]
 }
 
 /** SHA-256 over the rules and breakers by id and scope, without their positions. */

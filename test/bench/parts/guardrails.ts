@@ -46,6 +46,7 @@ export async function guardrails(bench: Bench): Promise<void> {
     reload: async () => [],
     errors: () => [],
     draft: compileDraft,
+    add: async () => ({ file: null, errors: [] }),
   }
   const program = await openProgram(
     settings,

@@ -7,6 +7,7 @@ import { Act, Field, Form } from '../../form.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { Badge, Empty, Panel, Table, When } from '../../ui.tsx'
+import { PutInShadow } from './put-in-shadow.tsx'
 
 const t = texts.workbench
 
@@ -77,10 +78,14 @@ const example = `guardrails:
 
 export function Workbench() {
   const field = useRef<HTMLTextAreaElement>(null)
-  const { result, error, busy, run } = useJob<TryGuardrailsResult>()
+  const { result, error, busy, run } = useJob<TryGuardrailsResult & { tried: string }>()
   return (
     <Panel title={t.title} lead={t.lead} at="workbench" wide>
-      <Form submit={(read) => run(() => service.tryGuardrails({ rules: read('rules') }))}>
+      <Form
+        submit={(read) =>
+          run(async () => ({ ...(await service.tryGuardrails({ rules: read('rules') })), tried: read('rules') }))
+        }
+      >
         <Field label={t.rules}>
           <textarea
             ref={field}
@@ -130,7 +135,7 @@ export function Workbench() {
         <>
           <h3>{t.backtest}</h3>
           <Outcomes of={result.backtest} />
-          <p class="quiet">{t.next}</p>
+          <PutInShadow key={result.tried} rules={result.tried} />
         </>
       )}
     </Panel>

@@ -1,0 +1,52 @@
+/** The last step of the workbench: the draft that was tried becomes rules in shadow mode, or a file for where the service may not write. */
+import type { ShadowGuardrailsResult } from '../../../../sdk/client.ts'
+import { Failure, useJob } from '../../call.tsx'
+import { saveFile } from '../../csv.tsx'
+import { Act, useResult } from '../../form.tsx'
+import { refreshPage } from '../../fresh.tsx'
+import { service } from '../../service.ts'
+import { texts } from '../../texts.ts'
+
+const t = texts.workbench
+
+/** @param rules the draft, as it was tried */
+export function PutInShadow({ rules }: { rules: string }) {
+  const { result, error, busy, run } = useJob<ShadowGuardrailsResult>()
+  const [said, say] = useResult()
+  const put = () =>
+    run(async () => {
+      const answer = await service.shadowGuardrails({ rules })
+      if (answer.file !== null) {
+        say(t.done(answer.rules.join(', '), answer.file))
+        refreshPage()
+      }
+      return answer
+    })
+  const { yaml, read_only } = result ?? { yaml: null, read_only: false }
+  return (
+    <>
+      <p class="quiet">{t.next}</p>
+      {said}
+      {result?.errors.map(({ line, column, message }) => (
+        <p class="notice bad" role="alert" key={`${line} ${column} ${message}`}>
+          {t.wrong(line, message)}
+        </p>
+      ))}
+      {error !== null && <Failure error={error} />}
+      {!result?.success && (
+        <Act busy={busy} main onClick={put}>
+          {t.put}
+        </Act>
+      )}
+      {read_only && yaml !== null && (
+        <div role="status">
+          <p class="notice warn">{t.readOnly}</p>
+          <pre>{t.command}</pre>
+          <button type="button" onClick={() => saveFile(t.file, 'application/yaml', yaml)}>
+            {t.save}
+          </button>
+        </div>
+      )}
+    </>
+  )
+}
