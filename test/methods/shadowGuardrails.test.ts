@@ -70,7 +70,11 @@ forEachBackend((open) => {
 test.each<[string, string, string]>([
   ['a rule of its folder', rule('own'), 'the rule own is in force already (own.yaml:1)'],
   ['a rule of the program, which it would replace', rule('no-high-stakes-low-confidence'), 'in force already'],
-  ['a circuit breaker', 'circuit_breakers: [{ scope: global, failure_threshold: 3, window_ms: 1000, cooldown_ms: 1000 }]\n', 'there is no rule in it'],
+  [
+    'a circuit breaker',
+    'circuit_breakers: [{ scope: global, failure_threshold: 3, window_ms: 1000, cooldown_ms: 1000 }]\n',
+    'there is no rule in it',
+  ],
   [
     'a breaker beside a rule',
     `guardrails:\n  - { id: a, message: m, action: block, condition_stakes: high }\ncircuit_breakers: [{ scope: global, failure_threshold: 3, window_ms: 1000, cooldown_ms: 1000 }]\n`,
