@@ -17,7 +17,7 @@ export const plainText = (text: string): string =>
     .trim()
 
 /** What CommonMark and its common extensions read as more than text inside a line. An underscore inside a word is none of it. */
-const inline = /[\\`*[\]<>&~|$@"#]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])|(?<=[a-z]):(?=\/\/)|(?<=www)\./giu
+const inline = /[\\`*[\]<>&~|$@"#]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])|:(?=\/\/)|(?<=www)\./giu
 
 /** The text as a part of a line of Markdown: it is read as it is written, and holds no markup, link or quotation mark of its own. */
 export const markdownText = (text: string): string => plainText(text).replace(inline, '\\$&')
