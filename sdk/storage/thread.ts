@@ -92,6 +92,9 @@ export interface ThreadReads {
   checkpoints(latest?: number): Promise<StoredCheckpoint[]>
 }
 
+/** Checkpoints that stay, of each of the two sorts. */
+export const keptCheckpoints = 256
+
 /** Reads the log, and gives acts their places in it. */
 export interface ThreadReader extends ThreadReads {
   /**
@@ -100,7 +103,10 @@ export interface ThreadReader extends ThreadReads {
    * @returns how many got their place
    */
   sequence(grow: (head: EvidenceHead, commitments: readonly string[]) => Grown, limit: number): Promise<number>
-  /** Keeps a checkpoint that is given out. */
+  /**
+   * Keeps a checkpoint that is given out. It covers all before it: of them the last {@link keptCheckpoints} stay, and as many of those
+   * that are `exported`, which has no other meaning here than that they are counted apart.
+   */
   saveCheckpoint(checkpoint: StoredCheckpoint): Promise<void>
 }
 

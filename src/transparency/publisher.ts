@@ -10,8 +10,6 @@ import { NoteFormError, readNote, signedBy } from '../verify/note.ts'
 import type { Policy } from '../verify/policy.ts'
 import { NotCosigned, type WitnessClient, witnessClient } from './witness-client.ts'
 
-/** Checkpoints among which one with a quorum is looked for at the start; a log has a few for each time that it was shown. */
-const recent = 10_000
 /** How often a log that grows is shown to its witnesses. */
 const every_ms = 10_000
 /** How long the answer with a receipt waits for them. */
@@ -57,7 +55,7 @@ export function publishWitnessed(options: PublisherOptions): Publisher {
 
   /** The latest one that was kept with a quorum, before this start or by another server. */
   async function kept(): Promise<Published | null> {
-    const stored = (await log.checkpoints(recent)).toSorted((a, b) => b.size - a.size)
+    const stored = (await log.checkpoints()).toSorted((a, b) => b.size - a.size)
     const found = stored.find(({ note }: StoredCheckpoint) => policy.isQuorum(cosignersOf(note, policy)))
     if (!found) return null
     const { origin, size, root_hash } = readNote(found.note)
@@ -101,7 +99,8 @@ export function publishWitnessed(options: PublisherOptions): Publisher {
     }
     paused_until_ms = Number.NEGATIVE_INFINITY
     const { size, root_hash, head_hash, created_at } = signed
-    await log.saveCheckpoint({ size, head_hash, note, created_at, exported: false })
+    // Apart from those that the log alone signed: while no witness answers, the last one with a quorum stays.
+    await log.saveCheckpoint({ size, head_hash, note, created_at, exported: true })
     cosigned = { size, root_hash, note }
   })
   const rounds = startRounds({ every_ms, after, failed, work: () => publish().then(() => 0) })

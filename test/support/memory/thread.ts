@@ -1,7 +1,13 @@
 /** The thread of the memory store. */
 import type { EvidenceHead, StoredCheckpoint } from '../../../sdk/storage/evidence.ts'
 import { growsTree, noHash } from '../../../sdk/storage/evidence-checks.ts'
-import type { StoredAct, ThreadReader, ThreadWriter, UnplacedAct } from '../../../sdk/storage/thread.ts'
+import {
+  keptCheckpoints,
+  type StoredAct,
+  type ThreadReader,
+  type ThreadWriter,
+  type UnplacedAct,
+} from '../../../sdk/storage/thread.ts'
 import type { Verb } from '../../../src/drivers/store/groups.ts'
 import type { Layers } from './state.ts'
 
@@ -59,6 +65,8 @@ export function openMemoryThread(acts: ReadonlyMap<string, UnplacedAct>): Thread
     },
     async saveCheckpoint(checkpoint) {
       checkpoints.push({ ...checkpoint })
+      const alike = checkpoints.filter(({ exported }) => exported === checkpoint.exported)
+      if (alike.length > keptCheckpoints) checkpoints.splice(checkpoints.indexOf(alike[0]!), 1)
     },
     checkpoints: async (latest = checkpoints.length) =>
       checkpoints.slice(Math.max(0, checkpoints.length - latest)).map((one) => ({ ...one })),

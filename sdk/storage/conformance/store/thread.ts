@@ -3,7 +3,7 @@ import { readDecision } from '../../decisions.ts'
 import type { EvidenceHead } from '../../evidence.ts'
 import { noHash } from '../../evidence-checks.ts'
 import type { Store } from '../../store.ts'
-import type { Grown, NewAct, StoredAct } from '../../thread.ts'
+import { type Grown, keptCheckpoints, type NewAct, type StoredAct } from '../../thread.ts'
 import type { Kit } from './kit.ts'
 import { createAll, idOf, recordOf } from './records.ts'
 
@@ -190,6 +190,10 @@ export function testThread({ onEmpty, expect, refused, shared }: Kit): void {
     expect(await thread.checkpoints()).toEqual(all)
     expect(await thread.checkpoints(2)).toEqual(all.slice(1))
     expect([await thread.checkpoints(0), await thread.checkpoints(9)]).toEqual([[], all])
+    // Each sort has its own newest ones: what was exported is not crowded out.
+    const more = Array.from({ length: keptCheckpoints + 2 }, (_, at) => checkpoint(8 + at, false))
+    for (const one of more) await thread.saveCheckpoint(one)
+    expect(await thread.checkpoints()).toEqual([...all.slice(1), ...more.slice(2)])
   })
 
   onEmpty('each act gets one place, however many write and give places at once', async (store, again) => {

@@ -3,7 +3,14 @@
  * committed their places, so that the order is one and nobody who acts waits.
  */
 import { growsTree } from '../../../../sdk/storage/evidence-checks.ts'
-import type { ActEntry, StoredAct, ThreadReader, ThreadWriter, UnplacedAct } from '../../../../sdk/storage/thread.ts'
+import {
+  type ActEntry,
+  keptCheckpoints,
+  type StoredAct,
+  type ThreadReader,
+  type ThreadWriter,
+  type UnplacedAct,
+} from '../../../../sdk/storage/thread.ts'
 import { checkpointColumns, checkpointValues, contiguous, type HeadRow, headOf } from '../../shared/log-rows.ts'
 import type { Client } from '../../shared/postgres/client.ts'
 import { fromText, toText } from '../../shared/postgres/filter.ts'
@@ -104,11 +111,16 @@ export const threadReader = ({ read, begin }: Pick<Client, 'read' | 'begin'>): T
     })
   },
   async saveCheckpoint(checkpoint) {
-    await begin((query) =>
-      query(`insert into act_checkpoints (${checkpointColumns}) values ($1::bigint, $2, $3, $4, $5::boolean)`, [
+    await begin(async (query) => {
+      await query(`insert into act_checkpoints (${checkpointColumns}) values ($1::bigint, $2, $3, $4, $5::boolean)`, [
         ...checkpointValues(checkpoint),
-      ]),
-    )
+      ])
+      await query(
+        `delete from act_checkpoints where exported = $1::boolean and number <=
+           (select number from act_checkpoints where exported = $1::boolean order by number desc limit 1 offset $2::int)`,
+        [checkpoint.exported, keptCheckpoints],
+      )
+    })
   },
   async checkpoints(latest) {
     const rows = await read<Awaited<ReturnType<ThreadReader['checkpoints']>>[number]>(

@@ -4,14 +4,15 @@
  */
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { growsTree } from '../../../../sdk/storage/evidence-checks.ts'
-import type {
-  ActEntry,
-  ActKind,
-  StoredAct,
-  ThreadReader,
-  ThreadReads,
-  ThreadWriter,
-  UnplacedAct,
+import {
+  type ActEntry,
+  type ActKind,
+  keptCheckpoints,
+  type StoredAct,
+  type ThreadReader,
+  type ThreadReads,
+  type ThreadWriter,
+  type UnplacedAct,
 } from '../../../../sdk/storage/thread.ts'
 import { checkpointColumns, checkpointValues, contiguous, type HeadRow, headOf } from '../../shared/log-rows.ts'
 import type { Verb } from '../groups.ts'
@@ -93,6 +94,11 @@ export function threadReader({ reading, writing, commits }: ThreadTools): Thread
     `insert into act_checkpoints (${checkpointColumns}) values (?, ?, ?, ?, ?)`,
   )
 
+  const dropCovered = writing.prepare<unknown, [number, number, number]>(
+    `delete from act_checkpoints where exported = ? and number <=
+       (select number from act_checkpoints where exported = ? order by number desc limit 1 offset ?)`,
+  )
+
   return {
     ...threadReads(reading),
     async sequence(grow, limit) {
@@ -115,8 +121,12 @@ export function threadReader({ reading, writing, commits }: ThreadTools): Thread
       })
     },
     async saveCheckpoint(checkpoint) {
-      const [size, head_hash, note, created_at, exported] = checkpointValues(checkpoint)
-      await commits.run(async () => void insertCheckpoint.run(size, head_hash, note, created_at, Number(exported)))
+      const [size, head_hash, note, created_at, isExported] = checkpointValues(checkpoint)
+      const exported = Number(isExported)
+      await commits.run(async () => {
+        insertCheckpoint.run(size, head_hash, note, created_at, exported)
+        dropCovered.run(exported, exported, keptCheckpoints)
+      })
     },
   }
 }

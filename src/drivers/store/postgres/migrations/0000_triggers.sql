@@ -35,7 +35,15 @@ CREATE TRIGGER acts_only_erased BEFORE UPDATE ON acts FOR EACH ROW WHEN (NEW.pay
 CREATE TRIGGER acts_no_delete BEFORE DELETE OR TRUNCATE ON acts FOR EACH STATEMENT EXECUTE FUNCTION thread_is_append_only();
 CREATE TRIGGER act_places_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON act_places FOR EACH STATEMENT EXECUTE FUNCTION thread_is_append_only();
 CREATE TRIGGER act_nodes_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON act_nodes FOR EACH STATEMENT EXECUTE FUNCTION thread_is_append_only();
-CREATE TRIGGER act_checkpoints_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON act_checkpoints FOR EACH STATEMENT EXECUTE FUNCTION thread_is_append_only();
+CREATE TRIGGER act_checkpoints_append_only BEFORE UPDATE OR TRUNCATE ON act_checkpoints FOR EACH STATEMENT EXECUTE FUNCTION thread_is_append_only();
+CREATE FUNCTION act_checkpoint_is_covered() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF (SELECT count(*) FROM act_checkpoints WHERE exported = OLD.exported AND number > OLD.number) < 256 THEN
+    RAISE EXCEPTION 'the thread is append-only';
+  END IF;
+  RETURN OLD;
+END $$;
+CREATE TRIGGER act_checkpoints_only_covered BEFORE DELETE ON act_checkpoints FOR EACH ROW EXECUTE FUNCTION act_checkpoint_is_covered();
 CREATE TRIGGER act_head_only_grows BEFORE UPDATE ON act_head FOR EACH ROW WHEN (NEW.seq <= OLD.seq) EXECUTE FUNCTION thread_is_append_only();
 CREATE TRIGGER act_head_stays BEFORE DELETE OR TRUNCATE ON act_head FOR EACH STATEMENT EXECUTE FUNCTION thread_is_append_only();
 INSERT INTO act_head VALUES (1, 0, repeat('0', 64), '[]');

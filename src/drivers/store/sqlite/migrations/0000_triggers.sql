@@ -63,5 +63,6 @@ CREATE TRIGGER `act_nodes_no_delete` BEFORE DELETE ON `act_nodes` BEGIN SELECT R
 CREATE TRIGGER `act_head_only_grows` BEFORE UPDATE ON `act_head` WHEN new.seq <= old.seq BEGIN SELECT RAISE(ABORT, 'the thread is append-only'); END;
 CREATE TRIGGER `act_head_no_delete` BEFORE DELETE ON `act_head` BEGIN SELECT RAISE(ABORT, 'the thread is append-only'); END;
 CREATE TRIGGER `act_checkpoints_no_update` BEFORE UPDATE ON `act_checkpoints` BEGIN SELECT RAISE(ABORT, 'the thread is append-only'); END;
-CREATE TRIGGER `act_checkpoints_no_delete` BEFORE DELETE ON `act_checkpoints` BEGIN SELECT RAISE(ABORT, 'the thread is append-only'); END;
+CREATE TRIGGER `act_checkpoints_only_covered` BEFORE DELETE ON `act_checkpoints`
+	WHEN (SELECT count(*) FROM `act_checkpoints` WHERE exported = old.exported AND number > old.number) < 256 BEGIN SELECT RAISE(ABORT, 'the thread is append-only'); END;
 INSERT INTO `act_head` VALUES (1, 0, printf('%064d', 0), '[]');
