@@ -109,7 +109,7 @@ function Frame({ session, leave, begun }: { session: Session; leave: () => void;
             ))}
         </nav>
         <div class="who">
-          <span title={`Scopes: ${session.scopes.join(', ')}`}>{session.agent}</span>
+          <span title={t.scopes(session.scopes.join(', '))}>{session.agent}</span>
           <button type="button" onClick={leave}>
             {t.logOut}
           </button>

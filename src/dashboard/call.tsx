@@ -4,6 +4,9 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { isCstpError } from '../../sdk/client.ts'
 import { useRefresh } from './fresh.tsx'
 import { explain, onLogin } from './service.ts'
+import { texts } from './texts.ts'
+
+const t = texts.call
 
 export interface Loaded<T> {
   data: T | null
@@ -83,7 +86,7 @@ export function Failure({ error, again }: { error: unknown; again?: () => void }
       <p>{explain(error)}</p>
       {again && !isCstpError(error, 'forbidden') && (
         <button type="button" onClick={again}>
-          Try again
+          {t.again}
         </button>
       )}
     </div>
@@ -112,7 +115,7 @@ export function Show<T>({ of, children }: { of: Loaded<T>; children: (data: T) =
         children(of.data as T)
       ) : (
         <p class="quiet" role="status">
-          Loading …
+          {t.loading}
         </p>
       )}
     </div>

@@ -4,7 +4,10 @@ import type { RefObject } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { whole } from './figures.ts'
 import { addressOf, go, type Query, To } from './route.tsx'
+import { texts } from './texts.ts'
 import { ChartTable } from './ui.tsx'
+
+const t = texts.charts
 
 /** The width of an element, so that a chart fits it and its text keeps its size. */
 export function useWidth(): [RefObject<HTMLElement | null>, number] {
@@ -59,7 +62,7 @@ export function Bars({
           </li>
         ))}
       </ul>
-      {rows.length > shown.length && <p class="quiet">and {rows.length - shown.length} more</p>}
+      {rows.length > shown.length && <p class="quiet">{texts.amount.more(rows.length - shown.length)}</p>}
     </>
   )
 }
@@ -129,11 +132,7 @@ export function Columns({
   const isMarked = columns.some(({ marks }) => marks.length > 0)
   return (
     <figure ref={box}>
-      <svg
-        viewBox={`0 0 ${width} ${height}`}
-        role="img"
-        aria-label={`Columns of ${unit} by outcome; the table below has the figures`}
-      >
+      <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-label={t.columns(unit)}>
         <defs>
           <pattern id="striped" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
             <rect class="fill failure" width="6" height="6" />
@@ -207,9 +206,9 @@ export function Columns({
         )}
       </ul>
       <ChartTable
-        caption={`${unit} by span and outcome`}
+        caption={t.caption(unit)}
         heads={[
-          { name: 'Days' },
+          { name: t.days },
           ...names.map((name) => ({ name, number: true })),
           ...(isMarked ? [{ name: mark }] : []),
         ]}

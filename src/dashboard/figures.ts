@@ -2,14 +2,7 @@
 
 export const none = '–'
 
-/** Periods of figures. */
-export const periods = [
-  ['30d', 'Last 30 days'],
-  ['60d', 'Last 60 days'],
-  ['90d', 'Last 90 days'],
-  ['all', 'All time'],
-] as const
-export type Period = (typeof periods)[number][0]
+export type Period = '30d' | '60d' | '90d' | 'all'
 /** The first instant of a period; undefined for all time. */
 export const startOf = (period: Period): string | undefined =>
   period === 'all' ? undefined : new Date(Date.now() - Number.parseInt(period, 10) * 86_400_000).toISOString()

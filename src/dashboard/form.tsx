@@ -2,6 +2,9 @@
 import type { ComponentChildren, InputHTMLAttributes } from 'preact'
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { addressOf, go, goWith, type Place } from './route.tsx'
+import { texts } from './texts.ts'
+
+const t = texts.form
 
 /** Reads what is in a field of a form. */
 export type Read = (name: string) => string
@@ -146,7 +149,7 @@ export function FilterBar({
           value={kept[choice.name] ?? ''}
           onChange={(value) => goWith(place, { [choice.name]: value, [cursor]: null })}
         />
-        <button type="submit">Filter</button>
+        <button type="submit">{t.filter}</button>
       </Form>
     )
   }, [place.query.toString()])

@@ -1,4 +1,7 @@
 /** Proofs of the logs, recomputed in the browser: the path of hashes from a leaf to the signed root. */
+import { texts } from './texts.ts'
+
+const t = texts.merkle
 
 /** A step of a recomputed inclusion proof. @see RFC 9162, section 2.1.3.2 */
 export interface Step {
@@ -35,7 +38,7 @@ export async function walk(proof: {
   let [node, last] = [proof.index, proof.size - 1]
   const steps: Step[] = [{ side: null, sibling: null, hash: await sha256(0, proof.record_hash) }]
   for (const sibling of proof.hashes) {
-    if (last === 0) throw new Error('The proof is longer than its tree is high.')
+    if (last === 0) throw new Error(t.tooLong)
     const below = steps.at(-1)!.hash
     const left = node % 2 === 1 || node === last
     steps.push({
@@ -51,7 +54,7 @@ export async function walk(proof: {
     node = Math.floor(node / 2)
     last = Math.floor(last / 2)
   }
-  if (last !== 0) throw new Error('The proof is shorter than its tree is high.')
+  if (last !== 0) throw new Error(t.tooShort)
   return steps
 }
 
@@ -88,7 +91,7 @@ export async function checkReceipt(receipt: {
   if (payload !== null && salt !== null) {
     const text = new TextEncoder().encode(canonical(payload))
     if ((await sha256(new TextEncoder().encode('cstp/record/v2'), salt, text)) !== commitment)
-      return { state: 'wrong', reason: 'the content is not what the log committed to' }
+      return { state: 'wrong', reason: t.contentChanged }
   }
   const [head = '', checkpoint = ''] = proof.split('\n\n', 2)
   const lines = head.split('\n')
@@ -99,7 +102,7 @@ export async function checkReceipt(receipt: {
     (error: Error) => error,
   )
   if (steps === null || steps instanceof Error || steps.at(-1)?.hash !== hexOfBase64(root ?? ''))
-    return { state: 'wrong', reason: 'the path does not lead to the root of the checkpoint' }
+    return { state: 'wrong', reason: t.wrongRoot }
   return { state: payload === null ? 'erased' : 'proved', size: Number(size) }
 }
 

@@ -1,5 +1,8 @@
 /** The service as the pages call it: through its published client, with the session's cookie in place of a token. */
 import { type Client, createClient, isClientError, isCstpError } from '../../sdk/client.ts'
+import { texts } from './texts.ts'
+
+const t = texts.service
 
 /** Who is logged in. */
 export interface Session {
@@ -66,20 +69,20 @@ export async function logIn(agent: string, token: string): Promise<Session> {
     for (const notify of begun) notify()
     return body
   }
-  throw new Error(response.status === 401 ? 'Wrong agent or token.' : body.message)
+  throw new Error(response.status === 401 ? t.wrongToken : body.message)
 }
 
 /** @throws Error if the service did not end the session */
 export async function logOut(): Promise<void> {
   const response = await fetchOwn(sessionPath, { method: 'DELETE' })
-  if (!response.ok) throw new Error(`The session was not ended (HTTP ${response.status}).`)
+  if (!response.ok) throw new Error(t.notEnded(response.status))
 }
 
 /** What went wrong, in a sentence for a person. */
 export function explain(error: unknown): string {
-  if (isCstpError(error, 'forbidden')) return `Your agent lacks the scope ${error.data.scope}, which this needs.`
+  if (isCstpError(error, 'forbidden')) return t.forbidden(error.data.scope)
   if (isCstpError(error)) return error.message
-  if (isClientError(error, 'unreachable')) return 'The service cannot be reached. Is it running?'
-  if (isClientError(error, 'timeout')) return 'The service did not answer in time.'
+  if (isClientError(error, 'unreachable')) return t.unreachable
+  if (isClientError(error, 'timeout')) return t.timeout
   return error instanceof Error ? error.message : String(error)
 }

@@ -1,25 +1,30 @@
 /** The texts of the frame and of the pages in one language; sentences with figures are functions, so that another language can order them. */
-import { search } from './texts/decisions.ts'
-import { frame, fresh, login, palette } from './texts/frame.ts'
-import { inbox } from './texts/inbox.ts'
-import { outcomes } from './texts/overview.ts'
-import { block, breakers, trail, workbench } from './texts/policy.ts'
-import { trust } from './texts/trust.ts'
+import * as amounts from './texts/amounts.ts'
+import * as approvals from './texts/approvals.ts'
+import * as calibration from './texts/calibration.ts'
+import * as decision from './texts/decision.ts'
+import * as decisions from './texts/decisions.ts'
+import * as deliberation from './texts/deliberation.ts'
+import * as evidence from './texts/evidence.ts'
+import * as frame from './texts/frame.ts'
+import * as inbox from './texts/inbox.ts'
+import * as overview from './texts/overview.ts'
+import * as policy from './texts/policy.ts'
+import * as trust from './texts/trust.ts'
 import { write } from './texts/write.ts'
 
 export const texts = {
-  csv: 'Download CSV',
-  frame,
-  login,
-  fresh,
-  palette,
-  trust,
-  block,
-  breakers,
-  outcomes,
-  trail,
-  search,
-  workbench,
-  inbox,
+  ...amounts,
+  ...approvals,
+  ...calibration,
+  ...decision,
+  ...decisions,
+  ...deliberation,
+  ...evidence,
+  ...frame,
+  ...inbox,
+  ...overview,
+  ...policy,
+  ...trust,
   write,
 }

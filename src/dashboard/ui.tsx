@@ -2,7 +2,10 @@
 import { type ComponentChildren, Fragment } from 'preact'
 import { useId, useState } from 'preact/hooks'
 import { local, utc } from './figures.ts'
-import { type TermName, terms } from './terms.ts'
+import { type TermName, terms } from './texts/terms.ts'
+import { texts } from './texts.ts'
+
+const t = texts.ui
 
 /** A technical term with its definition, shown on hover and on focus, hidden by Escape. */
 export function Term({ name, children }: { name: TermName; children: ComponentChildren }) {
@@ -197,7 +200,7 @@ export const ChartTable = ({
   rows: ComponentChildren[][]
 }) => (
   <details>
-    <summary>Show as a table</summary>
+    <summary>{t.showTable}</summary>
     <div class="scroll" tabIndex={0} role="region" aria-label={caption}>
       <table class="dense">
         <caption class="unseen">{caption}</caption>

@@ -1,7 +1,10 @@
 /** The verdict on confidence in words: what is proven, of whom, and by how much. */
 import type { GetCalibrationResult } from '../../sdk/client.ts'
-import { counted, words } from './figures.ts'
+import { words } from './figures.ts'
 import { inPoints } from './texts/points.ts'
+import { texts } from './texts.ts'
+
+const t = texts.verdict
 
 type Verdict = GetCalibrationResult['verdict']
 type Overall = GetCalibrationResult['overall']
@@ -18,7 +21,7 @@ const partOf = ({ by, key }: NonNullable<Verdict['proven_by']>): string => {
 /** How many of the five ranges of confidence are proven to be off. */
 export const rangesOff = ({ recommendations }: Pick<GetCalibrationResult, 'recommendations'>): number =>
   recommendations.filter(({ type }) => type.endsWith('_range')).length
-const ranges = (off: number): string => `${off} of the five ranges of confidence ${off === 1 ? 'is' : 'are'}`
+const ranges = (off: number): string => t.ranges(off, off === 1 ? 'is' : 'are')
 
 type Report = Pick<GetCalibrationResult, 'verdict' | 'overall' | 'recommendations'>
 
@@ -27,19 +30,15 @@ export function verdictSentence(report: Report): string {
   const { interpretation, proven_by } = report.verdict
   if (proven_by !== null) {
     const { n, low, high } = proven_by
-    return `Decisions of ${partOf(proven_by)} are ${inPoints({ low, high })} (95 %, ${counted(n, 'scored decision')}).`
+    return t.proven(partOf(proven_by), inPoints({ low, high }), texts.amount.scoredDecision(n))
   }
   const { gap_low, gap_high, scored } = report.overall
-  if (gap_low === null || gap_high === null)
-    return 'Too few decisions were reviewed. Review more of them: the inbox lists the reviews that are due.'
-  const known = `${inPoints({ low: gap_low, high: gap_high })} (95 %, ${counted(scored, 'scored decision')})`
+  if (gap_low === null || gap_high === null) return t.tooFewReviewed
+  const known = `${inPoints({ low: gap_low, high: gap_high })} (95 %, ${texts.amount.scoredDecision(scored)})`
   const off = rangesOff(report)
-  if (!['insufficient_data', 'well_calibrated'].includes(interpretation)) return `The decisions are ${known}.`
-  if (off > 0)
-    return `No agent, category or stakes is proven to be off, but ${ranges(off)}. All decisions together are ${known}.`
-  return interpretation === 'well_calibrated'
-    ? `No agent, category or stakes is proven to be off. All decisions together are ${known}.`
-    : `Too few decisions to tell a gap from chance: they are ${known}. Review more of them.`
+  if (!['insufficient_data', 'well_calibrated'].includes(interpretation)) return t.all(known)
+  if (off > 0) return t.noneButRanges(ranges(off), known)
+  return interpretation === 'well_calibrated' ? t.none(known) : t.tooFew(known)
 }
 
 const isCalm = ({ verdict }: Report): boolean =>
@@ -49,12 +48,12 @@ const isCalm = ({ verdict }: Report): boolean =>
 export const verdictWords = (report: Report, recent: Report | null = null): string => {
   if (!isCalm(report)) return words(report.verdict.interpretation)
   if (recent !== null && !isCalm(recent)) return `${words(recent.verdict.interpretation)} lately`
-  return rangesOff(report) > 0 ? 'ranges off' : words(report.verdict.interpretation)
+  return rangesOff(report) > 0 ? t.rangesOff : words(report.verdict.interpretation)
 }
 
 /** What is proven of the last 30 days, if it is that something is off; else null. */
 export const recentSentence = (recent: Report | null): string | null =>
-  recent === null || isCalm(recent) ? null : `In the last 30 days: ${verdictSentence(recent)}`
+  recent === null || isCalm(recent) ? null : t.lately(verdictSentence(recent))
 
 /** What the verdict is about, in a few words. */
 export function verdictNote({ verdict: { proven_by }, overall: { gap_low, gap_high } }: Report): string | null {
@@ -67,5 +66,5 @@ export function provenWords({ interpretation, gap_low, gap_high }: Overall): str
   const proven = gap_low !== null && gap_high !== null && (gap_low > 0 || gap_high < 0)
   return proven || ['well_calibrated', 'insufficient_data'].includes(interpretation)
     ? words(interpretation)
-    : 'not proven'
+    : t.notProven
 }

@@ -6,8 +6,11 @@ import { Act, Choice, Field, Form, type Read, useResult } from '../form.tsx'
 import { Precedents } from '../precedents.tsx'
 import { goWith, To, ToDecision, ToList, type View } from '../route.tsx'
 import { service } from '../service.ts'
+import { texts } from '../texts.ts'
 import { actionIn } from '../trail.ts'
 import { Badge, Empty, Figure, Pairs, Panel, prose, Table, When } from '../ui.tsx'
+
+const t = texts.approvals
 
 const states = ['pending', 'approved', 'denied', 'expired', 'consumed'] as const
 const pageSize = 50
@@ -22,35 +25,28 @@ export function Approvals({ place, session }: View) {
   return (
     <>
       <p>
-        A rule with the action step_up lets an agent act only after a person has granted it. Without an answer a request
-        is denied.
-        {!session.scopes.includes('approve') && ' To decide requests your agent needs the scope approve.'}
+        {t.lead}
+        {!session.scopes.includes('approve') && t.needsApprove}
       </p>
       <Form class="bar" submit={() => loaded.again()}>
         <Choice
-          label="State"
+          label={t.state}
           name="state"
           value={asked}
           options={[...states, ['all', 'all']]}
           onChange={(value) => goWith(place, { state: value })}
         />
-        <button type="submit">Reload</button>
+        <button type="submit">{t.reload}</button>
       </Form>
       <Show of={loaded}>
         {({ approvals, total }) =>
           approvals.length === 0 ? (
-            <Empty>
-              {state === 'pending'
-                ? 'No request waits for an answer.'
-                : state
-                  ? `No request is ${state}.`
-                  : 'Nothing was requested yet.'}
-            </Empty>
+            <Empty>{state === 'pending' ? t.noneWaits : state ? t.noneInState(state) : t.none}</Empty>
           ) : (
             <>
               <Table
-                caption="Requests for approval"
-                heads={['Request', 'State', 'Agent', 'Action', 'Rules', 'Until'].map((name) => ({ name }))}
+                caption={t.caption}
+                heads={[t.request, t.state, t.agent, t.action, t.rules, t.until].map((name) => ({ name }))}
                 rows={approvals.map((one) => [
                   <To path={`/approvals/${one.id}`}>{one.id}</To>,
                   <Badge of={one.state} />,
@@ -60,11 +56,7 @@ export function Approvals({ place, session }: View) {
                   <When at={one.expires_at} />,
                 ])}
               />
-              {total > approvals.length && (
-                <p class="quiet">
-                  The newest {approvals.length} of {total}.
-                </p>
-              )}
+              {total > approvals.length && <p class="quiet">{t.newest(approvals.length, total)}</p>}
             </>
           )
         }
@@ -79,35 +71,39 @@ export function Approval({ place, session }: View) {
   return (
     <>
       <p>
-        <ToList path="/approvals">All requests</ToList>
+        <ToList path="/approvals">{t.all}</ToList>
       </p>
       <Show of={loaded}>
         {(one) => (
           <>
             <p class="lead">{one.action.description}</p>
             <dl class="figures">
-              <Figure name="State" value={<Badge of={one.state} />} note={`until ${time(one.expires_at)}`} />
-              <Figure name="Agent" value={one.requester} note={one.on_behalf_of && `says for ${one.on_behalf_of}`} />
-              <Figure name="Stakes" term="stakes" value={one.action.stakes ? <Badge of={one.action.stakes} /> : '–'} />
-              <Figure name="Confidence" term="confidence" value={percent(one.action.confidence)} />
+              <Figure name={t.state} value={<Badge of={one.state} />} note={t.expires(time(one.expires_at))} />
+              <Figure name={t.agent} value={one.requester} note={one.on_behalf_of && t.onBehalfOf(one.on_behalf_of)} />
+              <Figure
+                name={t.stakes}
+                term="stakes"
+                value={one.action.stakes ? <Badge of={one.action.stakes} /> : '–'}
+              />
+              <Figure name={t.confidence} term="confidence" value={percent(one.action.confidence)} />
             </dl>
             <div class="panels">
-              <Panel title="Action" lead="A grant counts for exactly this, secrets aside.">
+              <Panel title={t.action} lead={t.exactly}>
                 <Pairs
                   rows={[
-                    ['Category', one.action.category],
-                    ['Project', one.action.project],
-                    ['Scope', one.action.scope],
-                    ['Tags', one.action.tags.join(', ')],
-                    ['Context', prose(JSON.stringify(one.action.context, null, 2))],
-                    ['Session', one.session],
-                    ['Requested', time(one.requested_at)],
-                    ['Remembered', one.remember === 'none' ? 'no, one action' : one.remember],
-                    ['Digest', <code>{one.request_digest.slice(0, 16)}</code>],
+                    [t.category, one.action.category],
+                    [t.project, one.action.project],
+                    [t.scope, one.action.scope],
+                    [t.tags, one.action.tags.join(', ')],
+                    [t.context, prose(JSON.stringify(one.action.context, null, 2))],
+                    [t.session, one.session],
+                    [t.requested, time(one.requested_at)],
+                    [t.remembered, one.remember === 'none' ? t.once : one.remember],
+                    [t.digest, <code>{one.request_digest.slice(0, 16)}</code>],
                   ]}
                 />
               </Panel>
-              <Panel title="Rules" lead={one.approvers.length > 0 && `Decided by ${one.approvers.join(' or ')}.`}>
+              <Panel title={t.rules} lead={one.approvers.length > 0 && t.decidedBy(one.approvers)}>
                 {one.rules.map(({ guardrail_id, message, text }) => (
                   <details key={guardrail_id}>
                     <summary>
@@ -136,33 +132,33 @@ function Answer({ of, agent, changed }: { of: GetApprovalResult; agent: string; 
     run(async () => {
       const reason = read('reason').trim()
       const { state } = await service.decideApproval({ id: of.id, decision, ...(reason && { reason }) })
-      show(`This request is ${state}.`)
+      show(t.isSettled(state))
       changed()
     })
   return (
-    <Panel title="Decision">
+    <Panel title={t.decision}>
       {result}
       {of.state !== 'pending' ? (
         <Pairs
           rows={[
-            ['State', <Badge of={of.state} />],
-            ['Decided by', of.decided_by],
-            ['Decided', of.decided_at && time(of.decided_at)],
-            ['Reason', prose(of.reason)],
-            ['Usable until', of.approved_until && time(of.approved_until)],
-            ['Used', of.consumed_at && time(of.consumed_at)],
+            [t.state, <Badge of={of.state} />],
+            [t.settledBy, of.decided_by],
+            [t.decided, of.decided_at && time(of.decided_at)],
+            [t.reason, prose(of.reason)],
+            [t.usableUntil, of.approved_until && time(of.approved_until)],
+            [t.used, of.consumed_at && time(of.consumed_at)],
           ]}
         />
       ) : agent === of.requester ? (
-        <p>Your agent requested it, so somebody else decides.</p>
+        <p>{t.own}</p>
       ) : (
         (['approve', 'deny'] as const).map((decision) => (
           <Form key={decision} submit={decide(decision)} aria-label={decision}>
-            <Field label={decision === 'approve' ? 'Why it may go on' : 'Why it must not go on'}>
+            <Field label={decision === 'approve' ? t.whyApprove : t.whyDeny}>
               <textarea name="reason" rows={2} />
             </Field>
             <Act busy={busy} main={decision === 'approve'}>
-              {decision === 'approve' ? 'Approve' : 'Deny'}
+              {decision === 'approve' ? t.grant : t.deny}
             </Act>
           </Form>
         ))
@@ -195,11 +191,11 @@ function Before({ agent, admin }: { agent: string; admin: boolean }) {
     }))
   })
   return (
-    <Panel title="What the agent did before" lead={admin ? 'Its last calls.' : 'Its last decisions.'}>
+    <Panel title={t.before} lead={admin ? t.lastCalls : t.lastDecisions}>
       <Show of={loaded}>
         {(rows) =>
           rows.length === 0 ? (
-            <Empty>Nothing yet.</Empty>
+            <Empty>{t.nothing}</Empty>
           ) : (
             <ol class="timeline">
               {rows.map(({ key, at, text, state, id }) => (

@@ -1,43 +1,37 @@
 /** Live deliberation: what agents look up and think before they decide. */
 import { Show, useCall } from '../call.tsx'
-import { counted, span, words } from '../figures.ts'
+import { span, words } from '../figures.ts'
 import { ToDecision, type View } from '../route.tsx'
 import { service } from '../service.ts'
+import { texts } from '../texts.ts'
 import { Empty, Panel, Table } from '../ui.tsx'
+
+const t = texts.deliberation
 
 export function Deliberation({ session }: View) {
   const loaded = useCall('sessions', (signal) => service.debugTracker({}, { signal }))
   return (
     <>
-      <p>
-        {session.scopes.includes('admin')
-          ? 'Sessions of all agents that have not led to a decision yet.'
-          : `Sessions of ${session.agent} that have not led to a decision yet; sessions of other agents need the scope admin.`}
-      </p>
+      <p>{session.scopes.includes('admin') ? t.ofAll : t.ofAgent(session.agent)}</p>
       <Show of={loaded}>
         {({ sessions, consumed }) => (
           <div class="panels">
             {sessions.length === 0 && (
-              <Panel title="Sessions" wide>
+              <Panel title={t.sessions} wide>
                 <Empty>
-                  {session.scopes.includes('admin')
-                    ? 'No agent is deliberating. '
-                    : `${session.agent} is not deliberating. `}
-                  Queries, checks and thoughts of agents are shown here until a decision uses them.
+                  {session.scopes.includes('admin') ? t.nobody : t.notNow(session.agent)}
+                  {t.explained}
                 </Empty>
               </Panel>
             )}
             {sessions.map(({ key, agent, inputs, input_count, dropped, idle_seconds }) => (
-              <Panel
-                key={key}
-                title={key}
-                lead={`${agent}, ${counted(input_count, 'input')}${dropped > 0 ? `, ${counted(dropped, 'older one')} dropped` : ''}, idle for ${span(idle_seconds)}`}
-              >
+              <Panel key={key} title={key} lead={t.lead(agent, input_count, dropped, span(idle_seconds))}>
                 <ol class="timeline">
                   {inputs.map(({ id, type, text, source, age_seconds }) => (
                     <li key={id}>
                       <p class="quiet">
-                        {words(type)} by <code>{source}</code>, {span(age_seconds)} ago
+                        {t.by(words(type))} <code>{source}</code>
+                        {t.ago(span(age_seconds))}
                       </p>
                       <p class="prose">{text}</p>
                     </li>
@@ -45,13 +39,13 @@ export function Deliberation({ session }: View) {
                 </ol>
               </Panel>
             ))}
-            <Panel title="Used by decisions" wide>
+            <Panel title={t.used} wide>
               {consumed.length === 0 ? (
-                <Empty>No decision has used a session yet.</Empty>
+                <Empty>{t.noneUsed}</Empty>
               ) : (
                 <Table
-                  caption="Sessions that decisions used"
-                  heads={[{ name: 'Session' }, { name: 'Inputs', number: true }, { name: 'Decision' }, { name: 'Ago' }]}
+                  caption={t.usedCaption}
+                  heads={[{ name: t.session }, { name: t.inputs, number: true }, { name: t.decision }, { name: t.age }]}
                   rows={consumed
                     .slice(0, 20)
                     .map(({ key, input_count, decision_id, age_seconds }) => [

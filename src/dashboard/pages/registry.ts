@@ -1,6 +1,7 @@
 /** The pages and their addresses. The menu shows them in this order. */
 import type { FunctionComponent } from 'preact'
 import type { View } from '../route.tsx'
+import { texts } from '../texts.ts'
 import { Approval, Approvals } from './approvals.tsx'
 import { Block } from './blocks/page.tsx'
 import { Breaker } from './breaker.tsx'
@@ -18,6 +19,8 @@ import { Trust } from './trust/page.tsx'
 import { Edit } from './write/edit.tsx'
 import { Recording } from './write/record.tsx'
 
+const t = texts.titles
+
 export interface Page {
   path: string
   title: string
@@ -28,27 +31,27 @@ export interface Page {
 }
 
 export const pages: Page[] = [
-  { path: '/', title: 'Overview', inMenu: true, View: Overview },
-  { path: '/inbox', title: 'Inbox', inMenu: true, View: Inbox },
-  { path: '/decisions', title: 'Decisions', inMenu: true, View: Decisions },
-  { path: '/trust', title: 'Trust', inMenu: true, View: Trust },
-  { path: '/calibration', title: 'Calibration', inMenu: true, View: Calibration },
-  { path: '/guardrails', title: 'Guardrails', inMenu: true, View: Guardrails },
-  { path: '/breakers', title: 'Breakers', inMenu: true, View: Breakers },
-  { path: '/approvals', title: 'Approvals', inMenu: true, View: Approvals },
-  { path: '/evidence', title: 'Evidence', inMenu: true, View: Evidence },
-  { path: '/deliberation', title: 'Deliberation', inMenu: true, every_s: 3, View: Deliberation },
+  { path: '/', title: t.overview, inMenu: true, View: Overview },
+  { path: '/inbox', title: t.inbox, inMenu: true, View: Inbox },
+  { path: '/decisions', title: t.decisions, inMenu: true, View: Decisions },
+  { path: '/trust', title: t.trust, inMenu: true, View: Trust },
+  { path: '/calibration', title: t.calibration, inMenu: true, View: Calibration },
+  { path: '/guardrails', title: t.guardrails, inMenu: true, View: Guardrails },
+  { path: '/breakers', title: t.breakers, inMenu: true, View: Breakers },
+  { path: '/approvals', title: t.approvals, inMenu: true, View: Approvals },
+  { path: '/evidence', title: t.evidence, inMenu: true, View: Evidence },
+  { path: '/deliberation', title: t.deliberation, inMenu: true, every_s: 3, View: Deliberation },
 ]
 
 /** Pages beside the menu: of one thing, whose name follows the path, or reached from others. */
 const single: Page[] = [
-  { path: '/record', title: 'Record a decision', inMenu: false, every_s: 0, View: Recording },
-  { path: '/decisions/', title: 'Decision', inMenu: false, View: Decision },
-  { path: '/edit/', title: 'Edit', inMenu: false, View: Edit },
-  { path: '/dossiers/', title: 'Dossier', inMenu: false, View: Dossier },
-  { path: '/breakers/', title: 'Breaker', inMenu: false, every_s: 5, View: Breaker },
-  { path: '/blocks/', title: 'Block', inMenu: false, View: Block },
-  { path: '/approvals/', title: 'Approval', inMenu: false, View: Approval },
+  { path: '/record', title: t.record, inMenu: false, every_s: 0, View: Recording },
+  { path: '/decisions/', title: t.decision, inMenu: false, View: Decision },
+  { path: '/edit/', title: t.edit, inMenu: false, View: Edit },
+  { path: '/dossiers/', title: t.dossier, inMenu: false, View: Dossier },
+  { path: '/breakers/', title: t.breaker, inMenu: false, every_s: 5, View: Breaker },
+  { path: '/blocks/', title: t.block, inMenu: false, View: Block },
+  { path: '/approvals/', title: t.approval, inMenu: false, View: Approval },
 ]
 
 /** The page of an address; null if there is none. */

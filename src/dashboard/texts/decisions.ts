@@ -25,4 +25,67 @@ export const search = {
   superseded: 'superseded by',
   above: 'the one above',
   cut: 'The decisions below fit the question no better than chance.',
+  meaning: 'Meaning',
+  words: 'Words',
+  score: 'Score',
+  distance: 'Distance',
 }
+
+export const filters = {
+  both: 'Meaning and words',
+  meaning: 'Meaning',
+  words: 'Words',
+  category: 'Category',
+  stakes: 'Stakes',
+  status: 'Status',
+  outcome: 'Outcome',
+  agent: 'Agent',
+  project: 'Project',
+  tag: 'Tag',
+  scored: 'In figures',
+  scoredOnly: 'scored only',
+  from: 'From',
+  to: 'To',
+  decisions: 'Decisions',
+  question: 'Question or plan',
+  placeholder: 'What are you about to decide?',
+  searchBy: 'Search by',
+  search: 'Search',
+  filters: 'Filters',
+  apply: 'Apply filters',
+}
+
+export const decisions = {
+  beyond: 'The list ends before this page.',
+  noMatch: 'No decision matches.',
+  clear: 'Clear filters',
+  orSearch: ', or search by meaning, which needs no exact words.',
+  took: (ms: string | number) => `, found in ${ms} ms`,
+  noPrecedent: 'No precedent: even the nearest hits are no closer to the question than chance.',
+  incomplete: (indexed: string | number, total: string | number) =>
+    `Index incomplete: ${indexed} of ${total} decisions are searched by meaning.`,
+  keywordOnly: 'Embedder unavailable; keyword results only.',
+  pages: 'Pages of the list',
+  first: 'First',
+  previous: 'Previous',
+  page: 'Page',
+  of: (last: string | number) => `of ${last}`,
+  go: 'Go',
+  next: 'Next',
+  last: 'Last',
+}
+
+export const table = {
+  decision: 'Decision',
+  category: 'Category',
+  stakes: 'Stakes',
+  confidence: 'Confidence',
+  outcome: 'Outcome',
+  agent: 'Agent',
+  day: 'Day',
+  decisions: 'Decisions',
+}
+
+/** Words that say nothing about what is asked. */
+export const everyday =
+  'a an and are as at be but by can could did do does for from had has have how i if in into is it its may not of on or our shall should so than that the their then there they this to us was we were what when where which who why will with would you'

@@ -18,3 +18,88 @@ export const events = {
   pages: 'Pages of the events',
   next: { asc: 'Later events', desc: 'Earlier events' },
 }
+
+export const evidence = {
+  coverage: 'Coverage',
+  theTwoClasses: 'The two classes of evidence are never added up.',
+  observed: 'Observed',
+  attested: 'Attested',
+  ofEvents: (mapped_events: string | number, total_events: string | number) =>
+    `${mapped_events} of ${total_events} events`,
+  from: (events: string | number) => `${events} from`,
+  controls: 'Controls',
+  noControl: 'No evidence supports a control yet. Connect GitHub’s webhook, or ingest events with cstp.ingestEvidence.',
+  control: 'Control',
+  framework: 'Framework',
+  insufficient: 'Insufficient',
+  supportedBy: 'Supported by',
+  noneYet: 'none yet',
+  lacking: 'Insufficient evidence',
+  noEvents: 'There are no events yet.',
+  nothingLacks: 'Every event supports the controls that it should support.',
+  whichEvents: 'Which events',
+  chain: 'Chain',
+  hashed: ', each with the hash of the one before it.',
+  checkpointTitle: 'Checkpoint and public key',
+  checkpoint: 'checkpoint',
+  of: 'of',
+  signed: (created_at: string | number) =>
+    `, signed ${created_at}. Keep it: it proves later whether anything before it was changed.`,
+  verifierKey: 'Verifier key, also at /.well-known/cstp-evidence-key:',
+  rootHash: 'Root hash:',
+}
+
+export const proof = {
+  number: 'Number of the event',
+  proveIt: 'Prove it',
+  title: 'Proof of one event',
+  the: 'The',
+  proof: 'proof',
+  recomputed: 'is recomputed here, in your browser.',
+  empty: 'Enter the number of an event, or choose an event from the list below.',
+  proved: (seq: string | number, size: string | number) =>
+    `Event ${seq} is in the log of ${size} records: the path ends at the signed root.`,
+  notProved: 'The path does not end at the signed root: this event is not the one that the log signed.',
+  unchecked: 'Browsers compute hashes only over TLS or on localhost. The path is shown unchecked.',
+  leaf: (seq: string | number) => `leaf of event ${seq}:`,
+  with: 'with',
+  side: (side: string | number) => `on the ${side}:`,
+  root: (size: string | number) => `root of ${size} records:`,
+  checkpoint: 'Signed checkpoint',
+}
+
+export const verify = {
+  verification: 'Verification',
+  verifying: (size: string | number) => `Verifying ${size}`,
+  of: (records: string | number, total: string | number) => `${records} of ${total}`,
+  verified: '% verified',
+  intact: 'Intact.',
+  notIntact: 'Not intact.',
+  follow: (records: string | number) => `${records} follow each other without a gap.`,
+  breaksAt: (broken_at_seq: string | number) => `Record ${broken_at_seq} does not follow. `,
+  containsHead: ' It contains the head of the latest export.',
+  lastVerified: (finished_at: string | number, records: string | number) =>
+    `Last verified: ${finished_at} (${records},`,
+  notIntactThen: 'not intact',
+  start: 'Verify the chain',
+}
+
+export const bundle = {
+  notFetched: (status: string | number) => `The file cannot be fetched (HTTP ${status}).`,
+  title: 'Bundle',
+  lead: 'All evidence with its checkpoint and controls; verify it offline with cstp verify.',
+  needsEvidence: 'To export a bundle your agent needs the scope evidence.',
+  format: 'Format',
+  json: 'JSON, can be verified',
+  pdf: 'PDF, for reading',
+  start: 'Export a bundle',
+  exported: 'Exported. SHA-256',
+  download: (path: string | number) => `Download ${path}`,
+}
+
+export const merkle = {
+  tooLong: 'The proof is longer than its tree is high.',
+  tooShort: 'The proof is shorter than its tree is high.',
+  contentChanged: 'the content is not what the log committed to',
+  wrongRoot: 'the path does not lead to the root of the checkpoint',
+}

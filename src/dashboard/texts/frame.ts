@@ -1,4 +1,6 @@
-/** The texts of what surrounds the pages: menu, palette, login, and how fresh a page is. */
+/** The texts of what surrounds the pages and of what they are made of: menu, palette, login, freshness, charts, failures. */
+
+export const csv = 'Download CSV'
 
 export const frame = {
   skip: 'Skip to content',
@@ -7,6 +9,7 @@ export const frame = {
   noPage: 'There is no page at this address.',
   toOverview: 'Go to the overview',
   logOut: 'Log out',
+  scopes: (scopes: string) => `Scopes: ${scopes}`,
   unreachable: 'The service cannot be reached. Is it running?',
   maybeLoggedIn: 'The service cannot be reached. You may still be logged in.',
   ended: 'Your session has ended. Log in again to continue: what you have typed is kept.',
@@ -53,4 +56,52 @@ export const palette = {
   search: (typed: string) => `Search decisions for “${typed}”`,
   save: (name: string) => `Save this view as “${name}”`,
   forget: 'Forget this saved view',
+}
+
+export const service = {
+  wrongToken: 'Wrong agent or token.',
+  notEnded: (status: string | number) => `The session was not ended (HTTP ${status}).`,
+  forbidden: (scope: string | number) => `Your agent lacks the scope ${scope}, which this needs.`,
+  unreachable: 'The service cannot be reached. Is it running?',
+  timeout: 'The service did not answer in time.',
+}
+
+export const charts = {
+  columns: (unit: string | number) => `Columns of ${unit} by outcome; the table below has the figures`,
+  caption: (unit: string | number) => `${unit} by span and outcome`,
+  days: 'Days',
+}
+
+export const call = {
+  again: 'Try again',
+  loading: 'Loading …',
+}
+
+export const ui = {
+  showTable: 'Show as a table',
+}
+
+export const form = {
+  filter: 'Filter',
+}
+
+/** The names of pages, and of pages of one thing. */
+export const titles = {
+  overview: 'Overview',
+  inbox: 'Inbox',
+  decisions: 'Decisions',
+  trust: 'Trust',
+  calibration: 'Calibration',
+  guardrails: 'Guardrails',
+  breakers: 'Breakers',
+  approvals: 'Approvals',
+  evidence: 'Evidence',
+  deliberation: 'Deliberation',
+  decision: 'Decision',
+  dossier: 'Dossier',
+  record: 'Record a decision',
+  edit: 'Edit',
+  breaker: 'Breaker',
+  block: 'Block',
+  approval: 'Approval',
 }

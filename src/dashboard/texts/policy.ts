@@ -95,9 +95,25 @@ export const trail = {
   details: 'Details',
   withLogins: 'Show logins too',
   withoutLogins: 'Hide logins',
+  agent: 'Agent',
+  method: 'Method',
+  rule: 'Rule',
+  caption: 'Audit trail',
+  verdict: 'Verdict',
+  range: (entries: string | number, entries2: string | number) => `${entries}, ${entries2} and earlier`,
+  pages: 'Pages of the trail',
+  older: 'Older',
 }
 
 export const workbench = {
+  /** What the button for an example fills in. */
+  draft: `guardrails:
+  - id: unsure-at-high-stakes
+    mode: shadow
+    action: block
+    condition_stakes: high
+    condition_confidence: "< 0.7"
+    message: High stakes need a confidence of 0.7`,
   title: 'Workbench',
   lead: 'Paste a draft of rules. It is judged over the checks of the last week and over decisions whose outcome is known; nothing is put in force.',
   rules: 'Rules as YAML',
@@ -135,4 +151,45 @@ export const workbench = {
   condition: (rule: string) => `Condition of ${rule}`,
   inWords: 'Applies when',
   yaml: 'As YAML',
+}
+
+export const tryOut = {
+  title: 'Try an action',
+  lead: 'See which rules match and why. This is a dry run: it records no decision, and its row in the audit trail says so.',
+  action: 'Planned action',
+  actionExample: 'Deploy the new checkout',
+  category: 'Category',
+  stakes: 'Stakes',
+  confidence: 'Confidence in %',
+  project: 'Project',
+  scope: 'Scope of rules',
+  tags: 'Tags, separated by commas',
+  context: 'Context as JSON',
+  contextExample: '{"affects_production": true}',
+  submit: 'Try it',
+}
+
+/** What a dry run found. */
+export const judged = {
+  allowed: 'Allowed.',
+  blocked: 'Blocked.',
+  checked: (evaluated: string | number, violations: string | number, warnings: string | number) =>
+    `${evaluated} checked, ${violations}, ${warnings}.`,
+  failed: (why: string | number) => `It could not be evaluated: ${why}`,
+}
+
+export const guardrails = {
+  rulesInForce: 'Rules in force',
+  broken: (file: string | number, line: string | number, message: string | number) =>
+    `${file}, line ${line}: ${message}. The last valid rules stay in force.`,
+  none: 'No rules are in force. Put rule files (YAML) into a folder and set GUARDRAILS_PATHS to it.',
+  rule: 'Rule',
+  action: 'Action',
+  appliesTo: 'Applies to',
+  tests: 'Tests',
+  fired: 'Fired',
+  file: 'File',
+  policy: 'Policy',
+  auditTrail: 'Audit trail',
+  needsAdmin: 'To read the audit trail your agent needs the scope admin.',
 }

@@ -29,6 +29,9 @@ export const write = {
     kept: 'This is your draft from before.',
   },
   fields: {
+    unset: 'not set',
+    object: 'a JSON object such as {"affects_production": true}',
+    expected: (what: string) => `expected ${what}`,
     decision: 'Decision',
     decisionHint: 'In a sentence: what will be done.',
     context: 'Context',
@@ -101,6 +104,9 @@ export const write = {
     keep: 'Continue with these',
     empty: '(empty)',
     fields: {
+      unset: 'not set',
+      object: 'a JSON object such as {"affects_production": true}',
+      expected: (what: string) => `expected ${what}`,
       decision: 'Decision',
       context: 'Context',
       confidence: 'Confidence',

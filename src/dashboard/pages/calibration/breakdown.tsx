@@ -9,6 +9,8 @@ import { texts } from '../../texts.ts'
 import { Empty, Table, Term } from '../../ui.tsx'
 import { provenWords } from '../../verdict.ts'
 
+const t = texts.breakdown
+
 type Cell = GetCalibrationResult['cells'][number]
 
 const csvHeads = ['name', 'scored', 'accuracy', 'mean_confidence', 'gap', 'gap_low', 'gap_high', 'brier_score']
@@ -21,18 +23,18 @@ export function Breakdown({
   rows: { name: string; overall: GetCalibrationResult['overall']; proven?: Cell['proven'] }[]
   first: string
 }) {
-  if (rows.length === 0) return <Empty>There are no figures to compare yet.</Empty>
+  if (rows.length === 0) return <Empty>{t.none}</Empty>
   return (
     <>
       <Table
-        caption={`Calibration: ${first.toLowerCase()}`}
+        caption={t.caption(first.toLowerCase())}
         heads={[
           { name: first },
-          { name: 'Scored', number: true },
-          { name: 'Accuracy', label: <Term name="accuracy">Accuracy</Term>, number: true },
-          { name: 'Gap', label: <Term name="gap">Gap</Term>, number: true },
-          { name: 'Brier', label: <Term name="brier">Brier</Term>, number: true },
-          { name: 'Proven', label: <Term name="verdict">Proven</Term> },
+          { name: t.scored, number: true },
+          { name: t.accuracy, label: <Term name="accuracy">{t.accuracy}</Term>, number: true },
+          { name: t.gap, label: <Term name="gap">{t.gap}</Term>, number: true },
+          { name: t.brier, label: <Term name="brier">{t.brier}</Term>, number: true },
+          { name: t.proven, label: <Term name="verdict">{t.proven}</Term> },
         ]}
         rows={rows.map(({ name, overall, proven }) => [
           name,
@@ -112,7 +114,7 @@ export function Compared({
           />
         )}
       </Show>
-      {names.length > shown.length && <p class="quiet">and {names.length - shown.length} more; choose one above</p>}
+      {names.length > shown.length && <p class="quiet">{t.more(names.length - shown.length)}</p>}
     </>
   )
 }

@@ -4,7 +4,10 @@ import { area } from 'd3-shape'
 import type { GetCalibrationResult } from '../../../../sdk/client.ts'
 import { useWidth } from '../../charts.tsx'
 import { none, percent, whole } from '../../figures.ts'
+import { texts } from '../../texts.ts'
 import { ChartTable, Term } from '../../ui.tsx'
+
+const t = texts.diagram
 
 type Bucket = GetCalibrationResult['buckets'][number]
 
@@ -25,12 +28,7 @@ export function Reliability({ buckets, floor }: { buckets: readonly Bucket[]; fl
   const edges = [0, floor ?? 0, 1 - (floor ?? 0), 1]
   return (
     <figure ref={box}>
-      <svg
-        class="whole"
-        viewBox={`0 0 ${width} ${height}`}
-        role="img"
-        aria-label="Reliability diagram; the table below has the figures"
-      >
+      <svg class="whole" viewBox={`0 0 ${width} ${height}`} role="img" aria-label={t.name}>
         {ticks.map((tick) => (
           <g key={tick} class="axis">
             <line x1={x(0)} x2={x(1)} y1={y(tick)} y2={y(tick)} />
@@ -43,17 +41,17 @@ export function Reliability({ buckets, floor }: { buckets: readonly Bucket[]; fl
           </g>
         ))}
         <text x={x(0.5)} y={height - 4} text-anchor="middle">
-          stated confidence
+          {t.statedConfidence}
         </text>
         <text x={x(0) + 4} y={y(1) + 12}>
-          succeeded
+          {t.succeeded}
         </text>
         <path class="floor" d={band(edges) ?? ''} />
         <line class="ideal" x1={x(0)} y1={y(0)} x2={x(1)} y2={y(1)} />
         {buckets.map(({ range, predicted, actual, actual_low, actual_high, decisions }) =>
           predicted === null || actual === null ? null : (
             <g key={range} class="point">
-              <title>{`${range}: mean confidence ${percent(predicted)}, succeeded ${percent(actual)}, ${decisions} decisions`}</title>
+              <title>{t.dot(range, percent(predicted), percent(actual), decisions)}</title>
               {actual_low !== null && actual_high !== null && (
                 <line x1={x(predicted)} x2={x(predicted)} y1={y(actual_low)} y2={y(actual_high)} />
               )}
@@ -63,12 +61,14 @@ export function Reliability({ buckets, floor }: { buckets: readonly Bucket[]; fl
         )}
       </svg>
       <p class="quiet">
-        The size of a dot shows the number of decisions. Vertical lines: <Term name="wilson">95 % interval</Term>. Grey
-        band: <Term name="floor">noise floor</Term>.
+        {t.sizes} <Term name="wilson">{t.interval}</Term>
+        {t.band} <Term name="floor">{t.floor}</Term>.
       </p>
       <ChartTable
-        caption="Reliability by confidence"
-        heads={['Confidence', 'Decisions', 'Mean confidence', 'Succeeded', '95 % interval'].map((name) => ({ name }))}
+        caption={t.caption}
+        heads={[t.confidence, t.decisions, t.meanConfidence, t.succeededHead, '95 % interval'].map((name) => ({
+          name,
+        }))}
         rows={buckets.map(({ range, decisions, predicted, actual, actual_low, actual_high }) => [
           range,
           whole(decisions),

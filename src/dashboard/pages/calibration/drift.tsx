@@ -5,12 +5,15 @@ import type { CheckDriftResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
 import { scaled, useWidth } from '../../charts.tsx'
 import { Csv } from '../../csv.tsx'
-import { counted, decimal, none, percent, periods, pValue, whole } from '../../figures.ts'
+import { decimal, none, percent, pValue, whole } from '../../figures.ts'
 import { service } from '../../service.ts'
+import { texts } from '../../texts.ts'
 import { Badge, ChartTable, Table, Term } from '../../ui.tsx'
 import { Breakdown } from './breakdown.tsx'
 
-const names = { brier_degradation: 'Brier score rose', accuracy_drop: 'Accuracy fell' }
+const t = texts.drift
+
+const names = { brier_degradation: t.brierScoreRose, accuracy_drop: t.accuracyFell }
 
 /** Half a year, up to now. */
 const weeks = 27
@@ -18,9 +21,9 @@ const weeks = 27
 async function load(of: { agent?: string; category?: string }, signal: AbortSignal) {
   const [drift, ...reports] = await Promise.all([
     service.checkDrift({ ...of, history_points: weeks }, { signal }),
-    ...periods.map(([window]) => service.getCalibration({ ...of, window }, { signal })),
+    ...texts.periods.map(([window]) => service.getCalibration({ ...of, window }, { signal })),
   ])
-  return { drift, rows: reports.map(({ overall }, at) => ({ name: periods[at]![1], overall })) }
+  return { drift, rows: reports.map(({ overall }, at) => ({ name: texts.periods[at]![1], overall })) }
 }
 
 export function Drift({ of }: { of: { agent?: string; category?: string } }) {
@@ -30,23 +33,23 @@ export function Drift({ of }: { of: { agent?: string; category?: string } }) {
       {({ drift, rows }) => (
         <>
           <p>
-            {drift.drift_detected
-              ? 'Drift was found. '
-              : drift.history.at(-1)?.brier_score === null
-                ? 'Whether there is drift can not be told yet. '
-                : 'No drift was found. '}
-            Compared: {drift.recent_period} ({counted(drift.recent_scored, 'scored decision')}) and{' '}
-            {drift.historical_period} ({counted(drift.historical_scored, 'scored decision')}).
+            {drift.drift_detected ? t.found : drift.history.at(-1)?.brier_score === null ? t.unknown : t.notFound}
+            {t.compared(
+              drift.recent_period,
+              texts.amount.scoredDecision(drift.recent_scored),
+              drift.historical_period,
+              texts.amount.scoredDecision(drift.historical_scored),
+            )}
           </p>
           {drift.alerts.length > 0 && (
             <Table
-              caption="Drift alerts"
+              caption={t.alerts}
               heads={[
-                { name: 'Alert' },
-                { name: 'Before', number: true },
-                { name: 'Now', number: true },
-                { name: 'p-value', label: <Term name="pvalue">p-value</Term>, number: true },
-                { name: 'Severity' },
+                { name: t.alert },
+                { name: t.before, number: true },
+                { name: t.now, number: true },
+                { name: 'p-value', label: <Term name="pvalue">{t.pValue}</Term>, number: true },
+                { name: t.severity },
               ]}
               rows={drift.alerts.map(({ type, historical_value, recent_value, p_value, severity }) => [
                 names[type],
@@ -62,7 +65,7 @@ export function Drift({ of }: { of: { agent?: string; category?: string } }) {
             <p key={one}>{one}</p>
           ))}
           <DriftHistory history={drift.history} />
-          <Breakdown first="Period" rows={rows} />
+          <Breakdown first={t.period} rows={rows} />
         </>
       )}
     </Show>
@@ -70,9 +73,9 @@ export function Drift({ of }: { of: { agent?: string; category?: string } }) {
 }
 
 const driftHeads = [
-  { name: 'Day' },
-  { name: 'Drift' },
-  ...['Scored', 'Brier now', 'before', 'p-value', 'Accuracy now', 'before', 'p-value'].map((name) => ({
+  { name: t.day },
+  { name: t.drift },
+  ...[t.scored, t.brierNow, 'before', 'p-value', t.accuracyNow, 'before', 'p-value'].map((name) => ({
     name,
     number: true,
     ...(name === 'p-value' && { label: <Term name="pvalue">{name}</Term> }),
@@ -90,30 +93,30 @@ const csvHeads = [
 /** The weeks in a sentence. */
 function summary(history: readonly Point[]): string {
   const comparable = history.filter(({ brier_score }) => brier_score !== null)
-  if (comparable.length === 0) return 'In none of these weeks were enough decisions reviewed for a comparison.'
+  if (comparable.length === 0) return t.neverComparable
   const drifted = comparable.filter(({ drift_detected }) => drift_detected)
-  const seen = `${counted(comparable.length, 'week')} of ${whole(history.length)} can be compared`
-  if (drifted.length === 0) return `${seen}; drift was found in none of them.`
+  const seen = t.comparable(texts.amount.week(comparable.length), whole(history.length))
+  if (drifted.length === 0) return t.foundInNone(seen)
   const first = drifted[0]!.at.slice(0, 10)
-  return `${seen}; drift was found in ${counted(drifted.length, 'week')}, first on ${first}.`
+  return t.foundIn(seen, texts.amount.week(drifted.length), first)
 }
 
 function DriftHistory({ history }: { history: readonly Point[] }) {
   return (
     <>
-      <h3>Week by week</h3>
+      <h3>{t.weekByWeek}</h3>
       <p>{summary(history)}</p>
       {history.some(({ brier_score }) => brier_score !== null) && (
         <>
           <div class="sides">
             <DriftChart
-              name="Brier score"
+              name={t.brierScore}
               history={history}
               of={(point) => point.brier_score}
               write={(value) => decimal(value, 2)}
             />
             <DriftChart
-              name="Accuracy"
+              name={t.accuracy}
               history={history}
               of={(point) => point.accuracy}
               write={(value) => percent(value)}
@@ -122,27 +125,27 @@ function DriftHistory({ history }: { history: readonly Point[] }) {
           <ul class="legend" aria-hidden="true">
             <li>
               <span class="swatch recent" />
-              the 30 days before
+              {t.recent}
             </li>
             <li>
               <span class="swatch historical" />
-              90 days before and earlier
+              {t.past}
             </li>
             <li>
               <span class="swatch drifted" />
-              drift found
+              {t.driftFound}
             </li>
           </ul>
         </>
       )}
       <ChartTable
-        caption="Drift by week"
+        caption={t.driftByWeek}
         heads={driftHeads}
         rows={history
           .toReversed()
           .map(({ at, drift_detected, recent_scored, historical_scored, brier_score, accuracy }) => [
             at.slice(0, 10),
-            brier_score === null ? 'too few' : drift_detected ? 'found' : 'no',
+            brier_score === null ? t.tooFew : drift_detected ? 'found' : 'no',
             `${whole(recent_scored)} and ${whole(historical_scored)}`,
             decimal(brier_score?.recent),
             decimal(brier_score?.historical),
@@ -221,11 +224,7 @@ function DriftChart({
   return (
     <figure ref={box}>
       <figcaption>{name}</figcaption>
-      <svg
-        viewBox={`0 0 ${width} ${height}`}
-        role="img"
-        aria-label={`${name} by week; the table below has the figures`}
-      >
+      <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-label={t.chart(name)}>
         {y.ticks(4).map((tick) => (
           <g key={tick} class="axis">
             <line x1={left} x2={width - right} y1={y(tick)} y2={y(tick)} />
@@ -246,8 +245,16 @@ function DriftChart({
             <g key={point.at}>
               <title>
                 {change
-                  ? `${day}: ${write(change.recent)} in the 30 days before (${point.recent_scored} scored), ${write(change.historical)} in the past (${point.historical_scored} scored), p ${pValue(change.p_value)}${hasWorsened(point, change) ? ', drift' : ''}`
-                  : `${day}: too few reviewed decisions (${point.recent_scored} recent, ${point.historical_scored} of the past)`}
+                  ? t.week(
+                      day,
+                      write(change.recent),
+                      point.recent_scored,
+                      write(change.historical),
+                      point.historical_scored,
+                      pValue(change.p_value),
+                      hasWorsened(point, change) ? ', drift' : '',
+                    )
+                  : t.weekTooFew(day, point.recent_scored, point.historical_scored)}
               </title>
               <rect class="hit" x={x(at) - half} width={2 * half} y={top} height={height - bottom - top} />
               {change && <circle class="dot" cx={x(at)} cy={y(change.recent)} r={3} />}

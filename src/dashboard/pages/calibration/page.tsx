@@ -2,15 +2,18 @@
 import type { GetCalibrationParams, GetCalibrationResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
 import { Bars } from '../../charts.tsx'
-import { counted, decimal, gapPoints, percent, periods, signed } from '../../figures.ts'
+import { decimal, gapPoints, percent, signed } from '../../figures.ts'
 import { Choice, type Options } from '../../form.tsx'
 import { goWith, type View } from '../../route.tsx'
 import { service } from '../../service.ts'
+import { texts } from '../../texts.ts'
 import { Badge, Empty, Figure, Panel } from '../../ui.tsx'
 import { rangesOff, recentSentence, verdictNote, verdictSentence, verdictWords } from '../../verdict.ts'
 import { Breakdown, Compared } from './breakdown.tsx'
 import { Reliability } from './diagram.tsx'
 import { Drift } from './drift.tsx'
+
+const t = texts.calibration
 
 async function load(params: GetCalibrationParams, signal: AbortSignal) {
   const [report, stats, recent] = await Promise.all([
@@ -30,7 +33,7 @@ function adviceOf(report: GetCalibrationResult, recent: GetCalibrationResult | n
 
 export function Calibration({ place }: View) {
   const asked = (name: string) => place.query.get(name) ?? ''
-  const window = periods.find(([name]) => name === asked('window'))?.[0] ?? 'all'
+  const window = texts.periods.find(([name]) => name === asked('window'))?.[0] ?? 'all'
   const agent = asked('agent')
   const category = asked('category')
   const of = { ...(agent && { agent }), ...(category && { category }) }
@@ -44,21 +47,21 @@ export function Calibration({ place }: View) {
     <>
       <div class="bar">
         <Choice
-          label="Period"
+          label={t.period}
           name="window"
           value={window}
-          options={periods.toReversed()}
+          options={texts.periods.toReversed()}
           onChange={(value) => goWith(place, { window: value === 'all' ? null : value })}
         />
         <Choice
-          label="Agent"
+          label={t.agent}
           name="agent"
           value={agent}
           options={names(stats?.by_agent, agent)}
           onChange={(value) => goWith(place, { agent: value })}
         />
         <Choice
-          label="Category"
+          label={t.category}
           name="category"
           value={category}
           options={names(stats?.by_category, category)}
@@ -74,38 +77,36 @@ export function Calibration({ place }: View) {
             <>
               <p class="lead">{[verdictSentence(report), recentSentence(recent)].filter(Boolean).join(' ')}</p>
               <dl class="figures">
-                <Figure name="Verdict" term="verdict" value={verdictWords(report, recent)} note={verdictNote(report)} />
                 <Figure
-                  name="Brier score"
-                  term="brier"
-                  value={decimal(overall.brier_score)}
-                  note="0 is best, 1 worst"
+                  name={t.verdict}
+                  term="verdict"
+                  value={verdictWords(report, recent)}
+                  note={verdictNote(report)}
                 />
+                <Figure name={t.brierScore} term="brier" value={decimal(overall.brier_score)} note={t.brierRange} />
                 <Figure
-                  name="Accuracy"
+                  name={t.accuracy}
                   term="accuracy"
                   value={percent(overall.accuracy, 1)}
-                  note={`mean confidence ${percent(overall.mean_confidence, 1)}`}
+                  note={t.meanConfidence(percent(overall.mean_confidence, 1))}
                 />
                 <Figure
-                  name="Gap"
+                  name={t.gap}
                   term="gap"
                   value={gapPoints(overall.calibration_gap)}
-                  note={`of ${counted(overall.scored, 'scored decision')}`}
+                  note={t.of(texts.amount.scoredDecision(overall.scored))}
                 />
                 <Figure
-                  name="Calibration error"
+                  name={t.calibrationError}
                   term="ece"
                   value={decimal(overall.ece)}
-                  note={
-                    overall.ece === null ? null : `chance alone gives ${decimal(overall.ece_noise_floor)} on average`
-                  }
+                  note={overall.ece === null ? null : t.chanceAlone(decimal(overall.ece_noise_floor))}
                 />
               </dl>
               <div class="panels">
-                <Panel title="What to do">
+                <Panel title={t.whatToDo}>
                   {recommendations.length === 0 ? (
-                    <Empty>No change is needed.</Empty>
+                    <Empty>{t.noChange}</Empty>
                   ) : (
                     <ul class="plain">
                       {recommendations.map(({ type, message, severity }) => (
@@ -116,61 +117,52 @@ export function Calibration({ place }: View) {
                     </ul>
                   )}
                 </Panel>
-                <Panel
-                  title="Reliability"
-                  lead="Each dot is a group of decisions with about the same confidence. A dot on the line is well calibrated; below it the agent was overconfident."
-                >
+                <Panel title={t.reliability} lead={t.reliabilityLead}>
                   <Reliability buckets={buckets} floor={overall.ece_noise_floor} />
                   <p>
                     {overall.ece === null
-                      ? 'No decisions are scored yet.'
+                      ? t.none
                       : off === 0
-                        ? 'No range is further from the line than chance explains.'
-                        : `${counted(off, 'range')} of five ${off === 1 ? 'is' : 'are'} further from the line than chance explains.`}
+                        ? t.noRangeOff
+                        : t.rangesOff(texts.amount.range(off), off === 1 ? 'is' : 'are')}
                   </p>
                 </Panel>
-                <Panel title="Stated confidence" lead="Decisions by tenth of stated confidence.">
+                <Panel title={t.statedConfidence} lead={t.confidenceLead}>
                   <Bars
-                    unit="decisions"
+                    unit={t.decisions}
                     rows={confidence_stats.histogram.map((value, at) => ({
                       name: `${at * 10} to ${(at + 1) * 10} %`,
                       value,
                     }))}
                   />
-                  {confidence_stats.habituation_detected && (
-                    <p class="notice warn">The confidence hardly varies: it may be stated out of habit.</p>
-                  )}
+                  {confidence_stats.habituation_detected && <p class="notice warn">{t.hardlyVaries}</p>}
                 </Panel>
-                <Panel title="Parts of the Brier score" lead="Brier score = reliability − resolution + uncertainty.">
+                <Panel title={t.brierParts} lead={t.brierSum}>
                   <dl class="figures">
-                    <Figure name="Reliability" term="reliability" value={decimal(overall.reliability)} />
-                    <Figure name="Resolution" term="resolution" value={decimal(overall.resolution)} />
-                    <Figure name="Uncertainty" term="uncertainty" value={decimal(overall.uncertainty)} />
-                    <Figure name="Skill" term="skill" value={signed(overall.skill)} />
-                    <Figure name="Log score" term="log" value={decimal(overall.log_score)} />
+                    <Figure name={t.reliability} term="reliability" value={decimal(overall.reliability)} />
+                    <Figure name={t.resolution} term="resolution" value={decimal(overall.resolution)} />
+                    <Figure name={t.uncertainty} term="uncertainty" value={decimal(overall.uncertainty)} />
+                    <Figure name={t.skill} term="skill" value={signed(overall.skill)} />
+                    <Figure name={t.logScore} term="log" value={decimal(overall.log_score)} />
                   </dl>
                 </Panel>
-                <Panel title="Is it getting worse?" wide>
+                <Panel title={t.drift} wide>
                   <Drift of={of} />
                 </Panel>
-                <Panel
-                  title="By source of outcome"
-                  lead="Evidence, reviews by others, and an agent's own reviews are kept apart."
-                  wide
-                >
+                <Panel title={t.bySource} lead={t.bySourceLead} wide>
                   <Breakdown
-                    first="Source of outcome"
+                    first={t.sourceOfOutcome}
                     rows={[
-                      { name: 'observed evidence', overall: report.by_reviewer.observed },
-                      { name: 'reviewed by another agent', overall: report.by_reviewer.others },
-                      { name: 'reviewed by the recorder', overall: report.by_reviewer.self },
+                      { name: t.observedEvidence, overall: report.by_reviewer.observed },
+                      { name: t.byOther, overall: report.by_reviewer.others },
+                      { name: t.byRecorder, overall: report.by_reviewer.self },
                     ]}
                   />
                 </Panel>
                 {category === '' && (
-                  <Panel title="By category" wide>
+                  <Panel title={t.byCategory} wide>
                     <Compared
-                      first="Category"
+                      first={t.category}
                       key={`c ${agent} ${window}`}
                       names={Object.keys(stats?.by_category ?? {})}
                       as="category"
@@ -180,9 +172,9 @@ export function Calibration({ place }: View) {
                   </Panel>
                 )}
                 {agent === '' && (
-                  <Panel title="By agent" wide>
+                  <Panel title={t.byAgent} wide>
                     <Compared
-                      first="Agent"
+                      first={t.agent}
                       key={`a ${category} ${window}`}
                       names={Object.keys(stats?.by_agent ?? {})}
                       as="agent"

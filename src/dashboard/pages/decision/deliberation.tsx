@@ -5,7 +5,10 @@ import { Failure, useJob } from '../../call.tsx'
 import { time, words } from '../../figures.ts'
 import { Act, Field, Form } from '../../form.tsx'
 import { service } from '../../service.ts'
+import { texts } from '../../texts.ts'
 import { Empty, Panel } from '../../ui.tsx'
+
+const t = texts.thoughts
 
 interface Entry {
   kind: string
@@ -72,18 +75,14 @@ export function Deliberation({
   }
   return (
     <Panel
-      title="Deliberation"
-      lead={
-        isTimed(entries)
-          ? 'What the agent looked up and thought, in order.'
-          : 'What the agent looked up and thought. Some of it has no time, so it stands as it was given.'
-      }
+      title={t.deliberation}
+      lead={isTimed(entries) ? t.inOrder : t.asGiven}
       at="deliberation"
       wide
       folded={entries.length === 0 && !mayWrite}
     >
       {entries.length === 0 ? (
-        <Empty>Nothing was tracked before this decision.</Empty>
+        <Empty>{t.none}</Empty>
       ) : (
         <ol class="timeline">
           {entries.map(({ kind, text: content, at, by }, number) => (
@@ -100,7 +99,7 @@ export function Deliberation({
       )}
       {mayWrite && (
         <Form submit={add}>
-          <Field label="Add a thought">
+          <Field label={t.label}>
             <textarea
               name="thought"
               rows={2}
@@ -111,9 +110,9 @@ export function Deliberation({
             />
           </Field>
           {error !== null && <Failure error={error} />}
-          <Act busy={busy}>Add the thought</Act>
+          <Act busy={busy}>{t.add}</Act>
           <span class="quiet said" role="status">
-            {added && 'Added.'}
+            {added && t.added}
           </span>
         </Form>
       )}

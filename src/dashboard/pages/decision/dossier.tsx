@@ -1,11 +1,14 @@
 /** The dossier of one decision: every act that concerns it, in the order of the log, each with its proof checked here. Made to be printed. */
 import type { GetReceiptResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
-import { counted, time, whole, words } from '../../figures.ts'
+import { time, whole, words } from '../../figures.ts'
 import { type Checked, checkReceipt } from '../../merkle.ts'
 import { ToDecision, useTitle, type View } from '../../route.tsx'
 import { service } from '../../service.ts'
+import { texts } from '../../texts.ts'
 import { Empty, Panel } from '../../ui.tsx'
+
+const t = texts.dossier
 
 type Receipt = GetReceiptResult['receipts'][number]
 
@@ -22,22 +25,19 @@ const told = [
   'reason',
 ] as const
 function lineOf({ payload }: Receipt): string {
-  if (payload === null) return 'Its content was erased.'
+  if (payload === null) return t.erased
   const { record } = payload
   const said = record !== null && typeof record === 'object' ? (record as Record<string, unknown>) : payload
   return told.flatMap((name) => (typeof said[name] === 'string' ? [said[name]] : [])).join(' · ')
 }
 
 function Proof({ of }: { of: Checked }) {
-  if (of.state === 'wrong') return <p class="notice bad">Not proved: {of.reason}.</p>
-  if (of.state === 'unchecked')
-    return <p class="quiet">Not checked here: browsers compute hashes only over TLS or on localhost.</p>
+  if (of.state === 'wrong') return <p class="notice bad">{t.notProved(of.reason)}</p>
+  if (of.state === 'unchecked') return <p class="quiet">{t.unchecked}</p>
   return (
     <p class="proved">
       <span aria-hidden="true">✓ </span>
-      {of.state === 'erased'
-        ? `That there was this act is proved in the log of ${whole(of.size)} acts.`
-        : `Proved in the log of ${whole(of.size)} acts.`}
+      {of.state === 'erased' ? t.provedErased(whole(of.size)) : t.proved(whole(of.size))}
     </p>
   )
 }
@@ -65,26 +65,22 @@ export function Dossier({ place }: View) {
           <>
             <Name of={record.decision} />
             <p class="status">
-              <ToDecision id={record.id}>The decision</ToDecision>
+              <ToDecision id={record.id}>{t.theDecision}</ToDecision>
               <code>{record.id}</code>
               <button type="button" class="screen" onClick={() => print()}>
-                Print
+                {t.print}
               </button>
             </p>
             <p class={`notice ${wrong > 0 ? 'bad' : 'good'}`} role="status">
               {wrong > 0
-                ? `${counted(wrong, 'act')} of ${whole(receipts.length)} can't be proved.`
-                : `${counted(receipts.length, 'act')}, each in the signed log.`}{' '}
-              {pending && 'Others have no place in the log yet. '}
-              {withheld > 0 && `${counted(withheld, 'act')} of other agents may not be shown to you.`}
+                ? t.someWrong(texts.amount.act(wrong), whole(receipts.length))
+                : t.allProved(texts.amount.act(receipts.length))}{' '}
+              {pending && t.pending}
+              {withheld > 0 && t.withheld(texts.amount.act(withheld))}
             </p>
-            <Panel
-              title="Acts"
-              lead="In the order of the log. Content, salt and path are checked in this browser; the signature of the checkpoint by cstp verify, with the key that you were given."
-              wide
-            >
+            <Panel title={t.acts} lead={t.actsLead} wide>
               {receipts.length === 0 ? (
-                <Empty>Nothing of this decision is in the log.</Empty>
+                <Empty>{t.none}</Empty>
               ) : (
                 <ol class="timeline acts">
                   {receipts.map((receipt, at) => (
@@ -98,7 +94,7 @@ export function Dossier({ place }: View) {
                       </p>
                       <Proof of={checked[at]!} />
                       <details>
-                        <summary>Content and proof</summary>
+                        <summary>{t.details}</summary>
                         <pre tabIndex={0}>{JSON.stringify(receipt.payload, null, 2)}</pre>
                         <pre tabIndex={0}>{receipt.proof}</pre>
                       </details>

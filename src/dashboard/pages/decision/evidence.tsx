@@ -5,8 +5,11 @@ import { Show, useCall } from '../../call.tsx'
 import { time, whole } from '../../figures.ts'
 import { To } from '../../route.tsx'
 import { service } from '../../service.ts'
+import { texts } from '../../texts.ts'
 import { Badge, Empty, Pairs, Panel, prose, Term } from '../../ui.tsx'
 import { Path } from '../evidence/proof.tsx'
+
+const t = texts.decisionEvidence
 
 type Event = ListEvidenceResult['events'][number]
 
@@ -52,7 +55,7 @@ function Proof({ seq }: { seq: number }) {
   const [open, setOpen] = useState(false)
   return (
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>Proof of event {seq}</summary>
+      <summary>{t.proof(seq)}</summary>
       {open && <Path seq={seq} />}
     </details>
   )
@@ -62,13 +65,12 @@ function Item({ event: { seq, event_type, evidence_class, source, ts, payload } 
   return (
     <li>
       <p>
-        <Badge of={evidence_class} /> <strong>{event_type}</strong>, event{' '}
+        <Badge of={evidence_class} /> <strong>{event_type}</strong>
+        {t.event}{' '}
         <To path="/evidence" query={{ proof: seq }}>
           {whole(seq)}
         </To>{' '}
-        <span class="quiet">
-          from {source}, {time(ts)}
-        </span>
+        <span class="quiet">{t.from(source, time(ts))}</span>
       </p>
       <Pairs
         rows={Object.entries(payload).map(([name, value]) => [
@@ -86,11 +88,11 @@ export function EvidenceOf({ id }: { id: string }) {
   return (
     <Panel
       at="evidence"
-      title="Evidence"
+      title={t.evidence}
       lead={
         <>
-          <Term name="observed">Observed</Term> events from other systems, and the <Term name="attested">attested</Term>{' '}
-          records of agents that link them to this decision.
+          <Term name="observed">{t.observed}</Term> {t.observedOf} <Term name="attested">{t.attested}</Term>{' '}
+          {t.attestedOf}
         </>
       }
       wide
@@ -98,14 +100,14 @@ export function EvidenceOf({ id }: { id: string }) {
       <Show of={loaded}>
         {({ links, events, left, more }) => (
           <>
-            {links.length === 0 && <Empty>No evidence is linked. Agents link evidence with cstp.linkEvidence.</Empty>}
+            {links.length === 0 && <Empty>{t.none}</Empty>}
             <ul class="plain">
               {[...events, ...links].map((event) => (
                 <Item key={event.seq} event={event} />
               ))}
             </ul>
-            {left > 0 && <p class="quiet">and {whole(left)} more events</p>}
-            {more && <p class="quiet">Only the first {whole(mostPages * 500)} links of the chain were searched.</p>}
+            {left > 0 && <p class="quiet">{t.more(whole(left))}</p>}
+            {more && <p class="quiet">{t.searched(whole(mostPages * 500))}</p>}
           </>
         )}
       </Show>

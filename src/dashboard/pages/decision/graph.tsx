@@ -6,9 +6,11 @@ import { words } from '../../figures.ts'
 import { Choice } from '../../form.tsx'
 import { ToDecision } from '../../route.tsx'
 import { service } from '../../service.ts'
-import { graph as t } from '../../texts/decision.ts'
+import { texts } from '../../texts.ts'
 import { Empty } from '../../ui.tsx'
 import { type Graph as Known, Picture } from './picture.tsx'
+
+const t = texts.graph
 
 /** Most decisions of one question; more are reached by opening those at the edge. */
 const limit = 200

@@ -1,7 +1,10 @@
 /** When a decision was made, recorded, changed and reviewed, and by whom. */
 import type { ComponentChildren } from 'preact'
 import type { GetDecisionResult } from '../../../../sdk/client.ts'
+import { texts } from '../../texts.ts'
 import { Badge, Panel, When } from '../../ui.tsx'
+
+const t = texts.history
 
 interface Event {
   at: string
@@ -13,7 +16,7 @@ interface Event {
 function beginningOf({ created_at, recorded_at, recorded_by, imported_by }: GetDecisionResult): Event[] {
   if (recorded_at === undefined && imported_by === null) return [{ at: created_at, by: recorded_by, what: 'recorded' }]
   return [
-    { at: created_at, by: recorded_by, what: 'decided, as the import says' },
+    { at: created_at, by: recorded_by, what: t.decided },
     ...(recorded_at === undefined ? [] : [{ at: recorded_at, by: imported_by ?? recorded_by, what: 'imported' }]),
   ]
 }
@@ -28,10 +31,10 @@ export function History({ record }: { record: GetDecisionResult }) {
       by: updated_by,
       what: (
         <>
-          changed{' '}
+          {t.changed}{' '}
           {Object.entries(old_values ?? {}).map(([name, value]) => (
             <span key={name}>
-              {name}, before: <q class="prose">{shown(value)}</q>{' '}
+              {t.before(name)} <q class="prose">{shown(value)}</q>{' '}
             </span>
           ))}
         </>
@@ -42,13 +45,13 @@ export function History({ record }: { record: GetDecisionResult }) {
       by: reviewed_by,
       what: (
         <>
-          reviewed <Badge of={outcome} /> {actual_result} {counts ? '' : '(does not count)'}
+          {t.reviewed} <Badge of={outcome} /> {actual_result} {counts ? '' : t.uncounted}
         </>
       ),
     })),
   ].sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
   return (
-    <Panel title="History" at="history">
+    <Panel title={t.title} at="history">
       <ol class="timeline">
         {events.map(({ at, by, what }, number) => (
           <li key={number}>

@@ -16,6 +16,8 @@ import { Dismissed, Graph } from './graph.tsx'
 import { History } from './history.tsx'
 import { Review } from './review.tsx'
 
+const t = texts.decision
+
 const textOf = (one: string | { option: string; reason?: string | undefined }): string =>
   typeof one === 'string' ? one : one.reason ? `${one.option}: ${one.reason}` : one.option
 
@@ -23,27 +25,27 @@ const yesOrNo = (value: boolean | undefined): string | undefined =>
   value === undefined ? undefined : value ? 'yes' : 'no'
 
 const recordRows = (one: GetDecisionResult): [name: string, value: ComponentChildren][] => [
-  ['Id', <code>{one.id}</code>],
-  ['Status', one.status],
-  ['Quality', percent(one.quality.score)],
-  ['Scored confidence', one.confidence_at_record === null ? null : percent(one.confidence_at_record)],
-  ['Tags', one.tags.join(', ')],
-  ['Pattern', one.pattern],
-  ['Project', one.project?.name],
-  ['Feature', one.project?.feature],
-  ['Pull request', one.project?.pr && `#${one.project.pr}`],
-  ['Files', one.project?.files.join(', ')],
-  ['Review in', one.review_in],
-  ['Review by', one.review_by],
-  ['Precedents queried', yesOrNo(one.pre_decision_protocol?.query_run)],
-  ['Guardrails checked', yesOrNo(one.pre_decision_protocol?.guardrails_checked)],
-  ['Agent id', one.agent_id],
-  ['Imported by', one.imported_by],
-  ['Source key', one.source_key],
-  ['Kept at full detail', one.preserve ? 'yes' : null],
-  ['Attributed', one.auto_attributed ? `by ${one.attribution_basis}: ${one.attribution_reason}` : null],
-  ['Last change', time(one.updated_at)],
-  ['Missing for quality', one.quality.suggestions.join(' ')],
+  [t.id, <code>{one.id}</code>],
+  [t.status, one.status],
+  [t.quality, percent(one.quality.score)],
+  [t.scoredConfidence, one.confidence_at_record === null ? null : percent(one.confidence_at_record)],
+  [t.tags, one.tags.join(', ')],
+  [t.pattern, one.pattern],
+  [t.project, one.project?.name],
+  [t.feature, one.project?.feature],
+  [t.pullRequest, one.project?.pr && `#${one.project.pr}`],
+  [t.files, one.project?.files.join(', ')],
+  [t.reviewIn, one.review_in],
+  [t.reviewBy, one.review_by],
+  [t.precedentsQueried, yesOrNo(one.pre_decision_protocol?.query_run)],
+  [t.guardrailsChecked, yesOrNo(one.pre_decision_protocol?.guardrails_checked)],
+  [t.agentId, one.agent_id],
+  [t.importedBy, one.imported_by],
+  [t.sourceKey, one.source_key],
+  [t.preserved, one.preserve ? 'yes' : null],
+  [t.attributed, one.auto_attributed ? `by ${one.attribution_basis}: ${one.attribution_reason}` : null],
+  [t.lastChange, time(one.updated_at)],
+  [t.missing, one.quality.suggestions.join(' ')],
 ]
 
 /** What decision took this one's place, if its ranking follows that. */
@@ -57,7 +59,7 @@ function Superseded({ id }: { id: string }) {
   if (!by) return null
   return (
     <p class="notice warn">
-      Superseded by{' '}
+      {t.supersededBy}{' '}
       <ToDecision id={by.source_id}>
         {data?.nodes.find((node) => node.id === by.source_id)?.title ?? by.source_id}
       </ToDecision>
@@ -72,12 +74,12 @@ function StatusLine({ of: one, session }: { of: GetDecisionResult; session: Sess
   return (
     <p class="status">
       <Badge of={one.outcome ?? 'pending'} />
-      {one.outcome === null && <span>review due {one.review_by}</span>}
+      {one.outcome === null && <span>{t.reviewDue(one.review_by)}</span>}
       <span>
-        <Term name="confidence">Confidence</Term> <strong>{percent(one.confidence)}</strong>
+        <Term name="confidence">{t.confidence}</Term> <strong>{percent(one.confidence)}</strong>
       </span>
       <span>
-        <Term name="stakes">Stakes</Term> <Badge of={one.stakes} />
+        <Term name="stakes">{t.stakes}</Term> <Badge of={one.stakes} />
       </span>
       <span>{one.category ?? none}</span>
       <span>
@@ -89,8 +91,8 @@ function StatusLine({ of: one, session }: { of: GetDecisionResult; session: Sess
           {texts.write.record.action}
         </To>
       )}
-      <To path={`/dossiers/${encodeURIComponent(one.id)}`}>Dossier</To>
-      <ToList path="/decisions">All decisions</ToList>
+      <To path={`/dossiers/${encodeURIComponent(one.id)}`}>{t.dossier}</To>
+      <ToList path="/decisions">{t.allDecisions}</ToList>
     </p>
   )
 }
@@ -110,12 +112,12 @@ export function Decision({ place, session }: View) {
             <div class="panels">
               <Review record={one} mayWrite={mayWrite} changed={refreshPage} />
               {one.context && (
-                <Panel title="Context" at="context">
+                <Panel title={t.context} at="context">
                   <p class="prose">{one.context}</p>
                 </Panel>
               )}
               {one.reasons.length > 0 && (
-                <Panel title="Reasons" at="reasons">
+                <Panel title={t.reasons} at="reasons">
                   <ul class="plain reasons">
                     {one.reasons.map((reason, at) => (
                       <li key={at}>
@@ -123,14 +125,14 @@ export function Decision({ place, session }: View) {
                           <strong>{reason.type}</strong> {reason.text}
                         </p>
                         <Track share={reason.strength} />
-                        <span class="quiet">strength {percent(reason.strength)}</span>
+                        <span class="quiet">{t.strength(percent(reason.strength))}</span>
                       </li>
                     ))}
                   </ul>
                 </Panel>
               )}
               {one.alternatives_considered.length > 0 && (
-                <Panel title="Alternatives" at="alternatives">
+                <Panel title={t.alternatives} at="alternatives">
                   <ul>
                     {one.alternatives_considered.map((other, at) => (
                       <li key={at}>{textOf(other)}</li>
@@ -139,12 +141,12 @@ export function Decision({ place, session }: View) {
                 </Panel>
               )}
               {one.related_to.length > 0 && (
-                <Panel title="Precedents" lead="Found before the decision, nearest first." at="precedents">
+                <Panel title={t.precedents} lead={t.precedentsLead} at="precedents">
                   <ul class="plain">
                     {one.related_to.map(({ id: other, summary, distance }) => (
                       <li key={other}>
                         <ToDecision id={other}>{summary}</ToDecision>{' '}
-                        <span class="quiet">{distance === null ? 'by keywords' : `distance ${decimal(distance)}`}</span>
+                        <span class="quiet">{distance === null ? t.byKeywords : `distance ${decimal(distance)}`}</span>
                       </li>
                     ))}
                   </ul>
@@ -152,25 +154,23 @@ export function Decision({ place, session }: View) {
               )}
               <History record={one} />
               <Missing of={one} />
-              <Panel title="Bridge" lead={<Term name="bridge">What is a bridge?</Term>} at="bridge" folded>
+              <Panel title={t.bridge} lead={<Term name="bridge">{t.bridgeLead}</Term>} at="bridge" folded>
                 <Pairs
                   rows={[
-                    ['What it looks like', prose(one.bridge.structure)],
-                    ['What it is for', prose(one.bridge.function)],
-                    ['Does not matter', one.bridge.tolerance.join(', ')],
-                    ['Must be there', one.bridge.enforcement.join(', ')],
-                    ['Must not be there', one.bridge.prevention.join(', ')],
+                    [t.structure, prose(one.bridge.structure)],
+                    [t.function, prose(one.bridge.function)],
+                    [t.tolerance, one.bridge.tolerance.join(', ')],
+                    [t.enforcement, one.bridge.enforcement.join(', ')],
+                    [t.prevention, one.bridge.prevention.join(', ')],
                   ]}
                 />
-                <p class="quiet">
-                  {one.bridge_method === 'rule' ? 'Extracted from the text by rules.' : 'Given by the agent.'}
-                </p>
+                <p class="quiet">{one.bridge_method === 'rule' ? t.bridgeByRules : t.bridgeGiven}</p>
               </Panel>
-              <Panel title="Record" at="record" folded>
+              <Panel title={t.record} at="record" folded>
                 <Pairs rows={recordRows(one)} />
               </Panel>
               <EvidenceOf id={one.id} />
-              <Panel title="Linked decisions" lead="Follow a link to the graph of another decision." at="links" wide>
+              <Panel title={t.linkedDecisions} lead={t.linksLead} at="links" wide>
                 <Graph key={one.id} id={one.id} />
                 <Dismissed links={one.links} />
                 {mayWrite && (
@@ -194,32 +194,32 @@ export function Decision({ place, session }: View) {
 
 /** Parts that may be empty, and so have no panel then. */
 const parts = [
-  ['context', 'Context', (one: GetDecisionResult) => Boolean(one.context)],
-  ['reasons', 'Reasons', (one: GetDecisionResult) => one.reasons.length > 0],
-  ['alternatives', 'Alternatives', (one: GetDecisionResult) => one.alternatives_considered.length > 0],
-  ['precedents', 'Precedents', (one: GetDecisionResult) => one.related_to.length > 0],
+  ['context', t.context, (one: GetDecisionResult) => Boolean(one.context)],
+  ['reasons', t.reasons, (one: GetDecisionResult) => one.reasons.length > 0],
+  ['alternatives', t.alternatives, (one: GetDecisionResult) => one.alternatives_considered.length > 0],
+  ['precedents', t.precedents, (one: GetDecisionResult) => one.related_to.length > 0],
 ] as const
 
 function Missing({ of: one }: { of: GetDecisionResult }) {
   const missing = parts.filter(([, , has]) => !has(one)).map(([, name]) => name.toLowerCase())
   if (missing.length === 0) return null
-  return <p class="empty">Not recorded: {missing.join(', ')}.</p>
+  return <p class="empty">{t.notRecorded(missing.join(', '))}</p>
 }
 
 /** What there is on the page, to go to. */
 function Rail({ of: one }: { of: GetDecisionResult }) {
   const entries = [
-    ['review', 'Review'],
+    ['review', t.review],
     ...parts.filter(([, , has]) => has(one)).map(([at, name]) => [at, name]),
-    ['history', 'History'],
-    ['bridge', 'Bridge'],
-    ['record', 'Record'],
-    ['evidence', 'Evidence'],
-    ['links', 'Linked decisions'],
-    ['deliberation', 'Deliberation'],
+    ['history', t.history],
+    ['bridge', t.bridge],
+    ['record', t.record],
+    ['evidence', t.evidence],
+    ['links', t.linkedDecisions],
+    ['deliberation', t.deliberation],
   ] as const
   return (
-    <nav class="rail" aria-label="On this page">
+    <nav class="rail" aria-label={t.onThisPage}>
       {entries.map(([at, name]) => (
         <a key={at} href={`#${at}`}>
           {name}

@@ -3,12 +3,14 @@ import { useMemo, useState } from 'preact/hooks'
 import type { GetGraphResult } from '../../../../sdk/client.ts'
 import { useWidth } from '../../charts.tsx'
 import { To } from '../../route.tsx'
-import { graph as t } from '../../texts/decision.ts'
+import { texts } from '../../texts.ts'
 import { type Layered, layersOf, outlineOf, placesOf, type Spot } from './layers.ts'
 import { asideOf, type Drawn, type Edge, Ends, free, Line, measuresOf, pathOf } from './lines.tsx'
 
 export type Graph = Pick<GetGraphResult, 'center_id' | 'nodes' | 'edges'>
 type Node = Graph['nodes'][number]
+
+const t = texts.graph
 
 /** The outcome as a sign, because colour alone is not accessible. */
 const signs: Record<string, string> = { success: '✓', failure: '✕', partial: '½', abandoned: '–', pending: '…' }

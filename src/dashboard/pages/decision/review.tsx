@@ -3,13 +3,16 @@ import type { GetDecisionResult, Outcome } from '../../../../sdk/client.ts'
 import { Failure, useJob } from '../../call.tsx'
 import { Act, Choice, Field, Form, type Read, useResult } from '../../form.tsx'
 import { service } from '../../service.ts'
+import { texts } from '../../texts.ts'
 import { Badge, Pairs, Panel, prose } from '../../ui.tsx'
 
+const t = texts.review
+
 const outcomes: Outcome[] = ['success', 'partial', 'failure', 'abandoned']
-const texts = [
-  ['actual_result', 'What happened'],
-  ['lessons', 'What to do differently next time'],
-  ['notes', 'Notes'],
+const fields = [
+  ['actual_result', t.actual],
+  ['lessons', t.lessons],
+  ['notes', t.notes],
 ] as const
 
 export function Review({
@@ -25,45 +28,45 @@ export function Review({
   const [result, show] = useResult()
   const submit = (read: Read, form: HTMLFormElement) =>
     run(async () => {
-      const given = texts.map(([name]) => [name, read(name).trim()]).filter(([, text]) => text !== '')
+      const given = fields.map(([name]) => [name, read(name).trim()]).filter(([, text]) => text !== '')
       const { outcome } = await service.reviewDecision({
         decision_id: record.id,
         outcome: read('outcome') as Outcome,
         ...Object.fromEntries(given),
       })
-      show(`Reviewed: ${outcome}.`)
+      show(t.reviewed(outcome))
       form.reset()
       changed()
     })
   const { outcome, actual_result, lessons, review_notes } = record
   return (
-    <Panel title="Review" at="review">
+    <Panel title={t.review} at="review">
       {outcome === null ? (
-        <p>Not reviewed yet; due {record.review_by}.</p>
+        <p>{t.due(record.review_by)}</p>
       ) : (
         <Pairs
           rows={[
-            ['Outcome', [<Badge of={outcome} />, record.reviewed_by && ` by ${record.reviewed_by}`]],
-            ['What happened', prose(actual_result)],
-            ['Next time', prose(lessons)],
-            ['Notes', prose(review_notes)],
+            [t.outcome, [<Badge of={outcome} />, record.reviewed_by && ` by ${record.reviewed_by}`]],
+            [t.actual, prose(actual_result)],
+            [t.nextTime, prose(lessons)],
+            [t.notes, prose(review_notes)],
           ]}
         />
       )}
       {result}
       {mayWrite && (
         <details open={outcome === null}>
-          <summary>{outcome === null ? 'Review this decision' : 'Review it again'}</summary>
+          <summary>{outcome === null ? t.start : t.again}</summary>
           <Form submit={submit}>
-            <Choice label="Outcome" name="outcome" value={outcome ?? 'success'} options={outcomes} />
-            {texts.map(([name, label]) => (
+            <Choice label={t.outcome} name="outcome" value={outcome ?? 'success'} options={outcomes} />
+            {fields.map(([name, label]) => (
               <Field key={name} label={label}>
                 <textarea name={name} rows={2} />
               </Field>
             ))}
             {error !== null && <Failure error={error} />}
             <Act busy={busy} main>
-              Save the review
+              {t.save}
             </Act>
           </Form>
         </details>

@@ -2,32 +2,35 @@
 
 import type { GetStatsResult } from '../../../../sdk/client.ts'
 import { Choice, Field, Form, type Options, type Read } from '../../form.tsx'
+import { texts } from '../../texts.ts'
 import { type Mode, spelled, type Wanted, wantedIn } from './search.ts'
 
+const t = texts.filters
+
 const modes: [Mode, string][] = [
-  ['hybrid', 'Meaning and words'],
-  ['semantic', 'Meaning'],
-  ['keyword', 'Words'],
+  ['hybrid', t.both],
+  ['semantic', t.meaning],
+  ['keyword', t.words],
 ]
 /** Filters by name; a list of options makes a choice, a type an input. */
 const filters: [name: keyof Wanted, label: string, kind: Options | 'text' | 'date'][] = [
-  ['category', 'Category', 'text'],
-  ['stakes', 'Stakes', [['', 'any'], 'low', 'medium', 'high', 'critical']],
-  ['status', 'Status', [['', 'any'], 'pending', 'reviewed']],
-  ['outcome', 'Outcome', [['', 'any'], 'success', 'partial', 'failure', 'abandoned']],
-  ['agent', 'Agent', 'text'],
-  ['project', 'Project', 'text'],
-  ['tag', 'Tag', 'text'],
+  ['category', t.category, 'text'],
+  ['stakes', t.stakes, [['', 'any'], 'low', 'medium', 'high', 'critical']],
+  ['status', t.status, [['', 'any'], 'pending', 'reviewed']],
+  ['outcome', t.outcome, [['', 'any'], 'success', 'partial', 'failure', 'abandoned']],
+  ['agent', t.agent, 'text'],
+  ['project', t.project, 'text'],
+  ['tag', t.tag, 'text'],
   [
     'scored',
-    'In figures',
+    t.scored,
     [
       ['', 'any'],
-      ['yes', 'scored only'],
+      ['yes', t.scoredOnly],
     ],
   ],
-  ['from', 'From', 'date'],
-  ['to', 'To', 'date'],
+  ['from', t.from, 'date'],
+  ['to', t.to, 'date'],
 ]
 const fields = ['q', 'mode', ...filters.map(([name]) => name)]
 
@@ -70,23 +73,16 @@ export function Filters({
   }
   return (
     <search>
-      <Form class="filters" aria-label="Decisions" submit={submit}>
+      <Form class="filters" aria-label={t.decisions} submit={submit}>
         <div class="row">
-          <Field
-            grow
-            label="Question or plan"
-            type="search"
-            name="q"
-            value={wanted.q}
-            placeholder="What are you about to decide?"
-          />
-          <Choice label="Search by" name="mode" value={wanted.mode} options={modes} />
+          <Field grow label={t.question} type="search" name="q" value={wanted.q} placeholder={t.placeholder} />
+          <Choice label={t.searchBy} name="mode" value={wanted.mode} options={modes} />
           <button type="submit" class="main">
-            Search
+            {t.search}
           </button>
         </div>
         <details open={filters.some(([name]) => wanted[name] !== '')}>
-          <summary>Filters</summary>
+          <summary>{t.filters}</summary>
           <div class="grid">
             {filters.map(([name, label, kind]) =>
               typeof kind !== 'string' ? (
@@ -98,7 +94,7 @@ export function Filters({
               ),
             )}
           </div>
-          <button type="submit">Apply filters</button>
+          <button type="submit">{t.apply}</button>
         </details>
       </Form>
     </search>

@@ -14,9 +14,9 @@ const relevance = ({ scores, distance }: Row): number =>
   Math.min(1, Math.max(0, scores?.combined ?? 1 - (distance ?? 1)))
 
 const parts = [
-  ['semantic', 'Meaning'],
-  ['keyword', 'Words'],
-  ['combined', 'Score'],
+  ['semantic', t.meaning],
+  ['keyword', t.words],
+  ['combined', t.score],
 ] as const
 
 function Scores({ row }: { row: Row }) {
@@ -25,7 +25,7 @@ function Scores({ row }: { row: Row }) {
       {row.distance !== null && (
         <div>
           <dt>
-            <Term name="distance">Distance</Term>
+            <Term name="distance">{t.distance}</Term>
           </dt>
           <dd>{decimal(row.distance)}</dd>
         </div>

@@ -1,12 +1,9 @@
 /** Why a decision was found: the sentence of its texts that holds most words of the question, with those words marked. */
 import type { ComponentChildren } from 'preact'
+import { texts } from '../../texts.ts'
 
 /** Words that say nothing about what is asked. */
-const everyday = new Set(
-  'a an and are as at be but by can could did do does for from had has have how i if in into is it its may not of on or our shall should so than that the their then there they this to us was we were what when where which who why will with would you'.split(
-    ' ',
-  ),
-)
+const everyday = new Set(texts.everyday.split(' '))
 const wordsIn = (text: string): string[] => text.toLocaleLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
 
 /** The words of a question that are worth marking. */

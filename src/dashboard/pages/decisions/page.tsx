@@ -1,7 +1,7 @@
 /** Decisions: search and filters, all of them in the address, so that a link shows the same list again. */
 import { useMemo, useRef } from 'preact/hooks'
 import { Show, useCall } from '../../call.tsx'
-import { counted, whole } from '../../figures.ts'
+import { whole } from '../../figures.ts'
 import { Form } from '../../form.tsx'
 import { addressOf, go, goWith, type Query, To, useArrival, type View } from '../../route.tsx'
 import { texts } from '../../texts.ts'
@@ -12,6 +12,8 @@ import { Hits } from './hits.tsx'
 import { countsOf, known, pageSize, queryOf, search, type Wanted, wantedIn } from './search.ts'
 import { Listed } from './table.tsx'
 
+const t = texts.decisions
+
 /** The last hit that a search reaches: the limit of `offset` in cstp.queryDecisions. */
 const furthestHit = 10_000
 
@@ -20,10 +22,11 @@ const lastPage = ({ q }: Wanted, total: number): number =>
 
 const Nothing = ({ total }: { total: number }) =>
   total > 0 ? (
-    <Empty>The list ends before this page.</Empty>
+    <Empty>{t.beyond}</Empty>
   ) : (
     <Empty>
-      No decision matches. <To path="/decisions">Clear filters</To>, or search by meaning, which needs no exact words.
+      {t.noMatch} <To path="/decisions">{t.clear}</To>
+      {t.orSearch}
     </Empty>
   )
 
@@ -68,21 +71,17 @@ export function Decisions({ place, session }: View) {
             return (
               <>
                 <p role="status" tabIndex={-1} ref={status}>
-                  {counted(total, 'decision')}
+                  {texts.amount.decision(total)}
                   {rows.length > 0 &&
                     total > rows.length &&
                     `, ${whole(offset + 1)} to ${whole(offset + rows.length)} shown`}
-                  {found.ms !== null && `, found in ${found.ms} ms`}
+                  {found.ms !== null && t.took(found.ms)}
                 </p>
                 {rows.length === 0 && <Nothing total={total} />}
-                {found.no_precedent && (
-                  <p class="notice">No precedent: even the nearest hits are no closer to the question than chance.</p>
-                )}
+                {found.no_precedent && <p class="notice">{t.noPrecedent}</p>}
                 {found.degraded && (
                   <p class="notice warn">
-                    {found.partial
-                      ? `Index incomplete: ${found.partial.indexed} of ${found.partial.total} decisions are searched by meaning.`
-                      : 'Embedder unavailable; keyword results only.'}
+                    {found.partial ? t.incomplete(found.partial.indexed, found.partial.total) : t.keywordOnly}
                   </p>
                 )}
                 {rows.length > 0 && asked && <Hits found={found} wanted={wanted} />}
@@ -113,9 +112,9 @@ function Pager({ page, last, query }: { page: number; last: number; query: (page
     </To>
   )
   return (
-    <nav class="pager" aria-label="Pages of the list">
-      <span>{page > 1 && to(1, 'First')}</span>
-      <span>{page > 1 && to(Math.min(page - 1, last), 'Previous', 'prev')}</span>
+    <nav class="pager" aria-label={t.pages}>
+      <span>{page > 1 && to(1, t.first)}</span>
+      <span>{page > 1 && to(Math.min(page - 1, last), t.previous, 'prev')}</span>
       <Form
         key={page}
         submit={(read) =>
@@ -123,13 +122,13 @@ function Pager({ page, last, query }: { page: number; last: number; query: (page
         }
       >
         <label>
-          Page <input name="page" type="number" min="1" max={last} required defaultValue={String(page)} />
+          {t.page} <input name="page" type="number" min="1" max={last} required defaultValue={String(page)} />
         </label>{' '}
-        of {whole(last)}
-        <button type="submit">Go</button>
+        {t.of(whole(last))}
+        <button type="submit">{t.go}</button>
       </Form>
-      <span>{page < last && to(page + 1, 'Next', 'next')}</span>
-      <span>{page < last && to(last, 'Last')}</span>
+      <span>{page < last && to(page + 1, t.next, 'next')}</span>
+      <span>{page < last && to(last, t.last)}</span>
     </nav>
   )
 }

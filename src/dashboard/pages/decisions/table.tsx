@@ -2,8 +2,11 @@
 import type { ComponentChildren } from 'preact'
 import { none, percent } from '../../figures.ts'
 import { ToDecision } from '../../route.tsx'
+import { texts } from '../../texts.ts'
 import { Badge, Table } from '../../ui.tsx'
 import type { Found, Order, Row, Sort, Wanted } from './search.ts'
+
+const t = texts.table
 
 interface Column {
   name: string
@@ -34,28 +37,28 @@ export function Listed({
   }
   const columns: Column[] = [
     {
-      name: 'Decision',
+      name: t.decision,
       cell: ({ id, title }) => <ToDecision id={id}>{title}</ToDecision>,
     },
-    { name: 'Category', label: sortable('category', 'Category'), cell: ({ category }) => category ?? none },
-    { name: 'Stakes', label: sortable('stakes', 'Stakes'), cell: ({ stakes }) => <Badge of={stakes} /> },
+    { name: t.category, label: sortable('category', t.category), cell: ({ category }) => category ?? none },
+    { name: t.stakes, label: sortable('stakes', t.stakes), cell: ({ stakes }) => <Badge of={stakes} /> },
     {
-      name: 'Confidence',
-      label: sortable('confidence', 'Confidence'),
+      name: t.confidence,
+      label: sortable('confidence', t.confidence),
       number: true,
       cell: ({ confidence }) => percent(confidence),
     },
     {
-      name: 'Outcome',
-      label: sortable('status', 'Outcome'),
+      name: t.outcome,
+      label: sortable('status', t.outcome),
       cell: ({ outcome }) => <Badge of={outcome ?? 'pending'} />,
     },
-    { name: 'Agent', cell: ({ agent }) => agent },
-    { name: 'Day', label: sortable('created_at', 'Day'), cell: ({ date }) => date },
+    { name: t.agent, cell: ({ agent }) => agent },
+    { name: t.day, label: sortable('created_at', t.day), cell: ({ date }) => date },
   ]
   return (
     <Table
-      caption="Decisions"
+      caption={t.decisions}
       heads={columns.map(({ cell: _, ...head }) => head)}
       rows={found.rows.map((row) => columns.map(({ cell }) => cell(row)))}
     />

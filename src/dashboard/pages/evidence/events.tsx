@@ -3,8 +3,10 @@ import { Show, useCall } from '../../call.tsx'
 import { FilterBar, keptOf } from '../../form.tsx'
 import { type Place, To, useArrival } from '../../route.tsx'
 import { service } from '../../service.ts'
-import { events as t } from '../../texts/evidence.ts'
+import { texts } from '../../texts.ts'
 import { Badge, Empty, Panel, Table, When } from '../../ui.tsx'
+
+const t = texts.events
 
 export function Events({ place }: { place: Place }) {
   const { order: kept_order, ...kept } = keptOf(place, ['class', 'type', 'order'])

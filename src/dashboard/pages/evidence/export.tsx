@@ -3,14 +3,17 @@ import type { ExportEvidenceBundleResult } from '../../../../sdk/client.ts'
 import { Failure, useJob } from '../../call.tsx'
 import { Act, Choice, Form, type Read } from '../../form.tsx'
 import { fetchOwn, service } from '../../service.ts'
+import { texts } from '../../texts.ts'
 import { Empty, Panel } from '../../ui.tsx'
+
+const t = texts.bundle
 
 const nameOf = (path: string): string => path.replace(/^.*[\\/]/, '')
 
 /** Fetched by the page, because a plain link sends no header of the dashboard, and saved as a file. */
 async function download(path: string): Promise<void> {
   const response = await fetchOwn(`/evidence/bundles/${nameOf(path)}`)
-  if (!response.ok) throw new Error(`The file cannot be fetched (HTTP ${response.status}).`)
+  if (!response.ok) throw new Error(t.notFetched(response.status))
   const address = URL.createObjectURL(await response.blob())
   const link = document.createElement('a')
   link.href = address
@@ -24,29 +27,20 @@ export function Export({ mayExport }: { mayExport: boolean }) {
   const submit = (read: Read) =>
     run(() => service.exportEvidenceBundle({ format: read('format') as 'json' | 'pdf' | 'both' }, { timeoutMs: 0 }))
   return (
-    <Panel
-      title="Bundle"
-      lead="All evidence with its checkpoint and controls; verify it offline with cstp verify."
-      wide
-    >
+    <Panel title={t.title} lead={t.lead} wide>
       {!mayExport ? (
-        <Empty>To export a bundle your agent needs the scope evidence.</Empty>
+        <Empty>{t.needsEvidence}</Empty>
       ) : (
         <Form submit={submit} class="bar">
-          <Choice
-            label="Format"
-            name="format"
-            value="json"
-            options={[['json', 'JSON, can be verified'], ['pdf', 'PDF, for reading'], 'both']}
-          />
-          <Act busy={busy}>{busy ? 'Exporting …' : 'Export a bundle'}</Act>
+          <Choice label={t.format} name="format" value="json" options={[['json', t.json], ['pdf', t.pdf], 'both']} />
+          <Act busy={busy}>{busy ? 'Exporting …' : t.start}</Act>
         </Form>
       )}
       {error !== null && <Failure error={error} />}
       <div role="status">
         {result && (
           <p>
-            Exported. SHA-256 <code>{result.bundle_sha256}</code>
+            {t.exported} <code>{result.bundle_sha256}</code>
           </p>
         )}
       </div>
@@ -56,7 +50,7 @@ export function Export({ mayExport }: { mayExport: boolean }) {
             (path) =>
               path && (
                 <button key={path} type="button" onClick={() => void download(path).catch(fail)}>
-                  Download {nameOf(path)}
+                  {t.download(nameOf(path))}
                 </button>
               ),
           )}

@@ -1,14 +1,17 @@
 /** Evidence: the state of the chain, the controls that it supports, proofs and exports. */
 import { Fragment } from 'preact'
 import { Show, useCall } from '../../call.tsx'
-import { counted, none, time, whole } from '../../figures.ts'
+import { none, time, whole } from '../../figures.ts'
 import { To, type View } from '../../route.tsx'
 import { service } from '../../service.ts'
+import { texts } from '../../texts.ts'
 import { Badge, Empty, Figure, Panel, Table, Term } from '../../ui.tsx'
 import { Events } from './events.tsx'
 import { Export } from './export.tsx'
 import { Proof } from './proof.tsx'
 import { Verify } from './verify.tsx'
+
+const t = texts.evidence
 
 type Mapped = Awaited<ReturnType<typeof service.mapControls>>
 
@@ -68,25 +71,25 @@ export function Evidence({ session, place }: View) {
       {proved && <Proof place={place} />}
       <Chain />
       <Export mayExport={session.scopes.includes('evidence')} />
-      <Panel title="Coverage" lead="The two classes of evidence are never added up." wide>
+      <Panel title={t.coverage} lead={t.theTwoClasses} wide>
         <Show of={mapped}>
           {({ coverage }) => (
             <div class="sides">
               {(['observed', 'attested'] as const).map((name) => (
                 <div key={name}>
                   <h3>
-                    <Term name={name}>{name === 'observed' ? 'Observed' : 'Attested'}</Term>
+                    <Term name={name}>{name === 'observed' ? t.observed : t.attested}</Term>
                   </h3>
                   <dl class="figures">
                     <Figure
-                      name="Coverage"
+                      name={t.coverage}
                       value={coverage[name].total_events === 0 ? none : `${coverage[name].coverage_pct.toFixed(2)} %`}
-                      note={`${whole(coverage[name].mapped_events)} of ${whole(coverage[name].total_events)} events`}
+                      note={t.ofEvents(whole(coverage[name].mapped_events), whole(coverage[name].total_events))}
                     />
                   </dl>
                   {coverage[name].by_source.map(({ source, events }) => (
                     <p key={source} class="quiet">
-                      {whole(events)} from <code>{source}</code>
+                      {t.from(whole(events))} <code>{source}</code>
                     </p>
                   ))}
                 </div>
@@ -95,28 +98,22 @@ export function Evidence({ session, place }: View) {
           )}
         </Show>
       </Panel>
-      <Panel title="Controls" wide>
+      <Panel title={t.controls} wide>
         <Show of={mapped}>
           {(all) => {
             const controls = controlsOf(all)
-            if (controls.length === 0)
-              return (
-                <Empty>
-                  No evidence supports a control yet. Connect GitHub’s webhook, or ingest events with
-                  cstp.ingestEvidence.
-                </Empty>
-              )
+            if (controls.length === 0) return <Empty>{t.noControl}</Empty>
             const alone = new Set(all.attested_only_controls)
             return (
               <Table
-                caption="Controls"
+                caption={t.controls}
                 heads={[
-                  { name: 'Control' },
-                  { name: 'Framework' },
-                  { name: 'Observed', number: true },
-                  { name: 'Attested', number: true },
-                  { name: 'Insufficient', number: true },
-                  { name: 'Supported by' },
+                  { name: t.control },
+                  { name: t.framework },
+                  { name: t.observed, number: true },
+                  { name: t.attested, number: true },
+                  { name: t.insufficient, number: true },
+                  { name: t.supportedBy },
                 ]}
                 rows={controls.map((one) => [
                   <>
@@ -131,7 +128,7 @@ export function Evidence({ session, place }: View) {
                   ) : one.observed > 0 ? (
                     <Badge of="observed" />
                   ) : (
-                    'none yet'
+                    t.noneYet
                   ),
                 ])}
               />
@@ -139,23 +136,21 @@ export function Evidence({ session, place }: View) {
           }}
         </Show>
       </Panel>
-      <Panel title="Insufficient evidence" wide>
+      <Panel title={t.lacking} wide>
         <Show of={mapped}>
           {({ insufficient_evidence: lacks, coverage }) =>
             lacks.length === 0 ? (
               <Empty>
-                {coverage.observed.total_events + coverage.attested.total_events === 0
-                  ? 'There are no events yet.'
-                  : 'Every event supports the controls that it should support.'}
+                {coverage.observed.total_events + coverage.attested.total_events === 0 ? t.noEvents : t.nothingLacks}
               </Empty>
             ) : (
               <ul class="plain">
                 {byReason(lacks).map(({ reason, seqs, controls }) => (
                   <li key={reason}>
-                    <strong>{counted(seqs.length, 'event')}</strong>: {reason}{' '}
+                    <strong>{texts.amount.event(seqs.length)}</strong>: {reason}{' '}
                     <span class="quiet">({controls.join(', ')})</span>
                     <details>
-                      <summary>Which events</summary>
+                      <summary>{t.whichEvents}</summary>
                       {seqs.slice(0, mostSeqs).map((seq) => (
                         <Fragment key={seq}>
                           <To path="/evidence" query={{ proof: seq }}>
@@ -182,25 +177,26 @@ export function Evidence({ session, place }: View) {
 function Chain() {
   const loaded = useCall('checkpoint', (signal) => service.getCheckpoint({}, { signal }))
   return (
-    <Panel title="Chain" wide>
+    <Panel title={t.chain} wide>
       <Show of={loaded}>
         {({ origin, size, root_hash, note, verifier_key, created_at }) => (
           <>
             <p>
-              <strong>{counted(size, 'record')}</strong>, each with the hash of the one before it.
+              <strong>{texts.amount.record(size)}</strong>
+              {t.hashed}
             </p>
             <Verify size={size} />
             <details>
-              <summary>Checkpoint and public key</summary>
+              <summary>{t.checkpointTitle}</summary>
               <p>
-                A <Term name="checkpoint">checkpoint</Term> of <code>{origin}</code>, signed {time(created_at)}. Keep
-                it: it proves later whether anything before it was changed.
+                A <Term name="checkpoint">{t.checkpoint}</Term> {t.of} <code>{origin}</code>
+                {t.signed(time(created_at))}
               </p>
               <pre tabIndex={0}>{note}</pre>
-              <p>Verifier key, also at /.well-known/cstp-evidence-key:</p>
+              <p>{t.verifierKey}</p>
               <pre tabIndex={0}>{verifier_key}</pre>
               <p>
-                Root hash: <code>{root_hash}</code>
+                {t.rootHash} <code>{root_hash}</code>
               </p>
             </details>
           </>

@@ -6,7 +6,10 @@ import { Field, Form } from '../../form.tsx'
 import { type Step, walk } from '../../merkle.ts'
 import { addressOf, go, type Place } from '../../route.tsx'
 import { service } from '../../service.ts'
+import { texts } from '../../texts.ts'
 import { Empty, Panel, Term } from '../../ui.tsx'
+
+const t = texts.proof
 
 export function Proof({ place }: { place: Place }) {
   const box = useRef<HTMLDivElement>(null)
@@ -22,37 +25,25 @@ export function Proof({ place }: { place: Place }) {
         class="bar"
         submit={(read) => go(addressOf(place.path, { ...Object.fromEntries(place.query), proof: read('seq') }))}
       >
-        <Field
-          label="Number of the event"
-          name="seq"
-          type="number"
-          min="1"
-          step="1"
-          required
-          value={seq > 0 ? seq : ''}
-        />
-        <button type="submit">Prove it</button>
+        <Field label={t.number} name="seq" type="number" min="1" step="1" required value={seq > 0 ? seq : ''} />
+        <button type="submit">{t.proveIt}</button>
       </Form>
     ),
     [place.query.toString()],
   )
   return (
     <Panel
-      title="Proof of one event"
+      title={t.title}
       lead={
         <>
-          The <Term name="proof">proof</Term> is recomputed here, in your browser.
+          {t.the} <Term name="proof">{t.proof}</Term> {t.recomputed}
         </>
       }
       wide
     >
       {asked}
       <div ref={box} tabIndex={-1}>
-        {seq > 0 ? (
-          <Path seq={seq} />
-        ) : (
-          <Empty>Enter the number of an event, or choose an event from the list below.</Empty>
-        )}
+        {seq > 0 ? <Path seq={seq} /> : <Empty>{t.empty}</Empty>}
       </div>
     </Panel>
   )
@@ -70,21 +61,17 @@ export function Path({ seq }: { seq: number }) {
         <>
           {steps && (
             <p class={`notice ${steps.at(-1)?.hash === proof.root_hash ? 'good' : 'bad'}`} role="status">
-              {steps.at(-1)?.hash === proof.root_hash
-                ? `Event ${seq} is in the log of ${whole(proof.size)} records: the path ends at the signed root.`
-                : 'The path does not end at the signed root: this event is not the one that the log signed.'}
+              {steps.at(-1)?.hash === proof.root_hash ? t.proved(seq, whole(proof.size)) : t.notProved}
             </p>
           )}
-          {!steps && (
-            <p class="notice">Browsers compute hashes only over TLS or on localhost. The path is shown unchecked.</p>
-          )}
+          {!steps && <p class="notice">{t.unchecked}</p>}
           <ol class="path">
             <li>
-              leaf of event {seq}: <code>{proof.leaf_hash}</code>
+              {t.leaf(seq)} <code>{proof.leaf_hash}</code>
             </li>
             {(steps ?? []).slice(1).map(({ side, sibling, hash }: Step, at) => (
               <li key={hash + String(at)}>
-                with <code>{sibling}</code> on the {side}: <code>{hash}</code>
+                {t.with} <code>{sibling}</code> {t.side(side ?? '')} <code>{hash}</code>
               </li>
             ))}
             {!steps &&
@@ -94,12 +81,12 @@ export function Path({ seq }: { seq: number }) {
                 </li>
               ))}
             <li>
-              root of {whole(proof.size)} records: <code>{proof.root_hash}</code>
+              {t.root(whole(proof.size))} <code>{proof.root_hash}</code>
             </li>
           </ol>
           {proof.checkpoint && (
             <details>
-              <summary>Signed checkpoint</summary>
+              <summary>{t.checkpoint}</summary>
               <pre tabIndex={0}>{proof.checkpoint}</pre>
             </details>
           )}

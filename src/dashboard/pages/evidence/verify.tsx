@@ -2,9 +2,12 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { GetVerificationResult, VerifyEvidenceChainResult } from '../../../../sdk/client.ts'
 import { Failure, useJob } from '../../call.tsx'
-import { counted, time, whole } from '../../figures.ts'
+import { time, whole } from '../../figures.ts'
 import { Act } from '../../form.tsx'
 import { service } from '../../service.ts'
+import { texts } from '../../texts.ts'
+
+const t = texts.verify
 
 const everyMs = 300
 
@@ -40,21 +43,19 @@ function Progress({ walk, size }: { walk: GetVerificationResult | null; size: nu
   if (!walk?.running || walk.total === null || walk.records === null)
     return (
       <>
-        <progress aria-label="Verification" />
+        <progress aria-label={t.verification} />
         <p class="unseen" role="status">
-          Verifying {counted(size, 'record')}
+          {t.verifying(texts.amount.record(size))}
         </p>
       </>
     )
   const tenths = walk.total === 0 ? 10 : Math.floor((10 * walk.records) / walk.total)
   return (
     <>
-      <progress aria-label="Verification" value={walk.records} max={walk.total} />
-      <p class="quiet">
-        {whole(walk.records)} of {counted(walk.total, 'record')}
-      </p>
+      <progress aria-label={t.verification} value={walk.records} max={walk.total} />
+      <p class="quiet">{t.of(whole(walk.records), texts.amount.record(walk.total))}</p>
       <p class="unseen" role="status">
-        {tenths * 10} % verified
+        {tenths * 10} {t.verified}
       </p>
     </>
   )
@@ -63,10 +64,10 @@ function Progress({ walk, size }: { walk: GetVerificationResult | null; size: nu
 function Found({ result }: { result: VerifyEvidenceChainResult }) {
   return (
     <p class={`notice ${result.intact ? 'good' : 'bad'}`}>
-      <strong>{result.intact ? 'Intact.' : 'Not intact.'}</strong> {counted(result.records, 'record')} follow each other
-      without a gap. {result.broken_at_seq !== null && `Record ${result.broken_at_seq} does not follow. `}
+      <strong>{result.intact ? t.intact : t.notIntact}</strong> {t.follow(texts.amount.record(result.records))}{' '}
+      {result.broken_at_seq !== null && t.breaksAt(result.broken_at_seq)}
       {result.reason}
-      {result.intact && result.tail_check && ' It contains the head of the latest export.'}
+      {result.intact && result.tail_check && t.containsHead}
     </p>
   )
 }
@@ -74,8 +75,8 @@ function Found({ result }: { result: VerifyEvidenceChainResult }) {
 /** The latest verification by the server, before this page was opened. */
 const Last = ({ latest }: { latest: NonNullable<GetVerificationResult['latest']> }) => (
   <p class={latest.intact ? 'quiet' : 'notice bad'}>
-    Last verified: {time(latest.finished_at)} ({counted(latest.records, 'record')},{' '}
-    {latest.intact ? 'intact' : 'not intact'}). {latest.reason}
+    {t.lastVerified(time(latest.finished_at), texts.amount.record(latest.records))}{' '}
+    {latest.intact ? 'intact' : t.notIntactThen}). {latest.reason}
   </p>
 )
 
@@ -86,7 +87,7 @@ export function Verify({ size }: { size: number }) {
   return (
     <>
       <Act busy={asked} onClick={() => run(() => service.verifyEvidenceChain({}, { timeoutMs: 0 }))} main>
-        {asked ? 'Verifying …' : 'Verify the chain'}
+        {asked ? 'Verifying …' : t.start}
       </Act>
       {busy && <Progress walk={walk} size={size} />}
       {unknown !== null && <Failure error={unknown} />}

@@ -1,6 +1,6 @@
 /** Guardrails: the rules in force, and a dry run of an action. */
 import { Show, useCall } from '../../call.tsx'
-import { counted, none, whole } from '../../figures.ts'
+import { none, whole } from '../../figures.ts'
 import type { View } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
@@ -9,6 +9,8 @@ import { yamlOf } from '../../yaml.ts'
 import { Trail } from './trail.tsx'
 import { TryOut } from './try-out.tsx'
 import { Shadow, Workbench } from './workbench.tsx'
+
+const t = texts.guardrails
 
 const mostHits = 500
 
@@ -47,29 +49,27 @@ export function Guardrails({ session, place }: View) {
       <TryOut />
       {admin && <Workbench />}
       {admin && <Shadow />}
-      <Panel title="Rules in force" wide>
+      <Panel title={t.rulesInForce} wide>
         <Show of={loaded}>
           {({ guardrails, errors, policy_hash, hits, written, applies }) => (
             <>
               {errors.map(({ file, line, column, message }) => (
                 <p class="notice bad" key={`${file} ${line} ${column}`}>
-                  {file}, line {line}: {message}. The last valid rules stay in force.
+                  {t.broken(file, line, message)}
                 </p>
               ))}
               {guardrails.length === 0 ? (
-                <Empty>
-                  No rules are in force. Put rule files (YAML) into a folder and set GUARDRAILS_PATHS to it.
-                </Empty>
+                <Empty>{t.none}</Empty>
               ) : (
                 <Table
-                  caption="Rules in force"
+                  caption={t.rulesInForce}
                   heads={[
-                    { name: 'Rule' },
-                    { name: 'Action' },
-                    { name: 'Applies to' },
-                    { name: 'Tests' },
-                    ...(hits ? [{ name: 'Fired', number: true }] : []),
-                    { name: 'File' },
+                    { name: t.rule },
+                    { name: t.action },
+                    { name: t.appliesTo },
+                    { name: t.tests },
+                    ...(hits ? [{ name: t.fired, number: true }] : []),
+                    { name: t.file },
                   ]}
                   rows={guardrails.map(({ id, name, description, action, scope, conditions, requirements, file }) => [
                     <>
@@ -86,14 +86,14 @@ export function Guardrails({ session, place }: View) {
                     </>,
                     <Badge of={action} />,
                     scope ?? 'everything',
-                    `${counted(conditions, 'condition')}, ${counted(requirements, 'requirement')}`,
+                    `${texts.amount.condition(conditions)}, ${texts.amount.requirement(requirements)}`,
                     ...(hits ? [hits.get(id) ?? none] : []),
                     <code>{file}</code>,
                   ])}
                 />
               )}
               <p class="quiet">
-                Policy <code>{policy_hash}</code>
+                {t.policy} <code>{policy_hash}</code>
               </p>
             </>
           )}
@@ -102,8 +102,8 @@ export function Guardrails({ session, place }: View) {
       {admin ? (
         <Trail place={place} />
       ) : (
-        <Panel title="Audit trail" wide>
-          <Empty>To read the audit trail your agent needs the scope admin.</Empty>
+        <Panel title={t.auditTrail} wide>
+          <Empty>{t.needsAdmin}</Empty>
         </Panel>
       )}
     </div>

@@ -2,7 +2,7 @@
 import type { ListAuditParams } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
 import { allRows, Csv } from '../../csv.tsx'
-import { counted, none, time } from '../../figures.ts'
+import { none, time } from '../../figures.ts'
 import { FilterBar, keptOf } from '../../form.tsx'
 import { type Place, To, ToDecision, useArrival } from '../../route.tsx'
 import { service } from '../../service.ts'
@@ -42,9 +42,9 @@ function Rules({ entry }: { entry: AuditEntry }) {
 }
 
 const trailFilters = [
-  { name: 'agent', label: 'Agent' },
-  { name: 'method', label: 'Method' },
-  { name: 'rule', label: 'Rule' },
+  { name: 'agent', label: t.agent },
+  { name: 'method', label: t.method },
+  { name: 'rule', label: t.rule },
 ]
 
 const csvHeads = [
@@ -99,13 +99,13 @@ export function Trail({ place }: { place: Place }) {
   }
   const loaded = useCall(JSON.stringify(query), (signal) => service.listAudit({ ...query, limit: 25 }, { signal }))
   return (
-    <Panel title="Audit trail" wide>
+    <Panel title={t.caption} wide>
       <FilterBar
         place={place}
         fields={trailFilters}
         choice={{
           name: 'allowed',
-          label: 'Verdict',
+          label: t.verdict,
           options: [
             ['', 'any'],
             ['no', 'blocked'],
@@ -118,13 +118,13 @@ export function Trail({ place }: { place: Place }) {
         {({ entries, next_cursor }) => (
           <>
             <p class="quiet" role="status" tabIndex={-1} ref={status}>
-              {entries.length > 0 && `${counted(entries.length, 'call')}, ${time(entries[0]!.at)} and earlier`}
+              {entries.length > 0 && t.range(texts.amount.call(entries.length), time(entries[0]!.at))}
             </p>
             {entries.length === 0 ? (
               <Empty>{Object.values(kept).every((one) => one === '') ? t.nothing : t.noMatch}</Empty>
             ) : (
               <Table
-                caption="Audit trail"
+                caption={t.caption}
                 heads={t.heads.map((name) => ({ name }))}
                 rows={entries.map((entry) => [
                   <When at={entry.at} />,
@@ -159,9 +159,9 @@ export function Trail({ place }: { place: Place }) {
               </To>
             </p>
             {next_cursor !== null && (
-              <nav class="pager" aria-label="Pages of the trail">
+              <nav class="pager" aria-label={t.pages}>
                 <To path={place.path} query={{ ...kept, before: next_cursor }} rel="next">
-                  Older
+                  {t.older}
                 </To>
               </nav>
             )}

@@ -3,15 +3,18 @@ import type { CheckGuardrailsResult, Stakes } from '../../../../sdk/client.ts'
 import { Failure, useJob } from '../../call.tsx'
 import { Act, Choice, Field, Form, type Read } from '../../form.tsx'
 import { service } from '../../service.ts'
+import { texts } from '../../texts.ts'
 import { Panel } from '../../ui.tsx'
 import { factsIn, tagsIn } from '../write/draft.ts'
 import { Judged } from './verdict.tsx'
+
+const t = texts.tryOut
 
 const isFilled = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && Object.keys(value).length > 0
 
 /** @param of what the fields hold at first: the input of an evaluation */
-export function TryOut({ of = {}, title = 'Try an action' }: { of?: Record<string, unknown>; title?: string }) {
+export function TryOut({ of = {}, title = t.title }: { of?: Record<string, unknown>; title?: string }) {
   const text = (name: string): string => (typeof of[name] === 'string' ? of[name] : '')
   const { confidence, context, tags } = of
   const { result, error, busy, run } = useJob<CheckGuardrailsResult>()
@@ -35,30 +38,26 @@ export function TryOut({ of = {}, title = 'Try an action' }: { of?: Record<strin
     })
   }
   return (
-    <Panel
-      title={title}
-      lead="See which rules match and why. This is a dry run: it records no decision, and its row in the audit trail says so."
-      wide
-    >
+    <Panel title={title} lead={t.lead} wide>
       <Form submit={submit}>
         <Field
-          label="Planned action"
+          label={t.action}
           name="description"
           required
           maxLength={10_000}
-          placeholder="Deploy the new checkout"
+          placeholder={t.actionExample}
           defaultValue={text('description')}
         />
         <div class="grid">
-          <Field label="Category" name="category" defaultValue={text('category')} />
+          <Field label={t.category} name="category" defaultValue={text('category')} />
           <Choice
-            label="Stakes"
+            label={t.stakes}
             name="stakes"
             value={text('stakes') || 'medium'}
             options={['low', 'medium', 'high', 'critical']}
           />
           <Field
-            label="Confidence in %"
+            label={t.confidence}
             name="confidence"
             type="number"
             min="0"
@@ -66,25 +65,21 @@ export function TryOut({ of = {}, title = 'Try an action' }: { of?: Record<strin
             step="any"
             defaultValue={typeof confidence === 'number' ? String(Math.round(confidence * 1_000) / 10) : ''}
           />
-          <Field label="Project" name="project" defaultValue={text('project')} />
-          <Field label="Scope of rules" name="scope" defaultValue={text('scope')} />
-          <Field
-            label="Tags, separated by commas"
-            name="tags"
-            defaultValue={Array.isArray(tags) ? tags.join(', ') : ''}
-          />
+          <Field label={t.project} name="project" defaultValue={text('project')} />
+          <Field label={t.scope} name="scope" defaultValue={text('scope')} />
+          <Field label={t.tags} name="tags" defaultValue={Array.isArray(tags) ? tags.join(', ') : ''} />
         </div>
-        <Field label="Context as JSON">
+        <Field label={t.context}>
           <textarea
             name="context"
             rows={2}
-            placeholder='{"affects_production": true}'
+            placeholder={t.contextExample}
             spellcheck={false}
             defaultValue={isFilled(context) ? JSON.stringify(context) : ''}
           />
         </Field>
         <Act busy={busy} main>
-          Try it
+          {t.submit}
         </Act>
       </Form>
       {error !== null && <Failure error={error} />}

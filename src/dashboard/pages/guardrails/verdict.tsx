@@ -1,7 +1,9 @@
 /** What a dry run of the guardrails found. */
 import type { CheckGuardrailsResult } from '../../../../sdk/client.ts'
-import { counted } from '../../figures.ts'
+import { texts } from '../../texts.ts'
 import { Badge } from '../../ui.tsx'
+
+const t = texts.judged
 
 type Finding = CheckGuardrailsResult['violations'][number]
 
@@ -15,7 +17,7 @@ export function Findings({ of }: { of: readonly Finding[] }) {
           <Badge of={severity} /> <strong>{name}</strong> <code>{guardrail_id}</code>
           <div>{message}</div>
           {suggestion && <div class="quiet">{suggestion}</div>}
-          {why && <div class="quiet">It could not be evaluated: {why}</div>}
+          {why && <div class="quiet">{t.failed(why)}</div>}
         </li>
       ))}
     </ul>
@@ -27,8 +29,12 @@ export const Judged = ({ of }: { of: CheckGuardrailsResult | null }) => (
     <div role="status">
       {of && (
         <p class={`notice ${of.allowed ? 'good' : 'bad'}`}>
-          <strong>{of.allowed ? 'Allowed.' : 'Blocked.'}</strong> {counted(of.evaluated, 'rule')} checked,{' '}
-          {counted(of.violations.length, 'violation')}, {counted(of.warnings.length, 'warning')}.
+          <strong>{of.allowed ? t.allowed : t.blocked}</strong>{' '}
+          {t.checked(
+            texts.amount.rule(of.evaluated),
+            texts.amount.violation(of.violations.length),
+            texts.amount.warning(of.warnings.length),
+          )}
         </p>
       )}
     </div>

@@ -67,15 +67,6 @@ function Changes({ of: { evaluations, changed, examples, uncertain, fired } }: {
   )
 }
 
-/** Without shadow mode a draft would be in force as soon as it is in a file. */
-const example = `guardrails:
-  - id: unsure-at-high-stakes
-    mode: shadow
-    action: block
-    condition_stakes: high
-    condition_confidence: "< 0.7"
-    message: High stakes need a confidence of 0.7`
-
 export function Workbench() {
   const field = useRef<HTMLTextAreaElement>(null)
   const { result, error, busy, run } = useJob<TryGuardrailsResult & { tried: string }>()
@@ -95,7 +86,7 @@ export function Workbench() {
             spellcheck={false}
             required
             maxLength={100_000}
-            placeholder={example}
+            placeholder={t.draft}
           />
         </Field>
         <p class="actions">
@@ -105,7 +96,7 @@ export function Workbench() {
           <button
             type="button"
             onClick={() => {
-              if (field.current) field.current.value = example
+              if (field.current) field.current.value = t.draft
             }}
           >
             {t.example}

@@ -76,5 +76,5 @@ async function load(spans: readonly Span[], signal: AbortSignal) {
 export function Outcomes({ since, days }: { since: string | undefined; days: GetStatsResult['by_day'] }) {
   const spans = spansOf(days, since, Date.now())
   const loaded = useCall(JSON.stringify(spans), (signal) => load(spans, signal))
-  return <Show of={loaded}>{(columns) => <Columns unit="decisions" columns={columns} mark={t.changed} />}</Show>
+  return <Show of={loaded}>{(columns) => <Columns unit={t.decisions} columns={columns} mark={t.changed} />}</Show>
 }

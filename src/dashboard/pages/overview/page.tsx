@@ -3,7 +3,7 @@ import type { GetStatsResult } from '../../../../sdk/client.ts'
 import { Failure, Show, useCall } from '../../call.tsx'
 import { Bars, Stack } from '../../charts.tsx'
 import { Csv } from '../../csv.tsx'
-import { counted, decimal, none, type Period, percent, periods, startOf, whole } from '../../figures.ts'
+import { decimal, none, type Period, percent, startOf, whole } from '../../figures.ts'
 import { Choice } from '../../form.tsx'
 import { goWith, To, ToDecision, type View } from '../../route.tsx'
 import { service } from '../../service.ts'
@@ -14,6 +14,8 @@ import { recentSentence, verdictNote, verdictSentence, verdictWords } from '../.
 import { ToBlock } from '../blocks/page.tsx'
 import { Items } from '../inbox/items.tsx'
 import { Outcomes } from './outcomes.tsx'
+
+const t = texts.overview
 
 async function load(period: Period, signal: AbortSignal) {
   const since = startOf(period)
@@ -44,16 +46,16 @@ const statsRows = ({ by_stakes, by_status, by_outcome, by_category, by_agent, by
 
 export function Overview({ place, session }: View) {
   const asked = place.query.get('period')
-  const period = periods.find(([name]) => name === asked)?.[0] ?? 'all'
+  const period = texts.periods.find(([name]) => name === asked)?.[0] ?? 'all'
   const loaded = useCall(period, (signal) => load(period, signal))
   return (
     <>
       <div class="bar">
         <Choice
-          label="Period"
+          label={t.period}
           name="period"
           value={period}
-          options={periods}
+          options={texts.periods}
           onChange={(value) => goWith(place, { period: value === 'all' ? null : value })}
         />
       </div>
@@ -64,8 +66,7 @@ export function Overview({ place, session }: View) {
           if (stats.total === 0 && period === 'all')
             return (
               <Empty>
-                No decisions are recorded yet. Agents record them with <code>cstp.recordDecision</code> or{' '}
-                <code>cstp.preAction</code>.
+                {t.none} <code>{t.recordMethod}</code> {t.or} <code>{t.actionMethod}</code>.
               </Empty>
             )
           return (
@@ -73,36 +74,31 @@ export function Overview({ place, session }: View) {
               <p class="lead">{[verdictSentence(calibration), recentSentence(recent)].filter(Boolean).join(' ')}</p>
               <dl class="figures">
                 <Figure
-                  name="Decisions"
+                  name={t.decisions}
                   value={whole(stats.total)}
-                  note={`${whole(stats.recent_activity.last_7d)} in the last 7 days`}
+                  note={t.lastWeek(whole(stats.recent_activity.last_7d))}
                 />
                 <Figure
-                  name="Reviewed"
+                  name={t.reviewed}
                   value={whole(calibration.reviewed_decisions)}
-                  note={`${percent(stats.total ? calibration.reviewed_decisions / stats.total : null)} of them`}
+                  note={t.share(percent(stats.total ? calibration.reviewed_decisions / stats.total : null))}
                 />
                 <Figure
-                  name="Accuracy"
+                  name={t.accuracy}
                   term="accuracy"
                   value={percent(overall.accuracy)}
-                  note={`of ${counted(overall.scored, 'scored decision')}`}
+                  note={t.of(texts.amount.scoredDecision(overall.scored))}
                 />
+                <Figure name={t.brierScore} term="brier" value={decimal(overall.brier_score)} note={t.brierRange} />
                 <Figure
-                  name="Brier score"
-                  term="brier"
-                  value={decimal(overall.brier_score)}
-                  note="0 is best, 1 worst"
-                />
-                <Figure
-                  name="Confidence"
+                  name={t.confidence}
                   term="verdict"
                   value={<To path="/trust">{verdictWords(calibration, recent)}</To>}
                   note={verdictNote(calibration)}
                 />
               </dl>
               <div class="panels">
-                <Panel title="Needs attention" lead="The most urgent first.">
+                <Panel title={t.needsAttention} lead={t.urgentFirst}>
                   {ready.actions.length === 0 ? (
                     <Empty>{waiting > 0 ? texts.inbox.onlyApprovals : texts.inbox.nothing}</Empty>
                   ) : (
@@ -112,11 +108,9 @@ export function Overview({ place, session }: View) {
                     <To path="/inbox">{texts.inbox.all(waiting)}</To>
                   </p>
                 </Panel>
-                <Panel title="Circuit breakers" lead="An open breaker blocks actions until its cooldown is over.">
+                <Panel title={t.circuitBreakers} lead={t.breakersLead}>
                   {open.length === 0 ? (
-                    <p>
-                      {breakers.total === 0 ? 'No breaker is configured.' : `All ${whole(breakers.total)} are closed.`}
-                    </p>
+                    <p>{breakers.total === 0 ? t.noBreaker : t.allClosed(whole(breakers.total))}</p>
                   ) : (
                     <ul class="plain">
                       {open.map(({ scope, state, failure_count }) => (
@@ -125,24 +119,24 @@ export function Overview({ place, session }: View) {
                           <To path={`/breakers/${encodeURIComponent(scope)}`}>
                             <code>{scope}</code>
                           </To>{' '}
-                          {counted(failure_count, 'failure')}
+                          {texts.amount.failure(failure_count)}
                         </li>
                       ))}
                     </ul>
                   )}
                 </Panel>
-                <Panel title="Outcomes" lead="Of reviewed decisions.">
+                <Panel title={t.outcomes} lead={t.outcomesLead}>
                   <Stack
-                    unit="decisions"
+                    unit={t.unit}
                     parts={(['success', 'partial', 'failure', 'abandoned'] as const).map((name) => ({
                       name,
                       value: stats.by_outcome[name] ?? 0,
                     }))}
                   />
                 </Panel>
-                <Panel title="By stakes">
+                <Panel title={t.byStakes}>
                   <Bars
-                    unit="decisions"
+                    unit={t.unit}
                     rows={(['low', 'medium', 'high', 'critical'] as const).map((name) => ({
                       name,
                       value: stats.by_stakes[name] ?? 0,
@@ -150,12 +144,12 @@ export function Overview({ place, session }: View) {
                     }))}
                   />
                 </Panel>
-                <Panel title="Outcomes over time" wide>
+                <Panel title={t.outcomesOverTime} wide>
                   <Outcomes since={since} days={stats.by_day} />
                 </Panel>
-                <Panel title="By category" wide>
+                <Panel title={t.byCategory} wide>
                   <Bars
-                    unit="decisions"
+                    unit={t.unit}
                     rows={Object.entries(stats.by_category).map(([name, value]) => ({
                       name,
                       value,
@@ -166,18 +160,18 @@ export function Overview({ place, session }: View) {
                 <p class="wide">
                   <Csv name="decisions-counted" heads={['by', 'value', 'decisions']} rows={() => statsRows(stats)} />
                 </p>
-                <Panel title="Latest decisions" wide>
+                <Panel title={t.latestDecisions} wide>
                   {latest.decisions.length === 0 ? (
-                    <Empty>No decision was recorded in this period. Choose a longer one.</Empty>
+                    <Empty>{t.noneInPeriod}</Empty>
                   ) : (
                     <Table
-                      caption="Latest decisions"
+                      caption={t.latestDecisions}
                       heads={[
-                        { name: 'Decision' },
-                        { name: 'Category' },
-                        { name: 'Confidence', number: true },
-                        { name: 'Outcome' },
-                        { name: 'Day' },
+                        { name: t.decision },
+                        { name: t.category },
+                        { name: t.confidence, number: true },
+                        { name: t.outcome },
+                        { name: t.day },
                       ]}
                       rows={latest.decisions.map(({ id, title, category, confidence, outcome, date }) => [
                         <ToDecision id={id}>{title}</ToDecision>,
@@ -192,8 +186,8 @@ export function Overview({ place, session }: View) {
                 {session.scopes.includes('admin') ? (
                   <Blocks />
                 ) : (
-                  <Panel title="Latest blocks" wide>
-                    <Empty>To see what was blocked your agent needs the scope admin.</Empty>
+                  <Panel title={t.latestBlocks} wide>
+                    <Empty>{t.needsAdmin}</Empty>
                   </Panel>
                 )}
               </div>
@@ -209,25 +203,25 @@ export function Overview({ place, session }: View) {
 function Blocks() {
   const loaded = useCall('blocks', (signal) => service.listAudit({ allowed: false, limit: 5 }, { signal }))
   return (
-    <Panel title="Latest blocks" wide>
+    <Panel title={t.latestBlocks} wide>
       {loaded.error !== null && <Failure error={loaded.error} again={loaded.again} />}
-      {loaded.data?.entries.length === 0 && <Empty>Nothing was blocked yet.</Empty>}
+      {loaded.data?.entries.length === 0 && <Empty>{t.noBlock}</Empty>}
       {loaded.data && loaded.data.entries.length > 0 && (
         <Table
-          caption="Latest blocks"
-          heads={[{ name: 'When' }, { name: 'Agent' }, { name: 'Action' }, { name: 'Blocked by' }, { name: 'Call' }]}
+          caption={t.latestBlocks}
+          heads={[{ name: t.when }, { name: t.agent }, { name: t.action }, { name: t.blockedBy }, { name: t.call }]}
           rows={loaded.data.entries.map((entry) => [
             <When at={entry.at} />,
             entry.agent,
             <ToBlock entry={entry}>{actionIn(entry.detail) || entry.method}</ToBlock>,
-            stoppedBy(entry).join(', ') || 'an error',
+            stoppedBy(entry).join(', ') || t.error,
             <code>{entry.method}</code>,
           ])}
         />
       )}
       <p>
         <To path="/decisions" query={{ outcome: 'failure' }}>
-          See decisions that failed
+          {t.failed}
         </To>
       </p>
     </Panel>

@@ -1,7 +1,7 @@
 /** Trust: what agents said and what came true, by stakes and by category; the worst that is proven is the headline. */
 import { Show, useCall } from '../../call.tsx'
 import { Csv } from '../../csv.tsx'
-import { percent, periods, startOf, whole } from '../../figures.ts'
+import { percent, startOf, whole } from '../../figures.ts'
 import { Choice } from '../../form.tsx'
 import { goWith, type Query, To, type View } from '../../route.tsx'
 import { service } from '../../service.ts'
@@ -63,7 +63,7 @@ const csvHeads = ['agent', 'category', 'stakes', 'scored', 'said', 'came_true', 
 
 export function Trust({ place }: View) {
   const kind = kinds.find((one) => one === place.query.get('by')) ?? 'agent_stakes'
-  const window = periods.find(([name]) => name === place.query.get('window'))?.[0] ?? 'all'
+  const window = texts.periods.find(([name]) => name === place.query.get('window'))?.[0] ?? 'all'
   const [row, column] = kind.split('_') as [Name, Name]
   const loaded = useCall(`${kind} ${window}`, async (signal) => {
     const since = startOf(window)
@@ -83,7 +83,7 @@ export function Trust({ place }: View) {
           label={t.period}
           name="window"
           value={window}
-          options={periods.toReversed()}
+          options={texts.periods.toReversed()}
           onChange={(value) => goWith(place, { window: value === 'all' ? null : value })}
         />
       </div>

@@ -2,6 +2,9 @@
 import { useRef, useState } from 'preact/hooks'
 import type { GetDecisionResult, RecordDecisionParams, Stakes, UpdateDecisionParams } from '../../../../sdk/client.ts'
 import { invalidParams } from '../../../../sdk/errors.ts'
+import { texts } from '../../texts.ts'
+
+const t = texts.write.fields
 
 export interface Draft {
   decision: string
@@ -79,8 +82,8 @@ export function factsIn(text: string, path: string): Record<string, unknown> {
   } catch {
     // The same as any other value that is not an object.
   }
-  const expected = 'a JSON object such as {"affects_production": true}'
-  throw invalidParams({ path, message: `expected ${expected}`, expected, received: text.slice(0, 40) })
+  const expected = t.object
+  throw invalidParams({ path, message: t.expected(expected), expected, received: text.slice(0, 40) })
 }
 
 export const tagsIn = (text: string): string[] =>

@@ -104,7 +104,7 @@ export function Share({
             min="0"
             max="100"
             aria-label={slider}
-            aria-valuetext={value === '' ? 'not set' : `${value} %`}
+            aria-valuetext={value === '' ? t.unset : `${value} %`}
             value={value === '' ? '50' : value}
             onInput={(event) => change(event.currentTarget.value)}
           />

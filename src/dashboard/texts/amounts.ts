@@ -1,0 +1,30 @@
+/** Numbers with what they count. */
+import { counted, whole } from '../figures.ts'
+
+export const amount = {
+  act: (count: number) => counted(count, 'act'),
+  call: (count: number) => counted(count, 'call'),
+  condition: (count: number) => counted(count, 'condition'),
+  decision: (count: number) => counted(count, 'decision'),
+  event: (count: number) => counted(count, 'event'),
+  failure: (count: number) => counted(count, 'failure'),
+  input: (count: number) => counted(count, 'input'),
+  olderOne: (count: number) => counted(count, 'older one'),
+  range: (count: number) => counted(count, 'range'),
+  record: (count: number) => counted(count, 'record'),
+  requirement: (count: number) => counted(count, 'requirement'),
+  rule: (count: number) => counted(count, 'rule'),
+  scoredDecision: (count: number) => counted(count, 'scored decision'),
+  violation: (count: number) => counted(count, 'violation'),
+  warning: (count: number) => counted(count, 'warning'),
+  week: (count: number) => counted(count, 'week'),
+  more: (count: number) => `and ${whole(count)} more`,
+}
+
+/** Periods of figures. */
+export const periods = [
+  ['30d', 'Last 30 days'],
+  ['60d', 'Last 60 days'],
+  ['90d', 'Last 90 days'],
+  ['all', 'All time'],
+] as const

@@ -1,0 +1,142 @@
+/** The texts of the page Calibration, and of the verdict. */
+import { whole } from '../figures.ts'
+
+export const calibration = {
+  period: 'Period',
+  agent: 'Agent',
+  category: 'Category',
+  verdict: 'Verdict',
+  brierScore: 'Brier score',
+  brierRange: '0 is best, 1 worst',
+  accuracy: 'Accuracy',
+  meanConfidence: (mean_confidence: string | number) => `mean confidence ${mean_confidence}`,
+  gap: 'Gap',
+  of: (scored: string | number) => `of ${scored}`,
+  calibrationError: 'Calibration error',
+  chanceAlone: (ece_noise_floor: string | number) => `chance alone gives ${ece_noise_floor} on average`,
+  whatToDo: 'What to do',
+  noChange: 'No change is needed.',
+  reliability: 'Reliability',
+  reliabilityLead:
+    'Each dot is a group of decisions with about the same confidence. A dot on the line is well calibrated; below it the agent was overconfident.',
+  none: 'No decisions are scored yet.',
+  noRangeOff: 'No range is further from the line than chance explains.',
+  rangesOff: (off: string | number, off2: string | number) =>
+    `${off} of five ${off2} further from the line than chance explains.`,
+  statedConfidence: 'Stated confidence',
+  confidenceLead: 'Decisions by tenth of stated confidence.',
+  decisions: 'decisions',
+  hardlyVaries: 'The confidence hardly varies: it may be stated out of habit.',
+  brierParts: 'Parts of the Brier score',
+  brierSum: 'Brier score = reliability − resolution + uncertainty.',
+  resolution: 'Resolution',
+  uncertainty: 'Uncertainty',
+  skill: 'Skill',
+  logScore: 'Log score',
+  drift: 'Is it getting worse?',
+  bySource: 'By source of outcome',
+  bySourceLead: "Evidence, reviews by others, and an agent's own reviews are kept apart.",
+  sourceOfOutcome: 'Source of outcome',
+  observedEvidence: 'observed evidence',
+  byOther: 'reviewed by another agent',
+  byRecorder: 'reviewed by the recorder',
+  byCategory: 'By category',
+  byAgent: 'By agent',
+}
+
+export const drift = {
+  brierScoreRose: 'Brier score rose',
+  accuracyFell: 'Accuracy fell',
+  found: 'Drift was found. ',
+  unknown: 'Whether there is drift can not be told yet. ',
+  notFound: 'No drift was found. ',
+  compared: (
+    recent_period: string | number,
+    recent_scored: string | number,
+    historical_period: string | number,
+    historical_scored: string | number,
+  ) => `Compared: ${recent_period} (${recent_scored}) and ${historical_period} (${historical_scored}).`,
+  alerts: 'Drift alerts',
+  alert: 'Alert',
+  before: 'Before',
+  now: 'Now',
+  pValue: 'p-value',
+  severity: 'Severity',
+  period: 'Period',
+  day: 'Day',
+  drift: 'Drift',
+  scored: 'Scored',
+  brierNow: 'Brier now',
+  accuracyNow: 'Accuracy now',
+  neverComparable: 'In none of these weeks were enough decisions reviewed for a comparison.',
+  comparable: (comparable: string | number, history: string | number) => `${comparable} of ${history} can be compared`,
+  foundInNone: (seen: string | number) => `${seen}; drift was found in none of them.`,
+  foundIn: (seen: string | number, drifted: string | number, first: string | number) =>
+    `${seen}; drift was found in ${drifted}, first on ${first}.`,
+  weekByWeek: 'Week by week',
+  brierScore: 'Brier score',
+  accuracy: 'Accuracy',
+  recent: 'the 30 days before',
+  past: '90 days before and earlier',
+  driftFound: 'drift found',
+  driftByWeek: 'Drift by week',
+  tooFew: 'too few',
+  chart: (name: string | number) => `${name} by week; the table below has the figures`,
+  week: (
+    day: string | number,
+    recent: string | number,
+    recent_scored: string | number,
+    historical: string | number,
+    historical_scored: string | number,
+    p_value: string | number,
+    change: string | number,
+  ) =>
+    `${day}: ${recent} in the 30 days before (${recent_scored} scored), ${historical} in the past (${historical_scored} scored), p ${p_value}${change}`,
+  weekTooFew: (day: string | number, recent_scored: string | number, historical_scored: string | number) =>
+    `${day}: too few reviewed decisions (${recent_scored} recent, ${historical_scored} of the past)`,
+}
+
+export const diagram = {
+  name: 'Reliability diagram; the table below has the figures',
+  statedConfidence: 'stated confidence',
+  succeeded: 'succeeded',
+  dot: (range: string | number, predicted: string | number, actual: string | number, decisions: string | number) =>
+    `${range}: mean confidence ${predicted}, succeeded ${actual}, ${decisions} decisions`,
+  sizes: 'The size of a dot shows the number of decisions. Vertical lines:',
+  interval: '95 % interval',
+  band: '. Grey band:',
+  floor: 'noise floor',
+  caption: 'Reliability by confidence',
+  confidence: 'Confidence',
+  decisions: 'Decisions',
+  meanConfidence: 'Mean confidence',
+  succeededHead: 'Succeeded',
+}
+
+export const breakdown = {
+  none: 'There are no figures to compare yet.',
+  caption: (toLowerCase: string | number) => `Calibration: ${toLowerCase}`,
+  scored: 'Scored',
+  accuracy: 'Accuracy',
+  gap: 'Gap',
+  brier: 'Brier',
+  proven: 'Proven',
+  more: (count: number) => `and ${whole(count)} more; choose one above`,
+}
+
+export const verdict = {
+  ranges: (off: string | number, off2: string | number) => `${off} of the five ranges of confidence ${off2}`,
+  proven: (proven_by: string | number, high: string | number, n: string | number) =>
+    `Decisions of ${proven_by} are ${high} (95 %, ${n}).`,
+  tooFewReviewed: 'Too few decisions were reviewed. Review more of them: the inbox lists the reviews that are due.',
+  all: (known: string | number) => `The decisions are ${known}.`,
+  noneButRanges: (off: string | number, known: string | number) =>
+    `No agent, category or stakes is proven to be off, but ${off}. All decisions together are ${known}.`,
+  none: (known: string | number) =>
+    `No agent, category or stakes is proven to be off. All decisions together are ${known}.`,
+  tooFew: (known: string | number) =>
+    `Too few decisions to tell a gap from chance: they are ${known}. Review more of them.`,
+  rangesOff: 'ranges off',
+  lately: (recent: string | number) => `In the last 30 days: ${recent}`,
+  notProven: 'not proven',
+}
