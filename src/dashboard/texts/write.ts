@@ -3,6 +3,7 @@ import type { EdgeType } from '../../../sdk/client.ts'
 import { counted } from '../figures.ts'
 
 export const write = {
+  expected: (what: string) => `expected ${what}`,
   needsWrite: 'To write decisions your agent needs the scope write.',
   record: {
     title: 'Record a decision',
@@ -31,7 +32,6 @@ export const write = {
   fields: {
     unset: 'not set',
     object: 'a JSON object such as {"affects_production": true}',
-    expected: (what: string) => `expected ${what}`,
     decision: 'Decision',
     decisionHint: 'In a sentence: what will be done.',
     context: 'Context',
@@ -104,9 +104,6 @@ export const write = {
     keep: 'Continue with these',
     empty: '(empty)',
     fields: {
-      unset: 'not set',
-      object: 'a JSON object such as {"affects_production": true}',
-      expected: (what: string) => `expected ${what}`,
       decision: 'Decision',
       context: 'Context',
       confidence: 'Confidence',

@@ -4,7 +4,7 @@ import type { GetDecisionResult, RecordDecisionParams, Stakes, UpdateDecisionPar
 import { invalidParams } from '../../../../sdk/errors.ts'
 import { texts } from '../../texts.ts'
 
-const t = texts.write.fields
+const t = texts.write
 
 export interface Draft {
   decision: string
@@ -82,7 +82,7 @@ export function factsIn(text: string, path: string): Record<string, unknown> {
   } catch {
     // The same as any other value that is not an object.
   }
-  const expected = t.object
+  const expected = t.fields.object
   throw invalidParams({ path, message: t.expected(expected), expected, received: text.slice(0, 40) })
 }
 
