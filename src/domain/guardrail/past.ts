@@ -2,11 +2,12 @@
 
 import type { EvidenceRecord } from '../../../sdk/storage/evidence.ts'
 import { fieldsOf } from '../../../sdk/storage/fields.ts'
-import type { Transaction } from '../../../sdk/storage/store.ts'
+import type { Store, Transaction } from '../../../sdk/storage/store.ts'
 import { type Approval, approvalAsOf } from '../approval/approval.ts'
 import { approvalCollections } from '../approval/requests.ts'
 import { type Past, refused } from '../history/past.ts'
 import { pastView } from '../history/search.ts'
+import { evidenceCursor } from '../thread/sequencer.ts'
 import { enact, policyAsOf } from './archive.ts'
 import { type BreakerSubject, breakerScopes, watching } from './breaker.ts'
 import type { EvidenceReader } from './evidence.ts'
@@ -31,8 +32,8 @@ export async function openPastGuard(call: GuardedCall, past: Past, subject: Brea
   if (watching(set.breakers, breakerScopes(subject)).length > 0)
     past.limit('circuit_breakers', 'Circuit breakers are left out: their states of then are not kept')
   if (set.rules.some(({ rule }) => rule.requires?.some((one) => 'evidence' in one)))
-    past.limit('evidence_times', 'Evidence counts by the times of its events; it may have been ingested later')
-  const evidence = evidenceUntil(call.evidence, past.at_ms)
+    past.limit('evidence_times', 'Evidence counts from when the thread had it, about a second after it was ingested')
+  const evidence = evidenceBy(call.evidence, call.store, past.at_ms)
   const index = {
     ...call.index,
     ...pastView(call.index, past, async (ids) => {
@@ -47,18 +48,28 @@ export async function openPastGuard(call: GuardedCall, past: Past, subject: Brea
   })
 }
 
-function evidenceUntil(evidence: EvidenceReader, at_ms: number): EvidenceReader {
+/** The number of the last record of the evidence log that the thread had by a time: it takes them over in their order. */
+async function lastRecordBy({ thread, keyed }: Pick<Store, 'thread' | 'keyed'>, at_ms: number): Promise<number> {
+  const [cursor] = await keyed.get(evidenceCursor.collection, [evidenceCursor.key])
+  let [low, high] = [0, Number(cursor?.value ?? 0)]
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    const [act] = await thread.read({ record_ids: [`evidence/${middle}`] })
+    if (act && Date.parse(act.at) <= at_ms) low = middle
+    else high = middle - 1
+  }
+  return low
+}
+
+/** The evidence that was there at a time, whatever the times of its events. */
+function evidenceBy(evidence: EvidenceReader, store: Store, at_ms: number): EvidenceReader {
+  let last: Promise<number> | null = null
   const until =
     <T>(page: (target: T, seq: number, limit: number) => Promise<EvidenceRecord[]>) =>
     async (target: T, first: number, limit: number): Promise<EvidenceRecord[]> => {
-      const found: EvidenceRecord[] = []
-      for (let seq = first; ; ) {
-        const records = await page(target, seq, limit)
-        found.push(...records.filter(({ ts }) => Date.parse(ts) <= at_ms))
-        // A page with less than the limit is the last one.
-        if (records.length < limit || found.length >= limit) return found.slice(0, limit)
-        seq = records.at(-1)!.seq + 1
-      }
+      last ??= lastRecordBy(store, at_ms)
+      const known = await last
+      return (await page(target, first, limit)).filter(({ seq }) => seq <= known)
     }
   return { ofPullRequest: until(evidence.ofPullRequest), ofCommit: until(evidence.ofCommit) }
 }
