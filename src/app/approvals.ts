@@ -1,10 +1,11 @@
-/** Approvals of this server: where people decide them, and the delivery of signed notices. */
+/** Approvals of this server: where people decide them, and the delivery of signed notices, of drift too. */
 import { randomBytes } from 'node:crypto'
 import type { Store } from '../../sdk/storage/store.ts'
 import { describeError, type Log } from '../core/log.ts'
 import type { Rounds } from '../core/rounds.ts'
 import type { Desk, NoticeKind } from '../domain/approval/approval.ts'
 import { keyOf, signed, startNotices } from '../domain/approval/notices.ts'
+import { type DriftTools, startDriftReports } from '../domain/calibration/drift-notices.ts'
 import type { Settings } from './config/config.ts'
 import { later } from './lifecycle.ts'
 
@@ -65,3 +66,14 @@ export function openNotices(
       }),
   })
 }
+
+/** Looks for drift to report; null if no webhook wants to know. */
+export const openDriftReports = (tools: Omit<DriftTools, 'breathe'>, log: Log): Rounds | null =>
+  tools.desk.notifies.has('drift')
+    ? startDriftReports({
+        ...tools,
+        breathe: () => Bun.sleep(0),
+        after: later,
+        failed: (error) => log('warn', 'drift could not be looked for; it will be retried', describeError(error)),
+      })
+    : null

@@ -22,7 +22,7 @@ import { createFetch, largestBody } from '../surfaces/http/http.ts'
 import { createMetrics, type Metrics } from '../surfaces/http/metrics.ts'
 import { hostsOf } from '../surfaces/http/originCheck.ts'
 import { createMcp } from '../surfaces/mcp/http.ts'
-import { expectedUrl, openDesk, openNotices } from './approvals.ts'
+import { expectedUrl, openDesk, openDriftReports, openNotices } from './approvals.ts'
 import { refuseUnfinished } from './backup/files.ts'
 import type { Settings } from './config/config.ts'
 import {
@@ -146,8 +146,9 @@ export async function openProgram(
       }),
     )
     const place = { url: expectedUrl(settings) }
-    const notices = openNotices(settings, store, now, log)
-    if (notices) keep(notices)
+    const desk = openDesk(settings, () => place.url, now)
+    for (const rounds of [openNotices(settings, store, now, log), openDriftReports({ store, desk }, log)])
+      if (rounds) keep(rounds)
     const retention = await loadRetention(settings)
     const services: Services = {
       store,
@@ -158,7 +159,7 @@ export async function openProgram(
       thread,
       publisher,
       policy,
-      desk: openDesk(settings, () => place.url, now),
+      desk,
       roles: settings.approver_roles,
       secrets: settings.secrets,
       retention,

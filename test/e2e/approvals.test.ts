@@ -3,25 +3,54 @@ import { expect, test } from 'bun:test'
 import { createHmac } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { drifter, seedDrift } from '../dashboard/drifting.ts'
 import { bareEnv, cstp, inTemporaryDir, type RunningServer, startServer, until } from '../support/process.ts'
 
 const key = Buffer.from('a secret of thirty-two characters')
 const action = { description: 'Pay invoice 4711', category: 'payment', context: { amount: 6000 } }
 
+/** A webhook that notes what arrives, and whether it is signed. */
+function receive(): {
+  server: Bun.Server<undefined>
+  received: { type: string; valid: boolean; data: Record<string, unknown> }[]
+} {
+  const received: { type: string; valid: boolean; data: Record<string, unknown> }[] = []
+  const server = Bun.serve({
+    port: 0,
+    async fetch(request) {
+      const body = await request.text()
+      const [id, at] = [request.headers.get('webhook-id'), request.headers.get('webhook-timestamp')]
+      const mac = createHmac('sha256', key).update(`${id}.${at}.${body}`).digest('base64')
+      const { type, data } = JSON.parse(body)
+      received.push({ type, valid: request.headers.get('webhook-signature') === `v1,${mac}`, data })
+      return new Response()
+    },
+  })
+  return { server, received }
+}
+
+test('drift of an agent is reported to the webhook, signed', () =>
+  inTemporaryDir(async (dir) => {
+    await seedDrift(dir)
+    const { server: receiver, received } = receive()
+    const env = {
+      CSTP_WEBHOOK_URL: `http://127.0.0.1:${receiver.port}/`,
+      CSTP_WEBHOOK_SECRET: `whsec_${key.toString('base64')}`,
+      CSTP_WEBHOOK_EVENTS: 'drift',
+    }
+    const server = await startServer({ dir, env })
+    try {
+      await until('the notice', async () => received.length > 0)
+      expect(received).toMatchObject([{ type: 'calibration.drift', valid: true, data: { agent: drifter } }])
+    } finally {
+      await server.kill()
+      await receiver.stop(true)
+    }
+  }))
+
 test('asked, killed, granted at the command line, passed once, and reported', () =>
   inTemporaryDir(async (dir) => {
-    const received: { type: string; valid: boolean; state: string }[] = []
-    const receiver = Bun.serve({
-      port: 0,
-      async fetch(request) {
-        const body = await request.text()
-        const [id, at] = [request.headers.get('webhook-id'), request.headers.get('webhook-timestamp')]
-        const mac = createHmac('sha256', key).update(`${id}.${at}.${body}`).digest('base64')
-        const { type, data } = JSON.parse(body)
-        received.push({ type, valid: request.headers.get('webhook-signature') === `v1,${mac}`, state: data.state })
-        return new Response()
-      },
-    })
+    const { server: receiver, received } = receive()
     await mkdir(join(dir, 'rules'))
     await writeFile(
       join(dir, 'rules/pay.yaml'),
@@ -77,7 +106,9 @@ test('asked, killed, granted at the command line, passed once, and reported', ()
       })
       await until('notices', async () => received.filter(({ type }) => type === 'approval.requested').length >= 2)
       expect(received.every(({ valid }) => valid)).toBe(true)
-      expect(received.filter(({ type }) => type === 'approval.decided')).toMatchObject([{ state: 'approved' }])
+      expect(received.filter(({ type }) => type === 'approval.decided')).toMatchObject([
+        { data: { state: 'approved' } },
+      ])
     } finally {
       await server.kill('SIGKILL')
       await receiver.stop(true)

@@ -129,7 +129,7 @@ export async function categoryRates(histories: number, count: number): Promise<C
       ).flat()
     const outcomes = async ({ created_from_ms }: { created_from_ms?: number }) => of(created_from_ms !== undefined)
     const store = { decisions: { outcomes } } as unknown as Store
-    return (await driftingCategories(store, {}, 0)).map(({ category }) => category)
+    return (await driftingCategories(store, {}, 0)).map(({ name }) => name)
   }
   let [alarms, found] = [0, 0]
   for (let seed = 1; seed <= histories; seed++) {

@@ -16,7 +16,7 @@ export const webhookSettings = {
     'CSTP_WEBHOOK_EVENTS',
     ['approvals'],
     listOf(...noticeKinds),
-    'What the notices report, separated by commas: approvals, breakers that open or close, blocks.',
+    'What the notices report, separated by commas: approvals, breakers that open or close, blocks, drift of an agent.',
   ),
   webhook_secret: setting(
     'approvals.webhook_secret',

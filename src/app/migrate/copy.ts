@@ -5,6 +5,7 @@ import { readDecisions } from '../../../sdk/storage/decisions.ts'
 import { sides } from '../../../sdk/storage/vectors.ts'
 import { noticeCollection } from '../../domain/approval/notices.ts'
 import { approvalCollections } from '../../domain/approval/requests.ts'
+import { driftCollection } from '../../domain/calibration/drift-notices.ts'
 import { resultCollection } from '../../domain/decision/idempotency.ts'
 import { revisionCollection } from '../../domain/decision/revisions.ts'
 import { sessionCollections } from '../../domain/deliberation/sessions.ts'
@@ -95,7 +96,7 @@ export async function copyVectors({ from, to, now_ms, signal, progress }: Copyin
 const collections = {
   sessions: [sessionCollections.waiting, sessionCollections.consumed, actionSessionCollection, deferralCollection],
   breakers: [breakerCollection],
-  approvals: [...Object.values(approvalCollections), noticeCollection],
+  approvals: [...Object.values(approvalCollections), noticeCollection, driftCollection],
   results: [resultCollection],
   revisions: [revisionCollection, ...Object.values(historyCollections)],
   compactions: [compactionCollection],

@@ -147,5 +147,5 @@ export interface Desk {
 }
 
 /** What notices report. */
-export const noticeKinds = ['approvals', 'breakers', 'blocks'] as const
+export const noticeKinds = ['approvals', 'breakers', 'blocks', 'drift'] as const
 export type NoticeKind = (typeof noticeKinds)[number]

@@ -16,7 +16,7 @@ import {
   suspicions,
   type Thresholds,
 } from './drift.ts'
-import { byReviewer, groupsByCategory, scoredOf } from './figures.ts'
+import { byReviewer, groupsByCategory, type Scored, scoredOf } from './figures.ts'
 import { sumOf, verdictOf } from './verdict.ts'
 
 // What a comparison of the periods would have found on each of the last weeks, with the reviews that were known then.
@@ -86,30 +86,63 @@ export async function driftOf(
   }
 }
 
+/** Outcomes of a part of all decisions in both periods. */
+interface Part {
+  name: string
+  of: readonly [recent: Scored[], historical: Scored[]]
+}
+
+interface Drifting {
+  name: string
+  alerts: DriftAlert[]
+  recommendation: string
+}
+
 /**
- * Categories that drifted beyond what chance explains, the surest first: of all that can be compared, with Holm's correction, so that no
- * category at all is listed in 95 % of histories in which none drifts.
+ * Parts that drifted beyond what chance explains, the surest first: of all that can be compared, with Holm's correction, so that no
+ * part at all is listed in 95 % of histories in which none drifts.
  * @see Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6 (1979)
  */
-export async function driftingCategories(
-  store: Store,
-  filter: DecisionFilter,
-  now_ms: number,
-): Promise<{ category: string; alerts: DriftAlert[]; recommendation: string }[]> {
-  const { recent, historical } = periods(filter, now_ms)
-  const now = groupsByCategory(await store.decisions.outcomes(recent, 'category'))
-  const then = groupsByCategory(await store.decisions.outcomes(historical, 'category'))
-  const compared = [...now]
-    .map(([category, groups]) => ({ category, of: [scoredOf(groups), scoredOf(then.get(category) ?? [])] as const }))
-    .filter(({ of }) => enough(...of))
+function drifting(parts: readonly Part[]): Drifting[] {
+  const compared = parts.filter(({ of }) => enough(...of))
   const finest = error / (2 * compared.length)
   const suspected = compared
-    .map(({ category, of }) => ({ category, found: suspicions(...of, defaultThresholds, finest) }))
+    .map(({ name, of }) => ({ name, found: suspicions(...of, defaultThresholds, finest) }))
     .map((one) => ({ ...one, p: Math.min(...one.found.map(({ p_adjusted }) => p_adjusted)) }))
     .sort((a, b) => a.p - b.p)
   const surer = suspected.findIndex(({ p }, at) => !(p <= error / (compared.length - at)))
-  return suspected.slice(0, surer < 0 ? undefined : surer).map(({ category, found }, at) => {
+  return suspected.slice(0, surer < 0 ? undefined : surer).map(({ name, found }, at) => {
     const alerts = found.map((one) => alertOf(one, error / (compared.length - at)))
-    return { category, alerts, recommendation: advice(alerts.find(({ severity }) => severity !== 'info')!) }
+    return { name, alerts, recommendation: advice(alerts.find(({ severity }) => severity !== 'info')!) }
   })
+}
+
+/** Categories that drifted. */
+export async function driftingCategories(store: Store, filter: DecisionFilter, now_ms: number): Promise<Drifting[]> {
+  const { recent, historical } = periods(filter, now_ms)
+  const now = groupsByCategory(await store.decisions.outcomes(recent, 'category'))
+  const then = groupsByCategory(await store.decisions.outcomes(historical, 'category'))
+  const parts = [...now].map(
+    ([name, groups]): Part => ({ name, of: [scoredOf(groups), scoredOf(then.get(name) ?? [])] }),
+  )
+  return drifting(parts)
+}
+
+/** Agents that are looked at, those with the most decisions of late first. */
+const mostAgents = 500
+
+/** Agents that drifted. @param breathe lets other work run */
+export async function driftingAgents(
+  { store, breathe }: { store: Store; breathe(): Promise<void> },
+  now_ms: number,
+): Promise<Drifting[]> {
+  const agents = await store.decisions.countBy(periods({}, now_ms).recent, 'agent')
+  const parts: Part[] = []
+  for (const { value: agent } of agents.slice(0, mostAgents)) {
+    const { recent, historical } = periods({ agent }, now_ms)
+    const of = [await store.decisions.outcomes(recent), await store.decisions.outcomes(historical)] as const
+    parts.push({ name: agent, of: [scoredOf(of[0]), scoredOf(of[1])] })
+    await breathe()
+  }
+  return drifting(parts)
 }

@@ -117,7 +117,7 @@ async function overdue(
 
 async function drifting({ store, now_ms }: ReadyTools, filter: DecisionFilter): Promise<ReadyAction[]> {
   return (await driftingCategories(store, filter, now_ms)).map(
-    ({ category, alerts, recommendation }): ReadyAction => ({
+    ({ name: category, alerts, recommendation }): ReadyAction => ({
       type: 'calibration_drift',
       priority: alerts.some(({ severity }) => severity === 'critical') ? 'high' : 'medium',
       decision_id: null,

@@ -83,5 +83,5 @@ test('what nobody asked for is not reported', async () => {
   await fail(program)
   await check({ category: 'never' })
   expect(await notices()).toEqual([])
-  expect(noticeKinds.length).toBe(3)
+  expect(noticeKinds.length).toBe(4)
 })
