@@ -1,4 +1,5 @@
 /** A real browser for the dashboard's tests, which notes everything that a page complains about. */
+import axe, { type AxeResults, type RunOptions } from 'axe-core'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 
 export const executable = Bun.which('chromium') ?? Bun.which('google-chrome')
@@ -78,4 +79,17 @@ export async function settled(page: Page): Promise<void> {
     },
     { since: crypto.randomUUID(), calm_ms: 80 },
   )
+}
+
+/** What axe finds on a page or in a part of it. */
+export async function violations(
+  page: Page,
+  { within = 'html', ...options }: RunOptions & { within?: string } = {},
+): Promise<AxeResults['violations']> {
+  await page.evaluate(axe.source)
+  const found = await page.evaluate(
+    ([part, given]) => (globalThis as unknown as { axe: typeof axe }).axe.run(part, given),
+    [within, options] as const,
+  )
+  return found.violations
 }

@@ -1,11 +1,10 @@
 /** The jobs of the dashboard over the fleet's 2 500 decisions, whose truth is known: in a real browser, on one server. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import axe from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import type { GetCalibrationResult, ReadyResult, TryGuardrailsResult } from '../../sdk/client.ts'
 import { type FleetServer, fleetPolicies, fleetTokens, startFleet } from '../support/fleet.ts'
 import { fleet, truths } from '../support/fleet-plan.ts'
-import { executable, launch, logIn, open, settled, visit, type Watched } from './browser.ts'
+import { executable, launch, logIn, open, settled, violations, visit, type Watched } from './browser.ts'
 
 setDefaultTimeout(120_000)
 
@@ -26,66 +25,6 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     await server?.close()
   })
   const quiet = (): void => expect(watched.complaints.splice(0)).toEqual([])
-
-  test('a page is asked for again while it is live, and keeps its answer if that fails', async () => {
-    await visit(page, server.url, '/deliberation')
-    const control = page.locator('.fresh')
-    expect(await control.innerText()).toContain('Updates every 3 s')
-    await server.call('recordThought', { text: 'A thought that comes in by itself' })
-    await page.getByText('A thought that comes in by itself').waitFor()
-    await page.getByRole('button', { name: 'Pause' }).click()
-    await page.route('**/cstp', (route) => route.abort())
-    await page.getByRole('button', { name: 'Reload' }).click()
-    await control.getByText('Not updated since').waitFor()
-    expect(await page.getByText('A thought that comes in by itself').count()).toBe(1)
-    await page.unroute('**/cstp')
-    await page.getByRole('button', { name: 'Reload' }).click()
-    await control.getByText('Paused, as of').waitFor()
-    // All pages are paused, not one.
-    await visit(page, server.url, '/breakers')
-    expect(await control.innerText()).toContain('Paused')
-    await page.getByRole('button', { name: 'Resume' }).click()
-    watched.complaints.length = 0
-  })
-
-  test('what was typed is kept when the session ends, for the same agent', async () => {
-    await visit(page, server.url, '/guardrails')
-    await page.getByLabel('Planned action').fill('Switch every region')
-    await page.context().clearCookies()
-    await page.getByRole('button', { name: 'Try it' }).click()
-    await page.getByText('what you have typed is kept').waitFor()
-    expect(await page.getByLabel('Planned action').isVisible()).toBe(false)
-    await page.getByRole('textbox', { name: 'Agent' }).fill('root')
-    await page.getByLabel('Token', { exact: true }).fill(fleetTokens.root!)
-    await page.getByRole('button', { name: 'Log in' }).click()
-    await page.getByLabel('Planned action').waitFor()
-    await settled(page)
-    expect([await page.getByLabel('Planned action').inputValue(), await page.title()]).toEqual([
-      'Switch every region',
-      'Guardrails · cstp',
-    ])
-    await page.getByRole('button', { name: 'Try it' }).click()
-    await page.getByText(/^(?:Allowed|Blocked)\.$/).waitFor()
-    watched.complaints.length = 0
-  })
-
-  test('times are those of the reader, with UTC beside them', async () => {
-    const context = await browser.newContext({
-      timezoneId: 'Asia/Kolkata',
-      storageState: await page.context().storageState(),
-    })
-    const there = await context.newPage()
-    await there.goto(`${server.url}/dashboard/breakers`)
-    const time = there.locator('time').first()
-    await time.waitFor()
-    const at = (await time.getAttribute('datetime'))!
-    const local = new Date(Date.parse(at) + 5.5 * 3_600_000).toISOString()
-    expect(await time.innerText()).toBe(
-      `${local.slice(0, 10)} ${local.slice(11, 16)} GMT+5:30\n${at.slice(0, 10)} ${at.slice(11, 16)} UTC`,
-    )
-    await context.close()
-    quiet()
-  })
 
   const menu = (name: string) =>
     page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name, exact: true })
@@ -454,9 +393,7 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     await page.keyboard.type('run the nightly import in smaller parts')
     const found = page.getByRole('option', { name: /^Run the nightly import in smaller parts/ })
     await found.waitFor()
-    await page.evaluate(axe.source)
-    const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run('dialog'))
-    expect(violations.map(({ id }) => id)).toEqual([])
+    expect((await violations(page, { within: 'dialog' })).map(({ id }) => id)).toEqual([])
     await page.keyboard.press('ArrowUp')
     await page.keyboard.press('Escape')
     expect(await field.isVisible()).toBe(false)
@@ -516,9 +453,7 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
       '/breakers/category%3Adeployment',
     ]) {
       await visit(phone.page, server.url, path)
-      await phone.page.evaluate(axe.source)
-      const { violations } = await phone.page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run())
-      const found = violations.map(({ id, nodes }) => `${id}: ${nodes[0]!.html}`)
+      const found = (await violations(phone.page)).map(({ id, nodes }) => `${id}: ${nodes[0]!.html}`)
       const spill = await phone.page.evaluate(
         () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
       )

@@ -1,8 +1,7 @@
-/** The dashboard over time and at work: drift by week, filters of a search, progress of a verification, proofs on a decision's page. */
+/** The dashboard over time and at work: drift by week, filters, verification, proofs, freshness, zones, and the graph of real decisions. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import axe from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import { type Pep, pepLines } from '../../docs/demo/peps.ts'
 import type { CheckDriftResult, GetGraphResult, GetVerificationResult } from '../../sdk/client.ts'
@@ -12,7 +11,7 @@ import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
 import { append } from '../support/evidence/log.ts'
 import { type RunningServer, startServer, temporaryDir } from '../support/process.ts'
 import { sharedText } from '../support/shared.ts'
-import { executable, launch, logIn, open, settled, visit, type Watched } from './browser.ts'
+import { executable, launch, logIn, open, settled, violations, visit, type Watched } from './browser.ts'
 import { drifter, seedDrift } from './drifting.ts'
 import { people } from './place.ts'
 
@@ -221,6 +220,77 @@ describe.skipIf(executable === null)('the dashboard', () => {
     quiet()
   })
 
+  test('a page is asked for again while it is live, and keeps its answer if that fails', async () => {
+    await visit(page, server.url, '/deliberation')
+    const control = page.locator('.fresh')
+    expect(await control.innerText()).toContain('Updates every 3 s')
+    await server.call('recordThought', { text: 'A thought that comes in by itself' })
+    await page.getByText('A thought that comes in by itself').waitFor()
+    await page.getByRole('button', { name: 'Pause' }).click()
+    await page.route('**/cstp', (route) => route.abort())
+    await page.getByRole('button', { name: 'Reload' }).click()
+    await control.getByText('Not updated since').waitFor()
+    expect(await page.getByText('A thought that comes in by itself').count()).toBe(1)
+    await page.unroute('**/cstp')
+    await page.getByRole('button', { name: 'Reload' }).click()
+    await control.getByText('Paused, as of').waitFor()
+    // All pages are paused, not one.
+    await visit(page, server.url, '/breakers')
+    expect(await control.innerText()).toContain('Paused')
+    await page.getByRole('button', { name: 'Resume' }).click()
+    watched.complaints.length = 0
+  })
+
+  test('what was typed is kept when the session ends, for the same agent', async () => {
+    await visit(page, server.url, '/guardrails')
+    await page.getByLabel('Planned action').fill('Switch every region')
+    await page.context().clearCookies()
+    await page.getByRole('button', { name: 'Try it' }).click()
+    await page.getByText('what you have typed is kept').waitFor()
+    expect(await page.getByLabel('Planned action').isVisible()).toBe(false)
+    await page.getByRole('textbox', { name: 'Agent' }).fill('root')
+    await page.getByLabel('Token', { exact: true }).fill(people.root)
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.getByLabel('Planned action').waitFor()
+    await settled(page)
+    expect([await page.getByLabel('Planned action').inputValue(), await page.title()]).toEqual([
+      'Switch every region',
+      'Guardrails · cstp',
+    ])
+    await page.getByRole('button', { name: 'Try it' }).click()
+    await page.getByText(/^(?:Allowed|Blocked)\.$/).waitFor()
+    watched.complaints.length = 0
+  })
+
+  test('times are those of the reader, with UTC beside them', async () => {
+    const context = await browser.newContext({
+      timezoneId: 'Asia/Kolkata',
+      storageState: await page.context().storageState(),
+    })
+    const there = await context.newPage()
+    await there.goto(`${server.url}/dashboard/evidence`)
+    const time = there.locator('time').first()
+    await time.waitFor()
+    const at = (await time.getAttribute('datetime'))!
+    const local = new Date(Date.parse(at) + 5.5 * 3_600_000).toISOString()
+    expect(await time.innerText()).toBe(
+      `${local.slice(0, 10)} ${local.slice(11, 16)} GMT+5:30\n${at.slice(0, 10)} ${at.slice(11, 16)} UTC`,
+    )
+    await context.close()
+    quiet()
+  })
+
+  test('what a person looks at is no deliberation of the agent', async () => {
+    const inputs = async () => {
+      const { sessions } = (await server.call('debugTracker', {})) as { sessions: { input_count: number }[] }
+      return sessions.map(({ input_count }) => input_count)
+    }
+    const before = await inputs()
+    await visit(page, server.url, '/decisions?q=caches')
+    await visit(page, server.url, `/decisions/${decisionId}`)
+    expect(await inputs()).toEqual(before)
+  })
+
   describe.skipIf(peps === null)('the graph of real decisions', () => {
     /** Ids by source: the proposals on metadata of packages and what is linked with them. */
     const ids = new Map<string | null | undefined, string>()
@@ -284,11 +354,8 @@ describe.skipIf(executable === null)('the dashboard', () => {
         const spill = await other.page.evaluate(
           () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
         )
-        await other.page.evaluate(axe.source)
-        const { violations } = await other.page.evaluate(() =>
-          (globalThis as unknown as { axe: typeof axe }).axe.run('#links'),
-        )
-        expect([width, spill, ...violations.map(({ id }) => id)]).toEqual([width, 0])
+        const found = await violations(other.page, { within: '#links' })
+        expect([width, spill, ...found.map(({ id }) => id)]).toEqual([width, 0])
         expect(other.complaints).toEqual([])
         await other.context.close()
       }

@@ -57,6 +57,7 @@ export const filters = {
 
 export const decisions = {
   beyond: 'The list ends before this page.',
+  none: 'No decisions are recorded yet. Agents record them with cstp.recordDecision.',
   noMatch: 'No decision matches.',
   clear: 'Clear filters',
   orSearch: ', or search by meaning, which needs no exact words.',

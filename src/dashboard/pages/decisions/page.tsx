@@ -20,9 +20,12 @@ const furthestHit = 10_000
 const lastPage = ({ q }: Wanted, total: number): number =>
   Math.max(1, Math.ceil((q.trim() === '' ? total : Math.min(total, furthestHit)) / pageSize))
 
-const Nothing = ({ total }: { total: number }) =>
+/** Whether the list is asked for as a whole is known by its address. */
+const Nothing = ({ total, place: { query } }: { total: number } & Pick<View, 'place'>) =>
   total > 0 ? (
     <Empty>{t.beyond}</Empty>
+  ) : query.size === 0 ? (
+    <Empty>{t.none}</Empty>
   ) : (
     <Empty>
       {t.noMatch} <To path="/decisions">{t.clear}</To>
@@ -77,7 +80,7 @@ export function Decisions({ place, session }: View) {
                     `, ${whole(offset + 1)} to ${whole(offset + rows.length)} shown`}
                   {found.ms !== null && t.took(found.ms)}
                 </p>
-                {rows.length === 0 && <Nothing total={total} />}
+                {rows.length === 0 && <Nothing total={total} place={place} />}
                 {found.no_precedent && <p class="notice">{t.noPrecedent}</p>}
                 {found.degraded && (
                   <p class="notice warn">

@@ -156,10 +156,10 @@ export function Overview({ place, session }: View) {
                       to: { path: '/decisions', query: { category: name, from: since?.slice(0, 10) } },
                     }))}
                   />
+                  <p class="actions">
+                    <Csv name="decisions-counted" heads={['by', 'value', 'decisions']} rows={() => statsRows(stats)} />
+                  </p>
                 </Panel>
-                <p class="wide">
-                  <Csv name="decisions-counted" heads={['by', 'value', 'decisions']} rows={() => statsRows(stats)} />
-                </p>
                 <Panel title={t.latestDecisions} wide>
                   {latest.decisions.length === 0 ? (
                     <Empty>{t.noneInPeriod}</Empty>
