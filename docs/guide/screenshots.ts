@@ -1,28 +1,44 @@
-/** Takes the pictures of the README and the guide: `bun docs/guide/screenshots.ts`. They need the data beside the project and a chromium; ImageMagick makes them smaller. */
-import { rm } from 'node:fs/promises'
+/** Takes the pictures of the README and the guide: `bun docs/guide/screenshots.ts`. It needs a chromium; ImageMagick makes them smaller. */
 import { join } from 'node:path'
-import { executable, launch, logIn, open, visit } from '../../test/dashboard/browser.ts'
-import { people, startPlace } from '../../test/dashboard/place.ts'
-import { temporaryDir } from '../../test/support/process.ts'
+import type { Page } from 'playwright-core'
+import { executable, launch, logIn, open, settled, visit } from '../../test/dashboard/browser.ts'
+import { jobs, mouse } from '../../test/dashboard/jobs.ts'
+import { fleetTokens, startFleet } from '../../test/support/fleet.ts'
 
-const pictures = [
-  { name: 'overview', path: '?period=all', height: 960 },
-  { name: 'decisions', path: '/decisions?q=iterate+over+a+generator', height: 800 },
-  { name: 'calibration', path: '/calibration?agent=forecaster', height: 1_000 },
-  { name: 'guardrails', path: '/guardrails', height: 860 },
-  { name: 'evidence', path: '/evidence', height: 1_000, dark: true },
-  { name: 'phone', path: '/breakers', height: 760, width: 360 },
+interface Picture {
+  name: string
+  width?: number
+  height: number
+  dark?: boolean
+  show(page: Page): Promise<void>
+}
+
+if (!executable) throw new Error('no chromium found')
+const [server, browser] = await Promise.all([startFleet(), launch()])
+const at = (path: string) => (page: Page) => visit(page, server.url, path)
+
+const pictures: Picture[] = [
+  ...jobs.map(({ name, run }) => ({
+    name,
+    height: 800,
+    async show(page: Page) {
+      await at('')(page)
+      await (await run(mouse(page))).waitFor()
+    },
+  })),
+  { name: 'overview', height: 960, show: at('?period=all') },
+  { name: 'calibration', height: 1_000, show: at('/calibration?agent=migrator') },
+  { name: 'evidence', height: 1_000, dark: true, show: at('/evidence') },
+  { name: 'phone', height: 760, width: 360, show: at('/inbox') },
 ]
 
 const packer = Bun.which('convert')
-if (!executable) throw new Error('no chromium found')
-const dir = await temporaryDir('cstp-screenshots-')
-const [{ server }, browser] = await Promise.all([startPlace(dir, { plain: true }), launch()])
 try {
-  for (const { name, path, ...options } of pictures) {
+  for (const { name, show, ...options } of pictures) {
     const { page, context, complaints } = await open(browser, { width: 1_200, ...options })
-    await logIn(page, server.url, 'root', people.root)
-    await visit(page, server.url, path)
+    await logIn(page, server.url, 'root', fleetTokens.root!)
+    await show(page)
+    await settled(page)
     const file = join(import.meta.dir, 'pictures', `${name}.png`)
     await page.screenshot({ path: file })
     // A page has few colours: half the size, and nobody sees it.
@@ -32,6 +48,5 @@ try {
   }
 } finally {
   await browser.close()
-  await server.kill()
-  await rm(dir, { recursive: true, force: true })
+  await server.close()
 }
