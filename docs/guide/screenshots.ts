@@ -23,7 +23,9 @@ const pictures: Picture[] = [
     height: 800,
     async show(page: Page) {
       await at('')(page)
-      await (await run(mouse(page))).waitFor()
+      const answer = await run(mouse(page))
+      await answer.waitFor()
+      if (name === 'workbench') await page.getByRole('region', { name: 'Workbench' }).scrollIntoViewIfNeeded()
     },
   })),
   { name: 'overview', height: 960, show: at('?period=all') },

@@ -68,6 +68,14 @@ export interface Job {
 const menu = ({ page }: Hands, name: string): Locator =>
   page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name, exact: true })
 
+const draft = `guardrails:
+  - id: unsure-at-critical-stakes-later
+    mode: shadow
+    action: block
+    condition_stakes: critical
+    condition_confidence: "< 0.85"
+    message: Critical stakes need a confidence of 0.85`
+
 export const jobs: readonly Job[] = [
   {
     name: 'trust',
@@ -104,6 +112,20 @@ export const jobs: readonly Job[] = [
       await page.getByRole('heading', { level: 1 }).waitFor()
       await hands.press(page.getByRole('link', { name: 'Dossier' }))
       return page.getByRole('status').filter({ hasText: 'each in the signed log' })
+    },
+  },
+  {
+    name: 'workbench',
+    clicks: 3,
+    async run(hands) {
+      const { page } = hands
+      await hands.press(menu(hands, 'Guardrails'))
+      const bench = page.getByRole('region', { name: 'Workbench' })
+      await hands.type(bench.getByLabel('Rules as YAML'), draft)
+      await hands.press(bench.getByRole('button', { name: 'Try the draft' }))
+      await bench.getByRole('table', { name: 'On decisions whose outcome is known' }).waitFor()
+      await hands.press(bench.getByRole('button', { name: 'Put in shadow mode' }))
+      return bench.getByText('In shadow mode since now: unsure-at-critical-stakes-later')
     },
   },
   {
