@@ -37,7 +37,7 @@ const pictures: Picture[] = [
 const packer = Bun.which('convert')
 try {
   for (const { name, show, ...options } of pictures) {
-    const { page, context, complaints } = await open(browser, { width: 1_200, ...options })
+    const { page, context, complaints } = await open(browser, { width: 1_280, ...options })
     await logIn(page, server.url, 'root', fleetTokens.root!)
     await show(page)
     await settled(page)

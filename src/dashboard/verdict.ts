@@ -1,7 +1,7 @@
 /** The verdict on confidence in words: what is proven, of whom, and by how much. */
 import type { GetCalibrationResult } from '../../sdk/client.ts'
 import { words } from './figures.ts'
-import { inPoints } from './texts/points.ts'
+import { inPoints, partWords } from './texts/points.ts'
 import { texts } from './texts.ts'
 
 const t = texts.verdict
@@ -9,13 +9,10 @@ const t = texts.verdict
 type Verdict = GetCalibrationResult['verdict']
 type Overall = GetCalibrationResult['overall']
 
-/** The decisions of a part: `agent coder, category deployment`. */
+/** The decisions of a part: `of coder in deployment`. */
 const partOf = ({ by, key }: NonNullable<Verdict['proven_by']>): string => {
   const values = by.includes('_') ? key.split(' / ') : [key]
-  return by
-    .split('_')
-    .map((name, at) => `${name} ${values[at]}`)
-    .join(', ')
+  return partWords(Object.fromEntries(by.split('_').map((name, at) => [name, values[at]])))
 }
 
 /** How many of the five ranges of confidence are proven to be off. */

@@ -79,12 +79,14 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     const { hidden, drifting, improving } = truths
     for (const path of ['', '/calibration']) {
       const text = await lead(path)
-      expect(text).toContain(`agent ${hidden.agent}, stakes ${hidden.stakes} are overconfident by`)
-      expect(text).toContain(`In the last 30 days: Decisions of agent ${drifting.agent} are overconfident by`)
+      expect(text).toContain(`Decisions of ${hidden.agent} at ${hidden.stakes} stakes are overconfident by`)
+      expect(text).toContain(`In the last 30 days: Decisions of ${drifting.agent} are overconfident by`)
       expect([path, await verdict()]).toEqual([path, 'overconfident'])
     }
     expect(await lead('/trust')).toContain(`of ${hidden.agent} at ${hidden.stakes} stakes`)
-    expect(await lead(`/calibration?agent=${hidden.agent}`)).toContain(`stakes ${hidden.stakes} are overconfident`)
+    expect(await lead(`/calibration?agent=${hidden.agent}`)).toContain(
+      `Decisions at ${hidden.stakes} stakes are overconfident`,
+    )
     // Calibrated on the whole, and far off lately: neither the verdict nor the advice says that all is well.
     expect(await lead(`/calibration?agent=${drifting.agent}`)).toContain(
       'In the last 30 days: The decisions are overconfident',

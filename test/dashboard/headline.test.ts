@@ -27,15 +27,15 @@ test.each<[string, CalibrationReport, string, string | null, string]>([
   [
     'an agent',
     proven('agent', 'alice'),
-    'Decisions of agent alice are overconfident by 0.4 to 28 points (95 %, 90 scored decisions).',
-    'agent alice',
+    'Decisions of alice are overconfident by 0.4 to 28 points (95 %, 90 scored decisions).',
+    'of alice',
     'overconfident',
   ],
   [
     'a pair',
     proven('agent_category', 'alice / deployment'),
-    'Decisions of agent alice, category deployment are overconfident by 0.4 to 28 points (95 %, 90 scored decisions).',
-    'agent alice, category deployment',
+    'Decisions of alice in deployment are overconfident by 0.4 to 28 points (95 %, 90 scored decisions).',
+    'of alice in deployment',
     'overconfident',
   ],
   [

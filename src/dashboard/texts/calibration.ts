@@ -126,8 +126,8 @@ export const breakdown = {
 
 export const verdict = {
   ranges: (off: string | number, off2: string | number) => `${off} of the five ranges of confidence ${off2}`,
-  proven: (proven_by: string | number, high: string | number, n: string | number) =>
-    `Decisions of ${proven_by} are ${high} (95 %, ${n}).`,
+  proven: (part: string | number, gap: string | number, n: string | number) =>
+    `Decisions ${part} are ${gap} (95 %, ${n}).`,
   tooFewReviewed: 'Too few decisions were reviewed. Review more of them: the inbox lists the reviews that are due.',
   all: (known: string | number) => `The decisions are ${known}.`,
   noneButRanges: (off: string | number, known: string | number) =>

@@ -1,4 +1,4 @@
-/** A gap between two shares in words. */
+/** A gap between two shares in words, and the decisions that it is about. */
 
 export type Gap = { low: number; high: number }
 
@@ -13,3 +13,9 @@ export function inPoints({ low, high }: Gap): string {
   if (low > 0) return `underconfident by ${points(low)} to ${points(high)} points`
   return `between ${points(low)} points overconfident and ${points(high)} underconfident`
 }
+
+/** Which decisions: `of migrator at critical stakes`; empty for all. */
+export const partWords = (part: { agent?: string | null; category?: string | null; stakes?: string | null }): string =>
+  [part.agent && `of ${part.agent}`, part.category && `in ${part.category}`, part.stakes && `at ${part.stakes} stakes`]
+    .filter(Boolean)
+    .join(' ')
