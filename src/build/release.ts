@@ -21,6 +21,8 @@ export interface ReleaseOptions {
   program?: string
   /** Leaves the site out, which takes as long as the rest. */
   withoutDocs?: boolean
+  /** `sdk/dist` is that of this source. */
+  clientIsBuilt?: boolean
   say?(line: string): void
 }
 
@@ -48,12 +50,19 @@ function recipeProblems(recipe: string): string[] {
 
 /** Makes and checks a release in a folder that is emptied first. */
 export async function makeRelease(into: string, options: ReleaseOptions = {}): Promise<Release> {
-  const { targets = [], registryName = 'io.github.cstp/cstp', program, withoutDocs = false, say = () => {} } = options
+  const {
+    targets = [],
+    registryName = 'io.github.cstp/cstp',
+    program,
+    withoutDocs = false,
+    clientIsBuilt = false,
+    say = () => {},
+  } = options
   rmSync(into, { recursive: true, force: true })
   mkdirSync(into, { recursive: true })
 
   say('client: build and pack')
-  run([process.execPath, join(root, 'src/generate/build-sdk.ts')], root)
+  if (!clientIsBuilt) run([process.execPath, join(root, 'src/generate/build-sdk.ts')], root)
   const client = pack(join(root, 'sdk'), into)
   say('program: build and pack')
   const packages = await makePackages(join(into, 'npm'), targets, program)

@@ -1,9 +1,8 @@
-/** The packages of `npx cstp`: judged as they would be published. That of the client is judged in test/sdk/package.test.ts. */
+/** What judges the packages of a release finds what is wrong with one. That it finds nothing in ours is in `release.test.ts`. */
 import { expect, test } from 'bun:test'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { packageProblems } from '../../src/build/check-package.ts'
-import { makePackages } from '../../src/build/npm.ts'
 import { inTemporaryDir, run } from '../support/process.ts'
 
 /** A package of these files, packed by npm. */
@@ -13,17 +12,6 @@ async function packed(dir: string, files: Record<string, string>): Promise<strin
   const { out } = await run(['npm', 'pack', '--silent'], { cwd: dir, env: { PATH: process.env.PATH ?? '', HOME: dir } })
   return join(dir, out.trim())
 }
-
-test('publint and arethetypeswrong find nothing in the packages of the program', () =>
-  inTemporaryDir(async (dir) => {
-    // What is in the program is not judged here.
-    const program = join(dir, 'program')
-    await writeFile(program, '#!/bin/sh\n', { mode: 0o755 })
-    const tarballs = await makePackages(join(dir, 'npm'), [], program)
-    expect(tarballs).toHaveLength(2)
-    for (const tarball of tarballs) expect([tarball, await packageProblems(tarball)]).toEqual([tarball, []])
-    expect(JSON.parse(await readFile(join(dir, 'npm/cstp/package.json'), 'utf8')).bin).toEqual({ cstp: 'cstp.mjs' })
-  }))
 
 test('they find what is wrong with a package: a file that is not there, and types that are not those of the code', () =>
   inTemporaryDir(async (dir) => {

@@ -5,7 +5,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { makeRelease } from '../../src/build/release.ts'
 import { version } from '../../src/core/version.ts'
-import { inTemporaryDir } from '../support/process.ts'
+import { built, inTemporaryDir } from '../support/process.ts'
 
 setDefaultTimeout(120_000)
 
@@ -15,8 +15,9 @@ test('it has the client, the program, the registry’s entry and the recipe, wit
     const program = join(dir, 'program')
     await writeFile(program, '#!/bin/sh\n', { mode: 0o755 })
     const into = join(dir, 'release')
-    const { files, problems } = await makeRelease(into, { program, withoutDocs: true })
+    const { files, problems } = await makeRelease(into, { program, withoutDocs: true, clientIsBuilt: built !== null })
     expect(problems).toEqual([])
+    expect(JSON.parse(await readFile(join(into, 'npm/cstp/package.json'), 'utf8')).bin).toEqual({ cstp: 'cstp.mjs' })
     const machine = `${process.platform}-${process.arch}`
     expect(files.map(({ path }) => basename(path))).toEqual([
       `cstp-client-${version}.tgz`,

@@ -2,7 +2,7 @@
 
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { root, run as runToEnd } from '../support/process.ts'
+import { built, root, run as runToEnd } from '../support/process.ts'
 
 const quiet = { HOME: process.env.HOME ?? '', PATH: process.env.PATH ?? '' }
 
@@ -20,9 +20,9 @@ export interface Packed {
   files: string[]
 }
 
-/** Builds and packs `sdk` as `npm publish` would, into `dir`. */
+/** Builds, unless `npm test` has, and packs `sdk` as `npm publish` would, into `dir`. */
 export async function pack(dir: string): Promise<Packed> {
-  await run([process.execPath, join(root, 'src/generate/build-sdk.ts')], root)
+  if (built === null) await run([process.execPath, join(root, 'src/generate/build-sdk.ts')], root)
   const out = await run(['npm', 'pack', '--json', '--ignore-scripts', '--pack-destination', dir], join(root, 'sdk'))
   const [one] = Object.values(JSON.parse(out)) as { filename: string; files: { path: string }[] }[]
   return { tarball: join(dir, one!.filename), files: one!.files.map(({ path }) => path).sort() }

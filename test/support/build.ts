@@ -1,5 +1,10 @@
-/** Builds the program that the processes of `npm test` are: `bun test/support/build.ts`. */
+/** Builds what `npm test` runs and packs: the program in `dist/test`, the client in `sdk/dist`. */
 import { join } from 'node:path'
 import { build } from '../../src/build/main.ts'
 
-await build({ outfile: join(import.meta.dir, '../../dist/test/cstp') })
+const root = join(import.meta.dir, '../..')
+const client = Bun.spawn([process.execPath, join(root, 'src/generate/build-sdk.ts')], {
+  stdio: ['ignore', 'inherit', 'inherit'],
+})
+await build({ outfile: join(root, 'dist/test/cstp') })
+process.exitCode = await client.exited
