@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import type { SearchEntry, SearchIndex } from '../../sdk/storage/search.ts'
 import { queryTerms } from '../../src/domain/search/terms.ts'
 import { openSegmentSearch } from '../../src/drivers/search/lancedb/driver.ts'
-import { openResidentSearch } from '../../src/drivers/search/resident/driver.ts'
 import { openManifests } from '../support/manifests.ts'
+import { openResidentSearch } from '../support/resident.ts'
 
 const best = 10
 

@@ -1,7 +1,7 @@
 /** The resident search index over a store, as a server has it; and what a store's feed says of a term. */
 import type { Store } from '../../sdk/storage/store.ts'
 import { type Follower, openFollower } from '../../src/domain/search/follower.ts'
-import { openResidentSearch } from '../../src/drivers/search/resident/driver.ts'
+import { openResidentSearch } from './resident.ts'
 
 export const openIndexOf = (store: Pick<Store, 'feed' | 'embeddings'>): Promise<Follower> =>
   openFollower({ store, search: openResidentSearch(), log: () => {}, breathe: async () => {} })

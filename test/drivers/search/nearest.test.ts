@@ -2,9 +2,9 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { entry, random } from '../../../sdk/storage/conformance/search/corpus.ts'
-import { openResidentSearch } from '../../../src/drivers/search/resident/driver.ts'
 import { openResidentIndex } from '../../../src/drivers/search/resident/index.ts'
 import { openArena } from '../../../src/drivers/search/resident/rows.ts'
+import { openResidentSearch } from '../../support/resident.ts'
 
 /** Vectors that are hard to round: spikes, nearly equal ones, opposites, and every length that a driver may be given. */
 function vectorOf(kind: number, dimensions: number, next: () => number): Float32Array {

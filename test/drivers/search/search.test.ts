@@ -1,7 +1,7 @@
 /** Every search driver keeps the port. */
 import { describe, test } from 'bun:test'
 import { testSearch } from '../../../sdk/storage/conformance/search.ts'
-import { openResidentSearch } from '../../../src/drivers/search/resident/driver.ts'
+import { openResidentSearch } from '../../support/resident.ts'
 
 const runner = { describe, test }
 

@@ -1,12 +1,9 @@
-/**
- * The default search driver: everything in memory, every answer exact; vectors are scanned with WebAssembly SIMD, keywords by an inverted
- * index. It keeps nothing on disk: the store has the durable copy, and its feed fills the index at start.
- */
-import type { Search, SearchGeneration, SearchIndex } from '../../../../sdk/storage/search.ts'
-import { checkGeneration } from '../../../../sdk/storage/vector-checks.ts'
-import { openResidentIndex } from './index.ts'
+/** The index in memory alone as a search driver: what the driver of the program answers while nothing is in segments, and what its segments are compared with. */
+import type { Search, SearchGeneration, SearchIndex } from '../../sdk/storage/search.ts'
+import { checkGeneration } from '../../sdk/storage/vector-checks.ts'
+import { openResidentIndex } from '../../src/drivers/search/resident/index.ts'
 
-export interface ResidentOptions {
+interface ResidentOptions {
   /** Scans of at least this many vectors run in a worker and do not block the process. [50 000] */
   worker_from?: number
 }
