@@ -1,7 +1,7 @@
 /** The tables of evidence in PostgreSQL, from which `bun run migrations` generates SQL. Triggers, written by hand beside it, refuse what is not an append. */
-import { sql } from 'drizzle-orm'
-import { boolean, check, index, integer, pgTable, primaryKey } from 'drizzle-orm/pg-core'
+import { index, pgTable, primaryKey } from 'drizzle-orm/pg-core'
 import { big, text } from '../../shared/postgres/columns.ts'
+import { logTables } from '../../shared/postgres/log-tables.ts'
 
 /** Format of the chain. */
 export const evidence_meta = pgTable('evidence_meta', { key: text().primaryKey(), value: text().notNull() })
@@ -21,28 +21,7 @@ export const events = pgTable(
   (table) => [index('events_hash').using('hash', table.hash)],
 )
 
-/** Roots of whole subtrees of the Merkle tree. */
-export const nodes = pgTable(
-  'nodes',
-  { level: integer().notNull(), index: big().notNull(), hash: text().notNull() },
-  (table) => [primaryKey({ columns: [table.level, table.index] })],
-)
-
-/** One row: the last record, and what the Merkle tree needs to go on. */
-export const head = pgTable(
-  'head',
-  { id: integer().primaryKey(), seq: big().notNull(), hash: text().notNull(), frontier: text().notNull() },
-  () => [check('head_is_one', sql`id = 1`)],
-)
-
-export const checkpoints = pgTable('checkpoints', {
-  number: big().primaryKey().generatedAlwaysAsIdentity(),
-  size: big().notNull(),
-  head_hash: text().notNull(),
-  note: text().notNull(),
-  created_at: text().notNull(),
-  exported: boolean().notNull(),
-})
+export const { nodes, head, checkpoints } = logTables('')
 
 /** The keys of their payloads by which records of webhooks are found; written with them. The value is JSON, so that 1 is not "1". */
 export const webhook_keys = pgTable(

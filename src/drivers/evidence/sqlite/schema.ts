@@ -1,6 +1,7 @@
 /** The tables of `provenance.db`, from which `bun run migrations` generates SQL. Triggers, written by hand beside it, refuse what is not an append. */
 import { sql } from 'drizzle-orm'
 import { blob, check, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { logTables } from '../../shared/sqlite/log-tables.ts'
 
 /** Format of the chain; tells an evidence database from others. */
 export const meta = sqliteTable('meta', { key: text().primaryKey(), value: text().notNull() })
@@ -16,28 +17,7 @@ export const events = sqliteTable('events', {
   hash: text().notNull(),
 })
 
-/** Roots of whole subtrees of the Merkle tree. */
-export const nodes = sqliteTable(
-  'nodes',
-  { level: integer().notNull(), index: integer().notNull(), hash: text().notNull() },
-  (table) => [primaryKey({ columns: [table.level, table.index] })],
-)
-
-/** One row: the last record, and what the Merkle tree needs to go on. */
-export const head = sqliteTable(
-  'head',
-  { id: integer().primaryKey(), seq: integer().notNull(), hash: text().notNull(), frontier: text().notNull() },
-  () => [check('head_is_one', sql`id = 1`)],
-)
-
-export const checkpoints = sqliteTable('checkpoints', {
-  number: integer().primaryKey(),
-  size: integer().notNull(),
-  head_hash: text().notNull(),
-  note: text().notNull(),
-  created_at: text().notNull(),
-  exported: integer().notNull(),
-})
+export const { nodes, head, checkpoints } = logTables('')
 
 /** The keys of their payloads by which records of webhooks are found; written with them. */
 export const webhook_keys = sqliteTable(

@@ -1,7 +1,8 @@
 /** The tables of the store in PostgreSQL, from which `bun run migrations` generates SQL; what Drizzle can't say is written by hand beside it. */
 import { sql } from 'drizzle-orm'
-import { boolean, check, doublePrecision, index, integer, pgTable, primaryKey } from 'drizzle-orm/pg-core'
+import { boolean, doublePrecision, index, integer, pgTable, primaryKey } from 'drizzle-orm/pg-core'
 import { big, bytea, json, text, texts } from '../../shared/postgres/columns.ts'
+import { logTables } from '../../shared/postgres/log-tables.ts'
 
 export const decisions = pgTable(
   'decisions',
@@ -216,28 +217,8 @@ export const acts_waiting = pgTable('acts_waiting', { num: big().primaryKey() })
 /** The places of acts, apart from the acts, which would all be written again. */
 export const act_places = pgTable('act_places', { seq: big().primaryKey(), num: big().notNull().unique() })
 
-/** Roots of whole subtrees of the tree over the acts. */
-export const act_nodes = pgTable(
-  'act_nodes',
-  { level: integer().notNull(), index: big().notNull(), hash: text().notNull() },
-  (table) => [primaryKey({ columns: [table.level, table.index] })],
-)
-
-/** One row: the last act that has its place, and what the tree needs to go on. */
-export const act_head = pgTable(
-  'act_head',
-  { id: integer().primaryKey(), seq: big().notNull(), hash: text().notNull(), frontier: text().notNull() },
-  () => [check('act_head_is_one', sql`id = 1`)],
-)
-
-export const act_checkpoints = pgTable('act_checkpoints', {
-  number: big().primaryKey().generatedAlwaysAsIdentity(),
-  size: big().notNull(),
-  head_hash: text().notNull(),
-  note: text().notNull(),
-  created_at: text().notNull(),
-  exported: boolean().notNull(),
-})
+/** The tree over the acts that have their places. */
+export const { nodes: act_nodes, head: act_head, checkpoints: act_checkpoints } = logTables('act_')
 
 /** Tokens that servers lease for the requests of an agent. Unlogged: a bucket that is lost is full again. */
 export const rate_limits = pgTable('rate_limits', {

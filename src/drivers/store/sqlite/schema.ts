@@ -1,6 +1,7 @@
 /** The tables of `cstp.db`, from which `bun run migrations` generates SQL; triggers are written by hand beside it. */
 import { sql } from 'drizzle-orm'
-import { blob, check, index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import { blob, index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import { logTables } from '../../shared/sqlite/log-tables.ts'
 
 /** What is filtered, sorted and followed. Triggers count it. */
 export const decisions = sqliteTable(
@@ -258,28 +259,8 @@ export const acts = sqliteTable(
   (table) => [index('acts_decision').on(table.decision_id).where(sql`decision_id is not null`)],
 )
 
-/** Roots of whole subtrees of the tree over the acts. */
-export const act_nodes = sqliteTable(
-  'act_nodes',
-  { level: integer().notNull(), index: integer().notNull(), hash: text().notNull() },
-  (table) => [primaryKey({ columns: [table.level, table.index] })],
-)
-
-/** One row: the last act that has its place, and what the tree needs to go on. */
-export const act_head = sqliteTable(
-  'act_head',
-  { id: integer().primaryKey(), seq: integer().notNull(), hash: text().notNull(), frontier: text().notNull() },
-  () => [check('act_head_is_one', sql`id = 1`)],
-)
-
-export const act_checkpoints = sqliteTable('act_checkpoints', {
-  number: integer().primaryKey(),
-  size: integer().notNull(),
-  head_hash: text().notNull(),
-  note: text().notNull(),
-  created_at: text().notNull(),
-  exported: integer().notNull(),
-})
+/** The tree over the acts that have their places. */
+export const { nodes: act_nodes, head: act_head, checkpoints: act_checkpoints } = logTables('act_')
 
 /** Tables that are their own index. */
 export const without_rowid = [totals, value_totals, tags, act_nodes]
