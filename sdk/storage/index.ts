@@ -1,6 +1,5 @@
 /** The four storage ports and what their drivers share; everything that a driver written outside needs. */
-export * from './audit-redaction.ts'
-export * from './audit-retention.ts'
+export * from './audit.ts'
 export * from './drivers.ts'
 export * from './edges.ts'
 export * from './embedder.ts'

@@ -12,11 +12,13 @@
  * @see the suite in `conformance/store.ts`, which proves all of it on a driver
  */
 import type { DecisionRecord, EdgeType } from '../schema/decision.ts'
+import type { AuditReader, AuditWriter } from './audit.ts'
 import type { DecisionFields, DecisionReader, DecisionWriter } from './decisions.ts'
 import type { KeyedReader, KeyedWriter, outboxCollection } from './keyed.ts'
 import type { ThreadReader, ThreadWriter } from './thread.ts'
 import type { VectorSet } from './vectors.ts'
 
+export type * from './audit.ts'
 export type * from './decisions.ts'
 export type * from './keyed.ts'
 
@@ -164,77 +166,4 @@ export interface Feed {
   head(): Promise<{ seq: number; generation: number }>
   /** Entries with `seq` above `after`, ascending. Vectors are those of `generation`. */
   since(after: number, generation: number, limit: number): Promise<FeedEntry[]>
-}
-
-/** One line of the trail: a write, or an evaluation of guardrails. */
-export interface AuditEntry {
-  /** RFC 3339, UTC. */
-  at: string
-  agent: string
-  method: string
-  request_id: string
-  /** Ids of the decisions concerned. */
-  ids: string[]
-  /** Null where nothing was evaluated. */
-  allowed: boolean | null
-  /** Ids of the rules that fired. */
-  rules: string[]
-  /** Free-form JSON: digest, input with secrets redacted, verdict, policy hash, duration. */
-  detail: unknown
-}
-
-/** A line of the trail with its place. */
-export interface StoredAuditEntry extends AuditEntry {
-  /** Ascending in the order of commits. */
-  seq: number
-}
-
-/** Reads the trail. */
-export interface AuditReader {
-  /** Newest first, below `cursor` where given. */
-  list(query: {
-    since_ms?: number
-    agent?: string
-    method?: string
-    /** Methods whose lines are left out. */
-    without?: readonly string[]
-    rule?: string
-    allowed?: boolean
-    cursor?: number
-    limit: number
-  }): Promise<StoredAuditEntry[]>
-}
-
-/** Which lines of the trail go: the oldest before a time. */
-export interface AuditExpiry {
-  before_ms: number
-  /** Methods whose lines stay. */
-  keep: readonly string[]
-  limit: number
-  /** Time of the line that says so. [the clock of the store] */
-  at_ms?: number
-}
-
-/** The trail is append-only: one verb removes the oldest lines and one takes the detail out of some, each with a line that says so. */
-export interface AuditWriter {
-  /** Adds a line at the end. */
-  append(entry: AuditEntry): Promise<void>
-  /**
-   * Removes up to `limit` lines from before a time, oldest first, and adds their `retentionEntry` if there are any. Such entries stay.
-   * The engine refuses any other removal, also from outside of the driver.
-   * @returns how many were removed
-   */
-  expire(query: AuditExpiry): Promise<number>
-  /**
-   * Replaces the detail of lines, whose place and everything else stay, and adds their `redactionEntry`. Only so can a line change; the
-   * engine refuses any other change, also from outside of the driver.
-   * @param lines at most {@link mostRedacted}; each detail is an object whose `redacted_by` is `redacted_by`
-   * @param at_ms time of the line that says so; by default the clock of the store's
-   * @throws StorageError `invalid` for other details, `not_found` if a line does not exist
-   */
-  redact(
-    lines: readonly { seq: number; detail: Record<string, unknown> }[],
-    redacted_by: string,
-    at_ms?: number,
-  ): Promise<void>
 }

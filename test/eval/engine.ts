@@ -16,11 +16,11 @@ import { analyse } from '../../src/domain/search/terms.ts'
 import { publishAlone } from '../../src/domain/thread/publish.ts'
 import { openThread } from '../../src/domain/thread/sequencer.ts'
 import { openLocalEmbedder } from '../../src/drivers/embedder/local/driver.ts'
-import { openResidentSearch } from '../support/resident.ts'
 import { methods } from '../../src/methods/table.ts'
 import { compileDraft, loadControls } from '../../src/policy/files.ts'
 import { openMemoryEvidence } from '../support/memory/evidence.ts'
 import { openMemoryStore } from '../support/memory/store.ts'
+import { openResidentSearch } from '../support/resident.ts'
 import type { Corpus } from './segments.ts'
 
 export interface Engine {

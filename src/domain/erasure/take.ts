@@ -1,5 +1,5 @@
 /** Takes copies of what is erased, in a transaction; and what was written while the erasure was looking. */
-import { mostRedacted } from '../../../sdk/storage/audit-redaction.ts'
+import { mostRedacted } from '../../../sdk/storage/audit.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
 import type { Store, Transaction } from '../../../sdk/storage/store.ts'
 import { timestamp } from '../../core/time.ts'

@@ -274,3 +274,9 @@ export function judged<T extends Omit<Verdict, 'allowed' | 'verdict'>>(
   const verdict = strictest([...parts.asks.map((one) => one.verdict), parts.changes.length > 0 ? 'modify' : 'allow'])
   return { ...parts, allowed: parts.asks.length === 0, verdict }
 }
+
+/** The verdict as a caller in shadow mode gets it: nothing is stopped, changed or asked for, and what would have been is kept. */
+export function shadowed<V extends Verdict>(verdict: V): V {
+  const would_block = [...new Set([...verdict.would_block, ...verdict.asks.map(({ rule }) => rule)])]
+  return judged({ ...verdict, violations: [], warnings: [], asks: [], changes: [], modified_action: null, would_block })
+}

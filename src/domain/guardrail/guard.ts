@@ -28,13 +28,12 @@ import {
 } from './breaker.ts'
 import { overdue } from './deferral.ts'
 import { inputDigest, verdictDigest } from './digest.ts'
-import { type Evaluation, evaluate, judged, type Verdict } from './evaluate.ts'
+import { type Evaluation, evaluate, judged, shadowed, type Verdict } from './evaluate.ts'
 import type { EvidenceReader } from './evidence.ts'
 import { type Answers, type History, openHistory, recordedHistory, recounted } from './history.ts'
 import { changeBreaker, noticeBlock } from './notify.ts'
 import { addToSession, namesOf } from './session.ts'
 import type { Policy, PolicySet } from './set.ts'
-import { shadowed } from './shadow.ts'
 import { approved, lifted } from './step-up.ts'
 
 /** The parts of a call that evaluation needs. */

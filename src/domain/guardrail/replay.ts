@@ -6,11 +6,10 @@ import type { VerdictValue } from '../../../sdk/schema/verdict.ts'
 import type { StoredAuditEntry } from '../../../sdk/storage/store.ts'
 import type { Action } from './action.ts'
 import { inputDigest, verdictDigest } from './digest.ts'
-import { evaluate, judged, type Verdict } from './evaluate.ts'
+import { evaluate, judged, shadowed, type Verdict } from './evaluate.ts'
 import { type BreakerViolation, breakerId, withBreakers } from './guard.ts'
 import { type Answers, recordedHistory } from './history.ts'
 import type { PolicySet } from './set.ts'
-import { shadowed } from './shadow.ts'
 import { lifted } from './step-up.ts'
 
 /** Evaluates an action of the past. `unknown` are the rules that depend on what was not recorded of its time. */

@@ -2,8 +2,7 @@
  * The store as the program writes to it: what a transaction does is told to the thread in the same transaction, so that no method can
  * forget it and nothing is acknowledged without its act.
  */
-import { redactionEntry } from '../../../sdk/storage/audit-redaction.ts'
-import { retentionEntry } from '../../../sdk/storage/audit-retention.ts'
+import { redactionEntry, retentionEntry } from '../../../sdk/storage/audit.ts'
 import type { Store, Transaction } from '../../../sdk/storage/store.ts'
 import { type ActTools, actCollections, actsOf, type Written } from './acts.ts'
 

@@ -10,10 +10,10 @@ import type { VectorSet } from '../../../sdk/storage/vectors.ts'
 import { type Follower, openFollower } from '../../../src/domain/search/follower.ts'
 import { analyse } from '../../../src/domain/search/terms.ts'
 import { openSegmentSearch } from '../../../src/drivers/search/lancedb/driver.ts'
-import { openResidentSearch } from '../../support/resident.ts'
 import { openManifests } from '../../support/manifests.ts'
 import { openMemoryStore } from '../../support/memory/store.ts'
 import { recordOf, testStart } from '../../support/record.ts'
+import { openResidentSearch } from '../../support/resident.ts'
 
 setDefaultTimeout(60_000)
 

@@ -1,7 +1,6 @@
 /** Keyed records and audit of the memory store, inside a transaction. */
 
-import { checkRedaction, markMethods, redactionEntry } from '../../../sdk/storage/audit-redaction.ts'
-import { retentionEntry } from '../../../sdk/storage/audit-retention.ts'
+import { checkRedaction, markMethods, redactionEntry, retentionEntry } from '../../../sdk/storage/audit.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import { compareText } from '../../../sdk/storage/fields.ts'
 import type { AuditEntry, AuditExpiry, KeyedRecord, KeyedWriter, Transaction } from '../../../sdk/storage/store.ts'

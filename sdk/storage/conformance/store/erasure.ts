@@ -1,6 +1,6 @@
 /** The part of the store suite on what is taken out for good: decisions, and the detail of lines of the trail. */
 
-import { mostRedacted } from '../../audit-redaction.ts'
+import { mostRedacted } from '../../audit.ts'
 import { readDecision } from '../../decisions.ts'
 import type { AuditEntry, Store } from '../../store.ts'
 import type { Kit } from './kit.ts'

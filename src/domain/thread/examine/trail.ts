@@ -1,6 +1,5 @@
 /** Whether each line of the audit trail is named by one act, and each act that names a line finds it. Both are read newest first. */
-import { redactionMethod } from '../../../../sdk/storage/audit-redaction.ts'
-import { retentionMethod } from '../../../../sdk/storage/audit-retention.ts'
+import { redactionMethod, retentionMethod } from '../../../../sdk/storage/audit.ts'
 import type { AuditReader, StoredAuditEntry } from '../../../../sdk/storage/store.ts'
 import type { StoredAct } from '../../../../sdk/storage/thread.ts'
 import { auditDigest } from '../text.ts'

@@ -1,6 +1,5 @@
 /** What may go from the audit trail: its oldest lines, and the detail of some. Triggers allow either only after the line that says so. */
-import { checkRedaction, markMethods, redactionEntry } from '../../../../sdk/storage/audit-redaction.ts'
-import { retentionEntry } from '../../../../sdk/storage/audit-retention.ts'
+import { checkRedaction, markMethods, redactionEntry, retentionEntry } from '../../../../sdk/storage/audit.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type { AuditEntry, AuditExpiry, AuditWriter } from '../../../../sdk/storage/store.ts'
 import type { Statements } from './connect.ts'
