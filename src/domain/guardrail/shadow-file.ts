@@ -49,7 +49,7 @@ interface Shadowed extends Added {
 export async function shadow(policy: Policy, inForce: PolicySet, yaml: string): Promise<Shadowed> {
   const refused = (errors: RuleProblem[]) => ({ file: null, rules: [], yaml: null, errors })
   const draft = { name: 'draft.yaml', text: yaml }
-  // What is wrong is told of the text that was given, whose lines the caller knows.
+  // Errors are reported in the text that was given, whose lines the caller knows.
   const given = await policy.draft(draft)
   if (!given.set) return refused(given.errors)
   const text = inShadowMode(yaml)
