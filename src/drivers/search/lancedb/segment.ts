@@ -12,9 +12,12 @@ import type { Text } from './reader.ts'
 import { tableReader } from './table-reader.ts'
 import { spellingsNear, wordsTable } from './words.ts'
 
-/** Of about √n partitions so many are searched, and so many candidates are compared by their full vectors: a recall@10 above .99. */
+/**
+ * Of about √n partitions so many are searched, and so many candidates are compared by their full vectors, one more for so many decisions:
+ * a recall@10 above .99, also of a million.
+ */
 const PROBES = 24
-const COMPARED = 300
+const COMPARED = { least: 500, one_of: 500 }
 /** At least so many times what is asked for. */
 const REFINED = 4
 /** LanceDB rounds distances otherwise: so many more than are asked for are compared where none may be missing. */
@@ -48,6 +51,7 @@ export async function openSegment({ lancedb, connection, folder }: Engine, facts
   const words = await open(wordsTable(facts.name), facts.words_version)
   const reader = folder === null ? tableReader(rows) : openFlatReader(flatFolder(folder, facts.name), facts.version)
   const counts = new Map<string, number>()
+  const compared = COMPARED.least + Math.ceil(facts.indexed / COMPARED.one_of)
 
   const filtered = <Q extends { where(predicate: string): Q }>(query: Q, terms: readonly string[]): Q =>
     terms.length === 0 ? query : query.where(terms.join(' AND '))
@@ -78,7 +82,7 @@ export async function openSegment({ lancedb, connection, folder }: Engine, facts
     async nearest(query: VectorQuery & { k: number; filter: DecisionFilter; exact: boolean }): Promise<VectorHit[]> {
       if (facts.indexed === 0 || query.filter.indexed === false) return []
       const { vector, side, k, filter, exact } = query
-      for (let asked = exact ? k + SPARE : Math.max(COMPARED, REFINED * k); ; asked *= 2) {
+      for (let asked = exact ? k + SPARE : Math.max(compared, REFINED * k); ; asked *= 2) {
         const addresses = await near(query, filter, asked, exact)
         const { hits, farthest } = await reader.nearest(vector, side, addresses, k)
         // LanceDB breaks ties arbitrarily: ask for more until all that tie with the last one are found.
