@@ -55,8 +55,8 @@ export async function record(bench: Bench): Promise<void> {
       const child = await bench.server(await bench.scratch(size, embedder), { embedder, servers })
       const next = inTurn(requests.map((body, at) => post(child, body, tokens[at % tokens.length])))
       for (const clients of servers === 1 ? [1, 32] : [32]) {
-        // Each server compiles what it runs often, and of several each gets its share of the requests only.
-        const warm_ms = clients === 1 ? 1_000 : 3_000 * servers
+        // Each server compiles what it runs often: of several each gets a share of the requests only, and one has answered a single client before.
+        const warm_ms = servers === 1 ? 1_000 : 2_000 * servers
         const found = await measured(child, { clients, next, ok: isIndexed, warm_ms, ms: 4_000 })
         const figures = { ...figuresOf(found), cpu_us: found.cpu_us, servers }
         const row = rowOf(part, `recordDecision, ${embedder} embedder`, { size, clients: String(clients), ...figures })
