@@ -18,7 +18,7 @@ const partOf = ({ by, key }: NonNullable<Verdict['proven_by']>): string => {
 /** How many of the five ranges of confidence are proven to be off. */
 export const rangesOff = ({ recommendations }: Pick<GetCalibrationResult, 'recommendations'>): number =>
   recommendations.filter(({ type }) => type.endsWith('_range')).length
-const ranges = (off: number): string => t.ranges(off, off === 1 ? 'is' : 'are')
+const ranges = (off: number): string => t.ranges(off)
 
 type Report = Pick<GetCalibrationResult, 'verdict' | 'overall' | 'recommendations'>
 

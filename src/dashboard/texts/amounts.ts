@@ -10,7 +10,6 @@ export const amount = {
   failure: (count: number) => counted(count, 'failure'),
   input: (count: number) => counted(count, 'input'),
   olderOne: (count: number) => counted(count, 'older one'),
-  range: (count: number) => counted(count, 'range'),
   record: (count: number) => counted(count, 'record'),
   requirement: (count: number) => counted(count, 'requirement'),
   rule: (count: number) => counted(count, 'rule'),

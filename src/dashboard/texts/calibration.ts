@@ -1,5 +1,5 @@
 /** The texts of the page Calibration, and of the verdict. */
-import { whole } from '../figures.ts'
+import { counted, whole } from '../figures.ts'
 
 export const calibration = {
   period: 'Period',
@@ -9,11 +9,11 @@ export const calibration = {
   brierScore: 'Brier score',
   brierRange: '0 is best, 1 worst',
   accuracy: 'Accuracy',
-  meanConfidence: (mean_confidence: string | number) => `mean confidence ${mean_confidence}`,
+  meanConfidence: (mean_confidence: string) => `mean confidence ${mean_confidence}`,
   gap: 'Gap',
-  of: (scored: string | number) => `of ${scored}`,
+  of: (scored: string) => `of ${scored}`,
   calibrationError: 'Calibration error',
-  chanceAlone: (ece_noise_floor: string | number) => `chance alone gives ${ece_noise_floor} on average`,
+  chanceAlone: (ece_noise_floor: string) => `chance alone gives ${ece_noise_floor} on average`,
   whatToDo: 'What to do',
   noChange: 'No change is needed.',
   reliability: 'Reliability',
@@ -21,8 +21,8 @@ export const calibration = {
     'Each dot is a group of decisions with about the same confidence. A dot on the line is well calibrated; below it the agent was overconfident.',
   none: 'No decisions are scored yet.',
   noRangeOff: 'No range is further from the line than chance explains.',
-  rangesOff: (off: string | number, off2: string | number) =>
-    `${off} of five ${off2} further from the line than chance explains.`,
+  rangesOff: (off: number) =>
+    `${counted(off, 'range')} of five ${off === 1 ? 'is' : 'are'} further from the line than chance explains.`,
   statedConfidence: 'Stated confidence',
   confidenceLead: 'Decisions by tenth of stated confidence.',
   decisions: 'decisions',
@@ -50,12 +50,8 @@ export const drift = {
   found: 'Drift was found. ',
   unknown: 'Whether there is drift can not be told yet. ',
   notFound: 'No drift was found. ',
-  compared: (
-    recent_period: string | number,
-    recent_scored: string | number,
-    historical_period: string | number,
-    historical_scored: string | number,
-  ) => `Compared: ${recent_period} (${recent_scored}) and ${historical_period} (${historical_scored}).`,
+  compared: (recent_period: string, recent_scored: string, historical_period: string, historical_scored: string) =>
+    `Compared: ${recent_period} (${recent_scored}) and ${historical_period} (${historical_scored}).`,
   alerts: 'Drift alerts',
   alert: 'Alert',
   before: 'Before',
@@ -69,9 +65,9 @@ export const drift = {
   brierNow: 'Brier now',
   accuracyNow: 'Accuracy now',
   neverComparable: 'In none of these weeks were enough decisions reviewed for a comparison.',
-  comparable: (comparable: string | number, history: string | number) => `${comparable} of ${history} can be compared`,
-  foundInNone: (seen: string | number) => `${seen}; drift was found in none of them.`,
-  foundIn: (seen: string | number, drifted: string | number, first: string | number) =>
+  comparable: (comparable: string, history: string) => `${comparable} of ${history} can be compared`,
+  foundInNone: (seen: string) => `${seen}; drift was found in none of them.`,
+  foundIn: (seen: string, drifted: string, first: string) =>
     `${seen}; drift was found in ${drifted}, first on ${first}.`,
   weekByWeek: 'Week by week',
   brierScore: 'Brier score',
@@ -81,18 +77,18 @@ export const drift = {
   driftFound: 'drift found',
   driftByWeek: 'Drift by week',
   tooFew: 'too few',
-  chart: (name: string | number) => `${name} by week; the table below has the figures`,
+  chart: (name: string) => `${name} by week; the table below has the figures`,
   week: (
-    day: string | number,
-    recent: string | number,
-    recent_scored: string | number,
-    historical: string | number,
-    historical_scored: string | number,
-    p_value: string | number,
-    change: string | number,
+    day: string,
+    recent: string,
+    recent_scored: number,
+    historical: string,
+    historical_scored: number,
+    p_value: string,
+    change: string,
   ) =>
     `${day}: ${recent} in the 30 days before (${recent_scored} scored), ${historical} in the past (${historical_scored} scored), p ${p_value}${change}`,
-  weekTooFew: (day: string | number, recent_scored: string | number, historical_scored: string | number) =>
+  weekTooFew: (day: string, recent_scored: number, historical_scored: number) =>
     `${day}: too few reviewed decisions (${recent_scored} recent, ${historical_scored} of the past)`,
 }
 
@@ -100,7 +96,7 @@ export const diagram = {
   name: 'Reliability diagram; the table below has the figures',
   statedConfidence: 'stated confidence',
   succeeded: 'succeeded',
-  dot: (range: string | number, predicted: string | number, actual: string | number, decisions: string | number) =>
+  dot: (range: string, predicted: string, actual: string, decisions: number) =>
     `${range}: mean confidence ${predicted}, succeeded ${actual}, ${decisions} decisions`,
   sizes: 'The size of a dot shows the number of decisions. Vertical lines:',
   interval: '95 % interval',
@@ -115,7 +111,7 @@ export const diagram = {
 
 export const breakdown = {
   none: 'There are no figures to compare yet.',
-  caption: (toLowerCase: string | number) => `Calibration: ${toLowerCase}`,
+  caption: (toLowerCase: string) => `Calibration: ${toLowerCase}`,
   scored: 'Scored',
   accuracy: 'Accuracy',
   gap: 'Gap',
@@ -125,18 +121,15 @@ export const breakdown = {
 }
 
 export const verdict = {
-  ranges: (off: string | number, off2: string | number) => `${off} of the five ranges of confidence ${off2}`,
-  proven: (part: string | number, gap: string | number, n: string | number) =>
-    `Decisions ${part} are ${gap} (95 %, ${n}).`,
+  ranges: (off: number) => `${off} of the five ranges of confidence ${off === 1 ? 'is' : 'are'}`,
+  proven: (part: string, gap: string, scored: string) => `Decisions ${part} are ${gap} (95 %, ${scored}).`,
   tooFewReviewed: 'Too few decisions were reviewed. Review more of them: the inbox lists the reviews that are due.',
-  all: (known: string | number) => `The decisions are ${known}.`,
-  noneButRanges: (off: string | number, known: string | number) =>
+  all: (known: string) => `The decisions are ${known}.`,
+  noneButRanges: (off: string, known: string) =>
     `No agent, category or stakes is proven to be off, but ${off}. All decisions together are ${known}.`,
-  none: (known: string | number) =>
-    `No agent, category or stakes is proven to be off. All decisions together are ${known}.`,
-  tooFew: (known: string | number) =>
-    `Too few decisions to tell a gap from chance: they are ${known}. Review more of them.`,
+  none: (known: string) => `No agent, category or stakes is proven to be off. All decisions together are ${known}.`,
+  tooFew: (known: string) => `Too few decisions to tell a gap from chance: they are ${known}. Review more of them.`,
   rangesOff: 'ranges off',
-  lately: (recent: string | number) => `In the last 30 days: ${recent}`,
+  lately: (recent: string) => `In the last 30 days: ${recent}`,
   notProven: 'not proven',
 }

@@ -3,16 +3,16 @@ import { counted } from '../figures.ts'
 
 export const deliberation = {
   ofAll: 'Sessions of all agents that have not led to a decision yet.',
-  ofAgent: (agent: string | number) =>
+  ofAgent: (agent: string) =>
     `Sessions of ${agent} that have not led to a decision yet; sessions of other agents need the scope admin.`,
   sessions: 'Sessions',
   nobody: 'No agent is deliberating. ',
-  notNow: (agent: string | number) => `${agent} is not deliberating. `,
+  notNow: (agent: string) => `${agent} is not deliberating. `,
   explained: 'Queries, checks and thoughts of agents are shown here until a decision uses them.',
   lead: (agent: string, inputs: number, dropped: number, idle: string) =>
     `${agent}, ${counted(inputs, 'input')}${dropped > 0 ? `, ${counted(dropped, 'older one')} dropped` : ''}, idle for ${idle}`,
-  by: (type: string | number) => `${type} by`,
-  ago: (age_seconds: string | number) => `, ${age_seconds} ago`,
+  by: (type: string) => `${type} by`,
+  ago: (age_seconds: string) => `, ${age_seconds} ago`,
   used: 'Used by decisions',
   noneUsed: 'No decision has used a session yet.',
   usedCaption: 'Sessions that decisions used',

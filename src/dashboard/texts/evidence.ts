@@ -24,9 +24,8 @@ export const evidence = {
   theTwoClasses: 'The two classes of evidence are never added up.',
   observed: 'Observed',
   attested: 'Attested',
-  ofEvents: (mapped_events: string | number, total_events: string | number) =>
-    `${mapped_events} of ${total_events} events`,
-  from: (events: string | number) => `${events} from`,
+  ofEvents: (mapped_events: string, total_events: string) => `${mapped_events} of ${total_events} events`,
+  from: (events: string) => `${events} from`,
   controls: 'Controls',
   noControl: 'No evidence supports a control yet. Connect GitHub’s webhook, or ingest events with cstp.ingestEvidence.',
   control: 'Control',
@@ -43,7 +42,7 @@ export const evidence = {
   checkpointTitle: 'Checkpoint and public key',
   checkpoint: 'checkpoint',
   of: 'of',
-  signed: (created_at: string | number) =>
+  signed: (created_at: string) =>
     `, signed ${created_at}. Keep it: it proves later whether anything before it was changed.`,
   verifierKey: 'Verifier key, also at /.well-known/cstp-evidence-key:',
   rootHash: 'Root hash:',
@@ -57,35 +56,34 @@ export const proof = {
   proof: 'proof',
   recomputed: 'is recomputed here, in your browser.',
   empty: 'Enter the number of an event, or choose an event from the list below.',
-  proved: (seq: string | number, size: string | number) =>
+  proved: (seq: number, size: string) =>
     `Event ${seq} is in the log of ${size} records: the path ends at the signed root.`,
   notProved: 'The path does not end at the signed root: this event is not the one that the log signed.',
   unchecked: 'Browsers compute hashes only over TLS or on localhost. The path is shown unchecked.',
-  leaf: (seq: string | number) => `leaf of event ${seq}:`,
+  leaf: (seq: number) => `leaf of event ${seq}:`,
   with: 'with',
-  side: (side: string | number) => `on the ${side}:`,
-  root: (size: string | number) => `root of ${size} records:`,
+  side: (side: string) => `on the ${side}:`,
+  root: (size: string) => `root of ${size} records:`,
   checkpoint: 'Signed checkpoint',
 }
 
 export const verify = {
   verification: 'Verification',
-  verifying: (size: string | number) => `Verifying ${size}`,
-  of: (records: string | number, total: string | number) => `${records} of ${total}`,
+  verifying: (size: string) => `Verifying ${size}`,
+  of: (records: string, total: string) => `${records} of ${total}`,
   verified: '% verified',
   intact: 'Intact.',
   notIntact: 'Not intact.',
-  follow: (records: string | number) => `${records} follow each other without a gap.`,
-  breaksAt: (broken_at_seq: string | number) => `Record ${broken_at_seq} does not follow. `,
+  follow: (records: string) => `${records} follow each other without a gap.`,
+  breaksAt: (broken_at_seq: number) => `Record ${broken_at_seq} does not follow. `,
   containsHead: ' It contains the head of the latest export.',
-  lastVerified: (finished_at: string | number, records: string | number) =>
-    `Last verified: ${finished_at} (${records},`,
+  lastVerified: (finished_at: string, records: string) => `Last verified: ${finished_at} (${records},`,
   notIntactThen: 'not intact',
   start: 'Verify the chain',
 }
 
 export const bundle = {
-  notFetched: (status: string | number) => `The file cannot be fetched (HTTP ${status}).`,
+  notFetched: (status: number) => `The file cannot be fetched (HTTP ${status}).`,
   title: 'Bundle',
   lead: 'All evidence with its checkpoint and controls; verify it offline with cstp verify.',
   needsEvidence: 'To export a bundle your agent needs the scope evidence.',
@@ -94,7 +92,7 @@ export const bundle = {
   pdf: 'PDF, for reading',
   start: 'Export a bundle',
   exported: 'Exported. SHA-256',
-  download: (path: string | number) => `Download ${path}`,
+  download: (path: string) => `Download ${path}`,
 }
 
 export const merkle = {

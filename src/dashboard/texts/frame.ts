@@ -60,15 +60,15 @@ export const palette = {
 
 export const service = {
   wrongToken: 'Wrong agent or token.',
-  notEnded: (status: string | number) => `The session was not ended (HTTP ${status}).`,
-  forbidden: (scope: string | number) => `Your agent lacks the scope ${scope}, which this needs.`,
+  notEnded: (status: number) => `The session was not ended (HTTP ${status}).`,
+  forbidden: (scope: string) => `Your agent lacks the scope ${scope}, which this needs.`,
   unreachable: 'The service cannot be reached. Is it running?',
   timeout: 'The service did not answer in time.',
 }
 
 export const charts = {
-  columns: (unit: string | number) => `Columns of ${unit} by outcome; the table below has the figures`,
-  caption: (unit: string | number) => `${unit} by span and outcome`,
+  columns: (unit: string) => `Columns of ${unit} by outcome; the table below has the figures`,
+  caption: (unit: string) => `${unit} by span and outcome`,
   days: 'Days',
 }
 

@@ -100,7 +100,7 @@ export const trail = {
   rule: 'Rule',
   caption: 'Audit trail',
   verdict: 'Verdict',
-  range: (entries: string | number, entries2: string | number) => `${entries}, ${entries2} and earlier`,
+  range: (calls: string, at: string) => `${calls}, ${at} and earlier`,
   pages: 'Pages of the trail',
   older: 'Older',
 }
@@ -173,14 +173,14 @@ export const tryOut = {
 export const judged = {
   allowed: 'Allowed.',
   blocked: 'Blocked.',
-  checked: (evaluated: string | number, violations: string | number, warnings: string | number) =>
+  checked: (evaluated: string, violations: string, warnings: string) =>
     `${evaluated} checked, ${violations}, ${warnings}.`,
-  failed: (why: string | number) => `It could not be evaluated: ${why}`,
+  failed: (why: string) => `It could not be evaluated: ${why}`,
 }
 
 export const guardrails = {
   rulesInForce: 'Rules in force',
-  broken: (file: string | number, line: string | number, message: string | number) =>
+  broken: (file: string, line: number, message: string) =>
     `${file}, line ${line}: ${message}. The last valid rules stay in force.`,
   none: 'No rules are in force. Put rule files (YAML) into a folder and set GUARDRAILS_PATHS to it.',
   rule: 'Rule',

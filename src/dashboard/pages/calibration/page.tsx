@@ -119,13 +119,7 @@ export function Calibration({ place }: View) {
                 </Panel>
                 <Panel title={t.reliability} lead={t.reliabilityLead}>
                   <Reliability buckets={buckets} floor={overall.ece_noise_floor} />
-                  <p>
-                    {overall.ece === null
-                      ? t.none
-                      : off === 0
-                        ? t.noRangeOff
-                        : t.rangesOff(texts.amount.range(off), off === 1 ? 'is' : 'are')}
-                  </p>
+                  <p>{overall.ece === null ? t.none : off === 0 ? t.noRangeOff : t.rangesOff(off)}</p>
                 </Panel>
                 <Panel title={t.statedConfidence} lead={t.confidenceLead}>
                   <Bars

@@ -52,7 +52,7 @@ export function Events({ place }: { place: Place }) {
                   <Badge of={evidence_class} />,
                   <When at={ts} />,
                   source,
-                  <code>{JSON.stringify(payload)}</code>,
+                  <code class="payload">{JSON.stringify(payload)}</code>,
                   <To path={place.path} query={{ ...kept, proof: seq }} aria-label={t.proveOne(seq)}>
                     {t.prove}
                   </To>,
