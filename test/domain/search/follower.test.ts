@@ -190,7 +190,7 @@ for (const [kind, open] of Object.entries(kinds)) {
       if (step % 30 === 0) expect((await follower.state()).indexed).toBe(held.size)
     }
     await follower.close()
-  }, 20_000)
+  }, 60_000)
 
   test(`${kind}: a reindex is served the old way until it is active`, async () => {
     const store = fakeStore()
