@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { Bridge, type DecisionRecord, filledText, fraction, Reason, text } from '../../sdk/schema/decision.ts'
 import { DecisionId, ThreadId, whole } from '../../sdk/schema/params.ts'
 import { BridgeTooFar } from '../../sdk/schema/record.ts'
-import { defineMethod } from '../calls/method.ts'
+import { defineMethod, toolInput } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
 import { timestamp } from '../core/time.ts'
 import { applyUpdate, requireUnchanged, type Updates } from '../domain/decision/decision.ts'
@@ -69,6 +69,8 @@ export const updateDecision = defineMethod({
   mcp: {
     name: 'update_decision',
     title: 'Update decision',
+    // Whoever keeps a form open for long names the revision; a model has just read the record.
+    input: toolInput(v.object({ id: DecisionId, updates }), (input) => input),
     description:
       'Change the text, confidence, context, tags, pattern, reasons or bridge of a recorded decision, or name its pull request; earlier values stay in its revisions. For an outcome use review_outcome, for a change of mind record a new decision and link it with `supersedes`.',
     destructive: true,
