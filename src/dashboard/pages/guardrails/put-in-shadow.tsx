@@ -34,9 +34,11 @@ export function PutInShadow({ rules }: { rules: string }) {
       ))}
       {error !== null && <Failure error={error} />}
       {!result?.success && (
-        <Act busy={busy} main onClick={put}>
-          {t.put}
-        </Act>
+        <p>
+          <Act busy={busy} main onClick={put}>
+            {t.put}
+          </Act>
+        </p>
       )}
       {read_only && yaml !== null && (
         <div role="status">
