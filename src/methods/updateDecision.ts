@@ -69,7 +69,7 @@ export const updateDecision = defineMethod({
   mcp: {
     name: 'update_decision',
     title: 'Update decision',
-    // Whoever keeps a form open for long names the revision; a model has just read the record.
+    // A form that stays open for long names the revision; a model has just read the record.
     input: toolInput(v.object({ id: DecisionId, updates }), (input) => input),
     description:
       'Change the text, confidence, context, tags, pattern, reasons or bridge of a recorded decision, or name its pull request; earlier values stay in its revisions. For an outcome use review_outcome, for a change of mind record a new decision and link it with `supersedes`.',
