@@ -38,7 +38,7 @@ const memory = {
 const grouped = (size: number): string => size.toLocaleString('en').replaceAll(',', ' ')
 
 const short = (value: number | null): string =>
-  value === null ? '' : value >= 100 ? String(Math.round(value)) : value.toPrecision(2)
+  value === null ? '' : value >= 99.5 ? String(Math.round(value)) : value.toPrecision(2)
 
 function table(
   rows: readonly Row[],
