@@ -9,6 +9,7 @@ import './style/forms.css'
 import './style/write.css'
 import './style/charts.css'
 import './style/pages.css'
+import './style/graph.css'
 import './style/screens.css'
 import './style/print.css'
 
