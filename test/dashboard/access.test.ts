@@ -372,7 +372,7 @@ describe.skipIf(!executable)('the dashboard', () => {
     await visit(page, url, `/decisions/${place.pendingId}`)
     const signs = await page.locator('.graph .sign').allTextContents()
     expect(signs.every((sign) => /^[✓✕½–…]$/.test(sign.trim()))).toBe(true)
-    expect(signs.length).toBe(await page.locator('.graph circle').count())
+    expect(signs.length).toBe(await page.locator('.graph .node').count())
     await context.close()
   })
 })
