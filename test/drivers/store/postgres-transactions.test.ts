@@ -57,6 +57,40 @@ function suite(database: Postgres): void {
   /** Resolves when `ready` was called, and ends what waits for it when told. */
   const gate = () => Promise.withResolvers<void>()
 
+  const readers: Record<
+    string,
+    { change(tx: Transaction): Promise<unknown>; read(tx: Transaction): Promise<unknown> }
+  > = {
+    'a keyed record': {
+      change: (tx) => tx.keyed.put('breaker', 'global', 2),
+      read: (tx) => tx.keyed.get('breaker', ['global']),
+    },
+    'a decision': {
+      change: (tx) => tx.decisions.put({ ...recordOf(7), decision: 'Something else' }, 1),
+      read: (tx) => tx.decisions.get([recordOf(7).id]),
+    },
+    'a source key': {
+      change: (tx) => tx.decisions.put({ ...recordOf(8), source_key: 'a key' }, 0),
+      read: (tx) => tx.decisions.find({ source_key: 'a key' }),
+    },
+  }
+  for (const [what, { change, read }] of Object.entries(readers))
+    test(`work that finds ${what} changed between two looks is not kept: it runs again`, async () => {
+      const { store } = await opened()
+      await prepare(store, [])
+      await store.transaction((tx) => tx.decisions.put(recordOf(7), 0))
+      const runs: boolean[] = []
+      await store.transaction(async (tx) => {
+        const before = await read(tx)
+        if (runs.length === 0) await store.transaction(change)
+        runs.push(Bun.deepEquals(before, await read(tx)))
+        await tx.keyed.put('written', String(runs.length), true)
+      })
+      expect(runs).toEqual([false, true])
+      expect((await store.keyed.get('written', ['1', '2'])).map(({ key }) => key)).toEqual(['2'])
+      await store.close()
+    })
+
   test('a record is a handful of statements, and records that come together share them', async () => {
     const way = await counted(freshSchema(database))
     const { store } = await opened(way.url)

@@ -13,7 +13,7 @@ import { fromText, toText } from '../../shared/postgres/filter.ts'
 import { arrayText, rowsOf } from '../../shared/postgres/rows.ts'
 import { type KeyedRow, keyedOf, keyRange } from '../shared.ts'
 import { auditExpiry, auditRedaction } from './audit-retention.ts'
-import { keyedName } from './draft.ts'
+import { keyedName, note } from './draft.ts'
 import { openLanes } from './lanes.ts'
 import { tryLockName } from './locks.ts'
 import type { Access, Verb } from './transaction.ts'
@@ -93,12 +93,7 @@ export function keyedWriter(access: Access, verb: Verb, find: Find): KeyedWriter
     )
     const versions = new Map(records.map(({ key, version }) => [key, version]))
     for (const key of keys)
-      draft.found.set(keyedName(collection, key), {
-        kind: 'keyed',
-        collection,
-        key,
-        version: versions.get(key) ?? 0,
-      })
+      note(draft, keyedName(collection, key), { kind: 'keyed', collection, key, version: versions.get(key) ?? 0 })
     return records
   }
   /** Its version, 0 where there is none: `guess` where it need not be read before the commit. */

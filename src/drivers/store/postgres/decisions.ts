@@ -6,7 +6,7 @@ import type { Query } from '../../shared/postgres/client.ts'
 import { toText } from '../../shared/postgres/filter.ts'
 import { allCounts, countedName, countedUnder } from './count-locks.ts'
 import { counter } from './counts.ts'
-import { type FoundOf, nameOf } from './draft.ts'
+import { type FoundOf, nameOf, note } from './draft.ts'
 import { getStored, idsOfSource } from './rows.ts'
 import type { Access, Verb } from './transaction.ts'
 
@@ -38,7 +38,7 @@ export function decisionWriter(access: Access, verb: Verb, analyse: StoreOptions
       query<{ revision: number }>('select revision from decisions where id = $1', [toText(id)]),
     )
     const revision = row?.revision ?? 0
-    draft.found.set(name, { kind: 'decision', id, revision, indexed: null })
+    note(draft, name, { kind: 'decision', id, revision, indexed: null })
     return revision
   }
 
@@ -47,7 +47,7 @@ export function decisionWriter(access: Access, verb: Verb, analyse: StoreOptions
     const name = nameOf('source', key)
     const ids = await access.look([name], (query) => idsOfSource(query, key))
     const holder = ids[0] ?? null
-    draft.found.set(name, { kind: 'source', key, holders: [holder, holder] })
+    note(draft, name, { kind: 'source', key, holders: [holder, holder] })
     return ids
   }
   /** Whether a decision that is `mine` may have the key. */
@@ -72,7 +72,7 @@ export function decisionWriter(access: Access, verb: Verb, analyse: StoreOptions
       const found = new Map(texts.map((text) => [text.id, text]))
       for (const id of ids) {
         const { revision = 0, indexed = null } = found.get(id) ?? {}
-        draft.found.set(nameOf('decision', id), { kind: 'decision', id, revision, indexed })
+        note(draft, nameOf('decision', id), { kind: 'decision', id, revision, indexed })
       }
       return texts
     }),

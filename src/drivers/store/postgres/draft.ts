@@ -98,6 +98,22 @@ export const nameOf = (kind: LockKind, key: string): string => `${kind} ${key}`
 export const keyedName = (collection: string, key: string): string => nameOf('keyed', `${collection} ${key}`)
 export const generationsName = nameOf('generations', '')
 
+/**
+ * Notes what was found under a name. What was found first stays: work that found something else the second time has been told both, so the
+ * comparison has to fail. Only what nobody knew before is added.
+ */
+export function note(draft: Pick<Draft, 'found'>, name: string, found: Found): void {
+  const first = draft.found.get(name)
+  if (first === undefined) draft.found.set(name, found)
+  else if (first.kind === 'decision' && found.kind === 'decision')
+    draft.found.set(name, {
+      ...first,
+      // One that was taken to exist and is not there stays wrong.
+      revision: first.revision ?? (found.revision || null),
+      indexed: first.indexed ?? found.indexed,
+    })
+}
+
 /** The locks that guard a draft; true for those of what it writes, which nobody else may look at meanwhile. */
 export function locksOf({ found, decisions, gone, vectors, keyed }: Draft): Map<string, boolean> {
   const names = new Map<string, boolean>()

@@ -7,7 +7,7 @@
 import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
 import { type Client, isLost, isRetryable, type Query, storageErrorOf } from '../../shared/postgres/client.ts'
 import { toText } from '../../shared/postgres/filter.ts'
-import { clear, type Draft, type Found, newDraft, writesOf } from './draft.ts'
+import { clear, type Draft, type Found, newDraft, note, writesOf } from './draft.ts'
 import { announceChanges } from './feed.ts'
 import { nameLock } from './locks.ts'
 import { changesOf, send } from './writes.ts'
@@ -94,7 +94,7 @@ async function withoutLocks<T>({ client, commit }: Transactions, work: Work<T>):
     glance: (read) => read(client.read),
     assume(name, found) {
       assumed = true
-      draft.found.set(name, found)
+      note(draft, name, found)
     },
     guard: async () => {},
     async engine() {
