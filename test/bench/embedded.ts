@@ -8,14 +8,16 @@ import { once, type Site } from './site.ts'
 
 export function embeddedSite(root: string): Site {
   let copies = 0
+  const kept = process.env.CSTP_BENCH_DIR ?? root
   const key = once(async (name) => {
-    const path = join(root, name)
+    // With what was seeded, whose logs it has signed.
+    const path = join(kept, name)
     await ownKey(path, 'the evidence key')
     return path
   })
   const seeded = once(async (name) => {
     const [embedder, size] = name.split('-') as [string, string]
-    const dir = join(process.env.CSTP_BENCH_DIR ?? root, name)
+    const dir = join(kept, name)
     if (existsSync(dir)) return dir
     // What was cut off is made anew: only a whole one gets the name.
     const unfinished = `${dir}-seeding`
