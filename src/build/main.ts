@@ -106,6 +106,8 @@ export async function build({ target, outfile: given, full = false }: BuildOptio
       // The folder that it is started in must not change what it does.
       autoloadDotenv: false,
       autoloadBunfig: false,
+      // Drivers of CSTP_DRIVERS import packages, whose package.json says what they export.
+      autoloadPackageJson: true,
     },
   })
   rmSync(parts, { recursive: true })

@@ -3,18 +3,16 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { loadDrivers } from '../../src/app/own-drivers.ts'
-import { bareEnv, cstp, fromSource, inTemporaryDir, root, startServer } from '../support/process.ts'
+import { bareEnv, cstp, inTemporaryDir, root, startServer } from '../support/process.ts'
 
 setDefaultTimeout(60_000)
 
-// The program from source: the example is source as well, and imports the SDK of this repository.
-const way = { command: fromSource, cwd: root }
 const example = join(root, 'docs/examples/driver/embedder.ts')
 
 test('the example serves: its vectors find decisions, and nothing else is taken for them', () =>
   inTemporaryDir(async (dir) => {
     const env = { CSTP_AUTH_TOKENS: 'local:secret-of-the-test', CSTP_DRIVERS: example }
-    const server = await startServer({ dir, env, command: fromSource })
+    const server = await startServer({ dir, env })
     for (const decision of ['Keep sessions in PostgreSQL', 'Write the handbook in English'])
       await server.call('recordDecision', { decision, category: 'architecture', confidence: 0.8 })
     const found = await server.call('queryDecisions', {
@@ -24,7 +22,7 @@ test('the example serves: its vectors find decisions, and nothing else is taken 
     })
     expect(found.decisions).toMatchObject([{ title: 'Keep sessions in PostgreSQL' }])
     await server.kill()
-    const { out } = await cstp(['doctor', '--json'], bareEnv(dir, { ...env, CSTP_EMBEDDER: 'local' }), undefined, way)
+    const { out } = await cstp(['doctor', '--json'], bareEnv(dir, { ...env, CSTP_EMBEDDER: 'local' }))
     expect(JSON.parse(out).findings.filter(({ check }: { check: string }) => check === 'vectors')).toEqual([])
     const without = await cstp(['doctor', '--json'], bareEnv(dir, { CSTP_EMBEDDER: 'hash' }))
     expect(without.out).toContain('the vectors are from trigrams/512/1, but the settings name hash/')
