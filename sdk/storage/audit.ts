@@ -80,7 +80,13 @@ export interface AuditWriter {
 /** Method of the line of removed lines: it is never removed or changed itself. */
 export const retentionMethod = 'audit.retention'
 
-/** The line of one batch: how many were removed, and up to when. */
+/**
+ * The line of one batch: how many were removed, and up to when.
+ * @example
+ * ```ts
+ * await append(retentionEntry(removed, before_ms, now()))
+ * ```
+ */
 export const retentionEntry = (removed: number, before_ms: number, now_ms: number): AuditEntry => ({
   at: new Date(now_ms).toISOString(),
   agent: 'cstp',
@@ -101,7 +107,13 @@ export const markMethods: readonly string[] = [retentionMethod, redactionMethod]
 /** Lines that one call may change: the engine looks each of them up in the line that says so. */
 export const mostRedacted = 500
 
-/** The line of one call: which lines lost their detail, and the record of the erasure that took it. */
+/**
+ * The line of one call: which lines lost their detail, and the record of the erasure that took it.
+ * @example
+ * ```ts
+ * await append(redactionEntry(lines.map(({ seq }) => seq), redacted_by, now()))
+ * ```
+ */
 export const redactionEntry = (lines: readonly number[], redacted_by: string, now_ms: number): AuditEntry => ({
   at: new Date(now_ms).toISOString(),
   agent: 'cstp',
@@ -113,7 +125,13 @@ export const redactionEntry = (lines: readonly number[], redacted_by: string, no
   detail: { redacted_by, lines: [...lines] },
 })
 
-/** @throws StorageError `invalid` for lines that no driver may change so */
+/**
+ * @throws StorageError `invalid` for lines that no driver may change so
+ * @example
+ * ```ts
+ * checkRedaction(lines, redacted_by) // before anything is changed
+ * ```
+ */
 export function checkRedaction(
   lines: readonly { seq: number; detail: Record<string, unknown> }[],
   redacted_by: string,

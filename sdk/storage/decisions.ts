@@ -148,10 +148,22 @@ export interface RecordText {
 /** A stored decision whose record need not be parsed. */
 export interface StoredText extends RecordText, StoredFacts {}
 
-/** The record of a text. */
+/**
+ * The record of a text.
+ * @example
+ * ```ts
+ * const { decision, reasons } = parseRecord(text)
+ * ```
+ */
 export const parseRecord = ({ json }: Pick<RecordText, 'json'>): DecisionRecord => JSON.parse(json)
 
-/** A stored decision with its record. */
+/**
+ * A stored decision with its record.
+ * @example
+ * ```ts
+ * const [{ record, revision }] = (await store.decisions.get([id])).map(storedOf)
+ * ```
+ */
 export const storedOf = ({ json, revision, indexed }: StoredText): StoredDecision => ({
   record: JSON.parse(json),
   revision,
@@ -197,19 +209,38 @@ export interface DecisionReader {
   reasons(): Promise<ReasonGroup[]>
 }
 
-/** The decisions of these full ids that exist, in the order asked for, with their records. */
+/**
+ * The decisions of these full ids that exist, in the order asked for, with their records.
+ * @example
+ * ```ts
+ * const [one, other] = await readDecisions(store.decisions, ids)
+ * ```
+ */
 export const readDecisions = async (
   decisions: Pick<DecisionReader, 'get'>,
   ids: readonly string[],
 ): Promise<StoredDecision[]> => (await decisions.get(ids)).map(storedOf)
 
-/** The decision of this full id, or null. */
+/**
+ * The decision of this full id, or null.
+ * @example
+ * ```ts
+ * const found = await readDecision(store.decisions, id)
+ * found?.record.outcome
+ * ```
+ */
 export const readDecision = async (
   decisions: Pick<DecisionReader, 'get'>,
   id: string,
 ): Promise<StoredDecision | null> => (await readDecisions(decisions, [id]))[0] ?? null
 
-/** The fields of all decisions that pass, oldest first, a page at a time. */
+/**
+ * The fields of all decisions that pass, oldest first, a page at a time.
+ * @example
+ * ```ts
+ * for await (const page of decisionPages(store.decisions, { stakes: 'critical' }, 500)) take(page)
+ * ```
+ */
 export async function* decisionPages(
   decisions: Pick<DecisionReader, 'walk'>,
   filter: DecisionFilter,

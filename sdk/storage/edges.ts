@@ -3,7 +3,13 @@ import type { DecisionRecord } from '../schema/decision.ts'
 import { compareText } from './fields.ts'
 import type { Edge } from './store.ts'
 
-/** One edge for each target, type and maker; of several the last link counts. */
+/**
+ * One edge for each target, type and maker; of several the last link counts.
+ * @example
+ * ```ts
+ * for (const edge of edgesOf(record)) insert(edge)
+ * ```
+ */
 export function edgesOf(record: Pick<DecisionRecord, 'id' | 'links'>): Edge[] {
   const edges = new Map<string, Edge>()
   for (const { target_id, edge_type, weight, context, created_at, created_by, effective } of record.links) {
@@ -13,7 +19,13 @@ export function edgesOf(record: Pick<DecisionRecord, 'id' | 'links'>): Edge[] {
   return [...edges.values()]
 }
 
-/** By source, target, type and maker. */
+/**
+ * By source, target, type and maker.
+ * @example
+ * ```ts
+ * edges.sort(edgeOrder)
+ * ```
+ */
 export const edgeOrder = (a: Edge, b: Edge): number =>
   compareText(a.source_id, b.source_id) ||
   compareText(a.target_id, b.target_id) ||

@@ -15,7 +15,13 @@ function subtrees(size: number): number {
   return count
 }
 
-/** @throws StorageError `invalid` when a record does not follow the one before it, or the tree can't be theirs */
+/**
+ * @throws StorageError `invalid` when a record does not follow the one before it, or the tree can't be theirs
+ * @example
+ * ```ts
+ * followsHead(await head(), batch) // then write it, in the same transaction
+ * ```
+ */
 export function followsHead(head: EvidenceHead, { records, nodes, frontier }: EvidenceBatch): void {
   let { seq, hash } = head
   for (const record of records) {
@@ -30,7 +36,13 @@ export function followsHead(head: EvidenceHead, { records, nodes, frontier }: Ev
   growsTree(head.seq, seq, { nodes, frontier })
 }
 
-/** @throws StorageError `invalid` when the tree over `before` leaves can't go on like this to `after` */
+/**
+ * @throws StorageError `invalid` when the tree over `before` leaves can't go on like this to `after`
+ * @example
+ * ```ts
+ * growsTree(head.seq, head.seq + leaves.length, grown)
+ * ```
+ */
 export function growsTree(before: number, after: number, { nodes, frontier }: Grown): void {
   if (frontier.length !== subtrees(after) || !frontier.every(isHash))
     throw new StorageError('invalid', `the frontier does not cover ${after} records`)

@@ -12,7 +12,14 @@ import { StorageError } from './errors.ts'
 /** Ids name files and folders: a day, then lower-case letters, digits and dashes. */
 const decisionId = /^\d{4}-\d{2}-\d{2}-[a-z0-9][a-z0-9-]{0,99}$/
 
-/** @throws StorageError `invalid` when the id can't name a file, or a time is none */
+/**
+ * What filters and sorts see of a record.
+ * @throws StorageError `invalid` when the id can't name a file, or a time is none
+ * @example
+ * ```ts
+ * const { category, confidence, created_ms } = fieldsOf(record, indexed)
+ * ```
+ */
 export function fieldsOf(record: DecisionRecord, indexed: boolean): DecisionFields {
   if (!decisionId.test(record.id)) throw new StorageError('invalid', `not a decision id: ${JSON.stringify(record.id)}`)
   return {
@@ -43,23 +50,47 @@ export type Settled = Pick<DecisionRecord, 'outcome' | 'attribution_basis' | 'se
 /** Who settles an outcome that is attributed. */
 export const ruleSettlers = { evidence: 'observed', age: 'age' } as const satisfies Record<AttributionBasis, Settler>
 
-/** Who settled the outcome of a decision; null while there is none. */
+/**
+ * Who settled the outcome of a decision; null while there is none.
+ * @example
+ * ```ts
+ * settlerOf({ outcome: 'success', attribution_basis: 'age', self_reviewed: false }) // 'age'
+ * ```
+ */
 export function settlerOf({ outcome, attribution_basis, self_reviewed }: Settled): Settler | null {
   if (outcome === null) return null
   if (attribution_basis !== null) return ruleSettlers[attribution_basis]
   return self_reviewed === true ? 'self' : 'others'
 }
 
-/** Whether the outcome was attributed, not reviewed. */
+/**
+ * Whether the outcome was attributed, not reviewed.
+ * @example
+ * ```ts
+ * isByRule(settlerOf(record)) // true for 'observed' and 'age'
+ * ```
+ */
 export const isByRule = (settled_by: Settler | null): boolean => settled_by === 'observed' || settled_by === 'age'
 
-/** Whether the outcome is what somebody else than the recorder says: another agent, or evidence. */
+/**
+ * Whether the outcome is what somebody else than the recorder says: another agent, or evidence.
+ * @example
+ * ```ts
+ * records.filter(isConfirmed)
+ * ```
+ */
 export const isConfirmed = (record: Settled): boolean => ['others', 'observed'].includes(settlerOf(record) ?? '')
 
 /** What an outcome counts; `abandoned` was never tested and enters no score. */
 export const outcomeValue: Partial<Record<Outcome, number>> = { success: 1, partial: 0.5, failure: 0 }
 
-/** The value of decisions that enter a score: tested, of a stated confidence, and not settled by age alone; else null. */
+/**
+ * The value of decisions that enter a score: tested, of a stated confidence, and not settled by age alone; else null.
+ * @example
+ * ```ts
+ * scoredValue({ confidence: 0.8, outcome: 'partial', settled_by: 'others' }) // 0.5
+ * ```
+ */
 export const scoredValue = ({
   confidence,
   outcome,
@@ -67,7 +98,13 @@ export const scoredValue = ({
 }: Pick<OutcomeGroup, 'confidence' | 'outcome' | 'settled_by'>): number | null =>
   outcome === null || confidence === null || settled_by === 'age' ? null : (outcomeValue[outcome] ?? null)
 
-/** A decision without a confidence is listed as less than one that is certain to fail. */
+/**
+ * A decision without a confidence is listed as less than one that is certain to fail.
+ * @example
+ * ```ts
+ * fields.sort((a, b) => confidenceRank(a.confidence) - confidenceRank(b.confidence))
+ * ```
+ */
 export const confidenceRank = (confidence: number | null): number => confidence ?? -1
 
 function milliseconds(time: string, field: string): number {
@@ -76,10 +113,22 @@ function milliseconds(time: string, field: string): number {
   return ms
 }
 
-/** Orders by code unit, as every driver must. */
+/**
+ * Orders by code unit, as every driver must.
+ * @example
+ * ```ts
+ * ids.sort(compareText) // 'B' before 'a'
+ * ```
+ */
 export const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-/** The order of outcome groups. */
+/**
+ * The order of outcome groups.
+ * @example
+ * ```ts
+ * groups.sort(groupOrder)
+ * ```
+ */
 export const groupOrder = (a: Omit<OutcomeGroup, 'count'>, b: Omit<OutcomeGroup, 'count'>): number =>
   compareText(a.category ?? '', b.category ?? '') ||
   confidenceRank(a.confidence) - confidenceRank(b.confidence) ||
@@ -99,7 +148,13 @@ const ascending: Record<DecisionSort, (a: DecisionFields, b: DecisionFields) => 
   status: (a, b) => compareText(a.status, b.status),
 }
 
-/** The total order of a list: by `sort`, ties by id, both in the direction of `order`. */
+/**
+ * The total order of a list: by `sort`, ties by id, both in the direction of `order`.
+ * @example
+ * ```ts
+ * fields.sort(fieldsOrder('created_at', 'desc'))
+ * ```
+ */
 export function fieldsOrder(
   sort: DecisionSort,
   order: 'asc' | 'desc',

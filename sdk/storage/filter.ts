@@ -8,12 +8,25 @@ export type FieldsPredicate = (fields: DecisionFields) => boolean
 
 const all: FieldsPredicate = () => true
 
-/** True when the filter restricts nothing. */
+/**
+ * True when the filter restricts nothing.
+ * @example
+ * ```ts
+ * isEmptyFilter({ category: undefined }) // true
+ * ```
+ */
 export function isEmptyFilter(filter: DecisionFilter): boolean {
   return Object.values(filter).every((value) => value === undefined)
 }
 
-/** The test that `filter` stands for. Compile once, then ask it about each decision. */
+/**
+ * The test that `filter` stands for. Compile once, then ask it about each decision.
+ * @example
+ * ```ts
+ * const passes = compileFilter({ category: 'architecture', min_confidence: 0.8 })
+ * const found = fields.filter(passes)
+ * ```
+ */
 export function compileFilter(filter: CountFilter): FieldsPredicate {
   const tests: FieldsPredicate[] = []
   const { category, min_confidence, max_confidence, stakes, status, outcome, project, feature, pr, agent, tags } =

@@ -64,7 +64,13 @@ export interface KeyedWriter extends Pick<KeyedReader, 'get'> {
   expire(collection: string, now_ms: number, limit: number): Promise<KeyedRecord[]>
 }
 
-/** All records of a collection whose key begins with `prefix`, a page at a time, by key. */
+/**
+ * All records of a collection whose key begins with `prefix`, a page at a time, by key.
+ * @example
+ * ```ts
+ * for await (const page of keyedPages(store.keyed, 'breaker')) count += page.length
+ * ```
+ */
 export async function* keyedPages(
   keyed: Pick<KeyedReader, 'list'>,
   collection: string,
@@ -79,7 +85,13 @@ export async function* keyedPages(
   }
 }
 
-/** The same one by one, in the opposite order: for what is asked for from its end. */
+/**
+ * The same one by one, in the opposite order: for what is asked for from its end.
+ * @example
+ * ```ts
+ * for await (const { value } of newestKeyed(store.keyed, 'revision', `${id}/`)) return value
+ * ```
+ */
 export async function* newestKeyed(
   keyed: Pick<KeyedReader, 'list'>,
   collection: string,

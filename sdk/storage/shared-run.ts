@@ -3,6 +3,11 @@
 /**
  * Calls that come together share one run of `run`. One that comes while a run is under way waits for the next, as that run may have
  * looked before what the caller wants to see.
+ * @example
+ * ```ts
+ * const refresh = sharedRun(() => readAll())
+ * await Promise.all([refresh(), refresh()]) // one read
+ * ```
  */
 export function sharedRun<T>(run: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | null = null

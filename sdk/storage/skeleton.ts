@@ -7,7 +7,13 @@ const lookAlikes: ReadonlyMap<string, string> = new Map(
     .flatMap(([latin, ...others]) => others.map((other): [string, string] => [other, latin!])),
 )
 
-/** A text as it looks: case, compatible forms, marks, white space and invisible characters folded away. */
+/**
+ * A text as it looks: case, compatible forms, marks, white space and invisible characters folded away.
+ * @example
+ * ```ts
+ * skeleton('Dеployment ') === skeleton('deployment') // with a Cyrillic е
+ * ```
+ */
 export function skeleton(text: string): string {
   // Most names are plain already.
   if (/^[!-@[-~]*$/.test(text)) return text

@@ -6,6 +6,10 @@ import { sides } from './vectors.ts'
 /**
  * Refuses a vector of another length, or with a value that is not finite.
  * @throws StorageError `invalid`, naming `what`
+ * @example
+ * ```ts
+ * checkVector(vector, 384, 'The vector of the question')
+ * ```
  */
 export function checkVector(vector: Float32Array, dimensions: number, what: string): void {
   if (vector.length !== dimensions) {
@@ -20,6 +24,10 @@ export function checkVector(vector: Float32Array, dimensions: number, what: stri
 /**
  * Checks every vector of these entries.
  * @throws StorageError `invalid`, naming the decision and the side
+ * @example
+ * ```ts
+ * checkEntries(entries, generation.dimensions) // before any of them is written
+ * ```
  */
 export function checkEntries(entries: readonly SearchEntry[], dimensions: number): void {
   for (const { id, value } of entries) {
@@ -31,6 +39,10 @@ export function checkEntries(entries: readonly SearchEntry[], dimensions: number
 /**
  * Refuses a generation that was made with another embedder or length than the caller's.
  * @throws StorageError `invalid`
+ * @example
+ * ```ts
+ * checkGeneration(held, { embedder: 'mine/1', dimensions: 384 })
+ * ```
  */
 export function checkGeneration(
   held: SearchGeneration,

@@ -9,12 +9,13 @@ import * as guard from '../../sdk/frameworks/guard.ts'
 import * as langchain from '../../sdk/frameworks/langchain.ts'
 import * as openai from '../../sdk/frameworks/openai-agents.ts'
 import * as conformance from '../../sdk/storage/conformance/index.ts'
+import * as storage from '../../sdk/storage/index.ts'
 import { root } from '../support/process.ts'
 
 const isClass = (value: unknown): boolean => /^class\b/.test(Function.prototype.toString.call(value))
 
-test('every function of the client, the adapters and the suites has an example', async () => {
-  const entries = [client, ai, claude, guard, langchain, openai, conformance]
+test('every function of the client, the adapters, the storage ports and the suites has an example', async () => {
+  const entries = [client, ai, claude, guard, langchain, openai, storage, conformance]
   const names = entries.flatMap((entry) =>
     Object.entries(entry).flatMap(([name, value]) => (typeof value === 'function' && !isClass(value) ? [name] : [])),
   )
@@ -22,7 +23,9 @@ test('every function of the client, the adapters and the suites has an example',
   const files = [...new Bun.Glob('sdk/**/*.ts').scanSync({ cwd: root })].filter((file) => !file.includes('dist/'))
   const text = (await Promise.all(files.map((file) => readFile(join(root, file), 'utf8')))).join('\n')
   const shown = new Set(
-    [...text.matchAll(/@example\s(?:(?!\*\/)[\s\S])*\*\/\nexport (?:async )?function (\w+)/g)].map(([, name]) => name),
+    [...text.matchAll(/@example\s(?:(?!\*\/)[\s\S])*\*\/\nexport (?:async )?(?:function\*?|const) (\w+)/g)].map(
+      ([, name]) => name,
+    ),
   )
   expect([...new Set(names)].filter((name) => !shown.has(name))).toEqual([])
 })
