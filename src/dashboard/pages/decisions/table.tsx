@@ -48,11 +48,8 @@ export function Listed({
       number: true,
       cell: ({ confidence }) => percent(confidence),
     },
-    {
-      name: t.outcome,
-      label: sortable('status', t.outcome),
-      cell: ({ outcome }) => <Badge of={outcome ?? 'pending'} />,
-    },
+    // Lists can be sorted by status, which is another thing.
+    { name: t.outcome, cell: ({ outcome }) => <Badge of={outcome ?? 'pending'} /> },
     { name: t.agent, cell: ({ agent }) => agent },
     { name: t.day, label: sortable('created_at', t.day), cell: ({ date }) => date },
   ]

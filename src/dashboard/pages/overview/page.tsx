@@ -24,7 +24,7 @@ async function load(period: Period, signal: AbortSignal) {
     service.getStats(from, { signal }),
     service.getCalibration({ window: period }, { signal }),
     period === '30d' ? null : service.getCalibration({ window: '30d' }, { signal }),
-    service.ready({ limit: 6 }, { signal }),
+    service.ready({ limit: 6, order: 'newest' }, { signal }),
     service.listApprovals({ state: 'pending', limit: 1 }, { signal }),
     service.listBreakers({}, { signal }),
     service.listDecisions({ limit: 6, ...from }, { signal }),
@@ -98,7 +98,7 @@ export function Overview({ place, session }: View) {
                 />
               </dl>
               <div class="panels">
-                <Panel title={t.needsAttention} lead={t.urgentFirst}>
+                <Panel title={t.needsAttention} lead={t.newestFirst}>
                   {ready.actions.length === 0 ? (
                     <Empty>{waiting > 0 ? texts.inbox.onlyApprovals : texts.inbox.nothing}</Empty>
                   ) : (
