@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { RuleProblem } from '../../sdk/schema/policy.ts'
 import { defineCommand, type Run } from './command.ts'
 import { connectionFlags, withConnection } from './connection.ts'
 import { misuse } from './failure.ts'
@@ -16,6 +17,9 @@ type Connected = Run<typeof connectionFlags>
 /** The places that are named, else those of the settings. */
 const places = async ({ words, configuration }: Connected): Promise<readonly string[]> =>
   words.length > 0 ? words : (await configuration()).settings.guardrails_paths
+
+const problemLine = ({ file, line, column, message }: RuleProblem): string =>
+  plain(`${file}:${line}:${column}: ${message}`)
 
 const mostPlaces = 32
 const about =
@@ -70,11 +74,10 @@ const reload = defineCommand({
   async run(run) {
     const result = await withConnection(run, ({ call }) => call('reloadGuardrails', {}))
     const { success, total, policy_hash, errors } = result
-    const lines = errors.map(({ file, line, column, message }) => plain(`${file}:${line}:${column}: ${message}`))
     const end = success
       ? `${total} rules in force, policy ${policy_hash.slice(0, 12)}`
       : `the files are invalid; the last valid rules stay in force (${total}, policy ${policy_hash.slice(0, 12)})`
-    await print(run, result, () => `${[...lines, end].join('\n')}\n`)
+    await print(run, result, () => `${[...errors.map(problemLine), end].join('\n')}\n`)
     return success ? 0 : 1
   },
 })
@@ -107,13 +110,12 @@ const shadow = defineCommand({
     const rules = await readFile(run.words[0]!, 'utf8')
     const result = await withConnection(run, ({ call }) => call('shadowGuardrails', { rules }))
     const { success, file, errors, read_only } = result
-    const lines = errors.map(({ file, line, column, message }) => plain(`${file}:${line}:${column}: ${message}`))
     const end = success
       ? `in shadow mode: ${result.rules.join(', ')} (${file})`
       : read_only
         ? 'no place of GUARDRAILS_PATHS is a folder that the server may write: add the file there by hand, each rule with mode: shadow'
         : 'nothing was written'
-    await print(run, result, () => `${[...lines, end].join('\n')}\n`)
+    await print(run, result, () => `${[...errors.map(problemLine), end].join('\n')}\n`)
     return success ? 0 : 1
   },
 })
