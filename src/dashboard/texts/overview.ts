@@ -2,6 +2,8 @@
 
 export const outcomes = {
   span: (from: string, to: string) => `${from} to ${to}`,
+  until: (to: string) => `until ${to}`,
+  older: 'older',
   changed: 'Rules changed',
   decisions: 'decisions',
 }
