@@ -1,5 +1,4 @@
 /** The form that changes a decision, on the revision that was seen: what others changed meanwhile is shown beside it, and nothing is lost. */
-import { useRef } from 'preact/hooks'
 import { type GetDecisionResult, isCstpError } from '../../../../sdk/client.ts'
 import { Failure, Show, useCall, useJob } from '../../call.tsx'
 import { Act, Form, useResult } from '../../form.tsx'
@@ -10,11 +9,10 @@ import { Empty, Panel } from '../../ui.tsx'
 import { Conflict } from './conflict.tsx'
 import { changedFields, type Draft, draftOf, updatesOf, useDraft } from './draft.ts'
 import { Lines } from './fields.tsx'
-import { Confidence, Context, Pattern, Place, Reasons, Tags, What } from './parts.tsx'
-import { problemsOf, toFirstProblem } from './problems.ts'
+import { Confidence, Context, field, Pattern, Place, Reasons, Tags, What } from './parts.tsx'
+import { inForm, problemsOf } from './problems.ts'
 
 const t = texts.write.edit
-const f = texts.write.fields
 
 /** Whether the session may change the record, as the service decides it. */
 export const mayEdit = ({ agent, scopes }: Session, { recorded_by }: Pick<GetDecisionResult, 'recorded_by'>): boolean =>
@@ -53,31 +51,31 @@ function Editing({ record, session, again }: { record: GetDecisionResult; sessio
   const change = (changes: Partial<Draft>) => draft.change({ mine: { ...mine, ...changes } })
   const { error, busy, run } = useJob<void>()
   const [result, show] = useResult()
-  const box = useRef<HTMLDivElement>(null)
   const page = addressOf(`/decisions/${encodeURIComponent(record.id)}`)
-  const submit = () => {
+  const submit = (_: unknown, form: HTMLFormElement) => {
     const changed = changedFields(mine, base)
     if (changed.length === 0) return show(t.nothing)
-    run(async () => {
-      try {
-        const updates = updatesOf(mine, base, record)
-        await service.updateDecision({ id: record.id, updates, revision_count: seen })
+    run(() =>
+      inForm(form, async () => {
+        try {
+          const updates = updatesOf(mine, base, record)
+          await service.updateDecision({ id: record.id, updates, revision_count: seen })
+        } catch (failed) {
+          // Somebody was faster: what they wrote is loaded, and shown beside this.
+          if (isMeanwhile(failed)) return again()
+          throw failed
+        }
         draft.clear()
         go(page)
         scrollTo(0, 0)
-      } catch (failed) {
-        // Somebody was faster: what they wrote is loaded, and shown beside this.
-        if (isMeanwhile(failed)) return again()
-        toFirstProblem(box.current!.querySelector('form')!)
-        throw failed
-      }
-    })
+      }),
+    )
   }
   const problem = problemsOf(error, 'updates.')
   const part = { draft: mine, change, problem }
   const meanwhile = seen !== record.revision_count
   return (
-    <div ref={box}>
+    <div>
       <p class="quiet">{t.lead}</p>
       {draft.restored && changedFields(mine, base).length > 0 && <p class="notice">{texts.write.record.kept}</p>}
       {meanwhile && (
@@ -108,15 +106,7 @@ function Editing({ record, session, again }: { record: GetDecisionResult; sessio
         <Panel title={t.bridge} folded={!['structure', 'function'].some((name) => problem(`bridge.${name}`))}>
           <Pattern {...part} />
           {(['structure', 'function'] as const).map((name) => (
-            <Lines
-              key={name}
-              label={f[name]}
-              required
-              rows={2}
-              value={mine[name]}
-              change={(text) => change({ [name]: text })}
-              problem={problem(`bridge.${name}`)}
-            />
+            <Lines key={name} {...field(part, name, `bridge.${name}`)} required rows={2} />
           ))}
         </Panel>
         {error !== null && <Failure error={error} />}

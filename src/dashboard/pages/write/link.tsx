@@ -9,7 +9,7 @@ import { texts } from '../../texts.ts'
 import { useDraft } from './draft.ts'
 import { Lines } from './fields.tsx'
 import { type Chosen, Picker } from './picker.tsx'
-import { problemsOf, toFirstProblem } from './problems.ts'
+import { inForm, problemsOf } from './problems.ts'
 
 const t = texts.write.link
 const kinds = Object.keys(t.kinds) as EdgeType[]
@@ -38,8 +38,8 @@ export function LinkForm({
   const { error, busy, run } = useJob<void>()
   const [result, show] = useResult()
   const submit = (_: unknown, form: HTMLFormElement) =>
-    run(async () => {
-      try {
+    run(() =>
+      inForm(form, async () => {
         const { edge } = await service.linkDecisions({
           source_id: id,
           target_id: chosen?.id ?? typed.trim(),
@@ -49,11 +49,8 @@ export function LinkForm({
         draft.clear()
         show(edge.effective ? t.done : t.withoutEffect)
         changed()
-      } catch (failed) {
-        toFirstProblem(form)
-        throw failed
-      }
-    })
+      }),
+    )
   const box = useRef<HTMLDetailsElement>(null)
   useEffect(() => {
     if (open) box.current?.querySelector('input')?.focus()

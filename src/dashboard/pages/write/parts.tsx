@@ -6,45 +6,30 @@ import type { Problem } from './problems.ts'
 
 const t = texts.write.fields
 
-export interface Part {
-  draft: Draft
-  change: (changes: Partial<Draft>) => void
+/** What is written: a draft, or an entry of a list in it. */
+interface Written<T> {
+  draft: T
+  change: (changes: Partial<T>) => void
   problem: Problem
 }
+export type Part = Written<Draft>
 
-export const What = ({ draft, change, problem }: Part) => (
-  <Lines
-    label={t.decision}
-    hint={t.decisionHint}
-    required
-    rows={2}
-    value={draft.decision}
-    change={(decision) => change({ decision })}
-    problem={problem('decision')}
-  />
-)
+type TextsOf<T> = { [Name in keyof T]: T[Name] extends string ? Name : never }[keyof T] & keyof typeof t
 
-export const Context = ({ draft, change, problem }: Part) => (
-  <Lines
-    label={t.context}
-    hint={t.contextHint}
-    rows={4}
-    value={draft.context}
-    change={(context) => change({ context })}
-    problem={problem('context')}
-  />
-)
+/** A text of it in a field. @param path of it in the call, where that is another */
+export const field = <T,>({ draft, change, problem }: Written<T>, name: TextsOf<T>, path: string = name) => ({
+  label: t[name] as string,
+  value: draft[name] as string,
+  change: (text: string) => change({ [name]: text } as Partial<T>),
+  problem: problem(path),
+})
 
-export const Confidence = ({ draft, change, problem, hint = t.confidenceHint }: Part & { hint?: string }) => (
-  <Share
-    label={t.confidence}
-    slider={t.slider}
-    hint={hint}
-    required
-    value={draft.confidence}
-    change={(confidence) => change({ confidence })}
-    problem={problem('confidence')}
-  />
+export const What = (part: Part) => <Lines {...field(part, 'decision')} hint={t.decisionHint} required rows={2} />
+
+export const Context = (part: Part) => <Lines {...field(part, 'context')} hint={t.contextHint} rows={4} />
+
+export const Confidence = ({ hint = t.confidenceHint, ...part }: Part & { hint?: string }) => (
+  <Share {...field(part, 'confidence')} slider={t.slider} hint={hint} required />
 )
 
 export const Reasons = ({ draft, change, problem }: Part) => (
@@ -57,34 +42,16 @@ export const Reasons = ({ draft, change, problem }: Part) => (
       start={{ type: '', text: '', strength: '80' }}
       change={(reasons) => change({ reasons })}
     >
-      {(row, set, at) => (
-        <>
-          <Line
-            label={t.type}
-            required
-            list="reason-types"
-            value={row.type}
-            change={(type) => set({ type })}
-            problem={problem(`reasons.${at}.type`)}
-          />
-          <Lines
-            label={t.text}
-            required
-            rows={1}
-            value={row.text}
-            change={(text) => set({ text })}
-            problem={problem(`reasons.${at}.text`)}
-          />
-          <Share
-            label={t.strength}
-            slider={`${t.strength}, ${t.reason(at + 1)}`}
-            required
-            value={row.strength}
-            change={(strength) => set({ strength })}
-            problem={problem(`reasons.${at}.strength`)}
-          />
-        </>
-      )}
+      {(row, set, at) => {
+        const part = { draft: row, change: set, problem: (name: string) => problem(`reasons.${at}.${name}`) }
+        return (
+          <>
+            <Line {...field(part, 'type')} required list="reason-types" />
+            <Lines {...field(part, 'text')} required rows={1} />
+            <Share {...field(part, 'strength')} slider={`${t.strength}, ${t.reason(at + 1)}`} required />
+          </>
+        )
+      }}
     </Rows>
     <datalist id="reason-types">
       {texts.write.reasonTypes.map((type) => (
@@ -105,56 +72,21 @@ export const Alternatives = ({ draft, change, problem }: Part) => (
   >
     {(row, set, at) => (
       <>
-        <Line
-          label={t.option}
-          required
-          value={row.option}
-          change={(option) => set({ option })}
-          problem={problem(`alternatives_considered.${at}`)}
-        />
+        <Line {...field({ draft: row, change: set, problem }, 'option', `alternatives_considered.${at}`)} required />
         <Line label={t.because} value={row.reason} change={(reason) => set({ reason })} />
       </>
     )}
   </Rows>
 )
 
-export const Tags = ({ draft, change, problem }: Part) => (
-  <Line label={t.tags} value={draft.tags} change={(tags) => change({ tags })} problem={problem('tags')} />
-)
+export const Tags = (part: Part) => <Line {...field(part, 'tags')} />
 
-export const Pattern = ({ draft, change, problem }: Part) => (
-  <Lines
-    label={t.pattern}
-    hint={t.patternHint}
-    rows={2}
-    value={draft.pattern}
-    change={(pattern) => change({ pattern })}
-    problem={problem('pattern')}
-  />
-)
+export const Pattern = (part: Part) => <Lines {...field(part, 'pattern')} hint={t.patternHint} rows={2} />
 
-export const Place = ({ draft, change, problem }: Part) => (
+export const Place = (part: Part) => (
   <div class="grid">
-    <Line
-      label={t.project}
-      value={draft.project}
-      change={(project) => change({ project })}
-      problem={problem('project.name')}
-    />
-    <Line
-      label={t.feature}
-      value={draft.feature}
-      change={(feature) => change({ feature })}
-      problem={problem('project.feature')}
-    />
-    <Line
-      label={t.pr}
-      type="number"
-      min="1"
-      step="1"
-      value={draft.pr}
-      change={(pr) => change({ pr })}
-      problem={problem('project.pr')}
-    />
+    <Line {...field(part, 'project', 'project.name')} />
+    <Line {...field(part, 'feature', 'project.feature')} />
+    <Line {...field(part, 'pr', 'project.pr')} type="number" min="1" step="1" />
   </div>
 )

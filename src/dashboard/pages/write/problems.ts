@@ -12,7 +12,12 @@ export function problemsOf(error: unknown, prefix = ''): Problem {
     issues.find((issue) => issue.path === prefix + path || issue.path.startsWith(`${prefix + path}.`))?.message
 }
 
-/** Puts the focus in the first field that is wrong, once it is shown as wrong. */
-export const toFirstProblem = (form: HTMLFormElement): void => {
-  requestAnimationFrame(() => form.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus())
+/** Does the work of a form. When it fails, the first field that is wrong takes the focus, once it is shown as wrong. */
+export async function inForm<T>(form: HTMLFormElement, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    requestAnimationFrame(() => form.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus())
+    throw error
+  }
 }

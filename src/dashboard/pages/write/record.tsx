@@ -11,10 +11,11 @@ import { Suggestions } from '../decisions/filters.tsx'
 import { known } from '../decisions/search.ts'
 import { Findings, Judged } from '../guardrails/verdict.tsx'
 import { type Draft, draftOf, emptyDraft, keyFor, recordParamsOf, useDraft } from './draft.ts'
+import { mayEdit } from './edit.tsx'
 import { Line, Lines } from './fields.tsx'
 import { Like } from './like.tsx'
-import { Alternatives, Confidence, Context, Pattern, Place, Reasons, Tags, What } from './parts.tsx'
-import { problemsOf, toFirstProblem } from './problems.ts'
+import { Alternatives, Confidence, Context, field, Pattern, Place, Reasons, Tags, What } from './parts.tsx'
+import { inForm, problemsOf } from './problems.ts'
 
 const t = texts.write.record
 const f = texts.write.fields
@@ -89,15 +90,6 @@ function Writing({ session, start, old }: { session: Session; start: Draft; old:
     const action = actionOf(value)
     return { of: JSON.stringify(action), result: await service.checkGuardrails({ dry_run: true, action }) }
   }
-  /** Shows what is wrong at its field. */
-  const shown = async <T,>(work: () => Promise<T>): Promise<T> => {
-    try {
-      return await work()
-    } catch (error) {
-      toFirstProblem(form())
-      throw error
-    }
-  }
   const save = async (given: Kept) => {
     const params = {
       ...recordParamsOf(given),
@@ -116,7 +108,7 @@ function Writing({ session, start, old }: { session: Session; start: Draft; old:
   }
   const submit = () =>
     saving.run(() =>
-      shown(async () => {
+      inForm(form(), async () => {
         // Pressed again with the verdict on exactly this in view: it is to be recorded.
         if (judged) return save(value)
         const found = await check()
@@ -129,8 +121,6 @@ function Writing({ session, start, old }: { session: Session; start: Draft; old:
   const own = problemsOf(error)
   const problem = (path: string) => own(path) ?? action(inAction[path] ?? path)
   const part = { draft: value, change, problem }
-  const mine = old === null || old.recorded_by === session.agent
-  const curates = session.scopes.some((scope) => scope === 'curate' || scope === 'admin')
   const blocked = isCstpError(error, 'record_failed') ? (error.data.violations ?? []) : []
   return (
     <div ref={box}>
@@ -144,7 +134,7 @@ function Writing({ session, start, old }: { session: Session; start: Draft; old:
               {t.supersedes} <ToDecision id={old.id}>{old.title}</ToDecision>
             </p>
           )}
-          {!mine && !curates && <p class="notice warn">{t.withoutEffect(old.recorded_by)}</p>}
+          {old !== null && !mayEdit(session, old) && <p class="notice warn">{t.withoutEffect(old.recorded_by)}</p>}
           <What {...part} />
           <Context {...part} />
           {old !== null && <Lines label={t.why} rows={2} value={value.why} change={(why) => change({ why })} />}
@@ -152,14 +142,7 @@ function Writing({ session, start, old }: { session: Session; start: Draft; old:
         <Like text={value.decision} but={old?.id ?? null} />
         <Panel title={t.judged}>
           <div class="grid">
-            <Line
-              label={f.category}
-              required
-              list="known-category"
-              value={value.category}
-              change={(category) => change({ category })}
-              problem={problem('category')}
-            />
+            <Line {...field(part, 'category')} required list="known-category" />
             <Choice
               label={f.stakes}
               name="stakes"
@@ -189,15 +172,7 @@ function Writing({ session, start, old }: { session: Session; start: Draft; old:
             options={reviewOptions(value.review_in)}
             onChange={(review_in) => change({ review_in })}
           />
-          <Lines
-            label={f.facts}
-            hint={f.factsHint}
-            rows={2}
-            code
-            value={value.facts}
-            change={(facts) => change({ facts })}
-            problem={problem('action_context')}
-          />
+          <Lines {...field(part, 'facts', 'action_context')} hint={f.factsHint} rows={2} code />
         </Panel>
         <Panel title={t.policy} lead={t.policyLead}>
           {error !== null && <Failure error={error} />}
@@ -208,7 +183,10 @@ function Writing({ session, start, old }: { session: Session; start: Draft; old:
             <Act busy={saving.busy} main>
               {judged && !judged.allowed ? t.all : t.save}
             </Act>
-            <Act busy={checking.busy} onClick={() => form().reportValidity() && checking.run(() => shown(check))}>
+            <Act
+              busy={checking.busy}
+              onClick={() => form().reportValidity() && checking.run(() => inForm(form(), check))}
+            >
               {t.check}
             </Act>
             <button type="button" onClick={draft.clear}>
