@@ -5,8 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SQL } from 'bun'
 
-/** Folder of `initdb` and `pg_ctl`, or null. */
+const isRoot = process.getuid?.() === 0
+/** Often in a folder that the path of a program does not name. */
+const runuser = Bun.which('runuser', { PATH: `${process.env.PATH}:/usr/sbin:/sbin` })
+
+/** Folder of `initdb` and `pg_ctl`; null where they are missing, or can't be run. */
 function binaries(): string | null {
+  if (isRoot && runuser === null) return null
   const debian = '/usr/lib/postgresql'
   const folders = [
     ...safeList(debian).map((version) => join(debian, version, 'bin')),
@@ -25,8 +30,7 @@ function safeList(folder: string): string[] {
 }
 
 /** `initdb` and the server refuse to run as root. */
-const asOwner = (command: string[]): string[] =>
-  process.getuid?.() === 0 ? ['runuser', '-u', 'postgres', '--', ...command] : command
+const asOwner = (command: string[]): string[] => (isRoot ? [runuser!, '-u', 'postgres', '--', ...command] : command)
 
 function run(command: string[]): void {
   const [program, ...args] = asOwner(command)
@@ -60,7 +64,7 @@ function startAnywhere(startOn: (port: number) => void): number {
 function startOwn(bin: string, settings: readonly string[]): Postgres {
   const folder = mkdtempSync(join(tmpdir(), 'cstp-pg-'))
   const data = join(folder, 'data')
-  if (process.getuid?.() === 0) {
+  if (isRoot) {
     chmodSync(folder, 0o755)
     spawnSync('chown', ['postgres', folder])
   }
@@ -101,7 +105,7 @@ export function durablePostgres(settings: readonly string[]): Postgres | null {
 }
 
 export const whyNoPostgres =
-  'there is no PostgreSQL on this machine (Debian: postgresql); CSTP_TEST_POSTGRES names one that runs'
+  'there is no PostgreSQL that can be started on this machine (Debian: postgresql; for root also runuser); CSTP_TEST_POSTGRES names one that runs'
 
 /** Names of this run alone: a server that CSTP_TEST_POSTGRES names may hold those of earlier ones. */
 const namePrefix = `cstp_${Date.now().toString(36)}_${process.pid}`
