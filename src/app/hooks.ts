@@ -1,12 +1,12 @@
 /** Hooks of agents' clients: which call of the domain an event becomes, and what is answered if the service fails. */
 import { CstpError } from '../../sdk/errors.ts'
 import { toolNames } from '../calls/method.ts'
-import { openQuota } from '../calls/quota.ts'
 import type { Services } from '../calls/services.ts'
 import { describeError, failureLevel } from '../core/log.ts'
 import { answerHook } from '../domain/hook/answer.ts'
 import { adapters } from '../domain/hook/clients/adapters.ts'
 import { type HookClient, type HookEvent, type HookOutcome, hookClients, silent } from '../domain/hook/event.ts'
+import { openQuota } from '../domain/quota/quota.ts'
 import type { HookOptions } from '../surfaces/http/hooks.ts'
 import type { Metrics } from '../surfaces/http/metrics.ts'
 

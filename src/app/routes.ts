@@ -1,6 +1,5 @@
 /** The paths of the server: what answers each of them, who may call, and how often. */
 import type { Dispatch } from '../calls/dispatch.ts'
-import { openQuota } from '../calls/quota.ts'
 import type { Services } from '../calls/services.ts'
 import { auditAppended } from '../core/audit.ts'
 import { agentsOf, createAuthenticator, type Scope } from '../core/caller.ts'
@@ -10,6 +9,7 @@ import { ownCredentials } from '../core/token-file.ts'
 import { serviceName, version } from '../core/version.ts'
 import { takeDelivery } from '../domain/evidence/github/events.ts'
 import { source } from '../domain/evidence/github/parts.ts'
+import { openQuota } from '../domain/quota/quota.ts'
 import {
   createDashboard,
   type Dashboard,

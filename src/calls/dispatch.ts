@@ -7,9 +7,9 @@ import type { Caller } from '../core/caller.ts'
 import { describeError, failureLevel } from '../core/log.ts'
 import { compileParams } from '../core/params.ts'
 import { certainSecret, withoutSecretTexts } from '../core/secrets.ts'
+import { openQuota } from '../domain/quota/quota.ts'
 import type { Method, MethodTable } from './method.ts'
 import { printPage } from './page.ts'
-import { openQuota } from './quota.ts'
 import type { Call, Services } from './services.ts'
 
 /** A call before it is known to be right. */

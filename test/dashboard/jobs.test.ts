@@ -31,4 +31,19 @@ describe.skipIf(!executable)('the jobs of the dashboard', () => {
       expect(hands.clicks).toBe(clicks)
       expect(watched.complaints).toEqual([])
     })
+
+  test('on paper a long panel begins on the page that it is on, and one that is only a form is left out', async () => {
+    const { page } = watched
+    await page.emulateMedia({ media: 'print' })
+    for (const path of ['/trust', '/breakers/category%3Adeployment']) {
+      await visit(page, server.url, path)
+      const breaks = await page
+        .locator('.panel')
+        .evaluateAll((all) => all.map((one) => getComputedStyle(one).breakInside))
+      expect([path, ...new Set(breaks)]).toEqual([path, 'auto'])
+    }
+    expect(await page.getByRole('heading', { name: 'Blocked since' }).isVisible()).toBe(true)
+    expect(await page.getByRole('heading', { name: 'Reset' }).isVisible()).toBe(false)
+    await page.emulateMedia({ media: null })
+  })
 })

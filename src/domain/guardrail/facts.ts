@@ -58,7 +58,9 @@ function groupsOf(condition: Condition): FactGroup[] {
       return groupsIn(condition.expression)
     case 'compound':
       return condition.conditions.flatMap(groupsOf)
-    default:
+    case 'semantic':
+    case 'temporal':
+    case 'aggregate':
       return []
   }
 }

@@ -37,7 +37,8 @@ function basesOf(condition: Condition): (string | null)[] {
       const named = [...condition.expression.matchAll(/\baction\.([A-Za-z_][\w.]*)/g)].map(([, name]) => claimed(name!))
       return named.length > 0 ? named : ['context']
     }
-    default:
+    case 'temporal':
+    case 'aggregate':
       return [null]
   }
 }

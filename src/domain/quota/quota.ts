@@ -2,11 +2,11 @@
  * Bytes that an agent may write in a day (UTC): decisions, thoughts, lines of the trail, evidence. Webhooks count as agents of their source. They are counted where they are written. The
  * count is added to the store by a transaction of the agent's own, once for every 256 KiB, so that servers share it and no call writes for it alone.
  */
-import { CstpError } from '../../sdk/errors.ts'
-import type { AuditEntry, Store, Transaction } from '../../sdk/storage/store.ts'
-import { auditTexts } from '../core/audit-text.ts'
-import { dayMs, timestamp } from '../core/time.ts'
-import type { Chain, NewEvent } from '../domain/evidence/chain.ts'
+import { CstpError } from '../../../sdk/errors.ts'
+import type { AuditEntry, Store, Transaction } from '../../../sdk/storage/store.ts'
+import { auditTexts } from '../../core/audit-text.ts'
+import { dayMs, timestamp } from '../../core/time.ts'
+import type { Chain, NewEvent } from '../evidence/chain.ts'
 
 /** Name of the collection; not moved to another store. */
 const collection = 'agent_bytes'

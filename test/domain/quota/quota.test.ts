@@ -1,12 +1,12 @@
 /** Bytes that an agent may write in a day: what counts, what is refused, and that servers share the count, on every store. */
 import { describe, expect, test } from 'bun:test'
-import type { CstpError } from '../../sdk/errors.ts'
-import { deliverTo } from '../../src/app/routes.ts'
-import { createDispatch } from '../../src/calls/dispatch.ts'
-import { methods } from '../../src/methods/table.ts'
-import { event, ingest } from '../support/evidence/ingest.ts'
-import * as gh from '../support/github.ts'
-import { type As, callers, forEachBackend, type TestProgram } from '../support/program.ts'
+import type { CstpError } from '../../../sdk/errors.ts'
+import { deliverTo } from '../../../src/app/routes.ts'
+import { createDispatch } from '../../../src/calls/dispatch.ts'
+import { methods } from '../../../src/methods/table.ts'
+import { event, ingest } from '../../support/evidence/ingest.ts'
+import * as gh from '../../support/github.ts'
+import { type As, callers, forEachBackend, type TestProgram } from '../../support/program.ts'
 
 const limit = 100_000
 const dayMs = 86_400_000
