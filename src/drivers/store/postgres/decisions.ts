@@ -60,7 +60,12 @@ export function decisionWriter(access: Access, verb: Verb, analyse: StoreOptions
       access.assume(name, { kind: 'source', key, holders: [null, mine] })
       return true
     }
-    const holder = found ? found.holders[0] : ((await holdersOf(key))[0] ?? null)
+    let holder = found ? found.holders[0] : ((await holdersOf(key))[0] ?? null)
+    if (holder !== null && written(holder)) {
+      // It may have the key no longer.
+      await access.engine()
+      holder = (await holdersOf(key))[0] ?? null
+    }
     return holder === null || (holder === mine && mine === id)
   }
 
@@ -79,7 +84,7 @@ export function decisionWriter(access: Access, verb: Verb, analyse: StoreOptions
     count: verb((filter: CountFilter) => counted(filter, (query) => counter(query).count(filter))),
     outcomes: verb((filter: CountFilter) => counted(filter, (query) => counter(query).outcomes(filter))),
     find: verb(async ({ source_key }: { source_key: string }) => {
-      if (draft.decisions.size > 0) await access.engine()
+      if (draft.decisions.size + draft.gone.size > 0) await access.engine()
       return holdersOf(source_key)
     }),
     put: verb(async (record: DecisionRecord, replaces: number, revision = replaces + 1) => {

@@ -88,7 +88,8 @@ export const writesOf = ({ decisions, gone, vectors, keyed, audit, acts, erased 
 export function clear({ found, decisions, gone, vectors, keyed, audit, acts, erased }: Draft): void {
   for (const name of keyed.keys()) found.delete(name)
   for (const id of [...decisions.keys(), ...gone, ...vectors.keys()]) found.delete(nameOf('decision', id))
-  for (const { record } of decisions.values()) if (record.source_key) found.delete(nameOf('source', record.source_key))
+  // Those of before that the decisions had too.
+  for (const [name, { kind }] of found) if (kind === 'source') found.delete(name)
   for (const list of [decisions, gone, vectors, keyed]) list.clear()
   for (const list of [audit, acts, erased]) list.length = 0
 }
