@@ -1,6 +1,6 @@
 /** The index in memory alone as a search driver: what the driver of the program answers while nothing is in segments, and what its segments are compared with. */
-import type { Search, SearchGeneration, SearchIndex } from '../../sdk/storage/search.ts'
-import { checkGeneration } from '../../sdk/storage/vector-checks.ts'
+import type { Search } from '../../sdk/storage/search.ts'
+import { openedIndexes } from '../../src/drivers/search/opened.ts'
 import { openResidentIndex } from '../../src/drivers/search/resident/index.ts'
 
 interface ResidentOptions {
@@ -9,38 +9,11 @@ interface ResidentOptions {
 }
 
 export function openResidentSearch({ worker_from = 50_000 }: ResidentOptions = {}): Search {
-  const open = new Map<number, { generation: SearchGeneration; index: SearchIndex }>()
-
-  async function drop(number: number) {
-    const held = open.get(number)
-    open.delete(number)
-    await held?.index.close()
-  }
-
+  const indexes = openedIndexes(async ({ dimensions }) => openResidentIndex(dimensions, worker_from))
   return {
     driver: 'resident',
-    async open(generation) {
-      const held = open.get(generation.number)
-      if (held) {
-        checkGeneration(held.generation, generation)
-        return held.index
-      }
-      const inner = openResidentIndex(generation.dimensions, worker_from)
-      const index: SearchIndex = {
-        ...inner,
-        async close() {
-          if (open.get(generation.number)?.index === index) open.delete(generation.number)
-          await inner.close()
-        },
-      }
-      open.set(generation.number, { generation: { ...generation }, index })
-      return index
-    },
-    async keepOnly(number) {
-      for (const other of [...open.keys()]) if (other !== number) await drop(other)
-    },
-    async close() {
-      for (const number of [...open.keys()]) await drop(number)
-    },
+    open: indexes.get,
+    keepOnly: (number) => indexes.close(number),
+    close: () => indexes.close(),
   }
 }

@@ -2,9 +2,10 @@
  * The search driver of stores that have outgrown memory: the newest decisions are held in memory, all others in segments on disk or in
  * an object store, which LanceDB indexes. A small store is held in memory whole, and LanceDB is not loaded.
  */
-import type { Search, SearchGeneration, SearchIndex } from '../../../../sdk/storage/search.ts'
+import type { Search } from '../../../../sdk/storage/search.ts'
 import { checkGeneration } from '../../../../sdk/storage/vector-checks.ts'
 import type { LogWriter } from '../../../core/log.ts'
+import { openedIndexes } from '../opened.ts'
 import { openSegmentedIndex } from './index.ts'
 import { prefixOf } from './keeper.ts'
 import { type Libraries, tableNames } from './library.ts'
@@ -44,33 +45,19 @@ export function openSegmentSearch({
   log = () => {},
 }: SegmentOptions): Search {
   const place = openPlace({ url, own, storage_options, manifests, tail_most, index_from, library, now: Date.now, log })
-  const open = new Map<number, { generation: SearchGeneration; index: SearchIndex }>()
+  const indexes = openedIndexes(async (generation) => {
+    await place.check()
+    const key = await place.key(generation.number)
+    const stored = key === null ? undefined : ((await manifests.read(key))?.value as Manifest | undefined)
+    if (stored) checkGeneration({ ...stored, number: generation.number }, generation)
+    return openSegmentedIndex(place, generation, worker_from)
+  })
 
   return {
     driver: 'lancedb',
-    async open(generation) {
-      const held = open.get(generation.number)
-      if (held) {
-        checkGeneration(held.generation, generation)
-        return held.index
-      }
-      await place.check()
-      const key = await place.key(generation.number)
-      const stored = key === null ? undefined : ((await manifests.read(key))?.value as Manifest | undefined)
-      if (stored) checkGeneration({ ...stored, number: generation.number }, generation)
-      const inner = await openSegmentedIndex(place, generation, worker_from)
-      const index: SearchIndex = {
-        ...inner,
-        async close() {
-          if (open.get(generation.number)?.index === index) open.delete(generation.number)
-          await inner.close()
-        },
-      }
-      open.set(generation.number, { generation: { ...generation }, index })
-      return index
-    },
+    open: indexes.get,
     async keepOnly(number) {
-      for (const [other, { index }] of [...open]) if (other !== number) await index.close()
+      await indexes.close(number)
       const keys = await place.keys()
       if (keys === null) return
       for (const key of await manifests.keys(keys)) {
@@ -85,8 +72,6 @@ export function openSegmentSearch({
           if (known.has(name) || name.startsWith(prefixOf(other))) await connection.dropTable(name).catch(() => {})
       }
     },
-    async close() {
-      for (const { index } of [...open.values()]) await index.close()
-    },
+    close: () => indexes.close(),
   }
 }
