@@ -7,6 +7,7 @@ import { maxTokens } from '../../../src/domain/memory/tokens.ts'
 import { hitOf } from '../../../src/domain/search/hits.ts'
 import { assets, readAsset } from '../../../src/drivers/embedder/local/minilm.ts'
 import { recordOf, textOf } from '../../support/record.ts'
+import { emptyContext } from '../../support/session-context.ts'
 
 const tokenizer = new Tokenizer(JSON.parse(new TextDecoder().decode(await readAsset(assets.tokenizer))), {})
 /** Without the two that mark begin and end. */
@@ -72,7 +73,7 @@ test('a session context has at most the tokens that were asked for', () => {
         })
         const markdown = toMarkdown(
           {
-            agent_profile: null,
+            ...emptyContext,
             relevant_decisions,
             active_guardrails: lines.map((_, at) => ({
               id: `no-high-stakes-${at}`,
@@ -81,13 +82,6 @@ test('a session context has at most the tokens that were asked for', () => {
               applies: 'stakes is one of high, critical and confidence < 0.5',
               scopes: [],
             })),
-            calibration_by_category: [],
-            ready_queue: [],
-            confirmed_patterns: [],
-            wisdom: [],
-            circuit_breakers: [],
-            contradictions: [],
-            no_precedent: false,
             degraded: true,
             index: { complete: false, indexed: 1, total: 2 },
           },
