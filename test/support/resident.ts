@@ -1,6 +1,6 @@
 /** The index in memory alone as a search driver: what the driver of the program answers while nothing is in segments, and what its segments are compared with. */
 import type { Search } from '../../sdk/storage/search.ts'
-import { openedIndexes } from '../../src/drivers/search/opened.ts'
+import { indexesByGeneration } from '../../src/drivers/search/by-generation.ts'
 import { openResidentIndex } from '../../src/drivers/search/resident/index.ts'
 
 interface ResidentOptions {
@@ -9,7 +9,7 @@ interface ResidentOptions {
 }
 
 export function openResidentSearch({ worker_from = 50_000 }: ResidentOptions = {}): Search {
-  const indexes = openedIndexes(async ({ dimensions }) => openResidentIndex(dimensions, worker_from))
+  const indexes = indexesByGeneration(async ({ dimensions }) => openResidentIndex(dimensions, worker_from))
   return {
     driver: 'resident',
     open: indexes.get,

@@ -19,7 +19,7 @@ export const block = {
   approval: 'Approval',
   waits: 'A person decides it:',
   inputs: 'Inputs',
-  /** Fields of the input that the service derives. */
+  /** Fields of the input that the service fills in: those of an action that no caller gives. */
   own: [
     'phase',
     'agent_id',

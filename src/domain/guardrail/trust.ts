@@ -1,26 +1,14 @@
 /** Whose word a rule rests on: the agent's for what it states of its action, that of the service and of the evidence for the rest. */
-import type { ActionFieldName } from '../../../sdk/schema/action.ts'
 import type { Condition, Rule } from '../../../sdk/schema/guardrail.ts'
+import { ActionParams } from '../../../sdk/schema/policy.ts'
 import { actionField } from './action.ts'
 import { isFact } from './facts.ts'
-
-/** Fields of the action that the service itself fills in. */
-const ownWord: readonly string[] = [
-  'agent_id',
-  'phase',
-  'reason_count',
-  'quality_score',
-  'instruction_like',
-  'has_deliberation',
-  'has_reasoning',
-  'has_query',
-  'has_check',
-] satisfies ActionFieldName[]
 
 /** One name for a field however it is written; null if not only the agent vouches for it. */
 function claimed(field: string): string | null {
   if (isFact(field)) return null
-  if (actionField(field)) return ownWord.includes(field) ? null : field
+  // What a caller can't give the service fills in itself.
+  if (actionField(field)) return Object.hasOwn(ActionParams.entries, field) ? field : null
   return field.startsWith('context.') ? field : `context.${field}`
 }
 

@@ -5,7 +5,7 @@
 import type { Search } from '../../../../sdk/storage/search.ts'
 import { checkGeneration } from '../../../../sdk/storage/vector-checks.ts'
 import type { LogWriter } from '../../../core/log.ts'
-import { openedIndexes } from '../opened.ts'
+import { indexesByGeneration } from '../by-generation.ts'
 import { openSegmentedIndex } from './index.ts'
 import { prefixOf } from './keeper.ts'
 import { type Libraries, tableNames } from './library.ts'
@@ -45,7 +45,7 @@ export function openSegmentSearch({
   log = () => {},
 }: SegmentOptions): Search {
   const place = openPlace({ url, own, storage_options, manifests, tail_most, index_from, library, now: Date.now, log })
-  const indexes = openedIndexes(async (generation) => {
+  const indexes = indexesByGeneration(async (generation) => {
     await place.check()
     const key = await place.key(generation.number)
     const stored = key === null ? undefined : ((await manifests.read(key))?.value as Manifest | undefined)

@@ -3,7 +3,7 @@ import type { SearchGeneration, SearchIndex } from '../../../sdk/storage/search.
 import { checkGeneration } from '../../../sdk/storage/vector-checks.ts'
 
 /** @param make opens the index of a generation for which none is open */
-export function openedIndexes(make: (generation: SearchGeneration) => Promise<SearchIndex>) {
+export function indexesByGeneration(make: (generation: SearchGeneration) => Promise<SearchIndex>) {
   const open = new Map<number, { generation: SearchGeneration; index: SearchIndex }>()
   /** Closes all of them, or those of all generations but one. */
   async function close(kept?: number): Promise<void> {
