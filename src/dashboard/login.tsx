@@ -4,6 +4,7 @@ import { useJob } from './call.tsx'
 import { Act, Field, Form, type Read } from './form.tsx'
 import { explain, logIn, type Session } from './service.ts'
 import { texts } from './texts.ts'
+import { code } from './ui.tsx'
 
 const t = texts.login
 
@@ -60,7 +61,7 @@ export function Login({ note, done }: { note: string | null; done: (session: Ses
           {t.title}
         </Act>
       </Form>
-      <p class="quiet">{t.help.map((part, at) => (at % 2 === 0 ? part : <code key={at}>{part}</code>))}</p>
+      <p class="quiet">{t.help(code)}</p>
     </main>
   )
 }

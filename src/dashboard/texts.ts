@@ -1,4 +1,4 @@
-/** The texts of the frame and of the pages in one language; sentences with figures are functions, so that another language can order them. */
+/** The texts of the frame and of the pages in one language; sentences with figures or links are functions, so that another language can order them. */
 import { amount, periods } from './texts/amounts.ts'
 import { approvals } from './texts/approvals.ts'
 import { breakdown, calibration, diagram, drift, verdict } from './texts/calibration.ts'

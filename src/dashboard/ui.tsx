@@ -2,6 +2,7 @@
 import { type ComponentChildren, Fragment } from 'preact'
 import { useId, useState } from 'preact/hooks'
 import { local, utc } from './figures.ts'
+import type { Mark } from './texts/mark.ts'
 import { type TermName, terms } from './texts/terms.ts'
 import { texts } from './texts.ts'
 
@@ -32,6 +33,14 @@ export function Term({ name, children }: { name: TermName; children: ComponentCh
     </span>
   )
 }
+
+/** Words of a sentence as a term with its definition. */
+export const term =
+  (name: TermName): Mark =>
+  (text) => <Term name={name}>{text}</Term>
+
+/** Words of a sentence as code. */
+export const code: Mark = (text) => <code>{text}</code>
 
 /** A part of a page under a heading. @param at its anchor, for links on the same page */
 export function Panel({

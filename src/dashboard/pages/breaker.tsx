@@ -32,19 +32,13 @@ function Countdown({ ms }: { ms: number }) {
 
 /** What comes next for a breaker. */
 export const Next = ({ of }: { of: State }): ComponentChildren =>
-  of.state === 'closed' ? (
-    none
-  ) : of.probe_decision_id ? (
-    <>
-      {t.waits} <ToDecision id={of.probe_decision_id}>{t.trial}</ToDecision>
-    </>
-  ) : of.cooldown_remaining_ms > 0 ? (
-    <>
-      {t.oneIn} <Countdown ms={of.cooldown_remaining_ms} />
-    </>
-  ) : (
-    t.oneNow
-  )
+  of.state === 'closed'
+    ? none
+    : of.probe_decision_id
+      ? t.waits((text) => <ToDecision id={of.probe_decision_id!}>{text}</ToDecision>)
+      : of.cooldown_remaining_ms > 0
+        ? t.oneIn(<Countdown ms={of.cooldown_remaining_ms} />)
+        : t.oneNow
 
 async function load(scope: string, admin: boolean, signal: AbortSignal) {
   const state = await service.getCircuitState({ scope }, { signal })

@@ -5,7 +5,7 @@ import { none, span, whole } from '../figures.ts'
 import { To, type View } from '../route.tsx'
 import { service } from '../service.ts'
 import { texts } from '../texts.ts'
-import { Badge, Empty, Table, Term, When } from '../ui.tsx'
+import { Badge, Empty, Table, term, When } from '../ui.tsx'
 import { Next } from './breaker.tsx'
 
 const t = texts.breakers
@@ -25,7 +25,7 @@ export function Breakers({ session }: View) {
   return (
     <>
       <p>
-        {t.what[0]} <Term name="breaker">{t.what[1]}</Term> {t.what[2]}
+        {t.what(term('breaker'))}
         {!session.scopes.includes('admin') && ` ${t.needsAdmin}`}
       </p>
       <Show of={loaded}>

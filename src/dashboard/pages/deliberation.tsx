@@ -29,10 +29,7 @@ export function Deliberation({ session }: View) {
                 <ol class="timeline">
                   {inputs.map(({ id, type, text, source, age_seconds }) => (
                     <li key={id}>
-                      <p class="quiet">
-                        {t.by(words(type))} <code>{source}</code>
-                        {t.ago(span(age_seconds))}
-                      </p>
+                      <p class="quiet">{t.by(words(type), <code>{source}</code>, span(age_seconds))}</p>
                       <p class="prose">{text}</p>
                     </li>
                   ))}

@@ -1,5 +1,6 @@
 /** The texts of the page Calibration, and of the verdict. */
 import { counted, whole } from '../figures.ts'
+import type { Mark } from './mark.ts'
 
 export const calibration = {
   period: 'Period',
@@ -98,10 +99,13 @@ export const diagram = {
   succeeded: 'succeeded',
   dot: (range: string, predicted: string, actual: string, decisions: number) =>
     `${range}: mean confidence ${predicted}, succeeded ${actual}, ${decisions} decisions`,
-  sizes: 'The size of a dot shows the number of decisions. Vertical lines:',
-  interval: '95 % interval',
-  band: '. Grey band:',
-  floor: 'noise floor',
+  lead: (wilson: Mark, floor: Mark) => [
+    'The size of a dot shows the number of decisions. Vertical lines: ',
+    wilson('95 % interval'),
+    '. Grey band: ',
+    floor('noise floor'),
+    '.',
+  ],
   caption: 'Reliability by confidence',
   confidence: 'Confidence',
   decisions: 'Decisions',

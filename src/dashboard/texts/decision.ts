@@ -1,6 +1,7 @@
 /** The texts of the page of one decision. */
 import type { EdgeType } from '../../../sdk/client.ts'
 import { counted, whole } from '../figures.ts'
+import type { Mark, Part } from './mark.ts'
 
 /** What one end of a link is to the other, and the other way round. */
 const relations: Record<EdgeType, readonly [from: string, to: string]> = {
@@ -26,9 +27,11 @@ export const graph = {
   ineffective: 'without effect',
   truncated: (count: number) => `Only the nearest ${whole(count)} decisions are known here.`,
   list: 'Show as a list',
-  dismissed: (by: string, at: string, reason: string | null) =>
+  dismissed: (other: Part, by: string, at: string, reason: string | null) => [
+    'Contradiction with ',
+    other,
     ` dismissed by ${by}, ${at}${reason ? `: ${reason}` : ''}`,
-  contradiction: 'Contradiction with ',
+  ],
 }
 
 export const decision = {
@@ -121,13 +124,15 @@ export const review = {
 
 export const decisionEvidence = {
   proof: (seq: number) => `Proof of event ${seq}`,
-  event: ', event',
+  event: (type: Part, seq: Part) => [type, ', event ', seq],
   from: (source: string, ts: string) => `from ${source}, ${ts}`,
   evidence: 'Evidence',
-  observed: 'Observed',
-  observedOf: 'events from other systems, and the',
-  attested: 'attested',
-  attestedOf: 'records of agents that link them to this decision.',
+  lead: (observed: Mark, attested: Mark) => [
+    observed('Observed'),
+    ' events from other systems, and the ',
+    attested('attested'),
+    ' records of agents that link them to this decision.',
+  ],
   none: 'No evidence is linked. Agents link evidence with cstp.linkEvidence.',
   more: (left: string) => `and ${left} more events`,
   searched: (mostPages: string) => `Only the first ${mostPages} links of the chain were searched.`,

@@ -1,19 +1,23 @@
 /** The texts of the list of decisions and of a search. */
 import { whole } from '../figures.ts'
+import type { Mark } from './mark.ts'
+
+/** The filters of the list. */
+const names = {
+  category: 'Category',
+  stakes: 'Stakes',
+  status: 'Status',
+  outcome: 'Outcome',
+  agent: 'Agent',
+  project: 'Project',
+  tag: 'Tag',
+  scored: 'In figures',
+  from: 'From',
+  to: 'To',
+}
 
 export const search = {
-  names: {
-    category: 'Category',
-    stakes: 'Stakes',
-    status: 'Status',
-    outcome: 'Outcome',
-    agent: 'Agent',
-    project: 'Project',
-    tag: 'Tag',
-    scored: 'Scored',
-    from: 'From',
-    to: 'To',
-  },
+  names,
   narrow: 'Narrow the list',
   without: (name: string, value: string) => `Remove the filter ${name}: ${value}`,
   clear: 'Clear filters',
@@ -22,8 +26,7 @@ export const search = {
   scores: 'Show scores',
   fits: (share: string) => `Relevance ${share}`,
   said: (confidence: string) => `confidence ${confidence}`,
-  superseded: 'superseded by',
-  above: 'the one above',
+  superseded: (link: Mark) => ['superseded by ', link('the one above')],
   cut: 'The decisions below fit the question no better than chance.',
   meaning: 'Meaning',
   words: 'Words',
@@ -35,17 +38,8 @@ export const filters = {
   both: 'Meaning and words',
   meaning: 'Meaning',
   words: 'Words',
-  category: 'Category',
-  stakes: 'Stakes',
-  status: 'Status',
-  outcome: 'Outcome',
-  agent: 'Agent',
-  project: 'Project',
-  tag: 'Tag',
-  scored: 'In figures',
+  names,
   scoredOnly: 'scored only',
-  from: 'From',
-  to: 'To',
   decisions: 'Decisions',
   question: 'Question or plan',
   placeholder: 'What are you about to decide?',
@@ -58,9 +52,11 @@ export const filters = {
 export const decisions = {
   beyond: 'The list ends before this page.',
   none: 'No decisions are recorded yet. Agents record them with cstp.recordDecision.',
-  noMatch: 'No decision matches.',
-  clear: 'Clear filters',
-  orSearch: ', or search by meaning, which needs no exact words.',
+  noMatch: (link: Mark) => [
+    'No decision matches. ',
+    link('Clear filters'),
+    ', or search by meaning, which needs no exact words.',
+  ],
   took: (ms: number) => `, found in ${ms} ms`,
   noPrecedent: 'No precedent: even the nearest hits are no closer to the question than chance.',
   incomplete: (indexed: number, total: number) =>

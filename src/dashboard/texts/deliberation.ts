@@ -1,5 +1,6 @@
 /** The texts of the page Deliberation. */
 import { counted } from '../figures.ts'
+import type { Part } from './mark.ts'
 
 export const deliberation = {
   ofAll: 'Sessions of all agents that have not led to a decision yet.',
@@ -11,8 +12,7 @@ export const deliberation = {
   explained: 'Queries, checks and thoughts of agents are shown here until a decision uses them.',
   lead: (agent: string, inputs: number, dropped: number, idle: string) =>
     `${agent}, ${counted(inputs, 'input')}${dropped > 0 ? `, ${counted(dropped, 'older one')} dropped` : ''}, idle for ${idle}`,
-  by: (type: string) => `${type} by`,
-  ago: (age_seconds: string) => `, ${age_seconds} ago`,
+  by: (type: string, source: Part, age: string) => [`${type} by `, source, `, ${age} ago`],
   used: 'Used by decisions',
   noneUsed: 'No decision has used a session yet.',
   usedCaption: 'Sessions that decisions used',

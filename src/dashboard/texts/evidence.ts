@@ -1,5 +1,6 @@
 /** The texts of the page Evidence. */
 import { whole } from '../figures.ts'
+import type { Mark, Part } from './mark.ts'
 
 export const events = {
   title: 'Events',
@@ -25,7 +26,7 @@ export const evidence = {
   observed: 'Observed',
   attested: 'Attested',
   ofEvents: (mapped_events: string, total_events: string) => `${mapped_events} of ${total_events} events`,
-  from: (events: string) => `${events} from`,
+  from: (events: string, source: Part) => [`${events} from `, source],
   controls: 'Controls',
   noControl: 'No evidence supports a control yet. Connect GitHub’s webhook, or ingest events with cstp.ingestEvidence.',
   control: 'Control',
@@ -38,12 +39,15 @@ export const evidence = {
   nothingLacks: 'Every event supports the controls that it should support.',
   whichEvents: 'Which events',
   chain: 'Chain',
-  hashed: ', each with the hash of the one before it.',
+  hashed: (records: Part) => [records, ', each with the hash of the one before it.'],
   checkpointTitle: 'Checkpoint and public key',
-  checkpoint: 'checkpoint',
-  of: 'of',
-  signed: (created_at: string) =>
+  checkpoint: (term: Mark, origin: Part, created_at: string) => [
+    'A ',
+    term('checkpoint'),
+    ' of ',
+    origin,
     `, signed ${created_at}. Keep it: it proves later whether anything before it was changed.`,
+  ],
   verifierKey: 'Verifier key, also at /.well-known/cstp-evidence-key:',
   rootHash: 'Root hash:',
 }
@@ -52,17 +56,14 @@ export const proof = {
   number: 'Number of the event',
   proveIt: 'Prove it',
   title: 'Proof of one event',
-  the: 'The',
-  proof: 'proof',
-  recomputed: 'is recomputed here, in your browser.',
+  lead: (term: Mark) => ['The ', term('proof'), ' is recomputed here, in your browser.'],
   empty: 'Enter the number of an event, or choose an event from the list below.',
   proved: (seq: number, size: string) =>
     `Event ${seq} is in the log of ${size} records: the path ends at the signed root.`,
   notProved: 'The path does not end at the signed root: this event is not the one that the log signed.',
   unchecked: 'Browsers compute hashes only over TLS or on localhost. The path is shown unchecked.',
   leaf: (seq: number) => `leaf of event ${seq}:`,
-  with: 'with',
-  side: (side: string) => `on the ${side}:`,
+  step: (sibling: Part, side: string, hash: Part) => ['with ', sibling, ` on the ${side}: `, hash],
   root: (size: string) => `root of ${size} records:`,
   checkpoint: 'Signed checkpoint',
 }
@@ -71,14 +72,14 @@ export const verify = {
   verification: 'Verification',
   verifying: (size: string) => `Verifying ${size}`,
   of: (records: string, total: string) => `${records} of ${total}`,
-  verified: '% verified',
+  verified: (percent: number) => `${percent} % verified`,
   intact: 'Intact.',
   notIntact: 'Not intact.',
   follow: (records: string) => `${records} follow each other without a gap.`,
   breaksAt: (broken_at_seq: number) => `Record ${broken_at_seq} does not follow. `,
   containsHead: ' It contains the head of the latest export.',
-  lastVerified: (finished_at: string, records: string) => `Last verified: ${finished_at} (${records},`,
-  notIntactThen: 'not intact',
+  lastVerified: (finished_at: string, records: string, intact: boolean) =>
+    `Last verified: ${finished_at} (${records}, ${intact ? 'intact' : 'not intact'}).`,
   start: 'Verify the chain',
 }
 

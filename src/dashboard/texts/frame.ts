@@ -1,4 +1,5 @@
 /** The texts of what surrounds the pages and of what they are made of: menu, palette, login, freshness, charts, failures. */
+import type { Mark } from './mark.ts'
 
 export const csv = 'Download CSV'
 
@@ -21,18 +22,17 @@ export const login = {
   heading: 'Log in to cstp',
   agent: 'Agent',
   token: 'Token',
-  /** Every second part is set as code. */
-  help: [
+  help: (code: Mark) => [
     'Agents and tokens are set in ',
-    'CSTP_AUTH_TOKENS',
+    code('CSTP_AUTH_TOKENS'),
     '. Without this setting the agents are ',
-    'admin',
+    code('admin'),
     ' and ',
-    'local',
+    code('local'),
     '; their tokens are in the files ',
-    'admin.token',
+    code('admin.token'),
     ' and ',
-    'token',
+    code('token'),
     ' of the data directory.',
   ],
 }

@@ -1,4 +1,5 @@
 /** The texts of the overview. */
+import type { Mark } from './mark.ts'
 
 export const outcomes = {
   span: (from: string, to: string) => `${from} to ${to}`,
@@ -10,10 +11,13 @@ export const outcomes = {
 
 export const overview = {
   period: 'Period',
-  none: 'No decisions are recorded yet. Agents record them with',
-  recordMethod: 'cstp.recordDecision',
-  or: 'or',
-  actionMethod: 'cstp.preAction',
+  none: (code: Mark) => [
+    'No decisions are recorded yet. Agents record them with ',
+    code('cstp.recordDecision'),
+    ' or ',
+    code('cstp.preAction'),
+    '.',
+  ],
   decisions: 'Decisions',
   lastWeek: (last_7d: string) => `${last_7d} in the last 7 days`,
   reviewed: 'Reviewed',

@@ -1,5 +1,6 @@
 /** The texts of blocks, breakers, the audit trail and the workbench. */
 import { counted, whole } from '../figures.ts'
+import type { Mark, Part } from './mark.ts'
 
 export const block = {
   needsAdmin: 'To see what was blocked your agent needs the scope admin.',
@@ -44,7 +45,11 @@ export const block = {
 }
 
 export const breakers = {
-  what: ['A', 'circuit breaker', 'opens when too many decisions of its scope failed within its window.'],
+  what: (term: Mark) => [
+    'A ',
+    term('circuit breaker'),
+    ' opens when too many decisions of its scope failed within its window.',
+  ],
   needsAdmin: 'To reset a breaker your agent needs the scope admin.',
   trailNeedsAdmin: 'To see what was blocked your agent needs the scope admin.',
   none: 'No breaker is configured. Define breakers under circuit_breakers in a rule file.',
@@ -59,9 +64,8 @@ export const breakers = {
   },
   of: (count: string, threshold: string) => `${count} of ${threshold}`,
   all: 'All breakers',
-  waits: 'waits for the review of',
-  trial: 'its trial',
-  oneIn: 'one trial in',
+  waits: (link: Mark) => ['waits for the review of ', link('its trial')],
+  oneIn: (time: Part) => ['one trial in ', time],
   oneNow: 'one trial is allowed',
   headline: {
     open: (scope: string) => `${scope} is open: its actions are blocked.`,
@@ -148,9 +152,7 @@ export const workbench = {
   shadow: 'In shadow mode',
   shadowLead: 'What rules in shadow mode would have stopped in the last week, and what came of it.',
   noShadow: 'No rule is in shadow mode. Give a rule mode: shadow to see what it would stop before it does.',
-  condition: (rule: string) => `Condition of ${rule}`,
   inWords: 'Applies when',
-  yaml: 'As YAML',
 }
 
 export const tryOut = {

@@ -1,8 +1,25 @@
 /** The texts of what is written from the pages: recording, editing, linking and superseding decisions. */
 import type { EdgeType } from '../../../sdk/client.ts'
 import { counted } from '../figures.ts'
+import type { Part } from './mark.ts'
+
+/** The fields of a decision. */
+const names = {
+  decision: 'Decision',
+  context: 'Context',
+  confidence: 'Confidence',
+  reasons: 'Reasons',
+  tags: 'Tags',
+  pattern: 'Pattern',
+  project: 'Project',
+  feature: 'Feature',
+  pr: 'Pull request',
+  structure: 'What it looks like',
+  function: 'What it is for',
+}
 
 export const write = {
+  names,
   expected: (what: string) => `expected ${what}`,
   needsWrite: 'To write decisions your agent needs the scope write.',
   record: {
@@ -10,7 +27,7 @@ export const write = {
     action: 'Supersede',
     lead: 'It is recorded as a decision of your agent. What you type is kept in this tab until you record or discard it.',
     supersede: (title: string) => `Supersede: ${title}`,
-    supersedes: 'It takes the place of',
+    supersedes: (old: Part) => ['It takes the place of ', old],
     withoutEffect: (agent: string) =>
       `The other decision was recorded by ${agent}. Only ${agent} and curators can supersede it: the link will be kept without effect on ranking.`,
     why: 'What has changed since',
@@ -30,29 +47,21 @@ export const write = {
     kept: 'This is your draft from before.',
   },
   fields: {
+    ...names,
     unset: 'not set',
     object: 'a JSON object such as {"affects_production": true}',
-    decision: 'Decision',
     decisionHint: 'In a sentence: what will be done.',
-    context: 'Context',
     contextHint: 'The situation in which it is decided.',
     category: 'Category',
     stakes: 'Stakes',
     confidence: 'Confidence in %',
-    slider: 'Confidence',
     confidenceHint: 'The probability of a good outcome. It is scored once the outcome is known.',
     tags: 'Tags, separated by commas',
-    pattern: 'Pattern',
     patternHint: 'The principle behind it, which holds elsewhere too.',
     project: 'Project, as owner/repo',
-    feature: 'Feature',
-    pr: 'Pull request',
     review_in: 'Review in',
     facts: 'Facts for rules, as JSON',
     factsHint: 'What rules see as context, such as {"affects_production": true}.',
-    structure: 'What it looks like',
-    function: 'What it is for',
-    reasons: 'Reasons',
     reason: (number: number) => `Reason ${number}`,
     addReason: 'Add a reason',
     type: 'Type',
@@ -103,19 +112,6 @@ export const write = {
     before: 'Before',
     keep: 'Continue with these',
     empty: '(empty)',
-    fields: {
-      decision: 'Decision',
-      context: 'Context',
-      confidence: 'Confidence',
-      reasons: 'Reasons',
-      tags: 'Tags',
-      pattern: 'Pattern',
-      project: 'Project',
-      feature: 'Feature',
-      pr: 'Pull request',
-      structure: 'What it looks like',
-      function: 'What it is for',
-    } as Record<string, string>,
   },
   link: {
     title: 'Link it to another decision',
@@ -127,7 +123,6 @@ export const write = {
     done: 'Linked.',
     withoutEffect:
       'Linked, without effect on ranking: only the recorder of the other decision and curators supersede it.',
-    change: 'Choose another',
     found: (count: number) => counted(count, 'decision'),
     kinds: {
       relates_to: 'Both are about the same matter.',

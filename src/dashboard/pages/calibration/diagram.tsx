@@ -5,7 +5,7 @@ import type { GetCalibrationResult } from '../../../../sdk/client.ts'
 import { useWidth } from '../../charts.tsx'
 import { none, percent, whole } from '../../figures.ts'
 import { texts } from '../../texts.ts'
-import { ChartTable, Term } from '../../ui.tsx'
+import { ChartTable, term } from '../../ui.tsx'
 
 const t = texts.diagram
 
@@ -60,10 +60,7 @@ export function Reliability({ buckets, floor }: { buckets: readonly Bucket[]; fl
           ),
         )}
       </svg>
-      <p class="quiet">
-        {t.sizes} <Term name="wilson">{t.interval}</Term>
-        {t.band} <Term name="floor">{t.floor}</Term>.
-      </p>
+      <p class="quiet">{t.lead(term('wilson'), term('floor'))}</p>
       <ChartTable
         caption={t.caption}
         heads={[t.confidence, t.decisions, t.meanConfidence, t.succeededHead, '95 % interval'].map((name) => ({

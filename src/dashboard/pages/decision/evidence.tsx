@@ -6,7 +6,7 @@ import { time, whole } from '../../figures.ts'
 import { To } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
-import { Badge, Empty, Pairs, Panel, prose, Term } from '../../ui.tsx'
+import { Badge, Empty, Pairs, Panel, prose, term } from '../../ui.tsx'
 import { Path } from '../evidence/proof.tsx'
 
 const t = texts.decisionEvidence
@@ -65,11 +65,13 @@ function Item({ event: { seq, event_type, evidence_class, source, ts, payload } 
   return (
     <li>
       <p>
-        <Badge of={evidence_class} /> <strong>{event_type}</strong>
-        {t.event}{' '}
-        <To path="/evidence" query={{ proof: seq }}>
-          {whole(seq)}
-        </To>{' '}
+        <Badge of={evidence_class} />{' '}
+        {t.event(
+          <strong>{event_type}</strong>,
+          <To path="/evidence" query={{ proof: seq }}>
+            {whole(seq)}
+          </To>,
+        )}{' '}
         <span class="quiet">{t.from(source, time(ts))}</span>
       </p>
       <Pairs
@@ -86,17 +88,7 @@ function Item({ event: { seq, event_type, evidence_class, source, ts, payload } 
 export function EvidenceOf({ id }: { id: string }) {
   const loaded = useCall(id, (signal) => load(id, signal))
   return (
-    <Panel
-      at="evidence"
-      title={t.evidence}
-      lead={
-        <>
-          <Term name="observed">{t.observed}</Term> {t.observedOf} <Term name="attested">{t.attested}</Term>{' '}
-          {t.attestedOf}
-        </>
-      }
-      wide
-    >
+    <Panel at="evidence" title={t.evidence} lead={t.lead(term('observed'), term('attested'))} wide>
       <Show of={loaded}>
         {({ links, events, left, more }) => (
           <>

@@ -51,9 +51,7 @@ export function Dismissed({ links }: Pick<GetDecisionResult, 'links'>) {
     <ul class="plain">
       {dismissed.map(({ target_id, by, at, reason }) => (
         <li key={target_id}>
-          {t.contradiction}
-          <ToDecision id={target_id}>{target_id}</ToDecision>
-          {t.dismissed(by, at.slice(0, 10), reason)}
+          {t.dismissed(<ToDecision id={target_id}>{target_id}</ToDecision>, by, at.slice(0, 10), reason)}
         </li>
       ))}
     </ul>

@@ -13,7 +13,7 @@ const most = 6
 type Counted = [value: string, count: number][]
 
 /** What is counted by each filter that is a choice. */
-const kinds: [name: keyof Wanted, counts: (stats: GetStatsResult) => Counted][] = [
+const kinds: [name: Name, counts: (stats: GetStatsResult) => Counted][] = [
   ['category', (stats) => Object.entries(stats.by_category)],
   ['stakes', (stats) => Object.entries(stats.by_stakes)],
   ['outcome', (stats) => Object.entries(stats.by_outcome)],
@@ -21,11 +21,12 @@ const kinds: [name: keyof Wanted, counts: (stats: GetStatsResult) => Counted][] 
   ['tag', (stats) => stats.top_tags.map(({ tag, count }) => [tag, count])],
 ]
 
-const chips = ['category', 'stakes', 'status', 'outcome', 'agent', 'project', 'tag', 'scored', 'from', 'to'] as const
+type Name = keyof typeof t.names
+const names = Object.keys(t.names) as Name[]
 
 /** What the list is narrowed to; each is taken away by a click. */
 export function Chips({ wanted }: { wanted: Wanted }) {
-  const set = chips.filter((name) => wanted[name] !== '')
+  const set = names.filter((name) => wanted[name] !== '')
   if (set.length === 0) return null
   return (
     <p class="chips">
@@ -59,7 +60,7 @@ export function Facets({ wanted, stats }: { wanted: Wanted; stats: GetStatsResul
     <nav class="facets" aria-label={t.narrow}>
       {open.map(([name, counts]) => (
         <section key={name}>
-          <h2>{t.names[name as keyof typeof t.names]}</h2>
+          <h2>{t.names[name]}</h2>
           <ul class="plain">
             {counts.slice(0, most).map(([value, count]) => (
               <li key={value}>

@@ -13,24 +13,23 @@ const modes: [Mode, string][] = [
   ['keyword', t.words],
 ]
 /** Filters by name; a list of options makes a choice, a type an input. */
-const filters: [name: keyof Wanted, label: string, kind: Options | 'text' | 'date'][] = [
-  ['category', t.category, 'text'],
-  ['stakes', t.stakes, [['', 'any'], 'low', 'medium', 'high', 'critical']],
-  ['status', t.status, [['', 'any'], 'pending', 'reviewed']],
-  ['outcome', t.outcome, [['', 'any'], 'success', 'partial', 'failure', 'abandoned']],
-  ['agent', t.agent, 'text'],
-  ['project', t.project, 'text'],
-  ['tag', t.tag, 'text'],
+const filters: [name: keyof typeof t.names, kind: Options | 'text' | 'date'][] = [
+  ['category', 'text'],
+  ['stakes', [['', 'any'], 'low', 'medium', 'high', 'critical']],
+  ['status', [['', 'any'], 'pending', 'reviewed']],
+  ['outcome', [['', 'any'], 'success', 'partial', 'failure', 'abandoned']],
+  ['agent', 'text'],
+  ['project', 'text'],
+  ['tag', 'text'],
   [
     'scored',
-    t.scored,
     [
       ['', 'any'],
       ['yes', t.scoredOnly],
     ],
   ],
-  ['from', t.from, 'date'],
-  ['to', t.to, 'date'],
+  ['from', 'date'],
+  ['to', 'date'],
 ]
 const fields = ['q', 'mode', ...filters.map(([name]) => name)]
 
@@ -84,13 +83,13 @@ export function Filters({
         <details open={filters.some(([name]) => wanted[name] !== '')}>
           <summary>{t.filters}</summary>
           <div class="grid">
-            {filters.map(([name, label, kind]) =>
+            {filters.map(([name, kind]) =>
               typeof kind !== 'string' ? (
-                <Choice key={name} label={label} name={name} value={wanted[name]} options={kind} />
+                <Choice key={name} label={t.names[name]} name={name} value={wanted[name]} options={kind} />
               ) : kind === 'date' ? (
-                <Field key={name} label={label} type="date" name={name} value={wanted[name].slice(0, 10)} />
+                <Field key={name} label={t.names[name]} type="date" name={name} value={wanted[name].slice(0, 10)} />
               ) : (
-                <Field key={name} label={label} name={name} value={wanted[name]} list={`known-${name}`} />
+                <Field key={name} label={t.names[name]} name={name} value={wanted[name]} list={`known-${name}`} />
               ),
             )}
           </div>

@@ -71,7 +71,9 @@ function Hit({ row, words, scores }: { row: Row; words: readonly string[]; score
         <span>{row.date}</span>
         {row.superseded_by && (
           <span>
-            {t.superseded} <ToDecision id={row.superseded_by}>{t.above}</ToDecision>
+            {t.superseded((text) => (
+              <ToDecision id={row.superseded_by!}>{text}</ToDecision>
+            ))}
           </span>
         )}
       </p>

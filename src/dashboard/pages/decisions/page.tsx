@@ -28,8 +28,9 @@ const Nothing = ({ total, place: { query } }: { total: number } & Pick<View, 'pl
     <Empty>{t.none}</Empty>
   ) : (
     <Empty>
-      {t.noMatch} <To path="/decisions">{t.clear}</To>
-      {t.orSearch}
+      {t.noMatch((text) => (
+        <To path="/decisions">{text}</To>
+      ))}
     </Empty>
   )
 

@@ -5,7 +5,7 @@ import { none, time, whole } from '../../figures.ts'
 import { To, type View } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
-import { Badge, Empty, Figure, Panel, Table, Term } from '../../ui.tsx'
+import { Badge, Empty, Figure, Panel, Table, Term, term } from '../../ui.tsx'
 import { Events } from './events.tsx'
 import { Export } from './export.tsx'
 import { Proof } from './proof.tsx'
@@ -89,7 +89,7 @@ export function Evidence({ session, place }: View) {
                   </dl>
                   {coverage[name].by_source.map(({ source, events }) => (
                     <p key={source} class="quiet">
-                      {t.from(whole(events))} <code>{source}</code>
+                      {t.from(whole(events), <code>{source}</code>)}
                     </p>
                   ))}
                 </div>
@@ -181,17 +181,11 @@ function Chain() {
       <Show of={loaded}>
         {({ origin, size, root_hash, note, verifier_key, created_at }) => (
           <>
-            <p>
-              <strong>{texts.amount.record(size)}</strong>
-              {t.hashed}
-            </p>
+            <p>{t.hashed(<strong>{texts.amount.record(size)}</strong>)}</p>
             <Verify size={size} />
             <details>
               <summary>{t.checkpointTitle}</summary>
-              <p>
-                A <Term name="checkpoint">{t.checkpoint}</Term> {t.of} <code>{origin}</code>
-                {t.signed(time(created_at))}
-              </p>
+              <p>{t.checkpoint(term('checkpoint'), <code>{origin}</code>, time(created_at))}</p>
               <pre tabIndex={0}>{note}</pre>
               <p>{t.verifierKey}</p>
               <pre tabIndex={0}>{verifier_key}</pre>

@@ -7,7 +7,7 @@ import { type Step, walk } from '../../merkle.ts'
 import { addressOf, go, type Place } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
-import { Empty, Panel, Term } from '../../ui.tsx'
+import { Empty, Panel, term } from '../../ui.tsx'
 
 const t = texts.proof
 
@@ -32,15 +32,7 @@ export function Proof({ place }: { place: Place }) {
     [place.query.toString()],
   )
   return (
-    <Panel
-      title={t.title}
-      lead={
-        <>
-          {t.the} <Term name="proof">{t.proof}</Term> {t.recomputed}
-        </>
-      }
-      wide
-    >
+    <Panel title={t.title} lead={t.lead(term('proof'))} wide>
       {asked}
       <div ref={box} tabIndex={-1}>
         {seq > 0 ? <Path seq={seq} /> : <Empty>{t.empty}</Empty>}
@@ -70,9 +62,7 @@ export function Path({ seq }: { seq: number }) {
               {t.leaf(seq)} <code>{proof.leaf_hash}</code>
             </li>
             {(steps ?? []).slice(1).map(({ side, sibling, hash }: Step, at) => (
-              <li key={hash + String(at)}>
-                {t.with} <code>{sibling}</code> {t.side(side ?? '')} <code>{hash}</code>
-              </li>
+              <li key={hash + String(at)}>{t.step(<code>{sibling}</code>, side ?? '', <code>{hash}</code>)}</li>
             ))}
             {!steps &&
               proof.hashes.map((hash) => (

@@ -55,7 +55,7 @@ function Progress({ walk, size }: { walk: GetVerificationResult | null; size: nu
       <progress aria-label={t.verification} value={walk.records} max={walk.total} />
       <p class="quiet">{t.of(whole(walk.records), texts.amount.record(walk.total))}</p>
       <p class="unseen" role="status">
-        {tenths * 10} {t.verified}
+        {t.verified(tenths * 10)}
       </p>
     </>
   )
@@ -75,8 +75,7 @@ function Found({ result }: { result: VerifyEvidenceChainResult }) {
 /** The latest verification by the server, before this page was opened. */
 const Last = ({ latest }: { latest: NonNullable<GetVerificationResult['latest']> }) => (
   <p class={latest.intact ? 'quiet' : 'notice bad'}>
-    {t.lastVerified(time(latest.finished_at), texts.amount.record(latest.records))}{' '}
-    {latest.intact ? 'intact' : t.notIntactThen}). {latest.reason}
+    {t.lastVerified(time(latest.finished_at), texts.amount.record(latest.records), latest.intact)} {latest.reason}
   </p>
 )
 

@@ -9,7 +9,7 @@ import { goWith, To, ToDecision, type View } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { actionIn, stoppedBy } from '../../trail.ts'
-import { Badge, Empty, Figure, Panel, Table, When } from '../../ui.tsx'
+import { Badge, code, Empty, Figure, Panel, Table, When } from '../../ui.tsx'
 import { recentSentence, verdictNote, verdictSentence, verdictWords } from '../../verdict.ts'
 import { ToBlock } from '../blocks/page.tsx'
 import { Items } from '../inbox/items.tsx'
@@ -63,12 +63,7 @@ export function Overview({ place, session }: View) {
         {({ since, stats, calibration, recent, waiting, ready, breakers, latest }) => {
           const { overall } = calibration
           const open = breakers.breakers.filter(({ state }) => state !== 'closed')
-          if (stats.total === 0 && period === 'all')
-            return (
-              <Empty>
-                {t.none} <code>{t.recordMethod}</code> {t.or} <code>{t.actionMethod}</code>.
-              </Empty>
-            )
+          if (stats.total === 0 && period === 'all') return <Empty>{t.none(code)}</Empty>
           return (
             <>
               <p class="lead">{[verdictSentence(calibration), recentSentence(recent)].filter(Boolean).join(' ')}</p>

@@ -60,13 +60,13 @@ export function Conflict({
           : t.merged(
               by,
               changedFields(stored, base)
-                .map((field) => t.fields[field])
+                .map((field) => texts.write.names[field])
                 .join(', '),
             )}
       </p>
       {both.map((field) => (
         <fieldset key={field}>
-          <legend>{t.fields[field]}</legend>
+          <legend>{texts.write.names[field]}</legend>
           {(['yours', 'stored'] as const).map((side) => (
             <label key={side} class="side">
               <input

@@ -29,7 +29,7 @@ export const What = (part: Part) => <Lines {...field(part, 'decision')} hint={t.
 export const Context = (part: Part) => <Lines {...field(part, 'context')} hint={t.contextHint} rows={4} />
 
 export const Confidence = ({ hint = t.confidenceHint, ...part }: Part & { hint?: string }) => (
-  <Share {...field(part, 'confidence')} slider={t.slider} hint={hint} required />
+  <Share {...field(part, 'confidence')} slider={texts.write.names.confidence} hint={hint} required />
 )
 
 export const Reasons = ({ draft, change, problem }: Part) => (

@@ -129,11 +129,7 @@ function Writing({ session, start, old }: { session: Session; start: Draft; old:
       <Suggestions stats={stats.data} />
       <Form class="writing" aria-label={old === null ? t.title : t.supersede(old.title)} submit={submit}>
         <Panel title={t.what}>
-          {old !== null && (
-            <p>
-              {t.supersedes} <ToDecision id={old.id}>{old.title}</ToDecision>
-            </p>
-          )}
+          {old !== null && <p>{t.supersedes(<ToDecision id={old.id}>{old.title}</ToDecision>)}</p>}
           {old !== null && !mayEdit(session, old) && <p class="notice warn">{t.withoutEffect(old.recorded_by)}</p>}
           <What {...part} />
           <Context {...part} />
