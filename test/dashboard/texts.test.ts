@@ -33,11 +33,11 @@ const isSentence = (text: string): boolean =>
 const names =
   /^(?:Escape|Enter|Tab|Home|End|Arrow(?:Up|Down|Left|Right)|Content-Type|PATCH|POST|DELETE|GET|SHA-256|cstp)$/
 
-/** What is looked for, in the page or among scopes, is no text. */
+/** What is looked for, in the page or among scopes, and the name of a term is no text. */
 const isSelector = (node: ts.Node): boolean =>
   ts.isStringLiteralLike(node) &&
   ts.isCallExpression(node.parent) &&
-  /(?:querySelector(?:All)?|closest|matches|includes)$/.test(node.parent.expression.getText())
+  /(?:querySelector(?:All)?|closest|matches|includes|term)$/.test(node.parent.expression.getText())
 
 function* textsIn(file: ts.SourceFile): Generator<{ line: number; text: string }> {
   const at = (node: ts.Node, text: string) => ({
