@@ -24,7 +24,7 @@ export interface SegmentOptions {
   storage_options?: Record<string, string>
   /** This many changes are held in memory before they are written as a segment. [20 000] */
   tail_most?: number
-  /** From this many vectors on, a segment is searched by an approximate index. [10 000] */
+  /** From this many vectors on, a segment is searched by an approximate index: LanceDB's scan of 8 000 takes 15 times as long. [500] */
   index_from?: number
   /** Scans of at least this many vectors run in a worker and do not block the process. [20 000] */
   worker_from?: number
@@ -39,7 +39,7 @@ export function openSegmentSearch({
   manifests,
   storage_options = {},
   tail_most = 20_000,
-  index_from = 10_000,
+  index_from = 500,
   worker_from = 20_000,
   library,
   log = () => {},
