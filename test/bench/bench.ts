@@ -6,8 +6,9 @@ import { caller } from './corpus.ts'
 import { embeddedSite } from './embedded.ts'
 import type { EmbedderName } from './embedders.ts'
 import { postgresSite } from './postgres.ts'
-import { type Child, startChild, together } from './process.ts'
+import { type Child, type Ended, runMeasured, startChild, together } from './process.ts'
 import { line, type Row } from './report.ts'
+import { settled } from './settled.ts'
 import type { Driver, Place, Site } from './site.ts'
 
 export type { EmbedderName } from './embedders.ts'
@@ -27,7 +28,7 @@ export interface ServerOptions {
   env?: Record<string, string>
 }
 
-export interface Bench extends Pick<Site, 'store' | 'about' | 'servers' | 'drivers' | 'empty' | 'env'> {
+export interface Bench extends Pick<Site, 'store' | 'about' | 'servers' | 'drivers' | 'discard' | 'empty' | 'env'> {
   sizes: readonly number[]
   /** The size of what is measured at one size only. */
   middle: number
@@ -41,6 +42,10 @@ export interface Bench extends Pick<Site, 'store' | 'about' | 'servers' | 'drive
   scratch(size: number, embedder: EmbedderName): Promise<Place>
   /** The program itself on a place. */
   server(place: Place, options?: ServerOptions): Promise<Child>
+  /** The same once it has nothing left to do but to answer. */
+  quietServer(place: Place, options?: ServerOptions): Promise<Child>
+  /** Runs a command of the program to its end, on a place unless that is named in the arguments. */
+  command(args: readonly string[], place?: Place, embedder?: EmbedderName): Promise<Ended>
   echo(bytes: number): Promise<Child>
   close(): Promise<void>
 }
@@ -52,7 +57,12 @@ export async function openBench(
   several_everywhere = false,
 ): Promise<Bench> {
   const root = await mkdtemp(join(tmpdir(), 'cstp-bench-'))
-  const site = store === 'embedded' ? embeddedSite(root) : await postgresSite(root)
+  // What is seeded holds its segments: writing them is not what a measurement of reads measures.
+  const indexed = async (place: Place, embedder: EmbedderName) => {
+    const child = await bench.quietServer(place, { embedder })
+    await child.stop()
+  }
+  const site = store === 'embedded' ? embeddedSite(root, indexed) : await postgresSite(root)
   const severalAt = Math.max(...sizes.filter((size) => size <= 100_000))
   const seen = new Set<string>()
   const running = new Set<Child>()
@@ -92,8 +102,8 @@ export async function openBench(
     },
     async server(place, options = {}) {
       const { embedder = 'local', driver = site.drivers[0]!, servers = 1, path = '/ready', bun = [] } = options
-      const one = async () => {
-        const env = await site.env(place, driver)
+      const one = async (number: number) => {
+        const env = await site.env(place, driver, number)
         return startChild({
           script: 'src/main.ts',
           args: () => ['serve'],
@@ -113,7 +123,16 @@ export async function openBench(
           log: join(root, `log-${logs++}`),
         })
       }
-      return started(Promise.all(Array.from({ length: servers }, one)).then(together))
+      return started(Promise.all(Array.from({ length: servers }, (_, number) => one(number))).then(together))
+    },
+    async quietServer(place, options) {
+      const child = await bench.server(place, options)
+      await settled(child, token)
+      return child
+    },
+    async command(args, place, embedder = 'local') {
+      const own = place === undefined ? { CSTP_DATA_DIR: root } : await site.env(place, site.drivers[0]!)
+      return runMeasured('src/main.ts', args, { HOME: root, CSTP_EMBEDDER: embedder, ...own })
     },
     echo: (bytes) =>
       started(

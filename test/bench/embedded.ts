@@ -1,12 +1,21 @@
 /** The embedded store: data directories, and one server on each. What was seeded in the folder that CSTP_BENCH_DIR names stays for the next run. */
 import { existsSync } from 'node:fs'
-import { cp, rename, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { $ } from 'bun'
 import { ownKey } from '../../src/core/key-file.ts'
+import type { EmbedderName } from './embedders.ts'
 import { runToEnd } from './process.ts'
-import { once, type Site } from './site.ts'
+import { once, type Place, type Site } from './site.ts'
 
-export function embeddedSite(root: string): Site {
+/** Folders of a data directory in which files are written once, and replaced or removed but never changed. */
+const unchanging = ['decisions', 'search']
+
+/** @param indexed writes the search index of a place that was just filled */
+export function embeddedSite(
+  root: string,
+  indexed: (place: Place, embedder: EmbedderName) => Promise<void> = async () => {},
+): Site {
   let copies = 0
   const kept = process.env.CSTP_BENCH_DIR ?? root
   const key = once(async (name) => {
@@ -16,16 +25,22 @@ export function embeddedSite(root: string): Site {
     return path
   })
   const seeded = once(async (name) => {
-    const [embedder, size] = name.split('-') as [string, string]
+    const [embedder, size] = name.split('-') as [EmbedderName, string]
     const dir = join(kept, name)
     if (existsSync(dir)) return dir
-    // What was cut off is made anew: only a whole one gets the name.
-    const unfinished = `${dir}-seeding`
-    await rm(unfinished, { recursive: true, force: true })
-    await runToEnd('test/bench/entries/seed.ts', [unfinished, size, embedder])
-    await rename(unfinished, dir)
+    // What was cut off is made anew, or goes on where it has all decisions: only a whole one gets the name.
+    const [unfinished, filled] = [`${dir}-seeding`, `${dir}-filled`]
+    if (!existsSync(filled)) {
+      await rm(unfinished, { recursive: true, force: true })
+      await runToEnd('test/bench/entries/seed.ts', [unfinished, size, embedder])
+      await rename(unfinished, filled)
+    }
+    await indexed(filled, embedder)
+    await rename(filled, dir)
     return dir
   })
+  /** On the file system of what was seeded, so that copies can share its files. */
+  let scratches: string | null = null
   const site: Site = {
     store: 'embedded',
     about: 'Embedded store: a data directory with SQLite.',
@@ -33,8 +48,13 @@ export function embeddedSite(root: string): Site {
     drivers: ['resident'],
     seeded: (size, embedder) => seeded(`${embedder}-${size}`),
     async scratch(size, embedder) {
-      const copy = join(root, `scratch-${copies++}`)
-      await cp(await site.seeded(size, embedder), copy, { recursive: true, preserveTimestamps: true })
+      const from = await site.seeded(size, embedder)
+      scratches ??= await mkdtemp(join(kept, 'scratch-'))
+      const copy = join(scratches, String(copies++))
+      await mkdir(copy)
+      const shared = unchanging.filter((name) => existsSync(join(from, name)))
+      for (const name of shared) await $`cp -al ${join(from, name)} ${copy}`
+      await $`tar -C ${from} -c ${shared.map((name) => `--exclude=./${name}`)} . | tar -C ${copy} -x`
       return copy
     },
     empty: async (name) => join(root, `${name}-${copies++}.db`),
@@ -43,7 +63,10 @@ export function embeddedSite(root: string): Site {
       CSTP_DATA_DIR: place,
       CSTP_EVIDENCE_KEY: await key('evidence.pem'),
     }),
-    close: async () => {},
+    discard: (place) => rm(place, { recursive: true, force: true }),
+    close: async () => {
+      if (scratches !== null) await rm(scratches, { recursive: true, force: true })
+    },
   }
   return site
 }

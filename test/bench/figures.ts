@@ -28,17 +28,11 @@ export interface Run {
   store: string
 }
 
-const today = () => new Date().toISOString().slice(0, 10)
+export const today = () => new Date().toISOString().slice(0, 10)
 const loads = ({ before }: Run) => `${before.toFixed(1)}, ${loadavg()[0]!.toFixed(1)}`
 
-/** The machine, the runtime and the command of a run. */
-export const machine = (run: Run): string =>
-  asTable([
-    ['date', today()],
-    ...factsOf(),
-    ['load before and after', `${loads(run)} (above the number of cores the machine was busy: read ratios)`],
-    ['command', `\`${run.command}\``],
-  ])
+/** The machine and the runtime, as a table. */
+export const machineFacts = (): string => asTable(factsOf())
 
 /** Names of the parts as headings, with what is measured and at which layer. */
 const titles: Record<string, string> = {
@@ -53,6 +47,8 @@ const titles: Record<string, string> = {
   'start-up': 'From the start of the process to its first answer',
   learning: 'Calibration, statistics and context over HTTP',
   memory: 'Resident memory',
+  recall: 'What segments find, against a search that looks at every decision',
+  whole: 'Commands that go through a whole store',
   evidence: 'Evidence: appending, verifying, proving',
   dashboard: 'The dashboard in Chromium',
 }
@@ -93,7 +89,7 @@ export async function writeFigures(rows: readonly Row[], run: Run): Promise<void
   const name = `bench-${run.store}`
   const earlier = partOf(await Bun.file(page).text(), name) ?? ''
   const measured = `Measured ${today()}, load before and after ${loads(run)}: \`${run.command}\`.`
-  await writeInto(page, name, merged(earlier, rows, asTable(factsOf()), measured))
+  await writeInto(page, name, merged(earlier, rows, machineFacts(), measured))
   if (run.store !== 'embedded') return
   // CPU, not time: it is nearly the same on a busy machine.
   const checks = rows.find(({ what }) => /^checkGuardrails over HTTP, 100 rules$/.test(what))

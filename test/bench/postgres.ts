@@ -3,7 +3,7 @@
  * what was seeded stays for the next run.
  */
 import { generateKeyPairSync } from 'node:crypto'
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import { SQL } from 'bun'
@@ -86,11 +86,13 @@ export async function postgresSite(root: string): Promise<Site> {
       return create(`cstp_bench_${process.pid}_scratch_${copies++}`, from)
     },
     empty: (name) => create(`cstp_bench_${process.pid}_${name}_${copies++}`),
-    env: async (place) => ({
-      CSTP_DATA_DIR: mkdtempSync(join(root, 'data-')),
+    env: async (place, _driver, number = 0) => ({
+      CSTP_DATA_DIR: join(root, `data${new URL(place).pathname.replaceAll('/', '-')}-${number}`),
       CSTP_STORE_URL: place,
       CSTP_EVIDENCE_KEY: key,
     }),
+    discard: async (place) =>
+      void (await sql.unsafe(`drop database if exists ${new URL(place).pathname.slice(1)} with (force)`)),
     async close() {
       for (const name of made) await sql.unsafe(`drop database if exists ${name} with (force)`)
       await sql.close()

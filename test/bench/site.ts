@@ -18,10 +18,12 @@ export interface Site {
   seeded(size: number, embedder: EmbedderName): Promise<Place>
   /** A copy that may be written to. */
   scratch(size: number, embedder: EmbedderName): Promise<Place>
-  /** Nothing in it yet, for evidence: a file or a database. */
+  /** Removes a copy, or what was empty, before the end: it takes room. */
+  discard(place: Place): Promise<void>
+  /** Nothing in it yet, for evidence or a migration: a path or a database. */
   empty(name: string): Promise<Place>
-  /** Settings of a server on a place. */
-  env(place: Place, driver: Driver): Promise<Record<string, string>>
+  /** Settings of a server on a place. @param number tells several at once apart: each has its own segments, and finds them again */
+  env(place: Place, driver: Driver, number?: number): Promise<Record<string, string>>
   close(): Promise<void>
 }
 

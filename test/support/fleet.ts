@@ -150,14 +150,17 @@ async function fillFleet(dir: string): Promise<void> {
   await close()
 }
 
-/** Filled once in a process, whichever test file asks first; every file gets a copy. */
-const shared = globalThis as { cstpFleet?: Promise<string> }
-function filled(): Promise<string> {
+/** Filled once in a process, whichever test file asks first, and kept as an archive in memory: no folder is left when the process ends. */
+const shared = globalThis as { cstpFleet?: Promise<Buffer<ArrayBuffer>> }
+function filled(): Promise<Buffer<ArrayBuffer>> {
   shared.cstpFleet ??= (async () => {
     const dir = await mkdtemp(join(tmpdir(), 'cstp-fleet-'))
-    process.once('exit', () => Bun.spawnSync(['rm', '-rf', dir]))
-    await fillFleet(dir)
-    return dir
+    try {
+      await fillFleet(dir)
+      return Buffer.from(await $`tar -c -C ${dir} .`.arrayBuffer())
+    } finally {
+      await rm(dir, { recursive: true, force: true })
+    }
   })()
   return shared.cstpFleet
 }
@@ -170,7 +173,7 @@ export interface FleetServer extends RunningServer {
 /** A server on a fresh copy of the directory, with `root` as its first agent. */
 export async function startFleet(env: Record<string, string> = {}): Promise<FleetServer> {
   const dir = await mkdtemp(join(tmpdir(), 'cstp-fleet-copy-'))
-  await $`cp -r ${await filled()}/. ${dir}`
+  await $`tar -x -C ${dir} < ${await filled()}`
   const server = await startServer({
     dir,
     env: {

@@ -1,9 +1,10 @@
 /** Rebuilds all vectors beside those that are served, then swaps. */
 
-import { decisionPages, readDecision, readDecisions } from '../../../sdk/storage/decisions.ts'
+import { decisionPages, readDecisions } from '../../../sdk/storage/decisions.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import type { Generation, Store, StoredDecision } from '../../../sdk/storage/store.ts'
+import type { VectorSet } from '../../../sdk/storage/vectors.ts'
 import { embedDecision, queueVectors } from './embeddings.ts'
 import type { Follower } from './follower.ts'
 
@@ -17,13 +18,21 @@ export interface ReindexTools {
   progress(done: number, total: number): void
 }
 
+/** Decisions whose vectors are made durable together. */
 const page = 64
 /** Decisions embedded at once: enough to keep an embedder busy. */
 const width = 4
 /** Failures in a row after which the embedder counts as unavailable. */
 const patience = 8
 
-/** Embeds every decision that `wanted` names; those that fail go to the outbox. */
+/** A decision as it was read, with its new vectors; null where they could not be made. */
+interface Made {
+  id: string
+  revision: number
+  vectors: VectorSet | null
+}
+
+/** Embeds every decision that `wanted` names, a page while the one before becomes durable; those that fail go to the outbox. */
 async function embedAll(
   tools: ReindexTools,
   wanted: (id: string) => boolean,
@@ -32,35 +41,53 @@ async function embedAll(
   const total = await store.decisions.count({})
   let [done, errors, failedInARow, seen] = [0, 0, 0, 0]
 
-  const one = async ({ record, revision }: StoredDecision): Promise<void> => {
+  const one = async ({ record, revision }: StoredDecision): Promise<Made> => {
     signal.throwIfAborted()
     try {
       const { vectors } = await embedDecision(embedder, record, signal)
-      const kept = await store.transaction(async (tx) => {
-        const now = await readDecision(tx.decisions, record.id)
-        // Changed meanwhile: its own update saw to the vectors, in this generation too.
-        if (now?.revision === revision) await tx.embeddings.put(record.id, { embedder: embedder.id, vectors })
-        return now !== null
-      })
-      if (kept) done++
       failedInARow = 0
+      return { id: record.id, revision, vectors }
     } catch (error) {
-      errors++
       failedInARow++
       if (signal.aborted || failedInARow >= patience) throw error
-      await store.transaction((tx) => queueVectors(tx, record.id, tools.now()))
+      return { id: record.id, revision, vectors: null }
     } finally {
       tools.progress(++seen, total)
     }
   }
 
-  for await (const found of decisionPages(store.decisions, {}, page)) {
-    const queue = await readDecisions(store.decisions, found.map(({ id }) => id).filter(wanted))
-    await Promise.all(
-      Array.from({ length: width }, async () => {
-        for (let next = queue.shift(); next; next = queue.shift()) await one(next)
-      }),
-    )
+  async function keep(made: readonly Made[]): Promise<void> {
+    const kept = await store.transaction(async (tx) => {
+      const there = await tx.decisions.get(made.map(({ id }) => id))
+      const revisions = new Map(there.map(({ id, revision }) => [id, revision]))
+      for (const { id, revision, vectors } of made) {
+        if (vectors === null) await queueVectors(tx, id, tools.now())
+        // Changed meanwhile: its own update saw to the vectors, in this generation too.
+        else if (revisions.get(id) === revision) await tx.embeddings.put(id, { embedder: embedder.id, vectors })
+      }
+      return made.filter(({ id, vectors }) => vectors !== null && revisions.has(id)).length
+    })
+    done += kept
+    errors += made.filter(({ vectors }) => vectors === null).length
+  }
+
+  let keeping: Promise<void> = Promise.resolve()
+  try {
+    for await (const found of decisionPages(store.decisions, {}, page)) {
+      const queue = await readDecisions(store.decisions, found.map(({ id }) => id).filter(wanted))
+      const made: Made[] = []
+      await Promise.all(
+        Array.from({ length: width }, async () => {
+          for (let next = queue.shift(); next; next = queue.shift()) made.push(await one(next))
+        }),
+      )
+      await keeping
+      keeping = keep(made)
+      // Awaited with the next page.
+      keeping.catch(() => {})
+    }
+  } finally {
+    await keeping
   }
   return { done, errors }
 }

@@ -28,7 +28,7 @@ export async function http(bench: Bench): Promise<void> {
 }
 
 async function measure(bench: Bench, size: number, servers: number, plain: Row | null): Promise<void> {
-  const child = await bench.server(await bench.seeded(size), { servers })
+  const child = await bench.quietServer(await bench.seeded(size), { servers })
   const add = async (what: string, bodies: string[], base: Row | null) => {
     const requests = inTurn(bodies.map((body) => post(child, body)))
     const row = rowOf(part, what, { size, servers, ...(await readFigures(child, requests)) })

@@ -23,7 +23,7 @@ const calls = (size: number): Record<string, [method: string, params: (number: n
 
 export async function learning(bench: Bench): Promise<void> {
   for (const size of bench.sizes) {
-    const child = await bench.server(await bench.seeded(size))
+    const child = await bench.quietServer(await bench.seeded(size))
     const started = child.rss() / mb
     const all: string[] = []
     for (const [what, [method, params]] of Object.entries(calls(size))) {

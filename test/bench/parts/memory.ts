@@ -15,7 +15,7 @@ export async function memory(bench: Bench): Promise<void> {
   await echo.stop()
   for (const size of bench.sizes) {
     for (const driver of bench.drivers) {
-      const child = await bench.server(await bench.seeded(size), { driver })
+      const child = await bench.quietServer(await bench.seeded(size), { driver })
       const add = (when: string, figures: Partial<Row> = {}) => {
         const rss_mb = child.rss() / mb
         const what = `server with ${driver} search, ${when}`

@@ -6,7 +6,6 @@ import type { Bench } from '../bench.ts'
 import { callBody, inTurn, measured, post, quietMs, readFigures } from '../calls.ts'
 import { questionOf } from '../corpus.ts'
 import { isResult } from '../load.ts'
-import type { Child } from '../process.ts'
 import { against, figuresOf, type Row, rowOf } from '../report.ts'
 import type { Driver } from '../site.ts'
 
@@ -19,16 +18,6 @@ const modes = ['keyword', 'semantic', 'hybrid'] as const
 type Mode = (typeof modes)[number]
 
 const filters = { category: 'architecture', date_after: '2024-01-01' }
-
-/** Waits until the server has nothing left to do, such as an index to build. */
-async function settled(child: Child): Promise<void> {
-  for (let quiet = 0, last = child.cpuSeconds(); quiet < 3; ) {
-    await Bun.sleep(700)
-    const now = child.cpuSeconds()
-    quiet = now - last > 0.05 ? 0 : quiet + 1
-    last = now
-  }
-}
 
 export async function queries(bench: Bench): Promise<void> {
   for (const size of bench.sizes) {
@@ -49,7 +38,7 @@ async function measure(
   servers: number,
   bases: ReadonlyMap<string, Row>,
 ): Promise<Map<string, Row>> {
-  const child = await bench.server(await bench.seeded(size), { driver, servers })
+  const child = await bench.quietServer(await bench.seeded(size), { driver, servers })
   const rows = new Map<string, Row>()
   const add = (name: string, figures: Partial<Row>) => {
     const base = bases.get(name)
@@ -76,7 +65,6 @@ async function measure(
     const found = await measured(child, { clients: 1, next, ok: isResult, warm_ms: 500, ms: quietMs })
     add(`${mode} + embedding`, { ...figuresOf(found), clients: '1', cpu_us: found.cpu_us })
   }
-  await settled(child)
   await learn()
   for (const mode of modes) {
     add(mode, await readFigures(child, inTurn(requests(mode, 0, known))))

@@ -156,15 +156,9 @@ export async function removeFrom(
   { facts, find }: Segment,
   gone: readonly Text[],
 ): Promise<SegmentFacts> {
-  const addresses = await find(gone.map(({ id }) => id))
+  const ids = gone.map(({ id }) => id)
   const rows = await atVersion(await connection.openTable(facts.name), facts.version)
-  for (let at = 0; at < gone.length; at += REMOVED)
-    await rows.delete(
-      anyOf(
-        'id',
-        gone.slice(at, at + REMOVED).map(({ id }) => id),
-      ),
-    )
+  for (let at = 0; at < ids.length; at += REMOVED) await rows.delete(anyOf('id', ids.slice(at, at + REMOVED)))
   const decisions = facts.decisions - gone.length
   if ((await rows.countRows()) !== decisions) throw new Error('Another process writes to the same segment')
   const words = await atVersion(await connection.openTable(wordsTable(facts.name)), facts.words_version)
@@ -172,7 +166,7 @@ export async function removeFrom(
   for (const { terms } of gone) count(counts, terms, -1)
   await words.add(wordsOf(arrow, [...counts]))
   const version = await rows.version()
-  if (folder !== null) await writeGone(flatFolder(folder, facts.name), facts.version, version, addresses)
+  if (folder !== null) await writeGone(flatFolder(folder, facts.name), facts.version, version, await find(ids))
   return {
     name: facts.name,
     version,
