@@ -4,6 +4,7 @@
  */
 import { stemmer } from 'stemmer'
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
+import { wordTable } from './word-table.ts'
 
 /** Longer words are cut: they are not searched for, and one must not slow the analysis down. */
 const maxTermLength = 64
@@ -66,35 +67,34 @@ function wordsOf(text: string): string[] {
   return words
 }
 
-const stems = new Map<string, string>()
-const maxStems = 50_000
-
-/** The stem of a word of lower-case ASCII letters. */
-function stem(word: string): string {
-  const result = stemmer(word)
-  if (stems.size >= maxStems) stems.clear()
-  stems.set(word, result)
-  return result
-}
-
 function termOf(word: string): string {
-  // Texts repeat their words.
-  const known = stems.get(word)
-  if (known !== undefined) return known
-  if (word.length <= maxTermLength) return asciiWord.test(word) ? stem(word) : word
+  if (word.length <= maxTermLength) return asciiWord.test(word) ? stemmer(word) : word
   const cut = word.slice(0, maxTermLength)
   return cut.isWellFormed() ? cut : cut.slice(0, -1)
 }
 
-/** The terms of a text with their counts; `length` counts all, repeated ones too. Linear in its length. */
+const words = wordTable(termOf)
+
+/** Counts the terms of texts; then the table tells them. Linear in their length. */
+function countTerms(texts: readonly string[]): void {
+  words.begin()
+  const countAll = (text: string) => {
+    for (const word of wordsOf(text)) words.count(word)
+  }
+  for (const text of texts)
+    if (ascii.test(text)) words.countAscii(text, countAll)
+    else countAll(text)
+}
+
+/** The terms of a text with their counts; `length` counts all, repeated ones too. */
 export function termsOf(text: string): { counts: Map<string, number>; length: number } {
   const counts = new Map<string, number>()
   let length = 0
-  for (const word of wordsOf(text)) {
-    const term = termOf(word)
-    counts.set(term, (counts.get(term) ?? 0) + 1)
-    length++
-  }
+  countTerms([text])
+  words.each((term, count) => {
+    counts.set(term, count)
+    length += count
+  })
   return { counts, length }
 }
 
@@ -111,9 +111,11 @@ export function queryTerms(query: string): string[] {
 /** The terms under which a decision is found by keyword, as stores keep them. */
 export function analyse(record: DecisionRecord): string {
   const { decision, context, reasons, tags, pattern, category, lessons } = record
-  const text = [decision, context, ...reasons.map(({ text }) => text), ...tags, pattern, category, lessons]
+  const texts = [decision, context, ...reasons.map(({ text }) => text), ...tags, pattern, category, lessons]
   const terms: string[] = []
-  for (const [term, count] of termsOf(text.filter(Boolean).join('\n')).counts)
+  countTerms(texts.filter((text) => text !== null))
+  words.each((term, count) => {
     for (let at = 0; at < count; at++) terms.push(term)
+  })
   return terms.join(' ')
 }

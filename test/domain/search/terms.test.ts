@@ -1,5 +1,6 @@
 /** Search terms: what counts as a word in which script, and that no text can hold the analysis up. */
 import { expect, test } from 'bun:test'
+import fc from 'fast-check'
 import { analyse, queryTerms, termsOf } from '../../../src/domain/search/terms.ts'
 import { recordOf } from '../../support/record.ts'
 
@@ -61,6 +62,24 @@ test('scripts without spaces become overlapping pairs, also beside Latin words',
 test('the same word gives the same term in ASCII text and beside other scripts', () => {
   for (const word of ['migrations', 'HTTP2', 'snake_case', "don't", '3.14'])
     expect(terms(`${word} ünd`)).toEqual([...terms(word), 'und'])
+})
+
+test('any ASCII text has the terms that it has beside another script, also once the table of words began anew', () => {
+  const piece = fc.oneof(
+    fc.stringMatching(/^[A-Za-z0-9]{0,12}$/),
+    fc.constantFrom(' ', '_', '-', '\n', 'getUserName', 'HTTPServer', 'caches', 'x'.repeat(70)),
+  )
+  const same = fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
+    const text = pieces.join('')
+    const beside = termsOf(`${text} ж`)
+    beside.counts.delete('ж')
+    expect([...termsOf(text).counts]).toEqual([...beside.counts])
+    expect(termsOf(text).length).toBe(beside.length - 1)
+  })
+  fc.assert(same)
+  // More words than are kept.
+  expect(termsOf(Array.from({ length: 60_000 }, (_, number) => `w${number}`).join(' ')).counts.size).toBe(60_000)
+  fc.assert(same)
 })
 
 test('text without words has no terms', () => {
