@@ -6,44 +6,126 @@ import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 
 const between = String.raw`(?:[\p{L}']+[ ,]+){0,4}`
 const policy = `(?:instructions?|directions?|rules?|guard ?rails?|polic(?:y|ies)|prompts?|checks?|constraints?|safeguards?|restrictions?|safety|approvals?|reviews?|breakers?)`
-const shapes = [
+/** Lists of words: a text of this shape has one that begins like one of each. Few texts do, so that few shapes are looked for. */
+type Needs = readonly string[]
+const policies =
+  'instructions directions rules guardrails policies prompts checks constraints safeguards restrictions safety approvals reviews breakers'
+export const shapes: readonly (readonly [needs: Needs, shape: string])[] = [
   // Set the rules aside.
-  String.raw`\b(?:ignore|disregard|forget|override|bypass|circumvent|neglect)\b[ ,:]+${between}${policy}\b`,
+  [
+    ['ignore disregard forget override bypass circumvent neglect', policies],
+    String.raw`\b(?:ignore|disregard|forget|override|bypass|circumvent|neglect)\b[ ,:]+${between}${policy}\b`,
+  ],
   // Claim that they were set aside.
-  String.raw`\b${policy} +(?:\p{L}+ +){0,3}(?:(?:is|are|was|were|has|have|had|been|being|got) +){1,2}(?:\p{L}+ +){0,2}(?:lifted|disabled|suspended|removed|waived|revoked|dropped|void|off|deactivated|abolished|optional|not (?:needed|required|necessary|in force))\b`,
-  String.raw`\b(?:no|without|skip) +(?:\p{L}+ +){0,3}${policy} +(?:is |are )?(?:needed|required|necessary|applies|apply)\b`,
-  String.raw`\b${policy} +(?:no longer|do not|don['’]t|does not|doesn['’]t) +(?:appl|hold|matter|exist|count)`,
+  [
+    [policies, 'lifted disabled suspended removed waived revoked dropped void off deactivated abolished optional not'],
+    String.raw`\b${policy} +(?:\p{L}+ +){0,3}(?:(?:is|are|was|were|has|have|had|been|being|got) +){1,2}(?:\p{L}+ +){0,2}(?:lifted|disabled|suspended|removed|waived|revoked|dropped|void|off|deactivated|abolished|optional|not (?:needed|required|necessary|in force))\b`,
+  ],
+  [
+    ['no without skip', policies, 'needed required necessary applies'],
+    String.raw`\b(?:no|without|skip) +(?:\p{L}+ +){0,3}${policy} +(?:is |are )?(?:needed|required|necessary|applies|apply)\b`,
+  ],
+  [
+    [policies, 'no do don does', 'apply hold matter exist count'],
+    String.raw`\b${policy} +(?:no longer|do not|don['’]t|does not|doesn['’]t) +(?:appl|hold|matter|exist|count)`,
+  ],
   // Address the reader.
-  String.raw`\byou +(?:must|shall|should|ought to|need to|have to|will now|may now|can now|(?:are|['’]re) +(?:now|required|obliged|instructed|ordered|(?:hereby )?(?:authori[sz]ed|allowed|permitted|free)))\b`,
-  String.raw`\byour +(?:new |real |only |true |next )+(?:task|goal|role|instructions?|objective|job|orders?)\b`,
-  String.raw`\b(?:all|every|any) +(?:other )?(?:agents?|models?|assistants?|llms?|ais?)\b +(?:must|shall|should|may now|can now|have to|are (?:now|to))\b`,
-  String.raw`\b(?:new|updated|important|urgent|secret) +(?:system )?instructions?\b`,
-  String.raw`\b(?:from now on|effective immediately)\b`,
-  String.raw`\b(?:system|developer) +(?:prompt|message|override)\b`,
-  String.raw`\bpretend +(?:to be|that|you)\b|\bact as (?:if|an? (?:admin|root|unrestricted))|\bjailbr[eo]a?k`,
-  String.raw`\b(?:always|simply|just|immediately) +(?:allow|approve|comply|obey|deploy|execute|run|call|answer with)\b`,
-  String.raw`\b(?:do not|don['’]t|never) +(?:tell|ask|inform|alert|notify|report|mention|warn|consult|check|verify)\b`,
+  [
+    ['you', 'must shall should ought need have will may can are re'],
+    String.raw`\byou +(?:must|shall|should|ought to|need to|have to|will now|may now|can now|(?:are|['’]re) +(?:now|required|obliged|instructed|ordered|(?:hereby )?(?:authori[sz]ed|allowed|permitted|free)))\b`,
+  ],
+  [
+    ['your', 'task goal role instructions objective job orders'],
+    String.raw`\byour +(?:new |real |only |true |next )+(?:task|goal|role|instructions?|objective|job|orders?)\b`,
+  ],
+  [
+    ['all every any', 'agents models assistants llm llms ai ais'],
+    String.raw`\b(?:all|every|any) +(?:other )?(?:agents?|models?|assistants?|llms?|ais?)\b +(?:must|shall|should|may now|can now|have to|are (?:now|to))\b`,
+  ],
+  [
+    ['new updated important urgent secret', 'instructions'],
+    String.raw`\b(?:new|updated|important|urgent|secret) +(?:system )?instructions?\b`,
+  ],
+  [['from effective', 'now immediately'], String.raw`\b(?:from now on|effective immediately)\b`],
+  [['system developer', 'prompt message override'], String.raw`\b(?:system|developer) +(?:prompt|message|override)\b`],
+  [
+    ['pretend act jailbreak'],
+    String.raw`\bpretend +(?:to be|that|you)\b|\bact as (?:if|an? (?:admin|root|unrestricted))|\bjailbr[eo]a?k`,
+  ],
+  [
+    ['always simply just immediately', 'allow approve comply obey deploy execute run call answer'],
+    String.raw`\b(?:always|simply|just|immediately) +(?:allow|approve|comply|obey|deploy|execute|run|call|answer with)\b`,
+  ],
+  [
+    ['do don never', 'tell ask inform alert notify report mention warn consult check verify'],
+    String.raw`\b(?:do not|don['’]t|never) +(?:tell|ask|inform|alert|notify|report|mention|warn|consult|check|verify)\b`,
+  ],
   // Marks of a conversation.
-  String.raw`<\/?(?:system|assistant|user|instructions?|important|tool_call|function_calls?)\b[^>]{0,100}>|<\|[\w ]{1,30}\|>|\[\/?inst\]`,
+  [
+    [],
+    String.raw`<\/?(?:system|assistant|user|instructions?|important|tool_call|function_calls?)\b[^>]{0,100}>|<\|[\w ]{1,30}\|>|\[\/?inst\]`,
+  ],
 ]
+
+/** The bits of the lists that have a word with these first three letters; the third is 0 for a word of two. */
+const bitsOf = new Int32Array(27 ** 3)
+const lists = [...new Set(shapes.flatMap(([needs]) => needs))]
+const letterOf = new Uint8Array(128)
+for (let letter = 1; letter <= 26; letter++) letterOf[64 + letter] = letterOf[96 + letter] = letter
+const placeOf = (first: number, second: number, third: number): number => (first * 27 + second) * 27 + third
+lists.forEach((list, bit) => {
+  for (const word of list.split(' ')) {
+    const [first, second, third = 0] = Array.from(word, (letter) => letterOf[letter.charCodeAt(0)]!)
+    bitsOf[placeOf(first!, second!, third)]! |= 1 << bit
+  }
+})
+
+/** The bits of all lists that a text has a word of. */
+function bitsIn(text: string): number {
+  let bits = 0
+  let before = 0
+  for (let at = 0; at + 1 < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    const first = unit < 128 ? letterOf[unit]! : 0
+    const begins = before === 0
+    // What is no letter, digit or underscore ends a word.
+    before = first !== 0 || (unit >= 48 && unit <= 57) || unit === 95 ? 1 : 0
+    if (first === 0 || !begins) continue
+    const next = text.charCodeAt(at + 1)
+    const last = at + 2 < text.length ? text.charCodeAt(at + 2) : 0
+    const second = next < 128 ? letterOf[next]! : 0
+    if (second !== 0) bits |= bitsOf[placeOf(first, second, last < 128 ? letterOf[last]! : 0)]!
+  }
+  return bits
+}
+
 // One by one: as a single alternation they take five times as long.
-const patterns = shapes.map((shape) => new RegExp(shape, 'iu'))
+const patterns = shapes.map(([needs, shape]) => ({
+  needed: needs.reduce((bits, list) => bits | (1 << lists.indexOf(list)), 0),
+  pattern: new RegExp(shape, 'iu'),
+}))
 /** A line that opens like a turn of a conversation. */
 const turn = /(?:^|\n) *(?:system|assistant|user|human|developer) *:/iu
 
 const ascii = /^[\n\r\t -~]*$/
+/** What a text has that does not look as it is: anything but ASCII with single spaces and without marks of emphasis. */
+const unlike = /[^ !-)+-^a-}]| {2}/
 
 /** The text as it looks: compatible forms folded, without what can't be seen and marks of emphasis, with single spaces. */
 const seen = (text: string): string =>
-  (ascii.test(text) ? text : text.normalize('NFKC').replace(/\p{Cf}/gu, ''))
-    .replace(/[*`~]/g, '')
-    .replace(/\s*[\n\r\u2028\u2029]\s*/g, '\n')
-    .replace(/[^\S\n]+|_+/g, ' ')
+  unlike.test(text)
+    ? (ascii.test(text) ? text : text.normalize('NFKC').replace(/\p{Cf}/gu, ''))
+        .replace(/[*`~]/g, '')
+        .replace(/\s*[\n\r\u2028\u2029]\s*/g, '\n')
+        .replace(/[^\S\n]+|_+/g, ' ')
+    : text
 
 function reads(text: string): boolean {
   const shown = seen(text)
+  if (shown.includes(':') && turn.test(shown)) return true
   const joined = shown.replaceAll('\n', ' ')
-  return turn.test(shown) || patterns.some((pattern) => pattern.test(joined))
+  const bits = bitsIn(joined)
+  return patterns.some(({ needed, pattern }) => (bits & needed) === needed && pattern.test(joined))
 }
 
 /** Texts that were judged before: the same precedents are found again and again. */
