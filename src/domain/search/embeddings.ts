@@ -67,8 +67,13 @@ function meanOf(texts: readonly string[], vectorOf: (text: string) => Float32Arr
     const vector = vectorOf(text)
     for (let at = 0; at < sums.length; at++) sums[at]! += weight * vector[at]!
   }
-  const length = Math.hypot(...sums)
-  return length === 0 ? first : Float32Array.from(sums, (value) => value / length)
+  let squares = 0
+  for (let at = 0; at < sums.length; at++) squares += sums[at]! ** 2
+  if (squares === 0) return first
+  const length = Math.sqrt(squares)
+  const mean = new Float32Array(sums.length)
+  for (let at = 0; at < mean.length; at++) mean[at] = sums[at]! / length
+  return mean
 }
 
 function distanceOf(a: Float32Array, b: Float32Array): number {

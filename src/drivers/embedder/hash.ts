@@ -31,16 +31,21 @@ export async function openHashEmbedder(): Promise<Embedder> {
   }
 }
 
+const ascii = /^[\0-\x7f]*$/
+const space = 32
+
 function embed(text: string): Float32Array {
   const sums = new Float64Array(BUCKETS)
-  for (const word of text
-    .slice(0, MAX_CHARS)
-    .toLowerCase()
-    .match(/[\p{L}\p{N}]+/gu) ?? []) {
-    add(sums, hash(word, 0, word.length), word.length < 4 ? SHORT_WORD_WEIGHT : WORD_WEIGHT)
-    const padded = ` ${word} `
-    for (let i = 0; i + 3 <= padded.length; i++) add(sums, hash(padded, i, i + 3), TRIGRAM_WEIGHT)
-  }
+  const lower = text.slice(0, MAX_CHARS).toLowerCase()
+  if (ascii.test(lower)) {
+    let from = 0
+    for (let at = 0; at <= lower.length; at++) {
+      const unit = at === lower.length ? space : lower.charCodeAt(at)
+      if ((unit >= 97 && unit <= 122) || (unit >= 48 && unit <= 57)) continue
+      if (at > from) addWord(sums, lower, from, at)
+      from = at + 1
+    }
+  } else for (const word of lower.match(/[\p{L}\p{N}]+/gu) ?? []) addWord(sums, word, 0, word.length)
   // The root keeps a word that is repeated from drowning the others.
   let squares = 0
   for (let i = 0; i < BUCKETS; i++) {
@@ -53,15 +58,33 @@ function embed(text: string): Float32Array {
   return vector
 }
 
+/** A word, and each three characters of it with a space before and behind. */
+function addWord(sums: Float64Array, text: string, from: number, to: number): void {
+  let code = seed
+  for (let at = from; at < to; at++) code = Math.imul(code ^ text.charCodeAt(at), factor)
+  add(sums, mixed(code), to - from < 4 ? SHORT_WORD_WEIGHT : WORD_WEIGHT)
+  let first = space
+  let second = text.charCodeAt(from)
+  for (let at = from + 1; at <= to; at++) {
+    const third = at === to ? space : text.charCodeAt(at)
+    const three = Math.imul(Math.imul(Math.imul(seed ^ first, factor) ^ second, factor) ^ third, factor)
+    add(sums, mixed(three), TRIGRAM_WEIGHT)
+    first = second
+    second = third
+  }
+}
+
 /** One bit of the hash gives the sign, so that texts without a common word are at right angles on average. */
 function add(sums: Float64Array, code: number, weight: number): void {
   sums[code % BUCKETS]! += code & 0x8000 ? weight : -weight
 }
 
-/** FNV-1a over UTF-16 units, with a final mix because its low bits are poor for short strings. */
-function hash(text: string, start: number, end: number): number {
-  let code = 0x811c9dc5
-  for (let i = start; i < end; i++) code = Math.imul(code ^ text.charCodeAt(i), 0x01000193)
-  code = Math.imul(code ^ (code >>> 15), 0x85ebca6b)
+/** Of FNV-1a over UTF-16 units. */
+const seed = 0x811c9dc5
+const factor = 0x01000193
+
+/** The bits of a hash mixed, because its low ones are poor for short strings. */
+function mixed(hash: number): number {
+  const code = Math.imul(hash ^ (hash >>> 15), 0x85ebca6b)
   return (code ^ (code >>> 13)) >>> 0
 }

@@ -1,5 +1,5 @@
 /** The YAML files of the decisions: where they lie, and how they are put in place so that none is ever seen half written. */
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import {
   closeSync,
   constants,
@@ -43,7 +43,7 @@ export const placeOf = (id: string): string | null => (/^\d{4}-\d{2}-./.test(id)
 /** Only such names are ours to clear away: an editor may keep temporary files of its own here. */
 export const isTemp = (name: string): boolean => /\.yaml\.\d+-[0-9a-f]{6}\.tmp$/.test(name)
 
-export const hashOf = (content: string | Uint8Array): string => createHash('sha256').update(content).digest('hex')
+export const hashOf = (content: string | Uint8Array): string => hash('sha256', content, 'hex')
 
 /** What is said of a symbolic link below the folder of the decisions. */
 export const linkProblem = 'it is a symbolic link, which is not followed'
