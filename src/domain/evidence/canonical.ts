@@ -93,6 +93,23 @@ function sortKeys(keys: string[]): string[] {
   return keys
 }
 
+/** Of each level the keys of the last object, as it had them and in canonical order: what one system sends is alike. */
+const latest: { keys: readonly string[]; sorted: readonly string[] | null }[] = Array.from({ length: maxDepth }, () => ({
+  keys: [],
+  sorted: [],
+}))
+
+/** The keys of an object in canonical order; null if an object can't hold them so, or I-JSON can't carry one. */
+function sortedKeys(value: object, level: number): readonly string[] | null {
+  const keys = Object.keys(value)
+  const known = latest[level]!
+  if (keys.length === known.keys.length && keys.every((key, at) => key === known.keys[at])) return known.sorted
+  const all = sortKeys([...keys])
+  const sorted = canHold(all) && all.every((key) => key.isWellFormed()) ? all : null
+  if (keys.length <= 64) latest[level] = { keys, sorted }
+  return sorted
+}
+
 /** The value with all keys in canonical order, or {@link unsure}. */
 function ordered(value: unknown, level: number): unknown {
   switch (typeof value) {
@@ -118,12 +135,12 @@ function ordered(value: unknown, level: number): unknown {
     }
     return items
   }
-  const keys = sortKeys(Object.keys(value))
-  if (!canHold(keys)) return unsure
+  const keys = sortedKeys(value, level)
+  if (keys === null) return unsure
   const object: Record<string, unknown> = {}
   for (const key of keys) {
     const inner = ordered((value as Record<string, unknown>)[key], level + 1)
-    if (inner === unsure || !key.isWellFormed()) return unsure
+    if (inner === unsure) return unsure
     object[key] = inner
   }
   return object
