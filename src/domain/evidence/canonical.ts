@@ -94,10 +94,13 @@ function sortKeys(keys: string[]): string[] {
 }
 
 /** Of each level the keys of the last object, as it had them and in canonical order: what one system sends is alike. */
-const latest: { keys: readonly string[]; sorted: readonly string[] | null }[] = Array.from({ length: maxDepth }, () => ({
-  keys: [],
-  sorted: [],
-}))
+const latest: { keys: readonly string[]; sorted: readonly string[] | null }[] = Array.from(
+  { length: maxDepth },
+  () => ({
+    keys: [],
+    sorted: [],
+  }),
+)
 
 /** The keys of an object in canonical order; null if an object can't hold them so, or I-JSON can't carry one. */
 function sortedKeys(value: object, level: number): readonly string[] | null {

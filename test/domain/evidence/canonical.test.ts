@@ -92,3 +92,27 @@ describe('what I-JSON can’t carry is refused by its path', () => {
     expect(canonical(deep(maxDepth))).toHaveLength(2 * maxDepth)
   })
 })
+
+test('what was written before has no part in it', () => {
+  const first = { b: 1, a: { d: 1, c: 2 } }
+  fc.assert(
+    fc.property(json, (value) => {
+      const text = canonical(first)
+      canonical(value)
+      expect(canonical(first)).toBe(text)
+    }),
+  )
+  // As many keys as the object before, of which the last differs.
+  expect([{ b: 1, c: 2 }, { b: 1, a: 2 }, {}, { '2': 1, a: 2 }].map(canonical)).toEqual([
+    '{"b":1,"c":2}',
+    '{"a":2,"b":1}',
+    '{}',
+    '{"2":1,"a":2}',
+  ])
+  for (const odd of [
+    { b: 1, a: '\ud800' },
+    { b: 1, '\ud800': 1 },
+    { b: 1, '\ud800': 1 },
+  ])
+    expect(() => canonical(odd)).toThrow(NotInteroperable)
+})

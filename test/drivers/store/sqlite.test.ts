@@ -340,3 +340,12 @@ mountTest(`a folder that can not be written to is named${why}`, async () => {
     spawnSync('umount', ['-l', decisions])
   }
 })
+
+test('lines of a rare method are found without the others', async () => {
+  const dir = freshDir()
+  await (await openAt(dir)).close()
+  const plan = behind(dir, (db) =>
+    db.query(`explain query plan select * from audit where method = 'm' and seq < 9 order by seq desc limit 1`).all(),
+  )
+  expect(plan).toMatchObject([{ detail: 'SEARCH audit USING INDEX audit_method (method=? AND rowid<?)' }])
+})

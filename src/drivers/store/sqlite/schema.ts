@@ -231,11 +231,7 @@ export const audit = sqliteTable(
     rules: text({ mode: 'json' }).$type<string[]>().notNull(),
     detail: text({ mode: 'json' }).$type<unknown>(),
   },
-  (table) => [
-    index('audit_at').on(table.at_ms),
-    index('audit_retention').on(table.seq).where(sql`method = 'audit.retention'`),
-    index('audit_redaction').on(table.seq).where(sql`method = 'audit.redaction'`),
-  ],
+  (table) => [index('audit_at').on(table.at_ms), index('audit_method').on(table.method)],
 )
 
 export const audit_rules = sqliteTable('audit_rules', { rule: text().notNull(), seq: integer().notNull() }, (table) => [

@@ -44,8 +44,7 @@ CREATE TABLE `audit` (
 	`detail` text
 );
 CREATE INDEX `audit_at` ON `audit` (`at_ms`);
-CREATE INDEX `audit_retention` ON `audit` (`seq`) WHERE method = 'audit.retention';
-CREATE INDEX `audit_redaction` ON `audit` (`seq`) WHERE method = 'audit.redaction';
+CREATE INDEX `audit_method` ON `audit` (`method`);
 CREATE TABLE `audit_rules` (
 	`rule` text NOT NULL,
 	`seq` integer NOT NULL,
