@@ -2,6 +2,7 @@
 
 import type { DriftFinding, DriftPoint, DriftReport } from '../../../sdk/schema/calibration.ts'
 import type { DecisionFilter, OutcomeGroup, Store } from '../../../sdk/storage/store.ts'
+import { remembered } from '../../core/remembered.ts'
 import { dayMs } from '../../core/time.ts'
 import {
   advice,
@@ -120,13 +121,23 @@ function drifting(parts: readonly Part[]): Drifting[] {
 /** Categories that drifted. */
 export async function driftingCategories(store: Store, filter: DecisionFilter, now_ms: number): Promise<Drifting[]> {
   const { recent, historical } = periods(filter, now_ms)
-  const now = groupsByCategory(await store.decisions.outcomes(recent, 'category'))
-  const then = groupsByCategory(await store.decisions.outcomes(historical, 'category'))
-  const parts = [...now].map(
-    ([name, groups]): Part => ({ name, of: [scoredOf(groups), scoredOf(then.get(name) ?? [])] }),
+  const [now, then] = await Promise.all(
+    [recent, historical].map((period) => store.decisions.outcomes(period, 'category')),
   )
-  return drifting(parts)
+  return driftingOf(now!)(then!)
 }
+
+/** Of the same groups, which a store may give again and again, the parts that drifted are the same. */
+const driftingOf = remembered((recent: readonly OutcomeGroup[]) =>
+  remembered((historical: readonly OutcomeGroup[]) => {
+    const then = groupsByCategory(historical)
+    return drifting(
+      [...groupsByCategory(recent)].map(
+        ([name, groups]): Part => ({ name, of: [scoredOf(groups), scoredOf(then.get(name) ?? [])] }),
+      ),
+    )
+  }),
+)
 
 /** Agents that are looked at, those with the most decisions of late first. */
 const mostAgents = 500

@@ -3,7 +3,8 @@ import * as v from 'valibot'
 import { Interpretation, OverallFigures, Verdict } from '../../../sdk/schema/calibration.ts'
 import { fraction } from '../../../sdk/schema/decision.ts'
 import { parseRecord } from '../../../sdk/storage/decisions.ts'
-import type { OutcomeGroup, Store } from '../../../sdk/storage/store.ts'
+import type { OutcomeGroup, ScoreSum, Store } from '../../../sdk/storage/store.ts'
+import { remembered } from '../../core/remembered.ts'
 import { inPoints, instead } from '../calibration/advice.ts'
 import { countOf, groupsByCategory, minScored, scoredOf } from '../calibration/figures.ts'
 import { overall } from '../calibration/report.ts'
@@ -44,8 +45,8 @@ export const CategoryCalibration = v.object({
 })
 type CategoryCalibration = v.InferOutput<typeof CategoryCalibration>
 
-/** Calibration of each category, the largest first. @param split groups that are split by category */
-export const byCategory = (split: readonly OutcomeGroup[]): CategoryCalibration[] =>
+/** Calibration of each category, the largest first; of groups that a store gives again it is made once. @param split groups that are split by category */
+export const byCategory = remembered((split: readonly OutcomeGroup[]): readonly CategoryCalibration[] =>
   [...groupsByCategory(split)]
     .map(([category, groups]) => {
       const { accuracy, brier_score, calibration_gap, gap_low, gap_high, interpretation } = overall(scoredOf(groups))
@@ -62,7 +63,13 @@ export const byCategory = (split: readonly OutcomeGroup[]): CategoryCalibration[
         interpretation,
       }
     })
-    .sort((a, b) => b.decisions - a.decisions || (a.category < b.category ? -1 : 1))
+    .sort((a, b) => b.decisions - a.decisions || (a.category < b.category ? -1 : 1)),
+)
+
+const overallOf = remembered((groups: readonly OutcomeGroup[]) => overall(scoredOf(groups)))
+const verdictOfAll = remembered((groups: readonly OutcomeGroup[]) =>
+  remembered((sums: readonly ScoreSum[]) => verdictOf(sumOf(scoredOf(groups)), sums)),
+)
 
 /** @param split the agent's decisions by category */
 export async function agentProfile(store: Store, agent: string, split: readonly OutcomeGroup[]): Promise<AgentProfile> {
@@ -71,9 +78,8 @@ export async function agentProfile(store: Store, agent: string, split: readonly 
     store.decisions.scores({ agent }),
     store.decisions.list({ filter: { agent }, sort: 'created_at', order: 'asc', offset: 0, limit: 1 }),
   ])
-  const scored = scoredOf(groups)
-  const { accuracy, brier_score } = overall(scored)
-  const verdict = verdictOf(sumOf(scored), sums)
+  const { accuracy, brier_score } = overallOf(groups)
+  const verdict = verdictOfAll(groups)(sums)
   const ranked = byCategory(split)
     .filter(({ accuracy: own }) => own !== null)
     .sort((a, b) => (b.accuracy ?? 0) - (a.accuracy ?? 0) || (a.category < b.category ? -1 : 1))

@@ -161,7 +161,7 @@ export async function sessionContext(
         scopes: scopesOf(rule),
       })),
     ),
-    calibration_by_category: await when('calibration', () => byCategory(own)),
+    calibration_by_category: await when('calibration', () => [...byCategory(own)]),
     ready_queue: await when(
       'ready',
       async () => (await readyActions({ store, breakers, now_ms: call.now() }, due)).actions,

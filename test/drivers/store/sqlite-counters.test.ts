@@ -7,8 +7,9 @@ import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import { changedRecord, expectCounts } from '../../../sdk/storage/conformance/store/counters.ts'
 import { createAll, idOf } from '../../../sdk/storage/conformance/store/records.ts'
 import { readDecision } from '../../../sdk/storage/decisions.ts'
-import { fieldsOf } from '../../../sdk/storage/fields.ts'
-import type { Store } from '../../../sdk/storage/store.ts'
+import { fieldsOf, scoredValue } from '../../../sdk/storage/fields.ts'
+import { compileFilter } from '../../../sdk/storage/filter.ts'
+import type { DecisionFields, Store } from '../../../sdk/storage/store.ts'
 import { yamlOf } from '../../../src/core/yaml.ts'
 import { connectReader } from '../../../src/drivers/shared/sqlite/connect.ts'
 import { statementsOf } from '../../../src/drivers/store/sqlite/connect.ts'
@@ -32,7 +33,7 @@ interface Known {
 
 /** What is done to the decision of a number, in the store or to its file; a seed makes the record. */
 const step = fc.record({
-  kind: fc.constantFrom('write', 'write', 'embed', 'drop', 'edit', 'touch', 'take', 'bring', 'fail'),
+  kind: fc.constantFrom('write', 'write', 'due', 'embed', 'drop', 'edit', 'touch', 'take', 'bring', 'fail'),
   number: fc.nat(7),
   seed: fc.nat(10_000),
 })
@@ -48,7 +49,9 @@ const numbersFrom = (seed: number) => {
 
 async function apply(dir: string, store: Store, known: Map<number, Known>, { kind, number, seed }: Step) {
   const [before, id] = [known.get(number), idOf(number)]
-  const record = changedRecord(number, numbersFrom(seed))
+  const changed = changedRecord(number, numbersFrom(seed))
+  // Another day of review alone moves no decision from one combination to another.
+  const record = kind === 'due' && before ? { ...before.record, review_by: changed.review_by } : changed
   const path = pathOf(dir, id)
   const write = async (fails: boolean): Promise<void> => {
     await store.transaction(async (tx) => {
@@ -64,7 +67,7 @@ async function apply(dir: string, store: Store, known: Map<number, Known>, { kin
     await store.reconcile()
     known.set(number, { ...before, gone: false })
   } else if (kind === 'fail') await expect(write(true)).rejects.toThrow('not this time')
-  else if (kind === 'write') {
+  else if (kind === 'write' || kind === 'due') {
     await write(false)
     known.set(number, { indexed: false, gone: false, ...before, record })
   } else if (before === undefined) return
@@ -86,6 +89,33 @@ async function apply(dir: string, store: Store, known: Map<number, Known>, { kin
   }
 }
 
+const [hour_ms, middle_ms] = [3_600_000, Date.UTC(2026, 0, 20, 12)]
+
+/** Expects what is asked again and again, with bounds that move on, to be what a look at every decision gives. */
+async function expectMoving({ decisions }: Store, there: readonly DecisionFields[], step: number): Promise<void> {
+  const now_ms = middle_ms + 20 * (step - 10) * hour_ms
+  const [pending, later] = [['pending' as const], now_ms - 240 * hour_ms]
+  for (const filter of [
+    { created_to_ms: later },
+    { agent: 'ada', created_from_ms: later, created_to_ms: now_ms },
+    { status: pending, created_from_ms: middle_ms - 480 * hour_ms, review_by_to_ms: now_ms },
+    { status: pending, stakes: ['low' as const], created_from_ms: later, review_by_to_ms: now_ms },
+  ]) {
+    const passing = there.filter(compileFilter(filter))
+    expect([filter, await decisions.count(filter)]).toEqual([filter, passing.length])
+    const groups = await decisions.outcomes(filter, 'category')
+    const counted = groups.flatMap(({ count, ...group }) => Array.from({ length: count }, () => JSON.stringify(group)))
+    const looked = passing.flatMap(({ confidence_at_record: confidence, outcome, settled_by, category }) =>
+      category === null ? [] : [JSON.stringify({ confidence, outcome, settled_by, category })],
+    )
+    expect([filter, counted.sort()]).toEqual([filter, looked.sort()])
+    const scored = (await decisions.scores(filter)).reduce((sum, { count }) => sum + count, 0)
+    expect(scored).toBe(
+      passing.filter((fields) => scoredValue({ ...fields, confidence: fields.confidence_at_record }) !== null).length,
+    )
+  }
+}
+
 test('counters are a recount after any sequence of writes, vectors, failures, and edits of files', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 8, maxLength: 30 }), async (steps) => {
@@ -95,15 +125,17 @@ test('counters are a recount after any sequence of writes, vectors, failures, an
       const other = await openAt(dir)
       await store.transaction((tx) => tx.embeddings.start('test:1', 2))
       const known = new Map<number, Known>()
-      for (const one of steps) {
+      const fieldsNow = () =>
+        [...known.values()].flatMap(({ record, indexed, gone }) => (gone ? [] : fieldsOf(record, indexed)))
+      for (const [number, one] of steps.entries()) {
         await apply(dir, store, known, one)
+        await expectMoving(other, fieldsNow(), number)
         // The days that it keeps must follow, too.
         await other.decisions.count({ created_from_ms: Date.UTC(2026, 0, 20) })
         await other.decisions.count({ created_from_ms: Date.UTC(2026, 0, 10), created_to_ms: Date.UTC(2026, 0, 21) })
         expect(wrong(dir)).toEqual([])
       }
-      const there = [...known.values()].filter(({ gone }) => !gone)
-      const fields = there.map(({ record, indexed }) => fieldsOf(record, indexed))
+      const fields = fieldsNow()
       await expectCounts({ expect }, other, fields)
       await expectCounts({ expect }, store, fields)
       await store.close()
@@ -227,6 +259,14 @@ test('a day that is kept follows each change of it', async () => {
     await createAll(store, [record])
     expect(await other.decisions.count(filter)).toBe(at + 1)
   }
+  // What is due of its pending decisions: one more of the same day, and one whose review was moved.
+  const due = { ...filter, status: ['pending' as const], review_by_to_ms: Date.parse('2026-02-01') }
+  const before = await other.decisions.count(due)
+  const late = { ...records[0]!, id: idOf(6), outcome: null, reviewed_at: null, status: 'pending' as const }
+  await createAll(store, [{ ...late, review_by: '2026-02-02' }])
+  expect(await other.decisions.count(due)).toBe(before)
+  await store.transaction((tx) => tx.decisions.put({ ...late, review_by: '2026-01-31' }, 1))
+  expect(await other.decisions.count(due)).toBe(before + 1)
   await other.close()
   await store.close()
 })

@@ -9,11 +9,13 @@ import type {
   OutcomeGroup,
   ScoreSum,
 } from '../../../../sdk/storage/store.ts'
+import { remembered } from '../../../core/remembered.ts'
 import { dayMs } from '../../../core/time.ts'
 import { edgesUpTo } from '../shared.ts'
 import type { Statements } from './connect.ts'
+import type { Visit } from './counted.ts'
 import { type Group, type Kinds, select } from './kinds.ts'
-import type { Tallies, Visit } from './tallies.ts'
+import type { Tallies } from './tallies.ts'
 import { runner, whereReader } from './where.ts'
 
 type Counts = Pick<DecisionReader, 'count' | 'countBy' | 'outcomes' | 'scores'>
@@ -25,18 +27,25 @@ const placeKeys = ['agent', 'category', 'stakes'] as const
 const groupKeys = ['status', 'outcome'] as const
 const isOneOf = <T extends string>(keys: readonly T[], key: string): key is T => keys.includes(key as T)
 
-/** Groups that differ only in what no outcome group tells are one. */
+type Shape = Omit<OutcomeGroup, 'count'>
+
+/** Groups that differ only in what no outcome group tells are one: those in their order, and which of them each group is. */
+const shapesOf = remembered((groups: readonly Group[]): { shapes: Shape[]; of: number[] } => {
+  const shapeOf = ({ confidence, outcome, settled_by }: Group): Shape => ({ confidence, outcome, settled_by })
+  const keyOf = (shape: Shape): string => JSON.stringify(shape)
+  const found = new Map(groups.map((group) => [keyOf(shapeOf(group)), shapeOf(group)]))
+  const shapes = [...found.values()].sort(groupOrder)
+  const places = new Map(shapes.map((shape, at) => [keyOf(shape), at]))
+  return { shapes, of: groups.map((group) => places.get(keyOf(shapeOf(group)))!) }
+})
+
 export function outcomeGroups(groups: readonly Group[], counts: readonly number[]): OutcomeGroup[] {
-  const found = new Map<string, OutcomeGroup>()
+  const { shapes, of } = shapesOf(groups)
+  const sums = new Float64Array(shapes.length)
   counts.forEach((count, number) => {
-    if (count === 0) return
-    const { confidence, outcome, settled_by } = groups[number]!
-    const key = `${confidence} ${outcome} ${settled_by}`
-    const known = found.get(key)
-    if (known) known.count += count
-    else found.set(key, { confidence, outcome, settled_by, count })
+    sums[of[number]!]! += count
   })
-  return [...found.values()].sort(groupOrder)
+  return shapes.flatMap((shape, at) => (sums[at]! > 0 ? { ...shape, count: sums[at]! } : []))
 }
 
 const descending = (counts: ReadonlyMap<string, number>): { value: string; count: number }[] =>
@@ -140,8 +149,10 @@ export function decisionCounts(statements: Statements, tallies: Tallies): Sync {
   function count(filter: CountFilter): number {
     const { indexed, ...others } = filter
     if (indexed === true) return count(others) - count({ ...others, indexed: false })
-    if (isEmptyFilter(filter)) return tallies.size()
-    return isCounted(filter) ? sumOf(tallies.visit, filter) : indexes.count(kinds(), filter)
+    const { created_from_ms, created_to_ms, ...rest } = filter
+    if (isEmptyFilter(rest)) return tallies.size(select(kinds(), filter))
+    if (!isCounted(filter)) return tallies.due(filter) ?? indexes.count(kinds(), filter)
+    return tallies.remembered('count', filter, () => sumOf(tallies.visit, filter))
   }
 
   function byDay(filter: CountFilter): { value: string; count: number }[] {
@@ -240,26 +251,35 @@ export function decisionCounts(statements: Statements, tallies: Tallies): Sync {
       .flatMap(([category, counts]) => outcomeGroups(kinds().groups, counts).map((group) => ({ ...group, category })))
   }
 
+  function scoresOf(filter: CountFilter): ScoreSum[] {
+    const sums: ScoreSum[] = []
+    passing(filter, (place, group, decisions) => {
+      const { confidence, value } = kinds().groups[group]!
+      if (value === null) return
+      sums[place] ??= { ...kinds().places[place]!, count: 0, confidence: 0, value: 0 }
+      const sum = sums[place]
+      sum.count += decisions
+      sum.confidence += decisions * confidence!
+      sum.value += decisions * value
+    })
+    return Object.values(sums).filter(({ count }) => count > 0)
+  }
+
   return {
     count,
     countBy,
     outcomes(filter, split) {
-      if (split === 'category') return byCategory(filter)
-      if (split !== undefined) return byTime(filter, split)
-      return outcomeGroups(kinds().groups, groupSums(passing, filter))
+      if (typeof split === 'object') return byTime(filter, split)
+      const make =
+        split === 'category'
+          ? () => byCategory(filter)
+          : () => {
+              const sums = groupSums(passing, filter)
+              return outcomeGroups(kinds().groups, sums)
+            }
+      return isCounted(filter) ? tallies.remembered(`outcomes ${split}`, filter, make) : make()
     },
-    scores(filter) {
-      const sums: ScoreSum[] = []
-      passing(filter, (place, group, decisions) => {
-        const { confidence, value } = kinds().groups[group]!
-        if (value === null) return
-        sums[place] ??= { ...kinds().places[place]!, count: 0, confidence: 0, value: 0 }
-        const sum = sums[place]
-        sum.count += decisions
-        sum.confidence += decisions * confidence!
-        sum.value += decisions * value
-      })
-      return Object.values(sums).filter(({ count }) => count > 0)
-    },
+    scores: (filter) =>
+      isCounted(filter) ? tallies.remembered('scores', filter, () => scoresOf(filter)) : scoresOf(filter),
   }
 }

@@ -97,8 +97,9 @@ export function decisionLists(
       const where = whereOf(tallies.kinds(), filter)
       const { project } = filter
       if (sort === 'confidence') return { ids: idsIn(where, sort, page, total), total }
-      // The decisions of a project are in the order of time among themselves.
-      const of = project === undefined ? tallies.size() : counts.count({ project })
+      // The decisions of a project are in the order of time among themselves; a walk begins and ends with the span.
+      const { created_from_ms, created_to_ms } = filter
+      const of = counts.count({ project, created_from_ms, created_to_ms })
       return { ids: idsIn(where, project === undefined ? 'created' : 'project', page, total, of), total }
     },
     walk(filter, after, limit) {

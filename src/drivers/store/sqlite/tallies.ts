@@ -4,11 +4,12 @@
  */
 import type { CountFilter } from '../../../../sdk/storage/store.ts'
 import { dayMs } from '../../../core/time.ts'
+import { type Asked, answers } from './answers.ts'
 import type { Statements } from './connect.ts'
+import { type Counted, counted, type Span, type Visit } from './counted.ts'
+import { dayCounts } from './days.ts'
 import { type Kinds, kindsReader, type Selection, select } from './kinds.ts'
-
-/** Called with the decisions of one place and group that pass; the sum of the calls is what counts. */
-export type Visit = (place: number, group: number, decisions: number) => void
+import { dueUntil, pendingDays } from './pending.ts'
 
 export interface Tallies {
   /** To be called after a commit, of any process: the next question reads what is new. */
@@ -18,8 +19,8 @@ export interface Tallies {
   kinds(): Kinds
   /** The newest delta that is counted. */
   position(): number
-  /** All decisions. */
-  size(): number
+  /** All decisions, or those of a span. */
+  size(span?: Span): number
   /** Decisions of each place and of each group, by number; some numbers may be missing. */
   ofPlaces(): readonly number[]
   ofGroups(): readonly number[]
@@ -27,9 +28,16 @@ export interface Tallies {
   ofDays(span: Span): [day: number, decisions: number][]
   /** Visits what passes; no `rest` may be left of the filter. */
   visit(filter: CountFilter, visit: Visit): void
+  /** How many pending decisions of a span are due; null if a filter asks for anything else. */
+  due(filter: CountFilter): number | null
+  /**
+   * What `make` answers, or what it answered for the same filter but for its bounds of time, as long as that holds: no decision that passes
+   * has changed, and none was made between those bounds and these. The same object then, which nobody may change.
+   */
+  remembered<T extends Answer>(verb: string, filter: CountFilter, make: () => T): T
 }
 
-type Span = Pick<Selection, 'from_ms' | 'to_ms'>
+type Answer = number | readonly object[]
 
 interface Delta {
   number: number
@@ -50,7 +58,8 @@ export function tallies(statements: Statements, most = mostKept): Tallies {
   const begin = prepare<unknown, []>('begin')
   const commit = prepare<unknown, []>('commit')
   const range = prepare<{ first: number | null; last: number | null }, []>(
-    'select min(number) as first, max(number) as last from deltas',
+    // Both in one would read all rows.
+    'select (select min(number) from deltas) as first, (select max(number) from deltas) as last',
   )
   const newDeltas = prepare<Delta, [number]>('select * from deltas where number > ? order by number')
   const getTotals = prepare<Omit<Delta, 'number' | 'created_ms'>, []>(
@@ -64,6 +73,7 @@ export function tallies(statements: Statements, most = mostKept): Tallies {
      where gone = 0 and created_ms >= ? and created_ms < ?`,
   )
   const readKinds = kindsReader(statements)
+  const pending = pendingDays(statements, most)
 
   let kinds: Kinds = { places: [], groups: [] }
   let position = -1
@@ -75,7 +85,8 @@ export function tallies(statements: Statements, most = mostKept): Tallies {
   let ofPlaces: number[] = []
   let ofGroups: number[] = []
   let size = 0
-  let days = new Map<number, number>()
+  let days = dayCounts([])
+  const kept_answers = answers()
   let kept = new Map<number, Counted>()
   let keptSize = 0
 
@@ -90,12 +101,6 @@ export function tallies(statements: Statements, most = mostKept): Tallies {
     size += by
   }
 
-  function addDay(day: number, by: number): void {
-    const decisions = (days.get(day) ?? 0) + by
-    if (decisions === 0) days.delete(day)
-    else days.set(day, decisions)
-  }
-
   function reload(last: number): void {
     totals = counted()
     at = new Map()
@@ -103,7 +108,9 @@ export function tallies(statements: Statements, most = mostKept): Tallies {
     ofGroups = []
     size = 0
     for (const { place, outcome_group, decisions } of getTotals.all()) addTotal(place, outcome_group, decisions)
-    days = new Map(getDays.all().map(({ value, decisions }) => [Number(value), decisions]))
+    days = dayCounts(getDays.all().map(({ value, decisions }) => [Number(value), decisions]))
+    kept_answers.clear()
+    pending.clear()
     kept = new Map()
     keptSize = 0
     position = last
@@ -120,7 +127,9 @@ export function tallies(statements: Statements, most = mostKept): Tallies {
         position = number
         const day = dayOf(created_ms)
         addTotal(place, group, decisions)
-        addDay(day, decisions)
+        days.add(day, decisions)
+        pending.forget(day)
+        kept_answers.changed(place, group, created_ms)
         kept.get(day)?.add(place, group, decisions, created_ms - day * dayMs)
       }
     stale = false
@@ -153,19 +162,6 @@ export function tallies(statements: Statements, most = mostKept): Tallies {
     if (stale) level(() => {})
   }
 
-  /** The days that hold decisions of a span, and the other days that hold some. */
-  function split({ from_ms, to_ms }: Span) {
-    const [inside, edges, outside]: [number[], number[], number[]] = [[], [], []]
-    for (const day of days.keys()) {
-      const [start, end] = [day * dayMs, (day + 1) * dayMs - 1]
-      if (start >= from_ms && end <= to_ms) inside.push(day)
-      else if (end < from_ms || start > to_ms) outside.push(day)
-      else edges.push(day)
-    }
-    const count = (some: number[]) => some.reduce((sum, day) => sum + days.get(day)!, 0)
-    return { inside, edges, outside, less: count(outside) < count(inside) }
-  }
-
   const entriesOf = (day: number): Counted => kept.get(day) ?? load(day)
   const relative = ({ from_ms, to_ms }: Span, day: number): Span => ({
     from_ms: from_ms - day * dayMs,
@@ -173,13 +169,39 @@ export function tallies(statements: Statements, most = mostKept): Tallies {
   })
 
   function visitSpan(selection: Selection, visit: Visit): void {
-    const { inside, edges, outside, less } = split(selection)
+    const { inside, edges, outside, less } = days.split(selection)
     // Of a span of most days it is quicker to take the others off the totals.
     if (less) {
       totals.visit(selection, all, 1, visit)
-      for (const day of [...outside, ...edges]) entriesOf(day).visit(selection, all, -1, visit)
+      for (const day of [...outside(), ...edges]) entriesOf(day).visit(selection, all, -1, visit)
     } else for (const day of inside) entriesOf(day).visit(selection, all, 1, visit)
     for (const day of edges) entriesOf(day).visit(selection, relative(selection, day), 1, visit)
+  }
+
+  const everyone = { places: null, groups: null }
+
+  function sizeOf(span: Span): number {
+    const { edges, within } = days.split(span)
+    let sum = within
+    for (const day of edges)
+      entriesOf(day).visit(everyone, relative(span, day), 1, (_place, _group, decisions) => {
+        sum += decisions
+      })
+    return sum
+  }
+
+  /** Whether a decision that passes was made between two times, of days that are kept; true if that is not known. */
+  function isBetween(selection: Pick<Selection, 'places' | 'groups'>, span: Span): boolean {
+    let found = false
+    for (let day = dayOf(span.from_ms); day <= dayOf(span.to_ms); day++) {
+      if (days.of(day) === 0) continue
+      const entries = kept.get(day)
+      if (entries === undefined) return true
+      entries.visit(selection, relative(span, day), 1, () => {
+        found = true
+      })
+    }
+    return found
   }
 
   return {
@@ -193,9 +215,10 @@ export function tallies(statements: Statements, most = mostKept): Tallies {
       return kinds
     },
     position: () => position,
-    size() {
+    size(span = all) {
       ensure()
-      return size
+      if (span.from_ms === all.from_ms && span.to_ms === all.to_ms) return size
+      return level(() => sizeOf(span))
     },
     ofPlaces() {
       ensure()
@@ -207,10 +230,10 @@ export function tallies(statements: Statements, most = mostKept): Tallies {
     },
     ofDays(span) {
       return level(() => {
-        const { inside, edges } = split(span)
-        const found = new Map(inside.map((day) => [day, days.get(day)!]))
+        const { inside, edges } = days.split(span)
+        const found = new Map(inside.map((day) => [day, days.of(day)]))
         for (const day of edges)
-          entriesOf(day).visit({ places: null, groups: null }, relative(span, day), 1, (_place, _group, decisions) => {
+          entriesOf(day).visit(everyone, relative(span, day), 1, (_place, _group, decisions) => {
             found.set(day, (found.get(day) ?? 0) + decisions)
           })
         return [...found].filter(([, decisions]) => decisions > 0).sort(([a], [b]) => a - b)
@@ -223,61 +246,26 @@ export function tallies(statements: Statements, most = mostKept): Tallies {
         totals.visit(selection, all, 1, visit)
         return
       }
-      const { inside, edges, outside, less } = split(selection)
-      const needed = less ? [...edges, ...outside] : [...inside, ...edges]
+      const { inside, edges, outside, less } = days.split(selection)
+      const needed = less ? [...edges, ...outside()] : [...inside, ...edges]
       if (needed.every((day) => kept.has(day))) visitSpan(selection, visit)
       // Days are read in the state that the totals are of; it may be a newer one, with new combinations.
       else level(() => visitSpan(select(kinds, filter), visit))
     },
-  }
-}
-
-type Counted = ReturnType<typeof counted>
-
-/** Places and groups with their counts, and a time within the day, in arrays that grow. */
-function counted() {
-  let places = new Int32Array(16)
-  let groups = new Int32Array(16)
-  let counts = new Int32Array(16)
-  let times = new Int32Array(16)
-  let length = 0
-
-  function grown(values: Int32Array): Int32Array<ArrayBuffer> {
-    const larger = new Int32Array(2 * values.length)
-    larger.set(values)
-    return larger
-  }
-
-  return {
-    get length() {
-      return length
+    due(filter) {
+      ensure()
+      const until_ms = dueUntil(filter, select(kinds, filter))
+      if (until_ms === null) return null
+      return level(() => {
+        const selection = select(kinds, filter)
+        const { inside, edges } = days.split(selection)
+        return pending.count([...inside, ...edges], selection, selection, until_ms)
+      })
     },
-    /** Returns the place of the entry. */
-    add(place: number, group: number, count: number, time_ms = 0): number {
-      if (length === places.length) {
-        places = grown(places)
-        groups = grown(groups)
-        counts = grown(counts)
-        times = grown(times)
-      }
-      places[length] = place
-      groups[length] = group
-      counts[length] = count
-      times[length] = time_ms
-      return length++
-    },
-    change(at: number, by: number): void {
-      counts[at]! += by
-    },
-    /** @param within bounds of the times @param sign what the counts are multiplied by */
-    visit(wanted: Pick<Selection, 'places' | 'groups'>, { from_ms, to_ms }: Span, sign: 1 | -1, visit: Visit): void {
-      for (let at = 0; at < length; at++) {
-        const [time, place, group] = [times[at]!, places[at]!, groups[at]!]
-        if (time < from_ms || time > to_ms || counts[at] === 0) continue
-        if (wanted.places !== null && !wanted.places[place]) continue
-        if (wanted.groups !== null && !wanted.groups[group]) continue
-        visit(place, group, sign * counts[at]!)
-      }
+    remembered(verb, filter, make) {
+      ensure()
+      const asked: Asked = { verb, filter, selection: select(kinds, filter) }
+      return kept_answers.of(asked, isBetween, make)
     },
   }
 }

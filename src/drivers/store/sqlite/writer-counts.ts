@@ -2,9 +2,10 @@
 import type { CountFilter, DecisionWriter } from '../../../../sdk/storage/store.ts'
 import type { Verb } from '../groups.ts'
 import type { Statements } from './connect.ts'
+import type { Visit } from './counted.ts'
 import { byIndex, groupSums, outcomeGroups, sumOf, visitRows } from './counting.ts'
 import { type Kinds, kindsReader, select } from './kinds.ts'
-import type { Tallies, Visit } from './tallies.ts'
+import type { Tallies } from './tallies.ts'
 
 interface Delta {
   created_ms: number

@@ -26,9 +26,9 @@ CREATE TRIGGER `decisions_added` AFTER INSERT ON `decisions` WHEN new.gone = 0 B
 	INSERT INTO `value_totals` SELECT 'project', new.project, 1 WHERE new.project IS NOT NULL ON CONFLICT DO UPDATE SET decisions = decisions + 1;
 	INSERT INTO `value_totals` SELECT 'feature', new.feature, 1 WHERE new.feature IS NOT NULL ON CONFLICT DO UPDATE SET decisions = decisions + 1;
 END;
-CREATE TRIGGER `decisions_changed` AFTER UPDATE OF `gone`, `place`, `outcome_group`, `created_ms`, `project`, `feature` ON `decisions`
+CREATE TRIGGER `decisions_changed` AFTER UPDATE OF `gone`, `place`, `outcome_group`, `created_ms`, `review_by_ms`, `project`, `feature` ON `decisions`
 	WHEN old.gone <> new.gone OR old.place <> new.place OR old.outcome_group <> new.outcome_group OR old.created_ms <> new.created_ms
-		OR old.project IS NOT new.project OR old.feature IS NOT new.feature BEGIN
+		OR old.review_by_ms IS NOT new.review_by_ms OR old.project IS NOT new.project OR old.feature IS NOT new.feature BEGIN
 	INSERT INTO `deltas` (created_ms, place, outcome_group, decisions)
 		SELECT old.created_ms, old.place, old.outcome_group, -1 WHERE old.gone = 0;
 	INSERT INTO `deltas` (created_ms, place, outcome_group, decisions)

@@ -1,0 +1,68 @@
+/** Answers about spans of time, kept for as long as they hold: most questions come again a little later, with bounds that have moved on. */
+import type { CountFilter } from '../../../../sdk/storage/store.ts'
+import { dayMs } from '../../../core/time.ts'
+import type { Span } from './counted.ts'
+import type { Selection } from './kinds.ts'
+
+export interface Asked {
+  verb: string
+  filter: CountFilter
+  selection: Selection
+}
+
+interface Kept {
+  selection: Selection
+  answer: unknown
+}
+
+/** Most answers that are kept, of a few thousand groups each. */
+const mostKept = 32
+
+/** Whether a combination passes; one that was not known when the selection was made may. */
+const passes = (wanted: readonly boolean[] | null, number: number): boolean => wanted?.[number] ?? true
+
+/** The same for all questions that differ in nothing but their bounds. */
+const keyOf = ({ verb, filter }: Asked): string =>
+  JSON.stringify([verb, filter], (name, value) =>
+    name === 'created_from_ms' || name === 'created_to_ms' ? value !== undefined : value,
+  )
+
+export function answers() {
+  // In the order of their last use.
+  const kept = new Map<string, Kept>()
+
+  return {
+    clear: () => kept.clear(),
+    /** A decision of this combination and time was added or removed. */
+    changed(place: number, group: number, created_ms: number): void {
+      for (const [key, { selection }] of kept)
+        if (
+          created_ms >= selection.from_ms &&
+          created_ms <= selection.to_ms &&
+          passes(selection.places, place) &&
+          passes(selection.groups, group)
+        )
+          kept.delete(key)
+    },
+    /** @param isBetween whether a decision that passes lies in a span, both ends included */
+    of<T>(asked: Asked, isBetween: (selection: Selection, span: Span) => boolean, make: () => T): T {
+      const key = keyOf(asked)
+      const { selection } = asked
+      const known = kept.get(key)
+      kept.delete(key)
+      const moved = (before: number, now: number): boolean => {
+        if (before === now) return false
+        const [from_ms, to_ms] = before < now ? [before, now] : [now, before]
+        return to_ms - from_ms > dayMs || isBetween(selection, { from_ms, to_ms })
+      }
+      const holds =
+        known !== undefined &&
+        !moved(known.selection.from_ms, selection.from_ms) &&
+        !moved(known.selection.to_ms, selection.to_ms)
+      const answer = holds ? (known.answer as T) : make()
+      kept.set(key, { selection, answer })
+      if (kept.size > mostKept) kept.delete(kept.keys().next().value!)
+      return answer
+    },
+  }
+}

@@ -1,0 +1,66 @@
+/** Pending decisions of the days that were asked about, with the time by which each is to be reviewed: what is due is counted from these. */
+import type { CountFilter } from '../../../../sdk/storage/store.ts'
+import { dayMs } from '../../../core/time.ts'
+import type { Statements } from './connect.ts'
+import type { Span } from './counted.ts'
+import type { Selection } from './kinds.ts'
+
+type Row = [created_ms: number, review_by_ms: number, place: number, group: number]
+const columns = 4
+
+/** Until when reviews are to be due, if a filter asks for nothing else that the combinations and the time don't tell of pending decisions. */
+export function dueUntil({ status }: CountFilter, { rest, from_ms }: Selection): number | null {
+  const { review_by_to_ms = null, ...others } = rest ?? {}
+  const isPending = status?.length === 1 && status[0] === 'pending'
+  return isPending && Number.isFinite(from_ms) && Object.values(others).every((value) => value === undefined)
+    ? review_by_to_ms
+    : null
+}
+
+/** @param most decisions that are kept */
+export function pendingDays({ prepare }: Statements, most: number) {
+  const read = prepare<Row, [number, number]>(
+    `select created_ms, review_by_ms, place, outcome_group from decisions indexed by decisions_pending
+     where gone = 0 and status = 'pending' and created_ms >= ? and created_ms < ? and review_by_ms is not null`,
+  )
+  const kept = new Map<number, Float64Array>()
+  let size = 0
+
+  function forget(day: number): void {
+    size -= (kept.get(day)?.length ?? 0) / columns
+    kept.delete(day)
+  }
+  function load(day: number): Float64Array {
+    const rows = Float64Array.from(read.values(day * dayMs, (day + 1) * dayMs).flat() as number[])
+    if (size + rows.length / columns > most) {
+      kept.clear()
+      size = 0
+    }
+    kept.set(day, rows)
+    size += rows.length / columns
+    return rows
+  }
+
+  return {
+    forget,
+    clear(): void {
+      kept.clear()
+      size = 0
+    },
+    /** How many of these days pass. */
+    count(days: readonly number[], { places, groups }: Selection, { from_ms, to_ms }: Span, until_ms: number): number {
+      let sum = 0
+      for (const day of days) {
+        const rows = kept.get(day) ?? load(day)
+        for (let at = 0; at < rows.length; at += columns) {
+          const created_ms = rows[at]!
+          if (rows[at + 1]! > until_ms || created_ms < from_ms || created_ms > to_ms) continue
+          if (places !== null && !places[rows[at + 2]!]) continue
+          if (groups !== null && !groups[rows[at + 3]!]) continue
+          sum++
+        }
+      }
+      return sum
+    },
+  }
+}
