@@ -40,7 +40,7 @@ const keyOf = (key: string): string => {
 
 /**
  * The lines of a value.
- * @param before what stands on its first line already
+ * @param before what is on its first line already
  * @param inline whether the first line is that of a dash, after which a block goes on at once
  */
 function write(value: unknown, before: string, indent: string, inline: boolean): string {

@@ -3,7 +3,7 @@
  * string of its own, and its term is counted by number.
  */
 
-/** Terms that are kept; then it begins anew. */
+/** Terms that are kept; then all are forgotten. */
 const mostTerms = 50_000
 /** Longer words are not kept. */
 const mostLetters = 64

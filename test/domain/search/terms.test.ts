@@ -64,7 +64,7 @@ test('the same word gives the same term in ASCII text and beside other scripts',
     expect(terms(`${word} ünd`)).toEqual([...terms(word), 'und'])
 })
 
-test('any ASCII text has the terms that it has beside another script, also once the table of words began anew', () => {
+test('any ASCII text has the terms that it has beside another script, also once the table of words was full', () => {
   const piece = fc.oneof(
     fc.stringMatching(/^[A-Za-z0-9]{0,12}$/),
     fc.constantFrom(' ', '_', '-', '\n', 'getUserName', 'HTTPServer', 'caches', 'x'.repeat(70)),
