@@ -35,7 +35,9 @@ export interface DecisionTable {
   replace(num: number, record: DecisionRecord, revision: number): void
   /** Rebuilds the terms of a decision. */
   reword(num: number, record: DecisionRecord): void
-  /** Gives the decision the next number in the feed, after its vectors changed. */
+  /** Notes whether the decision has vectors, after they changed. */
+  mark(num: number): void
+  /** The same, and gives it the next number in the feed. */
   touch(num: number): void
   /** Keeps it out of every answer. */
   hide(id: string, num: number): void
@@ -86,6 +88,7 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
     `update decisions set revision = ?, gone = 0, seq = ?, source_key = ?,
      ${rowNames.map((name) => `${name} = ?`).join(', ')} where num = ?`,
   )
+  const mark = prepare<unknown, [number]>(`update decisions as d set indexed = ${holdsVectors} where num = ?`)
   const touch = prepare<unknown, [number, number]>(
     `update decisions as d set seq = ?, indexed = ${holdsVectors} where num = ?`,
   )
@@ -127,7 +130,11 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
   const addReason = prepare<unknown, [number, string, number, string, number, number]>(
     'insert into reasons (num, type, confidence, outcome, uses, strength) values (?, ?, ?, ?, ?, ?)',
   )
-  const dropTags = prepare<unknown, [number]>('delete from tags where num = ?')
+  const tagsOf = prepare<{ tags: string }, [number]>('select tags from decisions where num = ?')
+  /** By their names as the row had them: an index by number would be written to with each decision. */
+  const dropTags = prepare<unknown, [number, string]>(
+    'delete from tags where num = ? and tag in (select value from json_each(?))',
+  )
   const addTag = prepare<unknown, [string, number]>('insert or ignore into tags (tag, num) values (?, ?)')
   const clearPending = prepare<unknown, [number]>('delete from pending_files where num = ?')
 
@@ -146,13 +153,14 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
       addReason.run(num, type, confidence_at_record, outcome, uses, strength)
   }
 
-  function putDerived(num: number, record: DecisionRecord, fresh: boolean): void {
+  /** @param before the tags that it had, null if it is new */
+  function putDerived(num: number, record: DecisionRecord, before: string | null): void {
     putDocument.run(num, JSON.stringify(record))
     putTerms.run(num, analyse(record))
-    if (!fresh) {
+    if (before !== null) {
       dropEdges.run(record.id)
       dropReasons.run(num)
-      dropTags.run(num)
+      dropTags.run(num, before)
     }
     putGroups(num, record)
     for (const tag of record.tags) addTag.run(tag, num)
@@ -190,29 +198,32 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
       const values = rowValues(record)
       const seq = group.nextSeq()
       const { num } = unlessTaken(record, () => insert.get(record.id, revision, seq, record.source_key, ...values)!)
-      putDerived(num, record, true)
+      putDerived(num, record, null)
       return num
     },
     replace(num, record, revision) {
       const values = rowValues(record)
       const seq = group.nextSeq()
+      const { tags } = tagsOf.get(num)!
       unlessTaken(record, () => update.run(revision, seq, record.source_key, ...values, num))
-      putDerived(num, record, false)
+      putDerived(num, record, tags)
     },
     reword(num, record) {
       putTerms.run(num, analyse(record))
       touch.run(group.nextSeq(), num)
     },
+    mark: (num) => void mark.run(num),
     touch: (num) => void touch.run(group.nextSeq(), num),
     hide(id, num) {
       hide.run(group.nextSeq(), num)
       dropEdges.run(id)
       dropReasons.run(num)
-      dropTags.run(num)
+      dropTags.run(num, tagsOf.get(num)!.tags)
       clearPending.run(num)
     },
     erase(id, num) {
       const { place: before } = placeOf.get(num)!
+      const { tags } = tagsOf.get(num)!
       const { place, group: outcomes } = kindsOf(nothing)
       empty.run(group.nextSeq(), place, outcomes, num)
       emptyPlace.run(before)
@@ -222,7 +233,7 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
       dropVectors.run(num)
       dropEdges.run(id)
       dropReasons.run(num)
-      dropTags.run(num)
+      dropTags.run(num, tags)
       queueRemoval.run(num)
     },
     setFile: (num, { size, mtime, hash }) => void setFile.run(size, mtime, hash, num),

@@ -116,7 +116,7 @@ export async function openSqliteStore({
           const verb = verbsOf(member, (error) => storageErrorOf(error, 'cannot write'))
           const tx: Transaction = {
             decisions: writers.decisions(member, verb),
-            embeddings: writers.embeddings(verb),
+            embeddings: writers.embeddings(member, verb),
             keyed: writers.keyed(verb),
             audit: writers.audit(verb),
             thread: writers.thread(verb),

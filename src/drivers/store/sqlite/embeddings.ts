@@ -12,6 +12,7 @@ import type { Verb } from '../groups.ts'
 import { checkVectors, packVectors, unpackVectors, type VectorRow } from '../shared.ts'
 import type { Statements } from './connect.ts'
 import type { DecisionTable } from './decisions.ts'
+import type { SqliteMember } from './members.ts'
 import { type FieldRow, fieldColumns, fieldsOfRow, holdsVectors } from './rows.ts'
 
 type ByState = Statement<Generation, [Generation['state']]>
@@ -53,7 +54,7 @@ export function embeddingWriter(statements: Statements, table: DecisionTable) {
     forgetGeneration.run(number)
   }
 
-  return (verb: Verb): EmbeddingWriter => ({
+  return (member: SqliteMember, verb: Verb): EmbeddingWriter => ({
     generation: verb((state: Generation['state']) => inState.get(state)),
     start: verb((embedder: string, dimensions: number) => {
       const unfinished = inState.get('building')
@@ -62,11 +63,13 @@ export function embeddingWriter(statements: Statements, table: DecisionTable) {
       return { number: add.get(embedder, dimensions, state)!.number, embedder, dimensions, state }
     }),
     put: verb((id: string, made: MadeVectors | null) => {
-      const num = numOf(id)
+      // What the transaction wrote itself has its number in the feed already.
+      const own = member.files.get(id)
+      const num = own ? own.num : numOf(id)
       if (made === null) {
         if (num === null) return
         drop.run(num)
-        table.touch(num)
+        own ? table.mark(num) : table.touch(num)
         return
       }
       if (num === null) throw new StorageError('not_found', `there is no decision ${id}`)
@@ -74,7 +77,7 @@ export function embeddingWriter(statements: Statements, table: DecisionTable) {
       for (const generation of generations) checkVectors(made.vectors, generation)
       const row = packVectors(made.vectors)
       for (const { number } of generations) put.run(num, number, row.structure, row.function, row.both, row.shared)
-      if (generations.length > 0) table.touch(num)
+      if (generations.length > 0) own ? table.mark(num) : table.touch(num)
     }),
     activate: verb((number: number) => {
       if (inState.get('building')?.number !== number)

@@ -12,7 +12,7 @@ export const decisions = sqliteTable(
     revision: integer().notNull(),
     /** Number of the latest change, ascending over all decisions. */
     seq: integer().notNull().unique(),
-    source_key: text().unique(),
+    source_key: text(),
     category: text(),
     confidence: real(),
     stakes: text().notNull(),
@@ -47,6 +47,7 @@ export const decisions = sqliteTable(
   },
   // What is gone is in none of them. Each ends with what filters that are counted ask for, so that they need no look at the rows.
   ({ id, created_ms, place, outcome_group, ...table }) => [
+    uniqueIndex('decisions_source_key').on(table.source_key).where(sql`source_key is not null`),
     index('decisions_created').on(created_ms, id, place, outcome_group).where(sql`gone = 0`),
     index('decisions_place').on(place, outcome_group, created_ms).where(sql`gone = 0`),
     index('decisions_project').on(table.project, created_ms, id, place, outcome_group).where(sql`gone = 0`),
@@ -107,7 +108,6 @@ export const deltas = sqliteTable('deltas', {
 
 export const tags = sqliteTable('tags', { tag: text().notNull(), num: integer().notNull() }, (table) => [
   primaryKey({ columns: [table.tag, table.num] }),
-  index('tags_num').on(table.num),
 ])
 
 /** The types of a reviewed decision's reasons. Triggers keep the totals. */

@@ -83,7 +83,7 @@ CREATE TABLE `decisions` (
 );
 CREATE UNIQUE INDEX `decisions_id_unique` ON `decisions` (`id`);
 CREATE UNIQUE INDEX `decisions_seq_unique` ON `decisions` (`seq`);
-CREATE UNIQUE INDEX `decisions_source_key_unique` ON `decisions` (`source_key`);
+CREATE UNIQUE INDEX `decisions_source_key` ON `decisions` (`source_key`) WHERE source_key is not null;
 CREATE INDEX `decisions_created` ON `decisions` (`created_ms`,`id`,`place`,`outcome_group`) WHERE gone = 0;
 CREATE INDEX `decisions_place` ON `decisions` (`place`,`outcome_group`,`created_ms`) WHERE gone = 0;
 CREATE INDEX `decisions_project` ON `decisions` (`project`,`created_ms`,`id`,`place`,`outcome_group`) WHERE gone = 0;
@@ -187,7 +187,6 @@ CREATE TABLE `tags` (
 	`num` integer NOT NULL,
 	PRIMARY KEY(`tag`, `num`)
 ) WITHOUT ROWID;
-CREATE INDEX `tags_num` ON `tags` (`num`);
 CREATE TABLE `totals` (
 	`place` integer NOT NULL,
 	`outcome_group` integer NOT NULL,

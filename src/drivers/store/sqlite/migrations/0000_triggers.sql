@@ -39,20 +39,25 @@ CREATE TRIGGER `decisions_changed` AFTER UPDATE OF `gone`, `place`, `outcome_gro
 	INSERT INTO `value_totals` SELECT 'day', new.day, 1 WHERE new.gone = 0 ON CONFLICT DO UPDATE SET decisions = decisions + 1;
 	INSERT INTO `value_totals` SELECT 'project', new.project, 1 WHERE new.gone = 0 AND new.project IS NOT NULL ON CONFLICT DO UPDATE SET decisions = decisions + 1;
 	INSERT INTO `value_totals` SELECT 'feature', new.feature, 1 WHERE new.gone = 0 AND new.feature IS NOT NULL ON CONFLICT DO UPDATE SET decisions = decisions + 1;
+	DELETE FROM `value_totals` WHERE (field, value) IN (VALUES ('day', old.day), ('project', old.project), ('feature', old.feature)) AND decisions = 0;
 END;
 CREATE TRIGGER `tags_added` AFTER INSERT ON `tags` BEGIN
 	INSERT INTO `value_totals` SELECT 'tag', new.tag, 1 WHERE true ON CONFLICT DO UPDATE SET decisions = decisions + 1;
 END;
 CREATE TRIGGER `tags_removed` AFTER DELETE ON `tags` BEGIN
 	UPDATE `value_totals` SET decisions = decisions - 1 WHERE field = 'tag' AND value = old.tag;
+	DELETE FROM `value_totals` WHERE field = 'tag' AND value = old.tag AND decisions = 0;
 END;
-CREATE TRIGGER `value_totals_emptied` AFTER UPDATE ON `value_totals` WHEN new.decisions = 0 BEGIN
-	DELETE FROM `value_totals` WHERE field = new.field AND value = new.value;
+CREATE TRIGGER `deltas_added` AFTER INSERT ON `deltas` WHEN new.decisions > 0 BEGIN
+	INSERT INTO `totals` SELECT new.place, new.outcome_group, new.decisions WHERE true
+		ON CONFLICT DO UPDATE SET decisions = decisions + excluded.decisions;
 END;
-CREATE TRIGGER `deltas_added` AFTER INSERT ON `deltas` BEGIN
+CREATE TRIGGER `deltas_taken` AFTER INSERT ON `deltas` WHEN new.decisions <= 0 BEGIN
 	INSERT INTO `totals` SELECT new.place, new.outcome_group, new.decisions WHERE true
 		ON CONFLICT DO UPDATE SET decisions = decisions + excluded.decisions;
 	DELETE FROM `totals` WHERE place = new.place AND outcome_group = new.outcome_group AND decisions = 0;
+END;
+CREATE TRIGGER `deltas_kept` AFTER INSERT ON `deltas` WHEN new.number % 100 = 0 BEGIN
 	DELETE FROM `deltas` WHERE number <= new.number - 10000;
 END;
 CREATE TRIGGER `acts_only_erased` BEFORE UPDATE ON `acts` WHEN new.payload IS NOT NULL OR new.salt IS NOT NULL OR new.seq <> old.seq OR new.record_id <> old.record_id
