@@ -164,6 +164,11 @@ export interface FeedEntry {
 export interface Feed {
   /** Newest change and active generation (0 where none). Cheap: it is asked before each search. */
   head(): Promise<{ seq: number; generation: number }>
+  /**
+   * As `head`, for questions about decisions with an outcome alone: the newest change to one that has an outcome, may have had one, or is
+   * gone. Newly made decisions without one don't count. Only of stores that tell it for less than `head`.
+   */
+  settled?(): Promise<{ seq: number; generation: number }>
   /** Entries with `seq` above `after`, ascending. Vectors are those of `generation`. */
   since(after: number, generation: number, limit: number): Promise<FeedEntry[]>
 }

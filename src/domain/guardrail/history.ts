@@ -137,22 +137,25 @@ export function openHistory(
     similar(text, condition) {
       const { threshold, outcome, within_days, min_matches } = condition
       return onceFor(questions.similar(condition), () =>
-        index.once(async (view) => {
-          const generation = view.generation()
-          if (!generation) return 0
-          const filter: DecisionFilter = { ...since(within_days, now_ms), ...(outcome && { outcome: [outcome] }) }
-          const near = await view.nearest({
-            vector: (await embed(text)).subarray(0, generation.dimensions),
-            embedder: embedder.id,
-            side: 'both',
-            k: min_matches,
-            filter,
-            exact: true,
-          })
-          if (threshold === 'auto') answers[questions.auto_threshold] = 1 - embedder.similar_distance
-          const farthest = threshold === 'auto' ? embedder.similar_distance : 1 - threshold
-          return near.filter(({ distance }) => distance <= farthest).length
-        }),
+        index.once(
+          async (view) => {
+            const generation = view.generation()
+            if (!generation) return 0
+            const filter: DecisionFilter = { ...since(within_days, now_ms), ...(outcome && { outcome: [outcome] }) }
+            const near = await view.nearest({
+              vector: (await embed(text)).subarray(0, generation.dimensions),
+              embedder: embedder.id,
+              side: 'both',
+              k: min_matches,
+              filter,
+              exact: true,
+            })
+            if (threshold === 'auto') answers[questions.auto_threshold] = 1 - embedder.similar_distance
+            const farthest = threshold === 'auto' ? embedder.similar_distance : 1 - threshold
+            return near.filter(({ distance }) => distance <= farthest).length
+          },
+          outcome ? 'settled' : undefined,
+        ),
       )
     },
     aggregate(condition) {

@@ -39,8 +39,11 @@ export interface SearchView extends Pick<SearchIndex, 'keyword' | 'scores' | 'ho
 export interface Follower extends SearchView {
   /** Brings the index level with the store. Searches do it themselves. */
   sync(): Promise<void>
-  /** Several searches of one index, which is brought level with the store once, before them; `run` may run again if that index went. */
-  once<T>(run: (view: SearchView) => Promise<T>): Promise<T>
+  /**
+   * Several searches of one index, which is brought level with the store once, before them; `run` may run again if that index went.
+   * @param of `settled`: they ask for decisions with an outcome alone, so that new ones without may be missing
+   */
+  once<T>(run: (view: SearchView) => Promise<T>, of?: 'settled'): Promise<T>
   /** Takes decisions that were erased out of the files of the index; see {@link SearchIndex.purge}. */
   purge(ids: readonly string[]): Promise<boolean>
   /** Loads a generation that is still building while the active one still serves; called again, loads what is new in it. */
@@ -53,6 +56,9 @@ export interface FollowerState extends SearchState {
   generation: number
   applied_seq: number
 }
+
+/** Searches for decisions with an outcome after which the index reads what they had no need of, so that it is never far behind. */
+const mostSpared = 32
 
 /** Before the first generation there are keywords only. */
 const noVectors: SearchGeneration = { number: 0, embedder: '', dimensions: 0 }
@@ -108,7 +114,23 @@ export async function openFollower({
       await search.keepOnly(serving.generation.number)
   }
 
+  /** Whether the index holds all that has an outcome. */
+  const holdsSettled = sharedRun(async () => {
+    const newest = await feed.settled?.()
+    if (newest === undefined || newest.generation !== serving?.generation.number) return false
+    return !(await serving.isBehind(newest.seq))
+  })
+
+  let spared = 0
+  async function syncFor(of: 'settled' | undefined): Promise<void> {
+    if (of === undefined || feed.settled === undefined || !(await holdsSettled())) return sync()
+    if (++spared < mostSpared) return
+    // Not waited for; what fails is tried again by the next one that needs it.
+    sync().catch(() => {})
+  }
+
   async function syncOnce() {
+    spared = 0
     const head = await feed.head()
     if (head.generation !== serving?.generation.number) await swap()
     else if (await serving.isBehind(head.seq)) await serving.catchUp(head.seq)
@@ -120,14 +142,14 @@ export async function openFollower({
     return syncing
   })
 
-  async function ask<T>(run: (asked: Followed) => Promise<T>): Promise<T> {
-    await sync()
+  async function ask<T>(run: (asked: Followed) => Promise<T>, of?: 'settled'): Promise<T> {
+    await syncFor(of)
     const asked = serving!
     const searching = run(asked)
     searches.add(searching)
     try {
       const answer = await searching
-      return (await asked.hasLost()) ? ask(run) : answer
+      return (await asked.hasLost()) ? ask(run, of) : answer
     } catch (error) {
       // Another process may have ended this generation, and removed its index, since the sync.
       await sync()
@@ -141,15 +163,17 @@ export async function openFollower({
   const follower: Follower = {
     ...viewOf(search.driver, ask, () => serving?.generation ?? noVectors),
     sync,
-    once: (run) =>
-      ask((asked) =>
-        run(
-          viewOf(
-            search.driver,
-            (one) => one(asked),
-            () => asked.generation,
+    once: (run, of) =>
+      ask(
+        (asked) =>
+          run(
+            viewOf(
+              search.driver,
+              (one) => one(asked),
+              () => asked.generation,
+            ),
           ),
-        ),
+        of,
       ),
     async purge(ids) {
       const prepared = await preparing?.loaded.catch(() => null)

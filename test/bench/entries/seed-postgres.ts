@@ -29,7 +29,7 @@ const bytes = (value: Uint8Array | null) => (value === null ? null : `\\x${Buffe
 await fast(sql, ['decisions', 'changes', 'reasons', 'edges', 'embeddings'], async () => {
   const [decisions, changes, reasons, edges, embeddings] = [
     copyInto(url, 'decisions', ['id', 'num', 'revision', ...names]),
-    copyInto(url, 'changes', ['num', 'seq', 'indexed']),
+    copyInto(url, 'changes', ['num', 'seq', 'indexed', 'settled']),
     copyInto(url, 'reasons', ['num', 'type', 'uses', 'strength']),
     copyInto(url, 'edges', [
       'source_id',
@@ -49,7 +49,7 @@ await fast(sql, ['decisions', 'changes', 'reasons', 'edges', 'embeddings'], asyn
     const record = recordOf(number)
     const packed = packVectors(vectorsOf(number))
     decisions.row([record.id, num, 1, ...valuesOf(record, analyse(record))])
-    changes.row([num, num, true])
+    changes.row([num, num, true, record.outcome !== null])
     for (const { type, uses, strength } of reasonUses(record)) reasons.row([num, type, uses, strength])
     for (const one of edgesOf(record))
       edges.row([

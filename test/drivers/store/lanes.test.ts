@@ -38,3 +38,51 @@ test('what comes while a turn is under way is one turn, and a second one begins 
   expect(turns.length).toBe(4)
   expect(turns.flatMap(({ jobs }) => jobs).sort((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8])
 })
+
+test('a turn waits for those of the one before, and who comes alone does not', async () => {
+  const turns: { jobs: number[]; end: () => void }[] = []
+  // So long that nobody waits in vain.
+  const add = openLanes<number>({ lanes: 1, least: 3, patience: 1e6 }, (queue) => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    turns.push({ jobs: queue.splice(0), end: resolve })
+    return promise
+  })
+  const settled = () => new Promise((done) => setTimeout(done, 2))
+  const begun = () => turns.map(({ jobs }) => jobs)
+  add(0)
+  await settled()
+  turns[0]!.end()
+  await settled()
+  add(1)
+  await settled()
+  // The one before was alone too.
+  expect(begun()).toEqual([[0], [1]])
+  add(2)
+  turns[1]!.end()
+  await settled()
+  // The other one of the two may come again.
+  expect(begun().length).toBe(2)
+  add(3)
+  await settled()
+  expect(begun()).toEqual([[0], [1], [2, 3]])
+  for (const job of [4, 5, 6]) add(job)
+  turns[2]!.end()
+  await settled()
+  // Of five that were there, so many are enough.
+  expect(begun()).toEqual([[0], [1], [2, 3], [4, 5, 6]])
+  turns[3]!.end()
+})
+
+test('those who do not come again are waited for in vain only once', async () => {
+  const turns: number[][] = []
+  const add = openLanes<number>({ lanes: 1, least: 8, patience: 0.01 }, async (queue) => {
+    turns.push(queue.splice(0))
+    await Bun.sleep(1)
+  })
+  for (const job of [0, 1, 2]) add(job)
+  while (turns.length < 1) await Bun.sleep(1)
+  await Bun.sleep(5)
+  add(3)
+  while (turns.length < 2) await Bun.sleep(1)
+  expect(turns).toEqual([[0, 1, 2], [3]])
+})

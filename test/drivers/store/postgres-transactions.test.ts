@@ -113,6 +113,38 @@ function suite(database: Postgres): void {
     await way.close()
   })
 
+  test('what was read just before a transaction is not read again in it, and is compared', async () => {
+    const way = await counted(freshSchema(database))
+    const [{ store }, { store: other }] = [await opened(way.url), await opened(way.url)]
+    await prepare(store, [])
+    const found: unknown[] = []
+    const work = async (tx: Transaction) => {
+      const [breaker] = await tx.keyed.get('breaker', ['global'])
+      found.push(breaker?.value)
+      await tx.keyed.put('written', 'it', found)
+    }
+    const cost = async () => {
+      await store.keyed.get('breaker', ['global'])
+      const before = way.answered
+      await store.transaction(work)
+      return way.answered - before
+    }
+    await cost()
+    const once = await cost()
+    const before = way.answered
+    // Given once only: what is read later is read again.
+    await store.transaction(work)
+    expect(way.answered - before).toBe(once + 1)
+    await store.keyed.get('breaker', ['global'])
+    await other.transaction((tx) => tx.keyed.put('breaker', 'global', 2))
+    found.length = 0
+    await store.transaction(work)
+    expect(found).toEqual([1, 2])
+    expect((await store.keyed.get('written', ['it']))[0]?.value).toEqual([1, 2])
+    await Promise.all([store.close(), other.close()])
+    await way.close()
+  })
+
   test('a transaction that waits holds up nobody whom it does not concern', async () => {
     const { url, store } = await opened()
     const { store: other } = await opened(url)

@@ -3,7 +3,7 @@
 import type { Link } from '../../../schema/decision.ts'
 import { readDecision } from '../../decisions.ts'
 import { fieldsOf } from '../../fields.ts'
-import type { Store } from '../../store.ts'
+import type { Store, Transaction } from '../../store.ts'
 import type { VectorSet } from '../../vectors.ts'
 import type { Kit } from './kit.ts'
 import { analyseSimply, createAll, idOf, recordOf } from './records.ts'
@@ -137,6 +137,34 @@ export function testEmbeddings({ onEmpty, expect, refused }: Kit): void {
     await store.transaction((tx) => tx.decisions.put(recordOf(3, { decision: 'other words other' }), 1))
     expect((await store.feed.since(0, 1, 99)).at(-1)?.terms.startsWith('other other words')).toBe(true)
   })
+
+  onEmpty(
+    'where it is told apart, what has an outcome, had one or is gone is not older than it is told',
+    async (store) => {
+      const { settled } = store.feed
+      if (settled === undefined) return
+      const newOf = (number: number) => recordOf(number, { status: 'pending', outcome: null })
+      await createAll(store, [1, 2, 3].map(newOf))
+      expect(await settled()).toEqual({ seq: 0, generation: 0 })
+      const reviewed = recordOf(1, { status: 'reviewed', outcome: 'failure' })
+      const steps: ((tx: Transaction) => Promise<unknown>)[] = [
+        (tx) => tx.decisions.put(reviewed, 1),
+        // One that has it from the start, and one that has it no more.
+        (tx) => tx.decisions.put({ ...reviewed, id: idOf(4) }, 0),
+        (tx) => tx.decisions.put(newOf(4), 1),
+        (tx) => tx.embeddings.start('test:1', 3),
+        (tx) => tx.decisions.erase(idOf(1), 2),
+      ]
+      for (const step of steps) {
+        await store.transaction(step)
+        await store.transaction((tx) => tx.decisions.put(newOf(100 + steps.indexOf(step)), 0))
+        const { generation } = await store.feed.head()
+        const all = await store.feed.since(0, 1, 99)
+        const newest = all.findLast(({ fields }) => fields === null || [idOf(1), idOf(4)].includes(fields.id))
+        expect(await settled()).toEqual({ seq: newest!.seq, generation })
+      }
+    },
+  )
 
   onEmpty('edges follow the links of the records', async (store) => {
     const link = (target: number, edge_type: Link['edge_type'], weight = 1): Link => ({

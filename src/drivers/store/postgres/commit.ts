@@ -15,7 +15,7 @@ import { changesOf, send } from './writes.ts'
 /** Drafts of one group at most: the engine has room for so many locks only. */
 const largestGroup = 48
 /** Groups at a time: if many wait, one is prepared while another becomes durable. */
-const lanes = { lanes: 2, least: 8 }
+const lanes = { lanes: 2, least: 8, patience: 0.5 }
 
 /** Its statements find rows by their keys, so one plan is right for all groups; the planner would make most of them again each time. */
 const beginning = `${announceChanges}; set local plan_cache_mode = force_generic_plan`

@@ -24,6 +24,13 @@ const recordOf = (row: KeyedRow): KeyedRecord => keyedOf({ ...row, key: fromText
 /** Looks keyed records up, in the order asked for. */
 export type Find = (collection: string, keys: readonly string[]) => Promise<KeyedRecord[]>
 
+/** What was read just now outside of transactions, null where there was nothing: the one that follows need not read it again, as its commit compares. */
+export interface Remembered {
+  keep(collection: string, keys: readonly string[], found: readonly KeyedRecord[]): void
+  /** Each is given once: what changes all the time must not be taken for what it was. Undefined if it was not read just now. */
+  take(collection: string, key: string): KeyedRecord | null | undefined
+}
+
 interface Question {
   collection: string
   keys: readonly string[]
@@ -49,6 +56,34 @@ async function findAll(
 const pick = (found: Map<string, KeyedRecord>, { collection, keys }: Pick<Question, 'collection' | 'keys'>) =>
   keys.flatMap((key) => found.get(named(collection, key)) ?? [])
 
+const rememberedMs = 1_000
+const mostRemembered = 1_000
+
+export function remember(): Remembered {
+  // In the order in which they were read.
+  const kept = new Map<string, { record: KeyedRecord | null; read_ms: number }>()
+  return {
+    keep(collection, keys, found) {
+      const records = new Map(found.map((record) => [record.key, record]))
+      for (const key of keys) {
+        const name = named(collection, key)
+        kept.delete(name)
+        kept.set(name, { record: records.get(key) ?? null, read_ms: performance.now() })
+      }
+      for (const oldest of kept.keys()) {
+        if (kept.size <= mostRemembered) break
+        kept.delete(oldest)
+      }
+    },
+    take(collection, key) {
+      const name = named(collection, key)
+      const one = kept.get(name)
+      kept.delete(name)
+      return one !== undefined && performance.now() - one.read_ms < rememberedMs ? one.record : undefined
+    },
+  }
+}
+
 /** Statements at a time; questions that come meanwhile are one. */
 const lanes = { lanes: 2, least: 8 }
 
@@ -67,8 +102,12 @@ export function finder({ read }: Pick<Client, 'read'>): Find {
     keys.length === 0 ? [] : new Promise((resolve, reject) => ask({ collection, keys, resolve, reject }))
 }
 
-export const keyedReader = ({ read }: Client, find: Find): KeyedReader => ({
-  get: find,
+export const keyedReader = ({ read }: Client, find: Find, remembered?: Remembered): KeyedReader => ({
+  async get(collection, keys) {
+    const found = await find(collection, keys)
+    remembered?.keep(collection, keys, found)
+    return found
+  },
   async list(collection, query) {
     const rows = await read<KeyedRow>(
       `select ${columns} from keyed_records r where collection = $1 and key >= $2 and key < $3
@@ -79,22 +118,38 @@ export const keyedReader = ({ read }: Client, find: Find): KeyedReader => ({
   },
 })
 
-export function keyedWriter(access: Access, verb: Verb, find: Find): KeyedWriter {
+export function keyedWriter(access: Access, verb: Verb, find: Find, remembered: Remembered): KeyedWriter {
   const { draft } = access
   /** What was written before is sent first, where one of the keys is among it. */
   const apart = async (names: readonly string[]) => {
     if (names.some((name) => draft.keyed.has(name))) await access.engine()
   }
   async function look(collection: string, keys: readonly string[]): Promise<KeyedRecord[]> {
-    const names = keys.map((key) => keyedName(collection, key))
-    const question = { collection, keys }
-    const records = await access.look(names, async (query) =>
-      access.held ? pick(await findAll(query, [question]), question) : find(collection, keys),
-    )
-    const versions = new Map(records.map(({ key, version }) => [key, version]))
-    for (const key of keys)
-      note(draft, keyedName(collection, key), { kind: 'keyed', collection, key, version: versions.get(key) ?? 0 })
-    return records
+    const records = new Map<string, KeyedRecord | null>()
+    if (!access.held)
+      for (const key of keys) {
+        const known = remembered.take(collection, key)
+        if (known === undefined) continue
+        access.assume(keyedName(collection, key), { kind: 'keyed', collection, key, version: known?.version ?? 0 })
+        records.set(key, known)
+      }
+    const missing = keys.filter((key) => !records.has(key))
+    if (missing.length > 0) {
+      const names = missing.map((key) => keyedName(collection, key))
+      const question = { collection, keys: missing }
+      const found = await access.look(names, async (query) =>
+        access.held ? pick(await findAll(query, [question]), question) : find(collection, missing),
+      )
+      for (const record of found) records.set(record.key, record)
+      for (const key of missing)
+        note(draft, keyedName(collection, key), {
+          kind: 'keyed',
+          collection,
+          key,
+          version: records.get(key)?.version ?? 0,
+        })
+    }
+    return keys.flatMap((key) => records.get(key) ?? [])
   }
   /** Its version, 0 where there is none: `guess` where it need not be read before the commit. */
   async function versionOf(collection: string, key: string, guess: number): Promise<number> {

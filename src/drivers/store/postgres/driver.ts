@@ -6,7 +6,7 @@ import { type ClientOptions, connect, storageErrorOf } from '../../shared/postgr
 import { migrate } from '../../shared/postgres/migrate.ts'
 import { translating } from '../../shared/translating.ts'
 import { groupCommit } from './commit.ts'
-import { auditReader, auditWriter, finder, keyedReader, keyedWriter, leaser } from './coordination.ts'
+import { auditReader, auditWriter, finder, keyedReader, keyedWriter, leaser, remember } from './coordination.ts'
 import { folding, foldTallies } from './counts.ts'
 import { decisionWriter } from './decisions.ts'
 import { embeddingReader, embeddingWriter, type KnownGenerations } from './embeddings.ts'
@@ -59,6 +59,7 @@ export async function openPostgresStore({
     },
   })
   const find = finder(client)
+  const remembered = remember()
   const changed = folding(client)
   const known: KnownGenerations = { last: null }
   const transactions: Transactions = {
@@ -76,7 +77,7 @@ export async function openPostgresStore({
     edges: reads(edgeReader(client)),
     embeddings: reads(embeddingReader(client)),
     feed: reads(feedReader(client)),
-    keyed: reads(keyedReader(client, find)),
+    keyed: reads(keyedReader(client, find, remembered)),
     audit: reads(auditReader(client)),
     thread: reads(threadReader(client)),
     transaction: async (work) => {
@@ -85,7 +86,7 @@ export async function openPostgresStore({
         work({
           decisions: decisionWriter(access, verb, analyse),
           embeddings: embeddingWriter(access, verb, known),
-          keyed: keyedWriter(access, verb, find),
+          keyed: keyedWriter(access, verb, find, remembered),
           audit: auditWriter(access, verb, now),
           thread: threadWriter(access, verb),
         }),

@@ -25,11 +25,12 @@ export const numberChanges = (
   table: 'decisions' | 'erased' = 'decisions',
 ): Promise<unknown> =>
   query(
-    `insert into changes (num, seq, indexed)
+    `insert into changes (num, seq, indexed, settled)
      select num, ((select base from feed) + pg_current_xact_id()::text::bigint) * ${perTransaction}
-       + least($2::int + row_number() over (order by num) - 1, ${perTransaction - 1}), ${holdsVectors('d.num')}
+       + least($2::int + row_number() over (order by num) - 1, ${perTransaction - 1}), ${holdsVectors('d.num')},
+       ${table === 'erased' ? 'true' : 'revision > 1 or outcome is not null'}
      from ${table} d where id = any($1::text[]) order by num
-     on conflict (num) do update set seq = excluded.seq, indexed = excluded.indexed`,
+     on conflict (num) do update set seq = excluded.seq, indexed = excluded.indexed, settled = excluded.settled`,
     [ids, given],
   )
 
@@ -50,6 +51,10 @@ const headSql = `with newest as (select coalesce($1::bigint, max(seq), 0) as seq
         select from held where held.transactionid = own::xid
           and not exists (select from held writer where writer.pid = held.pid and writer.locktype = 'relation'))) as more
   from newest`
+
+/** What is committed later than this was not answered before it was asked: no need to wait for it. */
+const settledSql = `select coalesce((select max(seq) from changes where settled), 0)::float8 as seq,
+  coalesce((select number from generations where state = 'active'), 0) as generation`
 
 /** Milliseconds between two looks at the most. */
 const longestPause = 20
@@ -104,6 +109,10 @@ export function feedReader({ read }: Pick<Client, 'read'>): Feed {
 
   return {
     head,
+    async settled() {
+      const [row] = await read<{ seq: number; generation: number }>(settledSql)
+      return { seq: row!.seq, generation: row!.generation }
+    },
     async since(after, generation, limit) {
       if (end <= after) await head()
       if (end <= after) return []

@@ -59,8 +59,14 @@ export const changes = pgTable(
     seq: big().notNull(),
     /** Whether the active generation holds its vectors. Nearly all do: only the others are looked up. */
     indexed: boolean().notNull(),
+    /** False while the decision is as it was first made, without an outcome. */
+    settled: boolean().notNull(),
   },
-  (table) => [index('changes_seq').on(table.seq), index('changes_bare').on(table.num).where(sql`not indexed`)],
+  (table) => [
+    index('changes_seq').on(table.seq),
+    index('changes_bare').on(table.num).where(sql`not indexed`),
+    index('changes_settled').on(table.seq).where(sql`settled`),
+  ],
 )
 
 /** Decisions that were erased: only the id is left, so that indexes hear of it. */
@@ -155,7 +161,7 @@ export const embeddings = pgTable(
     /** 1: function is structure; 2: both is structure; 4: both is function. */
     shared: integer().notNull(),
   },
-  (table) => [primaryKey({ columns: [table.generation, table.num] }), index('embeddings_num').on(table.num)],
+  (table) => [primaryKey({ columns: [table.num, table.generation] })],
 )
 
 /** What servers agree on besides decisions. */

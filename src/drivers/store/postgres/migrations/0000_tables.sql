@@ -50,7 +50,8 @@ CREATE TABLE "audit" (
 CREATE TABLE "changes" (
 	"num" bigint PRIMARY KEY NOT NULL,
 	"seq" bigint NOT NULL,
-	"indexed" boolean NOT NULL
+	"indexed" boolean NOT NULL,
+	"settled" boolean NOT NULL
 );
 CREATE TABLE "decisions" (
 	"id" text collate "C" PRIMARY KEY NOT NULL,
@@ -107,7 +108,7 @@ CREATE TABLE "embeddings" (
 	"function" "bytea",
 	"both" "bytea",
 	"shared" integer NOT NULL,
-	CONSTRAINT "embeddings_generation_num_pk" PRIMARY KEY("generation","num")
+	CONSTRAINT "embeddings_num_generation_pk" PRIMARY KEY("num","generation")
 );
 CREATE TABLE "erased" (
 	"num" bigint PRIMARY KEY NOT NULL,
@@ -180,6 +181,7 @@ CREATE INDEX "audit_retention" ON "audit" USING btree ("seq") WHERE method = 'au
 CREATE INDEX "audit_redaction" ON "audit" USING btree ("seq") WHERE method = 'audit.redaction';
 CREATE INDEX "changes_seq" ON "changes" USING btree ("seq");
 CREATE INDEX "changes_bare" ON "changes" USING btree ("num") WHERE not indexed;
+CREATE INDEX "changes_settled" ON "changes" USING btree ("seq") WHERE settled;
 CREATE INDEX "decisions_created" ON "decisions" USING btree ("created_ms","id");
 CREATE INDEX "decisions_category" ON "decisions" USING btree ("category","created_ms");
 CREATE INDEX "decisions_project" ON "decisions" USING btree ("project","pr");
@@ -189,5 +191,4 @@ CREATE INDEX "decisions_tags" ON "decisions" USING gin ("tags");
 CREATE INDEX "decisions_scored" ON "decisions" USING btree ("confidence_at_record","outcome","settled_by","category","agent","created_ms");
 CREATE INDEX "edges_target" ON "edges" USING btree ("target_id");
 CREATE INDEX "edges_type" ON "edges" USING btree ("edge_type","created_at");
-CREATE INDEX "embeddings_num" ON "embeddings" USING btree ("num");
 CREATE INDEX "keyed_records_expires" ON "keyed_records" USING btree ("collection","expires_ms") WHERE expires_ms is not null;
