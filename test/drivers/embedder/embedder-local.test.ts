@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import { type LocalOptions, openLocalEmbedder } from '../../../src/drivers/embedder/local/driver.ts'
+import { graphOf } from '../../../src/drivers/embedder/local/graph.ts'
 import { assets, readAsset } from '../../../src/drivers/embedder/local/minilm.ts'
 import { libraries, openRuntime } from '../../../src/drivers/embedder/local/runtime.ts'
 
@@ -137,6 +138,40 @@ describe('the files of the local model', () => {
   })
 })
 
+describe("the local model's graph", () => {
+  const lengths = [1, 2, 3, 11, 30, 80, 129, 256]
+  const idsOf = (length: number) => Array.from({ length }, (_, at) => 1_000 + ((at * 7_919 + length) % 29_000))
+
+  test('gives what the graph in the file gives, bit for bit', async () => {
+    const file = await readAsset(assets.model)
+    const { InferenceSession, Tensor } = await libraries.native()
+    const shipped = await InferenceSession.create(file, { intraOpNumThreads: 1, logSeverityLevel: 3 })
+    const runtime = await openRuntime(file, 'native')
+    for (const length of lengths) {
+      const ids = idsOf(length)
+      const tensor = (values: (id: number) => number) =>
+        new Tensor(
+          'int64',
+          BigInt64Array.from(ids, (id) => BigInt(values(id))),
+          [1, length],
+        )
+      const { last_hidden_state } = await shipped.run({
+        input_ids: tensor((id) => id),
+        attention_mask: tensor(() => 1),
+        token_type_ids: tensor(() => 0),
+      })
+      expect(await runtime.run(ids)).toEqual(last_hidden_state!.data as Float32Array)
+    }
+  })
+
+  test('is refused for a file of another model, or half a one', async () => {
+    const file = await readAsset(assets.model)
+    expect(() => graphOf(file.subarray(0, 1_000_000))).toThrow('ends within a field')
+    expect(() => graphOf(new Uint8Array([0x3a, 0]))).toThrow('no tensor embeddings.word_embeddings')
+    expect(() => graphOf(new Uint8Array())).toThrow('no field 7')
+  })
+})
+
 describe('the thread of the local embedder', () => {
   /** Answers like the real one, except to three texts. */
   const script = `self.onmessage = ({ data }) => {
@@ -203,6 +238,44 @@ describe('the thread of the local embedder', () => {
     expect(await many).toHaveLength(100)
     expect(await embedder.embed(['after'], 'document', never)).toHaveLength(1)
     expect(ended).toHaveLength(2)
+    await embedder.close()
+  })
+
+  test('shares the texts of a call with its help by their length', async () => {
+    const texts: string[][] = []
+    const echo = `self.onmessage = ({ data }) =>
+      'open' in data
+        ? postMessage({ ready: { name: 'native' } })
+        : setTimeout(() => postMessage({ id: data.id, vector: new Float32Array([data.text.length]) }), 5)`
+    const embedder = await openLocalEmbedder(
+      {},
+      () => {
+        const worker = stub(echo)()
+        const post = worker.postMessage.bind(worker)
+        const own: string[] = []
+        texts.push(own)
+        worker.postMessage = (message: { text?: string }) => {
+          if (message.text !== undefined) own.push(message.text)
+          post(message)
+        }
+        return worker
+      },
+      { most: 2, idle_ms: 60_000 },
+    )
+    const seldom = await embedder.embed(['some', 'of', 'them'], 'document', never)
+    expect(seldom.map(([length]) => length)).toEqual([4, 2, 4])
+    expect(texts).toHaveLength(1)
+    while (!texts[1]?.length)
+      await embedder.embed(
+        Array.from({ length: 12 }, () => `${Math.random()}`),
+        'document',
+        never,
+      )
+    for (const own of texts) own.length = 0
+    const long = 'x'.repeat(100)
+    const vectors = await embedder.embed(['short', 'shorter', long], 'document', never)
+    expect(texts.toSorted(([a], [b]) => a!.length - b!.length)).toEqual([['shorter', 'short'], [long]])
+    expect(vectors.map(([length]) => length)).toEqual([5, 7, 100])
     await embedder.close()
   })
 

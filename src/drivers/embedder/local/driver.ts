@@ -20,8 +20,9 @@ export interface LocalOptions {
 const CACHED_TEXTS = 2_000
 /** A second text waits in each thread while the first is computed, so that the thread need not wait for this one. */
 const TEXTS_AT_ONCE = 2
-/** More texts that wait are worth another thread, which takes a third of a second to start. */
+/** So many texts that wait for others within this time are worth another thread, which takes a third of a second to start. */
 const MANY_TEXTS = 24
+const MANY_WITHIN_MS = 10_000
 const limits: ThreadLimits = { most: Math.min(2, availableParallelism()), idle_ms: 60_000 }
 
 const startWorker = () => startThread('drivers/embedder/local/worker.ts')
@@ -61,6 +62,7 @@ export async function openLocalEmbedder(
     () => TEXTS_AT_ONCE * threads.count(),
     (text) => vectorOf(visible(text)),
   )
+  const many = openTally(MANY_TEXTS, MANY_WITHIN_MS)
   let vocabulary: Promise<ReadonlySet<string>> | undefined
 
   const first = threads.first()
@@ -75,9 +77,19 @@ export async function openLocalEmbedder(
     // Chosen on the development questions of `bun run eval`.
     precedent_distance: 0.61,
     similar_distance: 0.5,
-    embed(texts, kind, signal) {
-      if (queue.waiting() + texts.length > MANY_TEXTS) threads.wanted()
-      return queue.run(texts, kind, signal)
+    // The longest first, so that two threads that share a call end at about the same time.
+    async embed(texts, kind, signal) {
+      const waits = queue.waiting() + texts.length - 1
+      if (waits > 0 && many(waits)) threads.wanted()
+      const order = [...texts.keys()].sort((a, b) => texts[b]!.length - texts[a]!.length)
+      const vectors = await queue.run(
+        order.map((at) => texts[at]!),
+        kind,
+        signal,
+      )
+      const results = new Array<Float32Array>(texts.length)
+      for (const [place, at] of order.entries()) results[at] = vectors[place]!
+      return results
     },
     // Read when a question first holds a word that no decision does. Without it words are corrected by their letters alone.
     async knowsWord(word) {
@@ -88,6 +100,18 @@ export async function openLocalEmbedder(
       queue.close(closedError('local'))
       await threads.stop()
     },
+  }
+}
+
+/** Adds to a sum that begins anew after a time; tells whether it is beyond `most`. */
+function openTally(most: number, within_ms: number) {
+  let sum = 0
+  let since = 0
+  return (count: number): boolean => {
+    const now = performance.now()
+    if (now - since > within_ms) [sum, since] = [0, now]
+    sum += count
+    return sum > most
   }
 }
 

@@ -98,7 +98,8 @@ async function openTokenizer(): Promise<(text: string) => number[]> {
 function pool(hidden: Float32Array, tokens: number): Float32Array {
   if (hidden.length !== tokens * EFFECTIVE_DIMENSIONS) throw new Error(`The model gave ${hidden.length} values`)
   const sums = new Float64Array(EFFECTIVE_DIMENSIONS)
-  for (let i = 0; i < hidden.length; i++) sums[i % EFFECTIVE_DIMENSIONS]! += hidden[i]!
+  for (let row = 0; row < hidden.length; row += EFFECTIVE_DIMENSIONS)
+    for (let i = 0; i < EFFECTIVE_DIMENSIONS; i++) sums[i]! += hidden[row + i]!
   const length = Math.hypot(...sums)
   const vector = new Float32Array(DIMENSIONS)
   for (let i = 0; i < EFFECTIVE_DIMENSIONS; i++) vector[i] = sums[i]! / length

@@ -3,6 +3,8 @@
 import type * as Onnx from 'onnxruntime-web'
 import wasm from 'onnxruntime-web/ort-wasm-simd-threaded.wasm' with { type: 'file' }
 import { messageOf } from '../../../core/log.ts'
+import { graphOf, HIDDEN, TOKENS } from './graph.ts'
+import type { Model } from './onnx.ts'
 
 export type RuntimeName = 'native' | 'wasm'
 
@@ -33,26 +35,29 @@ export const libraries: Libraries = {
 }
 
 /**
+ * @param file the model's
  * @param wanted takes this one or none; without it native is tried first
  * @throws Error what the last one tried threw
  */
 export async function openRuntime(
-  model: Uint8Array,
+  file: Uint8Array,
   wanted: RuntimeName | undefined,
   from: Libraries = libraries,
 ): Promise<Runtime> {
-  if (wanted) return open(wanted, model, from)
+  const graph = graphOf(file)
+  if (wanted) return open(wanted, graph, from)
   try {
-    return await open('native', model, from)
+    return await open('native', graph, from)
   } catch (error) {
     const fallback = messageOf(error)
-    return { ...(await open('wasm', model, from)), fallback }
+    return { ...(await open('wasm', graph, from)), fallback }
   }
 }
 
-async function open(name: RuntimeName, model: Uint8Array, from: Libraries): Promise<Runtime> {
+async function open(name: RuntimeName, { bytes, externalData }: Model, from: Libraries): Promise<Runtime> {
   const { InferenceSession, Tensor } = await from[name]()
-  const session = await InferenceSession.create(model, {
+  const session = await InferenceSession.create(bytes, {
+    externalData,
     executionProviders: [name === 'native' ? 'cpu' : 'wasm'],
     // The operations of a short text are too small to share: a second thread costs CPU time, twice as much on busy cores, and saves none.
     intraOpNumThreads: 1,
@@ -60,13 +65,8 @@ async function open(name: RuntimeName, model: Uint8Array, from: Libraries): Prom
     logSeverityLevel: 3,
   })
   async function run(tokens: readonly number[]): Promise<Float32Array> {
-    const tensor = (values: BigInt64Array) => new Tensor('int64', values, [1, tokens.length])
-    const output = await session.run({
-      input_ids: tensor(BigInt64Array.from(tokens, BigInt)),
-      attention_mask: tensor(new BigInt64Array(tokens.length).fill(1n)),
-      token_type_ids: tensor(new BigInt64Array(tokens.length)),
-    })
-    return output.last_hidden_state!.data as Float32Array
+    const output = await session.run({ [TOKENS]: new Tensor('int32', Int32Array.from(tokens), [1, tokens.length]) })
+    return output[HIDDEN]!.data as Float32Array
   }
   // The first run is slow, and may be where a build that loads turns out not to work.
   await run([0])

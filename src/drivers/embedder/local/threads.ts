@@ -1,4 +1,4 @@
-/** The threads of the local model: one as long as the embedder is open, more while many texts wait. */
+/** The threads of the local model: one as long as the embedder is open, more while there are many texts. */
 import type { Engine } from './engine.ts'
 
 export interface ThreadLimits {
@@ -13,15 +13,16 @@ export interface Threads {
   count(): number
   /** The first thread, started if it is not there. @throws StorageError `unavailable` when it can't load */
   first(): Promise<Engine>
-  /** Computed by the thread that has least to do. @throws StorageError `unavailable` when the thread fails or ends */
+  /** Computed by the thread that has the fewest characters to do. @throws StorageError `unavailable` when the thread fails or ends */
   embed(text: string): Promise<Float32Array>
-  /** Many texts wait: adds a thread unless there are enough, and keeps those that there are. */
+  /** There is more to do than one thread is for: adds a thread unless there are enough, and keeps those that there are. */
   wanted(): void
   stop(): Promise<void>
 }
 
 interface Slot {
   engine: Promise<Engine>
+  /** Its texts' characters, and one more for each text. */
   busy: number
 }
 
@@ -84,11 +85,12 @@ export function openThreads(
     first: () => mainSlot().engine,
     async embed(text) {
       const slot = more.reduce((least, one) => (one.busy < least.busy ? one : least), mainSlot())
-      slot.busy++
+      const work = text.length + 1
+      slot.busy += work
       try {
         return await (await slot.engine).embed(text)
       } finally {
-        slot.busy--
+        slot.busy -= work
       }
     },
     wanted() {
