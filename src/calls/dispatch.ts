@@ -9,7 +9,7 @@ import { compileParams } from '../core/params.ts'
 import { certainSecret, withoutSecretTexts } from '../core/secrets.ts'
 import { openQuota } from '../domain/quota/quota.ts'
 import type { Method, MethodTable } from './method.ts'
-import { printPage } from './page.ts'
+import { type Pieces, printPage } from './page.ts'
 import type { Call, Services } from './services.ts'
 
 /** A call before it is known to be right. */
@@ -25,17 +25,15 @@ export interface Request {
 
 /** A result that is JSON already: passed on as it is, it need not be parsed to be printed again. */
 export class JsonText {
-  /** The text, or its pieces in order; they can be gone through once. */
-  readonly text: string | Iterable<string>
+  readonly pieces: Pieces
 
-  constructor(text: string | Iterable<string>) {
-    this.text = text
+  constructor(pieces: Pieces) {
+    this.pieces = pieces
   }
 }
 
 export function toJson(result: unknown): string {
-  if (!(result instanceof JsonText)) return JSON.stringify(result)
-  return typeof result.text === 'string' ? result.text : [...result.text].join('')
+  return result instanceof JsonText ? [...result.pieces].join('') : JSON.stringify(result)
 }
 
 /** Called after every call, for metrics and the log. `code` is 0 for a success. */
@@ -96,7 +94,7 @@ async function describeMethods(methods: MethodTable, { caller, params, prints }:
     text = JSON.stringify((await import('./openrpc.ts')).openRpc(methods))
     described.set(methods, text)
   }
-  return prints ? new JsonText(text) : JSON.parse(text)
+  return prints ? new JsonText([text]) : JSON.parse(text)
 }
 
 /** What a method may keep of its parameters. @throws CstpError `invalid_params` if they hold what is certainly a secret */
@@ -107,13 +105,6 @@ function withoutSecrets<P>(params: P, how: Services['secrets']): P {
   if (how === 'mask') return withoutSecretTexts(params)
   const expected = 'a text without secrets; name the secret instead, or have the operator set CSTP_SECRETS=mask'
   throw invalidParams({ path: found.path, message: `expected ${expected}`, expected, received: found.shown })
-}
-
-/** The result for a caller that prints it. */
-async function print(method: Method, call: Call, params: Record<string, unknown>): Promise<unknown> {
-  if (method.json) return new JsonText(await method.json(call, params))
-  const result = await method.handle(call, params)
-  return method.page ? new JsonText(printPage(result, method.page)) : result
 }
 
 /**
@@ -129,48 +120,52 @@ export function createDispatch(
   const names = [...methods.keys()]
   const table = new Map([...methods].map(([name, method]) => [name, { method, parse: compileParams(method.params) }]))
 
-  const run = async (request: Request): Promise<unknown> => {
-    if (request.method === discover) return describeMethods(methods, request)
-    const entry = table.get(request.method)
+  function find({ method, caller }: Request) {
+    const entry = table.get(method)
     if (!entry) {
-      const near = nearest(request.method, names)
+      const near = nearest(method, names)
       throw new CstpError('method_not_found', `Method not found${near ? `; did you mean ${near}?` : ''}`, {
         available: names,
       })
     }
-    const { method, parse } = entry
-    if (!request.caller.scopes.has(method.scope)) {
-      throw new CstpError('forbidden', `${request.method} needs the scope ${method.scope}`, { scope: method.scope })
-    }
-    const { agent } = request.caller
-    const call: Call = {
-      ...services,
-      ...request,
-      store: quota.storeOf(agent),
-      chain: quota.chainOf(agent),
-    }
-    try {
-      if (method.effect !== 'read') await quota.require(agent)
-      const given = parse(request.params)
-      const params = method.keeps_texts ? withoutSecrets(given, services.secrets) : given
-      const result = request.prints ? await print(method, call, params) : await method.handle(call, params)
-      if (!options.verify_results) return result
-      const text = toJson(result)
-      v.parse(method.result, JSON.parse(text))
-      return result instanceof JsonText ? new JsonText(text) : result
-    } catch (error) {
-      throw mapError(error, method.failure, request, services)
-    }
+    const { scope } = entry.method
+    if (!caller.scopes.has(scope)) throw new CstpError('forbidden', `${method} needs the scope ${scope}`, { scope })
+    return entry
   }
 
+  function verified(method: Method, result: unknown): unknown {
+    const text = toJson(result)
+    v.parse(method.result, JSON.parse(text))
+    return result instanceof JsonText ? new JsonText([text]) : result
+  }
+
+  // One function for all of it: each further one that is awaited costs a read as much as a look at a map.
   return async (request) => {
     const start = performance.now()
     let code = 0
+    let failure: ErrorName = 'internal_error'
     try {
-      return await run(request)
+      if (request.method === discover) return await describeMethods(methods, request)
+      const { method, parse } = find(request)
+      failure = method.failure
+      const { caller, request_id, signal } = request
+      const store = quota.storeOf(caller.agent)
+      const chain = quota.chainOf(caller.agent)
+      const call: Call = { ...services, store, chain, caller, method: request.method, request_id, signal }
+      if (method.effect !== 'read') await quota.require(caller.agent)
+      const given = parse(request.params)
+      const params = method.keeps_texts ? withoutSecrets(given, services.secrets) : given
+      let result: unknown
+      if (request.prints && method.json) result = new JsonText(await method.json(call, params))
+      else {
+        result = await method.handle(call, params)
+        if (request.prints && method.page) result = new JsonText(printPage(result, method.page))
+      }
+      return options.verify_results ? verified(method, result) : result
     } catch (error) {
-      code = (error as CstpError).code
-      throw error
+      const mapped = mapError(error, failure, request, services)
+      code = mapped.code
+      throw mapped
     } finally {
       observe({ request, code, duration_ms: performance.now() - start })
     }

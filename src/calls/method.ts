@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import type { Effect } from '../../sdk/client/options.ts'
 import type { ErrorName } from '../../sdk/errors.ts'
 import type { Scope } from '../core/caller.ts'
-import type { Page } from './page.ts'
+import type { Page, Pieces } from './page.ts'
 import type { Call } from './services.ts'
 
 /** Any object schema: methods take their parameters by name. */
@@ -89,10 +89,10 @@ export interface Method<P extends ParamsSchema = ParamsSchema, R extends ResultS
   /** Runs the method on valid parameters. May throw CstpError for the caller; a StorageError becomes `failure`. */
   handle(call: Call, params: v.InferOutput<P>): Promise<v.InferInput<R>>
   /**
-   * What `handle` resolves with, as JSON, for callers that print it. Only where that text is at hand. A long one comes in pieces, made
+   * What `handle` resolves with, as JSON in pieces, for callers that print it. Only where that text is at hand. Those of a long one are made
    * as they are sent.
    */
-  json?(call: Call, params: v.InferOutput<P>): Promise<string | Iterable<string>>
+  json?(call: Call, params: v.InferOutput<P>): Promise<Pieces>
   /** If the result is a page of a list: it ends early if the answer would be too long, with `shortened`. */
   page?: Page
 }

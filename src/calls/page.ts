@@ -5,6 +5,9 @@ export const maxAnswerBytes = 32 * 1_048_576
 /** Kept free for what is around the list of a page. */
 const reserveBytes = 65_536
 
+/** A text in pieces: all at hand, or made as they are gone through, which is possible once. Joined they would be copied as often as there are ends. */
+export type Pieces = readonly string[] | Generator<string>
+
 /** How a result is a page of a list. */
 export interface Page {
   /** The field with the list. */
@@ -13,13 +16,15 @@ export interface Page {
   after?(last: never, next: never): object
 }
 
-/** Whether a text is longer in UTF-8 than an answer may be. */
-export const isTooLong = (text: string, most = maxAnswerBytes): boolean =>
-  text.length * 3 > most && Buffer.byteLength(text) > most
+/** Whether a text, given in pieces, is longer in UTF-8 than an answer may be. */
+export function isTooLong(pieces: readonly string[], most = maxAnswerBytes): boolean {
+  const sum = (size: (piece: string) => number) => pieces.reduce((total, piece) => total + size(piece), 0)
+  return sum((piece) => piece.length) * 3 > most && sum((piece) => Buffer.byteLength(piece)) > most
+}
 
-/** A result as JSON; a page as far as an answer may be long. */
-export function printPage(result: unknown, page: Page, most = maxAnswerBytes): string {
-  const text = JSON.stringify(result)
+/** A result as JSON in pieces; a page as far as an answer may be long. */
+export function printPage(result: unknown, page: Page, most = maxAnswerBytes): readonly string[] {
+  const text = [JSON.stringify(result)]
   if (!isTooLong(text, most)) return text
   const { [page.list]: entries, ...rest } = result as Record<string, unknown>
   const list = entries as never[]
@@ -28,9 +33,15 @@ export function printPage(result: unknown, page: Page, most = maxAnswerBytes): s
   return printEntries(texts, rest, { ...page, after }, most)
 }
 
-const joined = (list: string, entries: readonly string[], rest: object): string => {
+function around(list: string, entries: readonly string[], rest: object): string[] {
+  const pieces = [`{"${list}":[`]
+  for (const entry of entries) pieces.push(entry, ',')
   const more = JSON.stringify(rest).slice(1)
-  return `{"${list}":[${entries.join(',')}]${more === '}' ? more : `,${more}`}`
+  const end = more === '}' ? `]${more}` : `],${more}`
+  // In place of the last comma.
+  if (entries.length > 0) pieces[pieces.length - 1] = end
+  else pieces.push(end)
+  return pieces
 }
 
 /** The same for entries that are JSON already. */
@@ -39,8 +50,8 @@ export function printEntries(
   rest: object,
   { list, after }: { list: string; after?(count: number): object },
   most = maxAnswerBytes,
-): string {
-  const text = joined(list, entries, rest)
+): readonly string[] {
+  const text = around(list, entries, rest)
   if (!isTooLong(text, most)) return text
   let left = most - Math.min(reserveBytes, most / 2) - Buffer.byteLength(JSON.stringify(rest))
   let count = 0
@@ -51,5 +62,5 @@ export function printEntries(
     count++
   }
   if (count === entries.length) return text
-  return joined(list, entries.slice(0, count), { ...rest, ...after?.(count), shortened: true })
+  return around(list, entries.slice(0, count), { ...rest, ...after?.(count), shortened: true })
 }

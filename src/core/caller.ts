@@ -1,5 +1,4 @@
 /** Who calls: bearer credentials, their scopes, and the limit on failed logins. Tokens are held only as SHA-256. */
-import { timingSafeEqual } from 'node:crypto'
 
 export const scopes = ['read', 'write', 'evidence', 'curate', 'approve', 'admin'] as const
 export type Scope = (typeof scopes)[number]
@@ -97,18 +96,24 @@ export const agentsOf = (credentials: readonly Credential[], grants: Grants = {}
     caller: { agent: own.agent, scopes: new Set(grantedScopes(own, grants)) },
   }))
 
+/** Words of the two hashes of a name and its token. */
+const words = 16
+
 export function createAuthenticator(entries: readonly Agent[]): Authenticate {
+  const hashes = new Int32Array(Buffer.concat(entries.flatMap(({ name, hash }) => [name, hash])).buffer as ArrayBuffer)
+  const given = new Int32Array(words)
+  const [nameOf, tokenOf] = [new Uint8Array(given.buffer, 0, 32), new Uint8Array(given.buffer, 32)]
   return (header) => {
     const match = header === null ? null : /^Bearer +([^: ][^:]*):(.+)$/i.exec(header)
     if (!match) return null
-    const name = sha256(match[1]!)
-    const hash = sha256(match[2]!)
+    Bun.SHA256.hash(match[1]!, nameOf)
+    Bun.SHA256.hash(match[2]!, tokenOf)
     let found: Caller | null = null
-    // Every entry is compared, whether or not one matched already, so that time tells nothing.
-    for (const entry of entries) {
-      const sameName = timingSafeEqual(entry.name, name)
-      const sameToken = timingSafeEqual(entry.hash, hash)
-      if (sameName && sameToken) found = entry.caller
+    // Every word of every entry is compared, whether or not one matched already, so that time tells nothing.
+    for (let entry = 0; entry < entries.length; entry++) {
+      let difference = 0
+      for (let at = 0; at < words; at++) difference |= hashes[entry * words + at]! ^ given[at]!
+      if (difference === 0) found = entries[entry]!.caller
     }
     return found
   }

@@ -76,6 +76,8 @@ export function createLog(input: {
   const style = (code: string, text: string) => (coloured ? `${code}${text}\x1b[0m` : text)
   const least = levels.indexOf(input.level)
   let buffer = ''
+  let last_ms = Number.NaN
+  let at = ''
   let timer: ReturnType<typeof setTimeout> | null = null
   const flush = () => {
     if (timer) clearTimeout(timer)
@@ -87,7 +89,12 @@ export function createLog(input: {
   }
   const log = (level: Level, message: string, data: Record<string, unknown> = {}) => {
     if (levels.indexOf(level) < least) return
-    const at = new Date(input.now()).toISOString()
+    const now = input.now()
+    // Many lines are of one millisecond when many calls are.
+    if (now !== last_ms) {
+      last_ms = now
+      at = new Date(now).toISOString()
+    }
     buffer += input.pretty
       ? pretty(style, level, at, message, data)
       : `${JSON.stringify({ at, level, message, ...data })}\n`

@@ -5,7 +5,7 @@ import { DecisionRecord, Revision } from '../../sdk/schema/decision.ts'
 import { DecisionId, readParams } from '../../sdk/schema/params.ts'
 import { defineMethod, trackedInput } from '../calls/method.ts'
 import type { Call } from '../calls/services.ts'
-import { resolveId } from '../domain/decision/lookup.ts'
+import { isWholeId, resolveId } from '../domain/decision/lookup.ts'
 import { revisionsOf } from '../domain/decision/revisions.ts'
 import { inputTypes, noteInput } from '../domain/deliberation/inputs.ts'
 import { missing } from '../domain/erasure/tombstone.ts'
@@ -18,21 +18,22 @@ const params = v.object({
   ...readParams,
 })
 
-async function find(call: Call, { id: given, revisions: shown, as_of, ...names }: v.InferOutput<typeof params>) {
+async function find(call: Call, asked: v.InferOutput<typeof params>): Promise<string[]> {
+  const { id: given, revisions: shown, as_of } = asked
   const past = as_of === undefined ? null : openPast(call, as_of)
   const { decisions } = (past ?? call).store
-  const id = await resolveId(decisions, given, 'id')
+  const id = isWholeId(given) ? given : await resolveId(decisions, given, 'id')
   const [found] = await decisions.get([id])
   if (!found) throw await missing(call.store.keyed, id, given)
   const { json, agent, created_ms } = found
   // What an agent has just recorded is no precedent of what comes next: it reads its own record back.
   const reads_back = agent === call.caller.agent && call.now() - created_ms < call.tracker_ttl_ms
-  if (!reads_back) noteInput(call, names, { type: inputTypes.lookup, text: `Looked at ${id}`, data: { id } })
-  if (!shown && !past) return json
+  if (!reads_back) noteInput(call, asked, { type: inputTypes.lookup, text: `Looked at ${id}`, data: { id } })
+  if (!shown && !past) return [json]
   const revisions = shown ? await revisionsOf(call.store.keyed, id) : []
   const known = revisions.filter(({ updated_at }) => !past || Date.parse(updated_at) <= past.at_ms)
   const more = { ...(shown && { revisions: known }), ...(past && { as_of: past.block() }) }
-  return `${json.slice(0, -1)},${JSON.stringify(more).slice(1)}`
+  return [json.slice(0, -1), `,${JSON.stringify(more).slice(1)}`]
 }
 
 export const getDecision = defineMethod({
@@ -55,7 +56,7 @@ export const getDecision = defineMethod({
     input: trackedInput(params),
   },
   failure: 'internal_error',
-  handle: async (call, given) => JSON.parse(await find(call, given)),
+  handle: async (call, given) => JSON.parse((await find(call, given)).join('')),
   // Stored records are JSON already: to parse and print one again would cost half of the request.
   json: find,
 })

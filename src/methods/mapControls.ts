@@ -11,7 +11,7 @@ import { Mapping, Shortfall, Unmapped } from '../domain/evidence/results.ts'
 
 const d = v.description
 
-async function text({ evidence, controls, breathe }: Call, seq_from: number): Promise<Iterable<string>> {
+async function text({ evidence, controls, breathe }: Call, seq_from: number): Promise<Generator<string>> {
   const { seq } = await evidence.head()
   const mapped = await mapEvidence(evidence, controls, seq, breathe)
   return mappedText(mapped, { seq_from, max_bytes: maxAnswerBytes })

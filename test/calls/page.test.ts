@@ -5,12 +5,13 @@ import { isTooLong, maxAnswerBytes, printEntries, printPage } from '../../src/ca
 import { methods } from '../../src/methods/table.ts'
 
 const bytes = (text: string) => Buffer.byteLength(text)
+const printed = (...given: Parameters<typeof printPage>): string => printPage(...given).join('')
 
 test('a page of any entries is within the bound, begins like the whole, and says when it ends early', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ unit: 'binary', maxLength: 400 }), { maxLength: 60 }), (entries) => {
       const most = 4_000
-      const { list, total, shortened } = JSON.parse(printPage({ list: entries, total: 9 }, { list: 'list' }, most))
+      const { list, total, shortened } = JSON.parse(printed({ list: entries, total: 9 }, { list: 'list' }, most))
       expect(total).toBe(9)
       expect(list).toEqual(JSON.parse(JSON.stringify(entries.slice(0, list.length))))
       expect(shortened ?? false).toBe(list.length < entries.length)
@@ -18,15 +19,15 @@ test('a page of any entries is within the bound, begins like the whole, and says
       expect(isTooLong(printPage({ list: entries }, { list: 'list' }, most), most)).toBe(false)
       const texts = entries.map((entry) => JSON.stringify(entry))
       for (const rest of [{}, { total: 9 }])
-        expect(printEntries(texts, rest, { list: 'list' }, most)).toBe(
-          printPage({ list: entries, ...rest }, { list: 'list' }, most),
+        expect(printEntries(texts, rest, { list: 'list' }, most).join('')).toBe(
+          printed({ list: entries, ...rest }, { list: 'list' }, most),
         )
     }),
   )
 })
 
 test('a page of one entry that is too long is whole: nothing is left for a next one', () => {
-  const text = printPage(
+  const text = printed(
     { events: [{ seq: 7, text: 'x'.repeat(5_000) }], next_seq: null },
     methods.get('cstp.listEvidence')!.page!,
     4_000,
@@ -46,7 +47,7 @@ describe('a page of 40 MiB', () => {
     ['listAudit', 'entries', 'next_cursor'],
   ])('of %s is shortened', (name, list, next) => {
     const { page } = methods.get(`cstp.${name}`)!
-    const text = printPage({ [list]: entries, ...(next && { [next]: null }) }, page!)
+    const text = printed({ [list]: entries, ...(next && { [next]: null }) }, page!)
     expect(bytes(text)).toBeLessThanOrEqual(maxAnswerBytes)
     expect(bytes(text)).toBeGreaterThan(maxAnswerBytes * 0.9)
     const shown = JSON.parse(text)

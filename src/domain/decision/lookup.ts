@@ -8,6 +8,8 @@ import { type Caller, mayCurate } from '../../core/caller.ts'
 import { missing } from '../erasure/tombstone.ts'
 
 const fullForm = /^\d{4}-\d{2}-\d{2}-decision-[0-9a-f]{12}$/
+/** Whether a text is the id of a decision and no beginning of one. */
+export const isWholeId = (given: string): boolean => fullForm.test(given)
 const shownCandidates = 10
 
 /**
@@ -15,7 +17,7 @@ const shownCandidates = 10
  * @throws CstpError `decision_not_found`, or `invalid_params` for a prefix that is too short or means several (`data.candidates`)
  */
 export async function resolveId(decisions: Pick<DecisionReader, 'find'>, given: string, path: string): Promise<string> {
-  if (fullForm.test(given)) return given
+  if (isWholeId(given)) return given
   const [imported] = await decisions.find({ source_key: given })
   if (imported !== undefined) return imported
   const bare = /^[0-9a-f]+$/.test(given)

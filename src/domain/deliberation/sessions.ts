@@ -55,7 +55,7 @@ export const sessionCollections = { waiting: 'session', consumed: 'consumed_sess
 const { waiting, consumed } = sessionCollections
 
 /** Inputs that a session keeps. */
-const inputsKept = 200
+export const inputsKept = 200
 /** Consumed sessions that are remembered. */
 const consumedKept = 1_000
 const expiredAtOnce = 100
@@ -118,19 +118,23 @@ async function findHead(keyed: Pick<KeyedReader, 'get'>, head_key: string): Prom
 
 const isIdle = ({ updated_ms }: Head, now_ms: number, ttl_ms: number): boolean => updated_ms < now_ms - ttl_ms
 
-/** Adds inputs, starting the session if there is none or it has gone idle; of more than {@link inputsKept} the oldest are dropped. */
+/**
+ * Adds inputs, starting the session if there is none or it has gone idle; of more than {@link inputsKept} the oldest are dropped.
+ * @param older inputs that came before these and are among the dropped ones
+ */
 export async function appendInputs(
   { keyed }: Transaction,
   { key, agent }: { key: string; agent: string },
   inputs: readonly SessionInput[],
-  { now_ms, ttl_ms }: { now_ms: number; ttl_ms: number },
+  { now_ms, ttl_ms, older = 0 }: { now_ms: number; ttl_ms: number; older?: number },
 ): Promise<void> {
   const head_key = headKey(key)
   const stored = await findHead(keyed, head_key)
   const ended = stored !== null && isIdle(stored, now_ms, ttl_ms)
   const head: Head =
     stored === null || ended ? { agent, created_ms: now_ms, updated_ms: now_ms, total: 0, ends: [], last: {} } : stored
-  const total = head.total + inputs.length
+  const before = head.total + older
+  const total = before + inputs.length
   const isKept = (end: number): boolean => end > total - inputsKept
   await keyed.delete(waiting, batchKeys(head_key, ended ? stored.ends : head.ends.filter((end) => !isKept(end))))
   const ends = head.ends.filter(isKept)
@@ -138,7 +142,10 @@ export async function appendInputs(
     await keyed.put(waiting, batchKey(head_key, total), inputs.slice(-inputsKept))
     ends.push(total)
   }
-  const last = { ...head.last, ...Object.fromEntries(inputs.map(({ type }, at) => [type, head.total + at + 1])) }
+  const last = { ...head.last }
+  inputs.forEach(({ type }, at) => {
+    last[type] = before + at + 1
+  })
   const value: Head = { ...head, updated_ms: now_ms, total, ends, last }
   await keyed.put(waiting, head_key, value, { expires_ms: now_ms + ttl_ms + 1 })
 }

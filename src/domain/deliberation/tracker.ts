@@ -10,6 +10,7 @@ import {
   expireSessions,
   getSession,
   getTypes,
+  inputsKept,
   type Session,
   type SessionInput,
 } from './sessions.ts'
@@ -23,11 +24,13 @@ export interface SessionName {
 
 /** The composite key of a session. */
 export const sessionKey = ({ agent, agent_id, scope }: SessionName): string =>
-  [
-    agent,
-    ...(agent_id === null || agent_id === agent ? [] : [`as:${encodeURIComponent(agent_id)}`]),
-    ...(scope === null ? [] : [`scope:${encodeURIComponent(scope)}`]),
-  ].join('|')
+  agent_id === null && scope === null
+    ? agent
+    : [
+        agent,
+        ...(agent_id === null || agent_id === agent ? [] : [`as:${encodeURIComponent(agent_id)}`]),
+        ...(scope === null ? [] : [`scope:${encodeURIComponent(scope)}`]),
+      ].join('|')
 
 export type InputDraft = Pick<SessionInput, 'type' | 'text' | 'data'>
 
@@ -65,16 +68,22 @@ const sweepMs = 60_000
 /** Noted inputs that may wait when the store is unavailable; older ones are dropped. */
 const maxWaiting = 10_000
 
+/** An input that is made when it is first asked for: of many that are noted at once, only the newest are kept. */
+interface Noted {
+  type: string
+  made(): SessionInput
+}
+
 /** What was noted for a session. */
 interface Notes {
   name: SessionName
-  inputs: SessionInput[]
+  inputs: Noted[]
   types: Set<string>
 }
 /** By the key of the session. */
 type Waiting = Map<string, Notes>
 
-function addNote(waiting: Waiting, name: SessionName, input: SessionInput): void {
+function addNote(waiting: Waiting, name: SessionName, input: Noted): void {
   const key = sessionKey(name)
   let notes = waiting.get(key)
   if (notes === undefined) {
@@ -103,15 +112,24 @@ export function startTracker({ store, now, newId, ttl_ms, after, failed }: Track
   let flushing: Promise<void> = Promise.resolve()
   let closed = false
 
-  const inputOf = (source: string, draft: InputDraft): SessionInput => ({
-    id: newId(),
-    source,
-    timestamp: new Date(now()).toISOString(),
-    ...draft,
-  })
+  function inputOf(source: string, draft: InputDraft): Noted {
+    const at_ms = now()
+    let input: SessionInput | undefined
+    return {
+      type: draft.type,
+      made() {
+        input ??= { id: newId(), source, timestamp: new Date(at_ms).toISOString(), ...draft }
+        return input
+      },
+    }
+  }
 
-  const append = (tx: Transaction, name: SessionName, inputs: SessionInput[]) =>
-    appendInputs(tx, { key: sessionKey(name), agent: name.agent }, inputs, { now_ms: now(), ttl_ms })
+  function append(tx: Transaction, name: SessionName, inputs: readonly Noted[]): Promise<void> {
+    const kept = inputs.slice(-inputsKept)
+    const times = { now_ms: now(), ttl_ms, older: inputs.length - kept.length }
+    const made = kept.map((one) => one.made())
+    return appendInputs(tx, { key: sessionKey(name), agent: name.agent }, made, times)
+  }
 
   /** A session that has gone idle counts as ended, whether or not it was swept. */
   const alive = (session: Session | null): session is Session =>
@@ -171,7 +189,7 @@ export function startTracker({ store, now, newId, ttl_ms, after, failed }: Track
       const stored = await getSession(store, key)
       const session = alive(stored) ? stored : null
       const known = new Set(session?.inputs.map(({ id }) => id))
-      const noted = notes.flatMap(({ inputs }) => inputs).filter(({ id }) => !known.has(id))
+      const noted = notes.flatMap(({ inputs }) => inputs.map((one) => one.made())).filter(({ id }) => !known.has(id))
       if (noted.length === 0) return session
       const empty: Session = { key, agent: name.agent, inputs: [], dropped: 0, created_ms: now(), updated_ms: now() }
       return { ...(session ?? empty), inputs: [...(session?.inputs ?? []), ...noted] }

@@ -99,11 +99,11 @@ export function createBodies(most_bytes: number): Bodies {
   }
 
   return {
-    async read(request, limit, sender) {
+    read(request, limit, sender) {
       const declared = request.headers.get('content-length')
       // Number takes what HTTP does not; a value that is not a length is counted like a body without one.
       const length = declared === null ? Number.NaN : Number(declared)
-      if (length > limit) return tooLarge(limit)
+      if (length > limit) return Promise.resolve(tooLarge(limit))
       // Asked for before the body: a look at that alone makes a stream.
       if ((length >= 0 && length <= uncountedBytes) || request.body === null) return request.bytes()
       return readCounted(request, limit, sender())

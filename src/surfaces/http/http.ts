@@ -60,9 +60,11 @@ export function createFetch(options: HttpOptions): Fetch {
   const limitOf = (caller: Caller | null): number =>
     caller?.scopes.has('evidence') ? largestBody(options) : options.max_body_bytes
 
-  const rpc: Handler = async (request, address) => {
-    const caller = await admitPerson(request, address, 'cstp')
-    return caller instanceof Response ? caller : answerRpc(request, caller, limitOf(caller), options)
+  const rpc: Handler = (request, address) => {
+    const answered = (caller: Caller | Response) =>
+      caller instanceof Response ? caller : answerRpc(request, caller, limitOf(caller), options)
+    const admitted = admitPerson(request, address, 'cstp')
+    return admitted instanceof Promise ? admitted.then(answered) : answered(admitted)
   }
 
   const metrics: Handler = async (request, address) => {
@@ -186,6 +188,6 @@ function preflight({ methods, headers = [], own_pages }: Entry): Response {
 function pathOf(url: string): string {
   const start = url.indexOf('/', url.indexOf('://') + 3)
   if (start === -1) return '/'
-  const end = url.slice(start).search(/[?#]/)
-  return end === -1 ? url.slice(start) : url.slice(start, start + end)
+  for (let at = start; at < url.length; at++) if (url[at] === '?' || url[at] === '#') return url.slice(start, at)
+  return url.slice(start)
 }

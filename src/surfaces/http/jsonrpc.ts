@@ -1,7 +1,7 @@
 /** JSON-RPC 2.0: single requests, batches and notifications, from text to text. */
 import { CstpError, type ErrorName } from '../../../sdk/errors.ts'
-import { type Dispatch, JsonText, toJson } from '../../calls/dispatch.ts'
-import { isTooLong, maxAnswerBytes } from '../../calls/page.ts'
+import { type Dispatch, JsonText } from '../../calls/dispatch.ts'
+import { isTooLong, maxAnswerBytes, type Pieces } from '../../calls/page.ts'
 import type { Caller } from '../../core/caller.ts'
 import { exceededBound } from '../../core/json.ts'
 import { waiting } from './rate.ts'
@@ -18,8 +18,8 @@ export interface Exchange {
 }
 
 export interface Answer {
-  /** JSON, in pieces where it is long, or null where there is nothing to answer. */
-  body: string | Iterable<string> | null
+  /** JSON, or null where there is nothing to answer. */
+  body: Pieces | null
   /** Set where a single request failed, for the HTTP status. */
   error: ErrorName | null
   retry_after: number
@@ -56,19 +56,24 @@ function readEnvelope(value: unknown): Envelope | { error: CstpError; id: Id } {
   return { method, params: params === undefined ? {} : params, id: id as Id | undefined }
 }
 
-function* around(start: string, pieces: Iterable<string>, end: string): Generator<string> {
+const start = '{"jsonrpc":"2.0","result":'
+
+function* around(pieces: Generator<string>, end: string): Generator<string> {
   yield start
   yield* pieces
   yield end
 }
 
-async function answerOne(
-  value: unknown,
-  exchange: Exchange,
-  dispatch: Dispatch,
-): Promise<Pick<Answer, 'body' | 'error'>> {
+/** An answer that is an error. @param id undefined where nothing is answered */
+const failed = (error: CstpError, id: Id | undefined, retry_after = 0): Answer => ({
+  body: id === undefined ? null : [errorBody(error, id)],
+  error: error.error,
+  retry_after,
+})
+
+async function answerOne(value: unknown, exchange: Exchange, dispatch: Dispatch): Promise<Answer> {
   const envelope = readEnvelope(value)
-  if ('error' in envelope) return { body: errorBody(envelope.error, envelope.id), error: envelope.error.error }
+  if ('error' in envelope) return failed(envelope.error, envelope.id)
   const { method, params, id } = envelope
   try {
     const result = await dispatch({
@@ -79,16 +84,16 @@ async function answerOne(
       signal: exchange.signal,
       prints: true,
     })
-    if (id === undefined) return { body: null, error: null }
-    const [start, end] = ['{"jsonrpc":"2.0","result":', `,"id":${JSON.stringify(id)}}`]
-    if (result instanceof JsonText && typeof result.text !== 'string')
-      return { body: around(start, result.text, end), error: null }
-    const body = start + toJson(result) + end
+    if (id === undefined) return { body: null, error: null, retry_after: 0 }
+    const end = `,"id":${JSON.stringify(id)}}`
+    const pieces = result instanceof JsonText ? result.pieces : [JSON.stringify(result)]
+    if (!Array.isArray(pieces)) return { body: around(pieces as Generator<string>, end), error: null, retry_after: 0 }
+    const body = [start, ...pieces, end]
     if (isTooLong(body)) throw tooLong('The answer')
-    return { body, error: null }
+    return { body, error: null, retry_after: 0 }
   } catch (error) {
     if (!(error instanceof CstpError)) throw error
-    return { body: id === undefined ? null : errorBody(error, id), error: error.error }
+    return failed(error, id)
   }
 }
 
@@ -113,7 +118,7 @@ async function answerBatch(
     const { body } = await answerOne(entry, exchange, dispatch)
     if (body === null) return null
     const parts: string[] = []
-    for (const part of typeof body === 'string' ? [body] : body) {
+    for (const part of body) {
       left -= Buffer.byteLength(part) + 1
       if (left < 0) return refused('This entry was called; with its result the answer to the batch')
       parts.push(part)
@@ -134,18 +139,27 @@ async function answerBatch(
 /** Resolves when other requests had their turn: a batch of expensive calls must not block the server for their sum. */
 export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
+async function answerMany(
+  entries: unknown[],
+  exchange: Exchange,
+  dispatch: Dispatch,
+  max_answer_bytes: number,
+): Promise<Answer> {
+  // The first entry was paid for before the body was read.
+  const wait = await exchange.take(entries.length - 1)
+  if (wait > 0) return failed(new CstpError('rate_limited', waiting(wait)), null, Number.isFinite(wait) ? wait : 0)
+  const bodies = await answerBatch(entries, exchange, dispatch, max_answer_bytes)
+  return { body: bodies.length === 0 ? null : [`[${bodies.join(',')}]`], error: null, retry_after: 0 }
+}
+
 /** Answers one body. Never throws for what the caller sent. @param max_answer_bytes of a batch */
-export async function answer(
+export function answer(
   text: string,
   exchange: Exchange,
   dispatch: Dispatch,
   max_answer_bytes = maxAnswerBytes,
-): Promise<Answer> {
-  const refuse = (name: ErrorName, message: string, retry_after = 0): Answer => ({
-    body: errorBody(new CstpError(name, message)),
-    error: name,
-    retry_after,
-  })
+): Answer | Promise<Answer> {
+  const refuse = (name: ErrorName, message: string): Answer => failed(new CstpError(name, message), null)
   const beyond = exceededBound(text)
   if (beyond) return refuse('invalid_request', `Invalid Request: ${beyond}`)
   let parsed: unknown
@@ -154,16 +168,12 @@ export async function answer(
   } catch {
     return refuse('parse_error', 'Parse error: the body is not JSON')
   }
-  if (!Array.isArray(parsed)) return { ...(await answerOne(parsed, exchange, dispatch)), retry_after: 0 }
+  if (!Array.isArray(parsed)) return answerOne(parsed, exchange, dispatch)
   if (parsed.length === 0) return refuse('invalid_request', 'Invalid Request: the batch is empty')
   if (parsed.length > maxBatch)
     return refuse(
       'invalid_request',
       `Invalid Request: a batch holds at most ${maxBatch} entries, received ${parsed.length}`,
     )
-  // The first entry was paid for before the body was read.
-  const wait = await exchange.take(parsed.length - 1)
-  if (wait > 0) return refuse('rate_limited', waiting(wait), Number.isFinite(wait) ? wait : 0)
-  const bodies = await answerBatch(parsed, exchange, dispatch, max_answer_bytes)
-  return { body: bodies.length === 0 ? null : `[${bodies.join(',')}]`, error: null, retry_after: 0 }
+  return answerMany(parsed, exchange, dispatch, max_answer_bytes)
 }

@@ -1,6 +1,7 @@
 /** A path that the server answers: what is seen to before its handler runs, and what the handler gets. */
 
 import { CstpError } from '../../../sdk/errors.ts'
+import type { Pieces } from '../../calls/page.ts'
 import type { Caller, Scope } from '../../core/caller.ts'
 import { errorBody } from './jsonrpc.ts'
 import { waiting } from './rate.ts'
@@ -48,6 +49,8 @@ export interface Visit {
 // Answers in the service's own form.
 
 export const jsonType = { 'content-type': 'application/json' }
+/** The same as headers: those of an object are read again for each answer. */
+const jsonHeaders = new Headers(jsonType)
 
 /** An error outside of JSON-RPC. */
 export function plainError(
@@ -81,7 +84,7 @@ export const rateLimited = (wait: number, why?: string): Response =>
   )
 
 /** A body that is made as fast as it is read, so that it is never in memory as a whole. */
-export function streamOf(pieces: Iterable<string>): ReadableStream<Uint8Array> {
+function streamOf(pieces: Iterable<string>): ReadableStream<Uint8Array> {
   const rest = pieces[Symbol.iterator]()
   const encoder = new TextEncoder()
   return new ReadableStream({
@@ -91,6 +94,31 @@ export function streamOf(pieces: Iterable<string>): ReadableStream<Uint8Array> {
       else controller.enqueue(encoder.encode(value))
     },
   })
+}
+
+/** Bytes of an answer on their way into its body, which copies them. */
+const written = Buffer.allocUnsafeSlow(1_048_576)
+
+/**
+ * What is sent for a text in pieces. They are written one behind the other: joined, a text would be made that is copied again to be sent,
+ * and that stays in memory until the collector finds it.
+ */
+function bodyOf(pieces: Pieces): string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> {
+  if (!Array.isArray(pieces)) return streamOf(pieces)
+  let length = 0
+  for (const piece of pieces as readonly string[]) length += piece.length
+  // A unit of a string takes at most three bytes.
+  if (length * 3 > written.length) return pieces.join('')
+  let end = 0
+  for (const piece of pieces as readonly string[]) end += written.write(piece, end)
+  return written.subarray(0, end)
+}
+
+/** An answer of JSON that is there in pieces. */
+export function jsonPieces(pieces: Pieces, status = 200, retry_after = 0): Response {
+  const response = new Response(bodyOf(pieces), { status, headers: jsonHeaders })
+  if (retry_after > 0) response.headers.set('retry-after', String(retry_after))
+  return response
 }
 
 // The body of a request: its type, its length, its text.

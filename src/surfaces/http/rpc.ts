@@ -7,7 +7,7 @@ import type { Bodies } from './bodies.ts'
 import type { GuessedAt, Guesses } from './guesses.ts'
 import { answer } from './jsonrpc.ts'
 import type { Limiter } from './rate.ts'
-import { type Address, jsonType, plainError, rateLimited, readJsonText, rpcError, streamOf, tooMany } from './route.ts'
+import { type Address, jsonPieces, plainError, rateLimited, readJsonText, rpcError, tooMany } from './route.ts'
 
 export interface AdmitOptions {
   authenticate: Authenticate
@@ -104,7 +104,5 @@ export async function answerRpc(
     dispatch,
   )
   if (body === null) return new Response(null, { status: 204 })
-  const headers = retry_after > 0 ? { ...jsonType, 'retry-after': String(retry_after) } : jsonType
-  const sent = typeof body === 'string' ? body : streamOf(body)
-  return new Response(sent, { status: (error && statusOf[error]) ?? 200, headers })
+  return jsonPieces(body, (error && statusOf[error]) ?? 200, retry_after)
 }

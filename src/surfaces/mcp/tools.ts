@@ -84,7 +84,7 @@ export async function callTool(
     const structuredContent = result as Record<string, unknown>
     const text = JSON.stringify(result)
     // It is sent twice: as text and as it is.
-    if (isTooLong(text, maxAnswerBytes / 2))
+    if (isTooLong([text], maxAnswerBytes / 2))
       throw new CstpError('invalid_request', 'The answer would be too long: ask for less at once')
     return { content: [{ type: 'text', text: visibleJson(text) }], structuredContent }
   } catch (error) {

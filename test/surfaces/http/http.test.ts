@@ -6,6 +6,14 @@ import { post, rpc, serviceOf, tokens, url } from './service.ts'
 
 const jsonOf = async (response: Response) => (await response.json()) as Record<string, unknown>
 
+test('answers of one turn, short, long and of any characters, are each their own bytes', async () => {
+  const { fetch } = serviceOf({ max_body_bytes: 4_000_000 })
+  const texts = ['a', 'ü€😀'.repeat(20_000), 'b'.repeat(349_000), 'é'.repeat(1_500_000), '', 'ü']
+  const answers = await Promise.all(texts.map((text) => fetch(post(rpc('echo', { text })), '1.1.1.1')))
+  for (const [at, answer] of answers.entries())
+    expect(await answer.text()).toBe(JSON.stringify({ jsonrpc: '2.0', result: { text: texts[at] }, id: 1 }))
+})
+
 describe('statuses', () => {
   test.each([
     [rpc('echo', { a: 1 }), 200, { jsonrpc: '2.0', result: { a: 1 }, id: 1 }],

@@ -7,6 +7,7 @@ import { storageErrorOf } from '../../shared/sqlite/connect.ts'
 import { translating } from '../../shared/translating.ts'
 import { verbsOf } from '../groups.ts'
 import { committer } from './commit.ts'
+import { commitMark } from './commit-mark.ts'
 import { connect, logSync, statementsOf } from './connect.ts'
 import { auditReader, auditWriter, keyedReader, keyedWriter } from './coordination.ts'
 import { decisionTable, decisionWriter } from './decisions.ts'
@@ -57,7 +58,7 @@ export async function openSqliteStore({
   try {
     const pending = pendingFiles(writer, writing, root)
     await pending.settleAll()
-    const followed = follow(reading)
+    const followed = follow(reading, commitMark(reader))
     const { refresh, counters } = followed
     const commits = committer({
       db: writer,
@@ -108,7 +109,7 @@ export async function openSqliteStore({
       edges: reads(edgeReader(reading)),
       embeddings: reads(embeddingReader(reading)),
       keyed: reads(keyedReader(reading)),
-      feed: reads({ head: refresh, since: async (...query) => since(...query) }),
+      feed: reads({ head: async () => refresh(), since: async (...query) => since(...query) }),
       audit: reads(auditReader(reading)),
       thread: reads(threadReader({ reading, writing, commits })),
       transaction: (work) =>
@@ -124,7 +125,7 @@ export async function openSqliteStore({
           return work(tx)
         }),
       async status() {
-        await refresh()
+        refresh()
         return { decisions: counters.size(), outbox: waiting.get(outboxCollection)!.count, findings }
       },
       async reconcile() {

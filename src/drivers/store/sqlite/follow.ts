@@ -1,5 +1,6 @@
 /** Follows the database, whichever process writes to it: a cheap check before each read, then what was remembered of changed rows goes. */
 import type { StoredText } from '../../../../sdk/storage/store.ts'
+import { type CommitMark, everMoved } from './commit-mark.ts'
 import type { Statements } from './connect.ts'
 import { type Tallies, tallies } from './tallies.ts'
 
@@ -13,7 +14,7 @@ export interface Followed {
   /** Rows read by the state of the last {@link refresh} or a later one. */
   readonly documents: Recent
   /** Forgets what was changed by a commit before this call, of any process; returns the newest change and the active generation. */
-  refresh(): Promise<Head>
+  refresh(): Head
 }
 
 /** More changes than these, and all documents are forgotten. */
@@ -21,7 +22,7 @@ const mostChanges = 1_000
 /** More than 10 000 decisions of usual length. */
 const keptCharacters = 40_000_000
 
-export function follow(statements: Statements): Followed {
+export function follow(statements: Statements, mark: CommitMark = everMoved): Followed {
   const { prepare } = statements
   const version = prepare<{ data_version: number }, []>('PRAGMA data_version')
   const headOf = prepare<Head, []>(
@@ -35,9 +36,9 @@ export function follow(statements: Statements): Followed {
   let seen = -1
   let head: Head = { seq: 0, generation: 0 }
 
-  function look(): Head {
+  function look(): void {
     const version_now = version.get()!.data_version
-    if (version_now === seen) return head
+    if (version_now === seen) return
     // What is committed after this belongs to the next look, which the version will ask for.
     const next = headOf.get()!
     const rows = changed.all(head.seq, mostChanges)
@@ -46,17 +47,15 @@ export function follow(statements: Statements): Followed {
     counters.changed()
     head = next
     seen = version_now
-    return head
   }
 
-  let asked: Promise<Head> | undefined
-  /** Asking the database takes locks on its files, which costs more than most reads: all reads of one turn of the loop ask once. */
-  function refresh(): Promise<Head> {
-    asked ??= new Promise(setImmediate).then(() => {
-      asked = undefined
-      return look()
-    })
-    return asked
+  /** Without a promise: what is answered within the turn in which it was asked is sent at once and whole, see docs/design/request.md. */
+  function refresh(): Head {
+    if (mark.moved()) {
+      look()
+      mark.settle()
+    }
+    return head
   }
 
   return { counters, documents, refresh }

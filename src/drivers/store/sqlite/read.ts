@@ -29,37 +29,37 @@ export function decisionReader(statements: Statements, { counters, documents, re
 
   return {
     async get(ids) {
-      await refresh()
+      refresh()
       return existing(ids)
     },
     async find(query) {
-      await refresh()
+      refresh()
       if ('prefix' in query) return lists.findIds(query.prefix, query.limit)
       return ofSource.all(query.source_key).map(({ id }) => id)
     },
     async list(query) {
-      await refresh()
+      refresh()
       const { ids, total } = lists.page(query)
       return { texts: existing(ids), total }
     },
     async walk(filter, after, limit) {
-      await refresh()
+      refresh()
       return lists.walk(filter, after, limit)
     },
     async count(filter) {
-      await refresh()
+      refresh()
       return counts.count(filter)
     },
     async countBy(filter, by) {
-      await refresh()
+      refresh()
       return counts.countBy(filter, by)
     },
     async outcomes(filter, split) {
-      await refresh()
+      refresh()
       return counts.outcomes(filter, split)
     },
     async scores(filter) {
-      await refresh()
+      refresh()
       return counts.scores(filter)
     },
     reasons: async () => reasons.all(),
