@@ -5,6 +5,7 @@ import type { DecisionRecord, Revision } from '../../../sdk/schema/decision.ts'
 import { newestKeyed } from '../../../sdk/storage/keyed.ts'
 import type { KeyedReader, Transaction } from '../../../sdk/storage/store.ts'
 import { stableJson } from '../../core/json.ts'
+import { recordText } from '../../core/record-text.ts'
 
 /** Name of the collection, for moving it to another store. */
 export const revisionCollection = 'revision'
@@ -100,7 +101,7 @@ const maxRecordBytes = 256 * 1_024
 
 /** The record, if it is not too large to be kept. @throws CstpError `invalid_params` naming the limit */
 export function requireSize(record: DecisionRecord): DecisionRecord {
-  const bytes = Buffer.byteLength(JSON.stringify(record))
+  const bytes = Buffer.byteLength(recordText(record))
   if (bytes <= maxRecordBytes) return record
   const expected = `at most ${maxRecordBytes} bytes (256 KiB) of JSON for the whole decision`
   throw invalidParams({ path: '', message: `expected ${expected}, received ${bytes}`, expected, received: `${bytes}` })

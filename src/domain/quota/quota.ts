@@ -5,6 +5,7 @@
 import { CstpError } from '../../../sdk/errors.ts'
 import type { AuditEntry, Store, Transaction } from '../../../sdk/storage/store.ts'
 import { auditTexts } from '../../core/audit-text.ts'
+import { recordText } from '../../core/record-text.ts'
 import { dayMs, timestamp } from '../../core/time.ts'
 import type { Chain, NewEvent } from '../evidence/chain.ts'
 
@@ -68,7 +69,7 @@ function counting(tx: Transaction, count: (bytes: number) => void): Transaction 
   const { decisions, keyed, audit } = tx
   return {
     ...tx,
-    decisions: { ...decisions, put: counted((record) => sizeOf(record), decisions.put) },
+    decisions: { ...decisions, put: counted((record) => recordText(record).length, decisions.put) },
     keyed: { ...keyed, put: counted((_, __, value) => sizeOf(value), keyed.put) },
     audit: { ...audit, append: counted(lineSize, audit.append) },
   }

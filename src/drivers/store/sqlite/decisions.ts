@@ -4,6 +4,7 @@ import { edgesOf } from '../../../../sdk/storage/edges.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { fieldsOf } from '../../../../sdk/storage/fields.ts'
 import type { DecisionWriter, StoredText } from '../../../../sdk/storage/store.ts'
+import { recordText } from '../../../core/record-text.ts'
 import { dayMs } from '../../../core/time.ts'
 import { yamlOf } from '../../../core/yaml.ts'
 import { isUniqueViolation } from '../../shared/sqlite/connect.ts'
@@ -155,7 +156,7 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
 
   /** @param before the tags that it had, null if it is new */
   function putDerived(num: number, record: DecisionRecord, before: string | null): void {
-    putDocument.run(num, JSON.stringify(record))
+    putDocument.run(num, recordText(record))
     putTerms.run(num, analyse(record))
     if (before !== null) {
       dropEdges.run(record.id)
