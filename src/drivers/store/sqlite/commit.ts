@@ -78,10 +78,9 @@ export function committer({
   const setState = statements.prepare<unknown, [number, number, string, number]>(
     'update decisions set file_size = ?, file_mtime = ?, file_hash = ? where num = ?',
   )
-  const pendingRevision = statements.prepare<{ revision: number }, [number]>(
-    'select revision from pending_files where num = ?',
+  const clearPending = statements.prepare<unknown, [number, number]>(
+    'delete from pending_files where num = ? and revision = ?',
   )
-  const clearPending = statements.prepare<unknown, [number]>('delete from pending_files where num = ?')
 
   /** Prepared once: the statements of a commit are short, and parsing them would take as long. */
   const run = (sql: string) => db.query(sql).run()
@@ -182,24 +181,21 @@ export function committer({
     try {
       await synced
       await begin(db, performance.now() + 12 * patience_ms)
+      // What is owed goes now, and is owed again if this is rolled back.
+      const isOwed = ({ num, revision }: PendingFile): boolean => clearPending.run(num, revision).changes > 0
       const placed: TempFile[] = []
       for (const temp of temps) {
-        const { num, revision } = files.get(temp.id)!
         // Another process may have written the file for us, or a newer revision of it.
-        if (pendingRevision.get(num)?.revision !== revision) removeTemps([temp])
+        if (!isOwed(files.get(temp.id)!)) removeTemps([temp])
         else {
           beforePlacing(temp.id, temp.path)
           place(temp)
           placed.push(temp)
         }
       }
-      const removed = [...files].filter(
-        ([, { text, num }]) => text === null && pendingRevision.get(num)?.revision === -1,
-      )
+      const removed = [...files].filter(([, file]) => file.text === null && isOwed(file))
       for (const [id] of removed) removeFiles(root, id)
       await syncFolders([...placed.map(({ path }) => path), ...removed.map(([id]) => join(root, relativePath(id)))])
-      for (const { id } of placed) clearPending.run(files.get(id)!.num)
-      for (const [, { num }] of removed) clearPending.run(num)
       if (hasPending) await writePending()
       // Not synced: should this be lost with the power, its files are merely put in place again.
       run('COMMIT')
