@@ -77,10 +77,12 @@ export const threadReader = ({ read, begin }: Pick<Client, 'read' | 'begin'>): T
     return begin(async (query) => {
       const [row] = await query<HeadRow>(`${selectHead} for update`)
       const head = headOf(row, 'postgres thread')
-      // Those of transactions that are still under way are not seen: they get later places.
+      // Those of transactions that are still under way are not seen: they get later places. Each is looked up by its number: the planner,
+      // which hears late how a table grows, would read all acts.
       const taken = await query<{ num: string; commitment: string }>(
-        `with taken as (delete from acts_waiting where num in (select num from acts_waiting order by num limit $1::int) returning num)
-         select a.num::text as num, a.commitment from taken join acts a using (num) order by a.num`,
+        `with taken as (delete from acts_waiting w where num = any(array(select num from acts_waiting order by num limit $1::int))
+           returning num, (select commitment from acts a where a.num = w.num) as commitment)
+         select taken.num::text as num, commitment from taken order by taken.num`,
         [limit],
       )
       const last = taken.at(-1)
