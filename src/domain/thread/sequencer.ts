@@ -40,8 +40,8 @@ export interface ThreadOptions extends ActTools {
 /** Acts of one group: the event loop is held up by its hashes. */
 const largestGroup = 1_024
 const evidenceAtOnce = 256
-/** How long acts wait for others to share their group. */
-const gathering_ms = 50
+/** How long acts wait for others to share their group: the longer, the more servers do the same. */
+const gathering_ms = { least: 50, most: 400 }
 /** How often acts of other processes, and of ones that died, are looked for. */
 const round_ms = 1_000
 
@@ -49,8 +49,6 @@ const closing_ms = 2_000
 
 /** How far the evidence log is in the thread: one keyed record, written with the acts. */
 export const evidenceCursor = { collection: 'thread', key: 'evidence' } as const
-
-const growth = ({ seq, frontier }: EvidenceHead, commitments: readonly string[]) => grow(frontier, seq, commitments)
 
 /** A record of the evidence log as an act. Its payload is not repeated: its hash stands for it. */
 function evidenceAct({ seq, hash, source, event_type, evidence_class, ts }: EvidenceRecord, at: string): Act {
@@ -61,6 +59,17 @@ function evidenceAct({ seq, hash, source, event_type, evidence_class, ts }: Evid
 export function openThread({ store, evidence, signer, after, failed, ...tools }: ThreadOptions): Thread {
   const { collection, key } = evidenceCursor
   let anchored: number | null = null
+  let wait_ms = gathering_ms.least
+  /** Where the thread ended when this process had given places. */
+  let end: number | null = null
+
+  function growth({ seq, frontier }: EvidenceHead, commitments: readonly string[]) {
+    // Others do it too: all of them together are to be about as busy as one.
+    const isShared = end !== null && seq !== end
+    wait_ms = isShared ? Math.min(2 * wait_ms, gathering_ms.most) : gathering_ms.least
+    end = seq + commitments.length
+    return grow(frontier, seq, commitments)
+  }
 
   async function cursor(keyed: Pick<Store['keyed'], 'get'>): Promise<number> {
     const [found] = await keyed.get(collection, [key])
@@ -102,7 +111,7 @@ export function openThread({ store, evidence, signer, after, failed, ...tools }:
     wake() {
       if (woken) return
       woken = true
-      after(gathering_ms, () => {
+      after(wait_ms, () => {
         woken = false
         rounds.wake()
       })
