@@ -1,5 +1,6 @@
 /** The chain and the tree reproduce the vectors of the contract to the digit. */
 import { expect, test } from 'bun:test'
+import fc from 'fast-check'
 import type { EvidenceRecord } from '../../../sdk/storage/evidence.ts'
 import { noHash } from '../../../sdk/storage/evidence-checks.ts'
 import { canonical } from '../../../src/domain/evidence/canonical.ts'
@@ -37,4 +38,18 @@ test.skipIf(text === null)('records, hashes, preimages and roots', () => {
         ).frontier,
       ),
     ).toBe(root)
+})
+
+test('whatever the texts of a record are, its preimage is its canonical JSON', () => {
+  const text = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.string({ unit: fc.constantFrom('a', ' ', '~', '"', '\\', '\n', '\0', '\x7f', '\u2028', 'é', '😀') }),
+  )
+  fc.assert(
+    fc.property(text, text, text, (ts, source, event_type) => {
+      const record = { seq: 1, ts, source, event_type, evidence_class: 'observed' as const, prev_hash: noHash }
+      expect(preimage({ ...record, payload: '{"a":1}' })).toBe(canonical({ ...record, payload: { a: 1 } }))
+    }),
+    { numRuns: 300 },
+  )
 })

@@ -83,6 +83,21 @@ describe('a small log', () => {
       })
   })
 
+  test('bytes that print as the text that was there', async () => {
+    const path = freshPath()
+    const evidence = await logOf(0, path)
+    await appendEvents(evidence, [eventOf(1, { ts: '1,2', source: '1,2', event_type: '1,2' })])
+    const db = intruder(path)
+    for (const column of ['ts', 'source', 'event_type']) {
+      db.run(`update events set ${column} = X'0102'`)
+      expect([column, await found(chainOf(evidence))]).toEqual([column, brokenAt(1)])
+      db.run(`update events set ${column} = '1,2'`)
+      expect(await found(chainOf(evidence))).toEqual(intact)
+    }
+    db.close()
+    await evidence.close()
+  })
+
   test('bytes that are no UTF-8 do not pass for the character that stands for them', async () => {
     const path = freshPath()
     const evidence = await logOf(1, path)

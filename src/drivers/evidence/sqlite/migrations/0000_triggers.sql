@@ -14,7 +14,7 @@ CREATE TRIGGER head_no_delete BEFORE DELETE ON head BEGIN SELECT RAISE(ABORT, 'e
 
 -- REPLACE deletes without a look at the triggers above.
 CREATE TRIGGER events_in_order BEFORE INSERT ON events
-WHEN new.seq IS NOT (SELECT coalesce(max(seq), 0) + 1 FROM events)
+WHEN new.seq IS NOT coalesce((SELECT seq FROM events ORDER BY seq DESC LIMIT 1), 0) + 1
 BEGIN SELECT RAISE(ABORT, 'evidence is append-only, without a gap'); END;
 CREATE TRIGGER nodes_no_replace BEFORE INSERT ON nodes
 WHEN EXISTS (SELECT 1 FROM nodes WHERE level = new.level AND "index" = new."index")
