@@ -114,6 +114,13 @@ export interface SearchIndex {
    */
   apply(entries: readonly SearchEntry[], watermark: number): Promise<void>
   /**
+   * Takes very many entries that it was never given, each id once, beside searches, which see them when it resolves; nothing is applied
+   * meanwhile. It then holds everything up to `watermark`. False if it can't now, with nothing taken: they are applied instead. For drivers
+   * to which a large piece is less work than many small ones.
+   * @throws StorageError `invalid` as `apply` does, and whatever `pages` throws; nothing is taken then
+   */
+  fill?(pages: AsyncIterable<readonly SearchEntry[]>, watermark: number): Promise<boolean>
+  /**
    * The `k` nearest of those with vectors that pass the filter (applied before ranking), by distance, then id. Distances are always
    * exact; with `exact` none of the nearest is missing, without it few may be (a recall@10 of .99 or more).
    */

@@ -26,6 +26,8 @@ export interface CatchUpTools {
   log: LogWriter
   /** Resolves after other work of the process had its turn. */
   breathe(): Promise<void>
+  /** An index that lacks more changes than this takes the rest in one piece if it can: with less work, and not seen before its end. */
+  piece_from: number
 }
 
 const page = 500
@@ -44,7 +46,7 @@ export async function followed(
   generation: SearchGeneration,
   beside_from: number,
 ): Promise<Followed> {
-  const { search, feed, log, breathe } = tools
+  const { search, feed, log, breathe, piece_from } = tools
   const index = await search.open(generation)
   let applied = 0
   /** The watermark of the index when it was last asked. */
@@ -97,9 +99,13 @@ export async function followed(
     known = watermark
   }
 
-  /** Takes what is new up to `seq`, or the next changes if these are too many. A full page may have moved some behind it. */
-  async function fill(seq: number, most = Number.POSITIVE_INFINITY): Promise<void> {
-    let isFull = false
+  /**
+   * Takes what is new up to `seq`, or the next changes if these are too many. What changed while it was read is behind `seq`: after a full
+   * page there is one more to read.
+   * @param isFull whether the page before was
+   * @returns whether the last one was
+   */
+  async function fill(seq: number, most = Number.POSITIVE_INFINITY, isFull = false): Promise<boolean> {
     for (let taken = 0; (applied < seq || isFull) && taken < most && !closed; ) {
       const entries = await feed.since(applied, generation.number, page)
       if (entries.length > 0) await apply(entries)
@@ -109,6 +115,40 @@ export async function followed(
       if (isFull) await breathe()
       await look()
     }
+    return isFull
+  }
+
+  /** All changes up to `seq` that the index lacks. @param taken called with the number of those of each page */
+  async function* pagesUpTo(seq: number, taken: (count: number) => void): AsyncGenerator<SearchEntry[]> {
+    for (let after = applied; ; ) {
+      const entries = await feed.since(after, generation.number, page)
+      if (closed) throw new Error('The index is closed')
+      // What is newer has taken the place of what was read: it comes when this is done.
+      const due = entries.filter((entry) => entry.seq <= seq)
+      taken(due.length)
+      if (due.length > 0) yield due.map(entryOf)
+      if (due.length < page) return
+      after = due.at(-1)!.seq
+      await breathe()
+    }
+  }
+
+  /** Takes the rest up to `seq`, in one piece if the index can. @param many called when it lacks so many that searches go on without them */
+  async function fillWhole(seq: number, many: () => void): Promise<void> {
+    let left = beside_from - piece_from
+    const taken = (count: number) => {
+      left -= count
+      if (left < 0) many()
+    }
+    const isTaken = await index.fill?.(pagesUpTo(seq, taken), seq).catch((error) => {
+      // One by one, so that all others are found.
+      if (!isStorageError(error, 'invalid')) throw error
+      return false
+    })
+    await look()
+    const isFull = isTaken === true || (await fill(seq, Math.max(0, left)))
+    if (applied < seq) many()
+    await fill(seq, Number.POSITIVE_INFINITY, isFull)
   }
 
   async function catchUp(newest?: number): Promise<void> {
@@ -116,19 +156,29 @@ export async function followed(
     const seq = newest ?? (await feed.head()).seq
     await look()
     // Numbers of changes are far apart in some stores: how many there are shows when they are read.
-    await fill(seq, beside_from)
+    const isFull = await fill(seq, Math.min(piece_from, beside_from))
+    if (applied >= seq) await fill(seq, Number.POSITIVE_INFINITY, isFull)
     if (applied >= seq || closed) return
+    const many = Promise.withResolvers<void>()
+    let failure: unknown
+    const ended = fillWhole(seq, many.resolve)
+      .catch((error) => {
+        failure = error
+        if (!closed) log('warn', 'The search index could not be filled; it is tried again', { error: String(error) })
+      })
+      .finally(() => {
+        filling = null
+      })
+    filling = ended
+    await Promise.race([ended, many.promise])
+    if (filling === null) {
+      if (failure !== undefined) throw failure
+      return
+    }
     log('warn', 'The search index is filled from the store; until then answers may lack decisions', {
       applied,
       newest: seq,
     })
-    filling = fill(seq)
-      .catch((error) =>
-        log('warn', 'The search index could not be filled; it is tried again', { error: String(error) }),
-      )
-      .finally(() => {
-        filling = null
-      })
   }
 
   const close = async () => {

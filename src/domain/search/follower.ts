@@ -17,6 +17,8 @@ interface FollowerOptions {
   breathe(): Promise<void>
   /** An index that lacks more changes than this is filled beside the searches, and answers say so; by default they wait. */
   beside_from?: number
+  /** An index that lacks more changes than this may take them in one piece; see {@link SearchIndex.fill}. Below what a driver keeps in memory, or it begins to write that. [19 500] */
+  piece_from?: number
 }
 
 /** With `embedder`, the search is refused if the index holds another embedder's vectors. */
@@ -70,9 +72,10 @@ export async function openFollower({
   log,
   breathe,
   beside_from = Number.POSITIVE_INFINITY,
+  piece_from = 19_500,
 }: FollowerOptions): Promise<Follower> {
   const { feed, embeddings } = store
-  const tools = { search, feed, log, breathe }
+  const tools = { search, feed, log, breathe, piece_from }
   let serving: Followed | null = null
   let preparing: { number: number; loaded: Promise<Followed> } | null = null
   let syncing = Promise.resolve()

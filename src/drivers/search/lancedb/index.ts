@@ -74,6 +74,7 @@ export async function openSegmentedIndex(
       keeper.skipTo(watermark)
       if (keeper.fresh.size >= PATIENCE * place.tail_most) await keeper.flush().catch(() => {})
     },
+    fill: (pages, watermark) => keeper.fill(pages, watermark),
     async nearest({ vector, side, k, filter, exact = false }) {
       checkVector(vector, dimensions, 'The vector of the query')
       if (k <= 0) return []

@@ -2,18 +2,18 @@
  * Keeps the segments of one generation: opens what the manifest names, moves the tail into a new segment when it has grown, takes over
  * what other processes wrote, and lets a damaged place go, so that the feed fills it again.
  */
-import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isStorageError } from '../../../../sdk/storage/errors.ts'
-import type { SearchGeneration } from '../../../../sdk/storage/search.ts'
+import type { SearchEntry, SearchGeneration } from '../../../../sdk/storage/search.ts'
 import { messageOf } from '../../../core/log.ts'
 import type { ResidentIndex } from '../resident/index.ts'
 import { syncFolder } from './durable.ts'
 import { openGate } from './gate.ts'
-import { type Engine, isNative, refuse, tableNames } from './library.ts'
+import { drop, sweep } from './leftovers.ts'
+import { type Engine, isNative, refuse } from './library.ts'
 import { type Held, type Manifest, openManifest, type SegmentFacts } from './manifest.ts'
 import type { Place } from './place.ts'
-import type { Row } from './rows.ts'
+import { type Row, rowsAnd } from './rows.ts'
 import { openSegment, type Segment } from './segment.ts'
 import { openShadow } from './shadow.ts'
 import { everHeld, removeFrom, tablesOf, writeSegment } from './write.ts'
@@ -128,7 +128,7 @@ export async function openKeeper(place: Place, generation: SearchGeneration, tai
 
   /** Writes the tail into segments, beside the searches. What changes meanwhile stays in the tail. */
   async function write(engine: Engine, held: Held, growth: number): Promise<boolean> {
-    await sweep(engine)
+    await sweepAll(engine)
     const [through, changes, lost] = [applied, [...fresh], gone()]
     const all = await segments()
     await shadow.settle(all)
@@ -150,12 +150,27 @@ export async function openKeeper(place: Place, generation: SearchGeneration, tai
       merged.push(kept.shift()!)
     if (closing) return false
     const sources = await Promise.all(merged.map((facts) => openSegment(engine, facts)))
-    const name = `${prefixOf(generation.number)}${crypto.randomUUID().replaceAll('-', '')}`
-    const { dimensions } = generation
-    const { index_from } = place
-    const made = await writeSegment(engine, { name, dimensions, index_from, rows: rowsOf(changes), merged: sources })
+    const made = await writeSegment(engine, { ...planned(), rows: rowsOf(changes), merged: sources })
     for (const source of sources) source.close()
-    const next = { watermark: through, segments: made === null ? kept : [...kept, made] }
+    return publish(engine, held, through, made === null ? kept : [...kept, made], made?.decisions ?? 0)
+  }
+
+  /** What all new segments have alike, and a name of its own. */
+  const planned = () => ({
+    name: `${prefixOf(generation.number)}${crypto.randomUUID().replaceAll('-', '')}`,
+    dimensions: generation.dimensions,
+    index_from: place.index_from,
+  })
+
+  /** Makes these the segments, and serves them. False if another process took the lease over. */
+  async function publish(
+    engine: Engine,
+    held: Held,
+    watermark: number,
+    segments: SegmentFacts[],
+    decisions: number,
+  ): Promise<boolean> {
+    const next = { watermark, segments }
     const touched = next.segments.filter((facts) => !manifest.segments.includes(facts))
     if (place.folder !== null)
       for (const { name } of touched)
@@ -168,28 +183,38 @@ export async function openKeeper(place: Place, generation: SearchGeneration, tai
       engine,
       before.map(({ name }) => name).filter((name) => !names.has(name)),
     )
-    log('info', 'A part of the search index was written', { decisions: made?.decisions ?? 0, segments: names.size })
+    log('info', 'A part of the search index was written', { decisions, segments: names.size })
     return true
   }
 
-  /** Decisions that went since the segments were written. */
-  const gone = (): string[] => [...fresh].flatMap(([id, { terms }]) => (terms === null ? [id] : []))
-
-  async function drop(engine: Engine, names: readonly string[]): Promise<void> {
-    for (const table of names.flatMap(tablesOf)) await engine.connection.dropTable(table).catch(() => {})
-  }
-
-  /** Removes what a writer that died left behind. Only who holds the lease may. */
-  async function sweep(engine: Engine): Promise<void> {
-    const known = new Set(manifest.segments.flatMap(({ name }) => tablesOf(name)))
-    for (const name of await tableNames(engine.connection)) {
-      if (!name.startsWith(prefixOf(generation.number)) || known.has(name)) continue
-      await engine.connection.dropTable(name).catch(async () => {
-        // Half a table has no version, which LanceDB refuses to drop.
-        if (place.folder !== null) await rm(join(place.folder, `${name}.lance`), { recursive: true, force: true })
-      })
+  /** Writes the tail and everything up to `watermark` as the first segment. */
+  async function fillOnce(pages: AsyncIterable<readonly SearchEntry[]>, watermark: number): Promise<boolean> {
+    const engine = place.absent() ? null : await place.engine().catch(() => null)
+    const held = engine === null ? null : await record.take()
+    if (engine === null || held === null) return false
+    let published = false
+    try {
+      if (!sameSegments(held.manifest, manifest)) await adopt(held.manifest)
+      if (manifest.segments.length > 0) return false
+      await sweepAll(engine)
+      const rows = rowsAnd(rowsOf([...fresh]), pages, generation.dimensions)
+      const made = await writeSegment(engine, { ...planned(), rows, merged: [] })
+      published = made !== null && !closing && (await publish(engine, held, watermark, [made], made.decisions))
+      return published
+    } finally {
+      if (!published) await held.release()
     }
   }
+
+  const sweepAll = (engine: Engine) =>
+    sweep(
+      engine,
+      prefixOf(generation.number),
+      manifest.segments.map(({ name }) => name),
+    )
+
+  /** Decisions that went since the segments were written. */
+  const gone = (): string[] => [...fresh].flatMap(([id, { terms }]) => (terms === null ? [id] : []))
 
   async function flushOnce(growth: number): Promise<void> {
     if (place.absent()) return
@@ -247,6 +272,21 @@ export async function openKeeper(place: Place, generation: SearchGeneration, tai
         flushing = null
       })
       return flushing
+    },
+    /** See {@link SearchIndex.fill}. Only while there are no segments: what is filled in may not be in two of them. */
+    async fill(pages: AsyncIterable<readonly SearchEntry[]>, watermark: number): Promise<boolean> {
+      await flushing?.catch(() => {})
+      if (manifest.segments.length > 0) return false
+      const filled = fillOnce(pages, watermark)
+      flushing = filled
+        .then(
+          () => {},
+          () => {},
+        )
+        .finally(() => {
+          flushing = null
+        })
+      return filled
     },
     async close(): Promise<void> {
       closing = true

@@ -4,6 +4,7 @@
  */
 import type { SearchEntry, SearchValue } from '../../../../sdk/storage/search.ts'
 import type { DecisionFields } from '../../../../sdk/storage/store.ts'
+import { checkEntries } from '../../../../sdk/storage/vector-checks.ts'
 import { type Side, sides } from '../../../../sdk/storage/vectors.ts'
 
 type Arrow = typeof import('apache-arrow')
@@ -92,4 +93,27 @@ function vectorColumn(arrow: Arrow, rows: readonly Row[], side: Side, dimensions
       child,
     }),
   )
+}
+
+/** Rows that are given to LanceDB at once: with fewer it writes many small pieces. */
+const PIECE = 4_000
+
+/** These rows, and then those of pages that come one by one. @throws StorageError `invalid` for a vector of another length */
+export async function* rowsAnd(
+  rows: Iterable<Row[]>,
+  pages: AsyncIterable<readonly SearchEntry[]>,
+  dimensions: number,
+): AsyncGenerator<Row[]> {
+  yield* rows
+  let some: Row[] = []
+  for await (const entries of pages) {
+    checkEntries(entries, dimensions)
+    for (const { id, value } of entries) if (value !== null) some.push({ id, value })
+    if (some.length < PIECE) continue
+    yield some
+    some = []
+    // Buffers of pages gather until the heap has doubled: hundreds of megabytes, where a tenth of that is in use.
+    Bun.gc(true)
+  }
+  yield some
 }

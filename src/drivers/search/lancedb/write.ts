@@ -26,7 +26,7 @@ export interface Plan {
   /** From this many vectors on, searches use an approximate index. */
   index_from: number
   /** New rows, a few at a time, so that not all of them are in memory twice. */
-  rows: Iterable<Row[]>
+  rows: Iterable<Row[]> | AsyncIterable<Row[]>
   /** Segments that become part of the new one. */
   merged: readonly Segment[]
 }
@@ -48,7 +48,7 @@ async function fill(engine: Engine, plan: Plan, flat: FlatWriter | null): Promis
   const rows = await connection.createEmptyTable(name, rowSchema(arrow, dimensions))
   const counts = new Map<string, number>()
   const facts = { decisions: 0, indexed: 0, length: 0 }
-  for (const some of plan.rows) {
+  for await (const some of plan.rows) {
     // All of them may be gone.
     if (some.length === 0) continue
     const table = toTable(arrow, some, dimensions)
