@@ -44,7 +44,7 @@ export function answers() {
         )
           kept.delete(key)
     },
-    /** @param isBetween whether a decision that passes lies in a span, both ends included */
+    /** @param isBetween whether a decision that passes is of a span, both ends included */
     of<T>(asked: Asked, isBetween: (selection: Selection, span: Span) => boolean, make: () => T): T {
       const key = keyOf(asked)
       const { selection } = asked

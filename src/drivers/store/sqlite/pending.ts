@@ -8,7 +8,7 @@ import type { Selection } from './kinds.ts'
 type Row = [created_ms: number, review_by_ms: number, place: number, group: number]
 const columns = 4
 
-/** Until when reviews are to be due, if a filter asks for nothing else that the combinations and the time don't tell of pending decisions. */
+/** Until when reviews are to be due, if a filter asks for nothing else that combinations and times of pending decisions don't say. */
 export function dueUntil({ status }: CountFilter, { rest, from_ms }: Selection): number | null {
   const { review_by_to_ms = null, ...others } = rest ?? {}
   const isPending = status?.length === 1 && status[0] === 'pending'
