@@ -51,18 +51,31 @@ export const getStats = defineMethod({
         ...filter,
         created_from_ms: Math.max(filter.created_from_ms ?? Number.NEGATIVE_INFINITY, now() - days * dayMs),
       })
+    const { decisions } = store
+    const [total, days, tags, by_category, by_stakes, by_status, by_outcome, by_agent, last_24h, last_7d, last_30d] =
+      await Promise.all([
+        decisions.count(filter),
+        decisions.countBy(filter, 'day'),
+        decisions.countBy(filter, 'tag'),
+        by('category'),
+        by('stakes'),
+        by('status'),
+        by('outcome'),
+        by('agent'),
+        since(1),
+        since(7),
+        since(30),
+      ])
     return {
-      total: await store.decisions.count(filter),
-      by_category: await by('category'),
-      by_stakes: await by('stakes'),
-      by_status: await by('status'),
-      by_outcome: await by('outcome'),
-      by_agent: await by('agent'),
-      by_day: (await store.decisions.countBy(filter, 'day')).map(({ value, count }) => ({ date: value, count })),
-      top_tags: (await store.decisions.countBy(filter, 'tag'))
-        .slice(0, topTags)
-        .map(({ value, count }) => ({ tag: value, count })),
-      recent_activity: { last_24h: await since(1), last_7d: await since(7), last_30d: await since(30) },
+      total,
+      by_category,
+      by_stakes,
+      by_status,
+      by_outcome,
+      by_agent,
+      by_day: days.map(({ value, count }) => ({ date: value, count })),
+      top_tags: tags.slice(0, topTags).map(({ value, count }) => ({ tag: value, count })),
+      recent_activity: { last_24h, last_7d, last_30d },
       ...(past && { as_of: past.block() }),
     }
   },

@@ -62,6 +62,8 @@ else
     await foldTallies(other)
     expect([await rows('deltas'), await rows('value_deltas')]).toEqual([0, 0])
     expect(await rows('totals where decisions <= 0')).toBe(0)
+    // One field of all decisions is read from as many rows as it has values.
+    expect(await rows("value_totals where field = 'agent'")).toBe(2)
     await expectCounts({ expect }, stores[1]!, all)
     await other.read('update totals set decisions = decisions + 1 where kind = (select min(kind) from totals)')
     await other.read("delete from value_totals where field = 'tag' and value = 'cache'")

@@ -71,6 +71,8 @@ export async function openPostgresStore({
     },
   }
   let isClosed = false
+  // What servers that have ended left, and what was restored or copied, is folded beside the first calls.
+  foldTallies(client).catch(() => {})
   return {
     driver: 'postgres',
     decisions,

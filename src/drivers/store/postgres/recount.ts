@@ -10,7 +10,9 @@ const tallies = {
   ],
   value_tallies: [
     'select field, value, sum(decisions)::bigint from value_tallies group by field, value having sum(decisions) <> 0',
-    `select v.field, v.value, count(*) from decisions d, counted_values(d.created_ms, d.project, d.tags) v group by v.field, v.value`,
+    `select v.field, v.value, count(*) from decisions d, lateral (
+       select * from counted_values(d.created_ms, d.project, d.tags)
+       union all select * from kind_values(d.agent, d.category, d.stakes, d.status, d.outcome)) v group by v.field, v.value`,
   ],
 } as const
 

@@ -93,7 +93,10 @@ export const deltas = pgTable('deltas', counted())
 /** See `deltas`; `kind` is the combination as text, whose parts may be null. */
 export const totals = pgTable('totals', { kind: text().primaryKey(), ...counted() })
 
-/** Decisions of each day (number since 1970, UTC), project and tag, kept the same way. */
+/**
+ * Decisions of each day (number since 1970, UTC), project and tag, kept the same way; in the totals also of each agent, category, stakes,
+ * status and outcome, which are folded out of `deltas`.
+ */
 export const value_deltas = pgTable('value_deltas', {
   field: text().notNull(),
   value: text().notNull(),

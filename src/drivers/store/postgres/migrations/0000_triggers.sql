@@ -50,7 +50,12 @@ INSERT INTO act_head VALUES (1, 0, repeat('0', 64), '[]');
 INSERT INTO feed (base) VALUES (0);
 ALTER TABLE rate_limits SET UNLOGGED;
 CREATE VIEW tallies AS SELECT agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, decisions FROM totals UNION ALL SELECT agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, decisions FROM deltas;
-CREATE VIEW value_tallies AS SELECT field, value, decisions FROM value_totals UNION ALL SELECT field, value, decisions FROM value_deltas;
+-- What of its combination a decision is counted under alone.
+CREATE FUNCTION kind_values(agent text, category text, stakes int, status text, outcome text) RETURNS TABLE (field text, value text) LANGUAGE sql IMMUTABLE AS $$
+  SELECT f, v FROM (VALUES ('agent', agent), ('category', category), ('stakes', stakes::text), ('status', status), ('outcome', outcome)) AS of_kind (f, v) WHERE v IS NOT NULL
+$$;
+CREATE VIEW value_tallies AS SELECT field, value, decisions FROM value_totals UNION ALL SELECT field, value, decisions FROM value_deltas
+  UNION ALL SELECT v.field, v.value, d.decisions FROM deltas d, kind_values(d.agent, d.category, d.stakes, d.status, d.outcome) v;
 -- What a decision is counted under, beside its combination.
 CREATE FUNCTION counted_values(created_ms float8, project text, tags text[]) RETURNS TABLE (field text, value text) LANGUAGE sql IMMUTABLE AS $$
   SELECT 'day', floor(created_ms / 86400000)::bigint::text
