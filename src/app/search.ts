@@ -60,6 +60,13 @@ export function placeOfSegments({
   return join(data_dir, `search-${Bun.hash(`${host}${pathname}${search}`).toString(36)}`)
 }
 
+/**
+ * How many changes are held in memory before they are written as a segment. Servers of one database hear of the same changes: each has
+ * another number, so that they don't all write at the same moment.
+ */
+export const tailMost = ({ store_url }: Pick<Settings, 'store_url'>, random = Math.random): number =>
+  store_url === null ? 20_000 : 20_000 + Math.floor(random() * 6_000)
+
 export async function openSearch(settings: Settings, store: Store, log: Log): Promise<Search> {
   const own = await loadDrivers(settings.drivers)
   if (own.search) return own.search()
@@ -67,6 +74,7 @@ export async function openSearch(settings: Settings, store: Store, log: Log): Pr
     url: placeOfSegments(settings),
     own: settings.search_url === null,
     manifests: manifestsOf(store),
+    tail_most: tailMost(settings),
     log,
   })
 }
