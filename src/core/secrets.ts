@@ -54,6 +54,7 @@ for (const { hint } of [...certainShapes, ...likelyTokens])
 
 /** Whether a hint may be in the runs: asked once instead of for each shape, as most are addresses and hashes. */
 function mayHint(runs: string): boolean {
+  if (runs === '') return false
   for (let at = 0; at + 2 < runs.length; at++) if (ends[placeOf(runs, at)]) return true
   for (const hint of shortHints) if (runs.includes(hint)) return true
   return false
@@ -77,20 +78,22 @@ export function maskSecrets(text: string): string {
 }
 
 /** A secret of which there is no doubt, shown as it would be masked; null if a value holds none. */
-export function certainSecret(value: unknown, path = ''): { path: string; shown: string } | null {
+export function certainSecret(value: unknown): { path: string; shown: string } | null {
   if (typeof value === 'string') {
     const runs = longRuns(value)
     if (!mayHint(runs)) return null
     for (const { kind, shape, hint } of certainShapes) {
       const found = runs.includes(hint) ? value.match(shape) : null
-      if (found) return { path, shown: shown(kind, found[0]!) }
+      if (found) return { path: '', shown: shown(kind, found[0]!) }
     }
     return null
   }
   if (value === null || typeof value !== 'object') return null
-  for (const [key, item] of Object.entries(value)) {
-    const found = certainSecret(key, path) ?? certainSecret(item, path === '' ? key : `${path}.${key}`)
-    if (found) return found
+  for (const key of Object.keys(value)) {
+    const named = certainSecret(key)
+    if (named) return named
+    const found = certainSecret((value as Record<string, unknown>)[key])
+    if (found) return { ...found, path: found.path === '' ? key : `${key}.${found.path}` }
   }
   return null
 }

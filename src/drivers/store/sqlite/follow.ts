@@ -41,7 +41,7 @@ export function follow(statements: Statements, mark: CommitMark = everMoved): Fo
     if (version_now === seen) return
     // What is committed after this belongs to the next look, which the version will ask for.
     const next = headOf.get()!
-    const rows = changed.all(head.seq, mostChanges)
+    const rows = documents.isEmpty() ? [] : changed.all(head.seq, mostChanges)
     if (rows.length === mostChanges || next.generation !== head.generation) documents.clear()
     else for (const { id } of rows) documents.delete(id)
     counters.changed()
@@ -66,6 +66,7 @@ export interface Recent {
   set(id: string, row: StoredText): void
   delete(id: string): void
   clear(): void
+  isEmpty(): boolean
 }
 
 /** What was read last. @param most characters of documents that are kept */
@@ -105,5 +106,6 @@ export function recent(most: number): Recent {
       kept.clear()
       size = 0
     },
+    isEmpty: () => kept.size === 0,
   }
 }
