@@ -59,10 +59,11 @@ export function committer(db: Database): Committer {
     let written = 0
     for (const { records, nodes } of batches) {
       for (const record of records) {
+        if (written > 0 && written % writtenAtOnce === 0) await new Promise(setImmediate)
         const { seq, ts, source, event_type, evidence_class, payload, prev_hash, hash } = record
         insert.run(seq, ts, source, event_type, evidence_class, payload, prev_hash, hash)
         keys.add(record)
-        if (++written % writtenAtOnce === 0) await new Promise(setImmediate)
+        written++
       }
       for (const { level, index, hash } of nodes) insertNode.run(level, index, hash)
     }
