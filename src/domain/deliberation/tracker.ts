@@ -63,6 +63,8 @@ interface TrackerOptions {
 }
 
 const gatherMs = 50
+/** Sessions that one transaction writes: each is on pages of its own, and whoever comes meanwhile waits until all of those are synced. */
+const sessionsAtOnce = 8
 const retryMs = 1_000
 const sweepMs = 60_000
 /** Noted inputs that may wait when the store is unavailable; older ones are dropped. */
@@ -142,12 +144,16 @@ export function startTracker({ store, now, newId, ttl_ms, after, failed }: Track
     if (waiting.size === 0) return
     writing = waiting
     waiting = new Map()
+    const left = [...writing]
     try {
-      await store.transaction(async (tx) => {
-        for (const { name, inputs } of writing.values()) await append(tx, name, inputs)
-      })
+      while (left.length > 0) {
+        await store.transaction(async (tx) => {
+          for (const [, { name, inputs }] of left.slice(0, sessionsAtOnce)) await append(tx, name, inputs)
+        })
+        left.splice(0, sessionsAtOnce)
+      }
     } catch (error) {
-      waiting = joined(writing, waiting, maxWaiting)
+      waiting = joined(new Map(left), waiting, maxWaiting)
       failed(error)
       if (!closed) cancel ??= after(retryMs, () => void flush())
     } finally {

@@ -16,7 +16,7 @@ afterEach(async () => {
 })
 
 function start() {
-  const state = { now: 1_000_000, away: false, failures: 0 }
+  const state = { now: 1_000_000, away: false, failures: 0, begun: 0, last: Number.POSITIVE_INFINITY }
   const now = () => state.now
   const store = openMemoryStore({ analyse: () => '', now })
   const read: string[] = []
@@ -34,7 +34,7 @@ function start() {
   let open: Promise<void> | null = null
   const transaction: Store['transaction'] = async (work) => {
     await open
-    if (state.away) throw new Error('away')
+    if (state.away || ++state.begun > state.last) throw new Error('away')
     return store.transaction(work)
   }
   const hold = () => {
@@ -69,6 +69,32 @@ test('what could not be written is written with the next, in its order', async (
   state.away = false
   await tracker.flush()
   expect(await texts()).toEqual(['first', 'second'])
+})
+
+test('sessions are written a few at a time, so that nobody waits for all of them; those that failed are written with the next, once', async () => {
+  const { state, tracker } = start()
+  const names = Array.from({ length: 30 }, (_, number) => ({ ...name, agent: `agent${number}` }))
+  for (const one of names) tracker.note(one, 'test', query('first'))
+  state.last = 2
+  await tracker.flush()
+  expect([state.begun, state.failures]).toEqual([3, 1])
+  for (const one of names) tracker.note(one, 'test', query('second'))
+  state.last = Number.POSITIVE_INFINITY
+  await tracker.flush()
+  for (const one of names)
+    expect((await tracker.peek(one))?.inputs.map(({ text }) => text)).toEqual(['first', 'second'])
+})
+
+test('of many notes of one session the newest are kept, and the others are counted', async () => {
+  const { tracker } = start()
+  for (let at = 0; at < 250; at++) tracker.note(name, 'test', query(`${at}`))
+  await tracker.flush()
+  tracker.note(name, 'test', query('250'))
+  await tracker.flush()
+  const session = await tracker.peek(name)
+  expect(session?.dropped).toBe(51)
+  expect(session?.inputs.map(({ text }) => Number(text))).toEqual(Array.from({ length: 200 }, (_, at) => at + 51))
+  expect(await tracker.types(name)).toEqual(new Set(['query']))
 })
 
 test('the sweep of sessions forgets results that are over', async () => {
