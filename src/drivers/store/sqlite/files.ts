@@ -16,9 +16,21 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { promisify } from 'node:util'
 
-const fsyncAsync = promisify(fsync)
+/** Syncs these files off the event loop and all at once, so that the file system's journal commits are shared. Waits for all, also if one fails. */
+const syncAll = (fds: readonly number[]): Promise<void> =>
+  new Promise((resolve, reject) => {
+    let left = fds.length
+    let failure: Error | null = null
+    if (left === 0) resolve()
+    for (const fd of fds)
+      fsync(fd, (error) => {
+        failure ??= error
+        if (--left > 0) return
+        if (failure === null) resolve()
+        else reject(failure)
+      })
+  })
 
 /** What the catalogue remembers of a file, to tell later whether it was touched. */
 export interface FileState {
@@ -112,11 +124,7 @@ export async function writeTemps(root: string, texts: ReadonlyMap<string, string
   return {
     temps,
     discard,
-    // Only syncing waits for the disk: off the event loop, and all at once, so that the file system's journal commits are shared.
-    sync: () =>
-      Promise.all(open.map((fd) => fsyncAsync(fd)))
-        .then(() => {})
-        .finally(close),
+    sync: () => syncAll(open).finally(close),
   }
 }
 
@@ -140,7 +148,7 @@ export async function syncFolders(paths: readonly string[]): Promise<void> {
 async function syncFolder(folder: string): Promise<void> {
   const fd = openSync(folder, 'r')
   try {
-    await fsyncAsync(fd)
+    await syncAll([fd])
   } finally {
     closeSync(fd)
   }
