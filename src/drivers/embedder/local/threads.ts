@@ -2,7 +2,7 @@
 import type { Engine } from './engine.ts'
 
 export interface ThreadLimits {
-  /** Limit of threads at once. Each takes about 100 MB. */
+  /** Limit of threads at once. The first takes about 110 MB, each other one 70. */
   most: number
   /** How long a thread beyond the first is kept without being asked for, in milliseconds. */
   idle_ms: number
