@@ -215,15 +215,13 @@ export async function readyActions(tools: ReadyTools, query: ReadyQuery) {
       return empty
     }
   }
-  const { actions: decisions, counts } = await part('Overdue decisions', overdue(tools, query), {
-    actions: [],
-    counts: {},
-  })
-  const others = [
-    ...(await part('Drift', drifting(tools, filter), [])),
-    ...(await part('Circuit breakers', stopped(tools), [])),
-    ...(await part('Contradictions', contradicting(tools, filter), [])),
-  ].filter((action) => concerns(action, filter))
+  const [{ actions: decisions, counts }, ...lists] = await Promise.all([
+    part('Overdue decisions', overdue(tools, query), { actions: [], counts: {} }),
+    part('Drift', drifting(tools, filter), []),
+    part('Circuit breakers', stopped(tools), []),
+    part('Contradictions', contradicting(tools, filter), []),
+  ])
+  const others = lists.flat().filter((action) => concerns(action, filter))
   for (const { type } of others) add(counts, type, 1)
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0)
   const passing = [...decisions, ...others].filter((action) => passes(action, query))

@@ -136,9 +136,11 @@ export async function sessionContext(
   const when = async <T>(part: Part, work: () => T[] | Promise<T[]>): Promise<T[]> =>
     query.parts.includes(part) ? work() : []
   const { rules, breakers } = await call.policy.current()
+  let learning: Promise<Wisdom> | undefined
   const learnt = () => {
     const within = AbortSignal.any([call.signal, AbortSignal.timeout(maxWaitMs)])
-    return call.wisdom.of({ min_decisions: minForPrinciple }, within)
+    learning ??= call.wisdom.of({ min_decisions: minForPrinciple }, within)
+    return learning
   }
   const own = await store.decisions.outcomes({ agent: caller.agent }, 'category')
   const due = {
@@ -149,9 +151,20 @@ export async function sessionContext(
     offset: 0,
     limit: query.ready_limit,
   } as const
+  // What waits for the embedder and the index leaves the store to the others.
+  const [found, agent_profile, ready_queue, confirmed_patterns, wisdom, circuit_breakers, contradictions] =
+    await Promise.all([
+      relevant(call, query.task, query.parts.includes('decisions') ? query.decisions_limit : 0),
+      agentProfile(store, caller.agent, own),
+      when('ready', async () => (await readyActions({ store, breakers, now_ms: call.now() }, due)).actions),
+      when('patterns', async () => confirmedPatterns(await learnt())),
+      when('wisdom', async () => (await learnt()).categories.filter(({ decisions }) => decisions >= minReviewed)),
+      when('breakers', () => showBreakers(store.keyed, breakers, call.now())),
+      when('contradictions', () => listContradictions(store, maxContradictions)),
+    ])
   return {
-    agent_profile: await agentProfile(store, caller.agent, own),
-    ...(await relevant(call, query.task, query.parts.includes('decisions') ? query.decisions_limit : 0)),
+    agent_profile,
+    ...found,
     active_guardrails: await when('guardrails', () =>
       rules.map(({ rule }) => ({
         id: rule.id,
@@ -162,15 +175,10 @@ export async function sessionContext(
       })),
     ),
     calibration_by_category: await when('calibration', () => [...byCategory(own)]),
-    ready_queue: await when(
-      'ready',
-      async () => (await readyActions({ store, breakers, now_ms: call.now() }, due)).actions,
-    ),
-    confirmed_patterns: await when('patterns', async () => confirmedPatterns(await learnt())),
-    wisdom: await when('wisdom', async () =>
-      (await learnt()).categories.filter(({ decisions }) => decisions >= minReviewed),
-    ),
-    circuit_breakers: await when('breakers', () => showBreakers(store.keyed, breakers, call.now())),
-    contradictions: await when('contradictions', () => listContradictions(store, maxContradictions)),
+    ready_queue,
+    confirmed_patterns,
+    wisdom,
+    circuit_breakers,
+    contradictions,
   }
 }
