@@ -54,7 +54,7 @@ test('it moves with each commit, and stays where nobody commits', async () => {
   }
 })
 
-test('a read of decisions is answered in the turn in which it was asked, and sees what another store wrote before', async () => {
+test('a list is answered in the turn in which it was asked, and every read sees what another store wrote before', async () => {
   const dir = freshDir()
   const [one, other] = [await openAt(dir), await openAt(dir)]
   try {
@@ -66,7 +66,7 @@ test('a read of decisions is answered in the turn in which it was asked, and see
     setImmediate(() => {
       turned = true
     })
-    const [found] = await other.decisions.get([idOf(1)])
+    const [found] = await other.decisions.get([idOf(1), idOf(2)])
     await other.decisions.list({ filter: {}, sort: 'created_at', order: 'desc', offset: 0, limit: 9 })
     await other.feed.head()
     expect(turned).toBe(false)

@@ -15,6 +15,8 @@ export interface Followed {
   readonly documents: Recent
   /** Forgets what was changed by a commit before this call, of any process; returns the newest change and the active generation. */
   refresh(): Head
+  /** The same at the end of the turn of the event loop, once for all that ask in it. */
+  refreshTogether(): Promise<void>
 }
 
 /** More changes than these, and all documents are forgotten. */
@@ -58,7 +60,17 @@ export function follow(statements: Statements, mark: CommitMark = everMoved): Fo
     return head
   }
 
-  return { counters, documents, refresh }
+  let together: Promise<void> | undefined
+  /** Many short answers cost less one after the other than each between the reading of two requests. */
+  function refreshTogether(): Promise<void> {
+    together ??= new Promise(setImmediate).then(() => {
+      together = undefined
+      refresh()
+    })
+    return together
+  }
+
+  return { counters, documents, refresh, refreshTogether }
 }
 
 export interface Recent {

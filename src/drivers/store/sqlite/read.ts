@@ -6,7 +6,10 @@ import { type GetRow, getSql, storedOf } from './decisions.ts'
 import type { Followed } from './follow.ts'
 import { decisionLists } from './lists.ts'
 
-export function decisionReader(statements: Statements, { counters, documents, refresh }: Followed): DecisionReader {
+export function decisionReader(
+  statements: Statements,
+  { counters, documents, refresh, refreshTogether }: Followed,
+): DecisionReader {
   const { prepare } = statements
   const counts = decisionCounts(statements, counters)
   const lists = decisionLists(statements, counters, counts)
@@ -29,7 +32,8 @@ export function decisionReader(statements: Statements, { counters, documents, re
 
   return {
     async get(ids) {
-      refresh()
+      if (ids.length === 1) await refreshTogether()
+      else refresh()
       return existing(ids)
     },
     async find(query) {
