@@ -63,7 +63,7 @@ interface TrackerOptions {
 }
 
 const gatherMs = 50
-/** Sessions that one transaction writes: each is on pages of its own, and whoever comes meanwhile waits until all of those are synced. */
+/** Sessions that one transaction writes: each is on pages of its own, and a call that comes meanwhile waits until all of those are synced. */
 const sessionsAtOnce = 8
 const retryMs = 1_000
 const sweepMs = 60_000

@@ -103,7 +103,7 @@ export async function openLocalEmbedder(
   }
 }
 
-/** Adds to a sum that begins anew after a time; tells whether it is beyond `most`. */
+/** Adds to a sum that begins again at zero after a time; tells whether it is beyond `most`. */
 function openTally(most: number, within_ms: number) {
   let sum = 0
   let since = 0

@@ -25,7 +25,7 @@ function contentOf(message: Uint8Array, field: number): Uint8Array {
   throw new Error(`The model has no field ${field}`)
 }
 
-/** The tensors of a model's file by name, each as it stands there. */
+/** The tensors of a model's file by name, each with the bytes of the file. */
 function tensorsOf(file: Uint8Array): Map<string, Uint8Array> {
   const tensors = new Map<string, Uint8Array>()
   for (const { number, content } of fieldsOf(contentOf(file, 7)))

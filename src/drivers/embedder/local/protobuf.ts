@@ -3,7 +3,7 @@
 
 export interface Field {
   number: number
-  /** The field as it stands in the message. */
+  /** The bytes of the field in the message. */
   whole: Uint8Array
   /** Its text, message or packed numbers; nothing of a single number. */
   content: Uint8Array
