@@ -96,15 +96,22 @@ function vectorColumn(arrow: Arrow, rows: readonly Row[], side: Side, dimensions
 }
 
 /** Rows that are given to LanceDB at once: with fewer it writes many small pieces. */
-const PIECE = 4_000
+const PIECE = 2_000
 
-/** These rows, and then those of pages that come one by one. @throws StorageError `invalid` for a vector of another length */
+/**
+ * These rows, and then those of pages that come one by one. Buffers of what was read and laid out gather until the heap has doubled:
+ * hundreds of megabytes, where a tenth of that is in use. So each piece goes before the next is read.
+ * @throws StorageError `invalid` for a vector of another length
+ */
 export async function* rowsAnd(
   rows: Iterable<Row[]>,
   pages: AsyncIterable<readonly SearchEntry[]>,
   dimensions: number,
 ): AsyncGenerator<Row[]> {
-  yield* rows
+  for (const some of rows) {
+    Bun.gc(true)
+    yield some
+  }
   let some: Row[] = []
   for await (const entries of pages) {
     checkEntries(entries, dimensions)
@@ -112,8 +119,9 @@ export async function* rowsAnd(
     if (some.length < PIECE) continue
     yield some
     some = []
-    // Buffers of pages gather until the heap has doubled: hundreds of megabytes, where a tenth of that is in use.
     Bun.gc(true)
   }
   yield some
+  some = []
+  Bun.gc(true)
 }
