@@ -3,11 +3,11 @@
  * A record of a word is its rows in ascending order, each as the distance to the one before, in as many groups of 7 bits as it takes.
  */
 import { enlarged } from '../resident/postings.ts'
-import { openRecords, openRecordWriter } from './records.ts'
+import { type Keyed, openRecords, openRecordWriter } from './records.ts'
 
 const name = 'words'
-/** Words that are written at once. */
-const WRITTEN = 5_000
+/** Bytes after which what was collected is written: all at once would be in memory three times, for a million rows 600 MB. */
+const WRITTEN = 4_000_000
 const newline = 10
 
 interface Holders {
@@ -42,17 +42,22 @@ export function collectHolders() {
         last = term
       }
     },
+    /** Writes them, and keeps none. */
     async write(folder: string): Promise<void> {
       const writer = await openRecordWriter(folder, name)
       try {
-        const all = [...words]
-        for (let at = 0; at < all.length; at += WRITTEN)
-          await writer.add(
-            all.slice(at, at + WRITTEN).map(([word, { bytes, size }]) => ({
-              key: word,
-              bytes: Buffer.concat([Buffer.from(`${word}\n`), bytes.subarray(0, size)]),
-            })),
-          )
+        let some: Keyed[] = []
+        let collected = 0
+        for (const [word, { bytes, size }] of words) {
+          words.delete(word)
+          some.push({ key: word, bytes: Buffer.concat([Buffer.from(`${word}\n`), bytes.subarray(0, size)]) })
+          collected += size
+          if (collected < WRITTEN) continue
+          await writer.add(some)
+          some = []
+          collected = 0
+        }
+        await writer.add(some)
         await writer.finish()
       } finally {
         await writer.close()

@@ -77,6 +77,8 @@ async function fill(engine: Engine, plan: Plan, flat: FlatWriter | null): Promis
   // Rows are written few at a time and read best from one piece. A time that is to come takes the pieces away too: nobody reads them yet.
   await rows.optimize({ cleanupOlderThan: new Date(Date.now() + DAY_MS) })
   await flat?.finish(await runsOf(rows, facts.decisions))
+  // What was collected for the plain files is not needed while the indexes are built.
+  Bun.gc(true)
   await indexRows(engine, rows, facts.indexed >= plan.index_from ? dimensions : 0)
   const words = await writeWords(engine, name, counts)
   return { name, version: await rows.version(), words_version: await words.version(), ...facts }
