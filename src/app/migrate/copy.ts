@@ -20,7 +20,7 @@ import { hookCollections } from '../../domain/hook/session.ts'
 import { compactionCollection } from '../../domain/memory/compaction.ts'
 import { queueVectors } from '../../domain/search/embeddings.ts'
 import { evidenceCursor } from '../../domain/thread/sequencer.ts'
-import { type Copying, decisionsOf, keyedOf, type Side, trail } from './sides.ts'
+import { type Copying, changesOf, decisionsOf, keyedOf, type Side, trail } from './sides.ts'
 import { threadDigest } from './thread.ts'
 
 /** Records, and what derives from them, without those that the source has erased since an earlier run. A decision that was changed in the source since an earlier run is changed in the target. */
@@ -72,15 +72,12 @@ export async function copyVectors({ from, to, now_ms, signal, progress }: Copyin
         : tx.embeddings.start(embedder, dimensions)
     })
     let done = 0
-    for (let after = 0; ; ) {
+    for await (const page of changesOf(from, number)) {
       signal.throwIfAborted()
-      const page = await from.store.feed.since(after, number, 200)
-      if (page.length === 0) break
       await to.store.transaction(async (tx) => {
         // Those that the source has dropped since an earlier run are dropped here.
         for (const { id, vectors } of page) await tx.embeddings.put(id, vectors && { embedder, vectors })
       })
-      after = page.at(-1)!.seq
       done += page.length
       progress('vectors', done)
     }
@@ -183,14 +180,12 @@ const sha256 = (): ReturnType<typeof createHash> => createHash('sha256')
 const hashOf = (value: unknown): string => sha256().update(JSON.stringify(value)).digest('hex')
 
 /** Independent of the order, in which the feeds differ. */
-async function vectorsOf({ store }: Side): Promise<{ count: number; hash: string }> {
-  const generation = await store.embeddings.generation('active')
+async function vectorsOf(side: Side): Promise<{ count: number; hash: string }> {
+  const generation = await side.store.embeddings.generation('active')
   const sum = Buffer.alloc(32)
   let count = 0
-  for (let after = 0; generation !== null; ) {
-    const page = await store.feed.since(after, generation.number, 500)
-    if (page.length === 0) break
-    after = page.at(-1)!.seq
+  if (generation === null) return { count, hash: sum.toString('hex') }
+  for await (const page of changesOf(side, generation.number)) {
     for (const { id, vectors } of page) {
       if (vectors === null) continue
       count++

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import { decisionPages, readDecisions } from '../../../sdk/storage/decisions.ts'
 import type { Evidence } from '../../../sdk/storage/evidence.ts'
 import { keyedPages } from '../../../sdk/storage/keyed.ts'
-import type { KeyedRecord, Store, StoredAuditEntry, StoredDecision } from '../../../sdk/storage/store.ts'
+import type { FeedEntry, KeyedRecord, Store, StoredAuditEntry, StoredDecision } from '../../../sdk/storage/store.ts'
 import { analyse } from '../../domain/search/terms.ts'
 import { isPostgres } from '../config/config.ts'
 
@@ -72,14 +72,44 @@ const sideOf = (name: string, store: Store, evidence: Evidence): Side => ({
 const pageSize = 200
 const auditPage = 1_000
 
-/** All decisions, oldest first, in pages: an order that both sides share. */
-export async function* decisionsOf({ store: { decisions } }: Side): AsyncGenerator<StoredDecision[]> {
-  for await (const page of decisionPages(decisions, {}, pageSize))
-    yield readDecisions(
-      decisions,
-      page.map(({ id }) => id),
-    )
+/** Entries after which what was read of them is collected: the heap would double first, to 1.2 GB for a million decisions. */
+const collectedAfter = 20_000
+
+async function* collecting<T>(pages: AsyncIterable<T[]>): AsyncGenerator<T[]> {
+  let passed = 0
+  for await (const page of pages) {
+    yield page
+    passed += page.length
+    if (passed < collectedAfter) continue
+    passed = 0
+    Bun.gc(true)
+  }
 }
+
+/** All decisions, oldest first, in pages: an order that both sides share. */
+export const decisionsOf = ({ store: { decisions } }: Side): AsyncGenerator<StoredDecision[]> =>
+  collecting(
+    (async function* () {
+      for await (const page of decisionPages(decisions, {}, pageSize))
+        yield readDecisions(
+          decisions,
+          page.map(({ id }) => id),
+        )
+    })(),
+  )
+
+/** All changes with the vectors of a generation, in pages. */
+export const changesOf = ({ store: { feed } }: Side, generation: number): AsyncGenerator<FeedEntry[]> =>
+  collecting(
+    (async function* () {
+      for (let after = 0; ; ) {
+        const page = await feed.since(after, generation, pageSize)
+        if (page.length === 0) return
+        yield page
+        after = page.at(-1)!.seq
+      }
+    })(),
+  )
 
 /** The audit trail from its first line on, though stores read it from the last. */
 export async function* trail({ store }: Side): AsyncGenerator<StoredAuditEntry[]> {
