@@ -17,7 +17,7 @@ import { spellingsNear, wordsTable } from './words.ts'
  * a recall@10 above .99, also of a million.
  */
 const PROBES = 24
-const COMPARED = { least: 500, one_of: 500 }
+const COMPARED = { least: 1_000, one_of: 500 }
 /** At least so many times what is asked for. */
 const REFINED = 4
 /** LanceDB rounds distances otherwise: so many more than are asked for are compared where none may be missing. */
