@@ -2,7 +2,7 @@
  * Which rows of a segment hold a word, so that they can be counted: LanceDB counts by scoring all of them, which took 60 ms for 100 000.
  * A record of a word is its rows in ascending order, each as the distance to the one before, in as many groups of 7 bits as it takes.
  */
-import { enlarged } from '../resident/postings.ts'
+import { enlarged } from '../../../core/enlarged.ts'
 import { type Keyed, openRecords, openRecordWriter } from './records.ts'
 
 const name = 'words'

@@ -2,7 +2,7 @@
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
 import { open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { enlarged } from '../resident/postings.ts'
+import { enlarged } from '../../../core/enlarged.ts'
 
 /** Files that are missing or damaged. */
 export class FlatError extends Error {}

@@ -1,16 +1,8 @@
 /** A resident inverted index with exact BM25 scores over all decisions. */
 
+import { enlarged } from '../../../core/enlarged.ts'
 import { type Saturation, saturation, share, tabled, weight } from './bm25.ts'
-import {
-  addPosting,
-  enlarged,
-  frequencyIn,
-  maxEntries,
-  newPosting,
-  type Posting,
-  renumbered,
-  reserve,
-} from './postings.ts'
+import { addPosting, frequencyIn, maxEntries, newPosting, type Posting, renumbered, reserve } from './postings.ts'
 import { top } from './top.ts'
 
 /** Terms are the numbers that a dictionary gives; undefined is a term unknown to the corpus. */

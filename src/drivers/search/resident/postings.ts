@@ -1,4 +1,5 @@
 /** Posting lists packed into typed arrays: which entries hold a term, and how often. */
+import { enlarged } from '../../../core/enlarged.ts'
 
 export interface Posting {
   /** `entry << 8 | frequency`, entries ascending; a frequency of 255 is looked up in `frequent`. */
@@ -60,13 +61,4 @@ export function renumbered(posting: Posting, numbers: Int32Array): Posting | und
     if (entry >= 0) addPosting(next, entry, frequency === 255 ? posting.frequent!.get(old)! : frequency)
   }
   return next.size === 0 ? undefined : next
-}
-
-export function enlarged<T extends Uint8Array | Uint16Array | Uint32Array | Int32Array | Float64Array>(
-  array: T,
-  length: number,
-): T {
-  const larger = new (array.constructor as new (length: number) => T)(length)
-  larger.set(array)
-  return larger
 }

@@ -1,7 +1,7 @@
 /** Decisions by slot: a small number for each, under which its fields, terms and vectors are kept. */
 import { compileFilter, isEmptyFilter } from '../../../../sdk/storage/filter.ts'
 import type { DecisionFields, DecisionFilter } from '../../../../sdk/storage/store.ts'
-import { enlarged } from './postings.ts'
+import { enlarged } from '../../../core/enlarged.ts'
 
 export function openSlots() {
   const slots = new Map<string, number>()

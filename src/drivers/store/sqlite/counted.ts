@@ -1,4 +1,5 @@
 /** Decisions of combinations, counted in arrays that grow. */
+import { enlarged } from '../../../core/enlarged.ts'
 import type { Selection } from './kinds.ts'
 
 /** Called with the decisions of one place and group that pass; the sum of the calls is what counts. */
@@ -16,12 +17,6 @@ export function counted() {
   let times = new Int32Array(16)
   let length = 0
 
-  function grown(values: Int32Array): Int32Array<ArrayBuffer> {
-    const larger = new Int32Array(2 * values.length)
-    larger.set(values)
-    return larger
-  }
-
   return {
     get length() {
       return length
@@ -29,10 +24,10 @@ export function counted() {
     /** Returns the place of the entry. */
     add(place: number, group: number, count: number, time_ms = 0): number {
       if (length === places.length) {
-        places = grown(places)
-        groups = grown(groups)
-        counts = grown(counts)
-        times = grown(times)
+        places = enlarged(places, 2 * length)
+        groups = enlarged(groups, 2 * length)
+        counts = enlarged(counts, 2 * length)
+        times = enlarged(times, 2 * length)
       }
       places[length] = place
       groups[length] = group
