@@ -14,7 +14,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { cstpLine, root, run, serve } from './support/process.ts'
+import { cstpLine, root, run, serve, whyNoCurl } from './support/process.ts'
 
 setDefaultTimeout(120_000)
 
@@ -113,7 +113,10 @@ async function openPlace(home: string) {
 
 for (const page of pages) {
   const blocks = blocksOf(page, await readFile(join(root, page), 'utf8'))
-  const run = blocks.filter(({ language, unrun }) => ['sh', 'ts'].includes(language) && unrun === null)
+  const runnable = blocks.filter(({ language, unrun }) => ['sh', 'ts'].includes(language) && unrun === null)
+  // Blocks build on those before them: none of the page runs where one can't.
+  const whyNot = runnable.some(({ text }) => /\bcurl\b/.test(text)) ? whyNoCurl : null
+  const run = whyNot === null ? runnable : []
   describe(page, () => {
     let home: string
     let place: Awaited<ReturnType<typeof openPlace>>
@@ -127,6 +130,8 @@ for (const page of pages) {
         await rm(home, { recursive: true, force: true })
       })
     }
+
+    if (whyNot !== null) test.skip(`its blocks run (${whyNot})`, () => {})
 
     test('blocks that are not run say why', () => {
       expect(blocks.filter(({ unrun }) => unrun === '').map(({ line }) => line)).toEqual([])

@@ -1,6 +1,6 @@
 /** A real PostgreSQL for tests: the one that CSTP_TEST_POSTGRES names, or one of its own, started on first use and gone with the process. */
 import { spawn, spawnSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, readdirSync } from 'node:fs'
+import { chmodSync, chownSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SQL } from 'bun'
@@ -9,9 +9,18 @@ const isRoot = process.getuid?.() === 0
 /** Often in a folder that the path of a program does not name. */
 const runuser = Bun.which('runuser', { PATH: `${process.env.PATH}:/usr/sbin:/sbin` })
 
+/** Ids of the user that runs it for root, and of its group, as the system lists them. */
+function owner(): [user: number, group: number] | null {
+  const line = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .find((one) => one.startsWith('postgres:'))
+  const [, , user, group] = line?.split(':') ?? []
+  return user === undefined ? null : [Number(user), Number(group)]
+}
+
 /** Folder of `initdb` and `pg_ctl`; null where they are missing, or can't be run. */
 function binaries(): string | null {
-  if (isRoot && runuser === null) return null
+  if (isRoot && (runuser === null || owner() === null)) return null
   const debian = '/usr/lib/postgresql'
   const folders = [
     ...safeList(debian).map((version) => join(debian, version, 'bin')),
@@ -66,7 +75,7 @@ function startOwn(bin: string, settings: readonly string[]): Postgres {
   const data = join(folder, 'data')
   if (isRoot) {
     chmodSync(folder, 0o755)
-    spawnSync('chown', ['postgres', folder])
+    chownSync(folder, ...owner()!)
   }
   run([join(bin, 'initdb'), '-D', data, '-U', 'cstp', '--auth=trust', '--locale=C.UTF-8', '-E', 'UTF8'])
   const fixed = ['listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`, 'max_connections=200']

@@ -11,8 +11,10 @@ const HEAD_SIZE = 32
 const EPSILON = 1e-12
 
 /** Names of a layer's matrices, as the model's exporter numbered them. */
-const matricesOf = (layer: number): string[] =>
-  [0, 1, 4, 10, 11, 12].map((at) => `onnx::MatMul_${787 + 13 * layer + at}`)
+function matricesOf(layer: number) {
+  const name = (at: number) => `onnx::MatMul_${787 + 13 * layer + at}`
+  return { query: name(0), key: name(1), value: name(4), after: name(10), wide: name(11), narrow: name(12) }
+}
 
 /**
  * The model of a file with what onnxruntime does not find by itself: a layer's queries, keys and values are one product, its heads one
@@ -69,14 +71,7 @@ export function graphOf(file: Uint8Array): Model {
 
   for (let layer = 0; layer < LAYERS; layer++) {
     const at = `encoder.layer.${layer}`
-    const [query, key, value, after, wide, narrow] = matricesOf(layer) as [
-      string,
-      string,
-      string,
-      string,
-      string,
-      string,
-    ]
+    const { query, key, value, after, wide, narrow } = matricesOf(layer)
     const three = multiplied(
       hidden,
       [query, key, value],
