@@ -100,7 +100,8 @@ export const agentsOf = (credentials: readonly Credential[], grants: Grants = {}
 const words = 16
 
 export function createAuthenticator(entries: readonly Agent[]): Authenticate {
-  const hashes = new Int32Array(Buffer.concat(entries.flatMap(({ name, hash }) => [name, hash])).buffer as ArrayBuffer)
+  const hashes = new Int32Array(entries.length * words)
+  new Uint8Array(hashes.buffer).set(Buffer.concat(entries.flatMap(({ name, hash }) => [name, hash])))
   const given = new Int32Array(words)
   const [nameOf, tokenOf] = [new Uint8Array(given.buffer, 0, 32), new Uint8Array(given.buffer, 32)]
   return (header) => {
