@@ -9,8 +9,13 @@ import { inTemporaryDir, run } from '../support/process.ts'
 async function packed(dir: string, files: Record<string, string>): Promise<string> {
   await mkdir(dir)
   for (const [name, text] of Object.entries(files)) await writeFile(join(dir, name), text)
-  const { out } = await run(['npm', 'pack', '--silent'], { cwd: dir, env: { PATH: process.env.PATH ?? '', HOME: dir } })
-  return join(dir, out.trim())
+  const { status, err } = await run(['npm', 'pack', '--silent'], {
+    cwd: dir,
+    env: { PATH: process.env.PATH ?? '', HOME: dir },
+  })
+  expect([status, err]).toEqual([0, ''])
+  // Not as npm prints it: what it prints last may be lost in a pipe.
+  return join(dir, 'wrong-1.0.0.tgz')
 }
 
 test('they find what is wrong with a package: a file that is not there, and types that are not those of the code', () =>

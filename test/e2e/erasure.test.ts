@@ -7,7 +7,7 @@ import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { holding, tellAll, word } from '../support/erasure.ts'
-import { freshDatabase, postgres, whyNoPostgres } from '../support/postgres.ts'
+import { freshDatabase, postgres, programOf, whyNoPostgres } from '../support/postgres.ts'
 import { bareEnv, cstp, type RunningServer, run, startServer, temporaryDir, until } from '../support/process.ts'
 
 setDefaultTimeout(120_000)
@@ -39,7 +39,7 @@ else
     })
     const { server, ids, close } = await tellAll({ CSTP_STORE_URL: url, CSTP_EVIDENCE_KEY: key })
     const dumped = async () => {
-      const { status, out, err } = await run(['pg_dump', '--dbname', url], {
+      const { status, out, err } = await run([programOf('pg_dump'), '--dbname', url], {
         cwd: tmpdir(),
         env: { PATH: process.env.PATH! },
       })

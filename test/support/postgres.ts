@@ -113,6 +113,12 @@ export function durablePostgres(settings: readonly string[]): Postgres | null {
   return bin === null ? null : startOwn(bin, settings)
 }
 
+/** A program of PostgreSQL beside its `initdb`, where Debian does not put it on the path of others. */
+export function programOf(name: string): string {
+  const bin = binaries()
+  return bin === null ? name : join(bin, name)
+}
+
 export const whyNoPostgres =
   'there is no PostgreSQL that can be started on this machine (Debian: postgresql; for root also runuser); CSTP_TEST_POSTGRES names one that runs'
 
