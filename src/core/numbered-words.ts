@@ -1,6 +1,6 @@
 /**
  * Words and their numbers, in the order in which they came. A table of our own over typed arrays: a word is found by its characters where it
- * stands in a text, without a string of its own. Millions of words are read so; looking each up as a string took fifteen times as long.
+ * is in a text, without a string of its own. Millions of words are read so; looking each up as a string took fifteen times as long.
  */
 import { enlarged } from './enlarged.ts'
 

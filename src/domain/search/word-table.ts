@@ -1,4 +1,4 @@
-/** The terms of words that were seen before: an ASCII word is found where it stands in a text, and its term is counted by number. */
+/** The terms of words that were seen before: an ASCII word is found where it is in a text, and its term is counted by number. */
 import { hashed, numberedWords, wordSeed } from '../../core/numbered-words.ts'
 
 /** Terms that are kept; then all are forgotten. */
