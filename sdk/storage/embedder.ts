@@ -23,6 +23,8 @@ export interface Embedder {
   readonly precedent_distance: number
   /** Cosine distance up to which a decision says what a text says in other words: `threshold: auto` of a semantic condition. */
   readonly similar_distance: number
+  /** True if texts stay in this process. Then those of a record are embedded while rules judge it, also if they then refuse it. */
+  readonly in_process?: true
   /**
    * One vector of {@link DIMENSIONS} values and length 1 for each text, in their order. The same text, kind and id give the same
    * vector whatever else is in the call. An empty text is a text.

@@ -158,11 +158,12 @@ export async function prepareRecord(
   // Rules see the record with what its agent noted before; the transaction takes that session.
   const noted = imported ? null : await call.tracker.peek(name)
   const planned = requireSize(build(noted))
-  // An import was decided long ago: no rule checks it, and no breaker takes it as its probe.
-  const policy = imported
-    ? null
-    : await checkPolicy(call, planned, { context, stakes: given.stakes ?? null, scope: given.scope }, approved)
-  const made = await embedInTime(call, planned.id, planned)
+  const { made, policy } = await embeddedAndJudged(call, planned, async () =>
+    // An import was decided long ago: no rule checks it, and no breaker takes it as its probe.
+    imported
+      ? null
+      : await checkPolicy(call, planned, { context, stakes: given.stakes ?? null, scope: given.scope }, approved),
+  )
   const nearness = await nearnessOf(call, made?.vectors.both ?? null, noted)
   return async (tx) => {
     const other = await ofSource(tx.decisions, given.source_key)
@@ -182,6 +183,24 @@ export async function prepareRecord(
     if (!made?.bridge_too_far) return result
     const message = `${result.message}. The bridge is too far from the decision's own text: it is kept, and the text is searched by`
     return { ...result, bridge_too_far: true, message }
+  }
+}
+
+/**
+ * Embeds a record and judges it, both at once where no text leaves the process: rules often ask for the vector of one of these texts, and
+ * others are computed while they look around. What is sent elsewhere is sent once rules allow the record.
+ * @throws what `judge` throws
+ */
+async function embeddedAndJudged<T>(call: RecordCall, planned: DecisionRecord, judge: () => Promise<T>) {
+  const unneeded = new AbortController()
+  const embed = () => embedInTime(call, planned.id, planned, unneeded.signal)
+  const early = call.embedder.in_process ? embed() : null
+  try {
+    const policy = await judge()
+    return { policy, made: await (early ?? embed()) }
+  } catch (error) {
+    unneeded.abort()
+    throw error
   }
 }
 

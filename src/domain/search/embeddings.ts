@@ -135,11 +135,21 @@ export async function embedDecision(
 export const embedSignal = ({ signal, embed_wait_ms }: Pick<EmbeddingCall, 'signal' | 'embed_wait_ms'>): AbortSignal =>
   AbortSignal.any([signal, AbortSignal.timeout(embed_wait_ms)])
 
-/** The vectors of a decision; null if they are not there in time: then the outbox makes them. */
-export async function embedInTime(call: EmbeddingCall, id: string, record: Embedded): Promise<DecisionVectors | null> {
+/**
+ * The vectors of a decision; null if they are not there in time: then the outbox makes them.
+ * @param unneeded aborts when nobody wants them any more
+ */
+export async function embedInTime(
+  call: EmbeddingCall,
+  id: string,
+  record: Embedded,
+  unneeded?: AbortSignal,
+): Promise<DecisionVectors | null> {
+  const signal = embedSignal(call)
   try {
-    return await embedDecision(call.embedder, record, embedSignal(call))
+    return await embedDecision(call.embedder, record, unneeded ? AbortSignal.any([signal, unneeded]) : signal)
   } catch (error) {
+    if (unneeded?.aborted) return null
     call.log('warn', 'vectors follow later', {
       request_id: call.request_id,
       id,

@@ -20,6 +20,7 @@ export async function openHashEmbedder(): Promise<Embedder> {
     noise_distance: 0.85,
     precedent_distance: 0.85,
     similar_distance: 0.5,
+    in_process: true,
     async embed(texts, _kind, signal) {
       signal.throwIfAborted()
       if (closed) throw closedError('hash')

@@ -77,6 +77,7 @@ export async function openLocalEmbedder(
     // Chosen on the development questions of `bun run eval`.
     precedent_distance: 0.61,
     similar_distance: 0.5,
+    in_process: true,
     // The longest first, so that two threads that share a call end at about the same time.
     async embed(texts, kind, signal) {
       const waits = queue.waiting() + texts.length - 1
