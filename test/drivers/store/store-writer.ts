@@ -8,7 +8,8 @@ import { queueVectors } from '../../../src/domain/search/embeddings.ts'
 import { openSqliteStore } from '../../../src/drivers/store/sqlite/driver.ts'
 
 const [dir = '', start = '0', count = '0', width = '8', shared = '0'] = process.argv.slice(2)
-const store = await openSqliteStore({ ...suiteOptions, dir })
+// So few pages that it is killed while its log is being taken, too.
+const store = await openSqliteStore({ ...suiteOptions, dir, log_pages: 60 })
 writeSync(1, 'ready\n')
 const first = Number(start)
 let next = first

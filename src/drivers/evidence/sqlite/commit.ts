@@ -14,6 +14,8 @@ interface Committer {
   /** Brings {@link payloadIndex} up to the end of the log. */
   indexPayloads(): Promise<void>
   saveCheckpoint(checkpoint: StoredCheckpoint): Promise<void>
+  /** Runs something between two transactions. */
+  alone(work: () => Promise<void>): Promise<void>
   /** Refuses further writes, and resolves when those under way have ended. */
   end(): Promise<void>
 }
@@ -23,7 +25,8 @@ const writtenAtOnce = 1_000
 /** How long a write waits for other processes. */
 const timeout_ms = 5_000
 
-export function committer(db: Database): Committer {
+/** @param committed called after each commit */
+export function committer(db: Database, committed: () => void): Committer {
   const storedHead = headReader(db)
   const last = db.prepare<{ seq: number; hash: string }, []>('select seq, hash from events order by seq desc limit 1')
   const insert = db.prepare(
@@ -37,23 +40,26 @@ export function committer(db: Database): Committer {
   let lane: Promise<unknown> = Promise.resolve()
   let closed = false
 
-  /** One transaction at a time: the connection has only one. */
-  function transaction<T>(work: () => Promise<T>): Promise<T> {
-    const run = async () => {
+  /** One thing at a time: the connection has only one transaction. */
+  function alone<T>(work: () => Promise<T>): Promise<T> {
+    const next = lane.then(work)
+    lane = next.catch(() => {})
+    return next
+  }
+
+  const transaction = <T>(work: () => Promise<T>): Promise<T> =>
+    alone(async () => {
       await begin(db, performance.now() + timeout_ms)
       try {
         const value = await work()
         db.run('COMMIT')
+        committed()
         return value
       } catch (error) {
         if (db.inTransaction) db.run('ROLLBACK')
         throw storageErrorOf(error, 'cannot commit the evidence')
       }
-    }
-    const next = lane.then(run)
-    lane = next.catch(() => {})
-    return next
-  }
+    })
 
   async function write(batches: readonly EvidenceBatch[], head: EvidenceHead): Promise<void> {
     let written = 0
@@ -76,6 +82,7 @@ export function committer(db: Database): Committer {
     if (closed) throw new StorageError('unavailable', 'the evidence is closed')
   }
   return {
+    alone,
     append: group.append,
     async indexPayloads() {
       open()

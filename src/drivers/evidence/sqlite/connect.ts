@@ -19,8 +19,6 @@ export const openWriter = (path: string): Promise<Database> =>
       return connectWriter(path, (db) => {
         migrate(db, path, migrations)
         checkOurs(db, path)
-        // Taking pages from the log into the database waits for the disk: seldom, as in the store.
-        db.run('PRAGMA wal_autocheckpoint = 4000')
       })
     }),
   )

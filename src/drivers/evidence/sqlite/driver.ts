@@ -1,6 +1,7 @@
 /** The embedded evidence log: an SQLite database of its own that refuses to change or forget a record. */
 import type { Evidence } from '../../../../sdk/storage/evidence.ts'
 import { storageErrorOf } from '../../shared/sqlite/connect.ts'
+import { logTaker } from '../../shared/sqlite/log-taker.ts'
 import { translating } from '../../shared/translating.ts'
 import type { EvidenceReads } from '../rows.ts'
 import { committer } from './commit.ts'
@@ -19,10 +20,12 @@ export async function openSqliteEvidence(path: string): Promise<Evidence> {
   const writer = await openWriter(path)
   try {
     const reader = openReader(path)
-    const commits = committer(writer)
+    const commits = committer(writer, () => taker.committed())
+    const taker = logTaker({ db: writer, alone: commits.alone })
     let closing: Promise<void> | undefined
     const close = async () => {
       await commits.end()
+      await taker.close()
       reader.close()
       // Does nothing while others read or write; the last to close clears the write-ahead log.
       writer.run('PRAGMA wal_checkpoint(TRUNCATE)')

@@ -34,8 +34,6 @@ function connectOnce(dir: string): Connections {
     writer.run('PRAGMA temp_store = MEMORY')
     // Indexes are written to at random places: with fewer pages kept they are read again, and written twice.
     writer.run('PRAGMA cache_size = -16384')
-    // It waits for the disk when it does: seldom, and a page that was written often is taken once. 4 000 pages are 16 MB.
-    writer.run('PRAGMA wal_autocheckpoint = 4000')
     return { writer, reader: connectReader(path) }
   } catch (error) {
     writer?.close()

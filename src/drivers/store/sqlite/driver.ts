@@ -4,6 +4,7 @@ import { outboxCollection } from '../../../../sdk/storage/keyed.ts'
 import type { Store, StoreOptions, StoreStatus, Transaction } from '../../../../sdk/storage/store.ts'
 import { type LogWriter, messageOf } from '../../../core/log.ts'
 import { storageErrorOf } from '../../shared/sqlite/connect.ts'
+import { logTaker } from '../../shared/sqlite/log-taker.ts'
 import { translating } from '../../shared/translating.ts'
 import { verbsOf } from '../groups.ts'
 import { committer } from './commit.ts'
@@ -27,6 +28,8 @@ const mostAtStart = 20_000
 export interface SqliteStoreOptions extends StoreOptions {
   /** More decisions than these, and the files are looked at beside the first answers. */
   most_at_start?: number
+  /** Pages of the write-ahead log, and they are taken into the database. */
+  log_pages?: number
   /** Where `cstp.db` and the folder `decisions` lie, or are made. */
   dir: string
   log?: LogWriter
@@ -42,6 +45,7 @@ export async function openSqliteStore({
   analyse,
   now,
   most_at_start = mostAtStart,
+  log_pages,
 }: SqliteStoreOptions): Promise<Store> {
   const root = join(dir, 'decisions')
   const { writer, reader } = await connect(dir)
@@ -65,9 +69,21 @@ export async function openSqliteStore({
       statements: writing,
       root,
       log,
-      sync,
+      sync() {
+        taker.committed()
+        return sync()
+      },
       beforePlacing: (id, path) => files.beforePlacing(id, path),
       writePending: pending.write,
+    })
+    const taker = logTaker({
+      db: writer,
+      alone: commits.alone,
+      failed: (error) =>
+        log('warn', 'the write-ahead log is taken into the database by commits, which takes longer', {
+          error: messageOf(error),
+        }),
+      pages: log_pages,
     })
     const table = decisionTable({ statements: writing, group: commits.group, analyse })
     const files = reconciler({ statements: writing, root, table, commits, pending, now, log })
@@ -89,6 +105,7 @@ export async function openSqliteStore({
       files.stop()
       await first
       await commits.close()
+      await taker.close()
       // Others may be reading or writing: then the log is theirs to clear.
       writer.run('PRAGMA wal_checkpoint(TRUNCATE)')
       disconnect()

@@ -1,0 +1,56 @@
+/**
+ * The file `-shm` beside a database, read without a lock and without SQLite: its header changes with every commit before it is acknowledged, and says
+ * how many pages the write-ahead log holds. @see https://sqlite.org/walformat.html#the_wal_index_file_format
+ */
+import type { Database } from 'bun:sqlite'
+import { fstatSync, readdirSync, readSync, statSync } from 'node:fs'
+
+/** Words of the header, of which there are two copies. */
+const headerWords = 12
+/** The words for the pages of the log, and for those of them that the database has. */
+const pagesAt = 4
+const takenAt = 2 * headerWords
+
+/**
+ * The descriptor by which SQLite itself holds the file. One of our own could never be closed: with any descriptor of a file, all locks that
+ * the process has on it go, those of SQLite too.
+ */
+function descriptorOf(path: string): number | null {
+  try {
+    const { dev, ino } = statSync(path)
+    for (const name of readdirSync('/dev/fd')) {
+      try {
+        const held = fstatSync(Number(name))
+        if (held.ino === ino && held.dev === dev) return Number(name)
+      } catch {
+        // The one by which the folder was read.
+      }
+    }
+  } catch {
+    // Not on this system.
+  }
+  return null
+}
+
+export interface WalIndex {
+  /** As of the last {@link look}. Each commit changes it. */
+  header: Int32Array
+  /** Reads the header. False if it can't be read. */
+  look(): boolean
+  /** Pages of the log, or 0 if the database has all of them and the next commit starts the log again. */
+  pagesLeft(): number
+}
+
+/** @param db has been read from, and stays open; null where the system does not let us read it */
+export function walIndex({ filename }: Database): WalIndex | null {
+  const descriptor = descriptorOf(`${filename}-shm`)
+  if (descriptor === null) return null
+  const words = new Int32Array(takenAt + 1)
+  const bytes = new Uint8Array(words.buffer)
+  const read = (length: number): boolean => readSync(descriptor, bytes, 0, length, 0) === length
+  return {
+    header: words.subarray(0, headerWords),
+    look: () => read(4 * headerWords),
+    pagesLeft: () => (read(bytes.length) && words[pagesAt] !== words[takenAt] ? words[pagesAt]! : 0),
+  }
+}
