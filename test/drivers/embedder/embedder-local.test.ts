@@ -241,6 +241,22 @@ describe('the thread of the local embedder', () => {
     await embedder.close()
   })
 
+  test('answers a few questions at once without help, and many with it', async () => {
+    let started = 0
+    const counted = () => {
+      started++
+      return stub(script)()
+    }
+    const embedder = await openLocalEmbedder({}, counted, { most: 2, idle_ms: 60_000 })
+    const ask = (count: number) =>
+      Promise.all(Array.from({ length: count }, () => embedder.embed([`${Math.random()}`], 'query', never)))
+    for (let round = 0; round < 40; round++) await ask(8)
+    expect(started).toBe(1)
+    for (let round = 0; round < 4; round++) await ask(40)
+    expect(started).toBe(2)
+    await embedder.close()
+  })
+
   test('shares the texts of a call with its help by their length', async () => {
     const texts: string[][] = []
     const echo = `self.onmessage = ({ data }) =>

@@ -23,6 +23,8 @@ const TEXTS_AT_ONCE = 2
 /** So many texts that wait for others within this time are worth another thread, which takes a third of a second to start. */
 const MANY_TEXTS = 24
 const MANY_WITHIN_MS = 10_000
+/** Questions are short, and a search costs several times what its question does: fewer that wait are not worth the memory of another model. */
+const MANY_QUESTIONS = 16
 const limits: ThreadLimits = { most: Math.min(2, availableParallelism()), idle_ms: 60_000 }
 
 const startWorker = () => startThread('drivers/embedder/local/worker.ts')
@@ -81,7 +83,8 @@ export async function openLocalEmbedder(
     // The longest first, so that two threads that share a call end at about the same time.
     async embed(texts, kind, signal) {
       const waits = queue.waiting() + texts.length - 1
-      if (waits > 0 && many(waits)) threads.wanted()
+      const least = kind === 'query' ? MANY_QUESTIONS : 1
+      if (waits >= least && many(waits)) threads.wanted()
       const order = [...texts.keys()].sort((a, b) => texts[b]!.length - texts[a]!.length)
       const vectors = await queue.run(
         order.map((at) => texts[at]!),
