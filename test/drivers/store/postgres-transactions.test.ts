@@ -154,6 +154,8 @@ function suite(database: Postgres): void {
     const long = store.transaction(async (tx) => {
       await tx.decisions.count({})
       await tx.keyed.get('held', ['x'])
+      // Looked at by all of them, and written by none.
+      await tx.keyed.get('breaker', ['global'])
       inside.resolve()
       await goOn.promise
       await tx.keyed.put('held', 'x', 'long')
@@ -174,6 +176,28 @@ function suite(database: Postgres): void {
     expect(done).toEqual(['others', 'long', 'concerned', 'concerned'])
     const [held] = await store.keyed.get('held', ['x'])
     expect([held!.version, (held!.value as unknown[]).slice(0, 4)]).toEqual([3, [...'long']])
+    await Promise.all([store.close(), other.close()])
+  })
+
+  test('of transactions that write what each of them has looked at, the later one sees what the earlier one wrote', async () => {
+    const { url, store } = await opened()
+    const { store: other } = await opened(url)
+    const both = gate()
+    let looking = 0
+    const add = (name: string) => {
+      let runs = 0
+      return async (tx: Transaction) => {
+        // What is counted can't be noted: it runs with locks.
+        await tx.decisions.count({ agent: name })
+        const [found] = await tx.keyed.get('list', ['x'])
+        if (runs++ === 0 && ++looking === 2) both.resolve()
+        if (runs === 1) await both.promise
+        await tx.keyed.put('list', 'x', [...((found?.value as string[]) ?? []), name])
+      }
+    }
+    await Promise.all([store.transaction(add('ada')), other.transaction(add('bob'))])
+    const [list] = await store.keyed.get('list', ['x'])
+    expect([list!.version, (list!.value as string[]).sort()]).toEqual([2, ['ada', 'bob']])
     await Promise.all([store.close(), other.close()])
   })
 

@@ -10,10 +10,13 @@ import { type Draft, type Found, locksOf, writesOf } from './draft.ts'
 import { announceChanges } from './feed.ts'
 import { openLanes } from './lanes.ts'
 import { namesHeld } from './locks.ts'
+import type { Fate } from './transaction.ts'
 import { changesOf, send } from './writes.ts'
 
 /** Drafts of one group at most: the engine has room for so many locks only. */
 const largestGroup = 48
+/** How often a draft waits for the next group, before it waits for its locks. */
+const mostContested = 3
 /** Groups at a time: if many wait, one is prepared while another becomes durable. */
 const lanes = { lanes: 2, least: 8, patience: 0.5 }
 
@@ -23,7 +26,9 @@ const beginning = `${announceChanges}; set local plan_cache_mode = force_generic
 interface Job {
   draft: Draft
   locks: Map<string, boolean>
-  resolve(held: boolean): void
+  /** How often it was left out for a lock that somebody else held. */
+  contested: number
+  resolve(fate: Fate): void
   reject(error: unknown): void
 }
 
@@ -88,14 +93,15 @@ async function contested(query: Query, jobs: readonly Job[]): Promise<(job: Job)
   return ({ locks }) => held.size > 0 && locks.keys().some((name) => held.has(toText(name)))
 }
 
-/** Takes those that go together, in their order. What waits for one of them and was made of what it changes is lost. */
-function takeGroup(queue: Job[]): Job[] {
+/** Those that go together, in their order, and what waits for one of them and was made of what it changes: that is lost. */
+function takeGroup(queue: Job[]): { taken: Job[]; lost: Job[] } {
   const taken: Job[] = []
+  const lost: Job[] = []
   const names = new Map<string, boolean>()
   const left: Job[] = []
   for (const job of queue.splice(0)) {
     const clashes = [...job.locks].filter(([name, only]) => names.has(name) && (only || names.get(name)))
-    if (clashes.some(([name]) => names.get(name) && job.draft.found.has(name))) job.resolve(false)
+    if (clashes.some(([name]) => names.get(name) && job.draft.found.has(name))) lost.push(job)
     else if (clashes.length > 0 || taken.length === largestGroup) left.push(job)
     else {
       taken.push(job)
@@ -103,13 +109,20 @@ function takeGroup(queue: Job[]): Job[] {
     }
   }
   queue.push(...left)
-  return taken
+  return { taken, lost }
 }
 
 /** @param written is told how many decisions a group has changed */
-export function groupCommit(client: Client, written: (changes: number) => void): (draft: Draft) => Promise<boolean> {
+export function groupCommit(client: Client, written: (changes: number) => void): (draft: Draft) => Promise<Fate> {
+  /** Whoever holds its lock is mostly a group of another server, and done when the next one begins. */
+  function leave(job: Job): void {
+    if (++job.contested > mostContested) job.resolve('contested')
+    else add(job)
+  }
+
   async function run(jobs: readonly Job[]): Promise<void> {
     let kept: readonly Job[] = []
+    let lost = new Set<Job>()
     try {
       await client.begin(async (query, finish) => {
         const [isContested, late] = await Promise.all([
@@ -119,26 +132,31 @@ export function groupCommit(client: Client, written: (changes: number) => void):
             jobs.map(({ draft }) => draft),
           ),
         ])
-        const lost = new Set(late.map((place) => jobs[place]!))
+        lost = new Set(late.map((place) => jobs[place]!))
         kept = jobs.filter((job) => !lost.has(job) && !isContested(job))
         const drafts = kept.map(({ draft }) => draft).filter((draft) => writesOf(draft) > 0)
         await finish(send(query, drafts, 0))
       }, beginning)
       written(changesOf(kept.map(({ draft }) => draft)).length)
-      for (const job of jobs) job.resolve(kept.includes(job))
+      for (const job of jobs)
+        if (kept.includes(job)) job.resolve('kept')
+        else if (lost.has(job)) job.resolve('outdated')
+        else leave(job)
     } catch (error) {
       for (const job of jobs) {
         // Nothing was kept, and each finds out by itself whose fault it was; unless the database is unavailable, or was lost during the commit.
         const isOver = isStorageError(error) && (!error.unclear || kept.includes(job))
         if (isOver) job.reject(error)
-        else job.resolve(false)
+        else job.resolve('contested')
       }
     }
   }
 
   const add = openLanes<Job>(lanes, async (queue) => {
-    const jobs = takeGroup(queue)
-    if (jobs.length > 0) await run(jobs)
+    const { taken, lost } = takeGroup(queue)
+    if (taken.length > 0) await run(taken)
+    for (const job of lost) job.resolve('outdated')
   })
-  return (draft) => new Promise((resolve, reject) => add({ draft, locks: locksOf(draft), resolve, reject }))
+  return (draft) =>
+    new Promise((resolve, reject) => add({ draft, locks: locksOf(draft), contested: 0, resolve, reject }))
 }

@@ -137,9 +137,10 @@ export function keyedWriter(access: Access, verb: Verb, find: Find, remembered: 
     if (missing.length > 0) {
       const names = missing.map((key) => keyedName(collection, key))
       const question = { collection, keys: missing }
-      const found = await access.look(names, async (query) =>
-        access.held ? pick(await findAll(query, [question]), question) : find(collection, missing),
-      )
+      const read = async (query: Query) =>
+        access.held ? pick(await findAll(query, [question]), question) : find(collection, missing)
+      // Many look at the same one, such as a breaker, and few write it.
+      const found = await access.look(names, read, 'shared')
       for (const record of found) records.set(record.key, record)
       for (const key of missing)
         note(draft, keyedName(collection, key), {
@@ -168,8 +169,8 @@ export function keyedWriter(access: Access, verb: Verb, find: Find, remembered: 
     put: verb(async (collection, key, value, { expires_ms = null, version } = {}) => {
       const name = keyedName(collection, key)
       await apart([name])
-      if (version === undefined) await access.guard([name])
-      else if ((await versionOf(collection, key, version)) !== version)
+      await access.guard([name])
+      if (version !== undefined && (await versionOf(collection, key, version)) !== version)
         throw new StorageError('conflict', `${collection} ${key} is not at version ${version}`)
       draft.keyed.set(name, { collection, key, value: JSON.stringify(value ?? null), expires_ms })
     }),

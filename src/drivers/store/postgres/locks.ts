@@ -7,11 +7,9 @@ const space = 0x63737470
 export type LockKind = 'decision' | 'source' | 'counts' | 'generations' | 'keyed' | 'retention'
 
 const hashed = (name: string): string => `hashtextextended(${name}, ${space})`
-/** Of names, in the order given: until the transaction ends. */
-export const nameLock = {
-  exclusive: `select pg_advisory_xact_lock(${hashed('name')}) from unnest($1::text[]) as name`,
-  shared: `select pg_advisory_xact_lock_shared(${hashed('name')}) from unnest($1::text[]) as name`,
-}
+/** Waits for these names, in the order given, and holds them until the transaction ends. */
+export const lockNames = `select case when alone then pg_advisory_xact_lock(${hashed('name')}) else pg_advisory_xact_lock_shared(${hashed('name')}) end
+  from unnest($1::text[], $2::bool[]) as wanted (name, alone)`
 /** Those of these names that somebody else holds; all others are locked until the transaction ends. */
 export const namesHeld = `select name from unnest($1::text[], $2::bool[]) as wanted (name, alone)
   where not case when alone then pg_try_advisory_xact_lock(${hashed('name')}) else pg_try_advisory_xact_lock_shared(${hashed('name')}) end`

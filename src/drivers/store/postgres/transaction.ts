@@ -1,15 +1,15 @@
 /**
  * Transactions. One runs without locks at first: what it finds is noted, what it writes is kept, and both are sent together with those of
- * others; it holds if what it found is still so. If it isn't, or if the work asks what can't be noted, it runs again in a transaction of the
- * engine: before a verb looks at something by its key it locks the key until the commit, so what it read stays true. Two of those that wait
- * for each other are told apart by the engine, and one runs again.
+ * others; it holds if what it found is still so. If it isn't, it runs again. If that doesn't help, or if the work asks what can't be noted,
+ * it runs in a transaction of the engine: before a verb looks at something by its key it locks the key until the commit, so what it read
+ * stays true. Two of those that wait for each other are told apart by the engine, and one runs again.
  */
 import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
 import { type Client, isLost, isRetryable, type Query, storageErrorOf } from '../../shared/postgres/client.ts'
 import { toText } from '../../shared/postgres/filter.ts'
-import { clear, type Draft, type Found, newDraft, note, writesOf } from './draft.ts'
+import { clear, type Draft, type Found, locksOf, newDraft, note, writesOf } from './draft.ts'
 import { announceChanges } from './feed.ts'
-import { nameLock } from './locks.ts'
+import { lockNames } from './locks.ts'
 import { changesOf, send } from './writes.ts'
 
 type Mode = 'shared' | 'exclusive'
@@ -33,19 +33,24 @@ export interface Access {
 
 export type Verb = <A extends unknown[], R>(run: (...args: A) => Promise<R>) => (...args: A) => Promise<R>
 
+/** What became of a draft: kept, or nothing of it, as what it found is no longer so, or as only locks can tell. */
+export type Fate = 'kept' | 'outdated' | 'contested'
+
 type Work<T> = (access: Access, verb: Verb) => Promise<T>
 
 /** What transactions of one store share. */
 export interface Transactions {
   client: Client
-  /** Sends a draft with those of others; false if what it found is no longer so, and nothing of it is kept. */
-  commit(draft: Draft): Promise<boolean>
+  /** Sends a draft with those of others. */
+  commit(draft: Draft): Promise<Fate>
   /** Is told how many decisions a transaction has changed. */
   changed(changes: number): void
   /** Something did not hold: nothing that is remembered of the tables may be trusted. */
   forget(): void
 }
 
+/** Runs without locks, before one waits for them. */
+const freeAttempts = 3
 const attempts = 20
 const cutAttempts = 3
 
@@ -73,16 +78,25 @@ const verbOf =
 
 /** Runs `work` and commits; again where that is needed. @throws StorageError, and whatever `work` throws */
 export async function transact<T>(shared: Transactions, work: Work<T>): Promise<T> {
-  const done = await withoutLocks(shared, work)
-  if (done !== null) return done.value
-  shared.forget()
-  return withLocks(shared, work)
+  const alone = new Set<string>()
+  for (let attempt = 1; attempt <= freeAttempts; attempt++) {
+    const draft = newDraft()
+    const done = await withoutLocks(shared, work, draft)
+    if (typeof done === 'object') return done.value
+    shared.forget()
+    for (const [name, only] of locksOf(draft)) if (only) alone.add(name)
+    if (done === 'contested') break
+  }
+  return withLocks(shared, work, alone)
 }
 
-/** Null if it has to run with locks. */
-async function withoutLocks<T>({ client, commit }: Transactions, work: Work<T>): Promise<{ value: T } | null> {
+/** `contested` if it has to run with locks. */
+async function withoutLocks<T>(
+  { client, commit }: Transactions,
+  work: Work<T>,
+  draft: Draft,
+): Promise<{ value: T } | Exclude<Fate, 'kept'>> {
   const state: State = { open: true, broken: undefined }
-  const draft = newDraft()
   let [reads, assumed, needsEngine] = [0, false, false]
   const access: Access = {
     draft,
@@ -108,24 +122,26 @@ async function withoutLocks<T>({ client, commit }: Transactions, work: Work<T>):
   try {
     value = await work(access, verbOf(state))
   } catch (error) {
-    if (needsEngine || (state.broken === undefined && !isSure())) return null
+    if (needsEngine || (state.broken === undefined && !isSure())) return 'contested'
     throw error
   } finally {
     state.open = false
   }
-  if (needsEngine) return null
+  if (needsEngine) return 'contested'
   if (state.broken !== undefined) throw storageErrorOf(state.broken, 'cannot write')
   if (writesOf(draft) === 0 && isSure()) return { value }
-  return (await commit(draft)) ? { value } : null
+  const fate = await commit(draft)
+  return fate === 'kept' ? { value } : fate
 }
 
-async function withLocks<T>({ client, changed }: Transactions, work: Work<T>): Promise<T> {
+/** @param alone names that are locked for writing before anything is looked at under them; grows */
+async function withLocks<T>({ client, changed }: Transactions, work: Work<T>, alone: Set<string>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     const state: State = { open: true, broken: undefined }
     try {
       const { result, changes } = await client.begin((query, finish) => {
         state.broken = undefined
-        return runLocked(query, finish, state, work)
+        return runLocked(query, finish, state, work, alone)
       }, announceChanges)
       changed(changes)
       return result
@@ -155,6 +171,7 @@ async function runLocked<T>(
   finish: (last: readonly Promise<unknown>[]) => Promise<void>,
   state: State,
   work: Work<T>,
+  alone: Set<string>,
 ): Promise<{ result: T; changes: number }> {
   const locked = new Map<string, Mode>()
   const draft = newDraft()
@@ -162,8 +179,11 @@ async function runLocked<T>(
   async function lock(names: readonly string[], mode: Mode): Promise<void> {
     const wanted = names.filter((name) => locked.get(name) !== 'exclusive' && locked.get(name) !== mode).sort()
     if (wanted.length === 0) return
-    for (const name of wanted) locked.set(name, mode)
-    await query(nameLock[mode], [wanted.map(toText)])
+    // Of two that go on to write what both have looked at, the engine ends one at once: it is to wait the next time.
+    for (const name of wanted) if (locked.has(name)) alone.add(name)
+    const modes = wanted.map((name) => (alone.has(name) ? 'exclusive' : mode))
+    for (const [at, name] of wanted.entries()) locked.set(name, modes[at]!)
+    await query(lockNames, [wanted.map(toText), modes.map((one) => one === 'exclusive')])
   }
   const access: Access = {
     draft,
