@@ -7,4 +7,6 @@ export const texts = customType<{ data: string[] }>({ dataType: () => 'text[]' }
 /** As it was written: `jsonb` would reorder keys and has no NUL. */
 export const json = customType<{ data: string }>({ dataType: () => 'json' })
 export const bytea = customType<{ data: Uint8Array }>({ dataType: () => 'bytea' })
+/** Number of a transaction, which never comes again. */
+export const xid8 = customType<{ data: string }>({ dataType: () => 'xid8' })
 export const big = () => bigint({ mode: 'number' })

@@ -97,7 +97,7 @@ export async function openPostgresStore({
     ...facts,
     reconcile: async () => [],
     // Rows of the engine that nobody sees any more are its own to clear.
-    scrub: async () => ((await foldTallies(client)) ? [] : ['counts of decisions: another server folds them']),
+    scrub: async () => ((await foldTallies(client, true)) ? [] : ['counts of decisions: another server folds them']),
     lease: leaser(client),
     ping: () => client.ping(),
     close() {

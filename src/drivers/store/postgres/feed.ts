@@ -122,7 +122,7 @@ export function feedReader({ read }: Pick<Client, 'read'>): Feed {
   }
 }
 
-/** A database that was restored elsewhere may hold numbers that its transactions are still to reach: new ones go on after them. */
+/** A database that was restored elsewhere may hold numbers that its transactions are still to reach: new changes go on after them, and deltas are all old. */
 export async function levelFeed({ begin }: Client): Promise<void> {
   await begin(async (query) => {
     await query(namespaceLock)
@@ -131,5 +131,7 @@ export async function levelFeed({ begin }: Client): Promise<void> {
          select coalesce(max(seq), 0) / ${perTransaction} - (select base from feed) - pg_snapshot_xmax(pg_current_snapshot())::text::bigint as by
          from changes) behind where behind.by >= 0`,
     )
+    for (const table of ['deltas', 'folded_deltas'])
+      await query(`update ${table} set xid = pg_current_xact_id() where xid >= pg_snapshot_xmax(pg_current_snapshot())`)
   })
 }

@@ -72,10 +72,8 @@ export function decisionReader({ read }: Client): DecisionReader {
     ...counts,
     async reasons() {
       const rows = await read<ReasonGroup>(
-        `select r.type, d.confidence_at_record as confidence, d.outcome, count(*)::int as decisions,
-           sum(r.uses)::int as uses, sum(r.strength) as strength
-         from reasons r join decisions d on d.num = r.num where d.status = 'reviewed' and d.settled_by <> 'age' and d.confidence_at_record is not null
-         group by 1, 2, 3 order by 1, 2, 3`,
+        `select type, confidence, outcome, sum(decisions)::int as decisions, sum(uses)::int as uses, sum(strength) as strength
+         from reason_tallies group by 1, 2, 3 having sum(decisions) <> 0 order by 1, 2, 3`,
       )
       return rows.map((row) => ({ ...row, type: fromText(row.type) }))
     },

@@ -1,7 +1,7 @@
 /** The tables of the store in PostgreSQL, from which `bun run migrations` generates SQL; what Drizzle can't say is written by hand beside it. */
 import { sql } from 'drizzle-orm'
 import { boolean, doublePrecision, index, integer, pgTable, primaryKey } from 'drizzle-orm/pg-core'
-import { big, bytea, json, text, texts } from '../../shared/postgres/columns.ts'
+import { big, bytea, json, text, texts, xid8 } from '../../shared/postgres/columns.ts'
 import { logTables } from '../../shared/postgres/log-tables.ts'
 
 export const decisions = pgTable(
@@ -88,8 +88,17 @@ const counted = () => ({
   decisions: big().notNull(),
 })
 
+/** A change of the tallies: of which transaction, and of which time its decision is. */
+const delta = () => ({
+  xid: xid8().notNull().default(sql`pg_current_xact_id()`),
+  created_ms: doublePrecision().notNull(),
+  ...counted(),
+})
+
 /** Decisions of each combination, by triggers: the sum of both tables. Rows of `deltas` are only added, so that writers never wait; now and then they are folded. */
-export const deltas = pgTable('deltas', counted())
+export const deltas = pgTable('deltas', delta())
+/** The last ones that were folded: servers that remember counts follow these. */
+export const folded_deltas = pgTable('folded_deltas', delta(), (table) => [index('folded_deltas_xid').on(table.xid)])
 /** See `deltas`; `kind` is the combination as text, whose parts may be null. */
 export const totals = pgTable('totals', { kind: text().primaryKey(), ...counted() })
 
@@ -115,16 +124,35 @@ export const spellings = pgTable(
   (table) => [primaryKey({ columns: [table.field, table.look, table.value] })],
 )
 
+/** The types of a reviewed decision's reasons. Triggers keep the totals. */
 export const reasons = pgTable(
   'reasons',
   {
     num: big().notNull(),
     type: text().notNull(),
+    /** The one that is scored. */
+    confidence: doublePrecision().notNull(),
+    outcome: text().notNull(),
     uses: integer().notNull(),
+    /** Sum over the uses. */
     strength: doublePrecision().notNull(),
   },
   (table) => [primaryKey({ columns: [table.num, table.type] })],
 )
+
+/** What reasons are counted by, and their sums. */
+const reasoned = () => ({
+  type: text().notNull(),
+  confidence: doublePrecision().notNull(),
+  outcome: text().notNull(),
+  decisions: big().notNull(),
+  uses: big().notNull(),
+  strength: doublePrecision().notNull(),
+})
+export const reason_deltas = pgTable('reason_deltas', reasoned())
+export const reason_totals = pgTable('reason_totals', reasoned(), (table) => [
+  primaryKey({ columns: [table.type, table.confidence, table.outcome] }),
+])
 
 export const edges = pgTable(
   'edges',
@@ -197,6 +225,7 @@ export const audit = pgTable(
   },
   (table) => [
     index('audit_at').on(table.at_ms),
+    index('audit_method').on(table.method, table.seq),
     index('audit_rules').using('gin', table.rules),
     index('audit_retention').on(table.seq).where(sql`method = 'audit.retention'`),
     index('audit_redaction').on(table.seq).where(sql`method = 'audit.redaction'`),

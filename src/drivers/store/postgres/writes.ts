@@ -6,7 +6,7 @@ import type { DecisionFields } from '../../../../sdk/storage/store.ts'
 import type { Query } from '../../shared/postgres/client.ts'
 import { toText } from '../../shared/postgres/filter.ts'
 import { arrayText, type Each, openStatement } from '../../shared/postgres/rows.ts'
-import { reasonUses } from '../groups.ts'
+import { isGrouped, reasonUses } from '../groups.ts'
 import type { DecisionWrite, Draft, VectorWrite } from './draft.ts'
 import { numberChanges } from './feed.ts'
 import { columns, names, valuesOf } from './rows.ts'
@@ -127,12 +127,22 @@ function putDecisions(written: readonly DecisionWrite[], each: Each): void {
 /** What is kept of decisions beside them, which are there already. */
 function putParts(written: readonly DecisionWrite[], each: Each): void {
   each(
-    ['text', 'text', 'int', 'float8'],
-    written.flatMap(({ record }) =>
-      reasonUses(record).map(({ type, uses, strength }) => [toText(record.id), toText(type), uses, strength]),
-    ),
-    (rows) => `insert into reasons (num, type, uses, strength)
-      select d.num, g.type, g.uses, g.strength from ${rows} as g (id, type, uses, strength) join decisions d on d.id = g.id`,
+    ['text', 'text', 'float8', 'text', 'int', 'float8'],
+    written.flatMap(({ record }) => {
+      const { id, confidence_at_record, outcome } = record
+      if (!isGrouped(record) || confidence_at_record === null) return []
+      return reasonUses(record).map(({ type, uses, strength }) => [
+        toText(id),
+        toText(type),
+        confidence_at_record,
+        outcome,
+        uses,
+        strength,
+      ])
+    }),
+    (rows) => `insert into reasons (num, type, confidence, outcome, uses, strength)
+      select d.num, g.type, g.confidence, g.outcome, g.uses, g.strength
+      from ${rows} as g (id, type, confidence, outcome, uses, strength) join decisions d on d.id = g.id`,
   )
   each(
     ['text', 'text', 'text'],

@@ -80,6 +80,8 @@ CREATE TABLE "decisions" (
 	CONSTRAINT "decisions_source_key_unique" UNIQUE("source_key")
 );
 CREATE TABLE "deltas" (
+	"xid" "xid8" DEFAULT pg_current_xact_id() NOT NULL,
+	"created_ms" double precision NOT NULL,
 	"agent" text collate "C" NOT NULL,
 	"category" text collate "C",
 	"stakes" integer NOT NULL,
@@ -118,6 +120,19 @@ CREATE TABLE "erased" (
 CREATE TABLE "feed" (
 	"base" bigint NOT NULL
 );
+CREATE TABLE "folded_deltas" (
+	"xid" "xid8" DEFAULT pg_current_xact_id() NOT NULL,
+	"created_ms" double precision NOT NULL,
+	"agent" text collate "C" NOT NULL,
+	"category" text collate "C",
+	"stakes" integer NOT NULL,
+	"status" text collate "C" NOT NULL,
+	"outcome" text collate "C",
+	"settled_by" text collate "C",
+	"confidence_at_record" double precision,
+	"preserve" boolean NOT NULL,
+	"decisions" bigint NOT NULL
+);
 CREATE TABLE "generations" (
 	"number" integer PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "generations_number_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 2147483647 START WITH 1 CACHE 1),
 	"embedder" text collate "C" NOT NULL,
@@ -138,9 +153,28 @@ CREATE TABLE "rate_limits" (
 	"at_ms" double precision NOT NULL,
 	"granted" double precision NOT NULL
 );
+CREATE TABLE "reason_deltas" (
+	"type" text collate "C" NOT NULL,
+	"confidence" double precision NOT NULL,
+	"outcome" text collate "C" NOT NULL,
+	"decisions" bigint NOT NULL,
+	"uses" bigint NOT NULL,
+	"strength" double precision NOT NULL
+);
+CREATE TABLE "reason_totals" (
+	"type" text collate "C" NOT NULL,
+	"confidence" double precision NOT NULL,
+	"outcome" text collate "C" NOT NULL,
+	"decisions" bigint NOT NULL,
+	"uses" bigint NOT NULL,
+	"strength" double precision NOT NULL,
+	CONSTRAINT "reason_totals_type_confidence_outcome_pk" PRIMARY KEY("type","confidence","outcome")
+);
 CREATE TABLE "reasons" (
 	"num" bigint NOT NULL,
 	"type" text collate "C" NOT NULL,
+	"confidence" double precision NOT NULL,
+	"outcome" text collate "C" NOT NULL,
 	"uses" integer NOT NULL,
 	"strength" double precision NOT NULL,
 	CONSTRAINT "reasons_num_type_pk" PRIMARY KEY("num","type")
@@ -176,6 +210,7 @@ CREATE TABLE "value_totals" (
 );
 CREATE INDEX "acts_decision" ON "acts" USING btree ("decision_id") WHERE decision_id is not null;
 CREATE INDEX "audit_at" ON "audit" USING btree ("at_ms");
+CREATE INDEX "audit_method" ON "audit" USING btree ("method","seq");
 CREATE INDEX "audit_rules" ON "audit" USING gin ("rules");
 CREATE INDEX "audit_retention" ON "audit" USING btree ("seq") WHERE method = 'audit.retention';
 CREATE INDEX "audit_redaction" ON "audit" USING btree ("seq") WHERE method = 'audit.redaction';
@@ -191,4 +226,5 @@ CREATE INDEX "decisions_tags" ON "decisions" USING gin ("tags");
 CREATE INDEX "decisions_scored" ON "decisions" USING btree ("confidence_at_record","outcome","settled_by","category","agent","created_ms");
 CREATE INDEX "edges_target" ON "edges" USING btree ("target_id");
 CREATE INDEX "edges_type" ON "edges" USING btree ("edge_type","created_at");
+CREATE INDEX "folded_deltas_xid" ON "folded_deltas" USING btree ("xid");
 CREATE INDEX "keyed_records_expires" ON "keyed_records" USING btree ("collection","expires_ms") WHERE expires_ms is not null;

@@ -63,18 +63,20 @@ CREATE FUNCTION counted_values(created_ms float8, project text, tags text[]) RET
   UNION ALL SELECT DISTINCT 'tag', tag FROM unnest(tags) AS tag
 $$;
 CREATE FUNCTION decisions_are_added() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-  INSERT INTO deltas SELECT agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, count(*) FROM added GROUP BY agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve;
+  INSERT INTO deltas (created_ms, agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, decisions) SELECT created_ms, agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, 1 FROM added;
   INSERT INTO value_deltas SELECT field, value, count(*) FROM added d, counted_values(d.created_ms, d.project, d.tags) GROUP BY field, value;
   RETURN NULL;
 END $$;
 CREATE FUNCTION decisions_are_removed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-  INSERT INTO deltas SELECT agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, -count(*) FROM removed GROUP BY agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve;
+  INSERT INTO deltas (created_ms, agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, decisions) SELECT created_ms, agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, -1 FROM removed;
   INSERT INTO value_deltas SELECT field, value, -count(*) FROM removed d, counted_values(d.created_ms, d.project, d.tags) GROUP BY field, value;
   RETURN NULL;
 END $$;
+-- By the time of the review too: who remembers what is due must hear of it.
 CREATE FUNCTION decisions_are_changed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-  INSERT INTO deltas SELECT agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, sum(n)
-    FROM (SELECT agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, 1 AS n FROM added UNION ALL SELECT agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, -1 FROM removed) both_of GROUP BY agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve HAVING sum(n) <> 0;
+  INSERT INTO deltas (created_ms, agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, decisions) SELECT created_ms, agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, sum(n)
+    FROM (SELECT created_ms, review_by_ms, agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, 1 AS n FROM added UNION ALL SELECT created_ms, review_by_ms, agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, -1 FROM removed) both_of
+    GROUP BY created_ms, review_by_ms, agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve HAVING sum(n) <> 0;
   INSERT INTO value_deltas SELECT field, value, sum(n)
     FROM (SELECT created_ms, project, tags, 1 AS n FROM added UNION ALL SELECT created_ms, project, tags, -1 FROM removed) d,
       counted_values(d.created_ms, d.project, d.tags) GROUP BY field, value HAVING sum(n) <> 0;
@@ -83,15 +85,36 @@ END $$;
 CREATE TRIGGER decisions_added AFTER INSERT ON decisions REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION decisions_are_added();
 CREATE TRIGGER decisions_removed AFTER DELETE ON decisions REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION decisions_are_removed();
 CREATE TRIGGER decisions_changed AFTER UPDATE ON decisions REFERENCING OLD TABLE AS removed NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION decisions_are_changed();
+CREATE VIEW reason_tallies AS SELECT * FROM reason_totals UNION ALL SELECT * FROM reason_deltas;
+CREATE FUNCTION reasons_are_added() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  INSERT INTO reason_deltas SELECT type, confidence, outcome, count(*), sum(uses), sum(strength) FROM added GROUP BY type, confidence, outcome;
+  RETURN NULL;
+END $$;
+CREATE FUNCTION reasons_are_removed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  INSERT INTO reason_deltas SELECT type, confidence, outcome, -count(*), -sum(uses), -sum(strength) FROM removed GROUP BY type, confidence, outcome;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER reasons_added AFTER INSERT ON reasons REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION reasons_are_added();
+CREATE TRIGGER reasons_removed AFTER DELETE ON reasons REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION reasons_are_removed();
+-- Servers that remember counts read all of them again, as the oldest change that they could follow is newer than what they know.
+CREATE FUNCTION forget_deltas() RETURNS void LANGUAGE sql AS $$
+  DELETE FROM folded_deltas;
+  INSERT INTO folded_deltas (created_ms, agent, stakes, status, preserve, decisions) VALUES (0, '', 0, 'pending', false, 0);
+$$;
 -- For an operator who has changed the tables by hand.
 CREATE FUNCTION recount_decisions() RETURNS void LANGUAGE plpgsql AS $$ BEGIN
-  LOCK TABLE decisions IN SHARE MODE;
+  LOCK TABLE decisions, reasons IN SHARE MODE;
   DELETE FROM totals;
   DELETE FROM deltas;
   DELETE FROM value_totals;
   DELETE FROM value_deltas;
-  INSERT INTO deltas SELECT agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, count(*) FROM decisions GROUP BY agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve;
-  INSERT INTO value_deltas SELECT field, value, count(*) FROM decisions d, counted_values(d.created_ms, d.project, d.tags) GROUP BY field, value;
+  DELETE FROM reason_totals;
+  DELETE FROM reason_deltas;
+  PERFORM forget_deltas();
+  INSERT INTO totals SELECT row(agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve)::text, agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, count(*) FROM decisions GROUP BY agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve;
+  INSERT INTO value_totals SELECT v.field, v.value, count(*) FROM decisions d, LATERAL (SELECT * FROM counted_values(d.created_ms, d.project, d.tags)
+    UNION ALL SELECT * FROM kind_values(d.agent, d.category, d.stakes, d.status, d.outcome)) v GROUP BY v.field, v.value;
+  INSERT INTO reason_totals SELECT type, confidence, outcome, count(*), sum(uses), sum(strength) FROM reasons GROUP BY type, confidence, outcome;
 END $$;
 -- The long values: LZ4 takes a quarter of the time of the default, and a fifth more room. An engine that was built without it keeps the default.
 DO $$ BEGIN
