@@ -59,10 +59,10 @@ export async function openBench(
   const root = await mkdtemp(join(tmpdir(), 'cstp-bench-'))
   // What is seeded holds its segments: writing them is not what a measurement of reads measures.
   const indexed = async (place: Place, embedder: EmbedderName) => {
-    const child = await bench.quietServer(place, { embedder })
+    const child = await bench.quietServer(place, { embedder, servers: Math.max(...site.servers) })
     await child.stop()
   }
-  const site = store === 'embedded' ? embeddedSite(root, indexed) : await postgresSite(root)
+  const site = store === 'embedded' ? embeddedSite(root, indexed) : await postgresSite(root, indexed)
   const severalAt = Math.max(...sizes.filter((size) => size <= 100_000))
   const seen = new Set<string>()
   const running = new Set<Child>()
@@ -132,7 +132,12 @@ export async function openBench(
     },
     async command(args, place, embedder = 'local') {
       const own = place === undefined ? { CSTP_DATA_DIR: root } : await site.env(place, site.drivers[0]!)
-      return runMeasured('src/main.ts', args, { HOME: root, CSTP_EMBEDDER: embedder, ...own })
+      return runMeasured('src/main.ts', args, {
+        HOME: root,
+        CSTP_EMBEDDER: embedder,
+        CSTP_AUTH_TOKENS: token,
+        ...own,
+      })
     },
     echo: (bytes) =>
       started(

@@ -1,15 +1,18 @@
 /**
- * The store for many servers: a database for each size, in a PostgreSQL of its own or in the one that CSTP_BENCH_POSTGRES names, where
- * what was seeded stays for the next run.
+ * The store for many servers: a database for each size, in a PostgreSQL of its own or in the one that CSTP_BENCH_POSTGRES names. What was
+ * seeded stays for the next run in the folder that CSTP_BENCH_DIR names, with the segments of each server.
  */
-import { generateKeyPairSync } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
+import { mkdir, rm } from 'node:fs/promises'
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
-import { SQL } from 'bun'
+import { $, SQL } from 'bun'
+import { placeOfSegments } from '../../src/app/search.ts'
+import { ownKey } from '../../src/core/key-file.ts'
 import { durablePostgres, whyNoPostgres } from '../support/postgres.ts'
+import type { EmbedderName } from './embedders.ts'
 import { runToEnd } from './process.ts'
-import { once, type Site } from './site.ts'
+import { once, type Place, type Site } from './site.ts'
 
 /** What an operator would set on a machine that the database has for itself; all that durability needs is left on. */
 function settings(): string[] {
@@ -40,9 +43,23 @@ function databaseOf(url: string, name: string): string {
   return own.toString()
 }
 
-/** @throws where there is no PostgreSQL, or one that may lose what it has acknowledged */
-export async function postgresSite(root: string): Promise<Site> {
-  const url = process.env.CSTP_BENCH_POSTGRES ?? durablePostgres(settings())?.url
+const nameOf = (place: Place): string => new URL(place).pathname.slice(1)
+
+/** What a database says of itself once its servers have their segments. */
+const complete = 'complete'
+
+/**
+ * @param indexed lets all servers write the search index of a place that was just filled
+ * @throws where there is no PostgreSQL, or one that may lose what it has acknowledged
+ */
+export async function postgresSite(
+  root: string,
+  indexed: (place: Place, embedder: EmbedderName) => Promise<void> = async () => {},
+): Promise<Site> {
+  const { CSTP_BENCH_DIR: stays, CSTP_BENCH_POSTGRES: given } = process.env
+  const kept = stays ?? root
+  const own = given === undefined ? durablePostgres(settings(), stays && join(stays, 'postgres')) : null
+  const url = given ?? own?.url
   if (url === undefined) throw new Error(whyNoPostgres)
   const sql = new SQL(url, { max: 1 })
   const rows: { name: string; setting: string }[] = await sql`
@@ -51,10 +68,8 @@ export async function postgresSite(root: string): Promise<Site> {
   for (const name of ['fsync', 'synchronous_commit', 'full_page_writes'])
     if (found.get(name) !== 'on') throw new Error(`${name} is ${found.get(name)}: what is measured must be durable`)
 
-  const key = join(root, 'evidence.pem')
-  writeFileSync(key, generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }), {
-    mode: 0o600,
-  })
+  const key = join(kept, 'evidence.pem')
+  await ownKey(key, 'the evidence key')
   let copies = 0
   const made: string[] = []
   const create = async (name: string, template = 'template1') => {
@@ -62,18 +77,33 @@ export async function postgresSite(root: string): Promise<Site> {
     made.push(name)
     return databaseOf(url, name)
   }
+  const drop = (name: string) => sql.unsafe(`drop database if exists ${name} with (force)`)
+  const folderOf = (place: Place, number: number) => join(kept, `data-${nameOf(place)}-${number}`)
+  const segmentsOf = (place: Place, number: number) =>
+    placeOfSegments({ search_url: null, store_url: place, data_dir: folderOf(place, number) })
+  const remove = async (name: string) => {
+    await drop(name)
+    const place = databaseOf(url, name)
+    for (const number of site.servers.keys()) await rm(folderOf(place, number), { recursive: true, force: true })
+  }
   const seeded = once(async (name) => {
-    const [embedder, size] = name.split('_') as [string, string]
+    const [embedder, size] = name.split('_') as [EmbedderName, string]
     const database = `cstp_bench_${name}`
-    const [there] = await sql`select 1 from pg_database where datname = ${database}`
-    if (there) return databaseOf(url, database)
-    // What was cut off is made anew: only a whole one gets the name.
-    const unfinished = `${database}_seeding`
-    await sql.unsafe(`drop database if exists ${unfinished}`)
-    await sql.unsafe(`create database ${unfinished}`)
-    await runToEnd('test/bench/entries/seed-postgres.ts', [databaseOf(url, unfinished), size, embedder])
-    await sql.unsafe(`alter database ${unfinished} rename to ${database}`)
-    return databaseOf(url, database)
+    const place = databaseOf(url, database)
+    const [there] = await sql`
+      select shobj_description(oid, 'pg_database') as state from pg_database where datname = ${database}`
+    if (there?.state === complete) return place
+    if (there === undefined) {
+      // What was cut off is made anew: only a whole one gets the name.
+      const unfinished = `${database}_seeding`
+      await drop(unfinished)
+      await sql.unsafe(`create database ${unfinished}`)
+      await runToEnd('test/bench/entries/seed-postgres.ts', [databaseOf(url, unfinished), size, embedder])
+      await sql.unsafe(`alter database ${unfinished} rename to ${database}`)
+    }
+    await indexed(place, embedder)
+    await sql.unsafe(`comment on database ${database} is '${complete}'`)
+    return place
   })
   const site: Site = {
     store: 'postgres',
@@ -82,20 +112,27 @@ export async function postgresSite(root: string): Promise<Site> {
     drivers: ['resident'],
     seeded: (size, embedder) => seeded(`${embedder}_${size}`),
     async scratch(size, embedder) {
-      const from = new URL(await site.seeded(size, embedder)).pathname.slice(1)
-      return create(`cstp_bench_${process.pid}_scratch_${copies++}`, from)
+      const from = await site.seeded(size, embedder)
+      const place = await create(`cstp_bench_${process.pid}_scratch_${copies++}`, nameOf(from))
+      for (const number of site.servers.keys()) {
+        const segments = segmentsOf(from, number)
+        if (!existsSync(segments)) continue
+        await mkdir(folderOf(place, number), { recursive: true })
+        await $`cp -al ${segments} ${segmentsOf(place, number)}`
+      }
+      return place
     },
     empty: (name) => create(`cstp_bench_${process.pid}_${name}_${copies++}`),
     env: async (place, _driver, number = 0) => ({
-      CSTP_DATA_DIR: join(root, `data${new URL(place).pathname.replaceAll('/', '-')}-${number}`),
+      CSTP_DATA_DIR: folderOf(place, number),
       CSTP_STORE_URL: place,
       CSTP_EVIDENCE_KEY: key,
     }),
-    discard: async (place) =>
-      void (await sql.unsafe(`drop database if exists ${new URL(place).pathname.slice(1)} with (force)`)),
+    discard: (place) => remove(nameOf(place)),
     async close() {
-      for (const name of made) await sql.unsafe(`drop database if exists ${name} with (force)`)
+      for (const name of made) await remove(name)
       await sql.close()
+      own?.kill()
     },
   }
   return site

@@ -1,6 +1,15 @@
 /** A real PostgreSQL for tests: the one that CSTP_TEST_POSTGRES names, or one of its own, started on first use and gone with the process. */
 import { spawn, spawnSync } from 'node:child_process'
-import { chmodSync, chownSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SQL } from 'bun'
@@ -51,15 +60,15 @@ function run(command: string[]): void {
 export interface Postgres {
   /** `postgres://…/database`. */
   url: string
-  /** Stops at once, as if the machine had lost power; with `restart` it comes back on the same address. */
+  /** Stops at once, as if the machine had lost power, but in order where its folder is kept; with `restart` it comes back on the same address. */
   kill(): void
   restart(): void
 }
 
-/** Below the ports that the system gives to clients; another one where somebody has it already. */
-function startAnywhere(startOn: (port: number) => void): number {
+/** Below the ports that the system gives to clients; another one where somebody has it already. @param first tried before others */
+function startAnywhere(startOn: (port: number) => void, first: number | null): number {
   for (let attempt = 1; ; attempt++) {
-    const port = 10_000 + Math.floor(Math.random() * 20_000)
+    const port = (attempt === 1 ? first : null) ?? 10_000 + Math.floor(Math.random() * 20_000)
     try {
       startOn(port)
       return port
@@ -69,30 +78,36 @@ function startAnywhere(startOn: (port: number) => void): number {
   }
 }
 
-/** @param settings as `postgres -c` takes them */
-function startOwn(bin: string, settings: readonly string[]): Postgres {
-  const folder = mkdtempSync(join(tmpdir(), 'cstp-pg-'))
-  const data = join(folder, 'data')
+/**
+ * @param settings as `postgres -c` takes them
+ * @param kept a folder that stays, with its databases and its port, for the next one that is started on it
+ */
+function startOwn(bin: string, settings: readonly string[], kept?: string): Postgres {
+  const folder = kept ?? mkdtempSync(join(tmpdir(), 'cstp-pg-'))
+  mkdirSync(folder, { recursive: true })
+  const [data, ownPort] = [join(folder, 'data'), join(folder, 'port')]
   if (isRoot) {
     chmodSync(folder, 0o755)
     chownSync(folder, ...owner()!)
   }
-  run([join(bin, 'initdb'), '-D', data, '-U', 'cstp', '--auth=trust', '--locale=C.UTF-8', '-E', 'UTF8'])
+  if (!existsSync(join(data, 'PG_VERSION')))
+    run([join(bin, 'initdb'), '-D', data, '-U', 'cstp', '--auth=trust', '--locale=C.UTF-8', '-E', 'UTF8'])
   const fixed = ['listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`, 'max_connections=200']
   const optionsOf = (port: number) => `-p ${port} ${[...fixed, ...settings].map((one) => `-c ${one}`).join(' ')}`
   const startOn = (port: number) =>
     run([join(bin, 'pg_ctl'), '-D', data, '-w', '-t', '60', '-l', join(folder, 'log'), '-o', optionsOf(port), 'start'])
-  const stop = () => run([join(bin, 'pg_ctl'), '-D', data, '-m', 'immediate', 'stop'])
-  const port = startAnywhere(startOn)
-  endWithThis(data, join(bin, 'pg_ctl'), folder)
-  return { url: `postgres://cstp@127.0.0.1:${port}/postgres`, kill: stop, restart: () => startOn(port) }
+  const stopping = [join(bin, 'pg_ctl'), '-D', data, '-m', kept === undefined ? 'immediate' : 'fast', 'stop']
+  const port = startAnywhere(startOn, existsSync(ownPort) ? Number(readFileSync(ownPort, 'utf8')) : null)
+  if (kept !== undefined) writeFileSync(ownPort, String(port))
+  endWithThis(stopping, kept === undefined ? folder : null)
+  return { url: `postgres://cstp@127.0.0.1:${port}/postgres`, kill: () => run(stopping), restart: () => startOn(port) }
 }
 
-/** The test runner tells nobody that it ends, and may be killed: a shell of its own watches, and takes the server and its folder away. */
-function endWithThis(data: string, pg_ctl: string, folder: string): void {
+/** The test runner tells nobody that it ends, and may be killed: a shell of its own watches, stops the server, and takes its folder away. */
+function endWithThis(stopping: string[], folder: string | null): void {
   const watch = 'while kill -0 "$1" 2>/dev/null; do sleep 1; done; shift; rest=$1; shift; "$@"; rm -rf "$rest"'
-  const stop = asOwner([pg_ctl, '-D', data, '-m', 'immediate', 'stop'])
-  spawn('sh', ['-c', watch, 'sh', String(process.pid), folder, ...stop], { detached: true, stdio: 'ignore' }).unref()
+  const own = ['sh', '-c', watch, 'sh', String(process.pid), folder ?? '', ...asOwner(stopping)] as const
+  spawn(own[0], own.slice(1), { detached: true, stdio: 'ignore' }).unref()
 }
 
 let started: Postgres | null | undefined
@@ -107,10 +122,10 @@ export function postgres(): Postgres | null {
   return started
 }
 
-/** One of its own that loses nothing, as `settings` tune it; null where there is no PostgreSQL on this machine. */
-export function durablePostgres(settings: readonly string[]): Postgres | null {
+/** One of its own that loses nothing, as `settings` tune it; null where there is no PostgreSQL on this machine. @param kept see {@link startOwn} */
+export function durablePostgres(settings: readonly string[], kept?: string): Postgres | null {
   const bin = binaries()
-  return bin === null ? null : startOwn(bin, settings)
+  return bin === null ? null : startOwn(bin, settings, kept)
 }
 
 /** A program of PostgreSQL beside its `initdb`, where Debian does not put it on the path of others. */
