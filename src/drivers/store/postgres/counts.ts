@@ -12,10 +12,11 @@ import type {
   ScoreSum,
 } from '../../../../sdk/storage/store.ts'
 import { dayMs } from '../../../core/time.ts'
-import type { Client, Query } from '../../shared/postgres/client.ts'
+import type { Query } from '../../shared/postgres/client.ts'
 import { fromText } from '../../shared/postgres/filter.ts'
+import { countsOf, isCounted } from '../counts/sums.ts'
 import { whereOf } from './filter.ts'
-import { tryLockName } from './locks.ts'
+import type { Tallies } from './tallies.ts'
 
 /** The day of a decision, in UTC. */
 const dayOf = `to_char(timestamp 'epoch' + floor(d.created_ms / 86400000) * interval '1 day', 'YYYY-MM-DD')`
@@ -185,57 +186,32 @@ export function counter(query: Query): Counts {
   }
 }
 
-// Folding, so that readers have few rows to add.
+/** Counts by what the server remembers; by the tables where only those tell. */
+export function rememberedCounts(query: Query, tallies: Tallies): Counts {
+  const byTables = counter(query)
+  const ask = <T>(work: (counts: ReturnType<typeof countsOf>) => T | null): Promise<T | null> =>
+    tallies.ask((counters) => work(countsOf(counters, counters.visit)))
+  const hasIndexed = ({ indexed }: CountFilter): boolean => indexed !== undefined
 
-/** What a combination is made of. */
-export const kind = 'agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve'
-const delta = `xid, created_ms, ${kind}, decisions`
-/** At least so many of the last deltas are kept: who has seen none of them for that long reads all totals again. */
-const deltasKept = 10_000
-const folds = [
-  // What is asked most often, one field of all decisions, is added up here: nobody else has to add the many combinations.
-  `with taken as (delete from deltas returning *), kept as (insert into folded_deltas (${delta}) select ${delta} from taken),
-   alone as (insert into value_totals (field, value, decisions) select v.field, v.value, sum(d.decisions)
-     from taken d, kind_values(d.agent, d.category, d.stakes, d.status, d.outcome) v group by v.field, v.value
-     on conflict (field, value) do update set decisions = value_totals.decisions + excluded.decisions)
-   insert into totals (kind, ${kind}, decisions) select row(${kind})::text, ${kind}, sum(decisions) from taken group by ${kind}
-   on conflict (kind) do update set decisions = totals.decisions + excluded.decisions`,
-  'delete from totals where decisions = 0',
-  `delete from folded_deltas where xid < (select xid from folded_deltas order by xid desc offset ${deltasKept} limit 1)`,
-  `with taken as (delete from value_deltas returning *)
-   insert into value_totals (field, value, decisions) select field, value, sum(decisions) from taken group by field, value
-   on conflict (field, value) do update set decisions = value_totals.decisions + excluded.decisions`,
-  'delete from value_totals where decisions = 0',
-  `with taken as (delete from reason_deltas returning *)
-   insert into reason_totals (type, confidence, outcome, decisions, uses, strength)
-   select type, confidence, outcome, sum(decisions), sum(uses), sum(strength) from taken group by type, confidence, outcome
-   on conflict (type, confidence, outcome) do update set decisions = reason_totals.decisions + excluded.decisions,
-     uses = reason_totals.uses + excluded.uses, strength = reason_totals.strength + excluded.strength`,
-  'delete from reason_totals where decisions = 0',
-]
-/** Changes of a server after which it folds. */
-const foldEvery = 1_000
-
-/**
- * Folds what has been added, unless another server just does.
- * @param forget whether the last deltas go too, which name what erased decisions were counted by
- * @returns whether it did
- */
-export const foldTallies = ({ begin }: Pick<Client, 'begin'>, forget = false): Promise<boolean> =>
-  begin(async (query) => {
-    const [row] = await query<{ free: boolean }>(`select ${tryLockName(`'tallies'`)} as free`)
-    const statements = forget ? [...folds, 'select forget_deltas()'] : folds
-    if (row!.free) await Promise.all(statements.map((sql) => query(sql)))
-    return row!.free
-  })
-
-/** Receives changes, and folds after many. What is not folded is counted all the same, and the next time takes it too. */
-export function folding(client: Pick<Client, 'begin'>): (changes: number) => void {
-  let unfolded = 0
-  return (changes) => {
-    unfolded += changes
-    if (unfolded < foldEvery) return
-    unfolded = 0
-    foldTallies(client).catch(() => {})
+  async function count(filter: CountFilter): Promise<number> {
+    const { indexed, ...rest } = filter
+    // Those without vectors are few.
+    if (indexed === true) return (await count(rest)) - (await byTables.count({ ...rest, indexed: false }))
+    return (hasIndexed(filter) ? null : await ask((counts) => counts.count(filter))) ?? byTables.count(filter)
+  }
+  return {
+    count,
+    async countBy(filter, by) {
+      const isKnown = isCounted(filter) && by !== 'tag' && by !== 'project'
+      return (isKnown ? await ask((counts) => counts.countBy(filter, by)) : null) ?? byTables.countBy(filter, by)
+    },
+    async outcomes(filter, split) {
+      const found =
+        typeof split !== 'object' && isCounted(filter) ? await ask((counts) => counts.outcomes(filter, split)) : null
+      return found ?? byTables.outcomes(filter, split)
+    },
+    async scores(filter) {
+      return (isCounted(filter) ? await ask((counts) => counts.scores(filter)) : null) ?? byTables.scores(filter)
+    },
   }
 }

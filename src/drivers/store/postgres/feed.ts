@@ -131,6 +131,7 @@ export async function levelFeed({ begin }: Client): Promise<void> {
          select coalesce(max(seq), 0) / ${perTransaction} - (select base from feed) - pg_snapshot_xmax(pg_current_snapshot())::text::bigint as by
          from changes) behind where behind.by >= 0`,
     )
+    await query(`update feed set deltas_from = '0' where deltas_from > pg_snapshot_xmax(pg_current_snapshot())`)
     for (const table of ['deltas', 'folded_deltas'])
       await query(`update ${table} set xid = pg_current_xact_id() where xid >= pg_snapshot_xmax(pg_current_snapshot())`)
   })

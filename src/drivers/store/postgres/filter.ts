@@ -16,6 +16,8 @@ export const isIndexed = `not exists (select from changes c where c.num = d.num 
 /** The condition on `decisions d` that a filter stands for; `values` gets its parameters. */
 export function whereOf({ alike, ...filter }: CountFilter, values: unknown[]): string {
   const tests = [conditionOf(filter, values, isIndexed)]
+  // An index of the pending ones alone is used where the condition says so.
+  if (filter.status?.length === 1 && filter.status[0] === 'pending') tests.push(`d.status = 'pending'`)
   for (const field of spelledFields) {
     const look = alike?.[field]
     if (look === undefined) continue

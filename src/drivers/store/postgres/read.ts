@@ -3,9 +3,10 @@
 import type { DecisionReader, Edge, EdgeReader, ReasonGroup, RecordText } from '../../../../sdk/storage/store.ts'
 import type { Client } from '../../shared/postgres/client.ts'
 import { fromText, toText } from '../../shared/postgres/filter.ts'
-import { counter } from './counts.ts'
+import { rememberedCounts } from './counts.ts'
 import { type FieldRow, fieldColumns, fieldsOfRow, isIndexed, whereOf } from './filter.ts'
 import { getStored, idsOfSource, textColumns, textOf } from './rows.ts'
+import { tallies } from './tallies.ts'
 
 const sortColumns = {
   created_at: 'd.created_ms',
@@ -21,8 +22,9 @@ const suffix = 'substr(d.id, 21) collate "C"'
 /** The first text after all that start with `prefix`, by bytes. */
 const endOf = (prefix: string): string => `${prefix}\u{10ffff}`
 
-export function decisionReader({ read }: Client): DecisionReader {
-  const counts = counter(read)
+export function decisionReader(client: Client): DecisionReader {
+  const { read } = client
+  const counts = rememberedCounts(read, tallies(client))
   return {
     get: (ids) => getStored(read, ids),
     async find(query) {

@@ -1,6 +1,6 @@
 /** Whether the tallies are what counting gives. */
 import type { Query } from '../../shared/postgres/client.ts'
-import { kind } from './counts.ts'
+import { kind } from './folding.ts'
 
 /** What each is by its rows and by counting. */
 const tallies = {

@@ -37,7 +37,9 @@ export const decisions = pgTable(
     index('decisions_created').on(table.created_ms, table.id),
     index('decisions_category').on(table.category, table.created_ms),
     index('decisions_project').on(table.project, table.pr),
-    index('decisions_pending').on(table.review_by_ms).where(sql`status = 'pending'`),
+    index('decisions_pending')
+      .on(table.created_ms, table.id, table.review_by_ms, table.stakes)
+      .where(sql`status = 'pending'`),
     index('decisions_suffix').on(sql`substr(id, 21) collate "C"`),
     index('decisions_tags').using('gin', table.tags),
     index('decisions_scored').on(
@@ -72,8 +74,8 @@ export const changes = pgTable(
 /** Decisions that were erased: only the id is left, so that indexes hear of it. */
 export const erased = pgTable('erased', { num: big().primaryKey(), id: text().notNull().unique() })
 
-/** One row: what is added to the number of a transaction, so that numbers never fall. */
-export const feed = pgTable('feed', { base: big().notNull() })
+/** One row: what is added to the number of a transaction, so that numbers never fall; and from which transaction on all deltas are there. */
+export const feed = pgTable('feed', { base: big().notNull(), deltas_from: xid8().notNull().default('0') })
 
 /** What decisions are counted by. */
 const counted = () => ({

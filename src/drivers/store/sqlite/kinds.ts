@@ -1,23 +1,8 @@
-/** The combinations that decisions are counted by, each with a number: who decided about what, and its outcome. */
+/** The numbers of the combinations that decisions are counted by, in their tables. */
 import { scoredValue } from '../../../../sdk/storage/fields.ts'
-import { compileFilter } from '../../../../sdk/storage/filter.ts'
-import type { CountFilter, DecisionFields, OutcomeGroup } from '../../../../sdk/storage/store.ts'
+import type { DecisionFields } from '../../../../sdk/storage/store.ts'
+import type { Group, Kinds, Place } from '../counts/kinds.ts'
 import type { Statements } from './connect.ts'
-
-export type Place = Pick<DecisionFields, 'agent' | 'category' | 'stakes'>
-
-export interface Group extends Omit<OutcomeGroup, 'count'> {
-  status: DecisionFields['status']
-  preserve: boolean
-  /** What the outcome counts; null for one that enters no score. */
-  value: number | null
-}
-
-/** Places and groups by number. */
-export interface Kinds {
-  places: readonly Place[]
-  groups: readonly Group[]
-}
 
 type PlaceRow = Place & { number: number }
 type GroupRow = Omit<Group, 'value' | 'preserve'> & { number: number; preserve: number }
@@ -73,50 +58,5 @@ export function kindsWriter({ prepare }: Statements): (fields: Kind) => { place:
       place: (findPlace.get(...place) ?? addPlace.get(...place)!).number,
       group: (findGroup.get(...group) ?? addGroup.get(...group)!).number,
     }
-  }
-}
-
-// A filter, split into what the combinations and the time of a decision tell, and the rest.
-
-export interface Selection {
-  /** Whether a place passes, by its number; null if all do. */
-  places: readonly boolean[] | null
-  groups: readonly boolean[] | null
-  from_ms: number
-  to_ms: number
-  /** What only the row of a decision tells; null if nothing is left. */
-  rest: CountFilter | null
-}
-
-const isGiven = (filter: object): boolean => Object.values(filter).some((value) => value !== undefined)
-
-export function select(kinds: Kinds, filter: CountFilter): Selection {
-  const {
-    agent,
-    category,
-    stakes,
-    status,
-    outcome,
-    preserve,
-    scored,
-    created_from_ms,
-    created_to_ms,
-    alike,
-    ...others
-  } = filter
-  const { category: look, ...alikeOthers } = alike ?? {}
-  const ofPlace: CountFilter = { agent, category, stakes, ...(look !== undefined && { alike: { category: look } }) }
-  const ofGroup: CountFilter = { status, outcome, preserve }
-  const rest: CountFilter = { ...others, ...(isGiven(alikeOthers) && { alike: alikeOthers }) }
-  // The tests of a filter look at the fields that it names alone.
-  const passing = (filter: CountFilter, values: readonly (Place | Group)[]) =>
-    isGiven(filter) ? values.map(compileFilter(filter) as (value: Place | Group) => boolean) : null
-  const groups = passing(ofGroup, kinds.groups)
-  return {
-    places: passing(ofPlace, kinds.places),
-    groups: scored ? kinds.groups.map(({ value }, at) => value !== null && (groups?.[at] ?? true)) : groups,
-    from_ms: created_from_ms ?? Number.NEGATIVE_INFINITY,
-    to_ms: created_to_ms ?? Number.POSITIVE_INFINITY,
-    rest: isGiven(rest) ? rest : null,
   }
 }

@@ -2,8 +2,8 @@
 import type { SQLQueryBindings, Statement } from 'bun:sqlite'
 import { type CountFilter, spelledFields } from '../../../../sdk/storage/decisions.ts'
 import { skeleton } from '../../../../sdk/storage/skeleton.ts'
+import { type Kinds, select } from '../counts/kinds.ts'
 import type { Statements } from './connect.ts'
-import { type Kinds, select } from './kinds.ts'
 
 export interface Where {
   sql: string

@@ -1,10 +1,12 @@
 /** Counts inside a write transaction: the counters, corrected by the changes that they do not hold yet. */
 import type { CountFilter, DecisionWriter } from '../../../../sdk/storage/store.ts'
+import type { Visit } from '../counts/counted.ts'
+import { type Kinds, select } from '../counts/kinds.ts'
+import { groupSums, outcomeGroups, sumOf } from '../counts/sums.ts'
 import type { Verb } from '../groups.ts'
 import type { Statements } from './connect.ts'
-import type { Visit } from './counted.ts'
-import { byIndex, groupSums, outcomeGroups, sumOf, visitRows } from './counting.ts'
-import { type Kinds, kindsReader, select } from './kinds.ts'
+import { byIndex, visitRows } from './counting.ts'
+import { kindsReader } from './kinds.ts'
 import type { Tallies } from './tallies.ts'
 
 interface Delta {

@@ -118,7 +118,8 @@ CREATE TABLE "erased" (
 	CONSTRAINT "erased_id_unique" UNIQUE("id")
 );
 CREATE TABLE "feed" (
-	"base" bigint NOT NULL
+	"base" bigint NOT NULL,
+	"deltas_from" "xid8" DEFAULT '0' NOT NULL
 );
 CREATE TABLE "folded_deltas" (
 	"xid" "xid8" DEFAULT pg_current_xact_id() NOT NULL,
@@ -220,7 +221,7 @@ CREATE INDEX "changes_settled" ON "changes" USING btree ("seq") WHERE settled;
 CREATE INDEX "decisions_created" ON "decisions" USING btree ("created_ms","id");
 CREATE INDEX "decisions_category" ON "decisions" USING btree ("category","created_ms");
 CREATE INDEX "decisions_project" ON "decisions" USING btree ("project","pr");
-CREATE INDEX "decisions_pending" ON "decisions" USING btree ("review_by_ms") WHERE status = 'pending';
+CREATE INDEX "decisions_pending" ON "decisions" USING btree ("created_ms","id","review_by_ms","stakes") WHERE status = 'pending';
 CREATE INDEX "decisions_suffix" ON "decisions" USING btree (substr(id, 21) collate "C");
 CREATE INDEX "decisions_tags" ON "decisions" USING gin ("tags");
 CREATE INDEX "decisions_scored" ON "decisions" USING btree ("confidence_at_record","outcome","settled_by","category","agent","created_ms");

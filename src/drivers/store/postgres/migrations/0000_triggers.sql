@@ -96,10 +96,10 @@ CREATE FUNCTION reasons_are_removed() RETURNS trigger LANGUAGE plpgsql AS $$ BEG
 END $$;
 CREATE TRIGGER reasons_added AFTER INSERT ON reasons REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION reasons_are_added();
 CREATE TRIGGER reasons_removed AFTER DELETE ON reasons REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION reasons_are_removed();
--- Servers that remember counts read all of them again, as the oldest change that they could follow is newer than what they know.
+-- Servers that remember counts read all of them again.
 CREATE FUNCTION forget_deltas() RETURNS void LANGUAGE sql AS $$
   DELETE FROM folded_deltas;
-  INSERT INTO folded_deltas (created_ms, agent, stakes, status, preserve, decisions) VALUES (0, '', 0, 'pending', false, 0);
+  UPDATE feed SET deltas_from = (pg_current_xact_id()::text::bigint + 1)::text::xid8;
 $$;
 -- For an operator who has changed the tables by hand.
 CREATE FUNCTION recount_decisions() RETURNS void LANGUAGE plpgsql AS $$ BEGIN

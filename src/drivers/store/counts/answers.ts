@@ -44,8 +44,16 @@ export function answers() {
         )
           kept.delete(key)
     },
-    /** @param isBetween whether a decision that passes is of a span, both ends included */
-    of<T>(asked: Asked, isBetween: (selection: Selection, span: Span) => boolean, make: () => T): T {
+    /**
+     * @param isBetween whether a decision that passes is of a span, both ends included
+     * @param isWhole whether what was made of it was all at hand
+     */
+    of<T>(
+      asked: Asked,
+      isBetween: (selection: Selection, span: Span) => boolean,
+      make: () => T,
+      isWhole: () => boolean,
+    ): T {
       const key = keyOf(asked)
       const { selection } = asked
       const known = kept.get(key)
@@ -60,7 +68,7 @@ export function answers() {
         !moved(known.selection.from_ms, selection.from_ms) &&
         !moved(known.selection.to_ms, selection.to_ms)
       const answer = holds ? (known.answer as T) : make()
-      kept.set(key, { selection, answer })
+      if (holds || isWhole()) kept.set(key, { selection, answer })
       if (kept.size > mostKept) kept.delete(kept.keys().next().value!)
       return answer
     },

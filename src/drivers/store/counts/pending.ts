@@ -1,11 +1,9 @@
 /** Pending decisions of the days that were asked about, with the time by which each is to be reviewed: what is due is counted from these. */
 import type { CountFilter } from '../../../../sdk/storage/store.ts'
-import { dayMs } from '../../../core/time.ts'
-import type { Statements } from './connect.ts'
 import type { Span } from './counted.ts'
 import type { Selection } from './kinds.ts'
 
-type Row = [created_ms: number, review_by_ms: number, place: number, group: number]
+/** Of each: when it was made, when it is to be reviewed, its place and its group. */
 const columns = 4
 
 /** Until when reviews are to be due, if a filter asks for nothing else that combinations and times of pending decisions don't say. */
@@ -17,12 +15,11 @@ export function dueUntil({ status }: CountFilter, { rest, from_ms }: Selection):
     : null
 }
 
-/** @param most decisions that are kept */
-export function pendingDays({ prepare }: Statements, most: number) {
-  const read = prepare<Row, [number, number]>(
-    `select created_ms, review_by_ms, place, outcome_group from decisions indexed by decisions_pending
-     where gone = 0 and status = 'pending' and created_ms >= ? and created_ms < ? and review_by_ms is not null`,
-  )
+/**
+ * @param read the pending decisions of a day, four numbers each; null if they are not at hand
+ * @param most decisions that are kept
+ */
+export function pendingDays(read: (day: number) => Float64Array | null, most: number) {
   const kept = new Map<number, Float64Array>()
   let size = 0
 
@@ -30,18 +27,23 @@ export function pendingDays({ prepare }: Statements, most: number) {
     size -= (kept.get(day)?.length ?? 0) / columns
     kept.delete(day)
   }
-  function load(day: number): Float64Array {
-    const rows = Float64Array.from(read.values(day * dayMs, (day + 1) * dayMs).flat() as number[])
+  function keep(day: number, rows: Float64Array): void {
+    forget(day)
     if (size + rows.length / columns > most) {
       kept.clear()
       size = 0
     }
     kept.set(day, rows)
     size += rows.length / columns
-    return rows
+  }
+  function load(day: number): Float64Array {
+    const rows = read(day)
+    if (rows !== null) keep(day, rows)
+    return rows ?? new Float64Array()
   }
 
   return {
+    keep,
     forget,
     clear(): void {
       kept.clear()

@@ -1,0 +1,59 @@
+/** Folds the changes of the tallies into totals, so that readers have few rows to add. */
+import type { Client } from '../../shared/postgres/client.ts'
+import { tryLockName } from './locks.ts'
+
+/** What a combination is made of. */
+export const kind = 'agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve'
+const delta = `xid, created_ms, ${kind}, decisions`
+/** At least so many of the last deltas are kept: who has seen none of them for that long reads all totals again. */
+const deltasKept = 10_000
+const folds = [
+  // What is asked most often, one field of all decisions, is added up here: nobody else has to add the many combinations.
+  `with taken as (delete from deltas returning *), kept as (insert into folded_deltas (${delta}) select ${delta} from taken),
+   alone as (insert into value_totals (field, value, decisions) select v.field, v.value, sum(d.decisions)
+     from taken d, kind_values(d.agent, d.category, d.stakes, d.status, d.outcome) v group by v.field, v.value
+     on conflict (field, value) do update set decisions = value_totals.decisions + excluded.decisions)
+   insert into totals (kind, ${kind}, decisions) select row(${kind})::text, ${kind}, sum(decisions) from taken group by ${kind}
+   on conflict (kind) do update set decisions = totals.decisions + excluded.decisions`,
+  'delete from totals where decisions = 0',
+  // Only what everybody has seen who reads now, whatever long transaction is open: they need not read all again.
+  `update feed set deltas_from = old.xid from (select least(xid, pg_snapshot_xmin(pg_current_snapshot())) as xid
+     from folded_deltas order by folded_deltas.xid desc offset ${deltasKept} limit 1) old where deltas_from < old.xid`,
+  'delete from folded_deltas where xid < (select deltas_from from feed)',
+  `with taken as (delete from value_deltas returning *)
+   insert into value_totals (field, value, decisions) select field, value, sum(decisions) from taken group by field, value
+   on conflict (field, value) do update set decisions = value_totals.decisions + excluded.decisions`,
+  'delete from value_totals where decisions = 0',
+  `with taken as (delete from reason_deltas returning *)
+   insert into reason_totals (type, confidence, outcome, decisions, uses, strength)
+   select type, confidence, outcome, sum(decisions), sum(uses), sum(strength) from taken group by type, confidence, outcome
+   on conflict (type, confidence, outcome) do update set decisions = reason_totals.decisions + excluded.decisions,
+     uses = reason_totals.uses + excluded.uses, strength = reason_totals.strength + excluded.strength`,
+  'delete from reason_totals where decisions = 0',
+]
+/** Changes of a server after which it folds. */
+const foldEvery = 1_000
+
+/**
+ * Folds what has been added, unless another server just does.
+ * @param forget whether the last deltas go too, which name what erased decisions were counted by
+ * @returns whether it did
+ */
+export const foldTallies = ({ begin }: Pick<Client, 'begin'>, forget = false): Promise<boolean> =>
+  begin(async (query) => {
+    const [row] = await query<{ free: boolean }>(`select ${tryLockName(`'tallies'`)} as free`)
+    const statements = forget ? [...folds, 'select forget_deltas()'] : folds
+    if (row!.free) await Promise.all(statements.map((sql) => query(sql)))
+    return row!.free
+  })
+
+/** Receives changes, and folds after many. What is not folded is counted all the same, and the next time takes it too. */
+export function folding(client: Pick<Client, 'begin'>): (changes: number) => void {
+  let unfolded = 0
+  return (changes) => {
+    unfolded += changes
+    if (unfolded < foldEvery) return
+    unfolded = 0
+    foldTallies(client).catch(() => {})
+  }
+}

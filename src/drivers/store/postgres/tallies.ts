@@ -1,0 +1,195 @@
+/**
+ * The counters that a server remembers: it follows the deltas of all servers, by the snapshot up to which it has them, and reads days when
+ * they are asked about. What it answers is of a state that holds all that was committed before the question.
+ */
+
+import { stakesValues } from '../../../../sdk/schema/decision.ts'
+import { scoredValue } from '../../../../sdk/storage/fields.ts'
+import { sharedRun } from '../../../../sdk/storage/shared-run.ts'
+import { dayMs } from '../../../core/time.ts'
+import type { Client, Query } from '../../shared/postgres/client.ts'
+import { fromText } from '../../shared/postgres/filter.ts'
+import { counted } from '../counts/counted.ts'
+import type { Group, Kinds, Place } from '../counts/kinds.ts'
+import { type Counters, countMemory, dayOf } from '../counts/memory.ts'
+import { kind } from './folding.ts'
+
+export interface Tallies {
+  /** What `work` makes of the counters as they are now; null if it asks for more days than are worth reading. */
+  ask<T>(work: (counters: Counters) => T): Promise<T | null>
+}
+
+type KindRow = Omit<Place, 'stakes'> &
+  Pick<Group, 'status' | 'outcome' | 'settled_by' | 'preserve'> & {
+    stakes: number
+    confidence_at_record: number | null
+  }
+type DeltaRow = KindRow & { created_ms: number | null; decisions: number; snapshot: string; is_over: boolean }
+type DayRow = KindRow & { created_ms: number; review_by_ms: number }
+
+/** What is visible now and was not at `$1`, beside the snapshot of now. Over: something of it may be gone, or time has gone back. */
+const newDeltas = `select pg_current_snapshot()::text as snapshot,
+    pg_snapshot_xmin($1::pg_snapshot) < (select deltas_from from feed)
+      or pg_snapshot_xmax($1::pg_snapshot) > pg_snapshot_xmax(pg_current_snapshot()) as is_over,
+    d.created_ms, d.decisions::float8 as decisions, ${kind}
+  from (select) one left join (select * from deltas union all select * from folded_deltas) d
+    on d.xid >= pg_snapshot_xmin($1::pg_snapshot) and not pg_visible_in_snapshot(d.xid, $1::pg_snapshot)`
+const allTotals = `select sum(decisions)::float8 as decisions, ${kind} from tallies group by ${kind} having sum(decisions) <> 0`
+const allDays = `select value::float8 as day, sum(decisions)::float8 as decisions from value_tallies where field = 'day'
+  group by value having sum(decisions) <> 0`
+const daysSql = (pending: boolean) => `select d.created_ms, d.review_by_ms, ${kind}
+  from unnest($1::float8[], $2::float8[]) as span (from_ms, end_ms)
+  join decisions d on d.created_ms >= span.from_ms and d.created_ms < span.end_ms ${pending ? `and d.status = 'pending'` : ''}`
+
+/** All of one state. */
+const oneSnapshot = 'set transaction isolation level repeatable read, read only'
+
+/** More decisions than these are counted by the database. */
+const mostRead = 200_000
+/** Days that are read may take the place of others that the same question asks for. */
+const mostRounds = 3
+
+/** Numbers of combinations, which only this process gives. */
+function numbering() {
+  let kinds: Kinds = { places: [], groups: [] }
+  const places = new Map<string, number>()
+  const groups = new Map<string, number>()
+  return {
+    kinds: () => kinds,
+    placeOf({ agent, category, stakes }: KindRow): number {
+      const key = `${stakes} ${category === null ? '' : `"${category}`}\n${agent}`
+      const known = places.get(key)
+      if (known !== undefined) return known
+      places.set(key, places.size)
+      const place = { agent: fromText(agent), category: fromText(category), stakes: stakesValues[stakes]! }
+      kinds = { ...kinds, places: [...kinds.places, place] }
+      return places.size - 1
+    },
+    groupOf({ confidence_at_record: confidence, status, outcome, settled_by, preserve }: KindRow): number {
+      const key = `${confidence} ${status} ${outcome} ${settled_by} ${preserve}`
+      const known = groups.get(key)
+      if (known !== undefined) return known
+      groups.set(key, groups.size)
+      const group = { confidence, status, outcome, settled_by, preserve }
+      const value = scoredValue(group)
+      kinds = { ...kinds, groups: [...kinds.groups, { ...group, value }] }
+      return groups.size - 1
+    },
+  }
+}
+
+/** Days that follow each other as one span. */
+function spansOf(days: Iterable<number>): [from_ms: number[], end_ms: number[]] {
+  const [from_ms, end_ms]: [number[], number[]] = [[], []]
+  for (const day of [...days].sort((a, b) => a - b)) {
+    if (end_ms.at(-1) === day * dayMs) end_ms[end_ms.length - 1] = (day + 1) * dayMs
+    else {
+      from_ms.push(day * dayMs)
+      end_ms.push((day + 1) * dayMs)
+    }
+  }
+  return [from_ms, end_ms]
+}
+
+export function tallies({ read, begin }: Pick<Client, 'read' | 'begin'>): Tallies {
+  const numbers = numbering()
+  const lacking = { decisions: new Set<number>(), pending: new Set<number>() }
+  const lacks = (set: Set<number>) => (day: number) => {
+    set.add(day)
+    return null
+  }
+  const memory = countMemory({ decisions: lacks(lacking.decisions), pending: lacks(lacking.pending) })
+  /** What is visible in it is counted. */
+  let seen: string | null = null
+
+  /** False if something that is needed for it is gone. */
+  function follow(rows: readonly DeltaRow[]): boolean {
+    const [{ snapshot, is_over }] = rows as [DeltaRow]
+    if (is_over) return false
+    for (const row of rows) {
+      const { created_ms, decisions } = row
+      if (created_ms === null) continue
+      const [place, group] = [numbers.placeOf(row), numbers.groupOf(row)]
+      memory.setKinds(numbers.kinds())
+      memory.apply({ created_ms, decisions, place, group })
+    }
+    seen = snapshot
+    return true
+  }
+  /** In a transaction of one snapshot. */
+  async function catchUp(query: Query): Promise<void> {
+    if (seen !== null && follow(await query<DeltaRow>(newDeltas, [seen]))) return
+    const [[now], totals, days] = await Promise.all([
+      query<{ snapshot: string }>('select pg_current_snapshot()::text as snapshot'),
+      query<KindRow & { decisions: number }>(allTotals),
+      query<{ day: number; decisions: number }>(allDays),
+    ])
+    const counts = totals.map((row) => ({
+      place: numbers.placeOf(row),
+      group: numbers.groupOf(row),
+      decisions: row.decisions,
+    }))
+    memory.setKinds(numbers.kinds())
+    memory.reload(
+      counts,
+      days.map(({ day, decisions }) => [day, decisions]),
+    )
+    seen = now!.snapshot
+  }
+  async function readDays(query: Query, days: ReadonlySet<number>): Promise<void> {
+    if (days.size === 0) return
+    const found = new Map([...days].map((day) => [day, counted()]))
+    for (const row of await query<DayRow>(daysSql(false), spansOf(days))) {
+      const day = dayOf(row.created_ms)
+      found.get(day)!.add(numbers.placeOf(row), numbers.groupOf(row), 1, row.created_ms - day * dayMs)
+    }
+    memory.setKinds(numbers.kinds())
+    for (const [day, entries] of found) memory.keep(day, entries)
+  }
+  async function readPending(query: Query, days: ReadonlySet<number>): Promise<void> {
+    if (days.size === 0) return
+    const found = new Map([...days].map((day): [number, number[]] => [day, []]))
+    for (const row of await query<DayRow>(daysSql(true), spansOf(days)))
+      found
+        .get(dayOf(row.created_ms))!
+        .push(row.created_ms, row.review_by_ms, numbers.placeOf(row), numbers.groupOf(row))
+    memory.setKinds(numbers.kinds())
+    for (const [day, rows] of found) memory.keepPending(day, Float64Array.from(rows))
+  }
+
+  let last: Promise<unknown> = Promise.resolve()
+  /** One after the other: each goes on where the one before has ended. */
+  function inTurn(work: () => Promise<void>): Promise<void> {
+    const turn = last.then(work)
+    last = turn.catch(() => {})
+    return turn
+  }
+  const refresh = sharedRun(() =>
+    inTurn(async () => {
+      if (seen === null || !follow(await read<DeltaRow>(newDeltas, [seen]))) await begin(catchUp, oneSnapshot)
+    }),
+  )
+
+  return {
+    async ask(work) {
+      await refresh()
+      for (let round = 0; round < mostRounds; round++) {
+        lacking.decisions.clear()
+        lacking.pending.clear()
+        const answer = work(memory)
+        const [decisions, pending] = [new Set(lacking.decisions), new Set(lacking.pending)]
+        if (decisions.size + pending.size === 0) return answer
+        const rows = [...decisions, ...pending].reduce((sum, day) => sum + memory.ofDay(day), 0)
+        if (rows > mostRead) return null
+        await inTurn(() =>
+          begin(async (query) => {
+            await catchUp(query)
+            await readDays(query, decisions)
+            await readPending(query, pending)
+          }, oneSnapshot),
+        )
+      }
+      return null
+    },
+  }
+}
