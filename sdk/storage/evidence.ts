@@ -93,6 +93,14 @@ export interface Evidence {
   ): Promise<EvidenceHead>
   /** Records from `seq` on, ascending, at most `limit`. */
   read(seq: number, limit: number): Promise<EvidenceRecord[]>
+  /**
+   * The records from `seq` to before `end` as bytes, ascending, if the engine can give them so: texts of their own take longer to make than
+   * to hash. Each begins with the lengths of its type, payload, source and time in bytes, as decimals with a space behind each. Then come its
+   * columns but the hash in the order of their names, with the eight pieces of `around`, which are ASCII, before, between and behind them,
+   * then its hash. A record is left out if a column is not text, its class is unknown, or a hash is not 64 bytes long.
+   * @returns null if they can't be read so, as one is not UTF-8; `read` tells why
+   */
+  packed?(seq: number, end: number, around: readonly string[]): Promise<Uint8Array | null>
   /** Of the same records only what rules ask for, which takes less time. */
   facts(seq: number, limit: number): Promise<EvidenceFact[]>
   /** Records of any source from `seq` on whose payload has this integer as `pr_number`, ascending, at most `limit`; by an index. */

@@ -23,6 +23,14 @@ export function preimage(record: Omit<EvidenceRecord, 'hash'>): string {
   return `{"event_type":${quoted(event_type)},"evidence_class":${quoted(evidence_class)},"payload":${payload},"prev_hash":"${prev_hash}","seq":${seq},"source":${quoted(source)},"ts":${quoted(ts)}}`
 }
 
+const mark = '|'
+/** What is around the columns of a {@link preimage} whose texts need no escape: before the first, between any two, behind the last. */
+export const preimageFrame: readonly string[] = preimage({
+  ...{ ts: mark, source: mark, event_type: mark, payload: mark, prev_hash: mark },
+  evidence_class: mark as 'observed',
+  seq: mark as unknown as number,
+}).split(mark)
+
 /** SHA-256 of the {@link preimage} in UTF-8, lowercase hex. */
 export const recordHash = (record: Omit<EvidenceRecord, 'hash'>): string => sha256Hex(preimage(record))
 

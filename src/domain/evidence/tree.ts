@@ -107,6 +107,17 @@ export const grow = (
     sha256Into(target, leafBytes)
   })
 
+/** Grows the tree likewise by records whose hashes are bytes. */
+export const growByBytes = (
+  frontier: readonly string[],
+  size: number,
+  record_hashes: readonly Uint8Array[],
+): { frontier: string[]; nodes: TreeNode[] } =>
+  growTree(frontier, 0, size, record_hashes.length, (target, which) => {
+    leafBytes.set(record_hashes[which]!, 1)
+    sha256Into(target, leafBytes)
+  })
+
 /**
  * Grows the tree by a whole perfect subtree.
  * @param index of the subtree among those of its level; all before it are in the frontier

@@ -19,7 +19,7 @@ export interface Walkers {
 }
 
 /** The verbs that a verification needs. */
-type ReadEvidence = Pick<Evidence, 'head' | 'read' | 'hashes' | 'nodes' | 'checkpoints'>
+type ReadEvidence = Pick<Evidence, 'head' | 'read' | 'packed' | 'hashes' | 'nodes' | 'checkpoints'>
 
 export interface VerifyOptions {
   evidence: ReadEvidence

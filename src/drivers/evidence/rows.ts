@@ -4,7 +4,7 @@ import type { Evidence, EvidenceHead, EvidenceRecord, WebhookKey } from '../../.
 import { noHash } from '../../../sdk/storage/evidence-checks.ts'
 
 /** A log that is only read. */
-export type EvidenceReads = Omit<Evidence, 'driver' | 'append' | 'saveCheckpoint' | 'close'>
+export type EvidenceReads = Omit<Evidence, 'driver' | 'append' | 'packed' | 'saveCheckpoint' | 'close'>
 
 /** The only formula of the hash that this program knows. */
 const chainFormat = '3'

@@ -30,6 +30,24 @@ describe('the database', () => {
     db.close()
   })
 
+  test('gives records as bytes: lengths, and the columns between what was given', async () => {
+    const evidence = await logOf(5)
+    const shown = (record: EvidenceRecord) => {
+      const { seq, ts, source, event_type, evidence_class, payload, prev_hash, hash } = record
+      const text = `<${event_type}1${evidence_class}2${payload}3${prev_hash}4${seq}5${source}6${ts}>${hash}`
+      return `${event_type.length} ${Buffer.byteLength(payload)} ${source.length} ${ts.length} ${text}`
+    }
+    const read = async (seq: number, end: number) => {
+      const bytes = await evidence.packed!(seq, end, ['<', '1', '2', '3', '4', '5', '6', '>'])
+      return bytes && Buffer.from(bytes).toString()
+    }
+    const records = await evidence.read(1, 5)
+    expect(await read(2, 4)).toBe(records.slice(1, 3).map(shown).join(''))
+    expect(await read(-5, 100)).toBe(records.map(shown).join(''))
+    expect(await read(6, 100)).toBeNull()
+    await evidence.close()
+  })
+
   test('is its owner’s alone', async () => {
     const path = freshPath()
     const evidence = await logOf(1, path)

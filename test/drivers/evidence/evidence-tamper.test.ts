@@ -2,11 +2,12 @@
 import type { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { CstpError } from '../../../sdk/errors.ts'
-import type { Evidence } from '../../../sdk/storage/evidence.ts'
+import type { Evidence, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
 import { noHash } from '../../../sdk/storage/evidence-checks.ts'
 import { startWalkers } from '../../../src/app/walkers.ts'
-import { appendEvents, type Chain, openChain } from '../../../src/domain/evidence/chain.ts'
-import { recordHash } from '../../../src/domain/evidence/hash.ts'
+import { appendEvents, type Chain, follow, openChain } from '../../../src/domain/evidence/chain.ts'
+import { preimage, recordHash } from '../../../src/domain/evidence/hash.ts'
+import { grow } from '../../../src/domain/evidence/tree.ts'
 import { openSqliteEvidence } from '../../../src/drivers/evidence/sqlite/driver.ts'
 import { chainOf, eventOf, eventsFrom, freshPath, intruder, logOf } from './evidence-tools.ts'
 
@@ -32,9 +33,15 @@ async function undone({ db }: Tampered, work: () => Promise<void>): Promise<void
   }
 }
 
-const found = async (chain: Chain, expected: string | null = null) => {
+/** What a verification finds. Of a log as it is after a start, the same has to be found in bytes and record by record. */
+const found = async (log: Evidence | Chain, expected: string | null = null) => {
+  const chain = 'verify' in log ? log : chainOf(log)
   const { intact, broken_at_seq, reason } = await chain.verify(expected)
-  return { intact, broken_at_seq, told: reason !== null }
+  const answer = { intact, broken_at_seq, told: reason !== null }
+  if (chain === log) return answer
+  const slowly = await chainOf({ ...(log as Evidence), packed: async () => null }).verify(expected)
+  expect(slowly).toMatchObject({ intact, broken_at_seq, reason })
+  return answer
 }
 const brokenAt = (seq: number | null) => ({ intact: false, broken_at_seq: seq, told: true })
 const intact = { intact: true, broken_at_seq: null, told: false }
@@ -67,19 +74,19 @@ describe('a small log', () => {
           const changed = Uint8Array.from(bytes)
           changed[at]! ^= 1 << Math.floor(Math.random() * 8)
           held.db.run(`update events set ${column} = cast(? as text) where seq = ?`, [changed, seq])
-          expect([column, at, await found(chainOf(held.evidence))]).toEqual([column, at, brokenAt(seq)])
+          expect([column, at, await found(held.evidence)]).toEqual([column, at, brokenAt(seq)])
         }
         held.db.run(`update events set ${column} = cast(? as text) where seq = ?`, [bytes, seq])
       }
     }
-    expect(await found(chainOf(held.evidence))).toEqual(intact)
+    expect(await found(held.evidence)).toEqual(intact)
   })
 
   test('the same bytes as another type', async () => {
     for (const column of columns)
       await undone(held, async () => {
         held.db.run(`update events set ${column} = cast(${column} as blob) where seq = 2`)
-        expect(await found(chainOf(held.evidence))).toEqual(brokenAt(2))
+        expect(await found(held.evidence)).toEqual(brokenAt(2))
       })
   })
 
@@ -90,9 +97,9 @@ describe('a small log', () => {
     const db = intruder(path)
     for (const column of ['ts', 'source', 'event_type']) {
       db.run(`update events set ${column} = X'0102'`)
-      expect([column, await found(chainOf(evidence))]).toEqual([column, brokenAt(1)])
+      expect([column, await found(evidence)]).toEqual([column, brokenAt(1)])
       db.run(`update events set ${column} = '1,2'`)
-      expect(await found(chainOf(evidence))).toEqual(intact)
+      expect(await found(evidence)).toEqual(intact)
     }
     db.close()
     await evidence.close()
@@ -102,10 +109,10 @@ describe('a small log', () => {
     const path = freshPath()
     const evidence = await logOf(1, path)
     await appendEvents(evidence, [eventOf(2, { payload: '{"x":"\ufffd"}' }), eventOf(3)])
-    expect(await found(chainOf(evidence))).toEqual(intact)
+    expect(await found(evidence)).toEqual(intact)
     const db = intruder(path)
     db.run(`update events set payload = cast(X'7b2278223a22ff227d' as text) where seq = 2`)
-    expect(await found(chainOf(evidence))).toEqual(brokenAt(2))
+    expect(await found(evidence)).toEqual(brokenAt(2))
     await expect(evidence.facts(1, 10)).rejects.toThrow('record 2 is not UTF-8 text')
     db.close()
     await evidence.close()
@@ -117,8 +124,82 @@ describe('a small log', () => {
       held.db.run(
         `update events set evidence_class = 'observed","payload":{"payload":{"n":3', payload = substr(payload, 18) where seq = 3`,
       )
-      expect(await found(chainOf(held.evidence))).toEqual(brokenAt(3))
+      expect(await found(held.evidence)).toEqual(brokenAt(3))
     })
+  })
+
+  test('text moved between columns whose bytes in a row stay the same', async () => {
+    const path = freshPath()
+    const evidence = await logOf(1, path)
+    const prev = (await evidence.head()).hash
+    const end = `"prev_hash":"${prev}","seq":2,"source":"`
+    await appendEvents(evidence, [
+      eventOf(2, { payload: `{"a":"b","evidence_class":"observed","payload":{"n":1},${end}s","ts":"t"}` }),
+    ])
+    expect(await found(evidence)).toEqual(intact)
+    const db = intruder(path)
+    const moved = [
+      { event_type: `pr_opened","evidence_class":"observed","payload":{"a":"b`, payload: `{"n":1},${end}s","ts":"t"}` },
+      {
+        payload: '{"a":"b","evidence_class":"observed","payload":{"n":1}',
+        source: 's',
+        ts: `t"},${end}github","ts":"2026-07-01T10:00:00+02:00`,
+      },
+      {
+        payload: '{"a":"b","evidence_class":"observed","payload":{"n":1}',
+        source: `s","ts":"t"},${end}github`,
+      },
+    ]
+    for (const columns of moved) {
+      db.run('create temp table kept as select * from events')
+      for (const [name, value] of Object.entries(columns))
+        db.run(`update events set ${name} = ? where seq = 2`, [value])
+      expect([columns, await found(evidence)]).toEqual([columns, brokenAt(2)])
+      db.run('delete from events')
+      db.run('insert into events select * from kept')
+      db.run('drop table kept')
+    }
+    expect(await found(evidence)).toEqual(intact)
+    db.close()
+    await evidence.close()
+  })
+
+  /** A log that somebody wrote by hand, whose hashes, tree and head agree. */
+  async function forgedLog(records: readonly EvidenceRecord[]): Promise<Tampered> {
+    const path = freshPath()
+    const evidence = await logOf(0, path)
+    const db = intruder(path)
+    const insert = db.prepare('insert into events values (?, ?, ?, ?, ?, cast(? as text), ?, ?)')
+    for (const record of records) insert.run(record.seq, ...columns.map((name) => record[name]))
+    insert.finalize()
+    const hashes = records.map(({ hash }) => hash)
+    const { frontier } = grow([], 0, hashes)
+    db.run('update head set seq = ?, hash = ?, frontier = ?', [hashes.length, hashes.at(-1)!, JSON.stringify(frontier)])
+    return { evidence, db }
+  }
+
+  test('numbers that begin at 0, with hashes of their own', async () => {
+    const from = (seq: number) => follow({ seq, hash: noHash, frontier: [] }, eventsFrom(1, 5)).records
+    for (const [first, expected] of [
+      [0, intact],
+      [-1, brokenAt(0)],
+    ] as const) {
+      const { evidence, db } = await forgedLog(from(first))
+      expect(await found(evidence)).toEqual(expected)
+      db.close()
+      await evidence.close()
+    }
+  })
+
+  test('bytes that are no UTF-8, with a hash of their own', async () => {
+    const [record] = follow({ seq: 0, hash: noHash, frontier: [] }, [eventOf(1, { payload: '{"x":"?"}' })]).records
+    const invalid = (text: string) => Buffer.from(text).map((byte) => (byte === 0x3f ? 0xff : byte))
+    const hash = Bun.SHA256.hash(invalid(preimage(record!)), 'hex')
+    const payload = invalid(record!.payload) as unknown as string
+    const { evidence, db } = await forgedLog([{ ...record!, payload, hash }])
+    expect(await found(evidence)).toEqual(brokenAt(1))
+    db.close()
+    await evidence.close()
   })
 
   test('the class, with the hash made anew', async () => {
@@ -126,7 +207,7 @@ describe('a small log', () => {
       const [record] = await held.evidence.read(3, 1)
       const forged = { ...record!, evidence_class: 'attested' as const }
       held.db.run('update events set evidence_class = ?, hash = ? where seq = 3', ['attested', recordHash(forged)])
-      expect(await found(chainOf(held.evidence))).toEqual(brokenAt(4))
+      expect(await found(held.evidence)).toEqual(brokenAt(4))
     })
   })
 
@@ -141,7 +222,7 @@ describe('a small log', () => {
         `insert into events select ?, ts, source, event_type, evidence_class, payload, prev_hash, hash from events where seq = 2`,
         [seq],
       )
-      expect(await found(chainOf(held.evidence))).toEqual(brokenAt(seq === 2 ** 40 ? 6 : seq))
+      expect(await found(held.evidence)).toEqual(brokenAt(seq === 2 ** 40 ? 6 : seq))
     })
   })
 
@@ -181,7 +262,7 @@ describe('a small log', () => {
   test('all records, and all but the head', async () => {
     await undone(held, async () => {
       held.db.run('delete from events')
-      expect(await found(chainOf(held.evidence))).toEqual(brokenAt(null))
+      expect(await found(held.evidence)).toEqual(brokenAt(null))
     })
   })
 
@@ -209,14 +290,16 @@ describe('a log of many pieces', () => {
   // The edges of the pieces that are walked, of the kept nodes, and of the log.
   const edges = [1, 64, 65, 4_096, 4_097, 8_192, 8_193, 8_300]
 
-  test('is intact', async () => {
-    expect(await found(chainOf(held.evidence))).toEqual(intact)
+  test('is intact, which its bytes alone show', async () => {
+    expect(await found(held.evidence)).toEqual(intact)
+    const read = () => Promise.reject(new Error('read record by record'))
+    expect(await found(chainOf({ ...held.evidence, read }))).toEqual(intact)
   })
 
   test.each(edges)('a change of record %d', async (seq) => {
     await undone(held, async () => {
       held.db.run(`update events set source = 'gitlab' where seq = ?`, [seq])
-      expect(await found(chainOf(held.evidence))).toEqual(brokenAt(seq))
+      expect(await found(held.evidence)).toEqual(brokenAt(seq))
     })
   })
 
@@ -225,14 +308,14 @@ describe('a log of many pieces', () => {
       const [record] = await held.evidence.read(seq, 1)
       const hash = recordHash({ ...record!, payload: '{}' })
       held.db.run(`update events set payload = '{}', hash = ? where seq = ?`, [hash, seq])
-      expect(await found(chainOf(held.evidence))).toEqual(brokenAt(seq + 1))
+      expect(await found(held.evidence)).toEqual(brokenAt(seq + 1))
     })
   })
 
   test.each(edges.slice(0, -1))('record %d is taken out', async (seq) => {
     await undone(held, async () => {
       held.db.run('delete from events where seq = ?', [seq])
-      expect(await found(chainOf(held.evidence))).toEqual(brokenAt(seq + 1))
+      expect(await found(held.evidence)).toEqual(brokenAt(seq + 1))
     })
   })
 
@@ -249,7 +332,7 @@ describe('a log of many pieces', () => {
           `insert into events select ?, ts, source, event_type, evidence_class, payload, prev_hash, hash from events where seq = 4999`,
           [seq],
         )
-      expect(await found(chainOf(held.evidence))).toEqual(brokenAt(seq))
+      expect(await found(held.evidence)).toEqual(brokenAt(seq))
     })
   })
 
@@ -258,7 +341,7 @@ describe('a log of many pieces', () => {
       held.db.run('update events set seq = -1 where seq = 4096')
       held.db.run('update events set seq = 4096 where seq = 4097')
       held.db.run('update events set seq = 4097 where seq = -1')
-      expect(await found(chainOf(held.evidence))).toEqual(brokenAt(4_096))
+      expect(await found(held.evidence)).toEqual(brokenAt(4_096))
     })
   })
 
@@ -266,7 +349,7 @@ describe('a log of many pieces', () => {
     await undone(held, async () => {
       held.db.run(`update events set source = 'x' where seq in (8000, 5000)`)
       held.db.run(`update nodes set hash = '${'a'.repeat(64)}' where level = 4 and "index" = 12`)
-      expect(await found(chainOf(held.evidence))).toEqual(brokenAt(5_000))
+      expect(await found(held.evidence)).toEqual(brokenAt(5_000))
     })
   })
 
@@ -279,7 +362,7 @@ describe('a log of many pieces', () => {
   ])('the tree: %s', async (_, sql) => {
     await undone(held, async () => {
       held.db.run(sql)
-      expect(await found(chainOf(held.evidence))).toEqual(brokenAt(null))
+      expect(await found(held.evidence)).toEqual(brokenAt(null))
     })
   })
 
@@ -289,19 +372,19 @@ describe('a log of many pieces', () => {
       expect(await found(before)).toEqual(intact)
       const { hash } = await held.evidence.head()
       held.db.run('delete from events where seq > 8191')
-      expect(await found(chainOf(held.evidence))).toEqual(brokenAt(null))
+      expect(await found(held.evidence)).toEqual(brokenAt(null))
       // Somebody who knows the program mends its head and tree too.
       const shorter = await logOf(8_191)
       const { frontier, ...head } = await shorter.head()
       await shorter.close()
       held.db.run('update head set seq = ?, hash = ?, frontier = ?', [head.seq, head.hash, JSON.stringify(frontier)])
       held.db.run('delete from nodes where ("index" + 1) * (1 << level) > 8191')
-      expect(await found(chainOf(held.evidence))).toEqual(intact)
-      expect(await found(chainOf(held.evidence), hash)).toEqual(brokenAt(null))
+      expect(await found(held.evidence)).toEqual(intact)
+      expect(await found(held.evidence, hash)).toEqual(brokenAt(null))
       expect(await found(before)).toEqual(brokenAt(null))
       expect(await before.append([eventOf(1)]).catch(({ message }) => message)).toMatch(/damaged/)
       held.db.run('insert into checkpoints values (1, 8300, ?, ?, ?, 0)', [hash, 'note', '2026-07-01T10:00:00Z'])
-      expect(await found(chainOf(held.evidence))).toEqual(brokenAt(null))
+      expect(await found(held.evidence)).toEqual(brokenAt(null))
     })
   })
 
@@ -324,11 +407,11 @@ describe('a log of many pieces', () => {
         held.db.run(`insert into main.${table} select * from forged.${table}`)
       }
       held.db.run('detach database forged')
-      expect(await found(chainOf(held.evidence))).toEqual(intact)
+      expect(await found(held.evidence)).toEqual(intact)
       expect(await found(before)).toEqual(brokenAt(null))
       const save = 'insert into checkpoints values (1, ?, ?, ?, ?, 0)'
       held.db.run(save, [7_000, record!.hash, 'note', '2026-07-01T10:00:00Z'])
-      expect(await found(chainOf(held.evidence))).toEqual(brokenAt(null))
+      expect(await found(held.evidence)).toEqual(brokenAt(null))
     })
   })
 
@@ -341,7 +424,7 @@ describe('a log of many pieces', () => {
     ] as const)
       await undone(held, async () => {
         held.db.run('insert into checkpoints values (1, ?, ?, ?, ?, 0)', [size, hash, '', ''])
-        expect(await found(chainOf(held.evidence))).toEqual(brokenAt(null))
+        expect(await found(held.evidence)).toEqual(brokenAt(null))
       })
   })
 })

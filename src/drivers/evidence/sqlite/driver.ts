@@ -6,6 +6,7 @@ import { translating } from '../../shared/translating.ts'
 import type { EvidenceReads } from '../rows.ts'
 import { committer } from './commit.ts'
 import { openReader, openWriter } from './connect.ts'
+import { packedReader } from './packed.ts'
 import { reads } from './read.ts'
 
 const translatedReads = translating((error) => storageErrorOf(error, 'cannot read the evidence'))
@@ -45,6 +46,7 @@ export async function openSqliteEvidence(path: string): Promise<Evidence> {
           return read.ofCommit(sha, seq, limit)
         },
       }),
+      packed: packedReader(reader),
       append: commits.append,
       saveCheckpoint: commits.saveCheckpoint,
       close() {
@@ -59,8 +61,10 @@ export async function openSqliteEvidence(path: string): Promise<Evidence> {
 }
 
 /** The reads that a thread needs to walk a log. @throws StorageError `unavailable` when there is none at this path */
-export function openSqliteEvidenceReader(path: string): Pick<Evidence, 'read' | 'nodes'> & { close(): void } {
+export function openSqliteEvidenceReader(
+  path: string,
+): Pick<Evidence, 'read' | 'packed' | 'nodes'> & { close(): void } {
   const db = openReader(path)
   const { read, nodes } = translatedReads(reads(db))
-  return { read, nodes, close: () => db.close() }
+  return { read, nodes, packed: packedReader(db), close: () => db.close() }
 }
