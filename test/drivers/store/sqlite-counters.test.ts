@@ -3,7 +3,7 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { renameSync, writeFileSync } from 'node:fs'
 import fc from 'fast-check'
-import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
+import { type DecisionRecord, stakesValues } from '../../../sdk/schema/decision.ts'
 import { changedRecord, expectCounts } from '../../../sdk/storage/conformance/store/counters.ts'
 import { createAll, idOf } from '../../../sdk/storage/conformance/store/records.ts'
 import { readDecision } from '../../../sdk/storage/decisions.ts'
@@ -13,9 +13,10 @@ import type { DecisionFields, Store } from '../../../sdk/storage/store.ts'
 import { yamlOf } from '../../../src/core/yaml.ts'
 import { connectReader } from '../../../src/drivers/shared/sqlite/connect.ts'
 import { statementsOf } from '../../../src/drivers/store/sqlite/connect.ts'
+import { inTurns } from '../../../src/drivers/store/sqlite/read.ts'
 import { type Counter, wrongCounters } from '../../../src/drivers/store/sqlite/recount.ts'
 import { correctCounters, findWrongCounters } from '../../../src/drivers/store/sqlite/recounting.ts'
-import { tallies } from '../../../src/drivers/store/sqlite/tallies.ts'
+import { type Tallies, tallies } from '../../../src/drivers/store/sqlite/tallies.ts'
 import { behind, freshDir, openAt, pathOf } from './sqlite-tools.ts'
 
 setDefaultTimeout(120_000)
@@ -201,6 +202,51 @@ test('days that are not kept are read again: an answer is the same with room for
     }
   statements.finalize()
   await store.close()
+})
+
+test('what a span needs is read in steps of a day, once; what is written between them is counted', async () => {
+  const dir = freshDir()
+  const store = await openAt(dir)
+  const next = numbersFrom(7)
+  const made = (number: number) => ({
+    ...changedRecord(number, next),
+    status: 'pending' as const,
+    outcome: null,
+    reviewed_at: null,
+    review_by: '2026-03-01',
+    created_at: `2026-02-0${1 + (number % 5)}T10:00:00.000Z`,
+  })
+  const records = Array.from({ length: 20 }, (_, number) => made(number))
+  await createAll(store, records.slice(0, 10))
+  const statements = statementsOf(connectReader(`${dir}/cstp.db`))
+  const [followed, small] = [tallies(statements), tallies(statements, 3)]
+  const span = { created_from_ms: Date.parse('2026-02-02'), created_to_ms: Date.parse('2026-02-05T12:00:00Z') }
+  const due = { ...span, status: ['pending' as const], review_by_to_ms: Date.parse('2026-03-02') }
+  const passing = (of: Tallies) => () => {
+    let found = 0
+    of.visit({ ...span, stakes: [...stakesValues] }, (_place, _group, decisions) => {
+      found += decisions
+    })
+    return [found, of.due(due)]
+  }
+  const [first, ...others] = followed.tried(passing(followed)).steps
+  first!()
+  await createAll(store, records.slice(10))
+  followed.changed()
+  for (const step of others) step()
+  const expected = records.filter((_, number) => number % 5 > 0).length
+  expect(followed.tried(passing(followed))).toEqual({ answer: [expected, expected], steps: [] })
+  // More than is kept is read at once.
+  expect(small.tried(passing(small))).toEqual({ answer: [expected, expected], steps: [] })
+  statements.finalize()
+  await store.close()
+})
+
+test('steps that take long together let other work in between', async () => {
+  const busy = () => {
+    for (const end = performance.now() + 5; performance.now() < end; );
+  }
+  expect(await letsOthersIn(inTurns(Array.from({ length: 8 }, () => busy)))).toBe(true)
 })
 
 test('who falls behind the changes that are kept reads the totals again', async () => {

@@ -53,7 +53,7 @@ export interface DayReader {
 }
 
 /** Decisions of days that are kept: about 15 MB. */
-const mostKept = 1_000_000
+export const mostKept = 1_000_000
 
 export const always = { from_ms: Number.NEGATIVE_INFINITY, to_ms: Number.POSITIVE_INFINITY }
 export const isAlways = ({ from_ms, to_ms }: Span): boolean => from_ms === always.from_ms && to_ms === always.to_ms
@@ -183,6 +183,8 @@ export function countMemory(read: DayReader, most = mostKept) {
     ...counters,
     keep,
     keepPending: pending.keep,
+    keeps: (day: number): boolean => kept.has(day),
+    keepsPending: pending.keeps,
     /** Decisions of a day. */
     ofDay: (day: number): number => days.of(day),
     /** Whether all days that {@link Counters.visit} would look at are kept. */

@@ -44,6 +44,7 @@ export function pendingDays(read: (day: number) => Float64Array | null, most: nu
 
   return {
     keep,
+    keeps: (day: number): boolean => kept.has(day),
     forget,
     clear(): void {
       kept.clear()

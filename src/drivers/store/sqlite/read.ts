@@ -6,6 +6,22 @@ import { type GetRow, getSql, storedOf } from './decisions.ts'
 import type { Followed } from './follow.ts'
 import { decisionLists } from './lists.ts'
 
+/** Documents that are read without a look at the time. */
+const mostAtOnce = 100
+/** Other calls have their turn after each so long. */
+const held_ms = 4
+
+/** Runs steps that together take long. */
+export async function inTurns(steps: readonly (() => void)[]): Promise<void> {
+  let began = performance.now()
+  for (const step of steps) {
+    step()
+    if (performance.now() - began < held_ms) continue
+    await new Promise(setImmediate)
+    began = performance.now()
+  }
+}
+
 export function decisionReader(
   statements: Statements,
   { counters, documents, refresh, refreshTogether }: Followed,
@@ -28,12 +44,24 @@ export function decisionReader(
     documents.set(id, text)
     return text
   }
+  /**
+   * Lets counts be made without a pause: the first one of the last months reads their days. Where there is none to read nothing is awaited,
+   * as a list is answered in the turn in which it was asked.
+   */
+  async function counting<T>(count: () => T): Promise<T> {
+    refresh()
+    const { answer, steps } = counters.tried(count)
+    if (steps.length === 0) return answer
+    await inTurns(steps)
+    return count()
+  }
   const existing = (ids: readonly string[]): StoredText[] => ids.map(textOf).filter((found) => found !== null)
 
   return {
     async get(ids) {
       if (ids.length === 1) await refreshTogether()
       else refresh()
+      if (ids.length > mostAtOnce) await inTurns(ids.map((id) => () => void textOf(id)))
       return existing(ids)
     },
     async find(query) {
@@ -41,31 +69,19 @@ export function decisionReader(
       if ('prefix' in query) return lists.findIds(query.prefix, query.limit)
       return ofSource.all(query.source_key).map(({ id }) => id)
     },
-    async list(query) {
-      refresh()
-      const { ids, total } = lists.page(query)
-      return { texts: existing(ids), total }
-    },
+    list: (query) =>
+      counting(() => {
+        const { ids, total } = lists.page(query)
+        return { texts: existing(ids), total }
+      }),
     async walk(filter, after, limit) {
       refresh()
       return lists.walk(filter, after, limit)
     },
-    async count(filter) {
-      refresh()
-      return counts.count(filter)
-    },
-    async countBy(filter, by) {
-      refresh()
-      return counts.countBy(filter, by)
-    },
-    async outcomes(filter, split) {
-      refresh()
-      return counts.outcomes(filter, split)
-    },
-    async scores(filter) {
-      refresh()
-      return counts.scores(filter)
-    },
+    count: (filter) => counting(() => counts.count(filter)),
+    countBy: (filter, by) => counting(() => counts.countBy(filter, by)),
+    outcomes: (filter, split) => counting(() => counts.outcomes(filter, split)),
+    scores: (filter) => counting(() => counts.scores(filter)),
     reasons: async () => reasons.all(),
   }
 }

@@ -4,9 +4,9 @@
  */
 
 import { dayMs } from '../../../core/time.ts'
-import { counted } from '../counts/counted.ts'
+import { type Counted, counted } from '../counts/counted.ts'
 import { select } from '../counts/kinds.ts'
-import { always, type Counters, countMemory, isAlways } from '../counts/memory.ts'
+import { always, type Counters, countMemory, isAlways, mostKept } from '../counts/memory.ts'
 import { dueUntil } from '../counts/pending.ts'
 import type { Statements } from './connect.ts'
 import { kindsReader } from './kinds.ts'
@@ -18,6 +18,11 @@ export interface Tallies extends Counters {
   state(): number
   /** The newest delta that is counted. */
   position(): number
+  /**
+   * What `work` counts if all days that it needs are kept. Otherwise steps that read those, a day each: after them the answer of `work` is
+   * right. None for more than is kept.
+   */
+  tried<T>(work: () => T): { answer: T; steps: (() => void)[] }
 }
 
 interface Row {
@@ -28,7 +33,7 @@ interface Row {
 type DeltaRow = Row & { number: number; decisions: number }
 
 /** @param most decisions of days that are kept */
-export function tallies(statements: Statements, most?: number): Tallies {
+export function tallies(statements: Statements, most = mostKept): Tallies {
   const { prepare } = statements
   const begin = prepare<unknown, []>('begin')
   const commit = prepare<unknown, []>('commit')
@@ -52,18 +57,25 @@ export function tallies(statements: Statements, most?: number): Tallies {
      where gone = 0 and status = 'pending' and created_ms >= ? and created_ms < ? and review_by_ms is not null`,
   )
   const readKinds = kindsReader(statements)
-  const memory = countMemory(
-    {
-      decisions(day) {
-        const found = counted()
-        for (const { created_ms, place, outcome_group } of decisionsOf.all(day * dayMs, (day + 1) * dayMs))
-          found.add(place, outcome_group, 1, created_ms - day * dayMs)
-        return found
-      },
-      pending: (day) => Float64Array.from(pendingOf.values(day * dayMs, (day + 1) * dayMs).flat() as number[]),
-    },
-    most,
-  )
+  function decisions(day: number): Counted {
+    const found = counted()
+    for (const { created_ms, place, outcome_group } of decisionsOf.all(day * dayMs, (day + 1) * dayMs))
+      found.add(place, outcome_group, 1, created_ms - day * dayMs)
+    return found
+  }
+  const pending = (day: number): Float64Array =>
+    Float64Array.from(pendingOf.values(day * dayMs, (day + 1) * dayMs).flat() as number[])
+
+  /** Days that a question lacks while it is tried; null while they are read at once. */
+  let lacking: { decisions: Set<number>; pending: Set<number> } | null = null
+  function read<T>(kind: 'decisions' | 'pending', load: (day: number) => T): (day: number) => T | null {
+    return (day) => {
+      if (lacking === null) return load(day)
+      lacking[kind].add(day)
+      return null
+    }
+  }
+  const memory = countMemory({ decisions: read('decisions', decisions), pending: read('pending', pending) }, most)
   let position = -1
   let stale = true
   let state = 0
@@ -113,6 +125,30 @@ export function tallies(statements: Statements, most?: number): Tallies {
     },
     state: () => state,
     position: () => position,
+    tried(work) {
+      const lacks = { decisions: new Set<number>(), pending: new Set<number>() }
+      lacking = lacks
+      try {
+        const answer = work()
+        const days = [...lacks.decisions, ...lacks.pending]
+        const rows = days.reduce((sum, day) => sum + memory.ofDay(day), 0)
+        if (rows > most) {
+          lacking = null
+          return { answer: work(), steps: [] }
+        }
+        const steps = [
+          ...[...lacks.decisions].map(
+            (day) => () => level(() => memory.keeps(day) || memory.keep(day, decisions(day))),
+          ),
+          ...[...lacks.pending].map(
+            (day) => () => level(() => memory.keepsPending(day) || memory.keepPending(day, pending(day))),
+          ),
+        ]
+        return { answer, steps }
+      } finally {
+        lacking = null
+      }
+    },
     kinds: () => current().kinds(),
     size: (span = always) => (isAlways(span) ? current().size() : level(() => memory.size(span))),
     ofPlaces: () => current().ofPlaces(),
