@@ -1,6 +1,6 @@
 /** Searches that look at every decision of a store, a page of the feed at a time: what an index is compared with. */
 import type { Feed } from '../../sdk/storage/store.ts'
-import { scorer } from '../../src/drivers/search/lancedb/score.ts'
+import { scorer, weighingOf } from '../../src/drivers/search/lancedb/score.ts'
 import { distanceOf } from '../../src/drivers/search/resident/nearest.ts'
 
 const page = 2_000
@@ -59,7 +59,7 @@ export async function exhaustive(
       for (const term of new Set(terms.split(' '))) if (asked.has(term)) holding.set(term, (holding.get(term) ?? 0) + 1)
     }
   const scores = questions.map(({ terms }) =>
-    scorer(terms, { decisions, length, holding: terms.map((term) => holding.get(term) ?? 0) }),
+    scorer(weighingOf(terms, { decisions, length, holding: terms.map((term) => holding.get(term) ?? 0) })),
   )
   const near = questions.map(() => best(k))
   const words = questions.map(() => best(k))

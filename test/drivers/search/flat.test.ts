@@ -1,6 +1,6 @@
 /** The plain files of a segment: rows are found by id, and read by address, as LanceDB holds them. */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdtempSync, rmSync, truncateSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as arrow from 'apache-arrow'
@@ -80,20 +80,36 @@ test('the rows that hold a term are counted as their texts say, without those th
     )
   const vocabulary = [...new Set(rows.flatMap(({ value }) => value.terms.split(' ')))]
   for (const terms of [...vocabulary.map((term) => [term]), ['cache', 'lock'], vocabulary, ['nobody'], []]) {
-    expect(await whole.count!(terms)).toBe(holding(terms, []).length)
-    expect(await rest.count!(terms)).toBe(holding(terms, [0, 1_300]).length)
+    expect(await whole.words!.count(terms)).toBe(holding(terms, []).length)
+    expect(await rest.words!.count(terms)).toBe(holding(terms, [0, 1_300]).length)
   }
   const some = rows.slice(0, 5).map(({ id }) => id)
   const held = holding(['cache'], [0]).filter(({ id }) => some.includes(id)).length
-  expect(await rest.count!(['cache'], [...some, 'no such id'])).toBe(held)
+  expect(await rest.words!.count(['cache'], [...some, 'no such id'])).toBe(held)
   for (const reader of [whole, rest]) reader.close()
 })
 
-test.each(['about', 'texts', 'texts.places', 'texts.table', 'vectors', 'words', 'words.places', 'words.table'])(
-  'a damaged file of %s is told',
-  async (name) => {
-    const folder = await written(name)
-    truncateSync(join(folder, name), 100)
-    expect(() => openFlatReader(folder, 1)).toThrow(FlatError)
-  },
-)
+test('without postings LanceDB is asked about words', async () => {
+  const folder = await written('before')
+  const about = join(folder, 'about')
+  writeFileSync(about, JSON.stringify({ ...JSON.parse(readFileSync(about, 'utf8')), postings: undefined }))
+  const reader = openFlatReader(folder, 1)
+  expect(reader.words).toBeNull()
+  reader.close()
+})
+
+test.each([
+  'about',
+  'texts',
+  'texts.places',
+  'texts.table',
+  'vectors',
+  'lengths',
+  'postings',
+  'postings.places',
+  'postings.table',
+])('a damaged file of %s is told', async (name) => {
+  const folder = await written(name)
+  truncateSync(join(folder, name), 100)
+  expect(() => openFlatReader(folder, 1)).toThrow(FlatError)
+})

@@ -1,16 +1,17 @@
 /**
- * A segment's rows in plain files beside LanceDB's, read at their places: texts, vectors, and which rows hold a word. LanceDB takes
+ * A segment's rows in plain files beside LanceDB's, read at their places: texts, vectors, and which rows hold a word how often. LanceDB takes
  * milliseconds to hand out some hundred rows, which was most of the time of a search.
  */
 import { closeSync, readFileSync, readSync } from 'node:fs'
 import { mkdir, open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sides } from '../../../../sdk/storage/vectors.ts'
+import { enlarged } from '../../../core/enlarged.ts'
 import { messageOf } from '../../../core/log.ts'
 import { distanceOf } from '../resident/nearest.ts'
 import { column, type Found } from './columns.ts'
-import { collectHolders, openHolders } from './holders.ts'
-import { dot, nearestBy, type RowReader, type Text } from './reader.ts'
+import { collectPostings, openPostings } from './postings.ts'
+import { dot, nearestBy, type RowReader, type Text, type WordReader } from './reader.ts'
 import { bytesOf, FlatError, openRecords, openRecordWriter, openSized } from './records.ts'
 
 /** In the folder of the segment's table, with which they go. */
@@ -26,6 +27,8 @@ interface Run {
 interface About {
   dimensions: number
   runs: Run[]
+  /** Absent of a segment that was written without postings: there LanceDB ranks and counts. */
+  postings?: true
 }
 
 /** Rows that went after the segment had been written, at a version of its table. */
@@ -37,20 +40,23 @@ export async function openFlatWriter(folder: string, dimensions: number) {
   await mkdir(folder, { recursive: true })
   const texts = await openRecordWriter(folder, 'texts')
   const vectors = await open(join(folder, 'vectors'), 'w')
-  const holders = collectHolders()
+  const postings = collectPostings()
+  let lengths = new Int32Array(1_024)
 
   return {
     async add(table: Found): Promise<void> {
-      const [terms, lengths] = [column(table, 'terms', String), column(table, 'length', Number)]
+      const [terms, counted] = [column(table, 'terms', String), column(table, 'length', Number)]
       const indexed = column(table, 'indexed', Boolean)
       const first = texts.count()
+      if (first + terms.length > lengths.length) lengths = enlarged(lengths, 2 * (first + terms.length))
+      lengths.set(counted, first)
       terms.forEach((one, at) => {
-        holders.add(first + at, one)
+        postings.add(first + at, one)
       })
       await texts.add(
         column(table, 'id', String).map((id, at) => ({
           key: id,
-          bytes: Buffer.from(`${JSON.stringify([id, lengths[at], indexed[at]])}\n${terms[at]}`),
+          bytes: Buffer.from(`${JSON.stringify([id, counted[at], indexed[at]])}\n${terms[at]}`),
         })),
       )
       if (dimensions === 0) return
@@ -65,8 +71,9 @@ export async function openFlatWriter(folder: string, dimensions: number) {
     /** @param runs where LanceDB has put the rows */
     async finish(runs: Run[]): Promise<void> {
       await texts.finish()
-      await holders.write(folder)
-      await writeFile(join(folder, 'about'), JSON.stringify({ dimensions, runs } satisfies About))
+      await postings.write(folder)
+      await writeFile(join(folder, 'lengths'), bytesOf(lengths.subarray(0, texts.count())))
+      await writeFile(join(folder, 'about'), JSON.stringify({ dimensions, runs, postings: true } satisfies About))
     },
     close: () => Promise.all([texts.close(), vectors.close()]),
   }
@@ -112,11 +119,9 @@ export function openFlatReader(folder: string, version: number): RowReader {
   }
 
   function read(): RowReader {
-    const { dimensions, runs } = JSON.parse(readFileSync(join(folder, 'about'), 'utf8')) as About
+    const { dimensions, runs, postings: hasPostings } = JSON.parse(readFileSync(join(folder, 'about'), 'utf8')) as About
     const texts = openRecords(folder, 'texts', (record) => headOf(record)[0])
     opened.push(texts.close)
-    const holders = openHolders(folder, texts.count)
-    opened.push(holders.close)
     const bytes = dimensions * 4
     const vectors = openSized(folder, 'vectors', texts.count * sides.length * bytes)
     opened.push(() => closeSync(vectors))
@@ -143,6 +148,25 @@ export function openFlatReader(folder: string, version: number): RowReader {
         throw new FlatError('A vector is cut off')
       return distanceOf(dot(vector, own))
     }
+    const words = (): WordReader => {
+      const lengths = new Int32Array(new Uint8Array(readFileSync(join(folder, 'lengths'))).buffer)
+      if (lengths.length !== texts.count) throw new FlatError('lengths of a segment have another size')
+      const postings = openPostings(folder, lengths, [...gone].map(rowOf))
+      opened.push(postings.close)
+      return {
+        frequency: postings.frequency,
+        async count(terms, of) {
+          const marks = postings.mark(terms)
+          const marked = (addresses: Iterable<number>): number => {
+            let sum = 0
+            for (const address of addresses) sum += marks[rowOf(address)]!
+            return sum
+          }
+          return of === undefined ? sumOf(marks) - marked(gone) : marked(await find(of))
+        },
+        best: (weighing, limit) => postings.best(weighing, limit).map(text),
+      }
+    }
     const find = async (ids: readonly string[]): Promise<number[]> =>
       ids.flatMap((id) => {
         const row = texts.find(id)
@@ -163,15 +187,7 @@ export function openFlatReader(folder: string, version: number): RowReader {
         })
         return nearestBy(measured, k, (at) => at.map((row) => headOf(texts.read(row))[0]))
       },
-      async count(terms, of) {
-        const marks = holders.mark(terms)
-        const marked = (addresses: Iterable<number>): number => {
-          let sum = 0
-          for (const address of addresses) sum += marks[rowOf(address)]!
-          return sum
-        }
-        return of === undefined ? sumOf(marks) - marked(gone) : marked(await find(of))
-      },
+      words: hasPostings ? words() : null,
       close,
     }
   }

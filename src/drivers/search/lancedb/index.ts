@@ -9,11 +9,9 @@ import type { Corpus } from '../resident/keywords.ts'
 import { nearestTerms } from '../resident/near-terms.ts'
 import { openKeeper } from './keeper.ts'
 import type { Place } from './place.ts'
-import { scorer } from './score.ts'
+import { scorer, weighingOf } from './score.ts'
 import type { Segment } from './segment.ts'
 
-/** Candidates by keyword: at least this many, and this many times what is wanted, as a segment ranks by its own counts. */
-const CANDIDATES = { least: 64, times: 2 }
 /** A store that has segments leaves at most this part of a full tail in memory when it is closed. */
 const LEFT = 10
 /** A tail of more than this many times what is moved into segments waits for that. */
@@ -104,13 +102,15 @@ export async function openSegmentedIndex(
         if (segments.length === 0 || terms.length === 0)
           return tail.keyword({ terms, filter, limit, counted: isCounted })
         const beyond = await shadow.rest(segments, terms)
-        const score = scorer(terms, corpus(tail.corpus(terms), beyond))
-        const wanted = Math.max(CANDIDATES.least, CANDIDATES.times * limit)
+        const weighing = weighingOf(terms, corpus(tail.corpus(terms), beyond))
+        const score = scorer(weighing)
         const [own, ...others] = await Promise.all([
           tail.keyword({ terms, filter, limit, counted: isCounted, beyond }),
           ...segments.map(async (segment) => {
             const [texts, total, total_unindexed] = await Promise.all([
-              limit === 0 ? [] : visible(wanted, (most) => segment.candidates(terms, filter, most)),
+              limit === 0
+                ? []
+                : visible(segment.enough(filter, limit), (most) => segment.candidates(weighing, filter, most)),
               isCounted ? counted(segment, terms, filter) : 0,
               segment.facts.indexed === segment.facts.decisions || filter.indexed === true
                 ? 0
@@ -135,7 +135,7 @@ export async function openSegmentedIndex(
         const rest = ids.filter((id) => !isHidden(id))
         if (segments.length === 0 || (rest.length === 0 && terms.length === 0)) return tail.scores({ terms, ids })
         const beyond = await shadow.rest(segments, terms)
-        const score = scorer(terms, corpus(tail.corpus(terms), beyond))
+        const score = scorer(weighingOf(terms, corpus(tail.corpus(terms), beyond)))
         const own = await tail.scores({ terms, ids, beyond })
         if (rest.length === 0) return own
         for (const texts of await Promise.all(segments.map((segment) => segment.texts(rest))))

@@ -25,9 +25,27 @@ export interface RowReader {
   texts(addresses: readonly number[]): Promise<Text[]>
   /** The `k` nearest of these rows by their full vectors; rows without vectors are left out. */
   nearest(vector: Float32Array, side: Side, addresses: readonly number[], k: number): Promise<Measured>
-  /** How many rows hold one of the terms. @param of of the rows of these ids; null where LanceDB must count */
-  count: ((terms: readonly string[], of?: readonly string[]) => Promise<number>) | null
+  /** What is known of the rows' words; null where LanceDB must be asked. */
+  words: WordReader | null
   close(): void
+}
+
+/** How the words of a question weigh over some counts, in the order of the terms. */
+export interface Weighing {
+  terms: readonly string[]
+  weights: readonly number[]
+  /** These bend a word's share of its weight, `frequency / (frequency + base + slope·length)`. */
+  base: number
+  slope: number
+}
+
+export interface WordReader {
+  /** How many rows hold a term. */
+  frequency(term: string): number
+  /** How many rows hold one of the terms. @param of of the rows of these ids */
+  count(terms: readonly string[], of?: readonly string[]): Promise<number>
+  /** The texts of all rows that may be among the `limit` best. */
+  best(weighing: Weighing, limit: number): Text[]
 }
 
 /** @param idsOf reads the ids of some of them */

@@ -1,7 +1,7 @@
 /** The exact score of a text that a segment holds: the resident index's formula, over the same counts. */
 import { saturation, weight } from '../resident/bm25.ts'
 import type { Corpus } from '../resident/keywords.ts'
-import type { Text } from './reader.ts'
+import type { Text, Weighing } from './reader.ts'
 
 /** How often a text holds a term. Equal terms are next to each other, single spaces between all. */
 export function frequencyIn(padded: string, term: string): number {
@@ -16,10 +16,14 @@ export function frequencyIn(padded: string, term: string): number {
   return frequency
 }
 
-export function scorer(terms: readonly string[], { decisions, length, holding }: Corpus): (text: Text) => number {
-  const weights = holding.map((held) => weight(decisions, held))
+export function weighingOf(terms: readonly string[], { decisions, length, holding }: Corpus): Weighing {
   const { base, slope } = saturation(decisions, length)
-  return (text) => {
+  return { terms, weights: holding.map((held) => weight(decisions, held)), base, slope }
+}
+
+export const scorer =
+  ({ terms, weights, base, slope }: Weighing) =>
+  (text: Text): number => {
     const padded = ` ${text.terms} `
     let score = 0
     terms.forEach((term, at) => {
@@ -28,4 +32,3 @@ export function scorer(terms: readonly string[], { decisions, length, holding }:
     })
     return score
   }
-}

@@ -8,7 +8,7 @@ import { anyOf, conditions } from './filter.ts'
 import { flatFolder, openFlatReader } from './flat.ts'
 import { closeQuietly, type Engine } from './library.ts'
 import type { SegmentFacts } from './manifest.ts'
-import type { Text } from './reader.ts'
+import type { Text, Weighing } from './reader.ts'
 import { tableReader } from './table-reader.ts'
 import { spellingsNear, wordsTable } from './words.ts'
 
@@ -20,6 +20,8 @@ const PROBES = 24
 const COMPARED = { least: 1_000, one_of: 500 }
 /** At least so many times what is asked for. */
 const REFINED = 4
+/** Candidates by keyword that LanceDB is asked for: at least this many, and this many times what is wanted, as it ranks by its own counts. */
+const CANDIDATES = { least: 64, times: 2 }
 /** LanceDB rounds distances otherwise: so many more than are asked for are compared where none may be missing. */
 const SPARE = 16
 /** Words whose counts are remembered. */
@@ -95,9 +97,13 @@ export async function openSegment({ lancedb, connection, folder }: Engine, facts
       if (facts.indexed === 0) return []
       return (await reader.nearest(vector, side, await reader.find(ids), ids.length)).hits
     },
-    /** The decisions that hold terms and pass, the best of them first, roughly. */
-    async candidates(terms: readonly string[], filter: DecisionFilter, limit: number): Promise<Text[]> {
-      const query = filtered(matching(terms, false).limit(limit), conditions(filter))
+    /** So many candidates, asked for, have the `limit` best among them. */
+    enough: (filter: DecisionFilter, limit: number): number =>
+      reader.words !== null && isEmptyFilter(filter) ? limit : Math.max(CANDIDATES.least, CANDIDATES.times * limit),
+    /** The `limit` best decisions that hold terms and pass, and others: exactly those, or roughly with a filter and in an object store. */
+    async candidates(weighing: Weighing, filter: DecisionFilter, limit: number): Promise<Text[]> {
+      if (reader.words !== null && isEmptyFilter(filter)) return reader.words.best(weighing, limit)
+      const query = filtered(matching(weighing.terms, false).limit(limit), conditions(filter))
       // A search by keyword that does not name its score warns.
       return reader.texts(addressesIn(await query.withRowId().select(['_rowid', '_score']).toArrow()))
     },
@@ -108,7 +114,7 @@ export async function openSegment({ lancedb, connection, folder }: Engine, facts
     },
     /** How many hold one of the terms and pass. @param of these decisions only */
     async count(terms: readonly string[], filter: DecisionFilter, of?: readonly string[]): Promise<number> {
-      if (reader.count !== null && isEmptyFilter(filter)) return reader.count(terms, of)
+      if (reader.words !== null && isEmptyFilter(filter)) return reader.words.count(terms, of)
       const query = matching(terms, false).select(['_score']).limit(facts.decisions)
       const passing = [...conditions(filter), ...(of === undefined ? [] : [anyOf('id', of)])]
       return (await filtered(query, passing).toArrow()).numRows
@@ -121,7 +127,10 @@ export async function openSegment({ lancedb, connection, folder }: Engine, facts
     async frequencies(terms: readonly string[]): Promise<number[]> {
       const unknown = terms.filter((term) => !counts.has(term))
       if (unknown.length > 0) {
-        const found = await sums(words.query().where(anyOf('word', unknown)))
+        const found =
+          reader.words === null
+            ? await sums(words.query().where(anyOf('word', unknown)))
+            : new Map(unknown.map((term) => [term, reader.words!.frequency(term)]))
         if (counts.size > REMEMBERED) counts.clear()
         for (const term of unknown) counts.set(term, found.get(term) ?? 0)
       }

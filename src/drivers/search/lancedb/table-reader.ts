@@ -47,7 +47,7 @@ export function tableReader(table: Table): RowReader {
       )
       return nearestBy(distances, k, (places) => places.map((at) => ids[at]!))
     },
-    count: null,
+    words: null,
     close: () => {},
   }
 }
