@@ -94,11 +94,12 @@ export const randomHex = (bytes: number): string => crypto.getRandomValues(new U
 /**
  * Opens the store, which tells the thread what it is told to keep. `shared` is set if other servers may use it too; `reachable` is whether
  * it can be written to now.
+ * @param options.brief the process ends when it has done its work
  * @param acted called when acts wait for their places
  */
 export async function openStore(
   { store_url, data_dir }: Settings,
-  options: StoreOptions & { log: Log },
+  options: StoreOptions & { log: Log; brief?: boolean },
   acted: () => void = () => {},
 ): Promise<{ store: Store; shared?: Shared; reachable(): Promise<boolean>; close(): Promise<void> }> {
   const tools = { now: options.now, randomHex }

@@ -116,7 +116,7 @@ export async function adoptKey(settings: Settings, log: Log): Promise<{ before: 
   const { keep, close } = closing(log)
   try {
     const evidence = keep(await openEvidence(settings))
-    const opened = keep(await openStore(settings, { analyse, now: Date.now, log }))
+    const opened = keep(await openStore(settings, { analyse, now: Date.now, log, brief: true }))
     const before = await lastSigned(evidence)
     const { signer, key } = await openKey(settings)
     await createCheckpoints({ evidence, signer, now: Date.now }).latest()

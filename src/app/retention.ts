@@ -58,7 +58,7 @@ const shown = 10
 export async function previewRetention(settings: Settings, now = Date.now): Promise<Due> {
   const rules = await loadRetention(settings)
   const log = Object.assign(() => {}, { flush() {} })
-  const { store, close } = await openStore(settings, { analyse, now, log })
+  const { store, close } = await openStore(settings, { analyse, now, log, brief: true })
   try {
     return { rules, due: await dueOf(store, rules, now()) }
   } finally {

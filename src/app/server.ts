@@ -73,13 +73,13 @@ interface Program {
 
 /**
  * Opens everything behind the methods: for the server, and for the command line that works on a data directory itself.
- * @param beside_from a search index that lacks more changes is filled beside the calls; by default they wait
+ * @param running a search index that lacks more than `beside_from` changes is filled beside the calls, else they wait; `brief` is for a few calls
  */
 export async function openProgram(
   settings: Settings,
   log: Log,
   overrides: Partial<Services> = {},
-  beside_from?: number,
+  { beside_from, brief = false }: { beside_from?: number; brief?: boolean } = {},
 ): Promise<Program> {
   const { data_dir } = settings
   await mkdir(data_dir, { recursive: true, mode: 0o700 })
@@ -96,7 +96,7 @@ export async function openProgram(
     // Drivers
     let thread: Thread | undefined
     const opening = [
-      openStore(settings, { analyse, now, log }, () => thread?.wake()).then(keep),
+      openStore(settings, { analyse, now, log, brief }, () => thread?.wake()).then(keep),
       openEmbedder(settings, log, fail).then(keep),
       openEvidence(settings).then(keep),
     ] as const
@@ -220,7 +220,7 @@ export interface Serving {
 
 /** Starts the service. Resolves when it answers. */
 export async function serve(settings: Settings, log: Log): Promise<Serving> {
-  const program = await openProgram(settings, log, {}, fillBesideFrom)
+  const program = await openProgram(settings, log, {}, { beside_from: fillBesideFrom })
   try {
     return await serveProgram(program, settings, log)
   } catch (error) {

@@ -90,7 +90,7 @@ export async function openConnection(
   const log = openLog(configuration, { quiet: true })
   // Loaded only here: calling a server needs none of it.
   const { openProgram } = await import('../app/server.ts')
-  const program = await openProgram(settings, log, reindexProgress ? { reindexProgress } : {})
+  const program = await openProgram(settings, log, reindexProgress ? { reindexProgress } : {}, { brief: true })
   const caller = { agent: agent ?? localAgent, scopes: new Set(scopes) }
   const unaborted = new AbortController().signal
   let calls = 0

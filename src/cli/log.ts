@@ -40,7 +40,7 @@ async function openFiles(run: Run<typeof placeFlags>): Promise<LogFiles> {
     // Loaded only here: calling a server needs none of it.
     const { openProgram } = await import('../app/server.ts')
     const { filesOfLog } = await import('../app/publisher.ts')
-    const program = await openProgram(settings, log)
+    const program = await openProgram(settings, log, {}, { brief: true })
     const { verifier_key, checkpoint, tile } = filesOfLog(program.services)
     return {
       verifierKey: async () => verifier_key,

@@ -88,7 +88,7 @@ export function decisionFilePage(
 ): string {
   const schema = toJsonSchema(DecisionRecord, { errorMode: 'ignore' })
   const about = `Each decision is a YAML file, \`decisions/<yyyy>/<mm>/<id>.yaml\` in the data directory: the record itself, not a copy of it. It may be read,
-searched, diffed and put under version control. A file that is edited or added is read at the next start, or with
+searched, diffed and put under version control. A file that is edited or added is read at the server's next start, or with
 \`cstp reindex\`; one that is not valid is left as it is, and \`cstp doctor\` names it. With PostgreSQL there are no files; \`cstp export --yaml <folder>\`
 writes them. Fields of one decision are the same in the file, in \`cstp.getDecision\` and in [the JSON Schema](decision.schema.json).`
   return [

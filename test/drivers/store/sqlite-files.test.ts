@@ -22,9 +22,12 @@ import { readDecision, readDecisions } from '../../../sdk/storage/decisions.ts'
 import { outboxCollection } from '../../../sdk/storage/keyed.ts'
 import type { Store } from '../../../sdk/storage/store.ts'
 import { yamlOf } from '../../../src/core/yaml.ts'
-import { openExisting } from '../../../src/drivers/shared/sqlite/connect.ts'
+import { connectReader, openExisting } from '../../../src/drivers/shared/sqlite/connect.ts'
+import { statementsOf } from '../../../src/drivers/store/sqlite/connect.ts'
 import { openSqliteStore } from '../../../src/drivers/store/sqlite/driver.ts'
 import { compareFiles } from '../../../src/drivers/store/sqlite/inspect.ts'
+import { surveyor } from '../../../src/drivers/store/sqlite/survey.ts'
+import { surveyBeside } from '../../../src/drivers/store/sqlite/surveying.ts'
 import { holdingTerm } from '../../support/search.ts'
 import { behind, differences, freshDir, openAt, pathOf } from './sqlite-tools.ts'
 
@@ -358,4 +361,35 @@ test('the files of a large store are looked at beside its answers; one that is c
   expect(await store.decisions.count({})).toBe(2)
   expect((await readDecision(store.decisions, idOf(1)))?.record.decision).toBe('edited meanwhile')
   await store.close()
+})
+
+test('who ends soon looks at the files of a large store on request alone', async () => {
+  const dir = await prepared()
+  const edited = recordOf(1, { decision: 'edited by hand' })
+  edit(dir, edited)
+  const store = await openSqliteStore({ ...suiteOptions, dir, most_at_start: 2, brief: true })
+  await Bun.sleep(100)
+  expect([await found(store), (await readDecision(store.decisions, idOf(1)))?.record]).toEqual([[], recordOf(1)])
+  await store.reconcile()
+  expect([await found(store), (await readDecision(store.decisions, idOf(1)))?.record]).toEqual([
+    [`changed ${relative(1)}`],
+    edited,
+  ])
+  await store.close()
+})
+
+test('a thread finds what is found here', async () => {
+  const dir = await prepared()
+  edit(dir, recordOf(2, { decision: 'edited' }))
+  edit(dir, recordOf(7))
+  rmSync(pathOf(dir, idOf(1)))
+  const root = join(dir, 'decisions')
+  writeFileSync(join(root, 'note.yaml'), '')
+  writeFileSync(join(root, 'x.yaml.1-abcdef.tmp'), '')
+  symlinkSync(dir, join(root, 'link'))
+  const statements = statementsOf(connectReader(join(dir, 'cstp.db')))
+  const here = await surveyor(statements, root)().found
+  expect([here.ids.length, here.findings.length, here.temps.length]).toEqual([3, 2, 1])
+  expect(await surveyBeside(join(dir, 'cstp.db'), root).found).toEqual(here)
+  statements.finalize()
 })

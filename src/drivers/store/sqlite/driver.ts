@@ -20,6 +20,8 @@ import { reconciler } from './reconcile.ts'
 import { correctCounters, findWrongCounters } from './recounting.ts'
 import { rewordWhereNeeded } from './reword.ts'
 import { scrubber } from './scrub.ts'
+import { surveyor } from './survey.ts'
+import { surveyBeside } from './surveying.ts'
 import { threadReader, threadWriter } from './thread.ts'
 
 /** Stores of more decisions answer before their files have been looked at. */
@@ -28,6 +30,8 @@ const mostAtStart = 20_000
 export interface SqliteStoreOptions extends StoreOptions {
   /** More decisions than these, and the files are looked at beside the first answers. */
   most_at_start?: number
+  /** The process ends when it has done its work: it looks at the files of a large store on request alone. */
+  brief?: boolean
   /** Pages of the write-ahead log, and they are taken into the database. */
   log_pages?: number
   /** Where `cstp.db` and the folder `decisions` lie, or are made. */
@@ -46,6 +50,7 @@ export async function openSqliteStore({
   now,
   most_at_start = mostAtStart,
   log_pages,
+  brief = false,
 }: SqliteStoreOptions): Promise<Store> {
   const root = join(dir, 'decisions')
   const { writer, reader } = await connect(dir)
@@ -86,7 +91,10 @@ export async function openSqliteStore({
       pages: log_pages,
     })
     const table = decisionTable({ statements: writing, group: commits.group, analyse })
-    const files = reconciler({ statements: writing, root, table, commits, pending, now, log })
+    const isLarge = () => counters.size() > most_at_start
+    const lookHere = surveyor(writing, root)
+    const look = () => (isLarge() ? surveyBeside(writer.filename, root) : lookHere())
+    const files = reconciler({ statements: writing, root, table, commits, pending, look, now, log })
     const writers = {
       decisions: decisionWriter(writing, table, counters),
       embeddings: embeddingWriter(writing, table),
@@ -114,11 +122,11 @@ export async function openSqliteStore({
     let findings: StoreStatus['findings'] = []
     const surveyFailed = (error: unknown) =>
       log('error', 'the decision files could not be looked at; cstp reindex does it again', { error: messageOf(error) })
-    const survey = async () => {
+    const reconcile = async () => {
       findings = await files.reconcile()
     }
-    // Looking at a hundred thousand files takes seconds: it is done beside the first answers.
-    const first = counters.size() > most_at_start ? survey().catch(surveyFailed) : await survey()
+    // Looking at a hundred thousand files takes seconds: it is done beside the first answers, or not at all by who ends soon.
+    const first = !isLarge() ? await reconcile() : brief ? undefined : reconcile().catch(surveyFailed)
 
     return {
       driver: 'sqlite',
@@ -147,7 +155,7 @@ export async function openSqliteStore({
       },
       async reconcile() {
         await first
-        await survey()
+        await reconcile()
         const wrong = await findWrongCounters(writer.filename)
         if (wrong.length > 0) {
           await commits.alone(() => correctCounters(writer.filename))

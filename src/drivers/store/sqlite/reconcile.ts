@@ -13,17 +13,15 @@ import { existsSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { isStorageError } from '../../../../sdk/storage/errors.ts'
 import { newOutboxValue, outboxCollection } from '../../../../sdk/storage/keyed.ts'
-import type { StoreStatus } from '../../../../sdk/storage/store.ts'
 import { type LogWriter, messageOf } from '../../../core/log.ts'
 import type { Committer } from './commit.ts'
 import type { Statements } from './connect.ts'
 import { keyedPut } from './coordination.ts'
 import type { DecisionTable } from './decisions.ts'
-import { fileStat, filesBelow, hashOf, isTemp, linkProblem, placeOf, readPlain, relativePath } from './files.ts'
+import { fileStat, hashOf, readPlain, relativePath } from './files.ts'
 import { type ParsedFile, parseRecord } from './parse.ts'
 import type { PendingFiles } from './pending-files.ts'
-
-type Finding = StoreStatus['findings'][number]
+import type { Finding, Looking } from './survey.ts'
 
 export interface Reconciler {
   reconcile(): Promise<Finding[]>
@@ -40,35 +38,32 @@ interface Suspect {
   file: { size: number; mtime: number; hash: string; parsed(): ParsedFile } | null
 }
 
-/** What the catalogue remembers of a file. */
-interface State {
-  id: string
-  size: number
-  mtime: number
-  hash: string
-  gone: number
-}
-
-/** The files of a month are in one folder. */
-const monthOf = (id: string): string => id.slice(0, 7)
-
 export interface ReconcilerOptions {
   statements: Statements
   root: string
   table: DecisionTable
   commits: Committer
   pending: Pick<PendingFiles, 'clear'>
+  /** Looks at all files, here or in a thread. */
+  look(): Looking
   now(): number
   log: LogWriter
 }
 
 const page = 128
-/** Files between two looks at other work: some milliseconds. */
-const pace = 500
 /** Imported files are listed up to this many; a catalogue rebuilt from the files would list them all. */
 const mostListed = 1_000
 
-export function reconciler({ statements, root, table, commits, pending, now, log }: ReconcilerOptions): Reconciler {
+export function reconciler({
+  statements,
+  root,
+  table,
+  commits,
+  pending,
+  look,
+  now,
+  log,
+}: ReconcilerOptions): Reconciler {
   const { prepare } = statements
   const stateOf = prepare<{ file_size: number; file_mtime: number; file_hash: string; pending: number }, [number]>(
     `select file_size, file_mtime, file_hash, exists (select 1 from pending_files p where p.num = d.num) as pending
@@ -78,66 +73,10 @@ export function reconciler({ statements, root, table, commits, pending, now, log
     'delete from embeddings where num = ? and generation in (select number from generations)',
   )
   const putKeyed = keyedPut(statements)
-  const states = prepare<State, [string, string]>(
-    `select id, file_size as size, file_mtime as mtime, file_hash as hash, gone from decisions where id >= ? and id < ?`,
-  )
-  const months = prepare<{ month: string }, []>('select distinct substr(id, 1, 7) as month from decisions')
+  const hashOfRow = prepare<{ file_hash: string }, [string]>('select file_hash from decisions where id = ?')
   const broken = new Set<string>()
   let stopped = false
-
-  /** Ids whose file is new, touched or missing, and files that lie where they should not; a month of rows at a time. */
-  async function survey() {
-    const temps: string[] = []
-    const hashes = new Map<string, string>()
-    const ids: string[] = []
-    const findings: Finding[] = []
-    const links: string[] = []
-    const unseen = new Set(months.all().map(({ month }) => month))
-    let month = ''
-    let known = new Map<string, State>()
-    // What is behind a link is left as it is in the catalogue.
-    const isBehind = (id: string) => links.some((path) => `${relativePath(id)}/`.startsWith(`${path}/`))
-    const leave = (): void => {
-      for (const id of known.keys()) if (!isBehind(id)) ids.push(id)
-    }
-    const enter = (next: string): void => {
-      leave()
-      month = next
-      unseen.delete(month)
-      known = new Map(states.all(month, `${month}\u{10ffff}`).map((state) => [state.id, state]))
-    }
-    let seen = 0
-    for (const { path, link } of filesBelow(root)) {
-      if (stopped) break
-      if (++seen % pace === 0) await Bun.sleep(0)
-      if (link) {
-        findings.push({ path, kind: 'broken', message: linkProblem })
-        links.push(path)
-        continue
-      }
-      if (isTemp(path)) temps.push(path)
-      if (!path.endsWith('.yaml')) continue
-      const id = path.slice(path.lastIndexOf('/') + 1, -'.yaml'.length)
-      if (path !== relativePath(id)) {
-        const place = placeOf(id)
-        const message = place ? `a file of this name belongs at ${place}` : 'its name is not the id of a decision'
-        findings.push({ path, kind: 'broken', message })
-        continue
-      }
-      if (monthOf(id) !== month) enter(monthOf(id))
-      const state = known.get(id)
-      known.delete(id)
-      const stat = fileStat(join(root, path))
-      if (stat === null || (state?.gone === 0 && stat.size === state.size && stat.mtime === state.mtime)) continue
-      ids.push(id)
-      if (state) hashes.set(id, state.hash)
-    }
-    // What was not looked at is not missing.
-    if (stopped) return { ids: [], hashes, findings: [], temps: [] }
-    for (const one of unseen) enter(one)
-    leave()
-    return { ids, hashes, findings, temps }
-  }
+  let looking: Looking | null = null
 
   function read(id: string, known_hash: string | undefined): Suspect {
     const path = relativePath(id)
@@ -210,11 +149,14 @@ export function reconciler({ statements, root, table, commits, pending, now, log
 
   return {
     async reconcile() {
-      const { ids, hashes, findings, temps } = await survey()
+      looking = look()
+      const { ids, findings, temps } = await looking.found.finally(() => {
+        looking = null
+      })
       broken.clear()
       if (temps.length > 0) await commits.run(async () => pending.clear(temps))
       for (let at = 0; at < ids.length && !stopped; at += page) {
-        const suspects = ids.slice(at, at + page).map((id) => read(id, hashes.get(id)))
+        const suspects = ids.slice(at, at + page).map((id) => read(id, hashOfRow.get(id)?.file_hash))
         const found = await commits.run(async () => suspects.map(apply))
         for (const finding of found) if (finding !== null) findings.push(finding)
         // Lets requests in, and other processes to the lock.
@@ -234,6 +176,7 @@ export function reconciler({ statements, root, table, commits, pending, now, log
     },
     stop() {
       stopped = true
+      looking?.stop()
     },
     beforePlacing(id, path) {
       if (broken.delete(id) && existsSync(path)) renameSync(path, `${path}.broken`)
