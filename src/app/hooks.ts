@@ -41,7 +41,7 @@ export function hookAnswers(
       const event = read(body)
       const method = methodOf(client)
       const start = elapsed()
-      const store = quota.storeOf(caller.agent)
+      const { store } = quota.of(caller.agent)
       const call = { ...services, store, caller, method, request_id, signal, client, shadow, project, branch }
       let outcome: HookOutcome
       let code = 0

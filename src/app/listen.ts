@@ -37,23 +37,31 @@ export function listen(options: ListenOptions): Listening {
     idleTimeout: idle_s,
     // The surface has limits of its own and answers in its own form; the runtime's is only a backstop.
     maxRequestBodySize: 4 * largest_body_bytes,
-    async fetch(request, { requestIP }) {
+    fetch(request) {
       underWay++
       let lifted = false
-      const address: Address = () => requestIP.call(server, request)?.address ?? ''
+      const address: Address = () => server.requestIP(request)?.address ?? ''
       const disableIdleTimeout = () => {
         lifted = true
         server.timeout(request, 0)
       }
       // The runtime counts the time of a handler as silence, unless the request had a body.
       if (request.method === 'GET') disableIdleTimeout()
-      try {
-        const response = await handle(request, address, disableIdleTimeout)
+      const answered = (response: Response) => {
+        underWay--
         // A lifted limit stays lifted for the connection, whose next request may never come.
         if (lifted && !isStream(response)) server.timeout(request, idle_s)
         return response
-      } finally {
+      }
+      const failed = (error: unknown): never => {
         underWay--
+        throw error
+      }
+      try {
+        const response = handle(request, address, disableIdleTimeout)
+        return response instanceof Promise ? response.then(answered, failed) : answered(response)
+      } catch (error) {
+        return failed(error)
       }
     },
     error(error) {

@@ -135,7 +135,7 @@ export const health = (started_ms: number) => ({
  */
 export function deliverTo(services: Services, bots: readonly string[]): GithubOptions['deliver'] {
   const quota = openQuota(services)
-  const [store, chain] = [quota.storeOf(source), quota.chainOf(source)]
+  const { store, chain } = quota.of(source)
   return async (delivery, { request_id, signal }) => {
     await quota.require(source)
     const taken = await takeDelivery(chain, delivery, bots)

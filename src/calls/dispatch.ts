@@ -139,35 +139,53 @@ export function createDispatch(
     return result instanceof JsonText ? new JsonText([text]) : result
   }
 
-  // One function for all of it: each further one that is awaited costs a read as much as a look at a map.
-  return async (request) => {
+  type Entry = ReturnType<typeof find>
+
+  function run({ method, parse }: Entry, call: Call, request: Request): Promise<unknown> {
+    const given = parse(request.params)
+    const params = method.keeps_texts ? withoutSecrets(given, services.secrets) : given
+    if (request.prints && method.json) return method.json(call, params).then((pieces) => new JsonText(pieces))
+    const { page } = method
+    const result = method.handle(call, params)
+    return request.prints && page ? result.then((found) => new JsonText(printPage(found, page))) : result
+  }
+
+  // Without `async` functions: each that waits for another costs a read as much as a look at a map.
+  return (request) => {
     const start = performance.now()
-    let code = 0
     let failure: ErrorName = 'internal_error'
-    try {
-      if (request.method === discover) return await describeMethods(methods, request)
-      const { method, parse } = find(request)
+    const ended = (code: number) => observe({ request, code, duration_ms: performance.now() - start })
+    const failed = (error: unknown): Promise<never> => {
+      const mapped = mapError(error, failure, request, services)
+      ended(mapped.code)
+      return Promise.reject(mapped)
+    }
+    const succeeded = (result: unknown) => {
+      ended(0)
+      return result
+    }
+    const begun = (): Promise<unknown> => {
+      if (request.method === discover) return describeMethods(methods, request)
+      const entry = find(request)
+      const { method } = entry
       failure = method.failure
       const { caller, request_id, signal } = request
-      const store = quota.storeOf(caller.agent)
-      const chain = quota.chainOf(caller.agent)
-      const call: Call = { ...services, store, chain, caller, method: request.method, request_id, signal }
-      if (method.effect !== 'read') await quota.require(caller.agent)
-      const given = parse(request.params)
-      const params = method.keeps_texts ? withoutSecrets(given, services.secrets) : given
-      let result: unknown
-      if (request.prints && method.json) result = new JsonText(await method.json(call, params))
-      else {
-        result = await method.handle(call, params)
-        if (request.prints && method.page) result = new JsonText(printPage(result, method.page))
+      const call: Call = {
+        ...services,
+        ...quota.of(caller.agent),
+        caller,
+        method: request.method,
+        request_id,
+        signal,
       }
-      return options.verify_results ? verified(method, result) : result
+      const go = () => run(entry, call, request)
+      const result = method.effect === 'read' ? go() : quota.require(caller.agent).then(go)
+      return options.verify_results ? result.then((found) => verified(method, found)) : result
+    }
+    try {
+      return begun().then(succeeded, failed)
     } catch (error) {
-      const mapped = mapError(error, failure, request, services)
-      code = mapped.code
-      throw mapped
-    } finally {
-      observe({ request, code, duration_ms: performance.now() - start })
+      return failed(error)
     }
   }
 }

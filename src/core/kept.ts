@@ -24,8 +24,8 @@ function findUnkept(
     }
     return null
   }
-  for (const [key, item] of Object.entries(value)) {
-    const found = findUnkept(key, depth) ?? findUnkept(item, depth + 1)
+  for (const key of Object.keys(value)) {
+    const found = findUnkept(key, depth) ?? findUnkept((value as Record<string, unknown>)[key], depth + 1)
     if (found) return { ...found, path: [key, ...found.path] }
   }
   return null

@@ -60,8 +60,19 @@ export function describeError(error: unknown): Record<string, unknown> {
   return { error: error.message, ...cause, stack: error.stack }
 }
 
+interface Message {
+  at_ms: number
+  level: Level
+  message: string
+  data: Record<string, unknown>
+}
+
+/** Messages that are printed without waiting for more. */
+const mostWaiting = 256
+
 /**
- * Lines are gathered and written at most 50 ms later, at once from `warn` up: a write for each request would cost more than the request.
+ * Messages are gathered, and printed and written together at most 50 ms later, at once from `warn` up: a write for each request would
+ * cost more than the request, and a line printed between two requests costs three times what it costs after another.
  * @param input.write takes whole lines
  */
 export function createLog(input: {
@@ -75,30 +86,32 @@ export function createLog(input: {
   const { colours: coloured = true } = input
   const style = (code: string, text: string) => (coloured ? `${code}${text}\x1b[0m` : text)
   const least = levels.indexOf(input.level)
-  let buffer = ''
+  let waiting: Message[] = []
   let last_ms = Number.NaN
   let at = ''
   let timer: ReturnType<typeof setTimeout> | null = null
+  const lineOf = ({ at_ms, level, message, data }: Message): string => {
+    // Many lines are of one millisecond when many calls are.
+    if (at_ms !== last_ms) {
+      last_ms = at_ms
+      at = new Date(at_ms).toISOString()
+    }
+    return input.pretty
+      ? pretty(style, level, at, message, data)
+      : `${JSON.stringify({ at, level, message, ...data })}\n`
+  }
   const flush = () => {
     if (timer) clearTimeout(timer)
     timer = null
-    if (buffer === '') return
-    const text = buffer
-    buffer = ''
-    input.write(text)
+    if (waiting.length === 0) return
+    const messages = waiting
+    waiting = []
+    input.write(messages.map(lineOf).join(''))
   }
   const log = (level: Level, message: string, data: Record<string, unknown> = {}) => {
     if (levels.indexOf(level) < least) return
-    const now = input.now()
-    // Many lines are of one millisecond when many calls are.
-    if (now !== last_ms) {
-      last_ms = now
-      at = new Date(now).toISOString()
-    }
-    buffer += input.pretty
-      ? pretty(style, level, at, message, data)
-      : `${JSON.stringify({ at, level, message, ...data })}\n`
-    if (level === 'warn' || level === 'error' || buffer.length > 65_536) flush()
+    waiting.push({ at_ms: input.now(), level, message, data })
+    if (level === 'warn' || level === 'error' || waiting.length === mostWaiting) flush()
     else if (!timer) {
       timer = setTimeout(flush, 50)
       timer.unref()

@@ -164,15 +164,52 @@ function asIssue(issue: v.BaseIssue<unknown>): Issue {
 }
 
 const mostIssues = 20
+const strictly = { abortPipeEarly: true }
 
 const kindOf = (value: unknown): string =>
   value === null ? 'null' : Array.isArray(value) ? 'an array' : `a ${typeof value}`
 
 const refused = (issues: Issue[]): CstpError => invalidParams(issues.slice(0, mostIssues))
 
+/** What a member is that is not given, if that never changes; undefined if it is left out. Null if the schema has to be asked each time. */
+function absentValue(schema: Schema): { value: unknown } | null {
+  const { type, default: preset, fallback } = schema as { type: string; default?: unknown; fallback?: unknown }
+  if (!/^(?:optional|nullish|exact_optional)$/.test(type) || fallback !== undefined) return null
+  if (preset === undefined) return { value: undefined }
+  const { issues, value } = schema['~run']({ value: preset }, strictly)
+  return issues || Object(value) === value ? null : { value }
+}
+
+/**
+ * Checks the members of an object one by one, as its schema does; what is not given, most of them, is not checked each time.
+ * Returns null for what the schema itself has to look at: to refuse it, or to make a value that is new each time.
+ */
+function memberwise(schema: Schema): ((value: unknown) => Record<string, unknown> | null) | null {
+  const { type, entries, pipe } = shapeOf(schema)
+  if (type !== 'object' || pipe || !entries) return null
+  const members = Object.entries(entries).map(([name, one]) => ({ name, one, absent: absentValue(one) }))
+  return (value) => {
+    const given = value as Record<string, unknown>
+    const made: Record<string, unknown> = {}
+    for (const { name, one, absent } of members) {
+      const own = given[name]
+      if (own === undefined) {
+        if (absent === null) return null
+        if (absent.value !== undefined) made[name] = absent.value
+        continue
+      }
+      const found = one['~run']({ value: own }, strictly)
+      if (found.issues) return null
+      made[name] = found.value
+    }
+    return made
+  }
+}
+
 /** Compiles the check of one method's parameters: raw JSON in, declared values out. */
 export function compileParams<S extends Schema>(schema: S): (raw: unknown) => v.InferOutput<S> {
   const normalise = normaliser(schema)
+  const quick = memberwise(schema)
   return (raw) => {
     if (!plainObject(raw)) {
       const [expected, received] = ['an object of named parameters', kindOf(raw)]
@@ -183,7 +220,9 @@ export function compileParams<S extends Schema>(schema: S): (raw: unknown) => v.
     const found = { issues, full: () => issues.length >= mostIssues }
     const value = normalise ? normalise(raw, '', found) : raw
     if (issues.length > 0) throw refused(issues)
-    const parsed = v.safeParse(schema, value, { abortPipeEarly: true })
+    const made = quick?.(value)
+    if (made) return made as v.InferOutput<S>
+    const parsed = v.safeParse(schema, value, strictly)
     if (parsed.success) return parsed.output
     throw refused(parsed.issues.flatMap(leaves).map(asIssue))
   }

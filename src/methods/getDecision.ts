@@ -3,13 +3,14 @@ import * as v from 'valibot'
 import { AsOf, AsOfBlock } from '../../sdk/schema/as-of.ts'
 import { DecisionRecord, Revision } from '../../sdk/schema/decision.ts'
 import { DecisionId, readParams } from '../../sdk/schema/params.ts'
+import type { RecordText } from '../../sdk/storage/decisions.ts'
 import { defineMethod, trackedInput } from '../calls/method.ts'
 import type { Call } from '../calls/services.ts'
 import { isWholeId, resolveId } from '../domain/decision/lookup.ts'
 import { revisionsOf } from '../domain/decision/revisions.ts'
 import { inputTypes, noteInput } from '../domain/deliberation/inputs.ts'
 import { missing } from '../domain/erasure/tombstone.ts'
-import { openPast } from '../domain/history/past.ts'
+import { openPast, type Past } from '../domain/history/past.ts'
 
 const params = v.object({
   id: DecisionId,
@@ -18,18 +19,28 @@ const params = v.object({
   ...readParams,
 })
 
-async function find(call: Call, asked: v.InferOutput<typeof params>): Promise<string[]> {
+type Asked = v.InferOutput<typeof params>
+
+function find(call: Call, asked: Asked): Promise<readonly string[]> {
   const { id: given, revisions: shown, as_of } = asked
   const past = as_of === undefined ? null : openPast(call, as_of)
   const { decisions } = (past ?? call).store
-  const id = isWholeId(given) ? given : await resolveId(decisions, given, 'id')
-  const [found] = await decisions.get([id])
-  if (!found) throw await missing(call.store.keyed, id, given)
-  const { json, agent, created_ms } = found
-  // What an agent has just recorded is no precedent of what comes next: it reads its own record back.
+  const found = (id: string) =>
+    decisions.get([id]).then(([one]) => {
+      if (!one) return missing(call.store.keyed, id, given).then((error) => Promise.reject(error))
+      noteLookup(call, asked, one)
+      return shown || past ? withMore(call, one, shown, past) : [one.json]
+    })
+  return isWholeId(given) ? found(given) : resolveId(decisions, given, 'id').then(found)
+}
+
+/** What an agent has just recorded is no precedent of what comes next: it reads its own record back. */
+function noteLookup(call: Call, asked: Asked, { id, agent, created_ms }: RecordText): void {
   const reads_back = agent === call.caller.agent && call.now() - created_ms < call.tracker_ttl_ms
   if (!reads_back) noteInput(call, asked, { type: inputTypes.lookup, text: `Looked at ${id}`, data: { id } })
-  if (!shown && !past) return [json]
+}
+
+async function withMore(call: Call, { id, json }: RecordText, shown: boolean, past: Past | null): Promise<string[]> {
   const revisions = shown ? await revisionsOf(call.store.keyed, id) : []
   const known = revisions.filter(({ updated_at }) => !past || Date.parse(updated_at) <= past.at_ms)
   const more = { ...(shown && { revisions: known }), ...(past && { as_of: past.block() }) }

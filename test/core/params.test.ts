@@ -1,5 +1,6 @@
 /** Parameters as they come: both spellings, unknown names, and what is refused before a schema sees it. */
 import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
 import * as v from 'valibot'
 import type { CstpError, Issue } from '../../sdk/errors.ts'
 import { nearest } from '../../sdk/nearest.ts'
@@ -215,6 +216,55 @@ describe('many and large', () => {
       expect((error as CstpError).error).toBe('invalid_params')
       expect((error as CstpError).message.length).toBeLessThan(10_000)
     }
+  })
+})
+
+describe('members one by one', () => {
+  const upper = v.transform((text: string) => text.toUpperCase())
+  let counted = 0
+  const schema = v.object({
+    id: v.pipe(v.string(), v.minLength(1)),
+    limit: v.optional(v.pipe(v.number(), v.integer()), 20),
+    name: v.optional(v.pipe(v.string(), upper), 'ann'),
+    shown: v.pipe(v.optional(v.boolean(), false), v.description('what a schema says of itself')),
+    made: v.optional(v.string(), () => String(counted++)),
+    later: v.pipe(
+      v.optional(v.string()),
+      v.transform((text) => text ?? 'none'),
+    ),
+    none: v.nullish(v.string(), null),
+    list: v.optional(v.array(v.number()), [1]),
+    any: v.optional(v.unknown()),
+    one: v.optional(v.union([v.string(), v.array(v.string())])),
+  })
+  const loose = v.object({ kept: v.unknown(), note: v.optional(v.string()) })
+  const value = fc.oneof(
+    fc.constantFrom(null, '', 'a', 1, 1.5, true, false, [], ['a'], [1]),
+    fc.constantFrom('a', 2, true),
+  )
+  const raw = fc.dictionary(fc.constantFrom(...Object.keys(schema.entries)), value, { maxKeys: 8 })
+  const rawLoose = fc.dictionary(fc.constantFrom('kept', 'note'), value)
+
+  test.each([
+    ['with defaults', schema, raw],
+    ['with a member that may be anything', loose, rawLoose],
+  ])('make what the whole schema makes: %s', (_, of, given) => {
+    const check = compileParams(of as typeof schema)
+    fc.assert(
+      fc.property(given, (params) => {
+        counted = 0
+        const expected = v.safeParse(of as typeof schema, params)
+        counted = 0
+        if (expected.success) expect(JSON.stringify(check(params))).toBe(JSON.stringify(expected.output))
+        else expect(() => check(params)).toThrow()
+      }),
+    )
+  })
+
+  test('a value that is new each time is no one else\u2019s', () => {
+    const check = compileParams(v.object({ list: v.optional(v.array(v.number()), [1]) }))
+    check({}).list.push(2)
+    expect(check({})).toEqual({ list: [1] })
   })
 })
 

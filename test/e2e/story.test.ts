@@ -24,7 +24,7 @@ forEachBackend((open) => {
     })
     /** The whole answer; bob calls unless it says otherwise. */
     const answer = async (method: MethodName, params: object = {}, as: keyof typeof tokens = 'bob') =>
-      (await service.fetch(post(rpc(`cstp.${method}`, params), bearer(as)), '127.0.0.1').then((one) => one.json())) as {
+      (await (await service.fetch(post(rpc(`cstp.${method}`, params), bearer(as)), '127.0.0.1')).json()) as {
         result?: unknown
         error?: { code: number; data?: { violations?: { guardrail_id: string }[] } }
       }

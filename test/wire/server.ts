@@ -59,7 +59,7 @@ export function serveProgram(program: TestProgram): WireServer {
     metrics: async () => ({ text: '', content_type: 'text/plain' }),
     stopping,
   })
-  const handle = (request: Request) => fetch(request, () => '127.0.0.1')
+  const handle = async (request: Request) => fetch(request, () => '127.0.0.1')
   const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: handle })
   return {
     program,

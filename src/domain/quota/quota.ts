@@ -28,11 +28,14 @@ interface Count {
   looked_ms: number
 }
 
+interface Counted {
+  store: Store
+  chain: Chain
+}
+
 export interface Quota {
-  /** The store, as an agent writes to it. */
-  storeOf(agent: string): Store
-  /** The chain of evidence, as an agent appends to it. Its bytes are added to the count of all by the agent's next transaction. */
-  chainOf(agent: string): Chain
+  /** Store and chain of evidence as an agent writes to them. The chain's bytes are added to the count of all by the agent's next transaction. */
+  of(agent: string): Counted
   /** @throws CstpError `rate_limited` once the agent has written what it may write today */
   require(agent: string): Promise<void>
 }
@@ -78,7 +81,7 @@ function counting(tx: Transaction, count: (bytes: number) => void): Transaction 
 export function openQuota({ store, chain, now, agent_bytes_per_day }: QuotaOptions): Quota {
   const unshared = Math.min(unsharedBytes, Math.ceil(agent_bytes_per_day * unsharedPart) || unsharedBytes)
   const counts = new Map<string, Count>()
-  const stores = new Map<string, Store>()
+  const agents = new Map<string, Counted>()
   const keyOf = (agent: string, { day_ms }: Count) => `${timestamp(day_ms).slice(0, 10)} ${agent}`
 
   function countOf(agent: string): Count {
@@ -101,10 +104,8 @@ export function openQuota({ store, chain, now, agent_bytes_per_day }: QuotaOptio
   }
 
   function storeOf(agent: string): Store {
-    const known = stores.get(agent)
-    if (known) return known
     // Reads are those of the store itself.
-    const counted: Store = Object.assign(Object.create(store) as Store, {
+    return Object.assign(Object.create(store) as Store, {
       async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
         const count = countOf(agent)
         // Bytes of earlier transactions that this one adds to the count of all.
@@ -134,8 +135,6 @@ export function openQuota({ store, chain, now, agent_bytes_per_day }: QuotaOptio
         }
       },
     })
-    stores.set(agent, counted)
-    return counted
   }
 
   const chainOf = (agent: string): Chain => ({
@@ -155,8 +154,14 @@ export function openQuota({ store, chain, now, agent_bytes_per_day }: QuotaOptio
   })
 
   return {
-    storeOf,
-    chainOf,
+    of(agent) {
+      let counted = agents.get(agent)
+      if (counted === undefined) {
+        counted = { store: storeOf(agent), chain: chainOf(agent) }
+        agents.set(agent, counted)
+      }
+      return counted
+    },
     async require(agent) {
       if (agent_bytes_per_day === 0) return
       const count = countOf(agent)

@@ -7,12 +7,12 @@ type Method = (...args: never[]) => Promise<unknown>
 export const translating =
   (translate: (error: unknown) => StorageError) =>
   <T extends { [K in keyof T]: Method }>(part: T): T => {
+    const failed = (error: unknown): never => {
+      throw translate(error)
+    }
     const methods = Object.entries<Method>(part).map(([name, method]) => [
       name,
-      (...args: never[]) =>
-        method(...args).catch((error: unknown) => {
-          throw translate(error)
-        }),
+      (...args: never[]) => method(...args).catch(failed),
     ])
     return Object.fromEntries(methods) as T
   }

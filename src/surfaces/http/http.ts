@@ -36,7 +36,7 @@ type Handler = (
   address: Address,
   path: string,
   disableIdleTimeout: DisableIdleTimeout,
-) => Promise<Response> | Response
+) => Response | Promise<Response>
 interface Entry {
   methods: readonly string[]
   own_pages?: boolean | undefined
@@ -44,7 +44,11 @@ interface Entry {
   echo?: string | undefined
   handle: Handler
 }
-export type Fetch = (request: Request, address: Address, disableIdleTimeout?: DisableIdleTimeout) => Promise<Response>
+export type Fetch = (
+  request: Request,
+  address: Address,
+  disableIdleTimeout?: DisableIdleTimeout,
+) => Response | Promise<Response>
 
 /** Body limit of agents that ingest evidence. */
 const evidenceBodyBytes = 16 * 1_048_576
@@ -145,16 +149,9 @@ export function createFetch(options: HttpOptions): Fetch {
 
   const anyOrigin = options.cors_origins.includes('*')
   const allowedHost = hostCheck(options.hosts)
-  return async (request, address, disableIdleTimeout = () => {}) => {
-    if (!allowedHost(request.headers.get('host'))) return wrongHost()
-    const path = pathOf(request.url)
-    const route = find(path)
-    let response: Response
-    try {
-      response = await handle(route, request, address, path, disableIdleTimeout)
-    } finally {
-      bodies.release(request)
-    }
+  /** With the headers that answers of any path get. */
+  function finished(request: Request, route: Entry | undefined, response: Response): Response {
+    bodies.release(request)
     const echoed = route?.echo === undefined ? null : request.headers.get(route.echo)
     if (echoed !== null) response.headers.set(route!.echo!, echoed)
     const origin = request.headers.get('origin')
@@ -164,6 +161,24 @@ export function createFetch(options: HttpOptions): Fetch {
     }
     if (!anyOrigin) response.headers.append('vary', 'Origin')
     return response
+  }
+
+  return (request, address, disableIdleTimeout = () => {}) => {
+    if (!allowedHost(request.headers.get('host'))) return wrongHost()
+    const path = pathOf(request.url)
+    const route = find(path)
+    const failed = (error: unknown): never => {
+      bodies.release(request)
+      throw error
+    }
+    try {
+      const response = handle(route, request, address, path, disableIdleTimeout)
+      return response instanceof Promise
+        ? response.then((given) => finished(request, route, given), failed)
+        : finished(request, route, response)
+    } catch (error) {
+      return failed(error)
+    }
   }
 }
 

@@ -71,30 +71,30 @@ const failed = (error: CstpError, id: Id | undefined, retry_after = 0): Answer =
   retry_after,
 })
 
-async function answerOne(value: unknown, exchange: Exchange, dispatch: Dispatch): Promise<Answer> {
+/** The answer to a call that succeeded. */
+function succeeded(result: unknown, id: Id | undefined): Answer {
+  if (id === undefined) return { body: null, error: null, retry_after: 0 }
+  const end = `,"id":${JSON.stringify(id)}}`
+  const pieces = result instanceof JsonText ? result.pieces : [JSON.stringify(result)]
+  if (!Array.isArray(pieces)) return { body: around(pieces as Generator<string>, end), error: null, retry_after: 0 }
+  const body = [start, ...pieces, end]
+  return isTooLong(body) ? failed(tooLong('The answer'), id) : { body, error: null, retry_after: 0 }
+}
+
+function answerOne(value: unknown, exchange: Exchange, dispatch: Dispatch): Answer | Promise<Answer> {
   const envelope = readEnvelope(value)
   if ('error' in envelope) return failed(envelope.error, envelope.id)
   const { method, params, id } = envelope
-  try {
-    const result = await dispatch({
-      method,
-      params,
-      caller: exchange.caller,
-      request_id: exchange.newRequestId(),
-      signal: exchange.signal,
-      prints: true,
-    })
-    if (id === undefined) return { body: null, error: null, retry_after: 0 }
-    const end = `,"id":${JSON.stringify(id)}}`
-    const pieces = result instanceof JsonText ? result.pieces : [JSON.stringify(result)]
-    if (!Array.isArray(pieces)) return { body: around(pieces as Generator<string>, end), error: null, retry_after: 0 }
-    const body = [start, ...pieces, end]
-    if (isTooLong(body)) throw tooLong('The answer')
-    return { body, error: null, retry_after: 0 }
-  } catch (error) {
+  const refused = (error: unknown): Answer => {
     if (!(error instanceof CstpError)) throw error
     return failed(error, id)
   }
+  const { caller, signal } = exchange
+  const request_id = exchange.newRequestId()
+  return dispatch({ method, params, caller, request_id, signal, prints: true }).then(
+    (result) => succeeded(result, id),
+    refused,
+  )
 }
 
 const tooLong = (what: string): CstpError =>

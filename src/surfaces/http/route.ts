@@ -126,20 +126,29 @@ export function jsonPieces(pieces: Pieces, status = 200, retry_after = 0): Respo
 const jsonTypes = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
 
+/** The answer that refuses a POST by what its head says of the body; null if it is JSON that is not too long. */
+export function refusedBody({ headers }: Request, limit: number): Response | null {
+  if (Number(headers.get('content-length') ?? 0) > limit) return tooLarge(limit)
+  return jsonTypes.test(headers.get('content-type') ?? '')
+    ? null
+    : plainError(415, 'unsupported_media_type', 'The content type must be application/json')
+}
+
+/** Null if the bytes are not UTF-8. */
+export function utf8Text(bytes: Uint8Array): string | null {
+  try {
+    return strictUtf8.decode(bytes)
+  } catch {
+    return null
+  }
+}
+
 /** The text of a POST of JSON, null if it is not UTF-8, or the answer that refuses it. @param read reads the body up to the limit */
 export async function readJsonText(
   request: Request,
   limit: number,
   read: (limit: number) => Promise<Uint8Array | Response>,
 ): Promise<string | null | Response> {
-  if (Number(request.headers.get('content-length') ?? 0) > limit) return tooLarge(limit)
-  if (!jsonTypes.test(request.headers.get('content-type') ?? ''))
-    return plainError(415, 'unsupported_media_type', 'The content type must be application/json')
-  const bytes = await read(limit)
-  if (bytes instanceof Response) return bytes
-  try {
-    return strictUtf8.decode(bytes)
-  } catch {
-    return null
-  }
+  const body = refusedBody(request, limit) ?? (await read(limit))
+  return body instanceof Response ? body : utf8Text(body)
 }

@@ -5,9 +5,9 @@ import type { Dispatch } from '../../calls/dispatch.ts'
 import { type Authenticate, type Caller, clientAddress } from '../../core/caller.ts'
 import type { Bodies } from './bodies.ts'
 import type { GuessedAt, Guesses } from './guesses.ts'
-import { answer } from './jsonrpc.ts'
+import { type Answer, answer } from './jsonrpc.ts'
 import type { Limiter } from './rate.ts'
-import { type Address, jsonPieces, plainError, rateLimited, readJsonText, rpcError, tooMany } from './route.ts'
+import { type Address, jsonPieces, plainError, rateLimited, refusedBody, rpcError, tooMany, utf8Text } from './route.ts'
 
 export interface AdmitOptions {
   authenticate: Authenticate
@@ -88,21 +88,24 @@ export interface RpcOptions {
 const statusOf: Partial<Record<ErrorName, number>> = { rate_limited: 429, forbidden: 403 }
 
 /** @param limit the longest body that the caller may send, in bytes */
-export async function answerRpc(
+export function answerRpc(
   request: Request,
   caller: Caller,
   limit: number,
   { dispatch, requests, newRequestId, stopping, bodies }: RpcOptions,
-): Promise<Response> {
+): Response | Promise<Response> {
+  const refused = refusedBody(request, limit)
+  if (refused) return refused
   const sender = () => ({ name: caller.agent, known: true })
-  const text = await readJsonText(request, limit, (most) => bodies.read(request, most, sender))
-  if (text instanceof Response) return text
-  if (text === null) return rpcError(new CstpError('parse_error', 'Parse error: the body is not UTF-8'))
-  const { body, error, retry_after } = await answer(
-    text,
-    { caller, signal: stopping, newRequestId, take: (cost) => requests.take(caller.agent, cost) },
-    dispatch,
-  )
-  if (body === null) return new Response(null, { status: 204 })
-  return jsonPieces(body, (error && statusOf[error]) ?? 200, retry_after)
+  const take = (cost: number) => requests.take(caller.agent, cost)
+  return bodies.read(request, limit, sender).then((body) => {
+    if (body instanceof Response) return body
+    const text = utf8Text(body)
+    if (text === null) return rpcError(new CstpError('parse_error', 'Parse error: the body is not UTF-8'))
+    const answered = answer(text, { caller, signal: stopping, newRequestId, take }, dispatch)
+    return answered instanceof Promise ? answered.then(responseOf) : responseOf(answered)
+  })
 }
+
+const responseOf = ({ body, error, retry_after }: Answer): Response =>
+  body === null ? new Response(null, { status: 204 }) : jsonPieces(body, (error && statusOf[error]) ?? 200, retry_after)

@@ -57,13 +57,14 @@ export function decisionReader(
   }
   const existing = (ids: readonly string[]): StoredText[] => ids.map(textOf).filter((found) => found !== null)
 
+  async function many(ids: readonly string[]): Promise<StoredText[]> {
+    refresh()
+    if (ids.length > mostAtOnce) await inTurns(ids.map((id) => () => void textOf(id)))
+    return existing(ids)
+  }
+
   return {
-    async get(ids) {
-      if (ids.length === 1) await refreshTogether()
-      else refresh()
-      if (ids.length > mostAtOnce) await inTurns(ids.map((id) => () => void textOf(id)))
-      return existing(ids)
-    },
+    get: (ids) => (ids.length === 1 ? refreshTogether().then(() => existing(ids)) : many(ids)),
     async find(query) {
       refresh()
       if ('prefix' in query) return lists.findIds(query.prefix, query.limit)
