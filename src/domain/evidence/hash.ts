@@ -4,23 +4,14 @@ import type { EvidenceRecord } from '../../../sdk/storage/evidence.ts'
 /** Version of the formula, stored with a log and in each bundle. */
 export const chainFormat = 3
 
-/** Text that JSON writes as it is: printable ASCII without quotes and backslashes. */
-const plain = /^[ !#-[\]-~]*$/
-
-/**
- * The JSON of a text, which takes half the time for plain ones. A database that somebody changed may hold bytes or a number instead,
- * which must not pass for the text of them.
- */
-const quoted = (text: string): string =>
-  typeof text === 'string' && plain.test(text) ? `"${text}"` : JSON.stringify(text)
-
 /**
  * What is hashed: the canonical JSON of the record's seven fields, its payload being canonical already. All but the payload are
  * escaped, so that no part of one field can be mistaken for a part of another.
  */
 export function preimage(record: Omit<EvidenceRecord, 'hash'>): string {
   const { seq, ts, source, event_type, evidence_class, payload, prev_hash } = record
-  return `{"event_type":${quoted(event_type)},"evidence_class":${quoted(evidence_class)},"payload":${payload},"prev_hash":"${prev_hash}","seq":${seq},"source":${quoted(source)},"ts":${quoted(ts)}}`
+  const json = JSON.stringify
+  return `{"event_type":${json(event_type)},"evidence_class":${json(evidence_class)},"payload":${payload},"prev_hash":"${prev_hash}","seq":${seq},"source":${json(source)},"ts":${json(ts)}}`
 }
 
 const mark = '|'
@@ -31,11 +22,55 @@ export const preimageFrame: readonly string[] = preimage({
   seq: mark as unknown as number,
 }).split(mark)
 
-/** SHA-256 of the {@link preimage} in UTF-8, lowercase hex. */
-export const recordHash = (record: Omit<EvidenceRecord, 'hash'>): string => sha256Hex(preimage(record))
+// Shared, as a hash is computed in one go: joining a text for each record takes as long as its hash.
+const room = Buffer.alloc(65_536)
+/** Texts of these lengths have room together, however many bytes a character takes. */
+const [longestText, longestPayload] = [1_024, 16_384]
 
-/** SHA-256 of a text in UTF-8, lowercase hex. For short texts the engine's own call is about 15 % faster than node's. */
-const sha256Hex = (text: string): string => Bun.SHA256.hash(text, 'hex')
+/**
+ * Writes a text into the room. A database that somebody changed may hold bytes or a number, which must not pass for the text of them.
+ * @returns the place behind it; -1 unless JSON writes it as it is: printable ASCII without quotes and backslashes
+ */
+function writePlain(text: string, at: number): number {
+  if (at === -1 || typeof text !== 'string' || text.length > longestText) return -1
+  let end = at
+  for (let which = 0; which < text.length; which++) {
+    const code = text.charCodeAt(which)
+    if (code < 0x20 || code > 0x7e || code === 0x22 || code === 0x5c) return -1
+    room[end++] = code
+  }
+  return end
+}
+
+/** Writes a piece of the frame. */
+function writePiece(which: number, at: number): number {
+  if (at === -1) return -1
+  const piece = preimageFrame[which]!
+  for (let place = 0; place < piece.length; place++) room[at + place] = piece.charCodeAt(place)
+  return at + piece.length
+}
+
+/** Writes the preimage of a record into the room. @returns its length; -1 if it has to be made as a text */
+function writePreimage(record: Omit<EvidenceRecord, 'hash'>): number {
+  const { seq, ts, source, event_type, evidence_class, payload, prev_hash } = record
+  if (typeof payload !== 'string' || payload.length > longestPayload) return -1
+  let at = writePlain(event_type, writePiece(0, 0))
+  at = writePlain(evidence_class, writePiece(1, at))
+  at = writePiece(2, at)
+  if (at === -1) return -1
+  at += room.write(payload, at)
+  at = writePlain(prev_hash, writePiece(3, at))
+  at = writePlain(String(seq), writePiece(4, at))
+  at = writePlain(source, writePiece(5, at))
+  at = writePlain(ts, writePiece(6, at))
+  return writePiece(7, at)
+}
+
+/** SHA-256 of the {@link preimage} in UTF-8, lowercase hex. For few bytes the engine's own call is about 15 % faster than node's. */
+export function recordHash(record: Omit<EvidenceRecord, 'hash'>): string {
+  const length = writePreimage(record)
+  return Bun.SHA256.hash(length === -1 ? preimage(record) : room.subarray(0, length), 'hex')
+}
 
 /** @param target 32 bytes, which may be part of a longer array */
 export function sha256Into(target: Uint8Array, bytes: Uint8Array): void {

@@ -1,5 +1,6 @@
 /** The chain and the tree reproduce the vectors of the contract to the digit. */
 import { expect, test } from 'bun:test'
+import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import type { EvidenceRecord } from '../../../sdk/storage/evidence.ts'
 import { noHash } from '../../../sdk/storage/evidence-checks.ts'
@@ -51,5 +52,30 @@ test('whatever the texts of a record are, its preimage is its canonical JSON', (
       expect(preimage({ ...record, payload: '{"a":1}' })).toBe(canonical({ ...record, payload: { a: 1 } }))
     }),
     { numRuns: 300 },
+  )
+})
+
+test('whatever a record holds, its hash is that of its preimage', () => {
+  const plain = fc.string({ unit: fc.constantFrom('a', ' ', '~', ':', '{') })
+  const any = fc.string({ unit: fc.constantFrom('a', '"', '\\', '\x1f', '\x7f', 'é', '😀') })
+  // Some are too long for what plain ones are written to.
+  const long = fc.constantFrom(1_000, 1_024, 1_025, 16_384, 16_385, 70_000).map((length) => 'é'.repeat(length))
+  const text = fc.oneof(
+    { weight: 4, arbitrary: plain },
+    { weight: 2, arbitrary: any },
+    long,
+    plain.map((one) => one.padEnd(30_000)),
+  )
+  const bytes = fc.uint8Array({ maxLength: 3 }).map((one) => one as unknown as string)
+  const column = fc.oneof({ weight: 9, arbitrary: text }, bytes)
+  const record = fc.record({
+    ...{ seq: fc.maxSafeNat(), ts: column, source: column, event_type: column, payload: column, prev_hash: column },
+    evidence_class: fc.constantFrom('observed' as const, 'attested' as const),
+  })
+  fc.assert(
+    fc.property(record, (one) => {
+      expect(recordHash(one)).toBe(createHash('sha256').update(preimage(one)).digest('hex'))
+    }),
+    { numRuns: 500 },
   )
 })
