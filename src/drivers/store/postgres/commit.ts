@@ -114,7 +114,7 @@ function takeGroup(queue: Job[]): { taken: Job[]; lost: Job[] } {
 
 /** @param written is told how many decisions a group has changed */
 export function groupCommit(client: Client, written: (changes: number) => void): (draft: Draft) => Promise<Fate> {
-  /** Whoever holds its lock is mostly a group of another server, and done when the next one begins. */
+  /** Its lock is mostly held by a group of another server, which is done when the next one begins here. */
   function leave(job: Job): void {
     if (++job.contested > mostContested) job.resolve('contested')
     else add(job)

@@ -33,7 +33,7 @@ export interface Access {
 
 export type Verb = <A extends unknown[], R>(run: (...args: A) => Promise<R>) => (...args: A) => Promise<R>
 
-/** What became of a draft: kept, or nothing of it, as what it found is no longer so, or as only locks can tell. */
+/** The outcome of a draft: kept, or nothing of it, as what it found is no longer so, or as only locks can tell. */
 export type Fate = 'kept' | 'outdated' | 'contested'
 
 type Work<T> = (access: Access, verb: Verb) => Promise<T>
