@@ -103,8 +103,8 @@ function suite(database: Postgres): void {
     // Connections and what is remembered of the generations come first.
     await store.transaction(recording(1))
     const alone = await cost(() => store.transaction(recording(2)))
-    // Two look-ups; begin with its settings, locks, comparison; decision, its parts with session and trail, number; commit.
-    expect(alone).toBeLessThanOrEqual(9)
+    // Two look-ups; begin with its settings, locks, comparison; the decision with its parts, session, trail and number; commit.
+    expect(alone).toBeLessThanOrEqual(7)
     const many = Array.from({ length: 64 }, (_, at) => 100 + at)
     const together = await cost(() => Promise.all(many.map((number) => store.transaction(recording(number)))))
     expect(together / many.length).toBeLessThanOrEqual(1)

@@ -4,10 +4,10 @@
  */
 import { sharedRun } from '../../../../sdk/storage/shared-run.ts'
 import type { Feed, FeedEntry } from '../../../../sdk/storage/store.ts'
-import { type Client, namespaceLock, type Query } from '../../shared/postgres/client.ts'
+import { type Client, namespaceLock } from '../../shared/postgres/client.ts'
 import { fromText } from '../../shared/postgres/filter.ts'
 import { unpackVectors, type VectorRow } from '../shared.ts'
-import { type FieldRow, fieldColumns, fieldsOfRow, holdsVectors } from './filter.ts'
+import { type FieldRow, fieldColumns, fieldsOfRow } from './filter.ts'
 
 /** Numbers that each transaction has for its changes; those past them share the last. */
 const perTransaction = 4_096
@@ -17,22 +17,17 @@ const lastNumber = 2n ** 63n - 1n
 /** Before a transaction writes anything: those that look where the feed ends know by it that changes may come. It makes nobody wait. */
 export const announceChanges = 'lock table changes in row exclusive mode'
 
-/** Gives the changes of some decisions their numbers; `given` counts those that the transaction has given before. */
-export const numberChanges = (
-  query: Query,
-  ids: readonly string[],
-  given: number,
-  table: 'decisions' | 'erased' = 'decisions',
-): Promise<unknown> =>
-  query(
-    `insert into changes (num, seq, indexed, settled)
-     select num, ((select base from feed) + pg_current_xact_id()::text::bigint) * ${perTransaction}
-       + least($2::int + row_number() over (order by num) - 1, ${perTransaction - 1}), ${holdsVectors('d.num')},
-       ${table === 'erased' ? 'true' : 'revision > 1 or outcome is not null'}
-     from ${table} d where id = any($1::text[]) order by num
-     on conflict (num) do update set seq = excluded.seq, indexed = excluded.indexed, settled = excluded.settled`,
-    [ids, given],
-  )
+/**
+ * Gives changes their numbers.
+ * @param changed what follows `from`: rows with `num`, `indexed` and `settled`, and `given`, which counts those that the transaction has
+ * given before
+ */
+export const numberChanges = (changed: string): string =>
+  `insert into changes (num, seq, indexed, settled)
+   select num, ((select base from feed) + pg_current_xact_id()::text::bigint) * ${perTransaction}
+     + least(given + row_number() over (order by num) - 1, ${perTransaction - 1}), indexed, settled
+   from ${changed} order by num
+   on conflict (num) do update set seq = excluded.seq, indexed = excluded.indexed, settled = excluded.settled`
 
 /**
  * The newest change that is committed, and whether one may still come at or before it: a transaction that has a lower number is under way

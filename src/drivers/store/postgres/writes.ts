@@ -9,27 +9,30 @@ import { arrayText, type Each, openStatement } from '../../shared/postgres/rows.
 import { isGrouped, reasonUses } from '../groups.ts'
 import type { DecisionWrite, Draft, VectorWrite } from './draft.ts'
 import { numberChanges } from './feed.ts'
+import { holdsVectors } from './filter.ts'
 import { columns, names, valuesOf } from './rows.ts'
 
 /**
- * Sends what drafts write, in this order; they must not concern the same keys. What needs nothing of each other is one statement.
- * `given`: changes that the transaction has numbered before.
+ * Sends what drafts write; they must not concern the same keys. What is new is one statement, with all that belongs to it; before it goes
+ * what it replaces. `given`: changes that the transaction has numbered before.
  */
 export function send(query: Query, drafts: readonly Draft[], given: number): Promise<unknown>[] {
   const { each, send: sendThem } = openStatement(query)
   const written = drafts.flatMap(({ decisions }) => [...decisions.values()])
   const vectors = drafts.flatMap(({ vectors }) => [...vectors])
-  putDecisions(written, each)
+  const [made, changed] = [true, false].map((isNew) => written.filter(({ replaces }) => (replaces === 0) === isNew))
+  changeDecisions(changed!, each)
   dropVectors(vectors, each)
   const sent = sendThem()
+  const gone = drafts.flatMap(({ gone }) => [...gone])
+  const changes = changesOf(drafts).filter((id) => !gone.includes(id))
+  makeDecisions(made!, changes, each)
   putParts(written, each)
   putVectors(vectors, each)
+  if (changes.length > 0) numberThem(given, vectors, each)
   putKeyed(drafts, each)
   putLogs(drafts, each)
   sent.push(...sendThem())
-  const gone = drafts.flatMap(({ gone }) => [...gone])
-  const changes = changesOf(drafts).filter((id) => !gone.includes(id))
-  if (changes.length > 0) sent.push(numberChanges(query, changes.map(toText), given))
   if (gone.length > 0) sent.push(...eraseDecisions(query, gone.map(toText), given + changes.length))
   each(
     ['text'],
@@ -83,7 +86,12 @@ const eraseDecisions = (query: Query, ids: readonly string[], given: number): Pr
   ),
   query('delete from edges where source_id = any($1::text[])', [ids]),
   query('delete from decisions where id = any($1::text[])', [ids]),
-  numberChanges(query, ids, given, 'erased'),
+  query(
+    numberChanges(
+      '(select num, false as indexed, true as settled, $2::int as given from erased where id = any($1::text[])) x',
+    ),
+    [ids, given],
+  ),
 ]
 
 /** Columns of a row of decisions; an array and a document go as text, so that they stay as they were written. */
@@ -100,16 +108,49 @@ function rowOf({ record, revision, terms }: DecisionWrite): unknown[] {
   ]
 }
 
-function putDecisions(written: readonly DecisionWrite[], each: Each): void {
-  const old = written.filter(({ replaces }) => replaces > 0)
-  const oldIds = old.map(({ record }) => [toText(record.id)])
-  const given = `as g (id, revision, ${names.join(', ')})`
+const given = `as g (id, revision, ${names.join(', ')})`
+
+/** New decisions, and `known`: the numbers of all that change. */
+function makeDecisions(made: readonly DecisionWrite[], changes: readonly string[], each: Each): void {
+  const found = 'id, num, revision > 1 or outcome is not null as settled'
   each(
     types,
-    written.filter(({ replaces }) => replaces === 0).map(rowOf),
-    (rows) =>
-      `insert into decisions (id, revision, ${names.join(', ')}) select g.id, g.revision, ${selected} from ${rows} ${given}`,
+    made.map(rowOf),
+    (
+      rows,
+    ) => `insert into decisions (id, revision, ${names.join(', ')}) select g.id, g.revision, ${selected} from ${rows} ${given}
+      returning ${found}`,
+    'made',
   )
+  const isMade = new Set(made.map(({ record }) => record.id))
+  const others = changes.filter((id) => !isMade.has(id)).map((id) => [toText(id)])
+  const all = made.length > 0 ? ['select * from made'] : []
+  if (changes.length > 0)
+    each(
+      others.length > 0 ? ['text'] : [],
+      others,
+      (rows) => {
+        if (others.length > 0) all.push(`select ${found} from decisions where id in (select * from ${rows})`)
+        return all.join(' union all ')
+      },
+      'known',
+    )
+}
+
+/** Numbers the changes of all that are known. What this statement itself writes, it does not see. */
+function numberThem(before: number, vectors: Vectors, each: Each): void {
+  const active = "select from put_vectors v join generations g on g.number = v.generation where g.state = 'active'"
+  const indexed = vectors.some(([, rows]) => rows !== null && rows.length > 0)
+    ? `${holdsVectors('k.num')} or exists (${active} and v.num = k.num)`
+    : holdsVectors('k.num')
+  each(['int'], [[before]], (rows) =>
+    numberChanges(`(select k.num, ${indexed} as indexed, k.settled, g.given from known k, ${rows} as g (given)) x`),
+  )
+}
+
+/** Decisions that are there, without what belonged to them. */
+function changeDecisions(old: readonly DecisionWrite[], each: Each): void {
+  const oldIds = old.map(({ record }) => [toText(record.id)])
   each(
     types,
     old.map(rowOf),
@@ -124,7 +165,7 @@ function putDecisions(written: readonly DecisionWrite[], each: Each): void {
   )
 }
 
-/** What is kept of decisions beside them, which are there already. */
+/** What is kept of decisions beside them. */
 function putParts(written: readonly DecisionWrite[], each: Each): void {
   each(
     ['text', 'text', 'float8', 'text', 'int', 'float8'],
@@ -142,7 +183,7 @@ function putParts(written: readonly DecisionWrite[], each: Each): void {
     }),
     (rows) => `insert into reasons (num, type, confidence, outcome, uses, strength)
       select d.num, g.type, g.confidence, g.outcome, g.uses, g.strength
-      from ${rows} as g (id, type, confidence, outcome, uses, strength) join decisions d on d.id = g.id`,
+      from ${rows} as g (id, type, confidence, outcome, uses, strength) join known d on d.id = g.id`,
   )
   each(
     ['text', 'text', 'text'],
@@ -211,9 +252,10 @@ function putVectors(all: Vectors, each: Each): void {
     ),
     (rows) => `insert into embeddings (generation, num, structure, function, "both", shared)
       select g.generation, d.num, decode(g.structure, 'base64'), decode(g.function, 'base64'), decode(g."both", 'base64'), g.shared
-      from ${rows} as g (generation, id, structure, function, "both", shared) join decisions d on d.id = g.id
+      from ${rows} as g (generation, id, structure, function, "both", shared) join known d on d.id = g.id
       on conflict (generation, num) do update set structure = excluded.structure, function = excluded.function,
-        "both" = excluded."both", shared = excluded.shared`,
+        "both" = excluded."both", shared = excluded.shared returning generation, num`,
+    'put_vectors',
   )
 }
 
