@@ -4,8 +4,8 @@
  *
  * The order makes a refusal mean that nothing was written, and an answer that all of it was:
  * 1. under the write lock: rows, documents and a `pending_files` row for each file; the files' text under temporary names; COMMIT. A full
- *    disk shows up to here, and everything is rolled back. The commit decides. Then the write-ahead log and the files are synced, off the
- *    event loop. What comes meanwhile gathers: answered it could not be before the next sync anyway, and one commit costs as much as ten writes.
+ *    disk shows up to here, and everything is rolled back. The commit decides. The files are synced while it is made, then the write-ahead log,
+ *    off the event loop. What comes meanwhile gathers: answered it could not be before the next sync anyway, and one commit costs as much as ten writes.
  * 2. under the write lock again, so that no older text lands on a newer one: each file takes its place, its pending row goes.
  * What fails in step 2 has been committed and is answered as such; the row stays, and the file is written at the next commit or start.
  */
@@ -120,7 +120,7 @@ export function committer({
       if (outcomes !== null) run('COMMIT')
     } catch (error) {
       if (db.inTransaction) run('ROLLBACK')
-      written?.discard()
+      await written?.discard()
       const refused = storageErrorOf(error, 'cannot commit')
       for (const job of jobs) job.reject(refused)
       return
@@ -131,10 +131,7 @@ export function committer({
     // Files are put in place by a transaction of this connection: the next group waits for it.
     const settles = written !== null || hasPending
     const { temps = [] } = written ?? {}
-    const synced = written?.sync()
-    // Awaited where the files are put in place.
-    synced?.catch(() => {})
-    const putInPlace = settles ? () => settle(temps, files, synced) : null
+    const putInPlace = settles ? () => settle(temps, files, written?.synced) : null
     const logged = sync()
     const over: Promise<void> = logged
       .catch(() => {})

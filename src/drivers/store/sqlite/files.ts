@@ -16,6 +16,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { beginWriteback } from './writeback.ts'
 
 /** Syncs these files off the event loop and all at once, so that the file system's journal commits are shared. Waits for all, also if one fails. */
 const syncAll = (fds: readonly number[]): Promise<void> =>
@@ -86,25 +87,21 @@ export function fileStat(path: string): { size: number; mtime: number } | null {
   return stat === undefined || !stat.isFile() ? null : { size: stat.size, mtime: stat.mtimeMs }
 }
 
-/** Temporary files that were written. One of the two is called, once. */
+/** Temporary files that were written. */
 export interface WrittenTemps {
   temps: readonly TempFile[]
-  /** Resolves once all are on stable storage. */
-  sync(): Promise<void>
-  discard(): void
+  /** Resolves once all are on stable storage; rejects if one may not be. */
+  synced: Promise<void>
+  discard(): Promise<void>
 }
 
-/** Writes each text to a temporary file beside its place. Leaves none behind when it fails. */
+/** Writes each text to a temporary file beside its place, and begins to sync them. Leaves none behind when it fails. */
 export async function writeTemps(root: string, texts: ReadonlyMap<string, string>): Promise<WrittenTemps> {
   const suffix = `${process.pid}-${randomBytes(3).toString('hex')}.tmp`
   const temps: TempFile[] = []
   const open: number[] = []
   const close = () => {
     for (const fd of open.splice(0)) closeSync(fd)
-  }
-  const discard = () => {
-    close()
-    removeTemps(temps)
   }
   try {
     for (const [id, text] of texts) {
@@ -116,15 +113,24 @@ export async function writeTemps(root: string, texts: ReadonlyMap<string, string
       temps.push({ id, temp, path, state: { size: content.length, mtime: 0, hash: hashOf(content) } })
       for (let at = 0; at < content.length; ) at += writeSync(fd, content, at)
       temps.at(-1)!.state.mtime = fstatSync(fd).mtimeMs
+      // One alone is synced at once.
+      if (texts.size > 1) beginWriteback(fd)
     }
   } catch (error) {
-    discard()
+    close()
+    removeTemps(temps)
     throw error
   }
+  const synced = syncAll(open).finally(close)
+  // Reported where the files are put in place.
+  const over = synced.catch(() => {})
   return {
     temps,
-    discard,
-    sync: () => syncAll(open).finally(close),
+    synced,
+    async discard() {
+      await over
+      removeTemps(temps)
+    },
   }
 }
 

@@ -40,8 +40,11 @@ export function pendingFiles(db: Database, { prepare }: Statements, root: string
     for (const { num } of removed) clearPending.run(num)
     for (let rows = pending.all(page); rows.length > 0; rows = pending.all(page)) {
       const nums = new Map(rows.map(({ id, num }) => [id, num]))
-      const { temps, sync } = await writeTemps(root, new Map(rows.map(({ id, doc }) => [id, yamlOf(JSON.parse(doc))])))
-      await sync()
+      const { temps, synced } = await writeTemps(
+        root,
+        new Map(rows.map(({ id, doc }) => [id, yamlOf(JSON.parse(doc))])),
+      )
+      await synced
       for (const temp of temps) place(temp)
       await syncFolders(temps.map(({ path }) => path))
       for (const { id, state } of temps) {
