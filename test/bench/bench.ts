@@ -59,10 +59,11 @@ export async function openBench(
   const root = await mkdtemp(join(tmpdir(), 'cstp-bench-'))
   // What is seeded holds its segments: writing them is not what a measurement of reads measures.
   const indexed = async (place: Place, embedder: EmbedderName) => {
-    const child = await bench.quietServer(place, { embedder, servers: Math.max(...site.servers) })
+    const child = await bench.quietServer(place, { embedder, servers: most })
     await child.stop()
   }
   const site = store === 'embedded' ? embeddedSite(root, indexed) : await postgresSite(root, indexed)
+  const most = Math.max(...site.servers)
   const severalAt = Math.max(...sizes.filter((size) => size <= 100_000))
   const seen = new Set<string>()
   const running = new Set<Child>()
@@ -85,7 +86,8 @@ export async function openBench(
     ...site,
     sizes,
     middle: 10_000,
-    serversAt: (size) => (several_everywhere || size === severalAt ? site.servers : [1]),
+    // How cost grows is asked of one and of the most: those between lie between.
+    serversAt: (size) => (several_everywhere ? [...new Set([1, most])] : size === severalAt ? site.servers : [1]),
     rows,
     add(row) {
       rows.push(row)
