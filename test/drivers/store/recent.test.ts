@@ -1,10 +1,10 @@
 /** Documents that were read last: as many as fit, the ones longest unused go first. */
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { recent } from '../../../src/drivers/store/sqlite/follow.ts'
+import type { StoredText } from '../../../sdk/storage/decisions.ts'
+import { recent } from '../../../src/drivers/store/recent.ts'
 
-type Row = Parameters<ReturnType<typeof recent>['set']>[1]
-const row = (id: string, length: number): Row => ({
+const row = (id: string, length: number): StoredText => ({
   id,
   agent: 'a',
   created_ms: 0,
@@ -23,7 +23,7 @@ test('what is kept is what a list in the order of last use would keep', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const kept = recent(100)
-      let model: Row[] = []
+      let model: StoredText[] = []
       for (const one of steps) {
         if ('get' in one) {
           const found = model.find(({ id }) => id === one.get)

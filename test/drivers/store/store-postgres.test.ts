@@ -1,7 +1,8 @@
 /** What the PostgreSQL store adds to the port: where its feed ends, and what its audit trail refuses. */
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { createAll, idOf, recordOf, suiteOptions } from '../../../sdk/storage/conformance/store/records.ts'
-import type { Transaction } from '../../../sdk/storage/store.ts'
+import { parseRecord } from '../../../sdk/storage/decisions.ts'
+import type { StoredText, Transaction } from '../../../sdk/storage/store.ts'
 import { openFollower } from '../../../src/domain/search/follower.ts'
 import { connect } from '../../../src/drivers/shared/postgres/client.ts'
 import { openPostgresStore } from '../../../src/drivers/store/postgres/driver.ts'
@@ -17,8 +18,9 @@ const waits = 'the feed never ends behind a change that is still to be committed
 const failed =
   'a failure that one server was told of is known to the rules of another at once, and waits for nobody who writes'
 const restored = 'a database that was restored elsewhere goes on after the numbers that it holds'
+const known = 'a document that is known is the same object again, until any server changes it or its vectors'
 if (server === null)
-  for (const title of [whole, failed, waits, restored]) test.skip(`${title} (${whyNoPostgres})`, () => {})
+  for (const title of [whole, failed, waits, restored, known]) test.skip(`${title} (${whyNoPostgres})`, () => {})
 else {
   /** Two servers, and a connection of somebody else. */
   const opened = async () => {
@@ -111,6 +113,48 @@ else {
     await head
     expect(done).toEqual(['it was written', 'the feed ended'])
     expect((await b.feed.since(before, 0, 9)).map(({ id }) => id)).toEqual([idOf(2), idOf(1)])
+    await close()
+  })
+
+  test(known, async () => {
+    const { a, b, other, close } = await opened()
+    await a.transaction((tx) => tx.embeddings.start('test:1', 2))
+    await createAll(b, [recordOf(0), recordOf(1)])
+    const query = { filter: {}, sort: 'created_at', order: 'asc', offset: 0, limit: 20 } as const
+    const read = async () => [
+      ...(await a.decisions.get([idOf(1)])),
+      ...(await a.decisions.list(query)).texts.filter(({ id }) => id === idOf(1)),
+    ]
+    let last: StoredText[] = []
+    const expectNext = async (facts: Partial<StoredText>, category: string) => {
+      const texts = await read()
+      expect(texts).toMatchObject([facts, facts])
+      for (const text of texts) {
+        expect(parseRecord(text).category).toBe(category)
+        expect(last).not.toContain(text)
+      }
+      const again = await read()
+      for (const text of again) expect(text).toBe(texts[0]! as never)
+      last = texts as StoredText[]
+    }
+    const vector = Float32Array.of(0.6, 0.8)
+    await expectNext({ revision: 1, indexed: false }, 'process')
+    await b.transaction(rename('other', 1))
+    await expectNext({ revision: 2, indexed: false }, 'other')
+    await b.transaction((tx) =>
+      tx.embeddings.put(idOf(1), {
+        embedder: 'test:1',
+        vectors: { structure: vector, function: vector, both: vector },
+      }),
+    )
+    await expectNext({ revision: 2, indexed: true }, 'other')
+    // By hand, as no program does.
+    await other.read(
+      `update decisions set doc = replace(doc::text, '"other"', '"third"')::json where id = '${idOf(1)}'`,
+    )
+    await expectNext({ revision: 2, indexed: true }, 'third')
+    await b.transaction((tx) => tx.decisions.erase(idOf(1), null))
+    expect(await read()).toEqual([])
     await close()
   })
 

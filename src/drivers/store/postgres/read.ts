@@ -1,11 +1,12 @@
 /** Reads of decisions and edges, each one statement. */
 
-import type { DecisionReader, Edge, EdgeReader, ReasonGroup, RecordText } from '../../../../sdk/storage/store.ts'
+import type { DecisionReader, Edge, EdgeReader, ReasonGroup } from '../../../../sdk/storage/store.ts'
 import type { Client } from '../../shared/postgres/client.ts'
 import { fromText, toText } from '../../shared/postgres/filter.ts'
 import { rememberedCounts } from './counts.ts'
+import { documents } from './documents.ts'
 import { type FieldRow, fieldColumns, fieldsOfRow, isIndexed, whereOf } from './filter.ts'
-import { getStored, idsOfSource, textColumns, textOf } from './rows.ts'
+import { idsOfSource } from './rows.ts'
 import { tallies } from './tallies.ts'
 
 const sortColumns = {
@@ -25,8 +26,9 @@ const endOf = (prefix: string): string => `${prefix}\u{10ffff}`
 export function decisionReader(client: Client): DecisionReader {
   const { read } = client
   const counts = rememberedCounts(read, tallies(client))
+  const texts = documents(read)
   return {
-    get: (ids) => getStored(read, ids),
+    get: texts.get,
     async find(query) {
       if ('source_key' in query) return idsOfSource(read, query.source_key)
       const [from, to] = [toText(query.prefix), endOf(toText(query.prefix))]
@@ -47,15 +49,17 @@ export function decisionReader(client: Client): DecisionReader {
             ([row]) => row!.count,
           )
         : counts.count(filter)
-      const rows = read<RecordText>(
+      const ordered = `order by ${sortColumns[sort]} ${order}, d.id ${order}`
+      const found = texts.list(
         // The page first: a sort would carry every document along.
-        `select ${textColumns} from decisions d join (select d.id from decisions d where ${where}
-           order by ${sortColumns[sort]} ${order}, d.id ${order} offset $${values.push(offset)}::int limit $${values.push(limit)}::int
-         ) page using (id) order by ${sortColumns[sort]} ${order}, d.id ${order}`,
+        `from decisions d join (select d.id from decisions d where ${where}
+           ${ordered} offset $${values.push(offset)}::int limit $${values.push(limit)}::int) page using (id) ${ordered}`,
         values,
+        limit,
+        offset === 0,
       )
-      const [total, found] = await Promise.all([totals, rows])
-      return { texts: found.map(textOf), total }
+      const [total, page] = await Promise.all([totals, found])
+      return { texts: page, total }
     },
     async walk(filter, after, limit) {
       const values: unknown[] = []

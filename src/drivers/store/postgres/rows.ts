@@ -1,22 +1,19 @@
 /** Rows of decisions: what is stored of a record, and how it is read. */
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import { fieldsOf } from '../../../../sdk/storage/fields.ts'
-import type { RecordText, StoredText } from '../../../../sdk/storage/store.ts'
+import type { StoredText } from '../../../../sdk/storage/store.ts'
 import type { Query } from '../../shared/postgres/client.ts'
 import { fromText, rankOf, toText } from '../../shared/postgres/filter.ts'
 import { isIndexed } from './filter.ts'
 
-export const textColumns = 'd.id, d.doc::text as json, d.agent, d.created_ms'
-export const textOf = <T extends RecordText>(row: T): T => ({ ...row, agent: fromText(row.agent) })
-
 /** The decisions of the ids `$1` that exist, in their order. */
 export async function getStored(query: Query, ids: readonly string[]): Promise<StoredText[]> {
   const rows = await query<StoredText>(
-    `select ${textColumns}, d.revision, ${isIndexed} as indexed
+    `select d.id, d.doc::text as json, d.agent, d.created_ms, d.revision, ${isIndexed} as indexed
      from unnest($1::text[]) with ordinality as given (id, n) join decisions d on d.id = given.id order by given.n`,
     [ids.map(toText)],
   )
-  return rows.map(textOf)
+  return rows.map((row) => ({ ...row, agent: fromText(row.agent) }))
 }
 
 /** The decision that has a source key, if there is one. */

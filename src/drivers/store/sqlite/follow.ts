@@ -1,5 +1,6 @@
 /** Follows the database, whichever process writes to it: a cheap check before each read, then what was remembered of changed rows goes. */
 import type { StoredText } from '../../../../sdk/storage/store.ts'
+import { keptCharacters, type Recent, recent } from '../recent.ts'
 import { type CommitMark, everMoved } from './commit-mark.ts'
 import type { Statements } from './connect.ts'
 import { type Tallies, tallies } from './tallies.ts'
@@ -12,7 +13,7 @@ export interface Head {
 export interface Followed {
   readonly counters: Tallies
   /** Rows read by the state of the last {@link refresh} or a later one. */
-  readonly documents: Recent
+  readonly documents: Recent<StoredText>
   /** Forgets what was changed by a commit before this call, of any process; returns the newest change and the active generation. */
   refresh(): Head
   /** The same at the end of the turn of the event loop, once for all that ask in it. */
@@ -21,8 +22,6 @@ export interface Followed {
 
 /** More changes than these, and all documents are forgotten. */
 const mostChanges = 1_000
-/** More than 10 000 decisions of usual length. */
-const keptCharacters = 40_000_000
 
 export function follow(statements: Statements, mark: CommitMark = everMoved): Followed {
   const { prepare } = statements
@@ -33,7 +32,7 @@ export function follow(statements: Statements, mark: CommitMark = everMoved): Fo
   )
   const changed = prepare<{ id: string }, [number, number]>('select id from decisions where seq > ? limit ?')
 
-  const documents = recent(keptCharacters)
+  const documents = recent<StoredText>(keptCharacters)
   const counters = tallies(statements)
   let seen = -1
   let head: Head = { seq: 0, generation: 0 }
@@ -71,53 +70,4 @@ export function follow(statements: Statements, mark: CommitMark = everMoved): Fo
   }
 
   return { counters, documents, refresh, refreshTogether }
-}
-
-export interface Recent {
-  get(id: string): StoredText | undefined
-  set(id: string, row: StoredText): void
-  delete(id: string): void
-  clear(): void
-  isEmpty(): boolean
-}
-
-/** What was read last. @param most characters of documents that are kept */
-export function recent(most: number): Recent {
-  // In the order of their last use.
-  const kept = new Map<string, StoredText>()
-  let size = 0
-
-  function remove(id: string, row: StoredText): void {
-    kept.delete(id)
-    size -= row.json.length
-  }
-
-  return {
-    get(id) {
-      const row = kept.get(id)
-      if (row === undefined) return undefined
-      kept.delete(id)
-      kept.set(id, row)
-      return row
-    },
-    set(id, row) {
-      const before = kept.get(id)
-      if (before) remove(id, before)
-      kept.set(id, row)
-      size += row.json.length
-      for (const [oldest, its] of kept) {
-        if (size <= most) break
-        remove(oldest, its)
-      }
-    },
-    delete(id) {
-      const row = kept.get(id)
-      if (row) remove(id, row)
-    },
-    clear() {
-      kept.clear()
-      size = 0
-    },
-    isEmpty: () => kept.size === 0,
-  }
 }
