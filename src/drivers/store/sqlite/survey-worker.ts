@@ -10,7 +10,8 @@ export type SurveyReply = { found: Survey } | { error: string }
 
 declare const self: Worker
 
-const niceness = 10
+/** A quarter of what a busy thread gets: a request that waits for the look must not wait without end. */
+const niceness = 5
 
 let looking: Looking | undefined
 
