@@ -10,7 +10,7 @@ import { verifyDossierFile } from './verify-dossier.ts'
 import { kindOf, openKey, type VerifyRun, verifyByPolicy } from './verify-policy.ts'
 import { stated, verificationText } from './verify-text.ts'
 
-const chunkBytes = 1_048_576
+const chunkBytes = 65_536
 const maxNoteBytes = 262_144
 const maxRulesBytes = 4_194_304
 

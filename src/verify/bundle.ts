@@ -133,7 +133,7 @@ export async function walkBundle(
   }
 
   try {
-    for await (const part of readParts(chunks)) takeMember(part)
+    for await (const parts of readParts(chunks)) for (const part of parts) takeMember(part)
   } catch (error) {
     if (!(error instanceof FormError)) throw error
     findings.add('form', error.message)

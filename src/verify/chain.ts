@@ -6,7 +6,7 @@ import { NotCanonical, parseCanonical, shown } from './read.ts'
 
 const hex = /^[0-9a-f]{64}$/
 const zeros = '0'.repeat(64)
-const fields = ['event_type', 'evidence_class', 'hash', 'payload', 'prev_hash', 'seq', 'source', 'ts']
+const fields = 'event_type,evidence_class,hash,payload,prev_hash,seq,source,ts'
 
 export interface VerifiedEvent {
   seq: number
@@ -43,8 +43,8 @@ function openHashes() {
 
 function readEvent(text: string): { event: Fields; payload: string } {
   const event = parseCanonical(text)
-  if (!isFields(event) || Object.keys(event).join() !== fields.join())
-    throw new NotCanonical(`has not exactly the fields ${fields.join(', ')}`)
+  if (!isFields(event) || Object.keys(event).join() !== fields)
+    throw new NotCanonical(`has not exactly the fields ${fields.replaceAll(',', ', ')}`)
   for (const name of ['event_type', 'source', 'ts'])
     if (typeof event[name] !== 'string' || event[name] === '') throw new NotCanonical(`has no ${name}`)
   for (const name of ['hash', 'prev_hash'])

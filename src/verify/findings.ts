@@ -62,7 +62,13 @@ interface Rule {
   insufficient: boolean
   reason: string
   event_type: string
-  conditions: Fields[]
+  conditions: Condition[]
+}
+
+/** A test of the value that is found by these steps. */
+interface Condition {
+  steps: readonly string[]
+  test: Fields
 }
 
 /** Rules by class and type of the event, grouped by control in the order of the file. */
@@ -106,7 +112,7 @@ function readRule(value: unknown, framework: string, number: number): Rule | nul
     insufficient,
     reason,
     event_type,
-    conditions,
+    conditions: conditions.map((test) => ({ steps: shown(test.field).split('.'), test })),
   }
 }
 
@@ -133,17 +139,17 @@ export function addRules(book: RuleBook, set: unknown): boolean {
   return true
 }
 
-function fieldOf(payload: Fields, path: string): unknown {
+function fieldOf(payload: Fields, steps: readonly string[]): unknown {
   let value: unknown = payload
-  for (const step of path.split('.')) {
+  for (const step of steps) {
     if (value === null || typeof value !== 'object' || !Object.hasOwn(value, step)) return undefined
     value = (value as Fields)[step]
   }
   return value
 }
 
-function holds(condition: Fields, payload: Fields): boolean {
-  const value = fieldOf(payload, shown(condition.field))
+function holds({ steps, test: condition }: Condition, payload: Fields): boolean {
+  const value = fieldOf(payload, steps)
   if ('equals' in condition) return value === condition.equals
   if ('gt' in condition) return typeof value === 'number' && typeof condition.gt === 'number' && value > condition.gt
   if ('lt' in condition) return typeof value === 'number' && typeof condition.lt === 'number' && value < condition.lt
@@ -158,15 +164,25 @@ export function openConclusions(book: RuleBook) {
   const known = new Map<string, Conclusion>()
   return (event_type: string, evidence_class: string, payload: Fields): Conclusion => {
     const found: [mapped: Rule[], short: Rule[]] = [[], []]
-    for (const group of book.groups.get(`${evidence_class} ${event_type}`) ?? []) {
-      const fits = group.filter(({ conditions }) => conditions.every((one) => holds(one, payload)))
-      const mapped = fits.filter(({ insufficient }) => !insufficient)
-      found[0].push(...mapped)
-      if (mapped.length === 0) found[1].push(...fits.slice(0, 1))
+    let key = `${evidence_class} `
+    for (const group of book.groups.get(key + event_type) ?? []) {
+      let isMapped = false
+      let short: Rule | null = null
+      for (const rule of group) {
+        if (!rule.conditions.every((one) => holds(one, payload))) continue
+        if (rule.insufficient) short ??= rule
+        else {
+          isMapped = true
+          found[0].push(rule)
+          key += `${rule.number},`
+        }
+      }
+      if (isMapped || short === null) continue
+      found[1].push(short)
+      key += `${short.number},`
     }
     // The type comes last, as it may be any text.
-    const [mapped, short] = found.map((rules) => rules.map(({ number }) => number).join())
-    const key = `${evidence_class} ${mapped}/${short} ${event_type}`
+    key += ` ${event_type}`
     const before = known.get(key)
     if (before) return before
     const conclusion: Conclusion = {

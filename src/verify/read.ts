@@ -31,60 +31,54 @@ interface Scan {
   quoted: boolean
 }
 
-/** Whether the quote at `at` is one of the text itself. */
-function isEscaped(bytes: Buffer, at: number): boolean {
-  let escapes = 0
-  while (bytes[at - 1 - escapes] === backslash) escapes++
-  return escapes % 2 === 1
-}
-
 /** End of the value that begins at `from`; −1 if it is incomplete. */
 function endOfValue(bytes: Buffer, from: number, scan: Scan): number {
-  for (let at = from + scan.seen; at < bytes.length; at++) {
-    if (scan.quoted) {
-      at = bytes.indexOf(quote, at)
-      if (at === -1) break
-      if (isEscaped(bytes, at)) continue
-      scan.quoted = false
-      if (bytes[from] === quote) return at + 1
-      continue
-    }
+  let { depth, quoted } = scan
+  let at = from + scan.seen
+  for (; at < bytes.length; at++) {
     const byte = bytes[at]!
-    if (byte === quote) scan.quoted = true
-    else if (byte === open || byte === openList) scan.depth++
+    if (quoted) {
+      // What follows may be in the next piece of the file: it is skipped there.
+      if (byte === backslash) at++
+      else if (byte === quote) {
+        quoted = false
+        if (bytes[from] === quote) return at + 1
+      }
+    } else if (byte === quote) quoted = true
+    else if (byte === open || byte === openList) depth++
     else if (byte === close || byte === closeList) {
-      if (scan.depth === 0) return at
-      if (--scan.depth === 0) return at + 1
-    } else if (byte === comma && scan.depth === 0) return at
+      if (depth === 0) return at
+      if (--depth === 0) return at + 1
+    } else if (byte === comma && depth === 0) return at
   }
-  scan.seen = bytes.length - from
+  Object.assign(scan, { seen: at - from, depth, quoted })
   return -1
 }
 
-/** @throws FormError for bytes that are not such an object, or end before it does */
-export async function* readParts(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Part> {
+/**
+ * Reads the parts in lists: those that end in one piece of the file.
+ * @throws FormError for bytes that are not such an object, or end before it does
+ */
+export async function* readParts(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<readonly Part[]> {
   const source = chunks[Symbol.asyncIterator]()
   let bytes = Buffer.alloc(0)
   let at = 0
   /** Bytes that were read before `bytes`. */
   let before = 0
+  let ended = false
 
   const fail = (expected: string): FormError => new FormError(`at byte ${before + at}: expected ${expected}`)
-  const more = async (): Promise<boolean> => {
+  const readMore = async (): Promise<void> => {
     const { done, value } = await source.next()
-    if (done) return false
+    ended = done === true
+    if (ended) return
     if (bytes.length - at > maxPart) throw fail(`a value of at most ${maxPart} bytes`)
     before += at
     bytes = at === bytes.length ? Buffer.from(value) : Buffer.concat([bytes.subarray(at), value])
     at = 0
-    return true
   }
-  const peek = async (): Promise<number> => {
-    while (at >= bytes.length) if (!(await more())) throw fail('more: the file ends here')
-    return bytes[at]!
-  }
-  const take = async (byte: number): Promise<void> => {
-    if ((await peek()) !== byte) throw fail(JSON.stringify(String.fromCharCode(byte)))
+  const take = (byte: number): void => {
+    if (bytes[at] !== byte) throw fail(JSON.stringify(String.fromCharCode(byte)))
     at++
   }
   const decode = (from: number, to: number): string => {
@@ -94,8 +88,15 @@ export async function* readParts(chunks: AsyncIterable<Uint8Array>): AsyncGenera
       throw fail('UTF-8')
     }
   }
-  const value = async (): Promise<string> => {
-    await peek()
+  // Generators, as most of a file is read without waiting for it: they ask for more by null.
+  function* filled(): Generator<null, void> {
+    while (at >= bytes.length) {
+      yield null
+      if (ended) throw fail('more: the file ends here')
+    }
+  }
+  function* value(): Generator<null, string> {
+    if (at >= bytes.length) yield* filled()
     const scan: Scan = { seen: 0, depth: 0, quoted: false }
     for (;;) {
       const end = endOfValue(bytes, at, scan)
@@ -105,44 +106,75 @@ export async function* readParts(chunks: AsyncIterable<Uint8Array>): AsyncGenera
         at = end
         return text
       }
-      if (!(await more())) throw fail('more: the file ends within this value')
+      yield null
+      if (ended) throw fail('more: the file ends within this value')
     }
   }
-
-  await take(open)
-  for (let first = true; ; first = false) {
-    if (!first) {
-      if ((await peek()) === close) break
-      await take(comma)
-    }
-    if ((await peek()) !== quote) throw fail('the name of a member')
-    const name = await value()
-    let member: string
-    try {
-      member = JSON.parse(name) as string
-    } catch {
-      throw fail('the name of a member')
-    }
-    await take(colon)
-    if ((await peek()) !== openList) {
-      const start = before + at
-      yield { member, item: null, text: await value(), at: start }
-      continue
+  function* allParts(): Generator<Part | null, void> {
+    if (at >= bytes.length) yield* filled()
+    take(open)
+    for (let first = true; ; first = false) {
+      if (at >= bytes.length) yield* filled()
+      if (!first) {
+        if (bytes[at] === close) break
+        take(comma)
+        if (at >= bytes.length) yield* filled()
+      }
+      if (bytes[at] !== quote) throw fail('the name of a member')
+      const name = yield* value()
+      let member: string
+      try {
+        member = JSON.parse(name) as string
+      } catch {
+        throw fail('the name of a member')
+      }
+      if (at >= bytes.length) yield* filled()
+      take(colon)
+      if (at >= bytes.length) yield* filled()
+      if (bytes[at] !== openList) {
+        const start = before + at
+        yield { member, item: null, text: yield* value(), at: start }
+        continue
+      }
+      at++
+      if (at >= bytes.length) yield* filled()
+      if (bytes[at] === closeList) yield { member, item: -1, text: '', at: before + at }
+      else
+        for (let item = 0; ; item++) {
+          const start = before + at
+          yield { member, item, text: yield* value(), at: start }
+          if (at >= bytes.length) yield* filled()
+          if (bytes[at] === closeList) break
+          take(comma)
+        }
+      at++
     }
     at++
-    if ((await peek()) === closeList) yield { member, item: -1, text: '', at: before + at }
-    else
-      for (let item = 0; ; item++) {
-        const start = before + at
-        yield { member, item, text: await value(), at: start }
-        if ((await peek()) === closeList) break
-        await take(comma)
-      }
-    await take(closeList)
+    // Nothing follows, not even a newline.
+    while (at >= bytes.length) {
+      yield null
+      if (ended) return
+    }
+    throw fail('the end of the file')
   }
-  at++
-  // Nothing follows, not even a newline.
-  if (at < bytes.length || (await more())) throw fail('the end of the file')
+
+  let parts: Part[] = []
+  const parser = allParts()
+  try {
+    for (let { done, value: part } = parser.next(); !done; { done, value: part } = parser.next()) {
+      if (part) parts.push(part)
+      else {
+        yield parts
+        parts = []
+        await readMore()
+      }
+    }
+  } catch (error) {
+    // What came before it counts.
+    yield parts
+    throw error
+  }
+  yield parts
 }
 
 /** Thrown for a text that is not canonical. The verifier has its own canonical JSON, to be independent of the writer's. @see RFC 8785 */

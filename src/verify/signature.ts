@@ -7,10 +7,18 @@ import { type Part, shown } from './read.ts'
 /** Hashes a bundle as it is read, without its signature. */
 export function openDigest() {
   const digest = createHash('sha256')
+  /** Parts are small: one call of the hash takes many. */
+  let pending = ''
+  const add = (text: string) => {
+    pending += text
+    if (pending.length < 65_536) return
+    digest.update(pending)
+    pending = ''
+  }
   let inList = false
   let first = true
   const endList = () => {
-    if (inList) digest.update(']')
+    if (inList) add(']')
     inList = false
   }
   return {
@@ -18,19 +26,19 @@ export function openDigest() {
       if (item === null || item <= 0) endList()
       if (member === 'signature') return
       if (item === null || item <= 0) {
-        digest.update(`${first ? '{' : ','}${JSON.stringify(member)}:`)
+        add(`${first ? '{' : ','}${JSON.stringify(member)}:`)
         first = false
       }
-      if (item === null) digest.update(text)
+      if (item === null) add(text)
       else {
         inList = true
-        digest.update(item <= 0 ? `[${text}` : `,${text}`)
+        add(item <= 0 ? `[${text}` : `,${text}`)
       }
     },
     /** Lowercase hex. */
     end(): string {
       endList()
-      return digest.update('}').digest('hex')
+      return digest.update(`${pending}}`).digest('hex')
     },
   }
 }

@@ -47,8 +47,12 @@ test('what is made is of the published schema', () => {
 })
 
 test('however the file comes in pieces, the report is the same', async () => {
-  const whole = await verify(good)
-  for (const size of [1, 7, 1_000]) expect(await verify(good, {}, size)).toEqual(whole)
+  const escaped = await bundleOf([event('ci_completed', { title: 'a " } "quoted\\" \\', pr_number: 1 }), ...events])
+  for (const bundle of [good, escaped, `${good.slice(0, -9)}?`, `${escaped} `]) {
+    const whole = await verify(bundle)
+    expect([whole.verified, whole.bundle.events > 0]).toEqual([bundle === good || bundle === escaped, true])
+    for (const size of [1, 7, 1_000]) expect(await verify(bundle, {}, size)).toEqual(whole)
+  }
 })
 
 test('a change of any byte is found', async () => {
