@@ -91,11 +91,13 @@ test('what a dead process still owed is written at the start', async () => {
   writeFileSync(pathOf(dir, idOf(2)), 'an older text')
   const stale = `${pathOf(dir, idOf(1))}.1-abcdef.tmp`
   const foreign = `${pathOf(dir, idOf(1))}.swp`
+  const probe = join(dir, 'decisions', '.probe.1.tmp')
   writeFileSync(stale, 'half')
+  writeFileSync(probe, '')
   writeFileSync(foreign, 'an editor’s')
   const next = await openAt(dir)
   expect((await next.status()).findings).toEqual([])
-  expect([existsSync(stale), existsSync(foreign)]).toEqual([false, true])
+  expect([stale, probe, foreign].map(existsSync)).toEqual([false, false, true])
   rmSync(foreign)
   expect(differences(dir)).toEqual([])
   expect(behind(dir, (db) => db.query('select * from pending_files').all())).toEqual([])

@@ -24,7 +24,8 @@ function connectOnce(dir: string): Connections {
     // SQLite opens a folder that can't be written to as long as nothing is written: better to hear of it now.
     const probe = join(dir, 'decisions', `.probe.${process.pid}.tmp`)
     writeFileSync(probe, '')
-    rmSync(probe)
+    // Another process, as it starts, may have cleared it away.
+    rmSync(probe, { force: true })
     writer = connectWriter(path, (db) => migrate(db, path, migrations))
     // Who commits syncs the log itself, see {@link logSync}; SQLite still does before it takes pages from it into the database.
     writer.run('PRAGMA synchronous = NORMAL')

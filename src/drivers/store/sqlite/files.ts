@@ -53,8 +53,8 @@ export const relativePath = (id: string): string => `${id.slice(0, 4)}/${id.slic
 /** Where a file of this name belongs; null for a name that is not the id of a decision. */
 export const placeOf = (id: string): string | null => (/^\d{4}-\d{2}-./.test(id) ? relativePath(id) : null)
 
-/** Only such names are ours to clear away: an editor may keep temporary files of its own here. */
-export const isTemp = (name: string): boolean => /\.yaml\.\d+-[0-9a-f]{6}\.tmp$/.test(name)
+/** Only such paths are ours to clear away: an editor may keep temporary files of its own here. */
+export const isTemp = (path: string): boolean => /(?:\.yaml\.\d+-[0-9a-f]{6}|^\.probe\.\d+)\.tmp$/.test(path)
 
 export const hashOf = (content: string | Uint8Array): string => hash('sha256', content, 'hex')
 
