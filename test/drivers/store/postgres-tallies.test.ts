@@ -104,13 +104,13 @@ else {
     await Promise.all([a, b, next, other].map((one) => one.close()))
   })
 
-  test('lines of the trail of one method, and pending decisions in their order, are found by an index', async () => {
+  test('lines of the trail of one method, pending decisions, those by confidence and those without vectors are found by an index', async () => {
     const url = freshSchema(server)
     const store = await openPostgresStore({ ...suiteOptions, url })
     const other = await connect({ url, connections: 1, statement_timeout_ms: 10_000 })
     const plan = (sql: string) =>
       other.begin(async (query) => {
-        await query('set local enable_seqscan = off')
+        await query('set local enable_seqscan = off; set local enable_sort = off')
         const rows = await query<Record<string, string>>(`explain (costs off) ${sql}`)
         return rows.map((row) => row['QUERY PLAN']!.trim()).join(' ')
       })
@@ -126,6 +126,23 @@ else {
     expect(await plan(`select d.id from decisions d where ${given} order by d.created_ms, d.id limit 20`)).toContain(
       'using decisions_pending on decisions d Index Cond: ((created_ms >= ',
     )
+    expect(
+      await plan(
+        `select d.id from decisions d where d.category = 'x' order by coalesce(d.confidence, -1) desc, d.id desc limit 9`,
+      ),
+    ).toContain('Index Scan Backward using decisions_confidence on decisions d')
+    const statements: string[] = []
+    const counts = counter((text, given) => {
+      statements.push(text)
+      return other.read(text, given)
+    })
+    expect(await counts.count({ category: 'x', created_from_ms: 1, indexed: true })).toBe(0)
+    // The few that have none are taken off all that pass.
+    expect(statements.map((text) => /from changes c join decisions d .* where not c\.indexed/.test(text))).toEqual([
+      true,
+      false,
+    ])
+    expect(statements[1]).not.toContain('exists')
     await Promise.all([store.close(), other.close()])
   })
 

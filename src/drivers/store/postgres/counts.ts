@@ -59,7 +59,7 @@ async function countOf(query: Query, filter: CountFilter): Promise<number> {
     return one(query, `select coalesce(sum(decisions), 0)::int as count from value_tallies where field = 'stakes'`, [])
   const { indexed, ...rest } = filter
   // Those without vectors are few.
-  if (indexed !== undefined && isTallied(rest)) {
+  if (indexed !== undefined) {
     const values: unknown[] = []
     const where = whereOf(rest, values)
     const bare = await one(

@@ -42,14 +42,7 @@ export const decisions = pgTable(
       .where(sql`status = 'pending'`),
     index('decisions_suffix').on(sql`substr(id, 21) collate "C"`),
     index('decisions_tags').using('gin', table.tags),
-    index('decisions_scored').on(
-      table.confidence_at_record,
-      table.outcome,
-      table.settled_by,
-      table.category,
-      table.agent,
-      table.created_ms,
-    ),
+    index('decisions_confidence').on(sql`coalesce(confidence, -1)`, table.id),
   ],
 )
 

@@ -224,7 +224,7 @@ CREATE INDEX "decisions_project" ON "decisions" USING btree ("project","pr");
 CREATE INDEX "decisions_pending" ON "decisions" USING btree ("created_ms","id","review_by_ms","stakes") WHERE status = 'pending';
 CREATE INDEX "decisions_suffix" ON "decisions" USING btree (substr(id, 21) collate "C");
 CREATE INDEX "decisions_tags" ON "decisions" USING gin ("tags");
-CREATE INDEX "decisions_scored" ON "decisions" USING btree ("confidence_at_record","outcome","settled_by","category","agent","created_ms");
+CREATE INDEX "decisions_confidence" ON "decisions" USING btree (coalesce(confidence, -1),"id");
 CREATE INDEX "edges_target" ON "edges" USING btree ("target_id");
 CREATE INDEX "edges_type" ON "edges" USING btree ("edge_type","created_at");
 CREATE INDEX "folded_deltas_xid" ON "folded_deltas" USING btree ("xid");
