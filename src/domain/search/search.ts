@@ -147,10 +147,18 @@ async function keyword({ index }: Tools, { query, side, filter, offset, limit }:
 async function hybrid(tools: Tools, input: SearchInput): Promise<Ranked> {
   const { index, signal } = tools
   const { query, side, weight, filter, offset, limit } = input
+  const k = Math.max(50, 4 * (offset + limit))
+  const terms = queryTerms(query)
   let vector: Float32Array | null
+  // The embedder has a thread of its own: meanwhile words are searched for.
+  const embedding = embedQuery(tools, query)
+  const wording = index.keyword({ terms, filter, limit: k, counted: false })
+  const worded = Promise.allSettled([wording])
   try {
-    vector = await embedQuery(tools, query)
+    vector = await embedding
   } catch (error) {
+    // Nothing is asked of the index after the search has ended.
+    await worded
     // A caller that has gone needs no answer; if the embedder is unavailable, keywords answer.
     if (signal.aborted) throw error
     const { question, ranked, total } = await keyword(tools, input)
@@ -162,11 +170,9 @@ async function hybrid(tools: Tools, input: SearchInput): Promise<Ranked> {
       degraded: true,
     }
   }
-  const k = Math.max(50, 4 * (offset + limit))
-  const terms = queryTerms(query)
   const [near, words] = await Promise.all([
     vector ? index.nearest({ vector, embedder: tools.embedder.id, side, k, filter }) : [],
-    index.keyword({ terms, filter, limit: k, counted: false }),
+    wording,
   ])
   const question: Question = { vector, side, terms, ideal: words.ideal, best: words.hits[0]?.score ?? 0, weight }
   const distances = new Map(near.map(({ id, distance }) => [id, distance]))

@@ -25,7 +25,7 @@ const MANY_TEXTS = 24
 const MANY_WITHIN_MS = 10_000
 /** Questions are short, and a search costs several times what its question does: fewer that wait are not worth the memory of another model. */
 const MANY_QUESTIONS = 16
-const limits: ThreadLimits = { most: Math.min(2, availableParallelism()), idle_ms: 60_000 }
+const limits: ThreadLimits = { most: Math.min(2, availableParallelism()), idle_ms: 15_000 }
 
 const startWorker = () => startThread('drivers/embedder/local/worker.ts')
 

@@ -1,0 +1,47 @@
+/** A hybrid search asks the index about words while the question is embedded. */
+import { expect, test } from 'bun:test'
+import type { SearchView } from '../../../src/domain/search/follower.ts'
+import { search } from '../../../src/domain/search/search.ts'
+import { openMemoryProgram } from '../../support/program.ts'
+
+test('words are searched for before the question has a vector, and once', async () => {
+  const program = await openMemoryProgram()
+  const id = await program.record({ decision: 'Use Redis Streams for the import queue' })
+  const { store, index, embedder } = program.services
+  let asked = 0
+  const started = Promise.withResolvers<void>()
+  const tools = {
+    store,
+    embedder: {
+      ...embedder,
+      embed: async (...texts: Parameters<typeof embedder.embed>) => {
+        await started.promise
+        return embedder.embed(...texts)
+      },
+    },
+    index: {
+      once: <T>(run: (view: SearchView) => Promise<T>) =>
+        index.once((view) => {
+          const keyword: SearchView['keyword'] = (query) => {
+            asked++
+            started.resolve()
+            return view.keyword(query)
+          }
+          return run({ ...view, keyword })
+        }),
+    },
+    signal: new AbortController().signal,
+  }
+  const found = await search(tools, {
+    query: 'import queue',
+    mode: 'hybrid',
+    side: 'both',
+    weight: 0.7,
+    filter: {},
+    offset: 0,
+    limit: 10,
+  })
+  expect(found).toMatchObject({ degraded: false, hits: [{ text: { id } }] })
+  expect(asked).toBe(1)
+  await program.close()
+})
