@@ -1,4 +1,4 @@
-/** Documents that were read last: as many as fit, the ones longest unused go first. */
+/** Documents that were read lately: as many as fit; what nobody asked for since it came goes first. */
 
 /** More than 10 000 decisions of usual length. */
 export const keptCharacters = 40_000_000
@@ -11,39 +11,54 @@ export interface Recent<T> {
   isEmpty(): boolean
 }
 
-/** @param most characters of documents that are kept */
+interface Kept<T> {
+  row: T
+  /** Whether it was asked for since it came, or since it was last spared. */
+  used: boolean
+}
+
+/**
+ * To keep the order of the last use would cost each read more than the look-up: what was used is spared once where room is made.
+ * @param most characters of documents that are kept
+ */
 export function recent<T extends { json: string }>(most: number): Recent<T> {
-  // In the order of their last use.
-  const kept = new Map<string, T>()
+  // In the order in which they came or were spared.
+  const kept = new Map<string, Kept<T>>()
   let size = 0
 
-  function remove(id: string, row: T): void {
+  function remove(id: string): void {
+    size -= kept.get(id)?.row.json.length ?? 0
     kept.delete(id)
-    size -= row.json.length
+  }
+
+  function makeRoom(length: number): void {
+    for (const [id, one] of kept) {
+      if (size + length <= most) break
+      if (!one.used) remove(id)
+      else {
+        one.used = false
+        kept.delete(id)
+        kept.set(id, one)
+      }
+    }
   }
 
   return {
     get(id) {
-      const row = kept.get(id)
-      if (row === undefined) return undefined
-      kept.delete(id)
-      kept.set(id, row)
-      return row
+      const found = kept.get(id)
+      if (found === undefined) return undefined
+      found.used = true
+      return found.row
     },
     set(id, row) {
-      const before = kept.get(id)
-      if (before) remove(id, before)
-      kept.set(id, row)
-      size += row.json.length
-      for (const [oldest, its] of kept) {
-        if (size <= most) break
-        remove(oldest, its)
-      }
+      remove(id)
+      const { length } = row.json
+      if (length > most) return
+      makeRoom(length)
+      kept.set(id, { row, used: false })
+      size += length
     },
-    delete(id) {
-      const row = kept.get(id)
-      if (row) remove(id, row)
-    },
+    delete: remove,
     clear() {
       kept.clear()
       size = 0

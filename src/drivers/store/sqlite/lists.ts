@@ -9,7 +9,7 @@ import { type FieldRow, fieldColumns, fieldsOfRow } from './rows.ts'
 import type { Tallies } from './tallies.ts'
 import { runner, type Where, whereReader } from './where.ts'
 
-type ListQuery = Parameters<DecisionReader['list']>[0]
+export type ListQuery = Parameters<DecisionReader['list']>[0]
 type Page = Pick<ListQuery, 'order' | 'offset' | 'limit'>
 
 /** Sorting a row costs about as much as looking at so many entries of an index. */
@@ -18,8 +18,14 @@ const sortCost = 4
 /** Indexes that are in an order, and the column that they are ordered by before the id. */
 const columnOf = { created: 'created_ms', project: 'created_ms', confidence: 'confidence', id: 'id' } as const
 
+/** Ids of a page, and how many pass in all. */
+export interface IdPage {
+  ids: readonly string[]
+  total: number
+}
+
 export interface Lists {
-  page(query: ListQuery): { ids: string[]; total: number }
+  page(query: ListQuery): IdPage
   walk(filter: DecisionFilter, after: DecisionFields | null, limit: number): DecisionFields[]
   findIds(prefix: string, limit: number): string[]
 }

@@ -4,8 +4,10 @@ import type { Statements } from './connect.ts'
 import { decisionCounts } from './counting.ts'
 import { type GetRow, getSql, storedOf } from './decisions.ts'
 import type { Followed } from './follow.ts'
-import { decisionLists } from './lists.ts'
+import { decisionLists, type IdPage, type ListQuery } from './lists.ts'
 
+/** Pages of lists that are remembered: some hundred ids each at most. */
+const mostPages = 100
 /** Documents that are read without a look at the time. */
 const mostAtOnce = 100
 /** Other calls have their turn after each so long. */
@@ -63,6 +65,25 @@ export function decisionReader(
     return existing(ids)
   }
 
+  const pages = new Map<string, IdPage>()
+  let held = ''
+  /** A page holds for as long as no decision was written or counted anew: it is not walked to again. */
+  async function pageOf(query: ListQuery): Promise<IdPage> {
+    const { seq, generation } = refresh()
+    const state = `${seq} ${generation} ${counters.size()} ${counters.position()}`
+    if (state !== held) pages.clear()
+    held = state
+    const key = query.ids === undefined ? JSON.stringify(query) : null
+    const known = key === null ? undefined : pages.get(key)
+    if (known !== undefined) return known
+    const page = await counting(() => lists.page(query))
+    if (key !== null && held === state) {
+      if (pages.size === mostPages) pages.clear()
+      pages.set(key, page)
+    }
+    return page
+  }
+
   return {
     get: (ids) => (ids.length === 1 ? refreshTogether().then(() => existing(ids)) : many(ids)),
     async find(query) {
@@ -70,11 +91,10 @@ export function decisionReader(
       if ('prefix' in query) return lists.findIds(query.prefix, query.limit)
       return ofSource.all(query.source_key).map(({ id }) => id)
     },
-    list: (query) =>
-      counting(() => {
-        const { ids, total } = lists.page(query)
-        return { texts: existing(ids), total }
-      }),
+    async list(query) {
+      const { ids, total } = await pageOf(query)
+      return { texts: existing(ids), total }
+    },
     async walk(filter, after, limit) {
       refresh()
       return lists.walk(filter, after, limit)
