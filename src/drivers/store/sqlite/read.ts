@@ -67,7 +67,7 @@ export function decisionReader(
 
   const pages = new Map<string, IdPage>()
   let held = ''
-  /** A page holds for as long as no decision was written or counted anew: it is not walked to again. */
+  /** A page holds for as long as no decision was written or counted again: it is not walked to again. */
   async function pageOf(query: ListQuery): Promise<IdPage> {
     const { seq, generation } = refresh()
     const state = `${seq} ${generation} ${counters.size()} ${counters.position()}`
