@@ -1,6 +1,6 @@
 /** The plain files of a segment: rows are found by id, and read by address, as LanceDB holds them. */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, truncateSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as arrow from 'apache-arrow'
@@ -87,15 +87,6 @@ test('the rows that hold a term are counted as their texts say, without those th
   const held = holding(['cache'], [0]).filter(({ id }) => some.includes(id)).length
   expect(await rest.words!.count(['cache'], [...some, 'no such id'])).toBe(held)
   for (const reader of [whole, rest]) reader.close()
-})
-
-test('without postings LanceDB is asked about words', async () => {
-  const folder = await written('before')
-  const about = join(folder, 'about')
-  writeFileSync(about, JSON.stringify({ ...JSON.parse(readFileSync(about, 'utf8')), postings: undefined }))
-  const reader = openFlatReader(folder, 1)
-  expect(reader.words).toBeNull()
-  reader.close()
 })
 
 test.each([

@@ -27,8 +27,6 @@ interface Run {
 interface About {
   dimensions: number
   runs: Run[]
-  /** Absent of a segment that was written without postings: there LanceDB ranks and counts. */
-  postings?: true
 }
 
 /** Rows that went after the segment had been written, at a version of its table. */
@@ -73,7 +71,7 @@ export async function openFlatWriter(folder: string, dimensions: number) {
       await texts.finish()
       await postings.write(folder)
       await writeFile(join(folder, 'lengths'), bytesOf(lengths.subarray(0, texts.count())))
-      await writeFile(join(folder, 'about'), JSON.stringify({ dimensions, runs, postings: true } satisfies About))
+      await writeFile(join(folder, 'about'), JSON.stringify({ dimensions, runs } satisfies About))
     },
     close: () => Promise.all([texts.close(), vectors.close()]),
   }
@@ -119,7 +117,7 @@ export function openFlatReader(folder: string, version: number): RowReader {
   }
 
   function read(): RowReader {
-    const { dimensions, runs, postings: hasPostings } = JSON.parse(readFileSync(join(folder, 'about'), 'utf8')) as About
+    const { dimensions, runs } = JSON.parse(readFileSync(join(folder, 'about'), 'utf8')) as About
     const texts = openRecords(folder, 'texts', (record) => headOf(record)[0])
     opened.push(texts.close)
     const bytes = dimensions * 4
@@ -187,7 +185,7 @@ export function openFlatReader(folder: string, version: number): RowReader {
         })
         return nearestBy(measured, k, (at) => at.map((row) => headOf(texts.read(row))[0]))
       },
-      words: hasPostings ? words() : null,
+      words: words(),
       close,
     }
   }

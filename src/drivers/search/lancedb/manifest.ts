@@ -14,8 +14,6 @@ export interface SegmentFacts {
   indexed: number
   /** Sum of the lengths of their texts, in terms. */
   length: number
-  /** Bits of a dimension in the vector index. [1] */
-  vector_bits?: number
 }
 
 export interface Manifest {

@@ -14,11 +14,10 @@ import { spellingsNear, wordsTable } from './words.ts'
 
 /**
  * Of about √n partitions so many are searched, and so many candidates are compared by their full vectors, one more for so many decisions:
- * a recall@10 above .99, also of a million. What an index of one bit a dimension takes to be near is five times less sure.
+ * a recall@10 above .99, also of a million. With an index of one bit a dimension five times as many would be needed.
  */
 const PROBES = 24
 const COMPARED = { least: 200, one_of: 2_500 }
-const COMPARED_BY_ONE_BIT = { least: 1_000, one_of: 500 }
 /** At least so many times what is asked for. */
 const REFINED = 4
 /** Candidates by keyword that LanceDB is asked for: at least this many, and this many times what is wanted, as it ranks by its own counts. */
@@ -54,8 +53,7 @@ export async function openSegment({ lancedb, connection, folder }: Engine, facts
   const words = await open(wordsTable(facts.name), facts.words_version)
   const reader = folder === null ? tableReader(rows) : openFlatReader(flatFolder(folder, facts.name), facts.version)
   const counts = new Map<string, number>()
-  const { least, one_of } = facts.vector_bits === undefined ? COMPARED_BY_ONE_BIT : COMPARED
-  const compared = least + Math.ceil(facts.indexed / one_of)
+  const compared = COMPARED.least + Math.ceil(facts.indexed / COMPARED.one_of)
 
   const filtered = <Q extends { where(predicate: string): Q }>(query: Q, terms: readonly string[]): Q =>
     terms.length === 0 ? query : query.where(terms.join(' AND '))

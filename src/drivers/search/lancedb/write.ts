@@ -88,7 +88,6 @@ async function fill(engine: Engine, plan: Plan, flat: FlatWriter | null): Promis
     version: await rows.version(),
     words_version: await words.version(),
     ...facts,
-    vector_bits: VECTOR_BITS,
   }
 }
 
