@@ -70,39 +70,64 @@ const sweepMs = 60_000
 /** Noted inputs that may wait when the store is unavailable; older ones are dropped. */
 const maxWaiting = 10_000
 
-/** An input that is made when it is first asked for: of many that are noted at once, only the newest are kept. */
+/** An input, which is made when it is first asked for: of many that are noted at once, only the newest are kept. */
 interface Noted {
-  type: string
-  made(): SessionInput
+  at_ms: number
+  source: string
+  draft: InputDraft
+  made: SessionInput | null
 }
 
 /** What was noted for a session. */
 interface Notes {
   name: SessionName
-  inputs: Noted[]
-  types: Set<string>
+  /** The newest, as many as a session keeps: a ring, as a thousand reads may be noted before they are written. */
+  ring: Noted[]
+  /** Where the oldest of a full ring is. */
+  oldest: number
+  /** Those that are no longer in it. */
+  older: number
+  /** How many of the ring are of each type. */
+  types: Map<string, number>
 }
 /** By the key of the session. */
 type Waiting = Map<string, Notes>
 
-function addNote(waiting: Waiting, name: SessionName, input: Noted): void {
+function notesIn(waiting: Waiting, name: SessionName): Notes {
   const key = sessionKey(name)
   let notes = waiting.get(key)
   if (notes === undefined) {
-    notes = { name, inputs: [], types: new Set() }
+    notes = { name, ring: [], oldest: 0, older: 0, types: new Map() }
     waiting.set(key, notes)
   }
-  notes.inputs.push(input)
-  notes.types.add(input.type)
+  return notes
 }
+
+function addNote(notes: Notes, input: Noted): void {
+  const { ring, oldest, types } = notes
+  const { type } = input.draft
+  types.set(type, (types.get(type) ?? 0) + 1)
+  if (ring.length < inputsKept) {
+    ring.push(input)
+    return
+  }
+  const gone = ring[oldest]!.draft.type
+  if (types.get(gone) === 1) types.delete(gone)
+  else types.set(gone, types.get(gone)! - 1)
+  ring[oldest] = input
+  notes.oldest = (oldest + 1) % inputsKept
+  notes.older++
+}
+
+const inputsOf = ({ ring, oldest }: Notes): Noted[] => [...ring.slice(oldest), ...ring.slice(0, oldest)]
 
 /** Both, of so many inputs the newest. */
 function joined(older: Waiting, newer: Waiting, most: number): Waiting {
-  const all = [...older.values(), ...newer.values()].flatMap(({ name, inputs }) =>
-    inputs.map((input) => [name, input] as const),
-  )
+  const all = [...older.values(), ...newer.values()]
   const waiting: Waiting = new Map()
-  for (const [name, input] of all.slice(-most)) addNote(waiting, name, input)
+  for (const notes of all) notesIn(waiting, notes.name).older += notes.older
+  const inputs = all.flatMap((notes) => inputsOf(notes).map((input) => [notes.name, input] as const))
+  for (const [name, input] of inputs.slice(-most)) addNote(notesIn(waiting, name), input)
   return waiting
 }
 
@@ -114,23 +139,20 @@ export function startTracker({ store, now, newId, ttl_ms, after, failed }: Track
   let flushing: Promise<void> = Promise.resolve()
   let closed = false
 
-  function inputOf(source: string, draft: InputDraft): Noted {
-    const at_ms = now()
-    let input: SessionInput | undefined
-    return {
-      type: draft.type,
-      made() {
-        input ??= { id: newId(), source, timestamp: new Date(at_ms).toISOString(), ...draft }
-        return input
-      },
-    }
+  const noted = (source: string, draft: InputDraft): Noted => ({ at_ms: now(), source, draft, made: null })
+
+  function madeOf(input: Noted): SessionInput {
+    const { at_ms, source, draft } = input
+    input.made ??= { id: newId(), source, timestamp: new Date(at_ms).toISOString(), ...draft }
+    return input.made
   }
 
-  function append(tx: Transaction, name: SessionName, inputs: readonly Noted[]): Promise<void> {
-    const kept = inputs.slice(-inputsKept)
-    const times = { now_ms: now(), ttl_ms, older: inputs.length - kept.length }
-    const made = kept.map((one) => one.made())
-    return appendInputs(tx, { key: sessionKey(name), agent: name.agent }, made, times)
+  function append(tx: Transaction, name: SessionName, inputs: readonly Noted[], older: number): Promise<void> {
+    return appendInputs(tx, { key: sessionKey(name), agent: name.agent }, inputs.map(madeOf), {
+      now_ms: now(),
+      ttl_ms,
+      older,
+    })
   }
 
   /** A session that has gone idle counts as ended, whether or not it was swept. */
@@ -148,7 +170,8 @@ export function startTracker({ store, now, newId, ttl_ms, after, failed }: Track
     try {
       while (left.length > 0) {
         await store.transaction(async (tx) => {
-          for (const [, { name, inputs }] of left.slice(0, sessionsAtOnce)) await append(tx, name, inputs)
+          for (const [, notes] of left.slice(0, sessionsAtOnce))
+            await append(tx, notes.name, inputsOf(notes), notes.older)
         })
         left.splice(0, sessionsAtOnce)
       }
@@ -183,11 +206,11 @@ export function startTracker({ store, now, newId, ttl_ms, after, failed }: Track
   return {
     note(name, source, draft) {
       if (closed) return
-      addNote(waiting, name, inputOf(source, draft))
+      addNote(notesIn(waiting, name), noted(source, draft))
       cancel ??= after(gatherMs, () => void flush())
     },
     async think(tx, name, source, text) {
-      await append(tx, name, [inputOf(source, { type: 'thought', text, data: null })])
+      await append(tx, name, [noted(source, { type: 'thought', text, data: null })], 0)
     },
     async peek(name) {
       const key = sessionKey(name)
@@ -195,16 +218,16 @@ export function startTracker({ store, now, newId, ttl_ms, after, failed }: Track
       const stored = await getSession(store, key)
       const session = alive(stored) ? stored : null
       const known = new Set(session?.inputs.map(({ id }) => id))
-      const noted = notes.flatMap(({ inputs }) => inputs.map((one) => one.made())).filter(({ id }) => !known.has(id))
-      if (noted.length === 0) return session
+      const fresh = notes.flatMap((one) => inputsOf(one).map(madeOf)).filter(({ id }) => !known.has(id))
+      if (fresh.length === 0) return session
       const empty: Session = { key, agent: name.agent, inputs: [], dropped: 0, created_ms: now(), updated_ms: now() }
-      return { ...(session ?? empty), inputs: [...(session?.inputs ?? []), ...noted] }
+      return { ...(session ?? empty), inputs: [...(session?.inputs ?? []), ...fresh] }
     },
     async types(name) {
       const key = sessionKey(name)
-      const noted = notesOf(key).flatMap(({ types }) => [...types])
+      const types = notesOf(key).flatMap((notes) => [...notes.types.keys()])
       const stored = await getTypes(store, key, { now_ms: now(), ttl_ms })
-      return stored === null && noted.length === 0 ? null : new Set([...(stored ?? []), ...noted])
+      return stored === null && types.length === 0 ? null : new Set([...(stored ?? []), ...types])
     },
     consume: (tx, name, decision_id) => consumeSession(tx, sessionKey(name), decision_id, { now_ms: now(), ttl_ms }),
     flush,

@@ -86,9 +86,11 @@ test('sessions are written a few at a time, so that nobody waits for all of them
 })
 
 test('of many notes of one session the newest are kept, and the others are counted', async () => {
-  const { tracker } = start()
+  const { state, tracker } = start()
   for (let at = 0; at < 250; at++) tracker.note(name, 'test', query(`${at}`))
+  state.away = true
   await tracker.flush()
+  state.away = false
   tracker.note(name, 'test', query('250'))
   await tracker.flush()
   const session = await tracker.peek(name)
