@@ -26,13 +26,15 @@ function texts(count: number, seed: number): string[] {
 }
 
 let folders = 0
-async function opened(rows: readonly string[], gone: readonly number[] = []) {
+async function opened(rows: readonly string[], gone: readonly number[] = [], held = Number.POSITIVE_INFINITY) {
   const folder = mkdtempSync(join(root, `${folders++}-`))
-  const collected = collectPostings()
-  rows.forEach((terms, row) => {
+  const collected = await collectPostings(folder, held)
+  for (const [row, terms] of rows.entries()) {
     collected.add(row, terms)
-  })
-  await collected.write(folder)
+    await collected.relieve()
+  }
+  await collected.write()
+  await collected.close()
   return openPostings(folder, Int32Array.from(rows, lengthOf), gone)
 }
 
@@ -49,6 +51,19 @@ function scored(rows: readonly string[], terms: readonly string[], gone: readonl
     .sort((a, b) => b.score - a.score)
   return { weighing, scores, holding }
 }
+
+test('lists that were put out of memory meanwhile are the same', async () => {
+  const rows = texts(2_000, 3)
+  const [whole, parts] = [await opened(rows), await opened(rows, [], 1_000)]
+  for (const word of [...vocabulary, 'other', 'nobody']) {
+    expect(parts.frequency(word)).toBe(whole.frequency(word))
+    expect(parts.mark([word])).toEqual(whole.mark([word]))
+  }
+  const { weighing } = scored(rows, [...vocabulary])
+  expect(parts.best(weighing, 50)).toEqual(whole.best(weighing, 50))
+  whole.close()
+  parts.close()
+})
 
 test('no row that is among the best is left out, and equal ones are all there', async () => {
   const rows = texts(900, 1)

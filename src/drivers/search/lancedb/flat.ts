@@ -38,7 +38,7 @@ export async function openFlatWriter(folder: string, dimensions: number) {
   await mkdir(folder, { recursive: true })
   const texts = await openRecordWriter(folder, 'texts')
   const vectors = await open(join(folder, 'vectors'), 'w')
-  const postings = collectPostings()
+  const postings = await collectPostings(folder)
   let lengths = new Int32Array(1_024)
 
   return {
@@ -51,6 +51,7 @@ export async function openFlatWriter(folder: string, dimensions: number) {
       terms.forEach((one, at) => {
         postings.add(first + at, one)
       })
+      await postings.relieve()
       await texts.add(
         column(table, 'id', String).map((id, at) => ({
           key: id,
@@ -69,11 +70,11 @@ export async function openFlatWriter(folder: string, dimensions: number) {
     /** @param runs where LanceDB has put the rows */
     async finish(runs: Run[]): Promise<void> {
       await texts.finish()
-      await postings.write(folder)
+      await postings.write()
       await writeFile(join(folder, 'lengths'), bytesOf(lengths.subarray(0, texts.count())))
       await writeFile(join(folder, 'about'), JSON.stringify({ dimensions, runs } satisfies About))
     },
-    close: () => Promise.all([texts.close(), vectors.close()]),
+    close: () => Promise.all([texts.close(), vectors.close(), postings.close()]),
   }
 }
 

@@ -4,14 +4,21 @@
  * follow in ascending order, each as the distance to the one before, doubled, plus one if its frequency follows, as it is not 1. Each number
  * is in as many groups of 7 bits as it takes.
  */
+import { readSync } from 'node:fs'
+import { open, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { enlarged } from '../../../core/enlarged.ts'
 import { bestRows } from './ranking.ts'
 import type { Weighing } from './reader.ts'
 import { type Keyed, openRecords, openRecordWriter } from './records.ts'
 
 const name = 'postings'
-/** Bytes after which what was collected is written: all at once would be in memory three times, for a million rows 600 MB. */
+/** Bytes that are written at once: all of a million rows would be in memory three times, which takes 600 MB. */
 const WRITTEN = 4_000_000
+/** Bytes that are collected in memory. */
+const HELD = 32_000_000
+/** Of fewer, a list stays in memory. */
+const SHORT = 256
 const newline = 10
 
 interface Posting {
@@ -19,6 +26,8 @@ interface Posting {
   size: number
   rows: number
   last: number
+  /** What was put out of memory: where each part begins, and its size. */
+  parts: number[]
 }
 
 function push(posting: Posting, value: number): void {
@@ -27,21 +36,71 @@ function push(posting: Posting, value: number): void {
   posting.bytes[posting.size++] = rest
 }
 
-/** Collects them in memory: about a byte for each different word of each row. */
-export function collectPostings() {
+/** Lists that were put out of memory, in a file that goes when they are written where they belong. */
+async function openParts(path: string) {
+  const file = await open(path, 'w+')
+  let end = 0
+  return {
+    /** Takes what is held of these words. */
+    async take(words: Iterable<Posting>): Promise<void> {
+      let some: Uint8Array[] = []
+      let collected = 0
+      const flush = async () => {
+        await file.appendFile(Buffer.concat(some))
+        some = []
+        collected = 0
+      }
+      for (const posting of words) {
+        if (posting.size < SHORT) continue
+        some.push(posting.bytes.subarray(0, posting.size))
+        posting.parts.push(end, posting.size)
+        end += posting.size
+        collected += posting.size
+        posting.bytes = new Uint8Array(SHORT)
+        posting.size = 0
+        if (collected >= WRITTEN) await flush()
+      }
+      await flush()
+    },
+    /** All of a word, in the order in which it came, after a head. */
+    read(head: Uint8Array, { parts, bytes, size }: Posting): Buffer {
+      const taken = parts.reduce((sum, part, at) => sum + (at % 2 === 1 ? part : 0), 0)
+      const all = Buffer.allocUnsafeSlow(head.length + taken + size)
+      all.set(head)
+      let filled = head.length
+      for (let at = 0; at < parts.length; at += 2) filled += readSync(file.fd, all, filled, parts[at + 1]!, parts[at]!)
+      all.set(bytes.subarray(0, size), filled)
+      return all
+    },
+    async close(): Promise<void> {
+      await file.close()
+      await rm(path)
+    },
+  }
+}
+
+/**
+ * Collects them: about a byte for each different word of each row.
+ * @param folder into which they will be written
+ */
+export async function collectPostings(folder: string, held = HELD) {
   const words = new Map<string, Posting>()
+  const parts = await openParts(join(folder, `${name}.parts`))
+  let collected = 0
 
   function add(word: string, row: number, frequency: number): void {
-    let held = words.get(word)
-    if (held === undefined) {
-      held = { bytes: new Uint8Array(4), size: 0, rows: 0, last: 0 }
-      words.set(word, held)
+    let posting = words.get(word)
+    if (posting === undefined) {
+      posting = { bytes: new Uint8Array(4), size: 0, rows: 0, last: 0, parts: [] }
+      words.set(word, posting)
     }
-    if (held.size + 10 > held.bytes.length) held.bytes = enlarged(held.bytes, Math.ceil(held.bytes.length * 1.5) + 10)
-    push(held, 2 * (row - held.last) + (frequency === 1 ? 0 : 1))
-    if (frequency !== 1) push(held, frequency)
-    held.last = row
-    held.rows++
+    const { bytes, size } = posting
+    if (size + 10 > bytes.length) posting.bytes = enlarged(bytes, Math.ceil(bytes.length * 1.5) + 10)
+    push(posting, 2 * (row - posting.last) + (frequency === 1 ? 0 : 1))
+    if (frequency !== 1) push(posting, frequency)
+    collected += posting.size - size
+    posting.last = row
+    posting.rows++
   }
 
   return {
@@ -54,20 +113,34 @@ export function collectPostings() {
         add(all[from]!, row, at - from)
       }
     },
+    /** Puts long lists out of memory if there is too much of them. To be called between rows. */
+    async relieve(): Promise<void> {
+      if (collected < held) return
+      await parts.take(words.values())
+      collected = 0
+      // What was taken is outside of the heap, where the collector does not see it grow.
+      Bun.gc(true)
+    },
     /** Writes them, and keeps none. */
-    async write(folder: string): Promise<void> {
+    async write(): Promise<void> {
       const writer = await openRecordWriter(folder, name)
       try {
         let some: Keyed[] = []
-        let collected = 0
-        for (const [word, { bytes, size, rows }] of words) {
+        let size = 0
+        let written = 0
+        for (const [word, posting] of words) {
           words.delete(word)
-          some.push({ key: word, bytes: Buffer.concat([Buffer.from(`${word} ${rows}\n`), bytes.subarray(0, size)]) })
-          collected += size
-          if (collected < WRITTEN) continue
+          const bytes = parts.read(Buffer.from(`${word} ${posting.rows}\n`), posting)
+          some.push({ key: word, bytes })
+          size += bytes.length
+          if (size < WRITTEN) continue
           await writer.add(some)
           some = []
-          collected = 0
+          written += size
+          size = 0
+          if (written < held) continue
+          written = 0
+          Bun.gc(true)
         }
         await writer.add(some)
         await writer.finish()
@@ -75,6 +148,7 @@ export function collectPostings() {
         await writer.close()
       }
     },
+    close: parts.close,
   }
 }
 
