@@ -82,7 +82,12 @@ function tablesOf(several: readonly number[]): Table[] {
       name: 'ms of the server’s CPU for a call, 32 clients',
       cell: ({ cpu_us }) => short(cpu_us && cpu_us / 1_000),
     },
-    { ...one, name: 'calls a second, as a share of a plain echo', rows: shares, cell: ({ ratio }) => short(ratio) },
+    {
+      ...one,
+      name: 'calls a second, as a share of a plain echo (PostgreSQL: of a plain select)',
+      rows: shares,
+      cell: ({ ratio }) => short(ratio),
+    },
     { ...one, name: 'start and memory', rows: starts, cell: ({ rss_mb, p50_ms }) => short(rss_mb ?? p50_ms) },
     { ...one, name: 'peak memory, MB', rows: wholes, cell: ({ rss_mb }) => short(rss_mb) },
     { ...one, name: 'seconds for all', rows: commands, cell: ({ p50_ms }) => short(p50_ms && p50_ms / 1_000) },
