@@ -58,8 +58,8 @@ export async function openBench(
 ): Promise<Bench> {
   const root = await mkdtemp(join(tmpdir(), 'cstp-bench-'))
   // What is seeded holds its segments: writing them is not what a measurement of reads measures.
-  const indexed = async (place: Place, embedder: EmbedderName) => {
-    const child = await bench.quietServer(place, { embedder, servers: most })
+  const indexed = async (place: Place, embedder: EmbedderName, servers: number) => {
+    const child = await bench.quietServer(place, { embedder, servers })
     await child.stop()
   }
   const site = store === 'embedded' ? embeddedSite(root, indexed) : await postgresSite(root, indexed)

@@ -14,7 +14,7 @@ const unchanging = ['decisions', 'search']
 /** @param indexed writes the search index of a place that was just filled */
 export function embeddedSite(
   root: string,
-  indexed: (place: Place, embedder: EmbedderName) => Promise<void> = async () => {},
+  indexed: (place: Place, embedder: EmbedderName, servers: number) => Promise<void> = async () => {},
 ): Site {
   let copies = 0
   const kept = process.env.CSTP_BENCH_DIR ?? root
@@ -35,7 +35,7 @@ export function embeddedSite(
       await runToEnd('test/bench/entries/seed.ts', [unfinished, size, embedder])
       await rename(unfinished, filled)
     }
-    await indexed(filled, embedder)
+    await indexed(filled, embedder, 1)
     await rename(filled, dir)
     return dir
   })

@@ -23,7 +23,7 @@ function settings(): string[] {
     `effective_cache_size=${Math.ceil(gb / 2)}GB`,
     `maintenance_work_mem=${Math.min(3, quarter)}GB`,
     'work_mem=32MB',
-    'max_wal_size=8GB',
+    'max_wal_size=4GB',
     'random_page_cost=1.1',
   ]
 }
@@ -49,12 +49,12 @@ const nameOf = (place: Place): string => new URL(place).pathname.slice(1)
 const complete = 'complete'
 
 /**
- * @param indexed lets all servers write the search index of a place that was just filled
+ * @param indexed lets the first so many servers write what their search index lacks
  * @throws where there is no PostgreSQL, or one that may lose what it has acknowledged
  */
 export async function postgresSite(
   root: string,
-  indexed: (place: Place, embedder: EmbedderName) => Promise<void> = async () => {},
+  indexed: (place: Place, embedder: EmbedderName, servers: number) => Promise<void> = async () => {},
 ): Promise<Site> {
   const { CSTP_BENCH_DIR: stays, CSTP_BENCH_POSTGRES: given } = process.env
   const kept = stays ?? root
@@ -81,6 +81,13 @@ export async function postgresSite(
   const folderOf = (place: Place, number: number) => join(kept, `data-${nameOf(place)}-${number}`)
   const segmentsOf = (place: Place, number: number) =>
     placeOfSegments({ search_url: null, store_url: place, data_dir: folderOf(place, number) })
+  const linked = async (from: Place, ofOne: number, to: Place, ofOther: number) => {
+    const [segments, other] = [segmentsOf(from, ofOne), segmentsOf(to, ofOther)]
+    if (!existsSync(segments)) return
+    await rm(other, { recursive: true, force: true })
+    await mkdir(folderOf(to, ofOther), { recursive: true })
+    await $`cp -al ${segments} ${other}`
+  }
   const remove = async (name: string) => {
     await drop(name)
     const place = databaseOf(url, name)
@@ -101,7 +108,10 @@ export async function postgresSite(
       await runToEnd('test/bench/entries/seed-postgres.ts', [databaseOf(url, unfinished), size, embedder])
       await sql.unsafe(`alter database ${unfinished} rename to ${database}`)
     }
-    await indexed(place, embedder)
+    // Segments are never written to: the others begin with what the first has written, on the same bytes of the disk.
+    await indexed(place, embedder, 1)
+    for (const number of site.servers.slice(0, -1)) await linked(place, 0, place, number)
+    await indexed(place, embedder, site.servers.length)
     await sql.unsafe(`comment on database ${database} is '${complete}'`)
     return place
   })
@@ -114,12 +124,7 @@ export async function postgresSite(
     async scratch(size, embedder) {
       const from = await site.seeded(size, embedder)
       const place = await create(`cstp_bench_${process.pid}_scratch_${copies++}`, nameOf(from))
-      for (const number of site.servers.keys()) {
-        const segments = segmentsOf(from, number)
-        if (!existsSync(segments)) continue
-        await mkdir(folderOf(place, number), { recursive: true })
-        await $`cp -al ${segments} ${segmentsOf(place, number)}`
-      }
+      for (const number of site.servers.keys()) await linked(from, number, place, number)
       return place
     },
     empty: (name) => create(`cstp_bench_${process.pid}_${name}_${copies++}`),
