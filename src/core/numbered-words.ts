@@ -9,8 +9,6 @@ export const wordSeed = 0x811c9dc5
 const factor = 0x01000193
 export const hashed = (hash: number, unit: number): number => Math.imul(hash ^ unit, factor)
 
-export type NumberedWords = ReturnType<typeof numberedWords>
-
 /** What each unit of a text counts as, if as nothing else. */
 const asIs = Uint16Array.from({ length: 1 << 16 }, (_, unit) => unit)
 

@@ -7,6 +7,7 @@ import type { Evidence, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
 import { appendEvents } from '../../../src/domain/evidence/chain.ts'
 import { keptLevels } from '../../../src/domain/evidence/tree.ts'
 import { openSqliteEvidence } from '../../../src/drivers/evidence/sqlite/driver.ts'
+import { packedReader } from '../../../src/drivers/evidence/sqlite/packed.ts'
 import { chainOf, eventOf, eventsFrom, freshPath, logOf } from './evidence-tools.ts'
 
 const soak = process.env.CSTP_SOAK === '1'
@@ -46,6 +47,10 @@ describe('the database', () => {
     expect(await read(-5, 100)).toBe(records.map(shown).join(''))
     expect(await read(6, 100)).toBeNull()
     await evidence.close()
+    // As where SQLite is too old for the statement: the log opens, and is read by columns.
+    const bare = new Database()
+    expect(await packedReader(bare)(1, 2, [])).toBeNull()
+    bare.close()
   })
 
   test('is its owner’s alone', async () => {

@@ -1,5 +1,5 @@
 /** Turns that many share: one at a time while little waits, two when it is worth it. */
-import { expect, test } from 'bun:test'
+import { expect, spyOn, test } from 'bun:test'
 import { openLanes } from '../../../src/drivers/store/postgres/lanes.ts'
 
 test('what comes while a turn is under way is one turn, and a second one begins beside it only for many', async () => {
@@ -85,4 +85,43 @@ test('those who do not come again are waited for in vain only once', async () =>
   add(3)
   while (turns.length < 2) await Bun.sleep(1)
   expect(turns).toEqual([[0, 1, 2], [3]])
+})
+
+test('after a turn that took long nobody waits as long for others', async () => {
+  const ends: (() => void)[] = []
+  // Without the bound it would be as good as for ever.
+  const add = openLanes<number>({ lanes: 1, least: 8, patience: 1e6, longest_ms: 1 }, (queue) => {
+    queue.splice(0)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    ends.push(resolve)
+    return promise
+  })
+  for (const job of [0, 1, 2]) add(job)
+  while (ends.length < 1) await Bun.sleep(1)
+  await Bun.sleep(2)
+  add(3)
+  ends[0]!()
+  while (ends.length < 2) await Bun.sleep(1)
+  ends[1]!()
+})
+
+test('who comes when those of the last turn had their time waits for nobody', async () => {
+  const begun: number[] = []
+  let took_ms = 0
+  const add = openLanes<number>({ lanes: 1, least: 8, patience: 4 }, async (queue) => {
+    const start = performance.now()
+    queue.splice(0)
+    await Bun.sleep(5)
+    took_ms = performance.now() - start
+    begun.push(performance.now())
+  })
+  for (const job of [0, 1, 2]) add(job)
+  while (begun.length < 1) await Bun.sleep(1)
+  await Bun.sleep(4 * took_ms + 5)
+  const timers = spyOn(globalThis, 'setTimeout')
+  add(3)
+  while (begun.length < 2) await new Promise(setImmediate)
+  const waits = timers.mock.calls.length
+  timers.mockRestore()
+  expect(waits).toBe(0)
 })

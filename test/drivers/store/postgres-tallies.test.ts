@@ -14,6 +14,7 @@ import { openPostgresStore } from '../../../src/drivers/store/postgres/driver.ts
 import { whereOf } from '../../../src/drivers/store/postgres/filter.ts'
 import { foldTallies } from '../../../src/drivers/store/postgres/folding.ts'
 import { wrongTallies } from '../../../src/drivers/store/postgres/recount.ts'
+import { tallies } from '../../../src/drivers/store/postgres/tallies.ts'
 import { freshSchema, postgres, whyNoPostgres } from '../../support/postgres.ts'
 
 setDefaultTimeout(60_000)
@@ -101,6 +102,25 @@ else {
     expect(await counts(next)).toEqual([6, 5])
     const [row] = await other.read<{ deltas_from: string }>('select deltas_from::text from feed')
     expect(row).toEqual({ deltas_from: '0' })
+    // Of questions that come at once, the first one reads the days.
+    const statements: string[] = []
+    const together = tallies({
+      read: other.read,
+      begin: (work, ...rest) =>
+        other.begin(
+          (query, finish) =>
+            work((text, values) => {
+              statements.push(text)
+              return query(text, values)
+            }, finish),
+          ...rest,
+        ),
+    })
+    const asked = [day, day, due, due].map((filter) =>
+      together.ask((counters) => counters.due(filter) ?? counters.size({ from_ms, to_ms: from_ms + 1 })),
+    )
+    expect(await Promise.all(asked)).toEqual([6, 6, 6, 6])
+    expect(statements.filter((text) => text.includes('join decisions')).length).toBe(2)
     await Promise.all([a, b, next, other].map((one) => one.close()))
   })
 

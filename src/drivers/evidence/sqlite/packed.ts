@@ -1,5 +1,5 @@
 /** Reads pages of an evidence database as bytes, each joined by SQLite: a walk over the log needs no text of each column. */
-import type { Database } from 'bun:sqlite'
+import type { Database, Statement } from 'bun:sqlite'
 import { isUtf8 } from 'node:buffer'
 import type { Evidence } from '../../../../sdk/storage/evidence.ts'
 
@@ -23,11 +23,13 @@ const joined = [
 ].join(', ')
 
 export function packedReader(db: Database): NonNullable<Evidence['packed']> {
-  const select = db.prepare<{ bytes: Uint8Array | null }, [number, number, ...string[]]>(
-    `select cast(group_concat(concat(${joined}), '') as blob) as bytes from events where seq >= ?1 and seq < ?2 and ${isPlain}`,
-  )
+  let select: Statement<{ bytes: Uint8Array | null }, [number, number, ...string[]]> | undefined
   return async (seq, end, around) => {
     try {
+      // Here, as an older SQLite, such as that of macOS, has no `concat`: there all is read by columns.
+      select ??= db.prepare(
+        `select cast(group_concat(concat(${joined}), '') as blob) as bytes from events where seq >= ?1 and seq < ?2 and ${isPlain}`,
+      )
       // Numbers below 1 were written past this program: they belong to the first page.
       const bytes = select.get(seq <= 1 ? Number.NEGATIVE_INFINITY : seq, end, ...around)?.bytes
       return bytes && isUtf8(bytes) ? bytes : null

@@ -55,6 +55,9 @@ export interface DayReader {
 /** Decisions of days that are kept: about 15 MB. */
 export const mostKept = 1_000_000
 
+/** Entries of a day beyond two for each of its decisions. */
+const changesKept = 1_000
+
 export const always = { from_ms: Number.NEGATIVE_INFINITY, to_ms: Number.POSITIVE_INFINITY }
 export const isAlways = ({ from_ms, to_ms }: Span): boolean => from_ms === always.from_ms && to_ms === always.to_ms
 export const dayOf = (ms: number): number => Math.floor(ms / dayMs)
@@ -64,8 +67,6 @@ const relative = ({ from_ms, to_ms }: Span, day: number): Span => ({
   from_ms: from_ms - day * dayMs,
   to_ms: to_ms - day * dayMs,
 })
-
-export type CountMemory = ReturnType<typeof countMemory>
 
 export function countMemory(read: DayReader, most = mostKept) {
   let isWhole = true
@@ -97,7 +98,12 @@ export function countMemory(read: DayReader, most = mostKept) {
     size += decisions
   }
 
+  function forget(day: number): void {
+    keptSize -= kept.get(day)?.length ?? 0
+    kept.delete(day)
+  }
   function keep(day: number, found: Counted): void {
+    forget(day)
     if (keptSize + found.length > most) {
       kept.clear()
       keptSize = 0
@@ -218,7 +224,12 @@ export function countMemory(read: DayReader, most = mostKept) {
       days.add(day, decisions)
       pending.forget(day)
       kept_answers.changed(place, group, created_ms)
-      kept.get(day)?.add(place, group, decisions, created_ms - day * dayMs)
+      const entries = kept.get(day)
+      if (entries === undefined) return
+      entries.add(place, group, decisions, created_ms - day * dayMs)
+      keptSize++
+      // One whose decisions have changed often is read again, rather than that it grows with each change.
+      if (entries.length > changesKept + 2 * days.of(day)) forget(day)
     },
   }
 }

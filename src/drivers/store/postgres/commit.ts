@@ -18,7 +18,7 @@ const largestGroup = 48
 /** How often a draft waits for the next group, before it waits for its locks. */
 const mostContested = 3
 /** Groups at a time: if many wait, one is prepared while another becomes durable. */
-const lanes = { lanes: 2, least: 16, patience: 1 }
+const lanes = { lanes: 2, least: 16, patience: 1, longest_ms: 50 }
 
 /** Its statements find rows by their keys, so one plan is right for all groups; the planner would make most of them again each time. */
 const beginning = `${announceChanges}; set local plan_cache_mode = force_generic_plan`

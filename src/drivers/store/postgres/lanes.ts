@@ -7,28 +7,32 @@ interface Lanes {
   least: number
   /**
    * A turn waits for those who shared the one before, or waited for it, so long at most, as a part of that one's time: they come again as
-   * soon as they were answered. Who comes alone never waits. [0]
+   * soon as they were answered. Who comes alone, or later than that, never waits. [0]
    */
   patience?: number
+  /** Nor does anybody wait longer than this, as after a turn for which the database could not be reached. [no bound] */
+  longest_ms?: number
 }
 
 /** @param turn takes what it likes from the queue, at least one; it must not throw */
 export function openLanes<Job>(
-  { lanes, least, patience = 0 }: Lanes,
+  { lanes, least, patience = 0, longest_ms = Number.POSITIVE_INFINITY }: Lanes,
   turn: (queue: Job[]) => Promise<void>,
 ): (job: Job) => void {
   const queue: Job[] = []
   let busy = 0
   /** Those of the last turn, and those who waited for it. */
   let expected = 0
-  let last_ms = 0
+  /** Until when those are waited for. */
+  let until_ms = 0
   let full: (() => void) | null = null
   const isWorth = (others: number): boolean => queue.length >= (others === 0 ? 1 : least)
 
   async function gather(): Promise<void> {
-    if (queue.length >= Math.min(expected, least) || patience === 0) return
+    const left_ms = until_ms - performance.now()
+    if (queue.length >= Math.min(expected, least) || left_ms <= 0) return
     const { promise, resolve } = Promise.withResolvers<void>()
-    const timer = setTimeout(resolve, patience * last_ms)
+    const timer = setTimeout(resolve, left_ms)
     full = resolve
     await promise
     full = null
@@ -39,7 +43,8 @@ export function openLanes<Job>(
     const done = turn(queue)
     const taken = waiting - queue.length
     await done
-    last_ms = performance.now() - start
+    const end = performance.now()
+    until_ms = end + Math.min(patience * (end - start), longest_ms)
     expected = taken + queue.length
   }
   async function work(): Promise<void> {

@@ -79,7 +79,7 @@ function numbering() {
 }
 
 /** Days that follow each other as one span. */
-function spansOf(days: Iterable<number>): [from_ms: number[], end_ms: number[]] {
+function spansOf(days: readonly number[]): [from_ms: number[], end_ms: number[]] {
   const [from_ms, end_ms]: [number[], number[]] = [[], []]
   for (const day of [...days].sort((a, b) => a - b)) {
     if (end_ms.at(-1) === day * dayMs) end_ms[end_ms.length - 1] = (day + 1) * dayMs
@@ -136,9 +136,9 @@ export function tallies({ read, begin }: Pick<Client, 'read' | 'begin'>): Tallie
     )
     seen = now!.snapshot
   }
-  async function readDays(query: Query, days: ReadonlySet<number>): Promise<void> {
-    if (days.size === 0) return
-    const found = new Map([...days].map((day) => [day, counted()]))
+  async function readDays(query: Query, days: readonly number[]): Promise<void> {
+    if (days.length === 0) return
+    const found = new Map(days.map((day) => [day, counted()]))
     for (const row of await query<DayRow>(daysSql(false), spansOf(days))) {
       const day = dayOf(row.created_ms)
       found.get(day)!.add(numbers.placeOf(row), numbers.groupOf(row), 1, row.created_ms - day * dayMs)
@@ -146,9 +146,9 @@ export function tallies({ read, begin }: Pick<Client, 'read' | 'begin'>): Tallie
     memory.setKinds(numbers.kinds())
     for (const [day, entries] of found) memory.keep(day, entries)
   }
-  async function readPending(query: Query, days: ReadonlySet<number>): Promise<void> {
-    if (days.size === 0) return
-    const found = new Map([...days].map((day): [number, number[]] => [day, []]))
+  async function readPending(query: Query, days: readonly number[]): Promise<void> {
+    if (days.length === 0) return
+    const found = new Map(days.map((day): [number, number[]] => [day, []]))
     for (const row of await query<DayRow>(daysSql(true), spansOf(days)))
       found
         .get(dayOf(row.created_ms))!
@@ -184,8 +184,15 @@ export function tallies({ read, begin }: Pick<Client, 'read' | 'begin'>): Tallie
         await inTurn(() =>
           begin(async (query) => {
             await catchUp(query)
-            await readDays(query, decisions)
-            await readPending(query, pending)
+            // Some were read for another question while this one waited.
+            await readDays(
+              query,
+              [...decisions].filter((day) => !memory.keeps(day)),
+            )
+            await readPending(
+              query,
+              [...pending].filter((day) => !memory.keepsPending(day)),
+            )
           }, oneSnapshot),
         )
       }

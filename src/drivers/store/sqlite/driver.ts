@@ -112,8 +112,10 @@ export async function openSqliteStore({
     const close = async () => {
       files.stop()
       await first
+      // First, as it asks for nothing more then: to be refused is no failure of its own.
+      const taken = taker.close()
       await commits.close()
-      await taker.close()
+      await taken
       // Others may be reading or writing: then the log is theirs to clear.
       writer.run('PRAGMA wal_checkpoint(TRUNCATE)')
       disconnect()
