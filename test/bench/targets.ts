@@ -124,7 +124,10 @@ const recording: Target[] = [
 
 /** How fast several servers are, of one; null for one. */
 function speedUp(row: Row, rows: readonly Row[]): number | null {
-  const one = rows.find(({ what, clients, servers }) => what === row.what && clients === row.clients && servers === 1)
+  const one = rows.find(
+    ({ what, size, clients, servers }) =>
+      what === row.what && size === row.size && clients === row.clients && servers === 1,
+  )
   return row.servers === 3 && one?.per_second ? row.per_second! / one.per_second : null
 }
 
