@@ -56,3 +56,22 @@ test.each(places)('in %s', async (_, place, found) => {
   await expectWhole(again, [...many(0, 40), ...many(41, 110)])
   await other.close()
 })
+
+test('an index of which everything is erased leaves no file of it', async () => {
+  const url = join(root, 'emptied')
+  const search = openSegmentSearch({ url, manifests: openManifests(), tail_most: 10, index_from: 20 })
+  const index = await opened(search)
+  const all = [...many(0, 20), marked(20)]
+  await index.apply(all, 21)
+  await index.maintain()
+  expect(holding(url, word).length).toBeGreaterThan(0)
+  const ids = all.map(({ id }) => id)
+  await index.apply(
+    ids.map((id) => ({ id, value: null })),
+    42,
+  )
+  expect(await index.purge(ids)).toBe(true)
+  expect(await index.state()).toEqual({ decisions: 0, indexed: 0, tail: 0, segments: 0, building: false })
+  expect(holding(url, word)).toEqual([])
+  await search.close()
+})

@@ -35,13 +35,17 @@ export interface Plan {
 
 /** Null if it would be empty. */
 export async function writeSegment(engine: Engine, plan: Plan): Promise<SegmentFacts | null> {
-  const { folder } = engine
+  const { connection, folder } = engine
   const flat = folder === null ? null : await openFlatWriter(flatFolder(folder, plan.name), plan.dimensions)
+  let made: SegmentFacts | null
   try {
-    return await fill(engine, plan, flat)
+    made = await fill(engine, plan, flat)
   } finally {
     await flat?.close()
   }
+  // Only now, as the plain files are in the folder of the table.
+  if (made === null) await connection.dropTable(plan.name)
+  return made
 }
 
 async function fill(engine: Engine, plan: Plan, flat: FlatWriter | null): Promise<SegmentFacts | null> {
@@ -71,10 +75,7 @@ async function fill(engine: Engine, plan: Plan, flat: FlatWriter | null): Promis
     facts.indexed += segment.facts.indexed
     facts.length += segment.facts.length
   }
-  if (facts.decisions === 0) {
-    await connection.dropTable(name)
-    return null
-  }
+  if (facts.decisions === 0) return null
   if ((await rows.countRows()) !== facts.decisions) throw new Error('A segment lacks rows')
   // Rows are written few at a time and read best from one piece. A time that is to come takes the pieces away too: nobody reads them yet.
   await rows.optimize({ cleanupOlderThan: new Date(Date.now() + DAY_MS) })
@@ -83,12 +84,7 @@ async function fill(engine: Engine, plan: Plan, flat: FlatWriter | null): Promis
   Bun.gc(true)
   await indexRows(engine, rows, facts.indexed >= plan.index_from ? dimensions : 0)
   const words = await writeWords(engine, name, counts)
-  return {
-    name,
-    version: await rows.version(),
-    words_version: await words.version(),
-    ...facts,
-  }
+  return { name, version: await rows.version(), words_version: await words.version(), ...facts }
 }
 
 async function copy(segment: Segment, to: Table, flat: FlatWriter | null): Promise<void> {
