@@ -38,13 +38,14 @@ export async function openSegmentedIndex(
     holding: own.holding.map((held, at) => held + rest.holding[at]!),
   })
 
-  /** Asks a segment for more until enough of what it gave isn't hidden. */
+  /** Asks a segment for more until so many of the best that it was asked for can't but be visible, whatever it gave beside those. */
   async function visible<T extends { id: string }>(wanted: number, ask: (limit: number) => Promise<T[]>): Promise<T[]> {
     for (let asked = wanted; ; ) {
       const found = await ask(asked)
       const kept = found.filter(({ id }) => !isHidden(id))
-      if (kept.length >= wanted || found.length < asked) return kept
-      asked += 2 * (found.length - kept.length)
+      const hidden = found.length - kept.length
+      if (asked - hidden >= wanted || found.length < asked) return kept
+      asked = wanted + 2 * hidden
     }
   }
 
