@@ -9,6 +9,9 @@ import { openReader, openWriter } from './connect.ts'
 import { packedReader } from './packed.ts'
 import { reads } from './read.ts'
 
+/** Pages are hardly written twice, so a long log saves nothing; a short one is soon a file that grows no more. */
+const logPages = 2_000
+
 const translatedReads = translating((error) => storageErrorOf(error, 'cannot read the evidence'))
 
 /**
@@ -22,7 +25,7 @@ export async function openSqliteEvidence(path: string): Promise<Evidence> {
   try {
     const reader = openReader(path)
     const commits = committer(writer, () => taker.committed())
-    const taker = logTaker({ db: writer, alone: commits.alone })
+    const taker = logTaker({ db: writer, alone: commits.alone, pages: logPages })
     let closing: Promise<void> | undefined
     const close = async () => {
       await commits.end()

@@ -1,7 +1,7 @@
 /**
  * Takes the pages of a write-ahead log into the database in a thread of its own: SQLite would do so inside of a COMMIT, which holds the event
- * loop up until the disk has them. First while others go on writing, then what those have written meanwhile, between two transactions: so
- * the log is all taken, and the next commit writes it from its start again.
+ * loop up until the disk has them. First while others go on writing, again as long as that leaves much less, then the last few between two
+ * transactions: so the log is all taken, and the next commit writes it from its start again.
  */
 import type { Database } from 'bun:sqlite'
 import { startThread } from '../../../core/thread.ts'
@@ -60,8 +60,12 @@ export function logTaker({ db, alone, failed, pages = usualPages }: LogTakerOpti
 
   async function take(): Promise<void> {
     thread ??= startTaker(db.filename)
-    await thread.take()
-    if (!ended && index!.pagesLeft() > 0) await alone(thread.take)
+    let left = index!.pagesLeft()
+    for (let before = Number.POSITIVE_INFINITY; !ended && left > 0 && left < before / 2; left = index!.pagesLeft()) {
+      before = left
+      await thread.take()
+    }
+    if (!ended && left > 0) await alone(thread.take)
   }
 
   return {

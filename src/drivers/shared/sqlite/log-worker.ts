@@ -1,7 +1,9 @@
 /** The thread that takes the pages of write-ahead logs into their databases, each on a connection of its own. */
 import type { Database } from 'bun:sqlite'
+import { fdatasyncSync } from 'node:fs'
 import { messageOf } from '../../../core/log.ts'
 import { openExisting } from './connect.ts'
+import { descriptorOf } from './wal-index.ts'
 
 /** What it is asked: to take what it can without making anybody wait, or to end. */
 export type LogRequest = { take: string } | { end: true }
@@ -10,6 +12,16 @@ export type LogReply = { done: true } | { error: string }
 declare const self: Worker
 
 let db: Database | undefined
+
+/** SQLite waits for the disk only when the database has all of the log: for what was taken before too, while nobody can write. So it is done here. */
+function sync(path: string): void {
+  const file = descriptorOf(path)
+  try {
+    if (file !== null) fdatasyncSync(file)
+  } catch {
+    // Its connection was closed just now; SQLite does it in the end.
+  }
+}
 
 function answer(request: LogRequest): void {
   if ('end' in request) db?.close()
@@ -20,6 +32,7 @@ function answer(request: LogRequest): void {
       db.run('PRAGMA synchronous = NORMAL')
     }
     db.run('PRAGMA wal_checkpoint(PASSIVE)')
+    sync(request.take)
   }
 }
 

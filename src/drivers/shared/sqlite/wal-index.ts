@@ -7,15 +7,15 @@ import { fstatSync, readdirSync, readSync, statSync } from 'node:fs'
 
 /** Words of the header, of which there are two copies. */
 const headerWords = 12
-/** The words for the pages of the log, and for those of them that the database has. */
+/** The words for the pages of the log, and for how many of them the database has. */
 const pagesAt = 4
 const takenAt = 2 * headerWords
 
 /**
- * The descriptor by which SQLite itself holds the file. One of our own could never be closed: with any descriptor of a file, all locks that
+ * A descriptor by which SQLite itself holds a file. One of our own could never be closed: with any descriptor of a file, all locks that
  * the process has on it go, those of SQLite too.
  */
-function descriptorOf(path: string): number | null {
+export function descriptorOf(path: string): number | null {
   try {
     const { dev, ino } = statSync(path)
     for (const name of readdirSync('/dev/fd')) {
@@ -37,7 +37,7 @@ export interface WalIndex {
   header: Int32Array
   /** Reads the header. False if it can't be read. */
   look(): boolean
-  /** Pages of the log, or 0 if the database has all of them and the next commit starts the log again. */
+  /** Pages of the log that the database does not have yet; after 0 the next commit starts the log again. */
   pagesLeft(): number
 }
 
@@ -51,6 +51,6 @@ export function walIndex({ filename }: Database): WalIndex | null {
   return {
     header: words.subarray(0, headerWords),
     look: () => read(4 * headerWords),
-    pagesLeft: () => (read(bytes.length) && words[pagesAt] !== words[takenAt] ? words[pagesAt]! : 0),
+    pagesLeft: () => (read(bytes.length) ? words[pagesAt]! - words[takenAt]! : 0),
   }
 }
