@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as arrow from 'apache-arrow'
 import { openFlatReader, openFlatWriter, writeGone } from '../../../src/drivers/search/lancedb/flat.ts'
+import { nearestBy } from '../../../src/drivers/search/lancedb/reader.ts'
 import { FlatError } from '../../../src/drivers/search/lancedb/records.ts'
 import { type Row, toTable } from '../../../src/drivers/search/lancedb/rows.ts'
 import { dimensions, many, one } from './segment-tools.ts'
@@ -46,12 +47,34 @@ test('rows are found by id, and their texts and distances are those that were wr
     numbers.map((number) => [rows[number]!.id, rows[number]!.value.terms, number !== unindexed]),
   )
   const { both } = rows[999]!.value.vectors!
-  const { hits, farthest } = await reader.nearest(both, 'both', addresses, 2)
+  const query = { vector: both, side: 'both' } as const
+  const { hits } = await reader.nearest(query, addresses, 2)
   expect(hits[0]).toEqual({ id: rows[999]!.id, distance: expect.closeTo(0, 6) })
   expect(hits).toHaveLength(2)
-  expect(farthest).toBeGreaterThan(hits[1]!.distance)
-  expect((await reader.nearest(both, 'both', addresses, 9)).hits.map(({ id }) => id)).not.toContain(rows[unindexed]!.id)
+  expect((await reader.nearest(query, addresses, 9)).hits.map(({ id }) => id)).not.toContain(rows[unindexed]!.id)
   reader.close()
+})
+
+test('rows that come in order of their distance are compared until enough in a row are farther, equal ones among them', () => {
+  const distances = [0.2, 0.1, Number.NaN, 0.4, 0.3, 0.2, 0.2, 0.5, 0.6, 0.05, 0.7, 0.8]
+  const compared: number[] = []
+  const distanceAt = (place: number): number => {
+    compared.push(place)
+    return distances[place]!
+  }
+  const idsOf = (places: readonly number[]) => places.map((place) => `id${place}`)
+  const near = (beyond: number) => nearestBy({ count: distances.length, k: 2, beyond }, distanceAt, idsOf)
+  expect(near(2)).toEqual({
+    hits: [
+      { id: 'id1', distance: 0.1 },
+      { id: 'id0', distance: 0.2 },
+    ],
+    isSettled: true,
+  })
+  expect(compared).toEqual([0, 1, 2, 3, 4])
+  // Row 9, which is out of order, is found with more patience; those that tie with the last one end no row of farther ones.
+  expect(near(3).hits.map(({ id }) => id)).toEqual(['id9', 'id1'])
+  expect(near(4)).toMatchObject({ isSettled: false })
 })
 
 test('a row that went at a version is found before it alone', async () => {

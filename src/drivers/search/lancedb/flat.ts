@@ -177,14 +177,13 @@ export function openFlatReader(folder: string, version: number): RowReader {
     return {
       find,
       texts: async (addresses) => addresses.map((address) => text(rowOf(address))),
-      async nearest(vector, side, addresses, k) {
+      async nearest({ vector, side }, addresses, k, beyond = Number.POSITIVE_INFINITY) {
         const place = sides.indexOf(side)
-        const measured = addresses.flatMap((address) => {
-          const at = rowOf(address)
-          const found = distance(vector, place, at)
-          return Number.isNaN(found) ? [] : [{ at, distance: found }]
-        })
-        return nearestBy(measured, k, (at) => at.map((row) => headOf(texts.read(row))[0]))
+        return nearestBy(
+          { count: addresses.length, k, beyond },
+          (at) => distance(vector, place, rowOf(addresses[at]!)),
+          (places) => places.map((at) => headOf(texts.read(rowOf(addresses[at]!)))[0]),
+        )
       },
       words: words(),
       close,

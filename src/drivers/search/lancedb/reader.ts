@@ -1,6 +1,6 @@
 /** What a segment's rows say beyond LanceDB's candidates, by address: the number by which LanceDB's own searches name a row. */
-import type { VectorHit } from '../../../../sdk/storage/search.ts'
-import type { Side } from '../../../../sdk/storage/vectors.ts'
+import type { VectorHit, VectorQuery } from '../../../../sdk/storage/search.ts'
+import { top } from '../resident/top.ts'
 
 /** A decision's text, to be scored. */
 export interface Text {
@@ -15,16 +15,20 @@ export interface Text {
 export interface Measured {
   /** By distance, then id. */
   hits: VectorHit[]
-  /** The distance of the last of all that were compared. */
-  farthest: number
+  /** Whether so many in a row were farther that no nearer one is expected. */
+  isSettled: boolean
 }
 
 export interface RowReader {
   /** The addresses of those of these ids that are here. */
   find(ids: readonly string[]): Promise<number[]>
   texts(addresses: readonly number[]): Promise<Text[]>
-  /** The `k` nearest of these rows by their full vectors; rows without vectors are left out. */
-  nearest(vector: Float32Array, side: Side, addresses: readonly number[], k: number): Promise<Measured>
+  /**
+   * The `k` nearest of these rows by their full vectors; rows without vectors are left out.
+   * @param addresses roughly in the order of their distances
+   * @param beyond after so many in a row that are farther than the `k` nearest of those before them, no more are compared
+   */
+  nearest(query: VectorQuery, addresses: readonly number[], k: number, beyond?: number): Promise<Measured>
   /** What is known of the rows' words; null where LanceDB must be asked. */
   words: WordReader | null
   close(): void
@@ -48,20 +52,36 @@ export interface WordReader {
   best(weighing: Weighing, limit: number): Text[]
 }
 
-/** @param idsOf reads the ids of some of them */
+/**
+ * The nearest of rows that come roughly in their order.
+ * @param idsOf reads the ids of some of them
+ */
 export function nearestBy(
-  distances: readonly { at: number; distance: number }[],
-  k: number,
+  { count, k, beyond }: { count: number; k: number; beyond: number },
+  distanceAt: (place: number) => number,
   idsOf: (places: readonly number[]) => readonly string[],
 ): Measured {
-  const sorted = [...distances].sort((a, b) => a.distance - b.distance)
-  const last = sorted[Math.min(k, sorted.length) - 1]?.distance ?? 0
+  const best = top<number>(k, (a, b) => a - b)
+  const near: { place: number; distance: number }[] = []
+  let farther = 0
+  for (let place = 0; place < count && farther < beyond; place++) {
+    const distance = distanceAt(place)
+    if (Number.isNaN(distance)) continue
+    if (distance > (best.last() ?? Number.POSITIVE_INFINITY)) {
+      farther++
+      continue
+    }
+    farther = 0
+    near.push({ place, distance })
+    best.offer(distance)
+  }
   // Those that tie with the last one are told apart by their ids.
-  const best = sorted.filter(({ distance }, place) => place < k || distance === last)
-  const ids = idsOf(best.map(({ at }) => at))
-  const hits = best.map(({ distance }, place) => ({ id: ids[place]!, distance }))
+  const last = best.last() ?? Number.POSITIVE_INFINITY
+  const kept = near.filter(({ distance }) => distance <= last)
+  const ids = idsOf(kept.map(({ place }) => place))
+  const hits = kept.map(({ distance }, at) => ({ id: ids[at]!, distance }))
   hits.sort((a, b) => a.distance - b.distance || (a.id < b.id ? -1 : 1))
-  return { hits: hits.slice(0, k), farthest: sorted.at(-1)?.distance ?? 0 }
+  return { hits: hits.slice(0, k), isSettled: farther >= beyond }
 }
 
 export function dot(one: Float32Array, other: Float32Array, from = 0): number {

@@ -12,18 +12,17 @@ import type { Text, Weighing } from './reader.ts'
 import { tableReader } from './table-reader.ts'
 import { spellingsNear, wordsTable } from './words.ts'
 
-/**
- * Of about √n partitions so many are searched, and so many candidates are compared by their full vectors, one more for so many decisions:
- * a recall@10 above .99, also of a million. With an index of one bit a dimension five times as many would be needed.
- */
+/** So many partitions of the vector index are searched at least, of 4 096 vectors each. */
 const PROBES = 24
-const COMPARED = { least: 200, one_of: 2_500 }
-/** At least so many times what is asked for. */
-const REFINED = 4
+/**
+ * Candidates by meaning that the vector index is asked for: at least this many, and this many times what is wanted. They are compared by
+ * their full vectors until so many in a row are farther than the nearest before them.
+ */
+const COMPARED = { least: 200, times: 4, beyond: 64 }
+/** As many in a row where none may be missing, and all vectors are looked at: LanceDB rounds distances otherwise. */
+const SPARE = 16
 /** Candidates by keyword that LanceDB is asked for: at least this many, and this many times what is wanted, as it ranks by its own counts. */
 const CANDIDATES = { least: 64, times: 2 }
-/** LanceDB rounds distances otherwise: so many more than are asked for are compared where none may be missing. */
-const SPARE = 16
 /** Words whose counts are remembered. */
 const REMEMBERED = 20_000
 
@@ -53,7 +52,6 @@ export async function openSegment({ lancedb, connection, folder }: Engine, facts
   const words = await open(wordsTable(facts.name), facts.words_version)
   const reader = folder === null ? tableReader(rows) : openFlatReader(flatFolder(folder, facts.name), facts.version)
   const counts = new Map<string, number>()
-  const compared = COMPARED.least + Math.ceil(facts.indexed / COMPARED.one_of)
 
   const filtered = <Q extends { where(predicate: string): Q }>(query: Q, terms: readonly string[]): Q =>
     terms.length === 0 ? query : query.where(terms.join(' AND '))
@@ -83,19 +81,18 @@ export async function openSegment({ lancedb, connection, folder }: Engine, facts
     /** The `k` nearest, by distance, then id. */
     async nearest(query: VectorQuery & { k: number; filter: DecisionFilter; exact: boolean }): Promise<VectorHit[]> {
       if (facts.indexed === 0 || query.filter.indexed === false) return []
-      const { vector, side, k, filter, exact } = query
-      for (let asked = exact ? k + SPARE : Math.max(compared, REFINED * k); ; asked *= 2) {
+      const { k, filter, exact } = query
+      const beyond = exact ? SPARE : COMPARED.beyond
+      for (let asked = exact ? k + SPARE : Math.max(COMPARED.least, COMPARED.times * k); ; asked *= 2) {
         const addresses = await near(query, filter, asked, exact)
-        const { hits, farthest } = await reader.nearest(vector, side, addresses, k)
-        // LanceDB breaks ties arbitrarily: ask for more until all that tie with the last one are found.
-        const isTied = addresses.length === asked && hits.at(-1)!.distance === farthest
-        if (!isTied) return hits
+        const { hits, isSettled } = await reader.nearest(query, addresses, k, beyond)
+        if (isSettled || addresses.length < asked) return hits
       }
     },
     /** The exact distance of each of these that is here and has vectors. */
-    async distances({ vector, side, ids }: VectorQuery & { ids: readonly string[] }): Promise<VectorHit[]> {
+    async distances(query: VectorQuery & { ids: readonly string[] }): Promise<VectorHit[]> {
       if (facts.indexed === 0) return []
-      return (await reader.nearest(vector, side, await reader.find(ids), ids.length)).hits
+      return (await reader.nearest(query, await reader.find(query.ids), query.ids.length)).hits
     },
     /** So many candidates, asked for, have the `limit` best among them. */
     enough: (filter: DecisionFilter, limit: number): number =>

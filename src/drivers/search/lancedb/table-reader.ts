@@ -1,6 +1,5 @@
 /** Reads a segment's rows through LanceDB: in an object store, where a file can't be read at a place. */
 import type { Table } from '@lancedb/lancedb'
-import type { Side } from '../../../../sdk/storage/vectors.ts'
 import { distanceOf } from '../resident/nearest.ts'
 import { addressesIn, column } from './columns.ts'
 import { anyOf } from './filter.ts'
@@ -37,15 +36,21 @@ export function tableReader(table: Table): RowReader {
         indexed: indexed[row]!,
       }))
     },
-    async nearest(vector, side: Side, addresses, k) {
-      if (addresses.length === 0) return { hits: [], farthest: 0 }
+    async nearest({ vector, side }, addresses, k, beyond = Number.POSITIVE_INFINITY) {
+      if (addresses.length === 0) return { hits: [], isSettled: false }
       const found = await take(addresses, ['id', side])
       const ids = column(found, 'id', String)
       const vectors = column(found, side, (value) => value as { toArray(): Float32Array } | null)
-      const distances = vectors.flatMap((own, at) =>
+      const measured = vectors.flatMap((own, at) =>
         own === null ? [] : [{ at, distance: distanceOf(dot(vector, own.toArray())) }],
       )
-      return nearestBy(distances, k, (places) => places.map((at) => ids[at]!))
+      // They come in an order of LanceDB's own, and all of them were read.
+      measured.sort((a, b) => a.distance - b.distance)
+      return nearestBy(
+        { count: measured.length, k, beyond },
+        (place) => measured[place]!.distance,
+        (places) => places.map((place) => ids[measured[place]!.at]!),
+      )
     },
     words: null,
     close: () => {},
