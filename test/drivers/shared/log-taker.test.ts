@@ -129,3 +129,24 @@ test('a thread that fails is told once, and the log is taken by commits', async 
   expect(failures.map(String)).toEqual(['Error: no'])
   await end()
 })
+
+test('a thread that is lost is told, and nobody waits for it at the end', async () => {
+  const threads: Worker[] = []
+  const { Worker: Thread } = globalThis
+  globalThis.Worker = class extends Thread {
+    constructor(script: string | URL) {
+      super(script)
+      threads.push(this)
+    }
+  }
+  try {
+    const { writeUntil, end, failures } = opened()
+    await writeUntil(() => threads.length > 0)
+    threads[0]!.terminate()
+    await writeUntil(() => failures.length > 0)
+    expect(failures.map(String)).toEqual(['Error: the thread that takes the log has ended'])
+    await end()
+  } finally {
+    globalThis.Worker = Thread
+  }
+})

@@ -33,7 +33,13 @@ export interface LogTakerOptions {
 function startTaker(path: string) {
   const worker = startThread('drivers/shared/sqlite/log-worker.ts')
   let waiting = Promise.withResolvers<void>()
+  let isLost = false
+  const lost = () => waiting.reject(new Error('the thread that takes the log has ended'))
   worker.addEventListener('error', ({ message }) => waiting.reject(new Error(message)))
+  worker.addEventListener('close', () => {
+    isLost = true
+    lost()
+  })
   worker.addEventListener('message', ({ data }: MessageEvent<LogReply>) => {
     if ('error' in data) waiting.reject(new Error(data.error))
     else waiting.resolve()
@@ -41,7 +47,8 @@ function startTaker(path: string) {
   // One thing at a time.
   const ask = (request: LogRequest): Promise<void> => {
     waiting = Promise.withResolvers()
-    worker.postMessage(request)
+    if (isLost) lost()
+    else worker.postMessage(request)
     return waiting.promise
   }
   return {
