@@ -52,17 +52,23 @@ const mostRounds = 3
 /** Numbers of combinations, which only this process gives. */
 function numbering() {
   let kinds: Kinds = { places: [], groups: [] }
+  const found: { places: Place[]; groups: Group[] } = { places: [], groups: [] }
   const places = new Map<string, number>()
   const groups = new Map<string, number>()
+  /** The same lists until something is new. */
+  function listed(): Kinds {
+    if (found.places.length > kinds.places.length) kinds = { ...kinds, places: [...found.places] }
+    if (found.groups.length > kinds.groups.length) kinds = { ...kinds, groups: [...found.groups] }
+    return kinds
+  }
   return {
-    kinds: () => kinds,
+    kinds: listed,
     placeOf({ agent, category, stakes }: KindRow): number {
       const key = `${stakes} ${category === null ? '' : `"${category}`}\n${agent}`
       const known = places.get(key)
       if (known !== undefined) return known
       places.set(key, places.size)
-      const place = { agent: fromText(agent), category: fromText(category), stakes: stakesValues[stakes]! }
-      kinds = { ...kinds, places: [...kinds.places, place] }
+      found.places.push({ agent: fromText(agent), category: fromText(category), stakes: stakesValues[stakes]! })
       return places.size - 1
     },
     groupOf({ confidence_at_record: confidence, status, outcome, settled_by, preserve }: KindRow): number {
@@ -71,8 +77,7 @@ function numbering() {
       if (known !== undefined) return known
       groups.set(key, groups.size)
       const group = { confidence, status, outcome, settled_by, preserve }
-      const value = scoredValue(group)
-      kinds = { ...kinds, groups: [...kinds.groups, { ...group, value }] }
+      found.groups.push({ ...group, value: scoredValue(group) })
       return groups.size - 1
     },
   }
@@ -109,10 +114,9 @@ export function tallies({ read, begin }: Pick<Client, 'read' | 'begin'>): Tallie
     for (const row of rows) {
       const { created_ms, decisions } = row
       if (created_ms === null) continue
-      const [place, group] = [numbers.placeOf(row), numbers.groupOf(row)]
-      memory.setKinds(numbers.kinds())
-      memory.apply({ created_ms, decisions, place, group })
+      memory.apply({ created_ms, decisions, place: numbers.placeOf(row), group: numbers.groupOf(row) })
     }
+    memory.setKinds(numbers.kinds())
     seen = snapshot
     return true
   }
