@@ -38,7 +38,7 @@ export async function openSegmentedIndex(
     holding: own.holding.map((held, at) => held + rest.holding[at]!),
   })
 
-  /** Asks a segment for more until so many of the best that it was asked for can't but be visible, whatever it gave beside those. */
+  /** Asks a segment for more until, without those that are hidden, as many as are wanted are among the best that it was asked for. */
   async function visible<T extends { id: string }>(wanted: number, ask: (limit: number) => Promise<T[]>): Promise<T[]> {
     for (let asked = wanted; ; ) {
       const found = await ask(asked)

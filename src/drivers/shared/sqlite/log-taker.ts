@@ -27,6 +27,7 @@ export interface LogTakerOptions {
   alone(work: () => Promise<void>): Promise<void>
   /** Called once: the thread can't do it, and commits will. */
   failed?(error: unknown): void
+  /** The log is taken once it has so many. */
   pages?: number
 }
 

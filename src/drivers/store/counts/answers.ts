@@ -46,7 +46,7 @@ export function answers() {
     },
     /**
      * @param isBetween whether a decision that passes is of a span, both ends included
-     * @param isWhole whether what was made of it was all at hand
+     * @param isWhole whether the answer that was just made lacks nothing
      */
     of<T>(
       asked: Asked,

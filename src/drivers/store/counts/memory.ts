@@ -45,7 +45,7 @@ export interface Delta extends Total {
   created_ms: number
 }
 
-/** Reads days in the state that the memory is of; null what is not at hand: then answers are those of nothing, and not remembered. */
+/** Reads a day as of the state that the memory holds. Null for one that is not at hand: an answer then lacks it, and is not remembered. */
 export interface DayReader {
   decisions(day: number): Counted | null
   /** See {@link pendingDays}. */

@@ -27,7 +27,7 @@ const mostOfPage = 50
 export interface Documents {
   /** Those that exist, in this order. */
   get(ids: readonly string[]): Promise<StoredText[]>
-  /** @param page `from` and what follows it, with `decisions d` @param values its parameters @param isFirst whether more often asked for than others */
+  /** @param page `from` and what follows it, with `decisions d` @param values its parameters @param isFirst whether it is a first page, which is asked for again more often */
   list(page: string, values: readonly unknown[], limit: number, isFirst: boolean): Promise<StoredText[]>
 }
 

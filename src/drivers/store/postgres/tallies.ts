@@ -27,7 +27,7 @@ type KindRow = Omit<Place, 'stakes'> &
 type DeltaRow = KindRow & { created_ms: number | null; decisions: number; snapshot: string; is_over: boolean }
 type DayRow = KindRow & { created_ms: number; review_by_ms: number }
 
-/** What is visible now and was not at `$1`, beside the snapshot of now. Over: something of it may be gone, or time has gone back. */
+/** What is visible now and was not at `$1`, beside the snapshot of now. `is_over`: some of that may be gone, or the database is that of an earlier time. */
 const newDeltas = `select pg_current_snapshot()::text as snapshot,
     pg_snapshot_xmin($1::pg_snapshot) < (select deltas_from from feed)
       or pg_snapshot_xmax($1::pg_snapshot) > pg_snapshot_xmax(pg_current_snapshot()) as is_over,

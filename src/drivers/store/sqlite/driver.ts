@@ -32,7 +32,7 @@ export interface SqliteStoreOptions extends StoreOptions {
   most_at_start?: number
   /** The process ends when it has done its work: it looks at the files of a large store on request alone. */
   brief?: boolean
-  /** Pages of the write-ahead log, and they are taken into the database. */
+  /** The write-ahead log is taken into the database once it has so many pages. */
   log_pages?: number
   /** Where `cstp.db` and the folder `decisions` lie, or are made. */
   dir: string
