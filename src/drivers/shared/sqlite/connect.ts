@@ -1,7 +1,7 @@
 /** Connections to SQLite, and how processes on one database wait for each other without holding up their event loops. */
 
 import { Database, SQLiteError } from 'bun:sqlite'
-import { chmodSync, closeSync, openSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
 import { messageOf } from '../../../core/log.ts'
 
@@ -48,9 +48,12 @@ export async function begin(db: Database, deadline: number): Promise<void> {
   }
 }
 
-/** The database and the files beside it are for their owner: created here, as SQLite would let others read them. */
+/**
+ * The database and the files beside it are for their owner: created here, as SQLite would let others read them. One that is there is not
+ * opened, as this process may have locks on it, which would go when it is closed.
+ */
 function makePrivate(path: string): void {
-  closeSync(openSync(path, 'a', 0o600))
+  if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600))
   for (const file of [path, `${path}-wal`, `${path}-shm`]) {
     const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0
     try {

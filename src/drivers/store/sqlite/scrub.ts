@@ -3,31 +3,35 @@
  * a page that was freed long before, the database is written again.
  */
 import type { Database } from 'bun:sqlite'
-import { open } from 'node:fs/promises'
+import { closeSync, openSync, read } from 'node:fs'
+import { promisify } from 'node:util'
 import { storageErrorOf } from '../../shared/sqlite/connect.ts'
+import { descriptorOf } from '../../shared/sqlite/wal-index.ts'
 import type { Committer } from './commit.ts'
 
 const piece = 4 * 1_048_576
 /** A reader of another process keeps the log for as long as it reads. */
 const attempts = 40
 const pause_ms = 50
+const readAt = promisify(read)
 
 /** Whether a file holds one of these texts. */
 async function holdsAny(path: string, traces: readonly string[]): Promise<boolean> {
   const wanted = traces.map((trace) => Buffer.from(trace))
   const longest = Math.max(0, ...wanted.map(({ length }) => length))
   if (longest === 0) return false
-  const file = await open(path, 'r')
+  const held = descriptorOf(path)
+  const file = held ?? openSync(path, 'r')
   try {
     const buffer = Buffer.alloc(piece + longest)
     for (let at = 0; ; at += piece) {
-      const { bytesRead } = await file.read(buffer, 0, buffer.length, at)
-      const read = buffer.subarray(0, bytesRead)
-      if (wanted.some((one) => read.includes(one))) return true
+      const { bytesRead } = await readAt(file, buffer, 0, buffer.length, at)
+      const found = buffer.subarray(0, bytesRead)
+      if (wanted.some((one) => found.includes(one))) return true
       if (bytesRead < buffer.length) return false
     }
   } finally {
-    await file.close()
+    if (held === null) closeSync(file)
   }
 }
 
