@@ -24,8 +24,14 @@ export const preimageFrame: readonly string[] = preimage({
 
 // Shared, as a hash is computed in one go: joining a text for each record takes as long as its hash.
 const room = Buffer.alloc(65_536)
+const bytes = new Uint8Array(room.buffer, room.byteOffset, room.length)
+/** The first bytes of the room, by their number: a view that is made anew takes a tenth of the hash. */
+const beginnings: Uint8Array[] = []
+const longestKept = 2_048
 /** Texts of these lengths have room together, however many bytes a character takes. */
 const [longestText, longestPayload] = [1_024, 16_384]
+
+const frameBytes = preimageFrame.map((piece) => Uint8Array.from(Buffer.from(piece)))
 
 /**
  * Writes a text into the room. A database that somebody changed may hold bytes or a number, which must not pass for the text of them.
@@ -33,20 +39,19 @@ const [longestText, longestPayload] = [1_024, 16_384]
  */
 function writePlain(text: string, at: number): number {
   if (at === -1 || typeof text !== 'string' || text.length > longestText) return -1
-  let end = at
   for (let which = 0; which < text.length; which++) {
     const code = text.charCodeAt(which)
     if (code < 0x20 || code > 0x7e || code === 0x22 || code === 0x5c) return -1
-    room[end++] = code
+    bytes[at + which] = code
   }
-  return end
+  return at + text.length
 }
 
 /** Writes a piece of the frame. */
 function writePiece(which: number, at: number): number {
   if (at === -1) return -1
-  const piece = preimageFrame[which]!
-  for (let place = 0; place < piece.length; place++) room[at + place] = piece.charCodeAt(place)
+  const piece = frameBytes[which]!
+  for (let place = 0; place < piece.length; place++) bytes[at + place] = piece[place]!
   return at + piece.length
 }
 
@@ -66,10 +71,16 @@ function writePreimage(record: Omit<EvidenceRecord, 'hash'>): number {
   return writePiece(7, at)
 }
 
+function beginning(length: number): Uint8Array {
+  if (length > longestKept) return bytes.subarray(0, length)
+  beginnings[length] ??= bytes.subarray(0, length)
+  return beginnings[length]
+}
+
 /** SHA-256 of the {@link preimage} in UTF-8, lowercase hex. For few bytes the engine's own call is about 15 % faster than node's. */
 export function recordHash(record: Omit<EvidenceRecord, 'hash'>): string {
   const length = writePreimage(record)
-  return Bun.SHA256.hash(length === -1 ? preimage(record) : room.subarray(0, length), 'hex')
+  return Bun.SHA256.hash(length === -1 ? preimage(record) : beginning(length), 'hex')
 }
 
 /** @param target 32 bytes, which may be part of a longer array */

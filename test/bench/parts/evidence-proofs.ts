@@ -26,8 +26,11 @@ async function timed(work: (at: number) => Promise<unknown>) {
   return { p50_ms: p50_ms!, p95_ms: p95_ms!, p99_ms: p99_ms!, per_second: (1_000 * asked) / total }
 }
 
-/** @param place log of `size` records, which no server has open */
-export async function proofs(bench: Bench, place: Place, size: number): Promise<void> {
+/**
+ * @param place log of `size` records, which no server has open
+ * @param data whose thread has these records
+ */
+export async function proofs(bench: Bench, place: Place, size: number, data: Place): Promise<void> {
   const log = await openLog(bench, place)
   const head = await log.head()
   const row = async (what: string, work: (at: number) => Promise<unknown>) =>
@@ -39,10 +42,7 @@ export async function proofs(bench: Bench, place: Place, size: number): Promise<
   await row('consistency proof, engine', (at) => proveConsistency(log, placeOf(at, size), size, head))
   await log.close()
 
-  const child = await bench.server(await bench.scratch(1_000, 'hash'), {
-    embedder: 'hash',
-    env: { PROVENANCE_DB: place },
-  })
+  const child = await bench.server(data, { embedder: 'hash', env: { PROVENANCE_DB: place } })
   const bodies = Array.from({ length: asked }, (_, at) =>
     post(child, callBody('getInclusionProof', { seq: placeOf(at, size) })),
   )
