@@ -103,12 +103,12 @@ test('the rows that hold a term are counted as their texts say, without those th
     )
   const vocabulary = [...new Set(rows.flatMap(({ value }) => value.terms.split(' ')))]
   for (const terms of [...vocabulary.map((term) => [term]), ['cache', 'lock'], vocabulary, ['nobody'], []]) {
-    expect(await whole.words!.count(terms)).toBe(holding(terms, []).length)
-    expect(await rest.words!.count(terms)).toBe(holding(terms, [0, 1_300]).length)
+    expect(await whole.words!.count(terms, null)).toBe(holding(terms, []).length)
+    expect(await rest.words!.count(terms, null)).toBe(holding(terms, [0, 1_300]).length)
   }
   const some = rows.slice(0, 5).map(({ id }) => id)
   const held = holding(['cache'], [0]).filter(({ id }) => some.includes(id)).length
-  expect(await rest.words!.count(['cache'], [...some, 'no such id'])).toBe(held)
+  expect(await rest.words!.count(['cache'], null, [...some, 'no such id'])).toBe(held)
   for (const reader of [whole, rest]) reader.close()
 })
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { random } from '../../../sdk/storage/conformance/search/corpus.ts'
+import { type Mask, rowsIn } from '../../../src/drivers/search/lancedb/masks.ts'
 import { collectPostings, openPostings } from '../../../src/drivers/search/lancedb/postings.ts'
 import { lengthOf } from '../../../src/drivers/search/lancedb/rows.ts'
 import { scorer, weighingOf } from '../../../src/drivers/search/lancedb/score.ts'
@@ -60,12 +61,20 @@ test('lists that were put out of memory meanwhile are the same', async () => {
     expect(parts.mark([word])).toEqual(whole.mark([word]))
   }
   const { weighing } = scored(rows, [...vocabulary])
-  expect(parts.best(weighing, 50)).toEqual(whole.best(weighing, 50))
+  expect(parts.best(weighing, 50, null)).toEqual(whole.best(weighing, 50, null))
   whole.close()
   parts.close()
 })
 
-test('no row that is among the best is left out, and equal ones are all there', async () => {
+/** The bits of the rows whose number is a multiple of `every`. */
+function maskOf(count: number, every: number): Mask {
+  const bits = new Uint32Array((count + 31) >> 5)
+  let passing = 0
+  for (let row = 0; row < count; row += every, passing++) bits[row >> 5]! |= 1 << (row & 31)
+  return { bits, passing }
+}
+
+test('no row that is among the best is left out, and equal ones are all there, also of those that pass a filter', async () => {
   const rows = texts(900, 1)
   const gone = [0, 500, 899]
   const [whole, rest] = [await opened(rows), await opened(rows, gone)]
@@ -73,17 +82,24 @@ test('no row that is among the best is left out, and equal ones are all there', 
     terms: fc.uniqueArray(fc.constantFrom(...vocabulary, 'other', 'nobody'), { minLength: 1 }),
     limit: fc.integer({ min: 1, max: 200 }),
     isWhole: fc.boolean(),
+    every: fc.option(fc.integer({ min: 1, max: 40 })),
   })
   fc.assert(
-    fc.property(questions, ({ terms, limit, isWhole }) => {
+    fc.property(questions, ({ terms, limit, isWhole, every }) => {
       const without = isWhole ? [] : gone
       const postings = isWhole ? whole : rest
       const { weighing, scores, holding } = scored(rows, terms, without)
       expect(terms.map(postings.frequency)).toEqual(holding)
-      const found = new Set(postings.best(weighing, limit))
-      const last = scores[Math.min(limit, scores.length) - 1]?.score ?? 0
-      expect(scores.filter(({ row, score }) => score >= last && !found.has(row))).toEqual([])
+      const mask = every === null ? null : maskOf(rows.length, every)
+      const passing = scores.filter(({ row }) => every === null || row % every === 0)
+      const best = postings.best(weighing, limit, mask)
+      const found = new Set(best)
+      const last = passing[Math.min(limit, passing.length) - 1]?.score ?? 0
+      expect(passing.filter(({ row, score }) => score >= last && !found.has(row))).toEqual([])
       for (const row of without) expect(found.has(row)).toBe(false)
+      if (mask === null) return
+      expect(best.every((row) => row % every! === 0)).toBe(true)
+      expect(rowsIn(mask).every((row, at) => row === at * every!)).toBe(true)
     }),
     { numRuns: 60 },
   )
@@ -95,14 +111,14 @@ test('of very many equal rows some are told apart, and none that is better is lo
   const rows = Array.from({ length: 20_000 }, (_, row) => (row % 2_000 === 5 ? 'common rare' : 'common'))
   const postings = await opened(rows)
   const { weighing, scores } = scored(rows, ['common', 'rare'])
-  expect(postings.best(weighing, 10).sort((a, b) => a - b)).toEqual(
+  expect(postings.best(weighing, 10, null).sort((a, b) => a - b)).toEqual(
     scores
       .slice(0, 10)
       .map(({ row }) => row)
       .sort((a, b) => a - b),
   )
   // With one more wanted than hold the rare word, every row may be the last: of so many equal ones not all are told apart.
-  const more = postings.best(weighing, 11)
+  const more = postings.best(weighing, 11, null)
   expect(more.length).toBeLessThan(2_000)
   expect(scores.slice(0, 10).every(({ row }) => more.includes(row))).toBe(true)
   postings.close()

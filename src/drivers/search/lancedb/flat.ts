@@ -10,6 +10,7 @@ import { enlarged } from '../../../core/enlarged.ts'
 import { messageOf } from '../../../core/log.ts'
 import { distanceOf } from '../resident/nearest.ts'
 import { column, type Found } from './columns.ts'
+import { passes, rowsIn } from './masks.ts'
 import { collectPostings, openPostings } from './postings.ts'
 import { dot, nearestBy, type RowReader, type Text, type WordReader } from './reader.ts'
 import { bytesOf, FlatError, openRecords, openRecordWriter, openSized } from './records.ts'
@@ -154,16 +155,14 @@ export function openFlatReader(folder: string, version: number): RowReader {
       opened.push(postings.close)
       return {
         frequency: postings.frequency,
-        async count(terms, of) {
+        async count(terms, mask, of) {
           const marks = postings.mark(terms)
-          const marked = (addresses: Iterable<number>): number => {
-            let sum = 0
-            for (const address of addresses) sum += marks[rowOf(address)]!
-            return sum
-          }
-          return of === undefined ? sumOf(marks) - marked(gone) : marked(await find(of))
+          for (const address of gone) marks[rowOf(address)] = 0
+          const rows = of === undefined ? mask && rowsIn(mask) : (await find(of)).map(rowOf)
+          if (rows === null) return sumOf(marks)
+          return rows.reduce((sum, row) => sum + (mask === null || passes(mask.bits, row) ? marks[row]! : 0), 0)
         },
-        best: (weighing, limit) => postings.best(weighing, limit).map(text),
+        best: (weighing, limit, mask) => postings.best(weighing, limit, mask).map(text),
       }
     }
     const find = async (ids: readonly string[]): Promise<number[]> =>
@@ -186,6 +185,7 @@ export function openFlatReader(folder: string, version: number): RowReader {
         )
       },
       words: words(),
+      rows: { count: texts.count, rowOf, addressOf },
       close,
     }
   }

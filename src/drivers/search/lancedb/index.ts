@@ -109,9 +109,7 @@ export async function openSegmentedIndex(
           tail.keyword({ terms, filter, limit, counted: isCounted, beyond }),
           ...segments.map(async (segment) => {
             const [texts, total, total_unindexed] = await Promise.all([
-              limit === 0
-                ? []
-                : visible(segment.enough(filter, limit), (most) => segment.candidates(weighing, filter, most)),
+              limit === 0 ? [] : visible(segment.enough(limit), (most) => segment.candidates(weighing, filter, most)),
               isCounted ? counted(segment, terms, filter) : 0,
               segment.facts.indexed === segment.facts.decisions || filter.indexed === true
                 ? 0

@@ -8,6 +8,7 @@ import { readSync } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { enlarged } from '../../../core/enlarged.ts'
+import type { Mask } from './masks.ts'
 import { bestRows } from './ranking.ts'
 import type { Weighing } from './reader.ts'
 import { type Keyed, openRecords, openRecordWriter } from './records.ts'
@@ -187,15 +188,15 @@ export function openPostings(folder: string, lengths: Int32Array, gone: readonly
       markAll(listOf(record), marks)
       return gone.reduce((left, row) => left - marks[row]!, all)
     },
-    /** The rows that may be among the `limit` best: all that are, and some more. */
-    best: (weighing: Weighing, limit: number): number[] =>
+    /** The rows that may be among the `limit` best that pass: all that are, and some more. */
+    best: (weighing: Weighing, limit: number, mask: Mask | null): number[] =>
       bestRows(
         weighing,
         (term) => {
           const record = read(term)
           return record && listOf(record)
         },
-        { lengths, gone, limit },
+        { lengths, gone, mask, limit },
       ),
     close: records.close,
   }

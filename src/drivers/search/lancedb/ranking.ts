@@ -3,6 +3,7 @@
  * among the best, whatever the other words add, the long lists of frequent words need not be read at all.
  */
 import { tabled } from '../resident/bm25.ts'
+import { type Mask, passes } from './masks.ts'
 import type { Weighing } from './reader.ts'
 
 /** So many rows are scored by their texts sooner than another long list is read. */
@@ -31,11 +32,14 @@ function emptySums(rows: number): Sums {
   return { scores: kept.scores.subarray(0, rows).fill(0), peaks: kept.peaks.subarray(0, blocks).fill(0) }
 }
 
-/** @param listOf the postings of a term, valid until the next call; null where no row holds it */
+/**
+ * @param listOf the postings of a term, valid until the next call; null where no row holds it
+ * @param of the rows among which the best are looked for: those that are not gone, and pass if there is a mask
+ */
 export function bestRows(
   { terms, weights, base, slope }: Weighing,
   listOf: (term: string) => Uint8Array | null,
-  { lengths, gone, limit }: { lengths: Int32Array; gone: readonly number[]; limit: number },
+  { lengths, gone, mask, limit }: { lengths: Int32Array; gone: readonly number[]; mask: Mask | null; limit: number },
 ): number[] {
   const rows = lengths.length
   const sums = emptySums(rows)
@@ -49,7 +53,7 @@ export function bestRows(
       const found = within(sums, gone, limit, { rest, error, most: FEW })
       if (found !== null) return found
     }
-    if (list !== null) addScores(list, weights[at]!, { base, slope, once }, lengths, sums)
+    if (list !== null) addScores(list, weights[at]!, { base, slope, once }, lengths, mask?.bits ?? null, sums)
     rest -= weights[at]!
   }
   const found = within(sums, gone, limit, { rest: 0, error, most: Number.POSITIVE_INFINITY })!
@@ -120,6 +124,7 @@ function addScores(
   weight: number,
   { base, slope, once }: { base: number; slope: number; once: Float32Array },
   lengths: Int32Array,
+  bits: Uint32Array | null,
   { scores, peaks }: Sums,
 ): void {
   const end = list.length
@@ -132,6 +137,10 @@ function addScores(
       step |= (byte & 127) << shift
     }
     row += step >>> 1
+    if (bits !== null && !passes(bits, row)) {
+      if ((step & 1) === 1) while (list[at++]! > 127);
+      continue
+    }
     const length = lengths[row]!
     let share: number
     if ((step & 1) === 0 && length < tabled.length) share = once[length]!

@@ -1,6 +1,7 @@
 /** What a segment's rows say beyond LanceDB's candidates, by address: the number by which LanceDB's own searches name a row. */
 import type { VectorHit, VectorQuery } from '../../../../sdk/storage/search.ts'
 import { top } from '../resident/top.ts'
+import type { Mask, Numbering } from './masks.ts'
 
 /** A decision's text, to be scored. */
 export interface Text {
@@ -31,6 +32,8 @@ export interface RowReader {
   nearest(query: VectorQuery, addresses: readonly number[], k: number, beyond?: number): Promise<Measured>
   /** What is known of the rows' words; null where LanceDB must be asked. */
   words: WordReader | null
+  /** Null with `words`. */
+  rows: Numbering | null
   close(): void
 }
 
@@ -46,10 +49,10 @@ export interface Weighing {
 export interface WordReader {
   /** How many rows hold a term. */
   frequency(term: string): number
-  /** How many rows hold one of the terms. @param of of the rows of these ids */
-  count(terms: readonly string[], of?: readonly string[]): Promise<number>
-  /** The texts of all rows that may be among the `limit` best. */
-  best(weighing: Weighing, limit: number): Text[]
+  /** How many rows hold one of the terms and pass. @param of of the rows of these ids */
+  count(terms: readonly string[], mask: Mask | null, of?: readonly string[]): Promise<number>
+  /** The texts of all rows that may be among the `limit` best that pass. */
+  best(weighing: Weighing, limit: number, mask: Mask | null): Text[]
 }
 
 /**

@@ -1,5 +1,5 @@
 /** One segment, read: it gives candidates of both searches, the terms and vectors to score them exactly, and how many decisions hold a term. */
-import type { Table } from '@lancedb/lancedb'
+import type { VectorQuery as LanceVectorQuery, Table } from '@lancedb/lancedb'
 import { isEmptyFilter } from '../../../../sdk/storage/filter.ts'
 import type { VectorHit, VectorQuery } from '../../../../sdk/storage/search.ts'
 import type { DecisionFilter } from '../../../../sdk/storage/store.ts'
@@ -8,12 +8,16 @@ import { anyOf, conditions } from './filter.ts'
 import { flatFolder, openFlatReader } from './flat.ts'
 import { closeQuietly, type Engine } from './library.ts'
 import type { SegmentFacts } from './manifest.ts'
+import { type Mask, openMasks, passes } from './masks.ts'
 import type { Text, Weighing } from './reader.ts'
 import { tableReader } from './table-reader.ts'
 import { spellingsNear, wordsTable } from './words.ts'
 
-/** So many partitions of the vector index are searched at least, of 4 096 vectors each. */
-const PROBES = 24
+/**
+ * Of the partitions of the vector index, of this many vectors each, such a share is searched where that is more than so many, else all:
+ * the ten nearest are in them. Those that pass a filter are farther, so more partitions are searched for them.
+ */
+const PROBES = { least: 24, of: 4_096, share: 0.4, passing: 0.5 }
 /**
  * Candidates by meaning that the vector index is asked for: at least this many, and this many times what is wanted. They are compared by
  * their full vectors until so many in a row are farther than the nearest before them.
@@ -23,6 +27,8 @@ const COMPARED = { least: 200, times: 4, beyond: 64 }
 const SPARE = 16
 /** Candidates by keyword that LanceDB is asked for: at least this many, and this many times what is wanted, as it ranks by its own counts. */
 const CANDIDATES = { least: 64, times: 2 }
+/** With a filter that at least one of so many passes, the nearest of all are asked for and those that pass kept: LanceDB takes longer to do it. */
+const MANY = 10
 /** Words whose counts are remembered. */
 const REMEMBERED = 20_000
 
@@ -67,13 +73,44 @@ export async function openSegment({ lancedb, connection, folder }: Engine, facts
       )
       .fastSearch()
 
-  /** The addresses of the nearest, roughly unless `exact`. */
-  async function near({ vector, side }: VectorQuery, filter: DecisionFilter, limit: number, exact: boolean) {
-    const terms = conditions(filter)
+  const masks = reader.rows && openMasks(rows, reader.rows)
+  /** Which rows pass; null if all do, or LanceDB must be asked. */
+  const maskOf = async (filter: DecisionFilter): Promise<Mask | null> =>
+    masks === null || isEmptyFilter(filter) ? null : masks.of(filter)
+
+  /** The addresses of the `asked` nearest. @param share of the vector index that is searched; null for every vector itself */
+  async function near({ vector, side }: VectorQuery, terms: readonly string[], asked: number, share: number | null) {
     const query = rows.query().nearestTo(vector).column(side).distanceType('cosine')
-    const asked = filtered(query, facts.indexed < facts.decisions ? ['indexed', ...terms] : terms)
-    const probing = exact ? asked.bypassVectorIndex() : asked.maximumNprobes(0).minimumNprobes(PROBES)
-    return addressesIn(await probing.withRowId().select(['_rowid', '_distance']).limit(limit).toArrow())
+    const passing = filtered(query, facts.indexed < facts.decisions ? ['indexed', ...terms] : terms)
+    const probing = share === null ? passing.bypassVectorIndex() : probed(passing, asked, share)
+    return addressesIn(await probing.withRowId().select(['_rowid', '_distance']).limit(asked).toArrow())
+  }
+
+  function probed(query: LanceVectorQuery, asked: number, share: number): LanceVectorQuery {
+    const probes = Math.ceil((share * facts.indexed) / PROBES.of)
+    // Where much of the segment is asked for, a share of it may not hold that.
+    if (probes <= PROBES.least || asked > facts.indexed / 10)
+      return query.maximumNprobes(0).minimumNprobes(PROBES.least)
+    return query.nprobes(probes)
+  }
+
+  /** Gives so many of the nearest that pass, roughly, and whether there are no more. */
+  async function nearest(query: VectorQuery & { filter: DecisionFilter; exact: boolean }) {
+    const mask = query.exact ? null : await maskOf(query.filter)
+    if (mask === null || facts.decisions > MANY * mask.passing) {
+      const terms = conditions(query.filter)
+      const share = query.exact ? null : terms.length === 0 ? PROBES.share : 1
+      return async (asked: number) => {
+        const addresses = await near(query, terms, asked, share)
+        return { addresses, isAll: addresses.length < asked }
+      }
+    }
+    return async (asked: number) => {
+      const among = Math.ceil((asked * facts.decisions) / mask.passing)
+      const found = await near(query, [], among, PROBES.passing)
+      const addresses = found.filter((address) => passes(mask.bits, reader.rows!.rowOf(address)))
+      return { addresses, isAll: found.length < among }
+    }
   }
 
   return {
@@ -81,12 +118,13 @@ export async function openSegment({ lancedb, connection, folder }: Engine, facts
     /** The `k` nearest, by distance, then id. */
     async nearest(query: VectorQuery & { k: number; filter: DecisionFilter; exact: boolean }): Promise<VectorHit[]> {
       if (facts.indexed === 0 || query.filter.indexed === false) return []
-      const { k, filter, exact } = query
+      const { k, exact } = query
       const beyond = exact ? SPARE : COMPARED.beyond
+      const give = await nearest(query)
       for (let asked = exact ? k + SPARE : Math.max(COMPARED.least, COMPARED.times * k); ; asked *= 2) {
-        const addresses = await near(query, filter, asked, exact)
+        const { addresses, isAll } = await give(asked)
         const { hits, isSettled } = await reader.nearest(query, addresses, k, beyond)
-        if (isSettled || addresses.length < asked) return hits
+        if (isSettled || isAll) return hits
       }
     },
     /** The exact distance of each of these that is here and has vectors. */
@@ -95,11 +133,11 @@ export async function openSegment({ lancedb, connection, folder }: Engine, facts
       return (await reader.nearest(query, await reader.find(query.ids), query.ids.length)).hits
     },
     /** So many candidates, asked for, have the `limit` best among them. */
-    enough: (filter: DecisionFilter, limit: number): number =>
-      reader.words !== null && isEmptyFilter(filter) ? limit : Math.max(CANDIDATES.least, CANDIDATES.times * limit),
-    /** The `limit` best decisions that hold terms and pass, and others: exactly those, or roughly with a filter and in an object store. */
+    enough: (limit: number): number =>
+      reader.words === null ? Math.max(CANDIDATES.least, CANDIDATES.times * limit) : limit,
+    /** The `limit` best decisions that hold terms and pass, and others: exactly those, or roughly in an object store. */
     async candidates(weighing: Weighing, filter: DecisionFilter, limit: number): Promise<Text[]> {
-      if (reader.words !== null && isEmptyFilter(filter)) return reader.words.best(weighing, limit)
+      if (reader.words !== null) return reader.words.best(weighing, limit, await maskOf(filter))
       const query = filtered(matching(weighing.terms, false).limit(limit), conditions(filter))
       // A search by keyword that does not name its score warns.
       return reader.texts(addressesIn(await query.withRowId().select(['_rowid', '_score']).toArrow()))
@@ -111,7 +149,7 @@ export async function openSegment({ lancedb, connection, folder }: Engine, facts
     },
     /** How many hold one of the terms and pass. @param of these decisions only */
     async count(terms: readonly string[], filter: DecisionFilter, of?: readonly string[]): Promise<number> {
-      if (reader.words !== null && isEmptyFilter(filter)) return reader.words.count(terms, of)
+      if (reader.words !== null) return reader.words.count(terms, await maskOf(filter), of)
       const query = matching(terms, false).select(['_score']).limit(facts.decisions)
       const passing = [...conditions(filter), ...(of === undefined ? [] : [anyOf('id', of)])]
       return (await filtered(query, passing).toArrow()).numRows

@@ -53,6 +53,7 @@ export function tableReader(table: Table): RowReader {
       )
     },
     words: null,
+    rows: null,
     close: () => {},
   }
 }
