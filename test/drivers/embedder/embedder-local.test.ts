@@ -1,11 +1,12 @@
 /** What the local embedder promises beyond the port: bounded cost, priority, and life after the death of its thread. */
 
+import { heapStats } from 'bun:jsc'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import { type LocalOptions, openLocalEmbedder } from '../../../src/drivers/embedder/local/driver.ts'
 import { graphOf } from '../../../src/drivers/embedder/local/graph.ts'
-import { assets, readAsset } from '../../../src/drivers/embedder/local/minilm.ts'
+import { assets, openModel, readAsset } from '../../../src/drivers/embedder/local/minilm.ts'
 import { libraries, openRuntime } from '../../../src/drivers/embedder/local/runtime.ts'
 
 // WebAssembly is slow on a busy machine.
@@ -122,6 +123,17 @@ describe('local embedder', () => {
 })
 
 describe('the files of the local model', () => {
+  test('are not kept beside the model that was made of them', async () => {
+    const held = () => {
+      Bun.gc(true)
+      return heapStats().extraMemorySize
+    }
+    const before = held()
+    const model = await openModel('native')
+    expect(held() - before).toBeLessThan(Bun.file(assets.model.path).size / 2)
+    expect(await model.embed('still there')).toHaveLength(768)
+  })
+
   test('are refused when changed', async () => {
     const path = `${import.meta.dir}/../../../package.json`
     await expect(readAsset({ ...assets.model, path })).rejects.toThrow(/model_quantized.onnx has SHA-256/)

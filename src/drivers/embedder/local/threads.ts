@@ -2,7 +2,7 @@
 import type { Engine } from './engine.ts'
 
 export interface ThreadLimits {
-  /** Limit of threads at once. The first takes about 110 MB, each other one 70. */
+  /** Limit of threads at once. The first takes about 80 MB, each other one 55. */
   most: number
   /** How long a thread beyond the first is kept without being asked for, in milliseconds. */
   idle_ms: number

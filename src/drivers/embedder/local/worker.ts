@@ -1,5 +1,6 @@
 /** The thread of the local model: it answers one text at a time. */
 import { messageOf } from '../../../core/log.ts'
+import { giveBackFreed } from '../../shared/allocation.ts'
 import { type Model, openModel } from './minilm.ts'
 import type { RuntimeName } from './runtime.ts'
 
@@ -20,6 +21,9 @@ self.onmessage = async ({ data }: MessageEvent<Request>) => {
     try {
       model = await openModel(data.open.runtime)
       reply({ ready: { name: model.runtime.name, fallback: model.runtime.fallback } })
+      // What loading took beyond the model, a third of its peak, would stay: an idle thread never collects.
+      Bun.gc(true)
+      giveBackFreed()
     } catch (error) {
       reply({ failed: messageOf(error) })
     }

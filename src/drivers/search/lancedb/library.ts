@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import type { Connection } from '@lancedb/lancedb'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { messageOf } from '../../../core/log.ts'
+import { boundMemory } from '../../shared/allocation.ts'
 
 export interface Libraries {
   lancedb: typeof import('@lancedb/lancedb')
@@ -89,26 +90,5 @@ function quietUnlessAsked(): void {
     symbols.setenv(Buffer.from('LANCEDB_LOG\0'), Buffer.from('error\0'), 1)
   } catch {
     // Another C library: its warnings are shown.
-  }
-}
-
-/** Names of options in `malloc.h`, and their values: what LanceDB frees goes back to the system. */
-const allocation = {
-  M_ARENA_MAX: [-8, 2],
-  M_MMAP_THRESHOLD: [-3, 1_048_576],
-  M_TRIM_THRESHOLD: [-1, 1_048_576],
-} as const
-
-/**
- * Of what LanceDB frees, glibc keeps half for each of many threads. Writing a segment of 110 000 decisions left the process at 880 MB, with
- * these limits at 190.
- */
-function boundMemory(): void {
-  if (process.platform !== 'linux') return
-  try {
-    const { symbols } = dlopen(c_library, { mallopt: { args: ['int', 'int'], returns: 'int' } })
-    for (const [option, value] of Object.values(allocation)) symbols.mallopt(option, value)
-  } catch {
-    // Another C library, which keeps less.
   }
 }
