@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test'
 import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { changesets, isReleased, kindOf, released, section, sections, withEntry } from '../src/generate/changelog.ts'
+import { testNeeding } from './support/needing.ts'
 import { inTemporaryDir, root } from './support/process.ts'
 
 test('a changeset becomes a section: its first sentence is the heading, links lead from the root', () => {
@@ -45,7 +46,7 @@ test('a first release tells of nothing that it changed', async () => {
     expect(texts.filter((text) => /\b(?:no longer|any more|used to)\b/.test(text))).toEqual([])
 })
 
-test('the first release keeps the version, the next one raises that of both packages', () =>
+testNeeding('git', 'the first release keeps the version, the next one raises that of both packages', () =>
   inTemporaryDir(async (dir) => {
     for (const path of [
       '.changeset',
@@ -89,4 +90,5 @@ test('the first release keeps the version, the next one raises that of both pack
     expect(headings.slice(0, 3)).toEqual([expect.stringContaining(`## ${version}, `), '### Fixed', '#### Second'])
     expect(headings[3]).toMatch(`## ${before[0]}, `)
     expect((await readdir(join(dir, '.changeset'))).filter((name) => name.endsWith('.md'))).toEqual([])
-  }))
+  }),
+)

@@ -4,6 +4,7 @@ import { chmod, cp, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { version } from '../../src/core/version.ts'
+import { testNeeding } from '../support/needing.ts'
 import { bareEnv, cstpLine, inTemporaryDir, root, run } from '../support/process.ts'
 
 interface Action {
@@ -11,7 +12,7 @@ interface Action {
   runs: { steps: { name: string; if: string; env: Record<string, string>; run: string }[] }
 }
 
-test('the steps of the action pass good guardrails, and fail wrong ones and a bundle that is none', () =>
+testNeeding('bash', 'the steps of the action pass good guardrails, and fail wrong ones and a bundle that is none', () =>
   inTemporaryDir(async (dir) => {
     const action: Action = parse(await Bun.file(join(root, '.github/actions/cstp/action.yml')).text())
     expect(action.inputs.version?.default).toBe(version)
@@ -39,7 +40,8 @@ test('the steps of the action pass good guardrails, and fail wrong ones and a bu
     expect((await step('Test the guardrails', { guardrails: 'wrong.yaml' })).status).not.toBe(0)
     await writeFile(join(dir, 'bundle.json'), '{}')
     expect((await step('Verify the bundle', { bundle: 'bundle.json' })).status).not.toBe(0)
-  }))
+  }),
+)
 
 test('the recipe of the image builds with the Bun of this repository', async () => {
   const recipe = await Bun.file(join(root, 'docs/deploy/Dockerfile')).text()

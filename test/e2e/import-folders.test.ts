@@ -2,6 +2,7 @@
 import { expect, test } from 'bun:test'
 import { appendFile, cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { testNeeding } from '../support/needing.ts'
 import { bareEnv, cstp, inTemporaryDir, root, run } from '../support/process.ts'
 
 const local = (dir: string) => async (args: string[], input?: string) => {
@@ -39,7 +40,7 @@ Two.
 * Depends on [Nothing](0009-nothing.md)
 `
 
-test('an ADR folder is imported once, with links, statuses and the days that git knows', () =>
+testNeeding('git', 'an ADR folder is imported once, with links, statuses and the days that git knows', () =>
   inTemporaryDir(async (dir) => {
     const folder = join(dir, 'repo/docs/adr')
     const git = async (...args: string[]) => {
@@ -87,7 +88,8 @@ test('an ADR folder is imported once, with links, statuses and the days that git
       },
     ])
     expect((await call(['import', 'adr', folder])).json).toMatchObject({ imported: 0, existing: 2, linked: 0 })
-  }))
+  }),
+)
 
 test('an export of ADRs is level with the store, makes the same decisions, and overwrites nothing of others', () =>
   inTemporaryDir(async (dir) => {

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findWords, words } from '../../src/generate/words.ts'
+import { testNeeding } from '../support/needing.ts'
 
 const broken = [
   'The index is made anew.',
@@ -53,7 +54,7 @@ async function run(root: string): Promise<{ code: number; text: string }> {
   return { text: await new Response(command.stderr).text(), code: await command.exited }
 }
 
-test('the command names file, line and a better word; generated files are left out', async () => {
+testNeeding('git', 'the command names file, line and a better word; generated files are left out', async () => {
   const root = await mkdtemp(join(tmpdir(), 'cstp-words-'))
   try {
     Bun.spawnSync(['git', 'init', '--quiet', root])

@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { repositoryAt } from '../../plugin/hooks/cstp-hook.mjs'
+import { testNeeding } from '../support/needing.ts'
 import { bareEnv, cstp, freePort, root, run } from '../support/process.ts'
 import { type Running, startServing, tokens } from '../support/serving.ts'
 
@@ -114,7 +115,7 @@ test('the script in the binary is the one in the plugin', async () => {
   expect(source).toBe(await readFile(script, 'utf8'))
 })
 
-test('project and branch are those of the repository, in a folder of it and in a worktree', async () => {
+testNeeding('git', 'project and branch are those of the repository, in a folder of it and in a worktree', async () => {
   const shop = join(dir, 'shop')
   const git = async (...args: string[]) => {
     const { status, err } = await run(['git', '-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
