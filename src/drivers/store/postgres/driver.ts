@@ -68,6 +68,7 @@ export async function openPostgresStore({
     changed,
     forget() {
       known.last = null
+      remembered.forget()
     },
   }
   let isClosed = false
