@@ -1,10 +1,11 @@
 /** What is erased is in no file of the segments any more, neither on disk nor in an object store. */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { SearchEntry } from '../../../sdk/storage/search.ts'
 import { openSegmentSearch, type SegmentOptions } from '../../../src/drivers/search/lancedb/driver.ts'
+import { prefixOf } from '../../../src/drivers/search/lancedb/keeper.ts'
 import { holding } from '../../support/erasure.ts'
 import { openManifests } from '../../support/manifests.ts'
 import { serveS3 } from '../../support/s3-server.ts'
@@ -73,5 +74,35 @@ test('an index of which everything is erased leaves no file of it', async () => 
   expect(await index.purge(ids)).toBe(true)
   expect(await index.state()).toEqual({ decisions: 0, indexed: 0, tail: 0, segments: 0, building: false })
   expect(holding(url, word)).toEqual([])
+  await search.close()
+})
+
+test('what a writer that died left behind goes too, where there is no segment', async () => {
+  const url = join(root, 'left')
+  const rows = join(url, `${prefixOf(1)}dead.lance`, 'rows')
+  mkdirSync(rows, { recursive: true })
+  writeFileSync(join(rows, 'texts'), word)
+  const search = openSegmentSearch({ url, manifests: openManifests(), tail_most: 10 })
+  const index = await opened(search)
+  await index.apply([marked(1)], 1)
+  await index.apply([{ id: one(1).id, value: null }], 2)
+  expect(await index.purge([one(1).id])).toBe(true)
+  expect(holding(url, word)).toEqual([])
+  await search.close()
+})
+
+test('what is being written while it is erased is in no segment in the end', async () => {
+  const url = join(root, 'meanwhile')
+  mkdirSync(url)
+  const search = openSegmentSearch({ url, manifests: openManifests(), tail_most: 15 })
+  const index = await opened(search)
+  await index.apply([...many(0, 20), marked(20)], 21)
+  const writing = index.maintain()
+  while (holding(url, word).length === 0) await Bun.sleep(1)
+  await index.apply([{ id: one(20).id, value: null }], 22)
+  expect(await index.purge([one(20).id])).toBe(true)
+  await writing
+  expect(holding(url, word)).toEqual([])
+  await expectWhole(index, many(0, 20))
   await search.close()
 })

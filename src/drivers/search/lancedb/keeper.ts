@@ -9,7 +9,7 @@ import { messageOf } from '../../../core/log.ts'
 import type { ResidentIndex } from '../resident/index.ts'
 import { syncFolder } from './durable.ts'
 import { openGate } from './gate.ts'
-import { drop, sweep } from './leftovers.ts'
+import { clear, drop, sweep } from './leftovers.ts'
 import { type Engine, isNative, refuse } from './library.ts'
 import { type Held, type Manifest, openManifest, type SegmentFacts } from './manifest.ts'
 import type { Place } from './place.ts'
@@ -36,6 +36,7 @@ export const prefixOf = (generation: number): string => `g${generation}_`
 
 export async function openKeeper(place: Place, generation: SearchGeneration, tail: ResidentIndex) {
   const { log, manifests, now } = place
+  const prefix = prefixOf(generation.number)
   const record = openManifest(manifests, () => place.key(generation.number), generation, now)
   let manifest = await record.read()
   let opened: Promise<Segment[]> | null = null
@@ -157,7 +158,7 @@ export async function openKeeper(place: Place, generation: SearchGeneration, tai
 
   /** What all new segments have alike, and a name of its own. */
   const planned = () => ({
-    name: `${prefixOf(generation.number)}${crypto.randomUUID().replaceAll('-', '')}`,
+    name: `${prefix}${crypto.randomUUID().replaceAll('-', '')}`,
     dimensions: generation.dimensions,
     index_from: place.index_from,
   })
@@ -206,12 +207,7 @@ export async function openKeeper(place: Place, generation: SearchGeneration, tai
     }
   }
 
-  const sweepAll = (engine: Engine) =>
-    sweep(
-      engine,
-      prefixOf(generation.number),
-      manifest.segments.map(({ name }) => name),
-    )
+  const sweepAll = (engine: Engine) => sweep(engine, prefix, new Set(manifest.segments.map(({ name }) => name)))
 
   /** Decisions that went since the segments were written. */
   const gone = (): string[] => [...fresh].flatMap(([id, { terms }]) => (terms === null ? [id] : []))
@@ -251,9 +247,11 @@ export async function openKeeper(place: Place, generation: SearchGeneration, tai
     gone,
     /** Whether the segments hold none of these decisions, which are gone, any more. */
     async purge(ids: readonly string[]): Promise<boolean> {
+      // What is being written may hold them.
+      await flushing?.catch(() => {})
       const current = await record.read()
       if (!sameSegments(current, manifest)) await adopt(current)
-      if (manifest.segments.length === 0) return true
+      if (manifest.segments.length === 0) return clear(place, record, prefix)
       const left = () => gone().some((id) => ids.includes(id))
       if (left()) await this.flush()
       return !left()
