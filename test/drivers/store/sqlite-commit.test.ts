@@ -1,10 +1,11 @@
-/** Group commit of the embedded store: an answer means that the log was synced, and what comes meanwhile is the next group. */
+/** Group commit of the embedded store: an answer means that the log was synced and files are in place, and what comes meanwhile is the next group. */
 import { expect, test } from 'bun:test'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { committer } from '../../../src/drivers/store/sqlite/commit.ts'
 import { connect, logSync, statementsOf } from '../../../src/drivers/store/sqlite/connect.ts'
+import { relativePath } from '../../../src/drivers/store/sqlite/files.ts'
 
 /** A committer whose syncs end when the test says so. */
 async function open() {
@@ -12,6 +13,8 @@ async function open() {
   const { writer, reader } = await connect(dir)
   const statements = statementsOf(writer)
   const syncs: PromiseWithResolvers<void>[] = []
+  const fileSyncs: PromiseWithResolvers<void>[] = []
+  const rewrites: string[] = []
   const commits = committer({
     db: writer,
     statements,
@@ -22,14 +25,31 @@ async function open() {
       return syncs.at(-1)!.promise
     },
     beforePlacing: () => {},
-    writePending: async () => {},
+    writePending: async () => void rewrites.push('all'),
+    syncPlaced: () => {
+      fileSyncs.push(Promise.withResolvers())
+      return fileSyncs.at(-1)!.promise
+    },
   })
   const add = statements.prepare<unknown, [string]>(
     `insert into keyed_records (collection, key, version, value) values ('c', ?, 1, '0')`,
   )
+  const owe = statements.prepare<unknown, [number]>('insert into pending_files (num, revision) values (?, 1)')
   const answered: string[] = []
   return {
     syncs,
+    fileSyncs,
+    rewrites,
+    /** A decision with a file, as of its first revision. */
+    async writeFile(num: number) {
+      await commits.run(async ({ files }) => {
+        owe.run(num)
+        files.set(idOf(num), { num, revision: 1, text: `number: ${num}\n` })
+      })
+      answered.push(idOf(num))
+    },
+    path: (num: number) => join(dir, 'decisions', relativePath(idOf(num))),
+    owed: () => reader.query<{ num: number }, []>('select num from pending_files order by num').values().flat(),
     answered,
     rows: () => reader.query<{ key: string }, []>('select key from keyed_records order by key').values().flat(),
     async write(id: string) {
@@ -39,7 +59,10 @@ async function open() {
     add: (id: string) => void add.run(id),
     commits,
     async [Symbol.asyncDispose]() {
-      await commits.close()
+      const closed = commits.close()
+      await idle()
+      for (const { resolve } of [...syncs, ...fileSyncs]) resolve()
+      await closed
       statements.finalize()
       reader.close()
       writer.close()
@@ -47,6 +70,8 @@ async function open() {
     },
   }
 }
+
+const idOf = (num: number) => `2026-03-${num}`
 
 /** Lets everything happen that waits for nothing outside. */
 const idle = () => new Promise((resolve) => setTimeout(resolve, 5))
@@ -79,6 +104,56 @@ test('of more than a group holds, those of a full group wait for no sync', async
   one.syncs[2]!.resolve()
   await Promise.all(writes)
   expect(one.rows().length).toBe(100)
+})
+
+test('who writes a file is answered when it is in place; it is owed until it was synced', async () => {
+  await using one = await open()
+  const write = one.writeFile(11)
+  await idle()
+  expect([existsSync(one.path(11)), one.answered]).toEqual([false, []])
+  one.syncs[0]!.resolve()
+  await write
+  expect(readFileSync(one.path(11), 'utf8')).toBe('number: 11\n')
+  expect([one.fileSyncs.length, one.owed()]).toEqual([0, [11]])
+  const settled = one.commits.settled()
+  await idle()
+  expect([one.fileSyncs.length, one.owed()]).toEqual([1, [11]])
+  one.fileSyncs[0]!.resolve()
+  await settled
+  expect(one.owed()).toEqual([])
+})
+
+test('files are synced and cleared although nobody asks, those of the next group meanwhile are still owed', async () => {
+  await using one = await open()
+  const writes = [one.writeFile(11)]
+  await idle()
+  one.syncs[0]!.resolve()
+  for (let at = 0; one.fileSyncs.length === 0 && at < 5_000; at++) await Bun.sleep(1)
+  writes.push(one.writeFile(12))
+  await idle()
+  one.syncs[1]!.resolve()
+  await Promise.all(writes)
+  one.fileSyncs[0]!.resolve()
+  for (let at = 0; one.owed().length > 1 && at < 5_000; at++) await Bun.sleep(1)
+  expect(one.owed()).toEqual([12])
+})
+
+test('a file whose sync fails stays owed, and is written again at the next commit', async () => {
+  await using one = await open()
+  const write = one.writeFile(11)
+  await idle()
+  one.syncs[0]!.resolve()
+  await write
+  const settled = one.commits.settled()
+  await idle()
+  one.fileSyncs[0]!.reject(new Error('EIO'))
+  await settled
+  expect([one.owed(), one.rewrites]).toEqual([[11], []])
+  const next = one.write('a')
+  await idle()
+  one.syncs[1]!.resolve()
+  await next
+  expect(one.rewrites).toEqual(['all'])
 })
 
 /** Of three that come together, the second fails; how often each of them ran. */

@@ -249,6 +249,17 @@ test('a file that is about to be put in place is not missed', async () => {
   await store.close()
 })
 
+test('a file that is edited as soon as its decision is written is not missed', async () => {
+  const dir = await prepared()
+  const store = await openAt(dir)
+  await store.transaction((tx) => tx.decisions.put(recordOf(1, { category: 'written' }), 1))
+  edit(dir, recordOf(1, { category: 'edited' }))
+  expect((await store.reconcile()).map(({ path, kind }) => ({ path, kind }))).toEqual([
+    { path: relative(1), kind: 'changed' },
+  ])
+  await store.close()
+})
+
 test('a file that is mended is taken in', async () => {
   const dir = await prepared()
   writeFileSync(pathOf(dir, idOf(1)), 'a: [')

@@ -2,8 +2,8 @@
 
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { createAll, idOf, oddRecord, recordOf } from '../../../sdk/storage/conformance/store/records.ts'
 import { readDecision, readDecisions } from '../../../sdk/storage/decisions.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
@@ -101,6 +101,24 @@ test('what a dead process still owed is written at the start', async () => {
   rmSync(foreign)
   expect(differences(dir)).toEqual([])
   expect(behind(dir, (db) => db.query('select * from pending_files').all())).toEqual([])
+  await next.close()
+})
+
+test('what was answered is whole again after the power failed before its files were synced', async () => {
+  const dir = freshDir()
+  const store = await openAt(dir)
+  const records = [recordOf(1), recordOf(2)]
+  await createAll(store, records)
+  // In the turn of the answer: the log has been synced, and of the files one was lost and one is empty.
+  const after = freshDir()
+  for (const name of ['cstp.db', 'cstp.db-wal']) copyFileSync(join(dir, name), join(after, name))
+  mkdirSync(dirname(pathOf(after, idOf(2))), { recursive: true })
+  writeFileSync(pathOf(after, idOf(2)), '')
+  await store.close()
+  const next = await openAt(after)
+  expect((await next.status()).findings).toEqual([])
+  for (const { id } of records) expect(readFileSync(pathOf(after, id))).toEqual(readFileSync(pathOf(dir, id)))
+  expect(differences(after)).toEqual([])
   await next.close()
 })
 

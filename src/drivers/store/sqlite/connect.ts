@@ -1,7 +1,7 @@
 /** The two connections of a store, one that writes and one that only reads, and the statements prepared on them. */
 
 import type { Database, SQLQueryBindings, Statement } from 'bun:sqlite'
-import { closeSync, fsync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, fdatasync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { sharedRun } from '../../../../sdk/storage/shared-run.ts'
@@ -42,7 +42,8 @@ function connectOnce(dir: string): Connections {
   }
 }
 
-const fsyncAsync = promisify(fsync)
+// Once the log has its size it is written from its start again: its data alone is synced then, and the journal of the file system stays out of it.
+const syncData = promisify(fdatasync)
 
 export interface LogSync {
   /** Resolves when all that was committed before the call is on stable storage. Those who call together wait for one sync. */
@@ -57,7 +58,7 @@ export function logSync({ filename }: Database): LogSync {
   return {
     sync: sharedRun(() => {
       fd ??= openSync(`${filename}-wal`, 'r+')
-      return fsyncAsync(fd)
+      return syncData(fd)
     }),
     close() {
       if (fd !== undefined) closeSync(fd)

@@ -44,6 +44,8 @@ export interface TempFile {
   id: string
   temp: string
   path: string
+  /** Open, to be synced. */
+  fd: number
   state: FileState
 }
 
@@ -87,51 +89,37 @@ export function fileStat(path: string): { size: number; mtime: number } | null {
   return stat === undefined || !stat.isFile() ? null : { size: stat.size, mtime: stat.mtimeMs }
 }
 
-/** Temporary files that were written. */
-export interface WrittenTemps {
-  temps: readonly TempFile[]
-  /** Resolves once all are on stable storage; rejects if one may not be. */
-  synced: Promise<void>
-  discard(): Promise<void>
-}
-
-/** Writes each text to a temporary file beside its place, and begins to sync them. Leaves none behind when it fails. */
-export async function writeTemps(root: string, texts: ReadonlyMap<string, string>): Promise<WrittenTemps> {
+/** Writes each text to a temporary file beside its place, which stays open. Leaves none behind when it fails. */
+export async function writeTemps(root: string, texts: ReadonlyMap<string, string>): Promise<TempFile[]> {
   const suffix = `${process.pid}-${randomBytes(3).toString('hex')}.tmp`
   const temps: TempFile[] = []
-  const open: number[] = []
-  const close = () => {
-    for (const fd of open.splice(0)) closeSync(fd)
-  }
   try {
     for (const [id, text] of texts) {
       const path = join(root, relativePath(id))
       const temp = `${path}.${suffix}`
       const content = Buffer.from(text)
       const fd = await openIn(temp, root)
-      open.push(fd)
-      temps.push({ id, temp, path, state: { size: content.length, mtime: 0, hash: hashOf(content) } })
+      temps.push({ id, temp, path, fd, state: { size: content.length, mtime: 0, hash: hashOf(content) } })
       for (let at = 0; at < content.length; ) at += writeSync(fd, content, at)
       temps.at(-1)!.state.mtime = fstatSync(fd).mtimeMs
-      // One alone is synced at once.
-      if (texts.size > 1) beginWriteback(fd)
     }
   } catch (error) {
-    close()
+    closeFiles(temps)
     removeTemps(temps)
     throw error
   }
-  const synced = syncAll(open).finally(close)
-  // Reported where the files are put in place.
-  const over = synced.catch(() => {})
-  return {
-    temps,
-    synced,
-    async discard() {
-      await over
-      removeTemps(temps)
-    },
-  }
+  return temps
+}
+
+/** Resolves once what was written is on stable storage; rejects if some of it may not be. */
+export function syncFiles(temps: readonly TempFile[]): Promise<void> {
+  // One alone is synced at once.
+  if (temps.length > 1) for (const { fd } of temps) beginWriteback(fd)
+  return syncAll(temps.map(({ fd }) => fd))
+}
+
+export function closeFiles(temps: readonly TempFile[]): void {
+  for (const { fd } of temps) closeSync(fd)
 }
 
 export function removeTemps(temps: readonly TempFile[]): void {

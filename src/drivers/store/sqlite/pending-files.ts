@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { yamlOf } from '../../../core/yaml.ts'
 import { begin } from '../../shared/sqlite/connect.ts'
 import type { Statements } from './connect.ts'
-import { place, relativePath, removeFiles, syncFolders, writeTemps } from './files.ts'
+import { closeFiles, place, relativePath, removeFiles, syncFiles, syncFolders, writeTemps } from './files.ts'
 
 export interface PendingFiles {
   /** Writes all pending files, and removes those of decisions that were erased. Call it inside a write transaction. */
@@ -40,11 +40,8 @@ export function pendingFiles(db: Database, { prepare }: Statements, root: string
     for (const { num } of removed) clearPending.run(num)
     for (let rows = pending.all(page); rows.length > 0; rows = pending.all(page)) {
       const nums = new Map(rows.map(({ id, num }) => [id, num]))
-      const { temps, synced } = await writeTemps(
-        root,
-        new Map(rows.map(({ id, doc }) => [id, yamlOf(JSON.parse(doc))])),
-      )
-      await synced
+      const temps = await writeTemps(root, new Map(rows.map(({ id, doc }) => [id, yamlOf(JSON.parse(doc))])))
+      await syncFiles(temps).finally(() => closeFiles(temps))
       for (const temp of temps) place(temp)
       await syncFolders(temps.map(({ path }) => path))
       for (const { id, state } of temps) {

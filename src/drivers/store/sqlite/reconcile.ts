@@ -149,6 +149,8 @@ export function reconciler({
 
   return {
     async reconcile() {
+      // A file that is owed would be passed over, though somebody has edited it.
+      await commits.settled()
       looking = look()
       const { ids, findings, temps } = await looking.found.finally(() => {
         looking = null

@@ -1,0 +1,171 @@
+/**
+ * Puts the files of committed decisions in their places, and has them synced after their callers were answered. Until a file is on stable
+ * storage its row in `pending_files` stays, which was synced with the commit: should the power fail before, the next start writes it again.
+ */
+import type { Database } from 'bun:sqlite'
+import { join } from 'node:path'
+import { sharedRun } from '../../../../sdk/storage/shared-run.ts'
+import { type LogWriter, messageOf } from '../../../core/log.ts'
+import { begin } from '../../shared/sqlite/connect.ts'
+import type { Statements } from './connect.ts'
+import {
+  closeFiles,
+  place,
+  relativePath,
+  removeFiles,
+  removeTemps,
+  syncFiles,
+  syncFolders,
+  type TempFile,
+} from './files.ts'
+import type { PendingFile } from './members.ts'
+
+export interface Placer {
+  /** Under the write lock, in a transaction of its own. What fails is owed to the next commit. */
+  put(temps: readonly TempFile[], files: ReadonlyMap<string, PendingFile>): Promise<void>
+  /** Files whose text may be lost are not put in place. */
+  drop(temps: readonly TempFile[]): void
+  /** Some are owed that have not been written. */
+  owes(): boolean
+  /** Inside a write transaction: what was synced is owed no more. @returns what to call once that is committed */
+  clear(): () => void
+  /** Whether {@link clear} has something to do. */
+  hasSynced(): boolean
+  /** Resolves when no more than these are still to be synced. Never rejects. */
+  synced(most: number): Promise<void>
+}
+
+export interface PlacerOptions {
+  db: Database
+  statements: Statements
+  /** Folder of the decisions. */
+  root: string
+  log: LogWriter
+  /** Called before a file is replaced. */
+  beforePlacing(id: string, path: string): void
+  /** Writes all pending files from the rows; called inside a write transaction. */
+  writePending(): Promise<void>
+  /** Called when {@link Placer.clear} has something to do. */
+  wereSynced(): void
+  /** Syncs open files that are in their places, and their folders. */
+  syncPlaced?(placed: readonly TempFile[]): Promise<void>
+}
+
+const patience_ms = 60_000
+/** Files are synced together, so many at the latest, or after this time: each sync is a commit of the file system's journal, which the next files wait for. */
+const mostTogether = 96
+const syncAfter_ms = 50
+
+/** All at once: one commit of the file system's journal holds the files and their names. */
+async function syncInPlace(placed: readonly TempFile[]): Promise<void> {
+  await Promise.all([syncFiles(placed), syncFolders(placed.map(({ path }) => path))])
+}
+
+export function placer({
+  db,
+  statements,
+  root,
+  log,
+  beforePlacing,
+  writePending,
+  wereSynced,
+  syncPlaced = syncInPlace,
+}: PlacerOptions): Placer {
+  const isPending = statements.prepare<{ num: number }, [number, number]>(
+    'select num from pending_files where num = ? and revision = ?',
+  )
+  const clearPending = statements.prepare<unknown, [number, number]>(
+    'delete from pending_files where num = ? and revision = ?',
+  )
+  type Placed = TempFile & Pick<PendingFile, 'num' | 'revision'>
+  /** In their places, and still to be synced. */
+  let unsynced: Placed[] = []
+  let syncing = 0
+  /** Synced, and their rows are still to go. */
+  const done: Pick<PendingFile, 'num' | 'revision'>[] = []
+  let owes = false
+
+  const fail = (error: unknown, temps: readonly TempFile[]): void => {
+    owes = true
+    log('error', 'committed decisions still lack their files; they are written at the next commit or start', {
+      error: messageOf(error),
+      ids: temps.map(({ id }) => id),
+    })
+  }
+
+  let later: Timer | null = null
+  const sync = sharedRun(async () => {
+    if (later !== null) clearTimeout(later)
+    later = null
+    const placed = unsynced
+    unsynced = []
+    syncing = placed.length
+    if (syncing === 0) return
+    try {
+      await syncPlaced(placed)
+      for (const { num, revision } of placed) done.push({ num, revision })
+      wereSynced()
+    } catch (error) {
+      fail(error, placed)
+    } finally {
+      closeFiles(placed)
+      syncing = 0
+    }
+  })
+
+  function drop(temps: readonly TempFile[]): void {
+    closeFiles(temps)
+    removeTemps(temps)
+    owes ||= temps.length > 0
+  }
+
+  return {
+    drop,
+    owes: () => owes,
+    hasSynced: () => done.length > 0,
+    async put(temps, files) {
+      try {
+        await begin(db, performance.now() + patience_ms)
+        const placed: Placed[] = []
+        const others: TempFile[] = []
+        for (const temp of temps) {
+          const { num, revision } = files.get(temp.id)!
+          // Another process may have written the file for us, or a newer revision of it.
+          if (isPending.get(num, revision) === null) others.push(temp)
+          else {
+            beforePlacing(temp.id, temp.path)
+            place(temp)
+            placed.push({ ...temp, num, revision })
+          }
+        }
+        // A file that was to be erased is off the disk before that is said.
+        const removed = [...files].filter(
+          ([, { num, revision, text }]) => text === null && clearPending.run(num, revision).changes > 0,
+        )
+        for (const [id] of removed) removeFiles(root, id)
+        await syncFolders(removed.map(([id]) => join(root, relativePath(id))))
+        if (owes) await writePending()
+        // Not synced: should this be lost with the power, its files are merely removed or written again.
+        db.query('COMMIT').run()
+        owes = false
+        closeFiles(others)
+        removeTemps(others)
+        unsynced.push(...placed)
+        if (unsynced.length >= mostTogether) void sync()
+        else if (placed.length > 0) later ??= setTimeout(sync, syncAfter_ms)
+      } catch (error) {
+        if (db.inTransaction) db.run('ROLLBACK')
+        drop(temps)
+        fail(error, temps)
+      }
+    },
+    clear() {
+      const count = done.length
+      for (const { num, revision } of done) clearPending.run(num, revision)
+      return () => void done.splice(0, count)
+    },
+    async synced(most) {
+      while (unsynced.length + syncing > most) await sync()
+    },
+  }
+}
