@@ -4,9 +4,10 @@ import { mkdtempSync, rmSync, truncateSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as arrow from 'apache-arrow'
+import { holds, intersect, keepSets, noBits, put, sizeOf, unite } from '../../../src/drivers/search/lancedb/bits.ts'
 import { openFlatReader, openFlatWriter, writeGone } from '../../../src/drivers/search/lancedb/flat.ts'
 import { nearestBy } from '../../../src/drivers/search/lancedb/reader.ts'
-import { FlatError } from '../../../src/drivers/search/lancedb/records.ts'
+import { bodyOf, FlatError, openRecords, openRecordWriter } from '../../../src/drivers/search/lancedb/records.ts'
 import { type Row, toTable } from '../../../src/drivers/search/lancedb/rows.ts'
 import { dimensions, many, one } from './segment-tools.ts'
 
@@ -110,6 +111,37 @@ test('the rows that hold a term are counted as their texts say, without those th
   const held = holding(['cache'], [0]).filter(({ id }) => some.includes(id)).length
   expect(await rest.words!.count(['cache'], null, [...some, 'no such id'])).toBe(held)
   for (const reader of [whole, rest]) reader.close()
+})
+
+test('a record is found by its key however long its first line is', async () => {
+  const folder = mkdtempSync(join(root, 'records-'))
+  const keys = ['short', 'ü'.repeat(200), 'x'.repeat(5_000)]
+  const writer = await openRecordWriter(folder, 'some')
+  await writer.add(keys.map((key) => ({ key, bytes: Buffer.from(`${key}\nbody\nof ${key.length}`) })))
+  await writer.finish()
+  await writer.close()
+  const records = openRecords(folder, 'some', (head) => head)
+  expect(keys.map(records.find)).toEqual([0, 1, 2])
+  expect(keys.map((_, number) => records.head(number))).toEqual(keys)
+  expect(bodyOf(records.read(1)).toString()).toBe('body\nof 200')
+  records.close()
+})
+
+test('sets of rows are counted, and only those that were used last are kept', () => {
+  const bits = noBits(100)
+  for (const row of [0, 31, 32, 63, 99]) put(bits, row)
+  const others = noBits(100)
+  for (const row of [31, 99, 98]) put(others, row)
+  expect([sizeOf(bits), sizeOf(others), holds(bits, 31), holds(bits, 30)]).toEqual([5, 3, true, false])
+  intersect(bits, others)
+  expect([sizeOf(bits), holds(bits, 99), holds(bits, 98)]).toEqual([2, true, false])
+  unite(bits, others)
+  expect(sizeOf(bits)).toBe(3)
+  const sets = keepSets<string>(100, 3 * bits.byteLength)
+  for (const name of ['a', 'b', 'c']) sets.keep(name, name)
+  expect(sets.known('a')).toBe('a')
+  sets.keep('d', 'd')
+  expect(['a', 'b', 'c', 'd'].map(sets.known)).toEqual(['a', null, 'c', 'd'])
 })
 
 test.each([

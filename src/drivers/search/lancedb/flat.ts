@@ -9,11 +9,12 @@ import { sides } from '../../../../sdk/storage/vectors.ts'
 import { enlarged } from '../../../core/enlarged.ts'
 import { messageOf } from '../../../core/log.ts'
 import { distanceOf } from '../resident/nearest.ts'
+import { announceRead } from './ahead.ts'
+import { holds, intersect, sizeOf } from './bits.ts'
 import { column, type Found } from './columns.ts'
-import { passes, rowsIn } from './masks.ts'
 import { collectPostings, openPostings } from './postings.ts'
 import { dot, nearestBy, type RowReader, type Text, type WordReader } from './reader.ts'
-import { bytesOf, FlatError, openRecords, openRecordWriter, openSized } from './records.ts'
+import { bodyOf, bytesOf, FlatError, lineOf, openRecords, openRecordWriter, openSized } from './records.ts'
 
 /** In the folder of the segment's table, with which they go. */
 export const flatFolder = (place: string, segment: string): string => join(place, `${segment}.lance`, 'rows')
@@ -32,7 +33,10 @@ interface About {
 
 /** Rows that went after the segment had been written, at a version of its table. */
 const goneAt = (version: number): string => `gone-${version}`
-const newline = 10
+/** Rows that are remembered by their ids. */
+const REMEMBERED = 4_096
+/** Reads that are announced at once. */
+const ANNOUNCED = 256
 
 /** Writes the files of a segment while its rows are added to LanceDB's table. */
 export async function openFlatWriter(folder: string, dimensions: number) {
@@ -120,7 +124,7 @@ export function openFlatReader(folder: string, version: number): RowReader {
 
   function read(): RowReader {
     const { dimensions, runs } = JSON.parse(readFileSync(join(folder, 'about'), 'utf8')) as About
-    const texts = openRecords(folder, 'texts', (record) => headOf(record)[0])
+    const texts = openRecords(folder, 'texts', (head) => headOf(head)[0])
     opened.push(texts.close)
     const bytes = dimensions * 4
     const vectors = openSized(folder, 'vectors', texts.count * sides.length * bytes)
@@ -137,11 +141,26 @@ export function openFlatReader(folder: string, version: number): RowReader {
       const run = runs.findLast((one) => one.row <= row)!
       return run.address + row - run.row
     }
-    function text(row: number): Text {
-      const whole = texts.read(row)
-      const [id, length, indexed] = headOf(whole)
-      return { id, length, indexed, terms: whole.toString('utf8', whole.indexOf(newline) + 1) }
+    /** Rows by their ids: what one part of a search has found the others ask for. */
+    const lately = new Map<string, number>()
+    function known(row: number, line: string) {
+      const [id, length, indexed] = headOf(line)
+      if (lately.size >= REMEMBERED) lately.clear()
+      lately.set(id, row)
+      return { id, length, indexed }
     }
+    function text(row: number): Text {
+      const record = texts.read(row)
+      return { ...known(row, lineOf(record)), terms: bodyOf(record).toString() }
+    }
+    /** What is read of each of these rows, which lie apart. */
+    const each = <T>(rows: readonly number[], take: (row: number) => T): T[] =>
+      rows.map((row, at) => {
+        if (at % ANNOUNCED === 0) for (const next of rows.slice(at, at + ANNOUNCED)) texts.announce(next)
+        return take(row)
+      })
+    const textsOf = (rows: readonly number[]): Text[] => each(rows, text)
+    const idsOf = (rows: readonly number[]): string[] => each(rows, (row) => known(row, texts.head(row)).id)
     /** NaN for a row without vectors. */
     function distance(vector: Float32Array, place: number, row: number): number {
       if (readSync(vectors, own, 0, bytes, (row * sides.length + place) * bytes) !== bytes)
@@ -155,19 +174,20 @@ export function openFlatReader(folder: string, version: number): RowReader {
       opened.push(postings.close)
       return {
         frequency: postings.frequency,
-        async count(terms, mask, of) {
-          const marks = postings.mark(terms)
-          for (const address of gone) marks[rowOf(address)] = 0
-          const rows = of === undefined ? mask && rowsIn(mask) : (await find(of)).map(rowOf)
-          if (rows === null) return sumOf(marks)
-          return rows.reduce((sum, row) => sum + (mask === null || passes(mask.bits, row) ? marks[row]! : 0), 0)
+        async count(terms, passing, of) {
+          const rows = postings.rowsWith(terms)
+          if (passing !== null) intersect(rows, passing)
+          if (of !== undefined) return (await find(of)).reduce((sum, at) => sum + Number(holds(rows, rowOf(at))), 0)
+          let left = sizeOf(rows)
+          for (const address of gone) left -= Number(holds(rows, rowOf(address)))
+          return left
         },
-        best: (weighing, limit, mask) => postings.best(weighing, limit, mask).map(text),
+        best: (weighing, limit, passing) => textsOf(postings.best(weighing, limit, passing)),
       }
     }
     const find = async (ids: readonly string[]): Promise<number[]> =>
       ids.flatMap((id) => {
-        const row = texts.find(id)
+        const row = lately.get(id) ?? texts.find(id)
         if (row === null) return []
         const address = addressOf(row)
         return gone.has(address) ? [] : [address]
@@ -175,13 +195,20 @@ export function openFlatReader(folder: string, version: number): RowReader {
 
     return {
       find,
-      texts: async (addresses) => addresses.map((address) => text(rowOf(address))),
+      texts: async (addresses) => textsOf(addresses.map(rowOf)),
       async nearest({ vector, side }, addresses, k, beyond = Number.POSITIVE_INFINITY) {
         const place = sides.indexOf(side)
+        const rows = addresses.map(rowOf)
+        let announced = 0
         return nearestBy(
-          { count: addresses.length, k, beyond },
-          (at) => distance(vector, place, rowOf(addresses[at]!)),
-          (places) => places.map((at) => headOf(texts.read(rowOf(addresses[at]!)))[0]),
+          { count: rows.length, k, beyond },
+          (at) => {
+            if (at === announced)
+              for (const end = Math.min(rows.length, at + k + beyond); announced < end; announced++)
+                announceRead(vectors, (rows[announced]! * sides.length + place) * bytes, bytes)
+            return distance(vector, place, rows[at]!)
+          },
+          (places) => idsOf(places.map((at) => rows[at]!)),
         )
       },
       words: words(),
@@ -191,11 +218,4 @@ export function openFlatReader(folder: string, version: number): RowReader {
   }
 }
 
-const headOf = (record: Buffer): [id: string, length: number, indexed: boolean] =>
-  JSON.parse(record.toString('utf8', 0, record.indexOf(newline)))
-
-function sumOf(marks: Uint8Array): number {
-  let sum = 0
-  for (let at = 0; at < marks.length; at++) sum += marks[at]!
-  return sum
-}
+const headOf = (line: string) => JSON.parse(line) as [id: string, length: number, indexed: boolean]

@@ -4,10 +4,11 @@
  */
 import type { Table } from '@lancedb/lancedb'
 import type { DecisionFilter } from '../../../../sdk/storage/store.ts'
+import { type Bits, intersect, keepSets, noBits, put, sizeOf } from './bits.ts'
 import { conditions } from './filter.ts'
 
-/** Bytes of the bits that are kept, at least those of so many conditions. */
-const KEPT = { bytes: 8_000_000, least: 8 }
+/** Bytes of the sets that are kept. */
+const KEPT = 8_000_000
 
 /** The rows, also those that are gone, by their numbers from 0 on. */
 export interface Numbering {
@@ -17,37 +18,13 @@ export interface Numbering {
 }
 
 export interface Mask {
-  /** Of row n bit `n & 31` of number `n >> 5`. */
-  bits: Uint32Array
+  bits: Bits
   /** How many rows pass. */
   passing: number
 }
 
-export const passes = (bits: Uint32Array, row: number): boolean => ((bits[row >> 5]! >>> (row & 31)) & 1) === 1
-
-/** Numbers of the rows that pass. */
-export function rowsIn({ bits, passing }: Mask): number[] {
-  const rows: number[] = []
-  for (let word = 0; rows.length < passing; word++)
-    for (let left = bits[word]!; left !== 0; left &= left - 1) rows.push((word << 5) + 31 - Math.clz32(left & -left))
-  return rows
-}
-
-function maskOf(bits: Uint32Array): Mask {
-  let passing = 0
-  for (let word = 0; word < bits.length; word++) {
-    let left = bits[word]!
-    left -= (left >>> 1) & 0x55555555
-    left = (left & 0x33333333) + ((left >>> 2) & 0x33333333)
-    passing += Math.imul((left + (left >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24
-  }
-  return { bits, passing }
-}
-
 export function openMasks(table: Table, { count, rowOf }: Numbering) {
-  const words = (count + 31) >> 5
-  const most = Math.max(KEPT.least, Math.floor(KEPT.bytes / (words * 4)))
-  const known = new Map<string, Promise<Uint32Array>>()
+  const sets = keepSets<Promise<Bits>>(count, KEPT)
   let times: Promise<Float64Array> | null = null
 
   /** The rows that pass, a few thousand at a time, with some columns of them. */
@@ -61,13 +38,10 @@ export function openMasks(table: Table, { count, rowOf }: Numbering) {
     }
   }
 
-  async function bitsWhere(condition: string): Promise<Uint32Array> {
-    const bits = new Uint32Array(words)
+  async function bitsWhere(condition: string): Promise<Bits> {
+    const bits = noBits(count)
     for await (const { batch, rowAt } of look(condition, []))
-      for (let at = 0; at < batch.numRows; at++) {
-        const row = rowAt(at)
-        bits[row >> 5]! |= 1 << (row & 31)
-      }
+      for (let at = 0; at < batch.numRows; at++) put(bits, rowAt(at))
     return bits
   }
 
@@ -80,24 +54,20 @@ export function openMasks(table: Table, { count, rowOf }: Numbering) {
     return all
   }
 
-  async function bitsWithin(from: number, to: number): Promise<Uint32Array> {
+  async function bitsWithin(from: number, to: number): Promise<Bits> {
     times ??= readTimes().catch((error) => {
       times = null
       throw error
     })
     const all = await times
-    const bits = new Uint32Array(words)
-    for (let row = 0; row < count; row++) if (all[row]! >= from && all[row]! <= to) bits[row >> 5]! |= 1 << (row & 31)
+    const bits = noBits(count)
+    for (let row = 0; row < count; row++) if (all[row]! >= from && all[row]! <= to) put(bits, row)
     return bits
   }
 
-  /** The bits of a condition, made if they are not kept. */
-  function bitsOf(condition: string, make: () => Promise<Uint32Array>): Promise<Uint32Array> {
-    const bits = known.get(condition) ?? make()
-    known.delete(condition)
-    known.set(condition, bits)
-    bits.catch(() => known.delete(condition))
-    if (known.size > most) known.delete(known.keys().next().value!)
+  function bitsOf(condition: string, make: () => Promise<Bits>): Promise<Bits> {
+    const bits = sets.known(condition) ?? sets.keep(condition, make())
+    bits.catch(() => sets.forget(condition))
     return bits
   }
 
@@ -111,8 +81,8 @@ export function openMasks(table: Table, { count, rowOf }: Numbering) {
         )
       const [first, ...others] = await Promise.all(wanted)
       const bits = first!.slice()
-      for (const other of others) for (let word = 0; word < words; word++) bits[word]! &= other[word]!
-      return maskOf(bits)
+      for (const other of others) intersect(bits, other)
+      return { bits, passing: sizeOf(bits) }
     },
   }
 }

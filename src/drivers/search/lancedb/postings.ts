@@ -8,10 +8,10 @@ import { readSync } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { enlarged } from '../../../core/enlarged.ts'
-import type { Mask } from './masks.ts'
+import { type Bits, holds, keepSets, noBits, put, unite } from './bits.ts'
 import { bestRows } from './ranking.ts'
 import type { Weighing } from './reader.ts'
-import { type Keyed, openRecords, openRecordWriter } from './records.ts'
+import { bodyOf, type Keyed, openRecords, openRecordWriter } from './records.ts'
 
 const name = 'postings'
 /** Bytes that are written at once: all of a million rows would be in memory three times, which takes 600 MB. */
@@ -20,7 +20,9 @@ const WRITTEN = 4_000_000
 const HELD = 32_000_000
 /** Of fewer, a list stays in memory. */
 const SHORT = 256
-const newline = 10
+/** Lists of at least so many bytes for each row are those of frequent words: the sets of their rows, which are an eighth, are kept, so many bytes of them. */
+const LONG = 1 / 8
+const KEPT = 4_000_000
 
 interface Posting {
   bytes: Uint8Array
@@ -153,56 +155,54 @@ export async function collectPostings(folder: string, held = HELD) {
   }
 }
 
-const headOf = (record: Buffer): [word: string, rows: string] =>
-  record.toString('utf8', 0, record.indexOf(newline)).split(' ') as [string, string]
+const headOf = (line: string) => line.split(' ') as [word: string, rows: string]
 
 /**
  * @param lengths of the rows' texts, in terms
  * @param gone rows that count no more
  */
 export function openPostings(folder: string, lengths: Int32Array, gone: readonly number[]) {
-  const records = openRecords(folder, name, (record) => headOf(record)[0])
-  const read = (term: string): Buffer | null => {
+  const records = openRecords(folder, name, (head) => headOf(head)[0])
+  /** Where a term occurs; valid until the next one. */
+  const listOf = (term: string): Buffer | null => {
     const number = records.find(term)
-    return number === null ? null : records.read(number)
+    return number === null ? null : bodyOf(records.read(number))
   }
-  const listOf = (record: Buffer): Buffer => record.subarray(record.indexOf(newline) + 1)
+  const frequent = keepSets<Bits>(lengths.length, KEPT)
+
+  /** The rows that hold one of these terms, also those that are gone. */
+  function rowsWith(terms: readonly string[]): Bits {
+    const all = noBits(lengths.length)
+    for (const term of terms) {
+      const known = frequent.known(term)
+      if (known !== null) unite(all, known)
+      const list = known === null ? listOf(term) : null
+      if (list === null) continue
+      if (list.length < LONG * lengths.length) putAll(list, all)
+      else unite(all, frequent.keep(term, putAll(list, noBits(lengths.length))))
+    }
+    return all
+  }
 
   return {
-    /** Marks the rows that hold one of these terms, also those that are gone. */
-    mark(terms: readonly string[]): Uint8Array {
-      const marks = new Uint8Array(lengths.length)
-      for (const term of terms) {
-        const record = read(term)
-        if (record !== null) markAll(listOf(record), marks)
-      }
-      return marks
-    },
+    rowsWith,
     /** How many rows hold a term. */
     frequency(term: string): number {
-      const record = read(term)
-      if (record === null) return 0
-      const all = Number(headOf(record)[1])
+      const number = records.find(term)
+      if (number === null) return 0
+      const all = Number(headOf(records.head(number))[1])
       if (gone.length === 0) return all
-      const marks = new Uint8Array(lengths.length)
-      markAll(listOf(record), marks)
-      return gone.reduce((left, row) => left - marks[row]!, all)
+      const rows = rowsWith([term])
+      return gone.reduce((left, row) => left - Number(holds(rows, row)), all)
     },
     /** The rows that may be among the `limit` best that pass: all that are, and some more. */
-    best: (weighing: Weighing, limit: number, mask: Mask | null): number[] =>
-      bestRows(
-        weighing,
-        (term) => {
-          const record = read(term)
-          return record && listOf(record)
-        },
-        { lengths, gone, mask, limit },
-      ),
+    best: (weighing: Weighing, limit: number, passing: Bits | null): number[] =>
+      bestRows(weighing, listOf, { lengths, gone, passing, limit }),
     close: records.close,
   }
 }
 
-function markAll(list: Buffer, marks: Uint8Array): void {
+function putAll(list: Buffer, bits: Bits): Bits {
   let row = 0
   let step = 0
   let shift = 0
@@ -212,10 +212,11 @@ function markAll(list: Buffer, marks: Uint8Array): void {
     shift += 7
     if (byte > 127) continue
     row += step >>> 1
-    marks[row] = 1
+    put(bits, row)
     // The frequency is of no interest.
     if (step & 1) while (list[++at]! > 127);
     step = 0
     shift = 0
   }
+  return bits
 }

@@ -3,7 +3,7 @@
  * among the best, whatever the other words add, the long lists of frequent words need not be read at all.
  */
 import { tabled } from '../resident/bm25.ts'
-import { type Mask, passes } from './masks.ts'
+import { type Bits, holds } from './bits.ts'
 import type { Weighing } from './reader.ts'
 
 /** So many rows are scored by their texts sooner than another long list is read. */
@@ -34,12 +34,17 @@ function emptySums(rows: number): Sums {
 
 /**
  * @param listOf the postings of a term, valid until the next call; null where no row holds it
- * @param of the rows among which the best are looked for: those that are not gone, and pass if there is a mask
+ * @param of the rows among which the best are looked for: those that are not gone, and pass if not all do
  */
 export function bestRows(
   { terms, weights, base, slope }: Weighing,
   listOf: (term: string) => Uint8Array | null,
-  { lengths, gone, mask, limit }: { lengths: Int32Array; gone: readonly number[]; mask: Mask | null; limit: number },
+  {
+    lengths,
+    gone,
+    passing,
+    limit,
+  }: { lengths: Int32Array; gone: readonly number[]; passing: Bits | null; limit: number },
 ): number[] {
   const rows = lengths.length
   const sums = emptySums(rows)
@@ -53,7 +58,7 @@ export function bestRows(
       const found = within(sums, gone, limit, { rest, error, most: FEW })
       if (found !== null) return found
     }
-    if (list !== null) addScores(list, weights[at]!, { base, slope, once }, lengths, mask?.bits ?? null, sums)
+    if (list !== null) addScores(list, weights[at]!, { base, slope, once }, lengths, passing, sums)
     rest -= weights[at]!
   }
   const found = within(sums, gone, limit, { rest: 0, error, most: Number.POSITIVE_INFINITY })!
@@ -124,7 +129,7 @@ function addScores(
   weight: number,
   { base, slope, once }: { base: number; slope: number; once: Float32Array },
   lengths: Int32Array,
-  bits: Uint32Array | null,
+  passing: Bits | null,
   { scores, peaks }: Sums,
 ): void {
   const end = list.length
@@ -137,7 +142,7 @@ function addScores(
       step |= (byte & 127) << shift
     }
     row += step >>> 1
-    if (bits !== null && !passes(bits, row)) {
+    if (passing !== null && !holds(passing, row)) {
       if ((step & 1) === 1) while (list[at++]! > 127);
       continue
     }

@@ -1,7 +1,8 @@
 /** What a segment's rows say beyond LanceDB's candidates, by address: the number by which LanceDB's own searches name a row. */
 import type { VectorHit, VectorQuery } from '../../../../sdk/storage/search.ts'
 import { top } from '../resident/top.ts'
-import type { Mask, Numbering } from './masks.ts'
+import type { Bits } from './bits.ts'
+import type { Numbering } from './masks.ts'
 
 /** A decision's text, to be scored. */
 export interface Text {
@@ -50,9 +51,9 @@ export interface WordReader {
   /** How many rows hold a term. */
   frequency(term: string): number
   /** How many rows hold one of the terms and pass. @param of of the rows of these ids */
-  count(terms: readonly string[], mask: Mask | null, of?: readonly string[]): Promise<number>
+  count(terms: readonly string[], passing: Bits | null, of?: readonly string[]): Promise<number>
   /** The texts of all rows that may be among the `limit` best that pass. */
-  best(weighing: Weighing, limit: number, mask: Mask | null): Text[]
+  best(weighing: Weighing, limit: number, passing: Bits | null): Text[]
 }
 
 /**

@@ -3,6 +3,11 @@ import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
 import { open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { enlarged } from '../../../core/enlarged.ts'
+import { announceRead } from './ahead.ts'
+
+/** A first line is rarely longer. */
+const HEAD = 256
+const newline = 10
 
 /** Files that are missing or damaged. */
 export class FlatError extends Error {}
@@ -63,8 +68,12 @@ export function openSized(folder: string, name: string, size: number): number {
   throw new FlatError(`${name} of a segment has another size`)
 }
 
-/** @param keyOf reads the key of a record */
-export function openRecords(folder: string, name: string, keyOf: (record: Buffer) => string) {
+/** The first line of a record, and what follows it. */
+export const lineOf = (record: Buffer): string => record.toString('utf8', 0, record.indexOf(newline))
+export const bodyOf = (record: Buffer): Buffer => record.subarray(record.indexOf(newline) + 1)
+
+/** @param keyOf reads the key of a record from its first line */
+export function openRecords(folder: string, name: string, keyOf: (head: string) => string) {
   const aligned = (path: string) => new Uint8Array(readFileSync(join(folder, path))).buffer
   const places = new Float64Array(aligned(placesOf(name)))
   const table = new Int32Array(aligned(tableOf(name)))
@@ -73,23 +82,39 @@ export function openRecords(folder: string, name: string, keyOf: (record: Buffer
   const file = openSized(folder, name, places[count] ?? -1)
   let buffer = Buffer.alloc(16_384)
 
-  /** The record of a number; valid until the next one. */
-  function read(number: number): Buffer {
-    const size = places[number + 1]! - places[number]!
+  const sizeOf = (number: number): number => places[number + 1]! - places[number]!
+
+  function begin(number: number, size: number): Buffer {
     if (size > buffer.length) buffer = Buffer.alloc(2 * size)
     if (readSync(file, buffer, 0, size, places[number]!) !== size)
       throw new FlatError(`${name} of a segment is cut off`)
     return buffer.subarray(0, size)
   }
 
+  /** The record of a number; valid until the next one. */
+  const read = (number: number): Buffer => begin(number, sizeOf(number))
+
+  /** The first line of a record: most of it may be a list of a megabyte. */
+  function head(number: number): string {
+    const size = sizeOf(number)
+    for (let most = HEAD; ; most = size) {
+      const bytes = begin(number, Math.min(size, most))
+      if (bytes.includes(newline)) return lineOf(bytes)
+      if (most >= size) throw new FlatError(`A record of ${name} of a segment has no head`)
+    }
+  }
+
   return {
     count,
     read,
+    head,
+    /** The record of a number will be read soon. */
+    announce: (number: number) => announceRead(file, places[number]!, sizeOf(number)),
     /** The number of a key, or null. */
     find(key: string): number | null {
       const mask = table.length - 1
       for (let at = hashOf(key) & mask; table[at] !== 0; at = (at + 1) & mask)
-        if (keyOf(read(table[at]! - 1)) === key) return table[at]! - 1
+        if (keyOf(head(table[at]! - 1)) === key) return table[at]! - 1
       return null
     },
     close: () => closeSync(file),

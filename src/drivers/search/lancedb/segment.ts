@@ -3,12 +3,13 @@ import type { VectorQuery as LanceVectorQuery, Table } from '@lancedb/lancedb'
 import { isEmptyFilter } from '../../../../sdk/storage/filter.ts'
 import type { VectorHit, VectorQuery } from '../../../../sdk/storage/search.ts'
 import type { DecisionFilter } from '../../../../sdk/storage/store.ts'
+import { holds } from './bits.ts'
 import { addressesIn, column, type Found } from './columns.ts'
 import { anyOf, conditions } from './filter.ts'
 import { flatFolder, openFlatReader } from './flat.ts'
 import { closeQuietly, type Engine } from './library.ts'
 import type { SegmentFacts } from './manifest.ts'
-import { type Mask, openMasks, passes } from './masks.ts'
+import { type Mask, openMasks } from './masks.ts'
 import type { Text, Weighing } from './reader.ts'
 import { tableReader } from './table-reader.ts'
 import { spellingsNear, wordsTable } from './words.ts'
@@ -108,7 +109,7 @@ export async function openSegment({ lancedb, connection, folder }: Engine, facts
     return async (asked: number) => {
       const among = Math.ceil((asked * facts.decisions) / mask.passing)
       const found = await near(query, [], among, PROBES.passing)
-      const addresses = found.filter((address) => passes(mask.bits, reader.rows!.rowOf(address)))
+      const addresses = found.filter((address) => holds(mask.bits, reader.rows!.rowOf(address)))
       return { addresses, isAll: found.length < among }
     }
   }
@@ -137,7 +138,7 @@ export async function openSegment({ lancedb, connection, folder }: Engine, facts
       reader.words === null ? Math.max(CANDIDATES.least, CANDIDATES.times * limit) : limit,
     /** The `limit` best decisions that hold terms and pass, and others: exactly those, or roughly in an object store. */
     async candidates(weighing: Weighing, filter: DecisionFilter, limit: number): Promise<Text[]> {
-      if (reader.words !== null) return reader.words.best(weighing, limit, await maskOf(filter))
+      if (reader.words !== null) return reader.words.best(weighing, limit, (await maskOf(filter))?.bits ?? null)
       const query = filtered(matching(weighing.terms, false).limit(limit), conditions(filter))
       // A search by keyword that does not name its score warns.
       return reader.texts(addressesIn(await query.withRowId().select(['_rowid', '_score']).toArrow()))
@@ -149,7 +150,7 @@ export async function openSegment({ lancedb, connection, folder }: Engine, facts
     },
     /** How many hold one of the terms and pass. @param of these decisions only */
     async count(terms: readonly string[], filter: DecisionFilter, of?: readonly string[]): Promise<number> {
-      if (reader.words !== null) return reader.words.count(terms, await maskOf(filter), of)
+      if (reader.words !== null) return reader.words.count(terms, (await maskOf(filter))?.bits ?? null, of)
       const query = matching(terms, false).select(['_score']).limit(facts.decisions)
       const passing = [...conditions(filter), ...(of === undefined ? [] : [anyOf('id', of)])]
       return (await filtered(query, passing).toArrow()).numRows
