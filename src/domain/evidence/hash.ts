@@ -25,7 +25,7 @@ export const preimageFrame: readonly string[] = preimage({
 // Shared, as a hash is computed in one go: joining a text for each record takes as long as its hash.
 const room = Buffer.alloc(65_536)
 const bytes = new Uint8Array(room.buffer, room.byteOffset, room.length)
-/** The first bytes of the room, by their number: a view that is made anew takes a tenth of the hash. */
+/** The first bytes of the room, by their number: a new view for each takes a tenth of the hash. */
 const beginnings: Uint8Array[] = []
 const longestKept = 2_048
 /** Texts of these lengths have room together, however many bytes a character takes. */
