@@ -3,7 +3,7 @@ import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { SearchEntry } from '../../../sdk/storage/search.ts'
+import type { Search, SearchEntry } from '../../../sdk/storage/search.ts'
 import { openSegmentSearch, type SegmentOptions } from '../../../src/drivers/search/lancedb/driver.ts'
 import { prefixOf } from '../../../src/drivers/search/lancedb/keeper.ts'
 import { holding } from '../../support/erasure.ts'
@@ -82,11 +82,18 @@ test('what a writer that died left behind goes too, where there is no segment', 
   const rows = join(url, `${prefixOf(1)}dead.lance`, 'rows')
   mkdirSync(rows, { recursive: true })
   writeFileSync(join(rows, 'texts'), word)
-  const search = openSegmentSearch({ url, manifests: openManifests(), tail_most: 10 })
-  const index = await opened(search)
-  await index.apply([marked(1)], 1)
-  await index.apply([{ id: one(1).id, value: null }], 2)
-  expect(await index.purge([one(1).id])).toBe(true)
+  const place = { url, manifests: openManifests(), tail_most: 10 }
+  const erased = async (search: Search) => {
+    const index = await opened(search)
+    await index.apply([marked(1)], 1)
+    await index.apply([{ id: one(1).id, value: null }], 2)
+    return index.purge([one(1).id])
+  }
+  const without = openSegmentSearch({ ...place, library: () => Promise.reject(new Error('no LanceDB')) })
+  expect(await erased(without)).toBe(false)
+  await without.close()
+  const search = openSegmentSearch(place)
+  expect(await erased(search)).toBe(true)
   expect(holding(url, word)).toEqual([])
   await search.close()
 })

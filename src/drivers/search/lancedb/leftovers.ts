@@ -27,7 +27,7 @@ export async function sweep(
   }
 }
 
-/** Removes what writers that died left behind, where there are no segments. False while another one may be writing. */
+/** Removes what writers that died left behind, where there are no segments. False while another one may be writing, or the place can't be reached. */
 export async function clear(
   { folder, absent, engine }: Pick<Place, 'folder' | 'absent' | 'engine'>,
   { take }: Pick<ReturnType<typeof openManifest>, 'take'>,
@@ -35,10 +35,10 @@ export async function clear(
 ): Promise<boolean> {
   // LanceDB is loaded for what is there alone.
   const names = folder === null ? null : await readdir(folder).catch(() => [])
-  if (absent() || names?.every((name) => !name.startsWith(prefix))) return true
-  const opened = await engine()
-  const held = await take()
-  if (held === null) return false
+  if (names === null ? absent() : names.every((name) => !name.startsWith(prefix))) return true
+  const opened = await engine().catch(() => null)
+  const held = opened && (await take())
+  if (!held) return false
   await sweep(opened, prefix, new Set()).finally(held.release)
   return true
 }
