@@ -6,7 +6,7 @@ import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import { type LocalOptions, openLocalEmbedder } from '../../../src/drivers/embedder/local/driver.ts'
 import { graphOf } from '../../../src/drivers/embedder/local/graph.ts'
-import { assets, openModel, readAsset } from '../../../src/drivers/embedder/local/minilm.ts'
+import { assets, openModel, pool, readAsset } from '../../../src/drivers/embedder/local/minilm.ts'
 import { libraries, openRuntime } from '../../../src/drivers/embedder/local/runtime.ts'
 
 // WebAssembly is slow on a busy machine.
@@ -172,8 +172,14 @@ describe("the local model's graph", () => {
         attention_mask: tensor(() => 1),
         token_type_ids: tensor(() => 0),
       })
-      expect(await runtime.run(ids)).toEqual(last_hidden_state!.data as Float32Array)
+      expect(await runtime.run(ids)).toEqual(last_hidden_state!.data as Float32Array<ArrayBuffer>)
     }
+  })
+
+  test('leaves nothing of its result beside the vector', () => {
+    const hidden = new Float32Array(2 * 384).fill(2)
+    expect(pool(hidden, 2)[383]).toBeCloseTo(1 / Math.sqrt(384), 6)
+    expect(hidden).toHaveLength(0)
   })
 
   test('is refused for a file of another model, or half a one', async () => {

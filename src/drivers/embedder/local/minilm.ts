@@ -96,12 +96,16 @@ async function openTokenizer(): Promise<(text: string) => number[]> {
   }
 }
 
-/** The mean over all tokens (one text a run, so none is padding), brought to length 1. */
-function pool(hidden: Float32Array, tokens: number): Float32Array {
+/**
+ * The mean over all tokens (one text a run, so none is padding), brought to length 1. Takes the hidden layer over: its up to 400 kB of each
+ * text would pile up to 30 MB before they are collected.
+ */
+export function pool(hidden: Float32Array<ArrayBuffer>, tokens: number): Float32Array {
   if (hidden.length !== tokens * EFFECTIVE_DIMENSIONS) throw new Error(`The model gave ${hidden.length} values`)
   const sums = new Float64Array(EFFECTIVE_DIMENSIONS)
   for (let row = 0; row < hidden.length; row += EFFECTIVE_DIMENSIONS)
     for (let i = 0; i < EFFECTIVE_DIMENSIONS; i++) sums[i]! += hidden[row + i]!
+  hidden.buffer.transfer(0)
   const length = Math.hypot(...sums)
   const vector = new Float32Array(DIMENSIONS)
   for (let i = 0; i < EFFECTIVE_DIMENSIONS; i++) vector[i] = sums[i]! / length

@@ -13,7 +13,7 @@ export interface Runtime {
   /** Why the native build was not taken; absent when it was, or was not asked for. */
   fallback?: string
   /** The last hidden layer of one sequence of tokens: row after row, a row a token. */
-  run(tokens: readonly number[]): Promise<Float32Array>
+  run(tokens: readonly number[]): Promise<Float32Array<ArrayBuffer>>
 }
 
 type Library = Pick<typeof Onnx, 'InferenceSession' | 'Tensor'>
@@ -64,9 +64,9 @@ async function open(name: RuntimeName, { bytes, externalData }: Model, from: Lib
     interOpNumThreads: 1,
     logSeverityLevel: 3,
   })
-  async function run(tokens: readonly number[]): Promise<Float32Array> {
+  async function run(tokens: readonly number[]): Promise<Float32Array<ArrayBuffer>> {
     const output = await session.run({ [TOKENS]: new Tensor('int32', Int32Array.from(tokens), [1, tokens.length]) })
-    return output[HIDDEN]!.data as Float32Array
+    return output[HIDDEN]!.data as Float32Array<ArrayBuffer>
   }
   // The first run is slow, and may be where a build that loads turns out not to work.
   await run([0])
