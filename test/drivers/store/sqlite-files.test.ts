@@ -249,6 +249,17 @@ test('a file that is about to be put in place is not missed', async () => {
   await store.close()
 })
 
+test('a file that is edited while it is still owed by a process that died is taken in, not written again', async () => {
+  const dir = await prepared()
+  behind(dir, (db) => db.run('insert into pending_files (num, revision) select num, revision from decisions'))
+  edit(dir, recordOf(1, { decision: 'edited by hand' }))
+  const store = await openAt(dir)
+  expect((await readDecision(store.decisions, idOf(1)))?.record.decision).toBe('edited by hand')
+  expect(await found(store)).toEqual([`changed ${relative(1)}`])
+  expect(differences(dir)).toEqual([])
+  await store.close()
+})
+
 test('a file that is edited as soon as its decision is written is not missed', async () => {
   const dir = await prepared()
   const store = await openAt(dir)

@@ -2,7 +2,7 @@
 
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { createAll, idOf, oddRecord, recordOf } from '../../../sdk/storage/conformance/store/records.ts'
 import { readDecision, readDecisions } from '../../../sdk/storage/decisions.ts'
@@ -89,6 +89,7 @@ test('what a dead process still owed is written at the start', async () => {
   behind(dir, (db) => db.run('insert into pending_files select num, revision from decisions'))
   rmSync(pathOf(dir, idOf(1)))
   writeFileSync(pathOf(dir, idOf(2)), 'an older text')
+  utimesSync(pathOf(dir, idOf(2)), 1, 1)
   const stale = `${pathOf(dir, idOf(1))}.1-abcdef.tmp`
   const foreign = `${pathOf(dir, idOf(1))}.swp`
   const probe = join(dir, 'decisions', '.probe.1.tmp')

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { yamlOf } from '../../../core/yaml.ts'
 import { begin } from '../../shared/sqlite/connect.ts'
 import type { Statements } from './connect.ts'
-import { closeFiles, place, relativePath, removeFiles, syncFiles, syncFolders, writeTemps } from './files.ts'
+import { closeFiles, fileStat, place, relativePath, removeFiles, syncFiles, syncFolders, writeTemps } from './files.ts'
 
 export interface PendingFiles {
   /** Writes all pending files, and removes those of decisions that were erased. Call it inside a write transaction. */
@@ -21,8 +21,8 @@ export interface PendingFiles {
 const page = 64
 
 export function pendingFiles(db: Database, { prepare }: Statements, root: string): PendingFiles {
-  const pending = prepare<{ num: number; id: string; doc: string }, [number]>(
-    `select p.num, d.id, c.doc from pending_files p join decisions d on d.num = p.num join documents c on c.num = p.num
+  const pending = prepare<{ num: number; id: string; mtime: number; doc: string }, [number]>(
+    `select p.num, d.id, d.file_mtime as mtime, c.doc from pending_files p join decisions d on d.num = p.num join documents c on c.num = p.num
      where d.gone = 0 limit ?`,
   )
   const erased = prepare<{ num: number; id: string }, []>(
@@ -33,6 +33,12 @@ export function pendingFiles(db: Database, { prepare }: Statements, root: string
   )
   const clearPending = prepare<unknown, [number]>('delete from pending_files where num = ?')
 
+  /** Whether somebody has edited the file since its text was written: it is read, as all that differ, and not written again. */
+  function isEdited(id: string, mtime: number): boolean {
+    const found = fileStat(join(root, relativePath(id)))
+    return found !== null && found.size > 0 && found.mtime > mtime
+  }
+
   async function write(): Promise<void> {
     const removed = erased.all()
     for (const { id } of removed) removeFiles(root, id)
@@ -40,7 +46,9 @@ export function pendingFiles(db: Database, { prepare }: Statements, root: string
     for (const { num } of removed) clearPending.run(num)
     for (let rows = pending.all(page); rows.length > 0; rows = pending.all(page)) {
       const nums = new Map(rows.map(({ id, num }) => [id, num]))
-      const temps = await writeTemps(root, new Map(rows.map(({ id, doc }) => [id, yamlOf(JSON.parse(doc))])))
+      const [edited, lost] = [true, false].map((is) => rows.filter(({ id, mtime }) => isEdited(id, mtime) === is))
+      for (const { num } of edited!) clearPending.run(num)
+      const temps = await writeTemps(root, new Map(lost!.map(({ id, doc }) => [id, yamlOf(JSON.parse(doc))])))
       await syncFiles(temps).finally(() => closeFiles(temps))
       for (const temp of temps) place(temp)
       await syncFolders(temps.map(({ path }) => path))
