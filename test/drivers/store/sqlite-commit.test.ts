@@ -75,6 +75,10 @@ const idOf = (num: number) => `2026-03-${num}`
 
 /** Lets everything happen that waits for nothing outside. */
 const idle = () => new Promise((resolve) => setTimeout(resolve, 5))
+const until = async (isDone: () => boolean): Promise<void> => {
+  for (let at = 0; !isDone() && at < 5_000; at++) await Bun.sleep(1)
+  expect(isDone()).toBe(true)
+}
 
 test('who writes is answered when the log is synced; those who come meanwhile share the next commit and its sync', async () => {
   await using one = await open()
@@ -109,14 +113,14 @@ test('of more than a group holds, those of a full group wait for no sync', async
 test('who writes a file is answered when it is in place; it is owed until it was synced', async () => {
   await using one = await open()
   const write = one.writeFile(11)
-  await idle()
+  await until(() => one.syncs.length === 1)
   expect([existsSync(one.path(11)), one.answered]).toEqual([false, []])
   one.syncs[0]!.resolve()
   await write
   expect(readFileSync(one.path(11), 'utf8')).toBe('number: 11\n')
   expect([one.fileSyncs.length, one.owed()]).toEqual([0, [11]])
   const settled = one.commits.settled()
-  await idle()
+  await until(() => one.fileSyncs.length === 1)
   expect([one.fileSyncs.length, one.owed()]).toEqual([1, [11]])
   one.fileSyncs[0]!.resolve()
   await settled
@@ -126,31 +130,31 @@ test('who writes a file is answered when it is in place; it is owed until it was
 test('files are synced and cleared although nobody asks, those of the next group meanwhile are still owed', async () => {
   await using one = await open()
   const writes = [one.writeFile(11)]
-  await idle()
+  await until(() => one.syncs.length === 1)
   one.syncs[0]!.resolve()
-  for (let at = 0; one.fileSyncs.length === 0 && at < 5_000; at++) await Bun.sleep(1)
+  await until(() => one.fileSyncs.length === 1)
   writes.push(one.writeFile(12))
-  await idle()
+  await until(() => one.syncs.length === 2)
   one.syncs[1]!.resolve()
   await Promise.all(writes)
   one.fileSyncs[0]!.resolve()
-  for (let at = 0; one.owed().length > 1 && at < 5_000; at++) await Bun.sleep(1)
+  await until(() => one.owed().length === 1)
   expect(one.owed()).toEqual([12])
 })
 
 test('a file whose sync fails stays owed, and is written again at the next commit', async () => {
   await using one = await open()
   const write = one.writeFile(11)
-  await idle()
+  await until(() => one.syncs.length === 1)
   one.syncs[0]!.resolve()
   await write
   const settled = one.commits.settled()
-  await idle()
+  await until(() => one.fileSyncs.length === 1)
   one.fileSyncs[0]!.reject(new Error('EIO'))
   await settled
   expect([one.owed(), one.rewrites]).toEqual([[11], []])
   const next = one.write('a')
-  await idle()
+  await until(() => one.syncs.length === 2)
   one.syncs[1]!.resolve()
   await next
   expect(one.rewrites).toEqual(['all'])
