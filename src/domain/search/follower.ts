@@ -118,11 +118,11 @@ export async function openFollower({
   }
 
   /** Whether the index holds all that has an outcome. */
-  async function holdsSettled(): Promise<boolean> {
+  const holdsSettled = sharedRun(async () => {
     const newest = await feed.settled?.()
     if (newest === undefined || newest.generation !== serving?.generation.number) return false
     return !(await serving.isBehind(newest.seq))
-  }
+  })
 
   let spared = 0
   async function syncFor(of: 'settled' | undefined): Promise<void> {

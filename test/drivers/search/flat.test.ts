@@ -4,12 +4,15 @@ import { mkdtempSync, rmSync, truncateSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as arrow from 'apache-arrow'
+import fc from 'fast-check'
+import { random, unitVector } from '../../../sdk/storage/conformance/search/corpus.ts'
 import { holds, intersect, keepSets, noBits, put, sizeOf, unite } from '../../../src/drivers/search/lancedb/bits.ts'
 import { openFlatReader, openFlatWriter, writeGone } from '../../../src/drivers/search/lancedb/flat.ts'
-import { nearestBy } from '../../../src/drivers/search/lancedb/reader.ts'
+import { dot, nearestBy } from '../../../src/drivers/search/lancedb/reader.ts'
 import { bodyOf, FlatError, openRecords, openRecordWriter } from '../../../src/drivers/search/lancedb/records.ts'
 import { type Row, toTable } from '../../../src/drivers/search/lancedb/rows.ts'
-import { dimensions, many, one } from './segment-tools.ts'
+import { distanceOf } from '../../../src/drivers/search/resident/nearest.ts'
+import { bitsWhere, dimensions, many, one } from './segment-tools.ts'
 
 setDefaultTimeout(60_000)
 
@@ -94,6 +97,37 @@ test('a row that went at a version is found before it alone', async () => {
   }
 })
 
+test('the nearest of all rows are those of a comparison with each, whichever pass and are gone', async () => {
+  const folder = await written('exact')
+  const gone = [0, 3, 900, 1_001, 1_499]
+  await writeGone(folder, 1, 2, gone.map(addressOf))
+  const [whole, rest] = [openFlatReader(folder, 1), openFlatReader(folder, 2)]
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 1_000_000 }),
+      fc.integer({ min: 1, max: 60 }),
+      fc.integer({ min: 1, max: 400 }),
+      fc.boolean(),
+      async (seed, k, one_of, isWhole) => {
+        const near = rows[seed % rows.length]!.value.vectors?.both
+        const vector = near && seed % 2 === 0 ? near : unitVector(random(seed), dimensions)
+        const isPassing = (row: number) => (row + seed) % one_of === 0
+        const all = rows.flatMap(({ id, value: { vectors } }, row) =>
+          vectors === null || !isPassing(row) || (!isWhole && gone.includes(row))
+            ? []
+            : [{ id, distance: distanceOf(dot(vector, vectors.both)) }],
+        )
+        all.sort((a, b) => a.distance - b.distance || (a.id < b.id ? -1 : 1))
+        const passing = one_of === 1 ? null : bitsWhere(rows.length, isPassing)
+        expect(await (isWhole ? whole : rest).nearestOfAll!(vector, k, passing)).toEqual(all.slice(0, k))
+      },
+    ),
+    { numRuns: 200 },
+  )
+  whole.close()
+  rest.close()
+})
+
 test('the rows that hold a term are counted as their texts say, without those that are gone', async () => {
   const folder = await written('counted')
   await writeGone(folder, 1, 2, [addressOf(0), addressOf(1_300)])
@@ -150,6 +184,7 @@ test.each([
   'texts.places',
   'texts.table',
   'vectors',
+  'coarse',
   'lengths',
   'postings',
   'postings.places',

@@ -2,6 +2,7 @@
 import { expect } from 'bun:test'
 import { type Entry, entry, random, unitVector } from '../../../sdk/storage/conformance/search/corpus.ts'
 import type { Search, SearchEntry, SearchIndex } from '../../../sdk/storage/search.ts'
+import { type Bits, noBits, put } from '../../../src/drivers/search/lancedb/bits.ts'
 import { openResidentSearch } from '../../support/resident.ts'
 
 export const dimensions = 16
@@ -15,6 +16,13 @@ export const many = (from: number, to: number): Entry[] => Array.from({ length: 
 
 /** Opens the index as a process that starts does. */
 export const opened = (search: Search): Promise<SearchIndex> => search.open(generation)
+
+/** Those of so many rows that pass. */
+export function bitsWhere(rows: number, isPassing: (row: number) => boolean): Bits {
+  const bits = noBits(rows)
+  for (let row = 0; row < rows; row++) if (isPassing(row)) put(bits, row)
+  return bits
+}
 
 /** What an index answers, to the last digit that counts. */
 export async function answers(index: SearchIndex) {

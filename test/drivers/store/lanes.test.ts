@@ -39,24 +39,6 @@ test('what comes while a turn is under way is one turn, and a second one begins 
   expect(turns.flatMap(({ jobs }) => jobs).sort((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8])
 })
 
-test('what comes with each turn of the event loop shares a turn, up to as many as are worth one', async () => {
-  const turns: number[][] = []
-  const add = openLanes<number>({ lanes: 1, least: 3 }, async (queue) => {
-    turns.push(queue.splice(0))
-  })
-  let job = 0
-  const come = (): void => {
-    if (job < 5) setImmediate(come)
-    add(job++)
-  }
-  come()
-  while (turns.flat().length < 6) await Bun.sleep(1)
-  expect(turns).toEqual([
-    [0, 1, 2],
-    [3, 4, 5],
-  ])
-})
-
 test('a turn waits for those of the one before, and who comes alone does not', async () => {
   const turns: { jobs: number[]; end: () => void }[] = []
   // So long that nobody waits in vain.

@@ -8,12 +8,14 @@ import { join } from 'node:path'
 import { sides } from '../../../../sdk/storage/vectors.ts'
 import { enlarged } from '../../../core/enlarged.ts'
 import { messageOf } from '../../../core/log.ts'
+import { nearestByBounds } from '../resident/bounds.ts'
 import { distanceOf } from '../resident/nearest.ts'
 import { announceRead } from './ahead.ts'
 import { holds, intersect, sizeOf } from './bits.ts'
+import { openCoarse, openCoarseWriter } from './coarse.ts'
 import { column, type Found } from './columns.ts'
 import { collectPostings, openPostings } from './postings.ts'
-import { dot, nearestBy, type RowReader, type Text, type WordReader } from './reader.ts'
+import { dot, EXACT_SIDE, type Measured, nearestBy, type RowReader, type Text, type WordReader } from './reader.ts'
 import { bodyOf, bytesOf, FlatError, lineOf, openRecords, openRecordWriter, openSized } from './records.ts'
 
 /** In the folder of the segment's table, with which they go. */
@@ -43,6 +45,7 @@ export async function openFlatWriter(folder: string, dimensions: number) {
   await mkdir(folder, { recursive: true })
   const texts = await openRecordWriter(folder, 'texts')
   const vectors = await open(join(folder, 'vectors'), 'w')
+  const coarse = dimensions === 0 ? null : await openCoarseWriter(folder, dimensions)
   const postings = await collectPostings(folder)
   let lengths = new Int32Array(1_024)
 
@@ -63,7 +66,7 @@ export async function openFlatWriter(folder: string, dimensions: number) {
           bytes: Buffer.from(`${JSON.stringify([id, counted[at], indexed[at]])}\n${terms[at]}`),
         })),
       )
-      if (dimensions === 0) return
+      if (coarse === null) return
       const all = new Float32Array(table.numRows * sides.length * dimensions).fill(Number.NaN)
       sides.forEach((side, place) => {
         const own = table.getChild(side)!
@@ -71,6 +74,12 @@ export async function openFlatWriter(folder: string, dimensions: number) {
           if (indexed[at]) all.set(own.get(at).toArray(), (at * sides.length + place) * dimensions)
       })
       await vectors.appendFile(bytesOf(all))
+      const exact = new Float32Array(table.numRows * dimensions)
+      for (let at = 0; at < table.numRows; at++) {
+        const from = (at * sides.length + sides.indexOf(EXACT_SIDE)) * dimensions
+        exact.set(all.subarray(from, from + dimensions), at * dimensions)
+      }
+      await coarse.add(exact)
     },
     /** @param runs where LanceDB has put the rows */
     async finish(runs: Run[]): Promise<void> {
@@ -79,7 +88,7 @@ export async function openFlatWriter(folder: string, dimensions: number) {
       await writeFile(join(folder, 'lengths'), bytesOf(lengths.subarray(0, texts.count())))
       await writeFile(join(folder, 'about'), JSON.stringify({ dimensions, runs } satisfies About))
     },
-    close: () => Promise.all([texts.close(), vectors.close(), postings.close()]),
+    close: () => Promise.all([texts.close(), vectors.close(), coarse?.close(), postings.close()]),
   }
 }
 
@@ -167,6 +176,38 @@ export function openFlatReader(folder: string, version: number): RowReader {
         throw new FlatError('A vector is cut off')
       return distanceOf(dot(vector, own))
     }
+    /** @param rows roughly in the order of their distances */
+    function nearestOf(
+      vector: Float32Array,
+      place: number,
+      rows: readonly number[],
+      k: number,
+      beyond = Number.POSITIVE_INFINITY,
+    ): Measured {
+      let announced = 0
+      return nearestBy(
+        { count: rows.length, k, beyond },
+        (at) => {
+          if (at === announced)
+            for (const end = Math.min(rows.length, at + k + beyond); announced < end; announced++)
+              announceRead(vectors, (rows[announced]! * sides.length + place) * bytes, bytes)
+          return distance(vector, place, rows[at]!)
+        },
+        (places) => idsOf(places.map((at) => rows[at]!)),
+      )
+    }
+    const nearestOfAll = (): RowReader['nearestOfAll'] => {
+      if (dimensions === 0) return null
+      const coarse = openCoarse(folder, texts.count, dimensions)
+      opened.push(coarse.close)
+      const place = sides.indexOf(EXACT_SIDE)
+      return async (vector, k, passing) => {
+        const upper = await coarse.bounds(vector, passing)
+        for (const address of gone) upper[rowOf(address)] = Number.NaN
+        const isThere = (row: number) => upper[row]! > Number.NEGATIVE_INFINITY
+        return nearestByBounds(upper, isThere, k, (rows) => nearestOf(vector, place, rows, k).hits)
+      }
+    }
     const words = (): WordReader => {
       const lengths = new Int32Array(new Uint8Array(readFileSync(join(folder, 'lengths'))).buffer)
       if (lengths.length !== texts.count) throw new FlatError('lengths of a segment have another size')
@@ -196,21 +237,9 @@ export function openFlatReader(folder: string, version: number): RowReader {
     return {
       find,
       texts: async (addresses) => textsOf(addresses.map(rowOf)),
-      async nearest({ vector, side }, addresses, k, beyond = Number.POSITIVE_INFINITY) {
-        const place = sides.indexOf(side)
-        const rows = addresses.map(rowOf)
-        let announced = 0
-        return nearestBy(
-          { count: rows.length, k, beyond },
-          (at) => {
-            if (at === announced)
-              for (const end = Math.min(rows.length, at + k + beyond); announced < end; announced++)
-                announceRead(vectors, (rows[announced]! * sides.length + place) * bytes, bytes)
-            return distance(vector, place, rows[at]!)
-          },
-          (places) => idsOf(places.map((at) => rows[at]!)),
-        )
-      },
+      nearest: async ({ vector, side }, addresses, k, beyond) =>
+        nearestOf(vector, sides.indexOf(side), addresses.map(rowOf), k, beyond),
+      nearestOfAll: nearestOfAll(),
       words: words(),
       rows: { count: texts.count, rowOf, addressOf },
       close,

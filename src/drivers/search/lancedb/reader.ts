@@ -21,6 +21,9 @@ export interface Measured {
   isSettled: boolean
 }
 
+/** The side by which rules ask for what is similar: its nearest are told exactly. */
+export const EXACT_SIDE = 'both'
+
 export interface RowReader {
   /** The addresses of those of these ids that are here. */
   find(ids: readonly string[]): Promise<number[]>
@@ -31,6 +34,8 @@ export interface RowReader {
    * @param beyond after so many in a row that are farther than the `k` nearest of those before them, no more are compared
    */
   nearest(query: VectorQuery, addresses: readonly number[], k: number, beyond?: number): Promise<Measured>
+  /** The `k` nearest of all rows that pass by their vectors of {@link EXACT_SIDE}, none missed; null where LanceDB must be asked. */
+  nearestOfAll: ((vector: Float32Array, k: number, passing: Bits | null) => Promise<VectorHit[]>) | null
   /** What is known of the rows' words; null where LanceDB must be asked. */
   words: WordReader | null
   /** Null with `words`. */

@@ -10,7 +10,7 @@ import { flatFolder, openFlatReader } from './flat.ts'
 import { closeQuietly, type Engine } from './library.ts'
 import type { SegmentFacts } from './manifest.ts'
 import { type Mask, openMasks } from './masks.ts'
-import type { Text, Weighing } from './reader.ts'
+import { EXACT_SIDE, type Text, type Weighing } from './reader.ts'
 import { tableReader } from './table-reader.ts'
 import { spellingsNear, wordsTable } from './words.ts'
 
@@ -119,7 +119,9 @@ export async function openSegment({ lancedb, connection, folder }: Engine, facts
     /** The `k` nearest, by distance, then id. */
     async nearest(query: VectorQuery & { k: number; filter: DecisionFilter; exact: boolean }): Promise<VectorHit[]> {
       if (facts.indexed === 0 || query.filter.indexed === false) return []
-      const { k, exact } = query
+      const { vector, side, k, filter, exact } = query
+      if (exact && side === EXACT_SIDE && reader.nearestOfAll !== null)
+        return reader.nearestOfAll(vector, k, (await maskOf(filter))?.bits ?? null)
       const beyond = exact ? SPARE : COMPARED.beyond
       const give = await nearest(query)
       for (let asked = exact ? k + SPARE : Math.max(COMPARED.least, COMPARED.times * k); ; asked *= 2) {

@@ -52,6 +52,7 @@ export function tableReader(table: Table): RowReader {
         (places) => places.map((place) => ids[measured[place]!.at]!),
       )
     },
+    nearestOfAll: null,
     words: null,
     rows: null,
     close: () => {},

@@ -6,11 +6,11 @@ import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type { SearchEntry, VectorHit } from '../../../../sdk/storage/search.ts'
 import { checkEntries } from '../../../../sdk/storage/vector-checks.ts'
 import { type Side, sides, type VectorSet } from '../../../../sdk/storage/vectors.ts'
-import { bindKernel, LARGEST_HIGH, type ScanWorker, STEP, startScanWorker } from './kernel.ts'
+import { nearestByBounds, roundedQuery } from './bounds.ts'
+import { bindKernel, type ScanWorker, STEP, startScanWorker } from './kernel.ts'
 import { assembleKernel } from './kernel-code.ts'
 import { nearestOf } from './nearest.ts'
 import { type Addresses, MAXIMUM_PAGES, openArena, openRows } from './rows.ts'
-import { top } from './top.ts'
 
 export interface Vectors {
   /** A copy of the vectors at a slot; null where there are none. */
@@ -26,13 +26,6 @@ export interface Vectors {
   close(): void
 }
 
-/** What rounding may add to a product or take from it, for unit vectors. */
-const noise = 4e-6
-
-/** The largest number that a query is stored as, so that no sum of products overflows 32 bits. */
-const largestIn = (dimensions: number): number =>
-  Math.min(32_767, Math.floor((2 ** 31 - 1) / (LARGEST_HIGH * Math.max(1, dimensions))))
-
 /** @param worker_from scans of at least this many vectors run in a worker */
 export function openVectors(dimensions: number, worker_from: number, idAt: (slot: number) => string): Vectors {
   const arena = openArena()
@@ -40,7 +33,6 @@ export function openVectors(dimensions: number, worker_from: number, idAt: (slot
   const kernel = bindKernel(code, arena.memory)
   const rows = openRows(arena, kernel, dimensions)
   const steps = Math.ceil(dimensions / STEP)
-  const largest = largestIn(steps * STEP)
   const question = arena.take(steps * STEP * 4)
   const rounded = arena.take(steps * STEP * 2)
   let scratch = { picked: 0, bounds: 0, dots: 0, capacity: 0 }
@@ -76,29 +68,10 @@ export function openVectors(dimensions: number, worker_from: number, idAt: (slot
     open()
     const count = slots?.length ?? rows.size()
     reserve(count)
-    const unit = vector.reduce((most, value) => Math.max(most, Math.abs(value)), 0) / largest
-    const i16 = arena.i16()
-    let [norm, error] = [0, 0]
-    for (let at = 0; at < dimensions; at++) {
-      const value = unit === 0 ? 0 : Math.round(vector[at]! / unit)
-      i16[rounded / 2 + at] = value
-      norm += vector[at]! ** 2
-      error += (vector[at]! - value * unit) ** 2
-    }
-    norm = Math.sqrt(norm)
-    error = Math.sqrt(error)
+    const { numbers, unit, norm, error } = roundedQuery(vector)
+    arena.i16().set(numbers, rounded / 2)
     const list = slots === null ? rows.list(side) : pick(slots, side)
-    // A row counts by its high bytes: 65 536 of its units each.
-    const args = [
-      rounded,
-      list,
-      count,
-      scratch.bounds,
-      steps,
-      unit * 65_536,
-      norm + error,
-      error + noise * norm,
-    ] as const
+    const args = [rounded, list, count, scratch.bounds, steps, unit, norm, error] as const
     if (count >= worker_from) {
       worker ??= startScanWorker(code, arena.memory)
       await worker.bound(...args).catch((cause) => {
@@ -151,24 +124,7 @@ export function openVectors(dimensions: number, worker_from: number, idAt: (slot
         return nearestOf(dots(vector, side, candidates), (place) => idAt(candidates[place]!), k)
       }
       const upper = await bounds(vector, side, slots)
-      // The most promising ones set what a vector must reach.
-      const first = top<number>(2 * k + 64, (a, b) => upper[b]! - upper[a]!)
-      let needed = Number.NEGATIVE_INFINITY
-      for (let place = 0; place < upper.length; place++) {
-        if (upper[place]! < needed || !rows.has(slotAt(place))) continue
-        first.offer(place)
-        const last = first.last()
-        if (last !== undefined) needed = upper[last]!
-      }
-      const promising = first.take()
-      if (first.last() === undefined) return best(promising)
-      const farthest = best(promising)[k - 1]!.distance
-      // Products beyond those of unit vectors count as the nearest and the farthest there are.
-      const reach = farthest >= 2 ? Number.NEGATIVE_INFINITY : 1 - farthest
-      const places: number[] = []
-      for (let place = 0; place < upper.length; place++)
-        if (upper[place]! >= reach && rows.has(slotAt(place))) places.push(place)
-      return best(places)
+      return nearestByBounds(upper, (place) => rows.has(slotAt(place)), k, best)
     },
     dots,
     close() {

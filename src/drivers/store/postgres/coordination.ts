@@ -14,7 +14,7 @@ import { arrayText, rowsOf } from '../../shared/postgres/rows.ts'
 import { type KeyedRow, keyedOf, keyRange } from '../shared.ts'
 import { auditExpiry, auditRedaction } from './audit-retention.ts'
 import { keyedName, note } from './draft.ts'
-import { askTogether } from './lanes.ts'
+import { openLanes } from './lanes.ts'
 import { tryLockName } from './locks.ts'
 import type { Access, Verb } from './transaction.ts'
 
@@ -27,20 +27,23 @@ export type Find = (collection: string, keys: readonly string[]) => Promise<Keye
 /** What was read just now outside of transactions, null where there was nothing: the one that follows need not read it again, as its commit compares. */
 export interface Remembered {
   keep(collection: string, keys: readonly string[], found: readonly KeyedRecord[]): void
-  /** Each is given as often as it was read: what changes all the time must not be taken for what it was. Undefined if it was not read just now. */
+  /** Each is given once: what changes all the time must not be taken for what it was. Undefined if it was not read just now. */
   take(collection: string, key: string): KeyedRecord | null | undefined
-  /** Something was not so any more: all is read again. */
-  forget(): void
 }
 
 interface Question {
   collection: string
   keys: readonly string[]
+  resolve(found: KeyedRecord[]): void
+  reject(error: unknown): void
 }
 
 const named = (collection: string, key: string): string => `${collection}\n${key}`
 
-async function findAll(query: Query, questions: readonly Question[]): Promise<Map<string, KeyedRecord>> {
+async function findAll(
+  query: Query,
+  questions: readonly Pick<Question, 'collection' | 'keys'>[],
+): Promise<Map<string, KeyedRecord>> {
   const wanted = questions.flatMap(({ collection, keys }) => keys.map((key) => [collection, toText(key)]))
   const [rows, values] = rowsOf(['text', 'text'], wanted)
   const found = await query<KeyedRow & { collection: string }>(
@@ -50,7 +53,7 @@ async function findAll(query: Query, questions: readonly Question[]): Promise<Ma
   return new Map(found.map(({ collection, ...row }) => [named(collection, fromText(row.key)), recordOf(row)]))
 }
 
-const pick = (found: Map<string, KeyedRecord>, { collection, keys }: Question) =>
+const pick = (found: Map<string, KeyedRecord>, { collection, keys }: Pick<Question, 'collection' | 'keys'>) =>
   keys.flatMap((key) => found.get(named(collection, key)) ?? [])
 
 const rememberedMs = 1_000
@@ -58,17 +61,14 @@ const mostRemembered = 1_000
 
 export function remember(): Remembered {
   // In the order in which they were read.
-  const kept = new Map<string, { record: KeyedRecord | null; read_ms: number; readers: number }>()
-  const isFresh = (one: { read_ms: number }) => performance.now() - one.read_ms < rememberedMs
+  const kept = new Map<string, { record: KeyedRecord | null; read_ms: number }>()
   return {
     keep(collection, keys, found) {
       const records = new Map(found.map((record) => [record.key, record]))
       for (const key of keys) {
         const name = named(collection, key)
-        const before = kept.get(name)
-        const readers = before && isFresh(before) ? before.readers + 1 : 1
         kept.delete(name)
-        kept.set(name, { record: records.get(key) ?? null, read_ms: performance.now(), readers })
+        kept.set(name, { record: records.get(key) ?? null, read_ms: performance.now() })
       }
       for (const oldest of kept.keys()) {
         if (kept.size <= mostRemembered) break
@@ -78,24 +78,28 @@ export function remember(): Remembered {
     take(collection, key) {
       const name = named(collection, key)
       const one = kept.get(name)
-      if (one === undefined) return undefined
-      if (--one.readers === 0) kept.delete(name)
-      return isFresh(one) ? one.record : undefined
+      kept.delete(name)
+      return one !== undefined && performance.now() - one.read_ms < rememberedMs ? one.record : undefined
     },
-    forget: () => kept.clear(),
   }
 }
 
 /** Statements at a time; questions that come meanwhile are one. */
-const lanes = { lanes: 2, least: 16 }
+const lanes = { lanes: 2, least: 8 }
 
 /** Finds what is committed: all who ask at once ask in one statement. */
 export function finder({ read }: Pick<Client, 'read'>): Find {
-  const ask = askTogether<Question, KeyedRecord[]>(lanes, async (questions) => {
-    const found = await findAll(read, questions)
-    return (question) => pick(found, question)
+  const ask = openLanes<Question>(lanes, async (queue) => {
+    const questions = queue.splice(0)
+    try {
+      const found = await findAll(read, questions)
+      for (const one of questions) one.resolve(pick(found, one))
+    } catch (error) {
+      for (const { reject } of questions) reject(error)
+    }
   })
-  return async (collection, keys) => (keys.length === 0 ? [] : ask({ collection, keys }))
+  return async (collection, keys) =>
+    keys.length === 0 ? [] : new Promise((resolve, reject) => ask({ collection, keys, resolve, reject }))
 }
 
 export const keyedReader = ({ read }: Client, find: Find, remembered?: Remembered): KeyedReader => ({

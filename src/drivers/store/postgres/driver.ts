@@ -68,7 +68,6 @@ export async function openPostgresStore({
     changed,
     forget() {
       known.last = null
-      remembered.forget()
     },
   }
   let isClosed = false

@@ -8,7 +8,6 @@ import { type Client, namespaceLock } from '../../shared/postgres/client.ts'
 import { fromText } from '../../shared/postgres/filter.ts'
 import { unpackVectors, type VectorRow } from '../shared.ts'
 import { type FieldRow, fieldColumns, fieldsOfRow } from './filter.ts'
-import { askTogether } from './lanes.ts'
 
 /** Numbers that each transaction has for its changes; those past them share the last. */
 const perTransaction = 4_096
@@ -48,9 +47,9 @@ const headSql = `with newest as (select coalesce($1::bigint, max(seq), 0) as seq
           and not exists (select from held writer where writer.pid = held.pid and writer.locktype = 'relation'))) as more
   from newest`
 
-/** What is committed later than this was not answered before it was asked: no need to wait for it. With a parameter, as only then it is prepared: to plan it takes longer than to run it. */
+/** What is committed later than this was not answered before it was asked: no need to wait for it. */
 const settledSql = `select coalesce((select max(seq) from changes where settled), 0)::float8 as seq,
-  coalesce((select number from generations where state = $1), 0) as generation`
+  coalesce((select number from generations where state = 'active'), 0) as generation`
 
 /** Milliseconds between two looks at the most. */
 const longestPause = 20
@@ -83,11 +82,6 @@ function entryOf(row: FeedRow): FeedEntry {
   }
 }
 
-type FeedHead = Awaited<ReturnType<Feed['head']>>
-
-/** Each question is the same: one statement answers all that wait. */
-const oneAtATime = { lanes: 1, least: 32 }
-
 export function feedReader({ read }: Pick<Client, 'read'>): Feed {
   /** The last one that was found: nothing can come before it any more, and what is committed behind it is read with it. */
   let end = 0
@@ -95,7 +89,7 @@ export function feedReader({ read }: Pick<Client, 'read'>): Feed {
   const readHead = async () => {
     let seq: number | null = null
     for (let pause = 0; ; pause = Math.min(longestPause, 2 * pause + 1)) {
-      const [row]: (FeedHead & { more: boolean })[] = await read(headSql, [seq])
+      const [row]: { seq: number; generation: number; more: boolean }[] = await read(headSql, [seq])
       if (!row!.more) {
         end = Math.max(end, row!.seq)
         return { seq: row!.seq, generation: row!.generation }
@@ -107,14 +101,13 @@ export function feedReader({ read }: Pick<Client, 'read'>): Feed {
 
   /** Searches that come together ask once. */
   const head = sharedRun(readHead)
-  const settled = askTogether<void, FeedHead>(oneAtATime, async () => {
-    const [row] = await read<FeedHead>(settledSql, ['active'])
-    return () => row!
-  })
 
   return {
     head,
-    settled,
+    async settled() {
+      const [row] = await read<{ seq: number; generation: number }>(settledSql)
+      return { seq: row!.seq, generation: row!.generation }
+    },
     async since(after, generation, limit) {
       if (end <= after) await head()
       if (end <= after) return []

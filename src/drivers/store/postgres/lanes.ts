@@ -28,13 +28,6 @@ export function openLanes<Job>(
   let full: (() => void) | null = null
   const isWorth = (others: number): boolean => queue.length >= (others === 0 ? 1 : least)
 
-  /** Those that are read together come in some turns of the event loop, one after the other: they belong together. */
-  async function drain(): Promise<void> {
-    for (let had = 0; had < queue.length && queue.length < least; ) {
-      had = queue.length
-      await new Promise(setImmediate)
-    }
-  }
   async function gather(): Promise<void> {
     const left_ms = until_ms - performance.now()
     if (queue.length >= Math.min(expected, least) || left_ms <= 0) return
@@ -55,8 +48,9 @@ export function openLanes<Job>(
     expected = taken + queue.length
   }
   async function work(): Promise<void> {
+    // Requests that came in together are read in a turn of the event loop each: they belong together.
+    await new Promise(setImmediate)
     while (isWorth(busy - 1)) {
-      await drain()
       await gather()
       if (queue.length > 0) await take()
     }
@@ -68,26 +62,5 @@ export function openLanes<Job>(
     if (busy === lanes || !isWorth(busy)) return
     busy++
     void work()
-  }
-}
-
-/** Asks what many ask at once in one go. @param ask returns what answers each of them */
-export function askTogether<Question, Answer>(
-  lanes: Lanes,
-  ask: (questions: readonly Question[]) => Promise<(question: Question) => Answer>,
-): (question: Question) => Promise<Answer> {
-  const add = openLanes<{ question: Question } & PromiseWithResolvers<Answer>>(lanes, async (queue) => {
-    const asked = queue.splice(0)
-    try {
-      const answerTo = await ask(asked.map(({ question }) => question))
-      for (const { question, resolve } of asked) resolve(answerTo(question))
-    } catch (error) {
-      for (const { reject } of asked) reject(error)
-    }
-  })
-  return (question) => {
-    const waiting = Promise.withResolvers<Answer>()
-    add({ question, ...waiting })
-    return waiting.promise
   }
 }

@@ -1,0 +1,152 @@
+/**
+ * A quarter of each vector of a segment, row after row, which bounds the distance of the row: so the nearest of all are told with none
+ * missed, and few vectors are read in full. LanceDB, asked to miss none, reads all of them, which takes ten times the CPU.
+ */
+import { closeSync, read } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { type RoundedQuery, roundedQuery } from '../resident/bounds.ts'
+import { bindKernel, HEADER_BYTES, STEP } from '../resident/kernel.ts'
+import { assembleKernel } from '../resident/kernel-code.ts'
+import { MAXIMUM_PAGES, openArena } from '../resident/rows.ts'
+import { type Bits, holds } from './bits.ts'
+import { FlatError, openSized } from './records.ts'
+
+const FILE = 'coarse'
+/** So many rows are read at once, in a thread of the runtime, while those before them are looked at. */
+const ROWS = 2_048
+
+const readAt = promisify(read)
+const stepsOf = (dimensions: number): number => Math.ceil(dimensions / STEP)
+const rowBytesOf = (dimensions: number): number => HEADER_BYTES + stepsOf(dimensions) * STEP
+
+function openKernel() {
+  const arena = openArena()
+  return { arena, kernel: bindKernel(assembleKernel(MAXIMUM_PAGES), arena.memory) }
+}
+
+export async function openCoarseWriter(folder: string, dimensions: number) {
+  const file = await open(join(folder, FILE), 'w')
+  const { arena, kernel } = openKernel()
+  const [steps, rowBytes] = [stepsOf(dimensions), rowBytesOf(dimensions)]
+  const [source, row, low] = [arena.take(steps * STEP * 4), arena.take(rowBytes), arena.take(steps * STEP * 2)]
+  const packed = new Uint8Array(arena.memory.buffer, row, rowBytes)
+  return {
+    /** @param vectors one after another; NaN where a row has none, whose bound is NaN then */
+    async add(vectors: Float32Array): Promise<void> {
+      const rows = new Uint8Array((vectors.length / dimensions) * rowBytes)
+      for (let at = 0; at * dimensions < vectors.length; at++) {
+        arena.f32().set(vectors.subarray(at * dimensions, (at + 1) * dimensions), source / 4)
+        kernel.pack(source, row, low, steps)
+        rows.set(packed, at * rowBytes)
+      }
+      await file.appendFile(rows)
+    },
+    async close(): Promise<void> {
+      arena.release()
+      await file.close()
+    },
+  }
+}
+
+type Scanner = ReturnType<typeof openScanner>
+
+/** The kernel with room for two pieces of rows, for the addresses and the bounds of one, and for a query. */
+function openScanner(rowBytes: number) {
+  const { arena, kernel } = openKernel()
+  const [list, out, query] = [arena.take(ROWS * 4), arena.take(ROWS * 4), arena.take(rowBytes * 2)]
+  return { arena, kernel, list, out, query, halves: [arena.take(ROWS * rowBytes), arena.take(ROWS * rowBytes)] }
+}
+
+// One for all segments, as one scan runs at a time: two would share the way to the memory.
+let scanner: Scanner | null = null
+let scannedBytes = 0
+let lastScan: Promise<void> = Promise.resolve()
+
+function scannerFor(rowBytes: number): Scanner {
+  if (scanner !== null && scannedBytes === rowBytes) return scanner
+  scanner?.arena.release()
+  scanner = openScanner(rowBytes)
+  scannedBytes = rowBytes
+  return scanner
+}
+
+interface Job {
+  query: RoundedQuery
+  passing: Bits | null
+  upper: Float32Array
+  done: PromiseWithResolvers<Float32Array>
+}
+
+/** Whether rows from `first` on, as many as are read at once, are of interest. */
+const isWanted = ({ passing }: Job, first: number): boolean =>
+  passing === null || passing.subarray(first >> 5, (first + ROWS) >> 5).some((word) => word !== 0)
+
+/** @throws FlatError if the file has another size than so many rows take */
+export function openCoarse(folder: string, count: number, dimensions: number) {
+  const rowBytes = rowBytesOf(dimensions)
+  const file = openSized(folder, FILE, count * rowBytes)
+  let waiting: Job[] = []
+
+  async function scan(jobs: readonly Job[]): Promise<void> {
+    const own = scannerFor(rowBytes)
+    const pieces: number[] = []
+    for (let first = 0; first < count; first += ROWS) if (jobs.some((job) => isWanted(job, first))) pieces.push(first)
+    const load = async (piece: number): Promise<void> => {
+      const first = pieces[piece]
+      if (first === undefined) return
+      const bytes = Math.min(ROWS, count - first) * rowBytes
+      const into = new Uint8Array(own.arena.memory.buffer, own.halves[piece % 2]!, bytes)
+      if ((await readAt(file, into, 0, bytes, first * rowBytes)).bytesRead !== bytes)
+        throw new FlatError(`${FILE} of a segment is cut off`)
+    }
+    let next = load(0)
+    for (const [piece, first] of pieces.entries()) {
+      await next
+      next = load(piece + 1)
+      // It is waited for in the next turn.
+      next.catch(() => {})
+      for (const job of jobs) boundPiece(own, job, first, own.halves[piece % 2]!)
+    }
+    await next
+  }
+
+  function boundPiece(
+    { arena, kernel, list, out, query: place }: Scanner,
+    { query, passing, upper }: Job,
+    first: number,
+    base: number,
+  ): void {
+    const [u32, f32, end] = [arena.u32(), arena.f32(), Math.min(count, first + ROWS)]
+    let picked = 0
+    for (let row = first; row < end; row++)
+      if (passing === null || holds(passing, row)) u32[list / 4 + picked++] = base + (row - first) * rowBytes
+    if (picked === 0) return
+    arena.i16().set(query.numbers, place / 2)
+    kernel.bound(place, list, picked, out, query.steps, query.unit, query.norm, query.error)
+    for (let at = 0; at < picked; at++) upper[first + (u32[list / 4 + at]! - base) / rowBytes] = f32[out / 4 + at]!
+  }
+
+  async function scanWaiting(): Promise<void> {
+    const jobs = waiting
+    waiting = []
+    try {
+      await scan(jobs)
+      for (const { done, upper } of jobs) done.resolve(upper)
+    } catch (error) {
+      for (const { done } of jobs) done.reject(error)
+    }
+  }
+
+  return {
+    /** Bounds from above of the products with all rows that pass; minus infinity or NaN for the others. Questions that wait are asked at once. */
+    bounds(vector: Float32Array, passing: Bits | null): Promise<Float32Array> {
+      const upper = new Float32Array(count).fill(Number.NEGATIVE_INFINITY)
+      const job = { query: roundedQuery(vector), passing, upper, done: Promise.withResolvers<Float32Array>() }
+      if (waiting.push(job) === 1) lastScan = lastScan.then(scanWaiting)
+      return job.done.promise
+    },
+    close: () => closeSync(file),
+  }
+}
