@@ -62,6 +62,8 @@ async function open(name: RuntimeName, { bytes, externalData }: Model, from: Lib
     // The operations of a short text are too small to share: a second thread costs CPU time, twice as much on busy cores, and saves none.
     intraOpNumThreads: 1,
     interOpNumThreads: 1,
+    // A plan of the memory for each length of text: texts differ in length, so it takes memory and saves no time.
+    enableMemPattern: false,
     logSeverityLevel: 3,
   })
   async function run(tokens: readonly number[]): Promise<Float32Array<ArrayBuffer>> {
