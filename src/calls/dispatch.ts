@@ -144,43 +144,45 @@ export function createDispatch(
   function run({ method, parse }: Entry, call: Call, request: Request): Promise<unknown> {
     const given = parse(request.params)
     const params = method.keeps_texts ? withoutSecrets(given, services.secrets) : given
-    if (request.prints && method.json) return method.json(call, params).then((pieces) => new JsonText(pieces))
-    const { page } = method
-    const result = method.handle(call, params)
-    return request.prints && page ? result.then((found) => new JsonText(printPage(found, page))) : result
+    return request.prints && method.json ? method.json(call, params) : method.handle(call, params)
+  }
+
+  /** What the caller gets for what {@link run} resolved with. */
+  function given({ method }: Entry, { prints }: Request, found: unknown): unknown {
+    if (!prints) return found
+    if (method.json) return new JsonText(found as Pieces)
+    return method.page ? new JsonText(printPage(found, method.page)) : found
   }
 
   // Without `async` functions: each that waits for another costs a read as much as a look at a map.
   return (request) => {
     const start = performance.now()
-    let failure: ErrorName = 'internal_error'
+    let entry: Entry | null = null
     const ended = (code: number) => observe({ request, code, duration_ms: performance.now() - start })
     const failed = (error: unknown): Promise<never> => {
-      const mapped = mapError(error, failure, request, services)
+      const mapped = mapError(error, entry?.method.failure ?? 'internal_error', request, services)
       ended(mapped.code)
       return Promise.reject(mapped)
     }
-    const succeeded = (result: unknown) => {
-      ended(0)
-      return result
+    const succeeded = (found: unknown) => {
+      try {
+        const result = entry === null ? found : given(entry, request, found)
+        const returned = entry !== null && options.verify_results ? verified(entry.method, result) : result
+        ended(0)
+        return returned
+      } catch (error) {
+        return failed(error)
+      }
     }
     const begun = (): Promise<unknown> => {
       if (request.method === discover) return describeMethods(methods, request)
-      const entry = find(request)
-      const { method } = entry
-      failure = method.failure
-      const { caller, request_id, signal } = request
-      const call: Call = {
-        ...services,
-        ...quota.of(caller.agent),
-        caller,
-        method: request.method,
-        request_id,
-        signal,
-      }
-      const go = () => run(entry, call, request)
-      const result = method.effect === 'read' ? go() : quota.require(caller.agent).then(go)
-      return options.verify_results ? result.then((found) => verified(method, found)) : result
+      const found = find(request)
+      entry = found
+      const { method, caller, request_id, signal } = request
+      const { store, chain } = quota.of(caller.agent)
+      const call: Call = { ...services, store, chain, caller, method, request_id, signal }
+      if (found.method.effect === 'read') return run(found, call, request)
+      return quota.require(caller.agent).then(() => run(found, call, request))
     }
     try {
       return begun().then(succeeded, failed)

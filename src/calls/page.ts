@@ -18,8 +18,10 @@ export interface Page {
 
 /** Whether a text, given in pieces, is longer in UTF-8 than an answer may be. */
 export function isTooLong(pieces: readonly string[], most = maxAnswerBytes): boolean {
-  const sum = (size: (piece: string) => number) => pieces.reduce((total, piece) => total + size(piece), 0)
-  return sum((piece) => piece.length) * 3 > most && sum((piece) => Buffer.byteLength(piece)) > most
+  let units = 0
+  for (const piece of pieces) units += piece.length
+  // A unit of a string takes at most three bytes.
+  return units * 3 > most && pieces.reduce((total, piece) => total + Buffer.byteLength(piece), 0) > most
 }
 
 /** A result as JSON in pieces; a page as far as an answer may be long. */

@@ -3,8 +3,8 @@ import { type Caller, clientAddress } from '../../core/caller.ts'
 import type { GuessedAt } from './guesses.ts'
 import { hostCheck } from './originCheck.ts'
 import type { Address, DisableIdleTimeout, Route } from './route.ts'
-import { json, plainError } from './route.ts'
-import { type AdmitOptions, admission, answerRpc, type RpcOptions } from './rpc.ts'
+import { json, jsonType, plainError } from './route.ts'
+import { type AdmitOptions, admission, answerRpc, type Reply, type RpcOptions, responseOf } from './rpc.ts'
 
 interface IndexCounts {
   complete: boolean
@@ -36,7 +36,7 @@ type Handler = (
   address: Address,
   path: string,
   disableIdleTimeout: DisableIdleTimeout,
-) => Response | Promise<Response>
+) => Reply | Promise<Reply>
 interface Entry {
   methods: readonly string[]
   own_pages?: boolean | undefined
@@ -149,12 +149,18 @@ export function createFetch(options: HttpOptions): Fetch {
 
   const anyOrigin = options.cors_origins.includes('*')
   const allowedHost = hostCheck(options.hosts)
+  const bareHeaders = new Headers(jsonType)
+  const usualHeaders = new Headers({ ...jsonType, ...(!anyOrigin && { vary: 'Origin' }) })
   /** With the headers that answers of any path get. */
-  function finished(request: Request, route: Entry | undefined, response: Response): Response {
+  function finished(request: Request, route: Entry | undefined, reply: Reply): Response {
     bodies.release(request)
+    const origin = request.headers.get('origin')
+    const isResponse = reply instanceof Response
+    // Nearly all: no header of theirs is touched one by one.
+    if (!isResponse && origin === null && reply.body !== null) return responseOf(reply, usualHeaders)
+    const response = isResponse ? reply : responseOf(reply, bareHeaders)
     const echoed = route?.echo === undefined ? null : request.headers.get(route.echo)
     if (echoed !== null) response.headers.set(route!.echo!, echoed)
-    const origin = request.headers.get('origin')
     if (origin !== null && !route?.own_pages && (anyOrigin || options.cors_origins.includes(origin))) {
       response.headers.set('access-control-allow-origin', anyOrigin ? '*' : origin)
       response.headers.set('access-control-expose-headers', [exposed, route?.echo ?? []].flat().join(', '))
@@ -203,6 +209,7 @@ function preflight({ methods, headers = [], own_pages }: Entry): Response {
 function pathOf(url: string): string {
   const start = url.indexOf('/', url.indexOf('://') + 3)
   if (start === -1) return '/'
-  for (let at = start; at < url.length; at++) if (url[at] === '?' || url[at] === '#') return url.slice(start, at)
-  return url.slice(start)
+  const path = url.slice(start)
+  const end = path.search(/[?#]/)
+  return end === -1 ? path : path.slice(0, end)
 }

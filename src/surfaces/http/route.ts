@@ -49,8 +49,6 @@ export interface Visit {
 // Answers in the service's own form.
 
 export const jsonType = { 'content-type': 'application/json' }
-/** The same as headers: those of an object are read again for each answer. */
-const jsonHeaders = new Headers(jsonType)
 
 /** An error outside of JSON-RPC. */
 export function plainError(
@@ -114,9 +112,9 @@ function bodyOf(pieces: Pieces): string | Uint8Array<ArrayBuffer> | ReadableStre
   return written.subarray(0, end)
 }
 
-/** An answer of JSON that is there in pieces. */
-export function jsonPieces(pieces: Pieces, status = 200, retry_after = 0): Response {
-  const response = new Response(bodyOf(pieces), { status, headers: jsonHeaders })
+/** An answer of JSON that is there in pieces. @param headers with its type; an object of another kind is read again for each answer */
+export function jsonPieces(pieces: Pieces, headers: Headers, status: number, retry_after: number): Response {
+  const response = new Response(bodyOf(pieces), { status, headers })
   if (retry_after > 0) response.headers.set('retry-after', String(retry_after))
   return response
 }
@@ -126,11 +124,12 @@ export function jsonPieces(pieces: Pieces, status = 200, retry_after = 0): Respo
 const jsonTypes = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** The answer that refuses a POST by what its head says of the body; null if it is JSON that is not too long. */
+/** The answer that refuses a POST which is not JSON; one that is may still be too long, which is found where its length is known. */
 export function refusedBody({ headers }: Request, limit: number): Response | null {
-  if (Number(headers.get('content-length') ?? 0) > limit) return tooLarge(limit)
-  return jsonTypes.test(headers.get('content-type') ?? '')
-    ? null
+  const type = headers.get('content-type') ?? ''
+  if (type === jsonType['content-type'] || jsonTypes.test(type)) return null
+  return Number(headers.get('content-length') ?? 0) > limit
+    ? tooLarge(limit)
     : plainError(415, 'unsupported_media_type', 'The content type must be application/json')
 }
 

@@ -69,7 +69,8 @@ export function admission({ authenticate, requests, guesses, trust_proxy, ready,
     login,
     admit,
     admitPerson(request, address, surface) {
-      const cookie = request.headers.has('cookie') && !request.headers.has('authorization')
+      const { headers } = request
+      const cookie = !headers.has('authorization') && headers.has('cookie')
       return session && cookie && ready() ? person(session(request), surface) : admit(request, address, surface)
     },
   }
@@ -87,13 +88,16 @@ export interface RpcOptions {
 
 const statusOf: Partial<Record<ErrorName, number>> = { rate_limited: 429, forbidden: 403 }
 
+/** What is answered: as it is sent, or as JSON-RPC has it. */
+export type Reply = Response | Answer
+
 /** @param limit the longest body that the caller may send, in bytes */
 export function answerRpc(
   request: Request,
   caller: Caller,
   limit: number,
   { dispatch, requests, newRequestId, stopping, bodies }: RpcOptions,
-): Response | Promise<Response> {
+): Reply | Promise<Reply> {
   const refused = refusedBody(request, limit)
   if (refused) return refused
   const sender = () => ({ name: caller.agent, known: true })
@@ -102,10 +106,12 @@ export function answerRpc(
     if (body instanceof Response) return body
     const text = utf8Text(body)
     if (text === null) return rpcError(new CstpError('parse_error', 'Parse error: the body is not UTF-8'))
-    const answered = answer(text, { caller, signal: stopping, newRequestId, take }, dispatch)
-    return answered instanceof Promise ? answered.then(responseOf) : responseOf(answered)
+    return answer(text, { caller, signal: stopping, newRequestId, take }, dispatch)
   })
 }
 
-const responseOf = ({ body, error, retry_after }: Answer): Response =>
-  body === null ? new Response(null, { status: 204 }) : jsonPieces(body, (error && statusOf[error]) ?? 200, retry_after)
+/** @param headers of an answer of JSON; made once, as those that are put together for each answer cost as much as to find a record */
+export const responseOf = ({ body, error, retry_after }: Answer, headers: Headers): Response =>
+  body === null
+    ? new Response(null, { status: 204 })
+    : jsonPieces(body, headers, (error && statusOf[error]) ?? 200, retry_after)
