@@ -36,7 +36,7 @@ function find(call: Call, asked: Asked): Promise<readonly string[]> {
 
 /** What an agent has just recorded is no precedent of what comes next: it reads its own record back. */
 function noteLookup(call: Call, asked: Asked, { id, agent, created_ms }: RecordText): void {
-  const reads_back = agent === call.caller.agent && call.now() - created_ms < call.tracker_ttl_ms
+  const reads_back = call.now() - created_ms < call.tracker_ttl_ms && agent === call.caller.agent
   if (!reads_back) noteInput(call, asked, { type: inputTypes.lookup, text: `Looked at ${id}`, data: { id } })
 }
 
