@@ -154,40 +154,48 @@ export function createDispatch(
     return method.page ? new JsonText(printPage(found, method.page)) : found
   }
 
-  // Without `async` functions: each that waits for another costs a read as much as a look at a map.
+  function ended(request: Request, start: number, code: number): void {
+    observe({ request, code, duration_ms: performance.now() - start })
+  }
+
+  function failed(request: Request, start: number, entry: Entry | null, error: unknown): Promise<never> {
+    const mapped = mapError(error, entry?.method.failure ?? 'internal_error', request, services)
+    ended(request, start, mapped.code)
+    return Promise.reject(mapped)
+  }
+
+  function succeeded(request: Request, start: number, entry: Entry | null, found: unknown): unknown {
+    try {
+      const result = entry === null ? found : given(entry, request, found)
+      const returned = entry !== null && options.verify_results ? verified(entry.method, result) : result
+      ended(request, start, 0)
+      return returned
+    } catch (error) {
+      return failed(request, start, entry, error)
+    }
+  }
+
+  function begun(entry: Entry, request: Request): Promise<unknown> {
+    const { caller, method, request_id, signal } = request
+    const { store, chain } = quota.of(caller.agent)
+    const call: Call = { ...services, store, chain, caller, method, request_id, signal }
+    if (entry.method.effect === 'read') return run(entry, call, request)
+    return quota.require(caller.agent).then(() => run(entry, call, request))
+  }
+
+  // Without `async` functions, and with two closures: each more, or a promise, costs a read as much as a look at a map.
   return (request) => {
     const start = performance.now()
     let entry: Entry | null = null
-    const ended = (code: number) => observe({ request, code, duration_ms: performance.now() - start })
-    const failed = (error: unknown): Promise<never> => {
-      const mapped = mapError(error, entry?.method.failure ?? 'internal_error', request, services)
-      ended(mapped.code)
-      return Promise.reject(mapped)
-    }
-    const succeeded = (found: unknown) => {
-      try {
-        const result = entry === null ? found : given(entry, request, found)
-        const returned = entry !== null && options.verify_results ? verified(entry.method, result) : result
-        ended(0)
-        return returned
-      } catch (error) {
-        return failed(error)
-      }
-    }
-    const begun = (): Promise<unknown> => {
-      if (request.method === discover) return describeMethods(methods, request)
-      const found = find(request)
-      entry = found
-      const { method, caller, request_id, signal } = request
-      const { store, chain } = quota.of(caller.agent)
-      const call: Call = { ...services, store, chain, caller, method, request_id, signal }
-      if (found.method.effect === 'read') return run(found, call, request)
-      return quota.require(caller.agent).then(() => run(found, call, request))
-    }
     try {
-      return begun().then(succeeded, failed)
+      if (request.method !== discover) entry = find(request)
+      const result = entry === null ? describeMethods(methods, request) : begun(entry, request)
+      return result.then(
+        (found) => succeeded(request, start, entry, found),
+        (error) => failed(request, start, entry, error),
+      )
     } catch (error) {
-      return failed(error)
+      return failed(request, start, entry, error)
     }
   }
 }

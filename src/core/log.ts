@@ -60,12 +60,6 @@ export function describeError(error: unknown): Record<string, unknown> {
   return { error: error.message, ...cause, stack: error.stack }
 }
 
-/** The members of an object as they follow others: to put both into one object first costs more than to print it. */
-function members(data: Record<string, unknown>): string {
-  const text = JSON.stringify(data)
-  return text === '{}' ? '' : `,${text.slice(1, -1)}`
-}
-
 interface Message {
   at_ms: number
   level: Level
@@ -104,7 +98,7 @@ export function createLog(input: {
     }
     return input.pretty
       ? pretty(style, level, at, message, data)
-      : `{"at":"${at}","level":"${level}","message":${JSON.stringify(message)}${members(data)}}\n`
+      : `${JSON.stringify({ at, level, message, ...data })}\n`
   }
   const flush = () => {
     if (timer) clearTimeout(timer)

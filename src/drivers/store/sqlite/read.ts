@@ -85,7 +85,13 @@ export function decisionReader(
   }
 
   return {
-    get: (ids) => (ids.length === 1 ? refreshTogether().then(() => existing(ids)) : many(ids)),
+    get(ids) {
+      if (ids.length !== 1) return many(ids)
+      return refreshTogether().then(() => {
+        const found = textOf(ids[0]!)
+        return found === null ? [] : [found]
+      })
+    },
     async find(query) {
       refresh()
       if ('prefix' in query) return lists.findIds(query.prefix, query.limit)
