@@ -99,6 +99,22 @@ describe('headers', () => {
   ])('%j is accepted', (header) => {
     expect(authenticate(header)?.agent).toBe('alice')
   })
+  test('that were right are known again, and none that only begins with the same hash', () => {
+    const token = 'token-of-alice-0001'
+    const remembering = login(`alice:${token},bob:two-two-two-two-two`)
+    // The hashes of both begin with the same four bytes.
+    const [right, wrong] = [`BeArER    alice:${token}`, 'Bearer alice:9259491']
+    expect([right, wrong].map((header) => sha256(header).slice(0, 8))).toEqual(['9392cccc', '9392cccc'])
+    for (let time = 0; time < 2; time++) {
+      expect(remembering(right)?.agent).toBe('alice')
+      expect(remembering(wrong)).toBeNull()
+      expect(remembering('Bearer bob:two-two-two-two-two')?.agent).toBe('bob')
+    }
+    // More spellings than are remembered.
+    for (let spaces = 1; spaces < 2_500; spaces++)
+      expect(remembering(`Bearer${' '.repeat(spaces)}alice:${token}`)?.agent).toBe('alice')
+    expect(remembering(right)?.agent).toBe('alice')
+  })
   test.each([
     ...[
       null,

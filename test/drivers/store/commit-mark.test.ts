@@ -4,14 +4,21 @@ import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { createAll, idOf, recordOf } from '../../../sdk/storage/conformance/store/records.ts'
 import { connectReader, connectWriter } from '../../../src/drivers/shared/sqlite/connect.ts'
+import type { MapFile } from '../../../src/drivers/shared/sqlite/wal-index.ts'
 import { commitMark } from '../../../src/drivers/store/sqlite/commit-mark.ts'
 import { freshDir, openAt } from './sqlite-tools.ts'
 
-function opened() {
+/** Where the system maps files, and where it does not. */
+const ways = [
+  ['in memory', undefined],
+  ['through the descriptor', () => null],
+] as const
+
+function opened(map?: MapFile) {
   const path = join(freshDir(), 'a.db')
   const writer = connectWriter(path, (db) => db.run('create table t (n integer)'))
   const reader = connectReader(path)
-  const mark = commitMark(reader)
+  const mark = commitMark(reader, map)
   /** Whether it moved, which is settled then. */
   const moved = () => {
     const was = mark.moved()
@@ -21,8 +28,8 @@ function opened() {
   return { path, writer, mark, moved }
 }
 
-test('it moves with each commit, and stays where nobody commits', async () => {
-  const { path, writer, mark, moved } = opened()
+test.each(ways)('it moves with each commit, and stays where nobody commits: %s', async (_, map) => {
+  const { path, writer, mark, moved } = opened(map)
   expect([moved(), moved()]).toEqual([true, false])
   writer.run('insert into t values (1)')
   expect([mark.moved(), mark.moved(), moved(), moved()]).toEqual([true, true, true, false])

@@ -201,6 +201,19 @@ describe('browsers', () => {
       expect(refused.headers.get('access-control-allow-origin')).toBeNull()
       expect(refused.headers.get('vary')).toContain('Origin')
     }
+    // A cache must not give a page what was answered to a program, nor the other way round.
+    const { fetch } = serviceOf({ cors_origins: origins })
+    for (const [origin, shown] of [
+      [null, null],
+      ['https://a.example', 'https://a.example'],
+      ['https://c.example', null],
+    ]) {
+      const { headers } = await fetch(post(rpc('echo'), { origin }), '')
+      expect([headers.get('vary'), headers.get('access-control-allow-origin')]).toEqual(['Origin', shown])
+      expect(headers.get('content-type')).toBe('application/json')
+    }
+    const { headers } = await serviceOf().fetch(post(rpc('echo')), '')
+    expect([headers.get('vary'), headers.get('content-type')]).toEqual([null, 'application/json'])
   })
 
   test('refusals can be read too', async () => {

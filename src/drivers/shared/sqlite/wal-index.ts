@@ -38,7 +38,7 @@ const MAP_SHARED = 1
 /** As much of a file as its header needs, in bytes. */
 const mappedBytes = 4_096
 
-type MapFile = (descriptor: number) => Pointer | null
+export type MapFile = (descriptor: number) => Pointer | null
 let mapFile: MapFile | null = null
 
 function openMap(): MapFile {
@@ -76,13 +76,13 @@ export interface WalIndex {
 }
 
 /** @param db has been read from, and stays open; null where the system does not let us read it */
-export function walIndex({ filename }: Database): WalIndex | null {
+export function walIndex({ filename }: Database, map: MapFile = mapped): WalIndex | null {
   const descriptor = descriptorOf(`${filename}-shm`)
   if (descriptor === null) return null
   const words = new Int32Array(takenAt + 1)
   const bytes = new Uint8Array(words.buffer)
   // A call of the system for each look would cost more than to find a record.
-  const address = mapped(descriptor)
+  const address = map(descriptor)
   const take: (count: number) => boolean =
     address === null
       ? (count) => readSync(descriptor, bytes, 0, 4 * count, 0) === 4 * count

@@ -1,6 +1,6 @@
 /** Tells whether anybody has committed, in any process, by the header that each commit changes, and without asking SQLite. */
 import type { Database } from 'bun:sqlite'
-import { walIndex } from '../../shared/sqlite/wal-index.ts'
+import { type MapFile, walIndex } from '../../shared/sqlite/wal-index.ts'
 
 export interface CommitMark {
   /** False if there was no commit since the read that {@link settle} was called for; true also where that can't be known. */
@@ -13,8 +13,8 @@ export interface CommitMark {
 export const everMoved: CommitMark = { moved: () => true, settle: () => {} }
 
 /** @param db has been read from, and stays open */
-export function commitMark(db: Database): CommitMark {
-  const index = walIndex(db)
+export function commitMark(db: Database, map?: MapFile): CommitMark {
+  const index = walIndex(db, map)
   if (index === null) return everMoved
   const { header: now } = index
   const settled = new Int32Array(now.length)
