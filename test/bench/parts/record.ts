@@ -49,11 +49,15 @@ export async function record(bench: Bench): Promise<void> {
   // The quick run tells whether several servers write as much as one: their number is told apart from the embedder's work by the hash.
   const isQuick = isShared && bench.sizes.every((one) => one < 100_000)
   const embedders: EmbedderName[] = isQuick ? ['hash'] : ['hash', 'local']
-  // What a record costs where many are there already is asked of the database that servers share, with the hash alone for the same reason.
-  const larger = isShared ? bench.sizes.filter((size) => size >= 100_000) : []
+  // What a record costs where many are there already. A million would have to be copied first.
+  const larger = bench.sizes.filter((size) => size > bench.middle && size < 1_000_000)
   const asked = [
     ...embedders.map((embedder) => ({ embedder, size: bench.middle, numbers: isQuick ? [1, 3] : bench.servers })),
-    ...larger.map((size) => ({ embedder: 'hash' as const, size, numbers: [1, 3] })),
+    ...larger.map((size) => ({
+      embedder: isShared ? ('hash' as const) : ('local' as const),
+      size,
+      numbers: isShared ? [1, 3] : [1],
+    })),
   ]
   for (const { embedder, size, numbers } of asked) {
     for (const servers of numbers) {
