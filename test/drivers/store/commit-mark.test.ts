@@ -26,7 +26,7 @@ function opened(map?: MapFile) {
     return was
   }
   /** Called at the end: a connection that nobody holds is closed by the collector, and the mark is of one that stays open. */
-  const close = () => [writer, reader].forEach((db) => void db.close())
+  const close = () => [mark, writer, reader].forEach((one) => void one.close())
   return { path, writer, mark, moved, close }
 }
 
@@ -62,6 +62,9 @@ test.each(ways)('it moves with each commit, and stays where nobody commits: %s',
     expect([moved(), moved()]).toEqual([true, false])
   }
   close()
+  // Neither memory that is gone is looked at nor a file that has its descriptor now.
+  expect([moved(), moved()]).toEqual([true, true])
+  mark.close()
 })
 
 test('a list is answered in the turn in which it was asked, and every read sees what another store wrote before', async () => {

@@ -38,18 +38,24 @@ const MAP_SHARED = 1
 /** As much of a file as its header needs, in bytes. */
 const mappedBytes = 4_096
 
-export type MapFile = (descriptor: number) => Pointer | null
+interface Mapping {
+  address: Pointer
+  free(): void
+}
+/** Null where the system can't be asked for it. */
+export type MapFile = (descriptor: number) => Mapping | null
 let mapFile: MapFile | null = null
 
 function openMap(): MapFile {
   try {
     const { symbols } = dlopen('libc.so.6', {
       mmap: { args: ['ptr', 'usize', 'int', 'int', 'int', 'i64'], returns: 'ptr' },
+      munmap: { args: ['ptr', 'usize'], returns: 'int' },
     })
     return (descriptor) => {
       const address = symbols.mmap(null, mappedBytes, PROT_READ, MAP_SHARED, descriptor, 0)
       // MAP_FAILED, which is -1, comes as a bigint.
-      return typeof address === 'number' ? address : null
+      return typeof address === 'number' ? { address, free: () => void symbols.munmap(address, mappedBytes) } : null
     }
   } catch {
     // Other systems, and other C libraries.
@@ -57,11 +63,8 @@ function openMap(): MapFile {
   }
 }
 
-/**
- * Where the beginning of a file is in memory, which changes as the file does; null where the system can't be asked for it. It is never given
- * back: a late look at memory that is gone would end the process.
- */
-function mapped(descriptor: number): Pointer | null {
+/** The beginning of a file as memory, which changes as the file does. */
+export function mapped(descriptor: number): Mapping | null {
   mapFile ??= openMap()
   return mapFile(descriptor)
 }
@@ -73,26 +76,35 @@ export interface WalIndex {
   look(): boolean
   /** Pages of the log that the database does not have yet; after 0 the next commit starts the log again. */
   pagesLeft(): number
+  /** Nothing can be read any more. What is mapped is in use for the system, even when it was deleted. */
+  close(): void
 }
 
-/** @param db has been read from, and stays open; null where the system does not let us read it */
-export function walIndex({ filename }: Database, map: MapFile = mapped): WalIndex | null {
+/**
+ * @param db has been read from, and stays open; null where the system does not let us read it
+ * @param map for one that is looked at often, as a call of the system for each look would cost more than to find a record
+ */
+export function walIndex({ filename }: Database, map: MapFile = () => null): WalIndex | null {
   const descriptor = descriptorOf(`${filename}-shm`)
   if (descriptor === null) return null
   const words = new Int32Array(takenAt + 1)
   const bytes = new Uint8Array(words.buffer)
-  // A call of the system for each look would cost more than to find a record.
-  const address = map(descriptor)
-  const take: (count: number) => boolean =
-    address === null
-      ? (count) => readSync(descriptor, bytes, 0, 4 * count, 0) === 4 * count
-      : (count) => {
-          for (let at = 0; at < count; at++) words[at] = read.i32(address, 4 * at)
-          return true
-        }
+  const mapping = map(descriptor)
+  let closed = false
+  function take(count: number): boolean {
+    // A look at memory that is gone would end the process; the descriptor may be another file's.
+    if (closed) return false
+    if (mapping === null) return readSync(descriptor!, bytes, 0, 4 * count, 0) === 4 * count
+    for (let at = 0; at < count; at++) words[at] = read.i32(mapping.address, 4 * at)
+    return true
+  }
   return {
     header: words.subarray(0, headerWords),
     look: () => take(headerWords),
     pagesLeft: () => (take(words.length) ? words[pagesAt]! - words[takenAt]! : 0),
+    close() {
+      if (!closed) mapping?.free()
+      closed = true
+    },
   }
 }

@@ -1,19 +1,21 @@
 /** Tells whether anybody has committed, in any process, by the header that each commit changes, and without asking SQLite. */
 import type { Database } from 'bun:sqlite'
-import { type MapFile, walIndex } from '../../shared/sqlite/wal-index.ts'
+import { type MapFile, mapped, walIndex } from '../../shared/sqlite/wal-index.ts'
 
 export interface CommitMark {
   /** False if there was no commit since the read that {@link settle} was called for; true also where that can't be known. */
   moved(): boolean
   /** What was committed before the last {@link moved} has been read. */
   settle(): void
+  /** Called before the database is closed; from then on nothing can be known. */
+  close(): void
 }
 
 /** Where it can't be known. */
-export const everMoved: CommitMark = { moved: () => true, settle: () => {} }
+export const everMoved: CommitMark = { moved: () => true, settle: () => {}, close: () => {} }
 
 /** @param db has been read from, and stays open */
-export function commitMark(db: Database, map?: MapFile): CommitMark {
+export function commitMark(db: Database, map: MapFile = mapped): CommitMark {
   const index = walIndex(db, map)
   if (index === null) return everMoved
   const { header: now } = index
@@ -26,5 +28,6 @@ export function commitMark(db: Database, map?: MapFile): CommitMark {
       return difference !== 0
     },
     settle: () => settled.set(now),
+    close: index.close,
   }
 }

@@ -8,7 +8,7 @@ import { logTaker } from '../../shared/sqlite/log-taker.ts'
 import { translating } from '../../shared/translating.ts'
 import { verbsOf } from '../groups.ts'
 import { committer } from './commit.ts'
-import { commitMark } from './commit-mark.ts'
+import { commitMark, everMoved } from './commit-mark.ts'
 import { connect, logSync, statementsOf } from './connect.ts'
 import { auditReader, auditWriter, keyedReader, keyedWriter } from './coordination.ts'
 import { decisionTable, decisionWriter } from './decisions.ts'
@@ -57,7 +57,9 @@ export async function openSqliteStore({
   const writing = statementsOf(writer)
   const reading = statementsOf(reader)
   const { sync, close: endSync } = logSync(writer)
+  let mark = everMoved
   const disconnect = () => {
+    mark.close()
     endSync()
     reading.finalize()
     writing.finalize()
@@ -67,7 +69,8 @@ export async function openSqliteStore({
   try {
     const pending = pendingFiles(writer, writing, root)
     await pending.settleAll()
-    const followed = follow(reading, commitMark(reader))
+    mark = commitMark(reader)
+    const followed = follow(reading, mark)
     const { refresh, counters } = followed
     const commits = committer({
       db: writer,
