@@ -99,6 +99,7 @@ export function committer({ sync, ...options }: CommitterOptions): Committer {
       if (outcomes === null) run('ROLLBACK')
       else {
         const texts = [...files].flatMap(([id, { text }]) => (text === null ? [] : [[id, text] as const]))
+        if (texts.length > 0) await owed.calm()
         temps = await writeTemps(root, new Map(texts))
         for (const { id, state } of temps) setState.run(state.size, state.mtime, state.hash, files.get(id)!.num)
         const cleared = owed.clear()

@@ -31,6 +31,8 @@ export interface Placer {
   clear(): () => void
   /** Whether {@link clear} has something to do. */
   hasSynced(): boolean
+  /** Resolves when no files are being synced: others that are made meanwhile would hold the event loop up until the journal of the file system is written. */
+  calm(): Promise<void> | undefined
   /** Resolves when no more than these are still to be synced. Never rejects. */
   synced(most: number): Promise<void>
 }
@@ -81,6 +83,7 @@ export function placer({
   /** In their places, and still to be synced. */
   let unsynced: Placed[] = []
   let syncing = 0
+  let running: PromiseWithResolvers<void> | undefined
   /** Synced, and their rows are still to go. */
   const done: Pick<PendingFile, 'num' | 'revision'>[] = []
   let owes = false
@@ -101,6 +104,7 @@ export function placer({
     unsynced = []
     syncing = placed.length
     if (syncing === 0) return
+    running = Promise.withResolvers()
     try {
       await syncPlaced(placed)
       for (const { num, revision } of placed) done.push({ num, revision })
@@ -110,6 +114,8 @@ export function placer({
     } finally {
       closeFiles(placed)
       syncing = 0
+      running.resolve()
+      running = undefined
     }
   })
 
@@ -121,6 +127,7 @@ export function placer({
 
   return {
     drop,
+    calm: () => running?.promise,
     owes: () => owes,
     hasSynced: () => done.length > 0,
     async put(temps, files) {
