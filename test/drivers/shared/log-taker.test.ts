@@ -32,6 +32,8 @@ function opened(alone: LogTakerOptions['alone'] = (work) => work()): Taken {
   dirs.push(dir)
   const path = join(dir, 'a.db')
   const db = connectWriter(path, (one) => one.run('create table t (n integer primary key, text)'))
+  // As long as the thread, when it opens the database, reads a header that is being written, nobody else can begin to write.
+  db.run('PRAGMA busy_timeout = 1000')
   const failures: unknown[] = []
   const taker = logTaker({ db, alone, failed: (error) => failures.push(error), pages })
   const index = walIndex(db)!
