@@ -1,6 +1,7 @@
 /** Made-up decisions, the same in every run but for their dates: words as frequent as in real text, fields spread as in real use. */
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { DecisionRecord, Link } from '../../sdk/schema/decision.ts'
 import type { RecordParams } from '../../sdk/schema/record.ts'
 import { random } from '../../sdk/storage/conformance/search/corpus.ts'
@@ -14,8 +15,19 @@ const vocabularySize = 20_000
 /** The agent that asks; a quarter of the decisions are its own. */
 export const caller = 'bench'
 const dayMs = 86_400_000
-/** Midnight before the run: the newest decision is of the day before. */
-const end_ms = Math.floor(Date.now() / dayMs) * dayMs
+/** The newest decision is of the day before. */
+const end_ms = endOf(process.env.CSTP_BENCH_DIR)
+
+/** The beginning of today; of what was seeded into a folder that stays, that of the day on which this was. */
+function endOf(folder: string | undefined): number {
+  const today_ms = Math.floor(Date.now() / dayMs) * dayMs
+  if (folder === undefined) return today_ms
+  const path = join(folder, 'day')
+  if (existsSync(path)) return Date.parse(readFileSync(path, 'utf8'))
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(path, new Date(today_ms).toISOString())
+  return today_ms
+}
 const spanMs = 400 * dayMs
 
 /** The words of the local model's vocabulary, in the order of their frequency: made-up ones would be torn into many tokens. */

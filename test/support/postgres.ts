@@ -92,6 +92,10 @@ function startOwn(bin: string, settings: readonly string[], kept?: string): Post
   }
   if (!existsSync(join(data, 'PG_VERSION')))
     run([join(bin, 'initdb'), '-D', data, '-U', 'cstp', '--auth=trust', '--locale=C.UTF-8', '-E', 'UTF8'])
+  // Who had a kept folder before may just be stopping, and would stop this one with it.
+  const pid = join(data, 'postmaster.pid')
+  for (let waited_ms = 0; kept !== undefined && existsSync(pid) && waited_ms < 10_000; waited_ms += 100)
+    Bun.sleepSync(100)
   const fixed = ['listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`, 'max_connections=200']
   const optionsOf = (port: number) => `-p ${port} ${[...fixed, ...settings].map((one) => `-c ${one}`).join(' ')}`
   const startOn = (port: number) =>

@@ -32,6 +32,16 @@ export function sizeOf(bits: Bits): number {
   return size
 }
 
+/** Its rows in order. */
+export function rowsOf(bits: Bits): Int32Array {
+  const rows = new Int32Array(sizeOf(bits))
+  let count = 0
+  for (let word = 0; word < bits.length; word++)
+    for (let left = bits[word]!; left !== 0; left &= left - 1)
+      rows[count++] = (word << 5) + 31 - Math.clz32(left & -left)
+  return rows
+}
+
 /** Keeps what was used last of sets with names, at most so many bytes of them. */
 export function keepSets<T>(rows: number, bytes: number) {
   const most = Math.ceil(bytes / noBits(rows).byteLength)

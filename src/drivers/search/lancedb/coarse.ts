@@ -10,7 +10,7 @@ import { type RoundedQuery, roundedQuery } from '../resident/bounds.ts'
 import { bindKernel, HEADER_BYTES, STEP } from '../resident/kernel.ts'
 import { assembleKernel } from '../resident/kernel-code.ts'
 import { MAXIMUM_PAGES, openArena } from '../resident/rows.ts'
-import { type Bits, holds } from './bits.ts'
+import { type Bits, rowsOf } from './bits.ts'
 import { FlatError, openSized } from './records.ts'
 
 const FILE = 'coarse'
@@ -72,16 +72,19 @@ function scannerFor(rowBytes: number): Scanner {
   return scanner
 }
 
-interface Job {
-  query: RoundedQuery
-  passing: Bits | null
+/** Bounds from above of the products with rows; NaN for one without vectors. */
+export interface Bounds {
+  /** In order; null for all of a segment. */
+  rows: Int32Array | null
   upper: Float32Array
-  done: PromiseWithResolvers<Float32Array>
 }
 
-/** Whether rows from `first` on, as many as are read at once, are of interest. */
-const isWanted = ({ passing }: Job, first: number): boolean =>
-  passing === null || passing.subarray(first >> 5, (first + ROWS) >> 5).some((word) => word !== 0)
+interface Job extends Bounds {
+  query: RoundedQuery
+  /** So many have their bounds. */
+  bounded: number
+  done: PromiseWithResolvers<Bounds>
+}
 
 /** @throws FlatError if the file has another size than so many rows take */
 export function openCoarse(folder: string, count: number, dimensions: number) {
@@ -91,8 +94,7 @@ export function openCoarse(folder: string, count: number, dimensions: number) {
 
   async function scan(jobs: readonly Job[]): Promise<void> {
     const own = scannerFor(rowBytes)
-    const pieces: number[] = []
-    for (let first = 0; first < count; first += ROWS) if (jobs.some((job) => isWanted(job, first))) pieces.push(first)
+    const pieces = piecesOf(jobs)
     const load = async (piece: number): Promise<void> => {
       const first = pieces[piece]
       if (first === undefined) return
@@ -112,20 +114,34 @@ export function openCoarse(folder: string, count: number, dimensions: number) {
     await next
   }
 
+  /** The first rows of those that are read at once and hold rows that somebody asks for. */
+  function piecesOf(jobs: readonly Job[]): number[] {
+    const wanted = new Uint8Array(Math.ceil(count / ROWS))
+    for (const { rows } of jobs)
+      if (rows === null) wanted.fill(1)
+      else for (const row of rows) wanted[Math.floor(row / ROWS)] = 1
+    return [...wanted.keys()].filter((piece) => wanted[piece] === 1).map((piece) => piece * ROWS)
+  }
+
   function boundPiece(
     { arena, kernel, list, out, query: place }: Scanner,
-    { query, passing, upper }: Job,
+    job: Job,
     first: number,
     base: number,
   ): void {
-    const [u32, f32, end] = [arena.u32(), arena.f32(), Math.min(count, first + ROWS)]
+    const { query, rows, upper } = job
+    const [addresses, end] = [arena.u32(), Math.min(count, first + ROWS)]
     let picked = 0
-    for (let row = first; row < end; row++)
-      if (passing === null || holds(passing, row)) u32[list / 4 + picked++] = base + (row - first) * rowBytes
+    for (let at = job.bounded; at < upper.length; at++) {
+      const row = rows === null ? at : rows[at]!
+      if (row >= end) break
+      addresses[list / 4 + picked++] = base + (row - first) * rowBytes
+    }
     if (picked === 0) return
     arena.i16().set(query.numbers, place / 2)
     kernel.bound(place, list, picked, out, query.steps, query.unit, query.norm, query.error)
-    for (let at = 0; at < picked; at++) upper[first + (u32[list / 4 + at]! - base) / rowBytes] = f32[out / 4 + at]!
+    upper.set(arena.f32().subarray(out / 4, out / 4 + picked), job.bounded)
+    job.bounded += picked
   }
 
   async function scanWaiting(): Promise<void> {
@@ -133,17 +149,18 @@ export function openCoarse(folder: string, count: number, dimensions: number) {
     waiting = []
     try {
       await scan(jobs)
-      for (const { done, upper } of jobs) done.resolve(upper)
+      for (const { done, rows, upper } of jobs) done.resolve({ rows, upper })
     } catch (error) {
       for (const { done } of jobs) done.reject(error)
     }
   }
 
   return {
-    /** Bounds from above of the products with all rows that pass; minus infinity or NaN for the others. Questions that wait are asked at once. */
-    bounds(vector: Float32Array, passing: Bits | null): Promise<Float32Array> {
-      const upper = new Float32Array(count).fill(Number.NEGATIVE_INFINITY)
-      const job = { query: roundedQuery(vector), passing, upper, done: Promise.withResolvers<Float32Array>() }
+    /** The bounds of all rows, or of those that pass. Questions that wait are asked at once. */
+    bounds(vector: Float32Array, passing: Bits | null): Promise<Bounds> {
+      const rows = passing && rowsOf(passing)
+      const upper = new Float32Array(rows?.length ?? count)
+      const job: Job = { query: roundedQuery(vector), rows, upper, bounded: 0, done: Promise.withResolvers() }
       if (waiting.push(job) === 1) lastScan = lastScan.then(scanWaiting)
       return job.done.promise
     },

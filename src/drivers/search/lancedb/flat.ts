@@ -201,11 +201,12 @@ export function openFlatReader(folder: string, version: number): RowReader {
       const coarse = openCoarse(folder, texts.count, dimensions)
       opened.push(coarse.close)
       const place = sides.indexOf(EXACT_SIDE)
+      const goneRows = new Set([...gone].map(rowOf))
       return async (vector, k, passing) => {
-        const upper = await coarse.bounds(vector, passing)
-        for (const address of gone) upper[rowOf(address)] = Number.NaN
-        const isThere = (row: number) => upper[row]! > Number.NEGATIVE_INFINITY
-        return nearestByBounds(upper, isThere, k, (rows) => nearestOf(vector, place, rows, k).hits)
+        const { rows, upper } = await coarse.bounds(vector, passing)
+        const rowAt = (at: number): number => rows?.[at] ?? at
+        const isThere = (at: number) => !goneRows.has(rowAt(at))
+        return nearestByBounds(upper, isThere, k, (some) => nearestOf(vector, place, some.map(rowAt), k).hits)
       }
     }
     const words = (): WordReader => {

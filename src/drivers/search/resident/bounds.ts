@@ -39,7 +39,7 @@ export function roundedQuery(vector: Float32Array): RoundedQuery {
 
 /**
  * The `k` nearest of those places that are there.
- * @param upper no product is above its bound; NaN and minus infinity bound nothing
+ * @param upper no product is above its bound; one of NaN is never among the nearest
  * @param compare the `k` nearest of some places, by distance, then id
  */
 export function nearestByBounds(
