@@ -27,7 +27,17 @@ export function holding(folder: string, text: string): string[] {
   return entries
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name))
-    .filter((path) => path.includes(text) || readFileSync(path).includes(text))
+    .filter((path) => path.includes(text) || bytesOf(path).includes(text))
+}
+
+/** Nothing of a file that went while its folder was read. */
+function bytesOf(path: string): Buffer {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return Buffer.alloc(0)
+    throw error
+  }
 }
 
 /** @param env settings of the server */

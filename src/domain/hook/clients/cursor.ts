@@ -48,13 +48,16 @@ function read(body: Fields): HookEvent {
     case 'postToolUseFailure':
       return afterTool(body, body.error_message, false, callOf(body, mcpName))
     case 'stop':
-      return { kind: 'stop', place, said: textAt(body, 'text'), again: Number(body.loop_count ?? 0) > 0 }
+      return { kind: 'stop', place, said: textAt(body, 'text'), again: isAgain(body.loop_count) }
     case 'sessionEnd':
       return { kind: 'session_end', place }
     default:
       return { kind: 'other' }
   }
 }
+
+/** How often the agent was sent back already. */
+const isAgain = (loop_count: unknown): boolean => typeof loop_count === 'number' && loop_count > 0
 
 export const cursor: HookAdapter = {
   read: (body) => read(fieldsOf(body)),
