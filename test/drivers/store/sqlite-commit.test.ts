@@ -1,8 +1,8 @@
 /** Group commit of the embedded store: an answer means that the log was synced and files are in place, and what comes meanwhile is the next group. */
 import { expect, test } from 'bun:test'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { committer } from '../../../src/drivers/store/sqlite/commit.ts'
 import { connect, logSync, statementsOf } from '../../../src/drivers/store/sqlite/connect.ts'
 import { relativePath } from '../../../src/drivers/store/sqlite/files.ts'
@@ -201,6 +201,32 @@ test('a commit whose sync fails is refused as one that may have been done', asyn
   one.syncs[0]!.reject(new Error('EIO'))
   const error = await write.catch((thrown: unknown) => thrown)
   expect(error).toMatchObject({ name: 'StorageError', kind: 'unavailable', unclear: true })
+})
+
+test('those who wait are answered and others can write, though a temporary file can not be removed', async () => {
+  await using one = await open()
+  const write = one.writeFile(11)
+  await until(() => one.syncs.length === 1)
+  const [temp] = readdirSync(dirname(one.path(11)))
+  rmSync(join(dirname(one.path(11)), temp!))
+  mkdirSync(join(dirname(one.path(11)), temp!))
+  one.syncs[0]!.reject(new Error('EIO'))
+  expect(await write.catch((error: unknown) => error)).toMatchObject({ name: 'StorageError', unclear: true })
+  const next = one.write('a')
+  await until(() => one.syncs.length === 2)
+  one.syncs[1]!.resolve()
+  await next
+})
+
+test('a log that can not be opened refuses its commit as one that may have been done', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'cstp-commit-'))
+  const { writer, reader } = await connect(dir)
+  reader.close()
+  writer.close()
+  const log = logSync(writer)
+  const asked = log.sync()
+  expect(await asked.catch(({ code }: NodeJS.ErrnoException) => code)).toBe('ENOENT')
+  rmSync(dir, { recursive: true })
 })
 
 test('the log beside a database is synced, whoever opened it', async () => {

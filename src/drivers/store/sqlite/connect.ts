@@ -56,9 +56,9 @@ export function logSync({ filename }: Database): LogSync {
   // The file stays for as long as a connection is open.
   let fd: number | undefined
   return {
-    sync: sharedRun(() => {
+    sync: sharedRun(async () => {
       fd ??= openSync(`${filename}-wal`, 'r+')
-      return syncData(fd)
+      await syncData(fd)
     }),
     close() {
       if (fd !== undefined) closeSync(fd)

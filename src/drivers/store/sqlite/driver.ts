@@ -77,9 +77,9 @@ export async function openSqliteStore({
       statements: writing,
       root,
       log,
-      sync() {
+      async sync() {
         taker.committed()
-        return sync()
+        await sync()
       },
       beforePlacing: (id, path) => files.beforePlacing(id, path),
       writePending: pending.write,

@@ -122,8 +122,14 @@ export function closeFiles(temps: readonly TempFile[]): void {
   for (const { fd } of temps) closeSync(fd)
 }
 
+/** Never throws: a file system that fails commits may refuse this too, and those who wait are to hear of the commit. A later look at the files clears what stays. */
 export function removeTemps(temps: readonly TempFile[]): void {
-  for (const { temp } of temps) rmSync(temp, { force: true })
+  for (const { temp } of temps)
+    try {
+      rmSync(temp, { force: true })
+    } catch {
+      // It stays until then.
+    }
 }
 
 /** Removes the file of a decision, and what is left beside it: copies that were broken, and temporary files. */
