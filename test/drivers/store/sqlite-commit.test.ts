@@ -14,7 +14,7 @@ async function open() {
   const statements = statementsOf(writer)
   const syncs: PromiseWithResolvers<void>[] = []
   const fileSyncs: PromiseWithResolvers<void>[] = []
-  const rewrites: string[] = []
+  const rewrites: (readonly number[])[] = []
   const commits = committer({
     db: writer,
     statements,
@@ -25,7 +25,11 @@ async function open() {
       return syncs.at(-1)!.promise
     },
     beforePlacing: () => {},
-    writePending: async () => void rewrites.push('all'),
+    async writePending(nums) {
+      rewrites.push(nums)
+      return []
+    },
+    unwritten: [],
     syncPlaced: () => {
       fileSyncs.push(Promise.withResolvers())
       return fileSyncs.at(-1)!.promise
@@ -158,7 +162,7 @@ test('a file whose sync fails stays owed, and is written again at the next commi
   await until(() => one.syncs.length === 2)
   one.syncs[1]!.resolve()
   await next
-  expect(one.rewrites).toEqual(['all'])
+  expect(one.rewrites).toEqual([[11]])
 })
 
 /** Of three that come together, the second fails; how often each of them ran. */

@@ -38,6 +38,16 @@ interface Waiting extends Job {
   since: number
 }
 
+/** What is still to be done for a group after its COMMIT. */
+interface Committed {
+  temps: readonly TempFile[]
+  files: ReadonlyMap<string, PendingFile>
+  /** Resolves when the commit is on stable storage. */
+  logged: Promise<void>
+  /** Whether files are to be put in place. */
+  settles: boolean
+}
+
 /** Longer groups would hold up the event loop and other processes. */
 const largestGroup = 48
 const patience_ms = 5_000
@@ -126,8 +136,7 @@ export function committer({ sync, ...options }: CommitterOptions): Committer {
         if (syncing === over) syncing = null
       })
     syncing = over
-    const putInPlace = settles ? () => owed.put(temps, files) : null
-    const answered = answer(jobs, outcomes, temps, logged, putInPlace).finally(() => answering.delete(answered))
+    const answered = answer(jobs, outcomes, { temps, files, logged, settles }).finally(() => answering.delete(answered))
     answering.add(answered)
     if (settles) await answered
   }
@@ -136,19 +145,17 @@ export function committer({ sync, ...options }: CommitterOptions): Committer {
   async function answer(
     jobs: readonly Waiting[],
     outcomes: readonly Outcome[],
-    temps: readonly TempFile[],
-    logged: Promise<void>,
-    putInPlace: (() => Promise<void>) | null,
+    { temps, files, logged, settles }: Committed,
   ): Promise<void> {
     try {
       await logged
     } catch (cause) {
-      owed.drop(temps)
+      owed.drop(temps, files, cause)
       const error = new StorageError('unavailable', 'sqlite: cannot sync a commit', { cause, unclear: true })
       for (const job of jobs) job.reject(error)
       return
     }
-    await putInPlace?.()
+    if (settles) await owed.put(temps, files)
     jobs.forEach((job, at) => {
       const outcome = outcomes[at]!
       if ('error' in outcome) job.reject(outcome.error)

@@ -68,7 +68,7 @@ export async function openSqliteStore({
   }
   try {
     const pending = pendingFiles(writer, writing, root)
-    await pending.settleAll()
+    const unwritten = await pending.settleAll()
     mark = commitMark(reader)
     const followed = follow(reading, mark)
     const { refresh, counters } = followed
@@ -83,6 +83,7 @@ export async function openSqliteStore({
       },
       beforePlacing: (id, path) => files.beforePlacing(id, path),
       writePending: pending.write,
+      unwritten,
     })
     const taker = logTaker({
       db: writer,

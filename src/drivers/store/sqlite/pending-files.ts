@@ -5,28 +5,61 @@ import { join } from 'node:path'
 import { yamlOf } from '../../../core/yaml.ts'
 import { begin } from '../../shared/sqlite/connect.ts'
 import type { Statements } from './connect.ts'
-import { closeFiles, fileStat, place, relativePath, removeFiles, syncFiles, syncFolders, writeTemps } from './files.ts'
+import {
+  closeFiles,
+  fileStat,
+  hashOf,
+  place,
+  readPlain,
+  relativePath,
+  removeFiles,
+  removeTemps,
+  syncFiles,
+  syncFolders,
+  writeTemps,
+} from './files.ts'
+
+/** A decision whose file could not be written or removed, and stays pending. */
+export interface Unwritten {
+  num: number
+  id: string
+  error: unknown
+}
 
 export interface PendingFiles {
-  /** Writes all pending files, and removes those of decisions that were erased. Call it inside a write transaction. */
-  write(): Promise<void>
-  /** The same in a transaction of its own, at the start. */
-  settleAll(): Promise<void>
+  /** Writes pending files of these decisions, and removes those of erased ones. Call it inside a write transaction. */
+  write(nums: readonly number[]): Promise<Unwritten[]>
+  /** All of them in a transaction of its own, at the start. */
+  settleAll(): Promise<Unwritten[]>
   /** Files of decisions that were erased, and are still to be removed. */
   left(): string[]
   /** Removes temporary files that no process needs any more. Call it inside a write transaction. */
   clear(temps: readonly string[]): void
 }
 
+/** Files that are synced together. */
 const page = 64
 
+interface Row {
+  num: number
+  id: string
+  mtime: number
+  hash: string
+  gone: number
+  doc: string
+}
+
 export function pendingFiles(db: Database, { prepare }: Statements, root: string): PendingFiles {
-  const pending = prepare<{ num: number; id: string; mtime: number; doc: string }, [number]>(
-    `select p.num, d.id, d.file_mtime as mtime, c.doc from pending_files p join decisions d on d.num = p.num join documents c on c.num = p.num
-     where d.gone = 0 limit ?`,
+  const some = prepare<{ some: number }, []>(
+    'select exists (select 1 from pending_files p join decisions d on d.num = p.num where d.gone = 0) as some',
   )
-  const erased = prepare<{ num: number; id: string }, []>(
-    'select p.num, d.id from pending_files p join decisions d on d.num = p.num where d.gone = 2',
+  const all = prepare<{ num: number }, []>('select num from pending_files')
+  const pending = prepare<Row, [string]>(
+    `select p.num, d.id, d.file_mtime as mtime, d.file_hash as hash, d.gone, c.doc from pending_files p join decisions d on d.num = p.num left join documents c on c.num = p.num
+     where d.gone in (0, 2) and p.num in (select value from json_each(?))`,
+  )
+  const erased = prepare<{ id: string }, []>(
+    'select d.id from pending_files p join decisions d on d.num = p.num where d.gone = 2',
   )
   const setState = prepare<unknown, [number, number, string, number]>(
     'update decisions set file_size = ?, file_mtime = ?, file_hash = ? where num = ?',
@@ -34,39 +67,56 @@ export function pendingFiles(db: Database, { prepare }: Statements, root: string
   const clearPending = prepare<unknown, [number]>('delete from pending_files where num = ?')
 
   /** Whether somebody has edited the file since its text was written: it is read, as all that differ, and not written again. */
-  function isEdited(id: string, mtime: number): boolean {
-    const found = fileStat(join(root, relativePath(id)))
-    return found !== null && found.size > 0 && found.mtime > mtime
+  function isEdited({ id, mtime, hash }: Row): boolean {
+    const path = join(root, relativePath(id))
+    const found = fileStat(path)
+    // Written again before, and not known to be synced, it is later too.
+    return found !== null && found.size > 0 && found.mtime > mtime && hashOf(readPlain(path)) !== hash
   }
 
-  async function write(): Promise<void> {
-    const removed = erased.all()
+  /** @throws where it fails; then none of them is done, though some may be in their places */
+  async function writePage(rows: readonly Row[]): Promise<void> {
+    const removed = rows.filter(({ gone }) => gone === 2)
     for (const { id } of removed) removeFiles(root, id)
-    await syncFolders(removed.map(({ id }) => join(root, relativePath(id))))
-    for (const { num } of removed) clearPending.run(num)
-    for (let rows = pending.all(page); rows.length > 0; rows = pending.all(page)) {
-      const nums = new Map(rows.map(({ id, num }) => [id, num]))
-      const [edited, lost] = [true, false].map((is) => rows.filter(({ id, mtime }) => isEdited(id, mtime) === is))
-      for (const { num } of edited!) clearPending.run(num)
-      const temps = await writeTemps(root, new Map(lost!.map(({ id, doc }) => [id, yamlOf(JSON.parse(doc))])))
+    const lost = rows.filter((row) => row.gone === 0 && !isEdited(row))
+    const nums = new Map(lost.map(({ id, num }) => [id, num]))
+    const temps = await writeTemps(root, new Map(lost.map(({ id, doc }) => [id, yamlOf(JSON.parse(doc))])))
+    try {
       await syncFiles(temps).finally(() => closeFiles(temps))
       for (const temp of temps) place(temp)
-      await syncFolders(temps.map(({ path }) => path))
-      for (const { id, state } of temps) {
-        setState.run(state.size, state.mtime, state.hash, nums.get(id)!)
-        clearPending.run(nums.get(id)!)
+      await syncFolders(rows.map(({ id }) => join(root, relativePath(id))))
+    } catch (error) {
+      removeTemps(temps)
+      throw error
+    }
+    for (const { id, state } of temps) setState.run(state.size, state.mtime, state.hash, nums.get(id)!)
+    for (const { num } of rows) clearPending.run(num)
+  }
+
+  async function write(nums: readonly number[]): Promise<Unwritten[]> {
+    const unwritten: Unwritten[] = []
+    for (let at = 0; at < nums.length; at += page) {
+      const rows = pending.all(JSON.stringify(nums.slice(at, at + page)))
+      try {
+        await writePage(rows)
+      } catch {
+        // One that can't be written holds up no other.
+        for (const row of rows)
+          await writePage([row]).catch((error) => unwritten.push({ num: row.num, id: row.id, error }))
       }
     }
+    return unwritten
   }
 
   return {
     write,
     async settleAll() {
-      if (pending.get(1) === null && erased.get() === null) return
+      if (all.get() === null) return []
       await begin(db, performance.now() + 10_000)
       try {
-        await write()
+        const unwritten = await write(all.all().map(({ num }) => num))
         db.run('COMMIT')
+        return unwritten
       } catch (error) {
         if (db.inTransaction) db.run('ROLLBACK')
         throw error
@@ -75,7 +125,7 @@ export function pendingFiles(db: Database, { prepare }: Statements, root: string
     left: () => erased.all().map(({ id }) => `decisions/${relativePath(id)}`),
     clear(temps) {
       // Where some are pending, a living process may be between its commit and its renames: a later look clears them.
-      if (pending.get(1) === null) for (const name of temps) rmSync(join(root, name), { force: true })
+      if (some.get()!.some === 0) for (const name of temps) rmSync(join(root, name), { force: true })
     },
   }
 }

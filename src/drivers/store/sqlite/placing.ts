@@ -19,12 +19,13 @@ import {
   type TempFile,
 } from './files.ts'
 import type { PendingFile } from './members.ts'
+import type { Unwritten } from './pending-files.ts'
 
 export interface Placer {
   /** Under the write lock, in a transaction of its own. What fails is owed to the next commit. */
   put(temps: readonly TempFile[], files: ReadonlyMap<string, PendingFile>): Promise<void>
-  /** Files whose text may be lost are not put in place. */
-  drop(temps: readonly TempFile[]): void
+  /** Files whose text may be lost are not put in place, but owed to the next commit. */
+  drop(temps: readonly TempFile[], files: ReadonlyMap<string, PendingFile>, error: unknown): void
   /** Some are owed that have not been written. */
   owes(): boolean
   /** Inside a write transaction: what was synced is owed no more. @returns what to call once that is committed */
@@ -45,8 +46,10 @@ export interface PlacerOptions {
   log: LogWriter
   /** Called before a file is replaced. */
   beforePlacing(id: string, path: string): void
-  /** Writes all pending files from the rows; called inside a write transaction. */
-  writePending(): Promise<void>
+  /** Writes files from their rows, see {@link PendingFiles.write}; called inside a write transaction. */
+  writePending(nums: readonly number[]): Promise<Unwritten[]>
+  /** Files that could not be written at the start. */
+  unwritten: readonly Unwritten[]
   /** Called when {@link Placer.clear} has something to do. */
   wereSynced(): void
   /** Syncs open files that are in their places, and their folders. */
@@ -71,6 +74,7 @@ export function placer({
   beforePlacing,
   writePending,
   wereSynced,
+  unwritten,
   syncPlaced = syncInPlace,
 }: PlacerOptions): Placer {
   const isPending = statements.prepare<{ num: number }, [number, number]>(
@@ -86,15 +90,18 @@ export function placer({
   let running: PromiseWithResolvers<void> | undefined
   /** Synced, and their rows are still to go. */
   const done: Pick<PendingFile, 'num' | 'revision'>[] = []
-  let owes = false
+  /** Ids of decisions whose files could not be put in place, removed or synced, by their numbers. */
+  let owed: ReadonlyMap<number, string> = new Map()
 
-  const fail = (error: unknown, temps: readonly TempFile[]): void => {
-    owes = true
+  function owe(files: readonly { num: number; id: string }[], error: unknown): void {
+    if (files.length === 0) return
+    owed = new Map([...owed, ...files.map(({ num, id }) => [num, id] as const)])
     log('error', 'committed decisions still lack their files; they are written at the next commit or start', {
       error: messageOf(error),
-      ids: temps.map(({ id }) => id),
+      ids: files.map(({ id }) => id),
     })
   }
+  owe(unwritten, unwritten[0]?.error)
 
   let later: Timer | null = null
   const sync = sharedRun(async () => {
@@ -110,7 +117,7 @@ export function placer({
       for (const { num, revision } of placed) done.push({ num, revision })
       wereSynced()
     } catch (error) {
-      fail(error, placed)
+      owe(placed, error)
     } finally {
       closeFiles(placed)
       syncing = 0
@@ -119,16 +126,19 @@ export function placer({
     }
   })
 
-  function drop(temps: readonly TempFile[]): void {
+  function drop(temps: readonly TempFile[], files: ReadonlyMap<string, PendingFile>, error: unknown): void {
     closeFiles(temps)
     removeTemps(temps)
-    owes ||= temps.length > 0
+    owe(
+      [...files].map(([id, { num }]) => ({ id, num })),
+      error,
+    )
   }
 
   return {
     drop,
     calm: () => running?.promise,
-    owes: () => owes,
+    owes: () => owed.size > 0,
     hasSynced: () => done.length > 0,
     async put(temps, files) {
       try {
@@ -151,10 +161,10 @@ export function placer({
         )
         for (const [id] of removed) removeFiles(root, id)
         await syncFolders(removed.map(([id]) => join(root, relativePath(id))))
-        if (owes) await writePending()
+        const left = owed.size > 0 ? await writePending([...owed.keys()]) : []
         // Not synced: should this be lost with the power, its files are merely removed or written again.
         db.query('COMMIT').run()
-        owes = false
+        owed = new Map(left.map(({ num, id }) => [num, id]))
         closeFiles(others)
         removeTemps(others)
         unsynced.push(...placed)
@@ -162,8 +172,7 @@ export function placer({
         else if (placed.length > 0) later ??= setTimeout(sync, syncAfter_ms)
       } catch (error) {
         if (db.inTransaction) db.run('ROLLBACK')
-        drop(temps)
-        fail(error, temps)
+        drop(temps, files, error)
       }
     },
     clear() {

@@ -1,0 +1,74 @@
+/** Files that the embedded store owes: what can't be written holds up nothing else, and is not forgotten. */
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync } from 'node:fs'
+import { join } from 'node:path'
+import { createAll, idOf, recordOf } from '../../../sdk/storage/conformance/store/records.ts'
+import { readDecision } from '../../../sdk/storage/decisions.ts'
+import type { Store } from '../../../sdk/storage/store.ts'
+import { yamlOf } from '../../../src/core/yaml.ts'
+import { behind, differences, freshDir, type Logged, openAt, pathOf } from './sqlite-tools.ts'
+
+setDefaultTimeout(60_000)
+
+const pendingIn = (dir: string) =>
+  behind(dir, (db) => db.query('select id from pending_files join decisions using (num) order by id').values().flat())
+const temps = (dir: string) =>
+  readdirSync(join(dir, 'decisions'), { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.tmp'))
+
+/** A folder with something in it, where a file should be. */
+const block = (path: string) => mkdirSync(join(path, 'in the way'), { recursive: true })
+
+test('a file that can not be written holds up no other, at commits and at the start, and leaves nothing behind', async () => {
+  const dir = freshDir()
+  const log: Logged[] = []
+  const store = await openAt(dir, log)
+  await createAll(store, [recordOf(1)])
+  block(pathOf(dir, idOf(2)))
+  await createAll(store, [recordOf(2), recordOf(3)])
+  for (const number of [4, 5]) await createAll(store, [recordOf(number)])
+  await store.reconcile()
+  expect([pendingIn(dir), temps(dir)]).toEqual([[idOf(2)], []])
+  for (const number of [3, 4, 5]) expect(existsSync(pathOf(dir, idOf(number)))).toBe(true)
+  expect(log.filter(({ level }) => level === 'error').length).toBe(1)
+  await store.close()
+
+  behind(dir, (db) => db.run('insert or ignore into pending_files select num, revision from decisions'))
+  rmSync(pathOf(dir, idOf(3)))
+  const next = await openAt(dir, log)
+  expect((await readDecision(next.decisions, idOf(2)))?.record).toEqual(recordOf(2))
+  expect([pendingIn(dir), temps(dir)]).toEqual([[idOf(2)], []])
+  expect(log.filter(({ level }) => level === 'error').length).toBe(2)
+  rmSync(pathOf(dir, idOf(2)), { recursive: true })
+  await createAll(next, [recordOf(6)])
+  expect(differences(dir)).toEqual([])
+  await next.close()
+})
+
+const change = (store: Store, number: number, lessons: string) =>
+  store.transaction(async (tx) => {
+    const { record, revision } = (await readDecision(tx.decisions, idOf(number)))!
+    await tx.decisions.put({ ...record, lessons }, revision)
+  })
+
+test('a file that was written again, but may not have been synced, is no edit of a person: it stays owed', async () => {
+  const dir = freshDir()
+  const store = await openAt(dir)
+  await createAll(store, [recordOf(1)])
+  await change(store, 1, 'new')
+  await store.close()
+  behind(dir, (db) => db.run('insert into pending_files select num, revision from decisions'))
+  // As a start leaves it that ended between its renames and its commit.
+  const later = Date.now() / 1_000 + 5
+  utimesSync(pathOf(dir, idOf(1)), later, later)
+  const next = await openAt(dir)
+  const text = yamlOf({ ...recordOf(1), lessons: 'new' })
+  expect(readFileSync(pathOf(dir, idOf(1)), 'utf8')).toBe(text)
+  // Written and synced once more, with the time of now.
+  const { mtime } = behind(
+    dir,
+    (db) => db.query<{ mtime: number }, []>('select file_mtime as mtime from decisions').get()!,
+  )
+  expect(mtime < later * 1_000).toBe(true)
+  expect(pendingIn(dir)).toEqual([])
+  await next.close()
+})
