@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
 import { committer } from '../../../src/drivers/store/sqlite/commit.ts'
 import { connect, logSync, statementsOf } from '../../../src/drivers/store/sqlite/connect.ts'
 import { relativePath } from '../../../src/drivers/store/sqlite/files.ts'
+import type { Unwritten } from '../../../src/drivers/store/sqlite/pending-files.ts'
 
 /** A committer whose syncs end when the test says so. */
 async function open() {
@@ -15,6 +16,7 @@ async function open() {
   const syncs: PromiseWithResolvers<void>[] = []
   const fileSyncs: PromiseWithResolvers<void>[] = []
   const rewrites: (readonly number[])[] = []
+  const onRewrite = { run: async (_: readonly number[]): Promise<Unwritten[]> => [] }
   const commits = committer({
     db: writer,
     statements,
@@ -27,7 +29,7 @@ async function open() {
     beforePlacing: () => {},
     async writePending(nums) {
       rewrites.push(nums)
-      return []
+      return onRewrite.run(nums)
     },
     unwritten: [],
     syncPlaced: () => {
@@ -44,6 +46,7 @@ async function open() {
     syncs,
     fileSyncs,
     rewrites,
+    onRewrite,
     /** A decision with a file, as of its first revision. */
     async writeFile(num: number) {
       await commits.run(async ({ files }) => {
@@ -163,6 +166,31 @@ test('a file whose sync fails stays owed, and is written again at the next commi
   one.syncs[1]!.resolve()
   await next
   expect(one.rewrites).toEqual([[11]])
+})
+
+test('a file whose sync fails while another is written again stays owed too', async () => {
+  await using one = await open()
+  const answerNext = async (write: Promise<void>) => {
+    const { length } = one.syncs
+    await until(() => one.syncs.length > length)
+    one.syncs.at(-1)!.resolve()
+    await write
+  }
+  const failed = [{ num: 11, id: idOf(11), error: new Error('EACCES') }]
+  one.onRewrite.run = async () => failed
+  await answerNext(one.writeFile(11))
+  await until(() => one.fileSyncs.length === 1)
+  one.fileSyncs[0]!.reject(new Error('EIO'))
+  await answerNext(one.writeFile(12))
+  one.onRewrite.run = async () => {
+    await until(() => one.fileSyncs.length === 2)
+    one.fileSyncs[1]!.reject(new Error('EIO'))
+    await idle()
+    return []
+  }
+  await answerNext(one.write('a'))
+  await answerNext(one.write('b'))
+  expect(one.rewrites).toEqual([[11], [11], [12]])
 })
 
 /** Of three that come together, the second fails; how often each of them ran. */

@@ -90,12 +90,12 @@ export function placer({
   let running: PromiseWithResolvers<void> | undefined
   /** Synced, and their rows are still to go. */
   const done: Pick<PendingFile, 'num' | 'revision'>[] = []
-  /** Ids of decisions whose files could not be put in place, removed or synced, by their numbers. */
-  let owed: ReadonlyMap<number, string> = new Map()
+  /** Decisions whose files could not be put in place, removed or synced: ids by numbers. */
+  const owed = new Map<number, string>()
 
   function owe(files: readonly { num: number; id: string }[], error: unknown): void {
     if (files.length === 0) return
-    owed = new Map([...owed, ...files.map(({ num, id }) => [num, id] as const)])
+    for (const { num, id } of files) owed.set(num, id)
     log('error', 'committed decisions still lack their files; they are written at the next commit or start', {
       error: messageOf(error),
       ids: files.map(({ id }) => id),
@@ -161,10 +161,12 @@ export function placer({
         )
         for (const [id] of removed) removeFiles(root, id)
         await syncFolders(removed.map(([id]) => join(root, relativePath(id))))
-        const left = owed.size > 0 ? await writePending([...owed.keys()]) : []
+        const tried = [...owed.keys()]
+        const left = tried.length > 0 ? await writePending(tried) : []
         // Not synced: should this be lost with the power, its files are merely removed or written again.
         db.query('COMMIT').run()
-        owed = new Map(left.map(({ num, id }) => [num, id]))
+        // What a sync that failed meanwhile owes stays.
+        for (const num of tried) if (!left.some((one) => one.num === num)) owed.delete(num)
         closeFiles(others)
         removeTemps(others)
         unsynced.push(...placed)
