@@ -1,6 +1,6 @@
 /** Group commit of the embedded store: an answer means that the log was synced and files are in place, and what comes meanwhile is the next group. */
 import { expect, test } from 'bun:test'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { committer } from '../../../src/drivers/store/sqlite/commit.ts'
@@ -258,6 +258,37 @@ test('a log that can not be opened refuses its commit as one that may have been 
   const log = logSync(writer)
   const asked = log.sync()
   expect(await asked.catch(({ code }: NodeJS.ErrnoException) => code)).toBe('ENOENT')
+  rmSync(dir, { recursive: true })
+})
+
+test('after a log could not be synced nothing is, until the database has taken all of it', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'cstp-commit-'))
+  const { writer, reader } = await connect(dir)
+  const failures = ['EIO']
+  const log = logSync(writer, async () => {
+    const failure = failures.pop()
+    if (failure !== undefined) throw new Error(failure)
+  })
+  const sync = () =>
+    log.sync().then(
+      () => 'synced',
+      (error: Error) => error.name,
+    )
+  const size = () => statSync(join(dir, 'cstp.db-wal')).size
+  const write = () => writer.run('insert into pending_files (num, revision) values (abs(random()), 1)')
+  reader.run('begin')
+  reader.query('select count(*) from decisions').get()
+  write()
+  expect([await sync(), size() > 0]).toEqual(['Error', true])
+  write()
+  expect([await sync(), size() > 0]).toEqual(['StorageError', true])
+  reader.run('rollback')
+  expect([await sync(), size()]).toEqual(['synced', 0])
+  write()
+  expect([await sync(), size() > 0]).toEqual(['synced', true])
+  log.close()
+  reader.close()
+  writer.close()
   rmSync(dir, { recursive: true })
 })
 

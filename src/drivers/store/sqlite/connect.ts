@@ -4,6 +4,7 @@ import type { Database, SQLQueryBindings, Statement } from 'bun:sqlite'
 import { closeSync, fdatasync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { sharedRun } from '../../../../sdk/storage/shared-run.ts'
 import { connectReader, connectWriter, migrate, openWithRetries, storageErrorOf } from '../../shared/sqlite/connect.ts'
 import { migrations } from './migrate.ts'
@@ -45,20 +46,34 @@ function connectOnce(dir: string): Connections {
 // Once the log has its size it is written from its start again: its data alone is synced then, and the journal of the file system stays out of it.
 const syncData = promisify(fdatasync)
 
+/** Takes the write-ahead log into the database. False if somebody still reads or writes it. */
+export const emptyLog = (db: Database): boolean =>
+  db.query<{ busy: number }, []>('PRAGMA wal_checkpoint(TRUNCATE)').get()!.busy === 0
+
 export interface LogSync {
   /** Resolves when all that was committed before the call is on stable storage. Those who call together wait for one sync. */
   sync(): Promise<void>
   close(): void
 }
 
-/** Syncs the write-ahead log beside a connection, off the event loop: SQLite's own sync would hold it up with each commit. */
-export function logSync({ filename }: Database): LogSync {
+/**
+ * Syncs the write-ahead log beside a connection, off the event loop: SQLite's own sync would hold it up with each commit.
+ * @param syncFile syncs an open file
+ */
+export function logSync(db: Database, syncFile: (fd: number) => Promise<void> = syncData): LogSync {
   // The file stays for as long as a connection is open.
   let fd: number | undefined
+  let isDoubtful = false
   return {
     sync: sharedRun(async () => {
-      fd ??= openSync(`${filename}-wal`, 'r+')
-      await syncData(fd)
+      // A system reports once what it could not write, and then forgets it. After the power failed such a log would end there: the database
+      // takes all of it first.
+      if (isDoubtful && !emptyLog(db))
+        throw new StorageError('unavailable', 'sqlite: the write-ahead log can not be taken into the database yet')
+      isDoubtful = true
+      fd ??= openSync(`${db.filename}-wal`, 'r+')
+      await syncFile(fd)
+      isDoubtful = false
     }),
     close() {
       if (fd !== undefined) closeSync(fd)

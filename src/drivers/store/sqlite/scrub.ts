@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { storageErrorOf } from '../../shared/sqlite/connect.ts'
 import { descriptorOf } from '../../shared/sqlite/wal-index.ts'
 import type { Committer } from './commit.ts'
+import { emptyLog } from './connect.ts'
 
 const piece = 4 * 1_048_576
 /** A reader of another process keeps the log for as long as it reads. */
@@ -36,10 +37,9 @@ async function holdsAny(path: string, traces: readonly string[]): Promise<boolea
 }
 
 export function scrubber(db: Database, commits: Pick<Committer, 'alone'>) {
-  const emptied = () =>
-    commits.alone(() => db.query<{ busy: number }, []>('PRAGMA wal_checkpoint(TRUNCATE)').get()!.busy === 0)
+  const emptied = () => commits.alone(() => emptyLog(db))
 
-  async function emptyLog(): Promise<boolean> {
+  async function emptyLogInTime(): Promise<boolean> {
     for (let attempt = 1; attempt < attempts; attempt++) {
       if (await emptied()) return true
       await Bun.sleep(pause_ms)
@@ -51,10 +51,10 @@ export function scrubber(db: Database, commits: Pick<Committer, 'alone'>) {
   return async (traces: readonly string[] | null): Promise<string[]> => {
     const left = 'cstp.db-wal: another process reads the database'
     try {
-      if (!(await emptyLog())) return [left]
+      if (!(await emptyLogInTime())) return [left]
       if (traces !== null && !(await holdsAny(db.filename, traces))) return []
       await commits.alone(() => db.run('VACUUM'))
-      return (await emptyLog()) ? [] : [left]
+      return (await emptyLogInTime()) ? [] : [left]
     } catch (error) {
       return [`cstp.db: ${storageErrorOf(error, 'it could not be written again').message}`]
     }
