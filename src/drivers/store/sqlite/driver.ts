@@ -19,7 +19,7 @@ import { decisionReader, edgeReader } from './read.ts'
 import { reconciler } from './reconcile.ts'
 import { correctCounters, findWrongCounters } from './recounting.ts'
 import { rewordWhereNeeded } from './reword.ts'
-import { scrubber } from './scrub.ts'
+import { remaining, scrubber } from './scrub.ts'
 import { surveyor } from './survey.ts'
 import { surveyBeside } from './surveying.ts'
 import { threadReader, threadWriter } from './thread.ts'
@@ -170,9 +170,10 @@ export async function openSqliteStore({
         return findings
       },
       async scrub(traces) {
-        // Files that a commit could not remove are removed by the next one.
+        // Files that a commit could not write or remove are tried by the next one.
         await commits.run(async () => {})
-        return [...pending.left(), ...(await scrub(traces))]
+        await commits.settled()
+        return [...(await remaining(pending.left)), ...(await scrub(traces))]
       },
       close() {
         closing ??= close()

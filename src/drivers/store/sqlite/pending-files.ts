@@ -31,7 +31,7 @@ export interface PendingFiles {
   write(nums: readonly number[]): Promise<Unwritten[]>
   /** All of them in a transaction of its own, at the start. */
   settleAll(): Promise<Unwritten[]>
-  /** Files of decisions that were erased, and are still to be removed. */
+  /** Files that are still to be written or removed, below the data directory. */
   left(): string[]
   /** Removes temporary files that no process needs any more. Call it inside a write transaction. */
   clear(temps: readonly string[]): void
@@ -58,9 +58,7 @@ export function pendingFiles(db: Database, { prepare }: Statements, root: string
     `select p.num, d.id, d.file_mtime as mtime, d.file_hash as hash, d.gone, c.doc from pending_files p join decisions d on d.num = p.num left join documents c on c.num = p.num
      where d.gone in (0, 2) and p.num in (select value from json_each(?))`,
   )
-  const erased = prepare<{ id: string }, []>(
-    'select d.id from pending_files p join decisions d on d.num = p.num where d.gone = 2',
-  )
+  const left = prepare<{ id: string }, []>('select d.id from pending_files p join decisions d on d.num = p.num')
   const setState = prepare<unknown, [number, number, string, number]>(
     'update decisions set file_size = ?, file_mtime = ?, file_hash = ? where num = ?',
   )
@@ -122,7 +120,7 @@ export function pendingFiles(db: Database, { prepare }: Statements, root: string
         throw error
       }
     },
-    left: () => erased.all().map(({ id }) => `decisions/${relativePath(id)}`),
+    left: () => left.all().map(({ id }) => `decisions/${relativePath(id)}`),
     clear(temps) {
       // Where some are pending, a living process may be between its commit and its renames: a later look clears them.
       if (some.get()!.some === 0) for (const name of temps) rmSync(join(root, name), { force: true })

@@ -11,7 +11,7 @@ import type { Committer } from './commit.ts'
 import { emptyLog } from './connect.ts'
 
 const piece = 4 * 1_048_576
-/** A reader of another process keeps the log for as long as it reads. */
+/** A reader of another process keeps the log for as long as it reads; its files are owed for some milliseconds. */
 const attempts = 40
 const pause_ms = 50
 const readAt = promisify(read)
@@ -34,6 +34,17 @@ async function holdsAny(path: string, traces: readonly string[]): Promise<boolea
   } finally {
     if (held === null) closeSync(file)
   }
+}
+
+/** What is left of what is left now, after other processes had the time that they need for theirs. */
+export async function remaining(list: () => readonly string[]): Promise<readonly string[]> {
+  let left = list()
+  for (let attempt = 1; attempt < attempts && left.length > 0; attempt++) {
+    await Bun.sleep(pause_ms)
+    const now = new Set(list())
+    left = left.filter((one) => now.has(one))
+  }
+  return left
 }
 
 export function scrubber(db: Database, commits: Pick<Committer, 'alone'>) {
