@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite'
 import { fdatasyncSync } from 'node:fs'
 import { messageOf } from '../../../core/log.ts'
 import { openExisting } from './connect.ts'
-import { descriptorOf } from './wal-index.ts'
+import { descriptorsOf } from './wal-index.ts'
 
 /** What it is asked: to take what it can without making anybody wait, or to end. */
 export type LogRequest = { take: string } | { end: true }
@@ -12,27 +12,26 @@ export type LogReply = { done: true } | { error: string }
 declare const self: Worker
 
 let db: Database | undefined
+/** By which this connection holds the database. */
+let held: number | undefined
 
-/** SQLite waits for the disk only when the database has all of the log: for what was taken before too, while nobody can write. So it is done here. */
-function sync(path: string): void {
-  const file = descriptorOf(path)
-  try {
-    if (file !== null) fdatasyncSync(file)
-  } catch {
-    // Its connection was closed just now; SQLite does it in the end.
-  }
+function open(path: string): Database {
+  const others = descriptorsOf(path)
+  const opened = openExisting(path)
+  // The log is synced before pages are taken from it, the database after.
+  opened.run('PRAGMA synchronous = NORMAL')
+  held = descriptorsOf(path).find((one) => !others.includes(one))
+  return opened
 }
 
 function answer(request: LogRequest): void {
   if ('end' in request) db?.close()
   else {
-    if (db === undefined) {
-      db = openExisting(request.take)
-      // The log is synced before pages are taken from it, the database after.
-      db.run('PRAGMA synchronous = NORMAL')
-    }
+    db ??= open(request.take)
     db.run('PRAGMA wal_checkpoint(PASSIVE)')
-    sync(request.take)
+    // SQLite waits for the disk only when the database has all of the log: for what was taken before too, while nobody can write. So it is
+    // done here, by a descriptor of this thread: the system reports to each once what it could not write, and a commit is to hear of it too.
+    if (held !== undefined) fdatasyncSync(held)
   }
 }
 

@@ -13,16 +13,17 @@ const pagesAt = 4
 const takenAt = 2 * headerWords
 
 /**
- * A descriptor by which SQLite itself holds a file. One of our own could never be closed: with any descriptor of a file, all locks that
+ * Descriptors by which SQLite itself holds a file. One of our own could never be closed: with any descriptor of a file, all locks that
  * the process has on it go, those of SQLite too.
  */
-export function descriptorOf(path: string): number | null {
+export function descriptorsOf(path: string): number[] {
+  const found: number[] = []
   try {
     const { dev, ino } = statSync(path)
     for (const name of readdirSync('/dev/fd')) {
       try {
         const held = fstatSync(Number(name))
-        if (held.ino === ino && held.dev === dev) return Number(name)
+        if (held.ino === ino && held.dev === dev) found.push(Number(name))
       } catch {
         // The one by which the folder was read.
       }
@@ -30,8 +31,11 @@ export function descriptorOf(path: string): number | null {
   } catch {
     // Not on this system.
   }
-  return null
+  return found
 }
+
+/** The first of them; null where there is none, or the system does not say. */
+export const descriptorOf = (path: string): number | null => descriptorsOf(path)[0] ?? null
 
 const PROT_READ = 1
 const MAP_SHARED = 1
