@@ -8,7 +8,7 @@ import * as postgres from '../../../src/drivers/store/postgres/schema.ts'
 import * as sqlite from '../../../src/drivers/store/sqlite/schema.ts'
 
 const page = readFileSync(join(import.meta.dir, '../../../docs/guide/retention.md'), 'utf8')
-const table = page.slice(page.indexOf('| place |'), page.indexOf('## Keep and end'))
+const table = page.slice(page.indexOf('| place |'), page.indexOf('## Retention rules'))
 const named = new Set([...table.matchAll(/`([a-z_]+)`/g)].map(([, name]) => name!))
 
 /** Of the feed, and of limits: they know neither texts nor names of decisions. */
