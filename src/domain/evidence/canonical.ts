@@ -102,11 +102,17 @@ const latest: { keys: readonly string[]; sorted: readonly string[] | null }[] = 
   }),
 )
 
+function isAlike(keys: readonly string[], known: readonly string[]): boolean {
+  if (keys.length !== known.length) return false
+  for (let at = 0; at < keys.length; at++) if (keys[at] !== known[at]) return false
+  return true
+}
+
 /** The keys of an object in canonical order; null if an object can't hold them so, or I-JSON can't carry one. */
 function sortedKeys(value: object, level: number): readonly string[] | null {
   const keys = Object.keys(value)
   const known = latest[level]!
-  if (keys.length === known.keys.length && keys.every((key, at) => key === known.keys[at])) return known.sorted
+  if (isAlike(keys, known.keys)) return known.sorted
   const all = sortKeys([...keys])
   const sorted = canHold(all) && all.every((key) => key.isWellFormed()) ? all : null
   if (keys.length <= 64) latest[level] = { keys, sorted }
@@ -141,7 +147,8 @@ function ordered(value: unknown, level: number): unknown {
   const keys = sortedKeys(value, level)
   if (keys === null) return unsure
   const object: Record<string, unknown> = {}
-  for (const key of keys) {
+  for (let at = 0; at < keys.length; at++) {
+    const key = keys[at]!
     const inner = ordered((value as Record<string, unknown>)[key], level + 1)
     if (inner === unsure) return unsure
     object[key] = inner

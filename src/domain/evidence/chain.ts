@@ -11,7 +11,7 @@ import type {
 import { noHash } from '../../../sdk/storage/evidence-checks.ts'
 import { recordHash } from './hash.ts'
 import type { Verification } from './results.ts'
-import { grow } from './tree.ts'
+import { growWith } from './tree.ts'
 import { type VerifyOptions, type Walked, walkLog } from './verify.ts'
 import type { Flaw } from './walk.ts'
 
@@ -21,14 +21,14 @@ export type NewEvent = Pick<EvidenceRecord, 'ts' | 'source' | 'event_type' | 'ev
 /** The events as records that follow a head. */
 export function follow(head: EvidenceHead, events: readonly NewEvent[]): EvidenceBatch {
   let { seq, hash } = head
-  const records = events.map((event) => {
-    const { ts, source, event_type, evidence_class, payload } = event
+  const records: EvidenceRecord[] = []
+  const grown = growWith(head.frontier, seq, events.length, (target, which) => {
+    const { ts, source, event_type, evidence_class, payload } = events[which]!
     const record = { seq: ++seq, ts, source, event_type, evidence_class, payload, prev_hash: hash, hash: '' }
-    hash = record.hash = recordHash(record)
-    return record
+    hash = record.hash = recordHash(record, target)
+    records.push(record)
   })
-  const hashes = records.map((record) => record.hash)
-  return { records, ...grow(head.frontier, head.seq, hashes) }
+  return { records, ...grown }
 }
 
 /** Events, or a function that makes them from the records that webhooks have appended under some keys; it may be called again. */

@@ -23,7 +23,8 @@ export const preimageFrame: readonly string[] = preimage({
 }).split(mark)
 
 // Shared, as a hash is computed in one go: joining a text for each record takes as long as its hash.
-const room = Buffer.alloc(65_536)
+// The types lack the engine's own verb, which takes half the time of `write`.
+const room = Buffer.alloc(65_536) as Buffer & { latin1Write(text: string, at: number): number }
 const bytes = new Uint8Array(room.buffer, room.byteOffset, room.length)
 /** The first bytes of the room, by their number: a new view for each takes a tenth of the hash. */
 const beginnings: Uint8Array[] = []
@@ -47,6 +48,12 @@ function writePlain(text: string, at: number): number {
   return at + text.length
 }
 
+/** The hash that was made last: the next record nearly always names it, and then it needs no look at its characters. */
+let latest = ''
+
+const writePrev = (prev_hash: string, at: number): number =>
+  at !== -1 && prev_hash === latest ? at + room.latin1Write(prev_hash, at) : writePlain(prev_hash, at)
+
 /** Writes a piece of the frame. */
 function writePiece(which: number, at: number): number {
   if (at === -1) return -1
@@ -64,7 +71,7 @@ function writePreimage(record: Omit<EvidenceRecord, 'hash'>): number {
   at = writePiece(2, at)
   if (at === -1) return -1
   at += room.write(payload, at)
-  at = writePlain(prev_hash, writePiece(3, at))
+  at = writePrev(prev_hash, writePiece(3, at))
   at = writePlain(String(seq), writePiece(4, at))
   at = writePlain(source, writePiece(5, at))
   at = writePlain(ts, writePiece(6, at))
@@ -77,10 +84,18 @@ function beginning(length: number): Uint8Array {
   return beginnings[length]
 }
 
-/** SHA-256 of the {@link preimage} in UTF-8, lowercase hex. For few bytes the engine's own call is about 15 % faster than node's. */
-export function recordHash(record: Omit<EvidenceRecord, 'hash'>): string {
+const digest = new Uint8Array(32)
+
+/**
+ * SHA-256 of the {@link preimage} in UTF-8, lowercase hex.
+ * @param target takes its 32 bytes too
+ */
+export function recordHash(record: Omit<EvidenceRecord, 'hash'>, target: Uint8Array = digest): string {
   const length = writePreimage(record)
-  return Bun.SHA256.hash(length === -1 ? preimage(record) : beginning(length), 'hex')
+  // For few bytes the engine's own call is about 15 % faster than node's.
+  Bun.SHA256.hash(length === -1 ? preimage(record) : beginning(length), target)
+  latest = target.toHex()
+  return latest
 }
 
 /** @param target 32 bytes, which may be part of a longer array */

@@ -16,9 +16,9 @@ function sha256(bytes: Uint8Array): Buffer {
 }
 
 /** The input of a node's hash: its prefix, and room for its two children. */
-function emptyNode(): { bytes: Buffer; children: readonly [Buffer, Buffer] } {
+function emptyNode(): { bytes: Buffer; left: Buffer; right: Buffer } {
   const bytes = Buffer.alloc(65, 1)
-  return { bytes, children: [bytes.subarray(1, 33), bytes.subarray(33)] }
+  return { bytes, left: bytes.subarray(1, 33), right: bytes.subarray(33) }
 }
 
 // Shared buffers: a hash is computed in one go, before anything else can run.
@@ -33,8 +33,8 @@ export function leafHash(record_hash: string): Buffer {
 
 /** `SHA-256(0x01 || left || right)`. */
 export function nodeHash(left: Uint8Array, right: Uint8Array): Buffer {
-  single.children[0].set(left)
-  single.children[1].set(right)
+  single.left.set(left)
+  single.right.set(right)
   return sha256(single.bytes)
 }
 
@@ -59,74 +59,77 @@ function levelsOf(subtrees: number, level: number): number[] {
   return levels
 }
 
-/**
- * Adds subtrees of one level, joins complete ones, and collects the nodes of stored levels above.
- * @param before subtrees of that level that the frontier covers
- * @param put writes the root of the next one
- */
-function growTree(
-  frontier: readonly string[],
-  level: number,
-  before: number,
-  count: number,
-  put: (target: Buffer, which: number) => void,
-): { frontier: string[]; nodes: TreeNode[] } {
-  for (const [at, from] of levelsOf(before, level).entries()) growing[from]!.children[0].write(frontier[at]!, 0, 'hex')
-  const nodes: TreeNode[] = []
-  for (let which = 0; which < count; which++) {
-    let [at, index] = [level, before + which]
-    let target = growing[at]!.children[index % 2]!
-    put(target, which)
-    // A right child completes its parent, which is put where it belongs among the nodes above.
-    while (index % 2 === 1) {
-      const { bytes } = growing[at]!
-      at++
-      index = (index - 1) / 2
-      target = growing[at]!.children[index % 2]!
-      sha256Into(target, bytes)
-      if (at % keptLevels === 0) nodes.push({ level: at, index, hash: target.toString('hex') })
-    }
-  }
-  const roots = levelsOf(before + count, level).map((from) => growing[from]!.children[0].toString('hex'))
-  return { frontier: roots, nodes }
+/** Puts the frontier's roots where their siblings will find them. */
+function load(frontier: readonly string[], subtrees: number, level: number): void {
+  for (const [at, from] of levelsOf(subtrees, level).entries()) growing[from]!.left.write(frontier[at]!, 0, 'hex')
 }
 
+const frontierOf = (subtrees: number, level: number): string[] =>
+  levelsOf(subtrees, level).map((from) => growing[from]!.left.toString('hex'))
+
+const place = (level: number, index: number): Buffer => (index % 2 === 1 ? growing[level]!.right : growing[level]!.left)
+
+/** Joins the subtrees that a right child completes, each where it belongs among those above, and collects the nodes of stored levels. */
+function join(level: number, index: number, nodes: TreeNode[]): void {
+  let at = level
+  for (let which = index; which % 2 === 1; ) {
+    const { bytes } = growing[at]!
+    at++
+    which = (which - 1) / 2
+    const target = place(at, which)
+    sha256Into(target, bytes)
+    if (at % keptLevels === 0) nodes.push({ level: at, index: which, hash: target.toString('hex') })
+  }
+}
+
+/** The record hash within the bytes of its leaf. */
+const leafRecord = leafBytes.subarray(1)
+
 /**
- * Grows the tree.
+ * Grows the tree by records whose hashes are made, or copied, where their leaves need them.
  * @param size records before
- * @param record_hashes of the records after them, in order
+ * @param count of the records after them
+ * @param put writes the 32 bytes of the next record's hash
  * @returns the frontier after them, and the nodes of kept levels that they complete
  */
+export function growWith(
+  frontier: readonly string[],
+  size: number,
+  count: number,
+  put: (record_hash: Buffer, which: number) => void,
+): { frontier: string[]; nodes: TreeNode[] } {
+  load(frontier, size, 0)
+  const nodes: TreeNode[] = []
+  for (let which = 0; which < count; which++) {
+    put(leafRecord, which)
+    sha256Into(place(0, size + which), leafBytes)
+    join(0, size + which, nodes)
+  }
+  return { frontier: frontierOf(size + count, 0), nodes }
+}
+
+/** Grows the tree by records whose hashes are texts. */
 export const grow = (
   frontier: readonly string[],
   size: number,
   record_hashes: readonly string[],
 ): { frontier: string[]; nodes: TreeNode[] } =>
-  growTree(frontier, 0, size, record_hashes.length, (target, which) => {
-    leafBytes.write(record_hashes[which]!, 1, 'hex')
-    sha256Into(target, leafBytes)
-  })
-
-/** Grows the tree likewise by records whose hashes are bytes. Written out: one function that is told how to lay a hash made appending a tenth slower. */
-export const growByBytes = (
-  frontier: readonly string[],
-  size: number,
-  record_hashes: readonly Uint8Array[],
-): { frontier: string[]; nodes: TreeNode[] } =>
-  growTree(frontier, 0, size, record_hashes.length, (target, which) => {
-    leafBytes.set(record_hashes[which]!, 1)
-    sha256Into(target, leafBytes)
-  })
+  growWith(frontier, size, record_hashes.length, (target, which) => void target.write(record_hashes[which]!, 0, 'hex'))
 
 /**
  * Grows the tree by a whole perfect subtree.
  * @param index of the subtree among those of its level; all before it are in the frontier
  * @returns the frontier after it, and the nodes of kept levels above it that it completes
  */
-export const growBy = (
+export function growBy(
   frontier: readonly string[],
   level: number,
   index: number,
   root: string,
-): { frontier: string[]; nodes: TreeNode[] } =>
-  growTree(frontier, level, index, 1, (target) => void target.write(root, 0, 'hex'))
+): { frontier: string[]; nodes: TreeNode[] } {
+  load(frontier, index, level)
+  const nodes: TreeNode[] = []
+  place(level, index).write(root, 0, 'hex')
+  join(level, index, nodes)
+  return { frontier: frontierOf(index + 1, level), nodes }
+}

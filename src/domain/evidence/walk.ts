@@ -6,7 +6,7 @@ import { isStorageError } from '../../../sdk/storage/errors.ts'
 import type { Evidence, EvidenceRecord, TreeNode } from '../../../sdk/storage/evidence.ts'
 import { preimageFrame, recordHash } from './hash.ts'
 import { type PackedPage, packedPages } from './packed.ts'
-import { grow, growByBytes, keptLevels } from './tree.ts'
+import { grow, growWith, keptLevels } from './tree.ts'
 
 /** Level of the tree whose perfect subtrees are walked as one piece. */
 export const pieceLevel = 3 * keptLevels
@@ -119,7 +119,7 @@ export async function walkPiece(
     if (packed) {
       first_prev ??= packed.first_prev
       prev = packed.last_hash
-      grown(growByBytes(frontier, seq - before, packed.hashes))
+      grown(growWith(frontier, seq - before, limit, (target, which) => target.set(packed.hashes[which]!)))
       seq += limit
       await breathe()
       continue

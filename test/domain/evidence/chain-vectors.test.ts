@@ -2,12 +2,13 @@
 import { expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
-import type { EvidenceRecord } from '../../../sdk/storage/evidence.ts'
+import type { EvidenceHead, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
 import { noHash } from '../../../sdk/storage/evidence-checks.ts'
 import { canonical } from '../../../src/domain/evidence/canonical.ts'
 import { follow } from '../../../src/domain/evidence/chain.ts'
 import { chainFormat, preimage, recordHash } from '../../../src/domain/evidence/hash.ts'
 import { grow, rootOf } from '../../../src/domain/evidence/tree.ts'
+import { naiveTree } from '../../support/evidence/naive-tree.ts'
 import { sharedText } from '../../support/shared.ts'
 
 type Vector = Omit<EvidenceRecord, 'payload'> & { payload: unknown; preimage: string }
@@ -77,5 +78,36 @@ test('whatever a record holds, its hash is that of its preimage', () => {
       expect(recordHash(one)).toBe(createHash('sha256').update(preimage(one)).digest('hex'))
     }),
     { numRuns: 500 },
+  )
+})
+
+test('whatever follows a head in batches, each record names the one before it, and the tree is that of all', () => {
+  const text = fc.string({ unit: fc.constantFrom('a', ' ', '"', '\\', 'é', '😀') })
+  const event = fc.record({
+    ...{ ts: text, source: text, event_type: text, payload: text.map((one) => JSON.stringify(one)) },
+    evidence_class: fc.constantFrom('observed' as const, 'attested' as const),
+  })
+  const other = { ts: '', source: '', event_type: '', evidence_class: 'observed' as const, payload: '{}' }
+  const batches = fc.array(fc.array(event, { maxLength: 20 }), { maxLength: 5 })
+  fc.assert(
+    fc.property(batches, (all) => {
+      let head: EvidenceHead = { seq: 0, hash: noHash, frontier: [] }
+      const hashes: string[] = []
+      for (const events of all) {
+        const { records, frontier } = follow(head, events)
+        expect(records.length).toBe(events.length)
+        for (const [at, { hash, ...record }] of records.entries()) {
+          const prev_hash = hashes.at(-1) ?? noHash
+          expect(record).toEqual({ ...events[at]!, seq: hashes.length + 1, prev_hash })
+          expect(hash).toBe(createHash('sha256').update(preimage(record)).digest('hex'))
+          hashes.push(hash)
+        }
+        head = { seq: hashes.length, hash: hashes.at(-1) ?? noHash, frontier }
+        // A record of another chain is hashed in between.
+        recordHash({ ...other, seq: 9, prev_hash: 'b'.repeat(64) })
+      }
+      expect(rootOf(head.frontier)).toBe(naiveTree(hashes).root(hashes.length))
+    }),
+    { numRuns: 100 },
   )
 })
