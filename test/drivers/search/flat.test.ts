@@ -81,6 +81,17 @@ test('rows that come in order of their distance are compared until enough in a r
   expect(near(4)).toMatchObject({ isSettled: false })
 })
 
+test('rows that come in no order are compared until it is unlikely that a nearer one is left', () => {
+  const count = 2_000
+  let settled = 0
+  for (let seed = 1; seed <= 100; seed++) {
+    const distances = Array.from({ length: count }, random(seed))
+    const idsOf = (places: readonly number[]) => places.map(String)
+    settled += Number(nearestBy({ count, k: 10, beyond: 64 }, (place) => distances[place]!, idsOf).isSettled)
+  }
+  expect(settled).toBeLessThanOrEqual(5)
+})
+
 test('a row that went at a version is found before it alone', async () => {
   const folder = await written('gone')
   await writeGone(folder, 3, 4, [addressOf(5)])

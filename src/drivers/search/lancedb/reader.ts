@@ -31,7 +31,7 @@ export interface RowReader {
   /**
    * The `k` nearest of these rows by their full vectors; rows without vectors are left out.
    * @param addresses roughly in the order of their distances
-   * @param beyond after so many in a row that are farther than the `k` nearest of those before them, no more are compared
+   * @param beyond after at least so many in a row that are farther than the `k` nearest of those before them, no more are compared
    */
   nearest(query: VectorQuery, addresses: readonly number[], k: number, beyond?: number): Promise<Measured>
   /** The `k` nearest of all rows that pass by their vectors of {@link EXACT_SIDE}, none missed; null where LanceDB must be asked. */
@@ -62,6 +62,12 @@ export interface WordReader {
 }
 
 /**
+ * More rows must be farther in a row the more were compared before: where distances are nearly equal, an index gives rows in no order. So many that,
+ * of `k` nearest in no order, none is left with this chance; a nearest one alone counts as several, as the first rows are in order.
+ */
+const UNLIKELY = { chance: 0.001, nearest: 10 }
+
+/**
  * The nearest of rows that come roughly in their order.
  * @param idsOf reads the ids of some of them
  */
@@ -72,10 +78,13 @@ export function nearestBy(
 ): Measured {
   const best = top<number>(k, (a, b) => a - b)
   const near: { place: number; distance: number }[] = []
-  let farther = 0
-  for (let place = 0; place < count && farther < beyond; place++) {
+  const share = 1 - UNLIKELY.chance ** (1 / Math.max(k, UNLIKELY.nearest))
+  let [compared, farther] = [0, 0]
+  const isSettled = () => farther >= Math.max(beyond, share * compared)
+  for (let place = 0; place < count && !isSettled(); place++) {
     const distance = distanceAt(place)
     if (Number.isNaN(distance)) continue
+    compared++
     if (distance > (best.last() ?? Number.POSITIVE_INFINITY)) {
       farther++
       continue
@@ -90,7 +99,7 @@ export function nearestBy(
   const ids = idsOf(kept.map(({ place }) => place))
   const hits = kept.map(({ distance }, at) => ({ id: ids[at]!, distance }))
   hits.sort((a, b) => a.distance - b.distance || (a.id < b.id ? -1 : 1))
-  return { hits: hits.slice(0, k), isSettled: farther >= beyond }
+  return { hits: hits.slice(0, k), isSettled: isSettled() }
 }
 
 export function dot(one: Float32Array, other: Float32Array, from = 0): number {

@@ -120,14 +120,17 @@ export async function openSegment({ lancedb, connection, folder }: Engine, facts
     async nearest(query: VectorQuery & { k: number; filter: DecisionFilter; exact: boolean }): Promise<VectorHit[]> {
       if (facts.indexed === 0 || query.filter.indexed === false) return []
       const { vector, side, k, filter, exact } = query
-      if (exact && side === EXACT_SIDE && reader.nearestOfAll !== null)
-        return reader.nearestOfAll(vector, k, (await maskOf(filter))?.bits ?? null)
+      const compareAll = side === EXACT_SIDE ? reader.nearestOfAll : null
+      const exactly = async (by: NonNullable<typeof compareAll>) => by(vector, k, (await maskOf(filter))?.bits ?? null)
+      if (exact && compareAll !== null) return exactly(compareAll)
       const beyond = exact ? SPARE : COMPARED.beyond
       const give = await nearest(query)
       for (let asked = exact ? k + SPARE : Math.max(COMPARED.least, COMPARED.times * k); ; asked *= 2) {
         const { addresses, isAll } = await give(asked)
         const { hits, isSettled } = await reader.nearest(query, addresses, k, beyond)
         if (isSettled || isAll) return hits
+        // All that pass are far from the question, so nearly equally far: the index would have to give most of its rows.
+        if (compareAll !== null) return exactly(compareAll)
       }
     },
     /** The exact distance of each of these that is here and has vectors. */
