@@ -1,9 +1,21 @@
 /** Files that the embedded store owes: what can't be written holds up nothing else, and is not forgotten. */
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync } from 'node:fs'
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import { createAll, idOf, recordOf } from '../../../sdk/storage/conformance/store/records.ts'
-import { readDecision } from '../../../sdk/storage/decisions.ts'
+import { readDecision, readDecisions } from '../../../sdk/storage/decisions.ts'
 import type { Store } from '../../../sdk/storage/store.ts'
 import { yamlOf } from '../../../src/core/yaml.ts'
 import { behind, differences, freshDir, type Logged, openAt, pathOf } from './sqlite-tools.ts'
@@ -102,4 +114,63 @@ test('files that another process puts in place meanwhile are no rest of an erasu
   behind(dir, (db) => db.run('delete from pending_files'))
   expect(await scrubbed).toEqual([])
   await store.close()
+})
+
+/** What a disk may hold of a file whose rename was not synced. */
+const remains = fc.constantFrom('old', 'none', 'empty', 'part', 'new')
+interface Step {
+  number: number
+  ahead_s: number
+  remains: string
+}
+const step: fc.Arbitrary<Step> = fc.record({ number: fc.nat(3), ahead_s: fc.constantFrom(0, 3_600), remains })
+
+test('what was answered is whole after the power failed before files were synced, whatever the disk has of them and whatever the clock said', async () => {
+  const run = async (steps: readonly Step[]) => {
+    const dir = freshDir()
+    const store = await openAt(dir)
+    await createAll(
+      store,
+      [0, 1, 2, 3].map((number) => recordOf(number)),
+    )
+    await store.reconcile()
+    // Somebody touched them, on a machine whose clock was ahead; that was seen.
+    for (const { number, ahead_s } of steps) {
+      const seconds = Date.now() / 1_000 + ahead_s
+      utimesSync(pathOf(dir, idOf(number)), seconds, seconds)
+    }
+    await store.reconcile()
+    const before = freshDir()
+    cpSync(join(dir, 'decisions'), join(before, 'decisions'), { recursive: true, preserveTimestamps: true })
+    const ids = [0, 1, 2, 3].map(idOf)
+    await Promise.all(
+      steps.map(async ({ number }, at) => {
+        await change(store, number, `step ${at}`)
+      }),
+    )
+    // In the turn of the last answer: the log has been synced, and no file.
+    const after = freshDir()
+    for (const name of ['cstp.db', 'cstp.db-wal']) copyFileSync(join(dir, name), join(after, name))
+    cpSync(join(before, 'decisions'), join(after, 'decisions'), { recursive: true, preserveTimestamps: true })
+    for (const { number, remains } of steps) {
+      const [place, from] = [pathOf(after, idOf(number)), pathOf(dir, idOf(number))]
+      if (remains === 'none') rmSync(place, { force: true })
+      else if (remains !== 'old') {
+        const { mtimeMs } = statSync(from)
+        writeFileSync(
+          place,
+          readFileSync(from).subarray(0, remains === 'new' ? undefined : remains === 'part' ? 40 : 0),
+        )
+        utimesSync(place, mtimeMs / 1_000, mtimeMs / 1_000)
+      }
+    }
+    const expected = await readDecisions(store.decisions, ids)
+    await store.close()
+    const next = await openAt(after)
+    expect((await next.status()).findings).toEqual([])
+    expect(await readDecisions(next.decisions, ids)).toEqual(expected)
+    expect([differences(after), pendingIn(after)]).toEqual([[], []])
+    await next.close()
+  }
+  await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 5 }), run), { numRuns: 12 })
 })

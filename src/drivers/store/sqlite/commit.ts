@@ -13,7 +13,7 @@
 
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { begin, storageErrorOf } from '../../shared/sqlite/connect.ts'
-import { closeFiles, removeTemps, type TempFile, writeTemps } from './files.ts'
+import { closeFiles, dateAfter, removeTemps, type TempFile, writeTemps } from './files.ts'
 import { type Job, memberRunner, type Outcome, type PendingFile, type SqliteMember } from './members.ts'
 import { type PlacerOptions, placer } from './placing.ts'
 
@@ -67,6 +67,7 @@ export function committer({ sync, ...options }: CommitterOptions): Committer {
   const setState = statements.prepare<unknown, [number, number, string, number]>(
     'update decisions set file_size = ?, file_mtime = ?, file_hash = ? where num = ?',
   )
+  const mtimeOf = statements.prepare<{ file_mtime: number }, [number]>('select file_mtime from decisions where num = ?')
   /** Prepared once: the statements of a commit are short, and parsing them would take as long. */
   const run = (sql: string) => db.query(sql).run()
 
@@ -111,7 +112,11 @@ export function committer({ sync, ...options }: CommitterOptions): Committer {
         const texts = [...files].flatMap(([id, { text }]) => (text === null ? [] : [[id, text] as const]))
         if (texts.length > 0) await owed.calm()
         temps = await writeTemps(root, new Map(texts))
-        for (const { id, state } of temps) setState.run(state.size, state.mtime, state.hash, files.get(id)!.num)
+        for (const temp of temps) {
+          const { num } = files.get(temp.id)!
+          dateAfter(temp, mtimeOf.get(num)?.file_mtime ?? 0)
+          setState.run(temp.state.size, temp.state.mtime, temp.state.hash, num)
+        }
         const cleared = owed.clear()
         run('COMMIT')
         cleared()

@@ -6,6 +6,7 @@ import {
   existsSync,
   fstatSync,
   fsync,
+  futimesSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -109,6 +110,14 @@ export async function writeTemps(root: string, texts: ReadonlyMap<string, string
     throw error
   }
   return temps
+}
+
+/** Makes a file no older than the one that it replaces, whatever the clock says: after the power failed the older one is known by its time. */
+export function dateAfter({ fd, state }: TempFile, mtime: number): void {
+  if (state.mtime >= mtime) return
+  const seconds = (mtime + 1) / 1_000
+  futimesSync(fd, seconds, seconds)
+  state.mtime = fstatSync(fd).mtimeMs
 }
 
 /** Resolves once what was written is on stable storage; rejects if some of it may not be. */
