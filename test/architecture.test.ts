@@ -146,6 +146,7 @@ const machine =
 const touches: [RegExp, RegExp][] = [
   [/^src\/(?:drivers|surfaces|app|cli|transparency|generate|build)\/|^src\/main\.ts$/, /./],
   [/^src\/core\/(?:token|key)-file\.ts$/, /^['"]node:fs$|^process\.$|^random/],
+  [/^src\/core\/disk\.ts$/, /^['"]node:fs$|^process\.$/],
   [/^src\/core\/log\.ts$/, /^setTimeout\($/],
   [/^src\/policy\//, /^['"]node:fs$/],
   [/^src\/calls\/dispatch\.ts$/, /^performance\.$/],

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { lstat, mkdir, open, realpath, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { invalidParams } from '../../sdk/errors.ts'
+import { syncFolder } from '../core/disk.ts'
 import type { BundleFiles, NewFile, Written } from '../domain/evidence/report/text.ts'
 
 /** A folder inside the data directory, by its path relative to it; null for anything else. */
@@ -54,15 +55,6 @@ function stepsBelow(root: string, given: string): string[] | null {
   const steps = below.split(sep)
   const wrong = isAbsolute(below) || steps.includes('..') || steps.some((step) => Buffer.byteLength(step) > longestName)
   return wrong ? null : steps
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r')
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
-  }
 }
 
 /** Writes a new file. @returns its SHA-256 */

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { link, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { syncFolder } from '../core/disk.ts'
 
 /** The log could not be reached, which says nothing about it: no network, an overloaded server, another service at its address. */
 export class Unreachable extends Error {
@@ -87,20 +88,10 @@ async function writeFresh(path: string, text: string): Promise<string> {
   return fresh
 }
 
-/** A name in a folder survives a loss of power only after the folder is synced too. */
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(dirname(path), 'r')
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
-  }
-}
-
 /** Replaces a file. */
 export async function replaceFile(path: string, text: string): Promise<void> {
   await rename(await writeFresh(path, text), path)
-  await syncFolder(path)
+  await syncFolder(dirname(path))
 }
 
 /** Writes a file that must not exist yet; false if it does. */
@@ -108,7 +99,7 @@ export async function createFile(path: string, text: string): Promise<boolean> {
   const fresh = await writeFresh(path, text)
   try {
     await link(fresh, path)
-    await syncFolder(path)
+    await syncFolder(dirname(path))
     return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false

@@ -5,6 +5,7 @@ import { createReadStream, existsSync } from 'node:fs'
 import { copyFile, mkdir, open, readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, isAbsolute, join } from 'node:path'
 import * as v from 'valibot'
+import { syncFolder } from '../../core/disk.ts'
 
 /** Size and SHA-256 of a file. */
 export async function measured(folder: string, path: string): Promise<BackupFile> {
@@ -15,15 +16,6 @@ export async function measured(folder: string, path: string): Promise<BackupFile
     size += chunk.length
   }
   return { path, size, sha256: hash.digest('hex') }
-}
-
-export async function syncFolder(path: string): Promise<void> {
-  const handle = await open(path, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
 }
 
 const place = async (folder: string, path: string): Promise<string> => {

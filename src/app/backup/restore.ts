@@ -2,11 +2,12 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
+import { syncFolder } from '../../core/disk.ts'
 import { causeOf } from '../../core/log.ts'
 import { migrations as evidenceMigrations } from '../../drivers/evidence/sqlite/migrate.ts'
 import { openExisting } from '../../drivers/shared/sqlite/connect.ts'
 import { migrations } from '../../drivers/store/sqlite/migrate.ts'
-import { copy, each, type Manifest, measured, readManifest, syncFolder, syncFolders, unfinished } from './files.ts'
+import { copy, each, type Manifest, measured, readManifest, syncFolders, unfinished } from './files.ts'
 import { threadIn } from './thread.ts'
 
 /**

@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, realpath, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { syncFolder } from '../../core/disk.ts'
 import { version } from '../../core/version.ts'
 import { evidenceCursor } from '../../domain/thread/sequencer.ts'
 import { openExisting } from '../../drivers/shared/sqlite/connect.ts'
@@ -21,7 +22,6 @@ import {
   manifestName,
   put,
   settle,
-  syncFolder,
   syncFolders,
 } from './files.ts'
 import { threadIn } from './thread.ts'

@@ -1,22 +1,13 @@
 /** Puts files on the disk: LanceDB never does. */
-import { open, readdir } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { syncFile, syncFolder } from '../../../core/disk.ts'
 
 /** Syncs all files below a folder, and the folders that name them. */
-export async function syncFolder(folder: string): Promise<void> {
+export async function syncAll(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name)
-    if (entry.isDirectory()) await syncFolder(path)
-    else await syncOne(path)
+    await (entry.isDirectory() ? syncAll(path) : syncFile(path))
   }
-  await syncOne(folder)
-}
-
-export async function syncOne(path: string): Promise<void> {
-  const file = await open(path, 'r')
-  try {
-    await file.sync()
-  } finally {
-    await file.close()
-  }
+  await syncFolder(folder)
 }

@@ -7,7 +7,7 @@ import { isStorageError } from '../../../../sdk/storage/errors.ts'
 import type { SearchEntry, SearchGeneration } from '../../../../sdk/storage/search.ts'
 import { messageOf } from '../../../core/log.ts'
 import type { ResidentIndex } from '../resident/index.ts'
-import { syncFolder } from './durable.ts'
+import { syncAll } from './durable.ts'
 import { openGate } from './gate.ts'
 import { clear, drop, sweep } from './leftovers.ts'
 import { type Engine, isNative, refuse } from './library.ts'
@@ -175,7 +175,7 @@ export async function openKeeper(place: Place, generation: SearchGeneration, tai
     const touched = next.segments.filter((facts) => !manifest.segments.includes(facts))
     if (place.folder !== null)
       for (const { name } of touched)
-        for (const table of tablesOf(name)) await syncFolder(join(place.folder, `${table}.lance`))
+        for (const table of tablesOf(name)) await syncAll(join(place.folder, `${table}.lance`))
     if (!(await held.publish(next))) return false
     const before = manifest.segments
     await adopt({ ...manifest, ...next })

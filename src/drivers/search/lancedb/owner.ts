@@ -5,7 +5,7 @@
 import { link, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import { syncOne } from './durable.ts'
+import { syncFolder } from '../../../core/disk.ts'
 import { type Engine, tableNames } from './library.ts'
 
 /** What a folder says of itself. */
@@ -50,7 +50,7 @@ export async function takeFolder(folder: string, owner: Owner): Promise<Owner> {
     if (!hasCode(error, 'EEXIST')) throw error
   })
   await rm(draft)
-  await syncOne(folder)
+  await syncFolder(folder)
   return (await ownerOf(folder))!
 }
 

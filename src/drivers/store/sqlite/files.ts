@@ -17,6 +17,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { syncFolder } from '../../../core/disk.ts'
 import { beginWriteback } from './writeback.ts'
 
 /** Syncs these files off the event loop and all at once, so that the file system's journal commits are shared. Waits for all, also if one fails. */
@@ -151,16 +152,9 @@ export function removeFiles(root: string, id: string): void {
 
 /** Makes renames in these files' folders durable. */
 export async function syncFolders(paths: readonly string[]): Promise<void> {
-  await Promise.all([...new Set(paths.map((path) => dirname(path)))].filter(existsSync).map(syncFolder))
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const fd = openSync(folder, 'r')
-  try {
-    await syncAll([fd])
-  } finally {
-    closeSync(fd)
-  }
+  await Promise.all(
+    [...new Set(paths.map((path) => dirname(path)))].filter(existsSync).map((folder) => syncFolder(folder)),
+  )
 }
 
 async function openIn(temp: string, root: string): Promise<number> {
