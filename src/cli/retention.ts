@@ -37,7 +37,7 @@ export const retention = defineCommand({
         ({ rule, decisions, first }) =>
           `${plain(rule)} ends ${plural(decisions, 'decision')}: ${first.join(' ')}${decisions > first.length ? ' …' : ''}`,
       )
-      return `${[...lines, '', ...(ends.length > 0 ? ends : ['No decision is over.'])].join('\n')}\n`
+      return `${[...lines, '', ...(ends.length > 0 ? ends : ['No decision has reached its limit.'])].join('\n')}\n`
     })
     return 0
   },

@@ -8,15 +8,15 @@ import { verifyReceipts } from './receipt.ts'
 
 /** Every check with its question, in the order of the report. */
 const checks = {
-  form: 'The file is a dossier, written as the service writes it',
-  signature: 'The key in the dossier signed all of it',
-  key: 'The key that you gave signed the dossier and the checkpoint',
-  witness: 'The witness that you named cosigned the checkpoint of the log or those of the receipts',
-  decision: 'The record and earlier values are those of their digests',
-  verdict: 'The trail and the rules say what the verdict says',
+  form: 'The file is a dossier in the format of the service',
+  signature: 'The key in the dossier signed the whole dossier',
+  key: 'The given key signed the dossier and the checkpoint',
+  witness: 'The given witness cosigned the checkpoint of the log or those of the receipts',
+  decision: 'The record and its earlier values match their digests',
+  verdict: 'The audit trail and the rules confirm the verdict',
   events: 'Every event is in the log of the checkpoint, unchanged',
-  statement: 'The statement is signed by the same key, and says the same',
-  thread: 'Each act is in the thread, and the acts say what record and trail say',
+  statement: 'The statement is signed by the same key and agrees with the dossier',
+  thread: 'Every act is in the thread and matches the record and the audit trail',
   score: 'The score follows from confidence and outcome',
 } as const
 type CheckName = keyof typeof checks

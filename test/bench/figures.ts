@@ -97,13 +97,13 @@ export async function writeFigures(rows: readonly Row[], run: Run): Promise<void
     await writeInto(
       join(root, 'README.md'),
       'checks',
-      `**Check every action.** A check against 100 rules costs the server ${(checks.cpu_us / 1_000).toPrecision(2)} ms of CPU, with its line in the audit trail. A rule allows, refuses, changes the action, asks a person, demands evidence, or stops what keeps failing; what can't be judged is not allowed.`,
+      `**Check every action.** A check against 100 rules costs the server ${(checks.cpu_us / 1_000).toPrecision(2)} ms of CPU, including its audit entry. A rule allows, refuses, changes the action, asks a person, demands evidence, or blocks an action that keeps failing. An action that can't be judged is not allowed.`,
     )
   const verified = rows.filter(({ what, cpu_us }) => what.startsWith('verifyEvidenceChain') && cpu_us).at(-1)
   if (verified?.cpu_us)
     await writeInto(
       join(root, 'README.md'),
       'verified',
-      `**Prove it afterwards.** Evidence is a hash chain with a Merkle tree and signed checkpoints. Verifying it takes ${verified.cpu_us.toPrecision(2)} µs of CPU for each event; an auditor does it offline, with a key from elsewhere.`,
+      `**Prove it afterwards.** Evidence is a hash chain with a Merkle tree and signed checkpoints. Verifying it takes ${verified.cpu_us.toPrecision(2)} µs of CPU for each event; an auditor does it offline, with a key obtained separately.`,
     )
 }

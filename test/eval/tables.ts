@@ -38,7 +38,7 @@ const counts = (told: readonly Told[], kind: string): string =>
 const questionKinds = { 'off-topic': 'off the topic', everyday: 'everyday', paraphrase: 'other words', exact: 'terms' }
 
 const note = (told: readonly Told[]): string =>
-  `Percent of the questions, ${told.map(({ part }) => part).join(' / ')}; the numbers of questions are in the head.`
+  `Percent of the questions, ${told.map(({ part }) => part).join(' / ')}; the header has the number of questions.`
 
 const headOf = (first: string, told: readonly Told[]): string[] => [
   first,
@@ -78,7 +78,7 @@ export function retrievalLine(told: readonly Told[]): string {
       (heldOut?.answers.get(by) ?? []).filter(({ expected }) => expected.length > 0),
       isAmongFive,
     )
-  return `**Ask what was decided before.** The decision that answers a question is among the first five in ${found('hybrid')} % of held-out questions about 679 real ones, against ${found('grep')} % with grep: with its outcome, its lesson and whether it was replaced.`
+  return `**Ask what was decided before.** The decision that answers a question is among the first five in ${found('hybrid')} % of held-out questions about 679 real ones, against ${found('grep')} % with grep: with its outcome, its lesson and whether it was superseded.`
 }
 
 const thresholds = [0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8]

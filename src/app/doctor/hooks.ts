@@ -43,8 +43,7 @@ export const checkHooks: Check = {
             `${client}: hooks written ${at} in ${dir}, never heard`,
             fixes[client] ?? 'start the client there, and see that the service runs',
           )
-        else
-          yield note(`${client}: hook last heard ${timestamp(last)}${mode}`, 'cstp hook report shows what it stopped')
+        else yield note(`${client}: last hook call ${timestamp(last)}${mode}`, 'cstp hook report shows what it stopped')
       }
   },
 }
