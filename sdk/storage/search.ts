@@ -122,9 +122,12 @@ export interface SearchIndex {
   fill?(pages: AsyncIterable<readonly SearchEntry[]>, watermark: number): Promise<boolean>
   /**
    * The `k` nearest of those with vectors that pass the filter (applied before ranking), by distance, then id. Distances are always
-   * exact; with `exact` none of the nearest is missing, without it few may be (a recall@10 of .99 or more).
+   * exact; with `exact` none of the nearest is missing, without it few may be (a recall@10 of .99 or more). Those that are farther than
+   * `within` are left out; to look for none of them may take much less work.
    */
-  nearest(query: VectorQuery & { k: number; filter: DecisionFilter; exact?: boolean }): Promise<VectorHit[]>
+  nearest(
+    query: VectorQuery & { k: number; filter: DecisionFilter; exact?: boolean; within?: number },
+  ): Promise<VectorHit[]>
   /** The exact distance of each of these ids that has vectors. */
   distances(query: VectorQuery & { ids: readonly string[] }): Promise<Map<string, number>>
   /** BM25 over all decisions (k1 1.2, b 0.75, idf = ln(1 + (N − n + .5)/(n + .5))), then the `limit` best that pass the filter, ties by id. */

@@ -34,8 +34,9 @@ async function opposites(
     side: 'function',
     k: maxNearest,
     filter: { project, outcome: [other] },
+    within: sameFunction,
   })
-  return near.filter(({ id, distance }) => id !== record.id && distance <= sameFunction).map(({ id }) => id)
+  return near.map(({ id }) => id).filter((id) => id !== record.id)
 }
 
 /** Decisions that another has taken the place of. */

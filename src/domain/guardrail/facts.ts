@@ -116,11 +116,15 @@ export async function lookUp(
       k: precedentsLooked,
       filter: {},
       exact: true,
+      within: embedder.precedent_distance,
     })
   })
   if (hits === null) return { n: 0, failed: 0 }
-  const near = hits.filter(({ distance }) => distance <= embedder.precedent_distance).map(({ id }) => id)
-  const outcomes = (await readDecisions(store.decisions, near)).map(({ record }) => record.outcome)
+  const near = await readDecisions(
+    store.decisions,
+    hits.map(({ id }) => id),
+  )
+  const outcomes = near.map(({ record }) => record.outcome)
   const settled = outcomes.filter((outcome) => outcome !== null && outcome !== 'abandoned')
   return { n: settled.length, failed: settled.filter((outcome) => outcome === 'failure').length }
 }

@@ -142,6 +142,7 @@ export function openHistory(
             const generation = view.generation()
             if (!generation) return 0
             const filter: DecisionFilter = { ...since(within_days, now_ms), ...(outcome && { outcome: [outcome] }) }
+            if (threshold === 'auto') answers[questions.auto_threshold] = 1 - embedder.similar_distance
             const near = await view.nearest({
               vector: (await embed(text)).subarray(0, generation.dimensions),
               embedder: embedder.id,
@@ -149,10 +150,9 @@ export function openHistory(
               k: min_matches,
               filter,
               exact: true,
+              within: threshold === 'auto' ? embedder.similar_distance : 1 - threshold,
             })
-            if (threshold === 'auto') answers[questions.auto_threshold] = 1 - embedder.similar_distance
-            const farthest = threshold === 'auto' ? embedder.similar_distance : 1 - threshold
-            return near.filter(({ distance }) => distance <= farthest).length
+            return near.length
           },
           outcome ? 'settled' : undefined,
         ),

@@ -6,7 +6,16 @@ import { join } from 'node:path'
 import * as arrow from 'apache-arrow'
 import fc from 'fast-check'
 import { random, unitVector } from '../../../sdk/storage/conformance/search/corpus.ts'
-import { holds, intersect, keepSets, noBits, put, sizeOf, unite } from '../../../src/drivers/search/lancedb/bits.ts'
+import {
+  holds,
+  intersect,
+  keepSets,
+  noBits,
+  put,
+  rowsOf,
+  sizeOf,
+  unite,
+} from '../../../src/drivers/search/lancedb/bits.ts'
 import { openFlatReader, openFlatWriter, writeGone } from '../../../src/drivers/search/lancedb/flat.ts'
 import { dot, nearestBy } from '../../../src/drivers/search/lancedb/reader.ts'
 import { bodyOf, FlatError, openRecords, openRecordWriter } from '../../../src/drivers/search/lancedb/records.ts'
@@ -27,6 +36,7 @@ const runs = [
   { address: 2 ** 33, row: 0, count: 1_000 },
   { address: 2 ** 34 + 5, row: 1_000, count: 500 },
 ]
+const everyRow = Int32Array.from(rows.keys())
 const addressOf = (row: number) => (row < 1_000 ? 2 ** 33 + row : 2 ** 34 + 5 + row - 1_000)
 
 async function written(name: string): Promise<string> {
@@ -119,18 +129,31 @@ test('the nearest of all rows are those of a comparison with each, whichever pas
       fc.integer({ min: 1, max: 60 }),
       fc.integer({ min: 1, max: 400 }),
       fc.boolean(),
-      async (seed, k, one_of, isWhole) => {
+      fc.boolean(),
+      fc.constantFrom(undefined, 0, 0.4, 0.8, 1, 2),
+      async (seed, k, one_of, isWhole, isKept, within) => {
         const near = rows[seed % rows.length]!.value.vectors?.both
         const vector = near && seed % 2 === 0 ? near : unitVector(random(seed), dimensions)
         const isPassing = (row: number) => (row + seed) % one_of === 0
-        const all = rows.flatMap(({ id, value: { vectors } }, row) =>
-          vectors === null || !isPassing(row) || (!isWhole && gone.includes(row))
-            ? []
-            : [{ id, distance: distanceOf(dot(vector, vectors.both)) }],
-        )
+        const all = rows
+          .flatMap(({ id, value: { vectors } }, row) =>
+            vectors === null || !isPassing(row) || (!isWhole && gone.includes(row))
+              ? []
+              : [{ id, distance: distanceOf(dot(vector, vectors.both)) }],
+          )
+          .filter(({ distance }) => distance <= (within ?? 2))
         all.sort((a, b) => a.distance - b.distance || (a.id < b.id ? -1 : 1))
         const passing = one_of === 1 ? null : bitsWhere(rows.length, isPassing)
-        expect(await (isWhole ? whole : rest).nearestOfAll!(vector, k, passing)).toEqual(all.slice(0, k))
+        const reader = (isWhole ? whole : rest).nearestOfAll!
+        const kept = isKept ? await reader.keep(passing === null ? everyRow : rowsOf(passing), () => {}) : null
+        const among = kept ?? reader.among(passing)
+        expect(await reader.nearest({ vector, k, within }, among)).toEqual(all.slice(0, k))
+        const isEven = (row: number) => row % 2 === 0
+        const even = new Set(rows.filter((_, row) => isEven(row)).map(({ id }) => id))
+        expect(await reader.nearest({ vector, k, within }, among, isEven)).toEqual(
+          all.filter(({ id }) => even.has(id)).slice(0, k),
+        )
+        kept?.drop()
       },
     ),
     { numRuns: 200 },

@@ -40,6 +40,9 @@ test('nearest equals an exhaustive comparison, whatever the vectors are like', a
         const all = await index.distances({ vector, side: 'both', ids: held.map(({ id }) => id) })
         const expected = [...all].sort(([a, x], [b, y]) => x - y || (a < b ? -1 : 1)).slice(0, k)
         expect(hits.map(({ id, distance }) => [id, distance])).toEqual(expected)
+        const within = expected[seed % expected.length]![1]
+        const near = await index.nearest({ vector, side: 'both', k, filter: {}, within })
+        expect(near).toEqual(hits.filter(({ distance }) => distance <= within))
         await search.close()
       },
     ),

@@ -7,10 +7,9 @@ import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type RoundedQuery, roundedQuery } from '../resident/bounds.ts'
-import { bindKernel, HEADER_BYTES, STEP } from '../resident/kernel.ts'
-import { assembleKernel } from '../resident/kernel-code.ts'
-import { MAXIMUM_PAGES, openArena } from '../resident/rows.ts'
+import { HEADER_BYTES, STEP } from '../resident/kernel.ts'
 import { type Bits, rowsOf } from './bits.ts'
+import { type Among, type Bounds, type KeptRows, keepRows, openKernel } from './kept.ts'
 import { FlatError, openSized } from './records.ts'
 
 const FILE = 'coarse'
@@ -20,11 +19,6 @@ const ROWS = 2_048
 const readAt = promisify(read)
 const stepsOf = (dimensions: number): number => Math.ceil(dimensions / STEP)
 const rowBytesOf = (dimensions: number): number => HEADER_BYTES + stepsOf(dimensions) * STEP
-
-function openKernel() {
-  const arena = openArena()
-  return { arena, kernel: bindKernel(assembleKernel(MAXIMUM_PAGES), arena.memory) }
-}
 
 export async function openCoarseWriter(folder: string, dimensions: number) {
   const file = await open(join(folder, FILE), 'w')
@@ -72,13 +66,6 @@ function scannerFor(rowBytes: number): Scanner {
   return scanner
 }
 
-/** Bounds from above of the products with rows; NaN for one without vectors. */
-export interface Bounds {
-  /** In order; null for all of a segment. */
-  rows: Int32Array | null
-  upper: Float32Array
-}
-
 interface Job extends Bounds {
   query: RoundedQuery
   /** So many have their bounds. */
@@ -92,9 +79,13 @@ export function openCoarse(folder: string, count: number, dimensions: number) {
   const file = openSized(folder, FILE, count * rowBytes)
   let waiting: Job[] = []
 
-  async function scan(jobs: readonly Job[]): Promise<void> {
+  /** Reads what holds rows that somebody asks for. @param visit gets the first row of each piece, and the address of the half it is in */
+  async function scan(
+    asked: readonly (Int32Array | null)[],
+    visit: (own: Scanner, first: number, base: number) => void,
+  ): Promise<void> {
     const own = scannerFor(rowBytes)
-    const pieces = piecesOf(jobs)
+    const pieces = piecesOf(asked)
     const load = async (piece: number): Promise<void> => {
       const first = pieces[piece]
       if (first === undefined) return
@@ -109,15 +100,15 @@ export function openCoarse(folder: string, count: number, dimensions: number) {
       next = load(piece + 1)
       // It is waited for in the next turn.
       next.catch(() => {})
-      for (const job of jobs) boundPiece(own, job, first, own.halves[piece % 2]!)
+      visit(own, first, own.halves[piece % 2]!)
     }
     await next
   }
 
-  /** The first rows of those that are read at once and hold rows that somebody asks for. */
-  function piecesOf(jobs: readonly Job[]): number[] {
+  /** The first rows of those that are read at once. */
+  function piecesOf(asked: readonly (Int32Array | null)[]): number[] {
     const wanted = new Uint8Array(Math.ceil(count / ROWS))
-    for (const { rows } of jobs)
+    for (const rows of asked)
       if (rows === null) wanted.fill(1)
       else for (const row of rows) wanted[Math.floor(row / ROWS)] = 1
     return [...wanted.keys()].filter((piece) => wanted[piece] === 1).map((piece) => piece * ROWS)
@@ -148,21 +139,45 @@ export function openCoarse(folder: string, count: number, dimensions: number) {
     const jobs = waiting
     waiting = []
     try {
-      await scan(jobs)
+      await scan(
+        jobs.map(({ rows }) => rows),
+        (own, first, base) => {
+          for (const job of jobs) boundPiece(own, job, first, base)
+        },
+      )
       for (const { done, rows, upper } of jobs) done.resolve({ rows, upper })
     } catch (error) {
       for (const { done } of jobs) done.reject(error)
     }
   }
 
+  function bounds(vector: Float32Array, rows: Int32Array | null): Promise<Bounds> {
+    const upper = new Float32Array(rows?.length ?? count)
+    const job: Job = { query: roundedQuery(vector), rows, upper, bounded: 0, done: Promise.withResolvers() }
+    if (waiting.push(job) === 1) lastScan = lastScan.then(scanWaiting)
+    return job.done.promise
+  }
+
   return {
-    /** The bounds of all rows, or of those that pass. Questions that wait are asked at once. */
-    bounds(vector: Float32Array, passing: Bits | null): Promise<Bounds> {
-      const rows = passing && rowsOf(passing)
-      const upper = new Float32Array(rows?.length ?? count)
-      const job: Job = { query: roundedQuery(vector), rows, upper, bounded: 0, done: Promise.withResolvers() }
-      if (waiting.push(job) === 1) lastScan = lastScan.then(scanWaiting)
-      return job.done.promise
+    /** All rows, or those that pass. Questions that wait are asked at once. */
+    among: (passing: Bits | null): Among => ({ bounds: (vector) => bounds(vector, passing && rowsOf(passing)) }),
+    /** Some rows, in order, in memory: null where that is not to be had for so many. */
+    async keep(rows: Int32Array, forget: () => void): Promise<KeptRows | null> {
+      const kept = keepRows(rows, rowBytes, forget)
+      if (kept === null) return null
+      let taken = 0
+      const filled = lastScan.then(() =>
+        scan([rows], ({ arena }, first, base) => {
+          for (; taken < rows.length && rows[taken]! < first + ROWS; taken++)
+            kept.put(taken, new Uint8Array(arena.memory.buffer, base + (rows[taken]! - first) * rowBytes, rowBytes))
+        }),
+      )
+      lastScan = filled.catch(() => {})
+      await filled.catch((error) => {
+        kept.drop()
+        throw error
+      })
+      return kept
     },
     close: () => closeSync(file),
   }

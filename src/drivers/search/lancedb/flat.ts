@@ -202,11 +202,15 @@ export function openFlatReader(folder: string, version: number): RowReader {
       opened.push(coarse.close)
       const place = sides.indexOf(EXACT_SIDE)
       const goneRows = new Set([...gone].map(rowOf))
-      return async (vector, k, passing) => {
-        const { rows, upper } = await coarse.bounds(vector, passing)
-        const rowAt = (at: number): number => rows?.[at] ?? at
-        const isThere = (at: number) => !goneRows.has(rowAt(at))
-        return nearestByBounds(upper, isThere, k, (some) => nearestOf(vector, place, some.map(rowAt), k).hits)
+      return {
+        ...coarse,
+        async nearest({ vector, k, within }, among, passes) {
+          const { rows, upper } = await among.bounds(vector)
+          const rowAt = (at: number): number => rows?.[at] ?? at
+          const isThere = (at: number) => !goneRows.has(rowAt(at)) && (passes === undefined || passes(rowAt(at)))
+          const compare = (some: readonly number[]) => nearestOf(vector, place, some.map(rowAt), k).hits
+          return nearestByBounds(upper, isThere, { k, within }, compare)
+        },
       }
     }
     const words = (): WordReader => {

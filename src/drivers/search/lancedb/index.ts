@@ -74,14 +74,14 @@ export async function openSegmentedIndex(
       if (keeper.fresh.size >= PATIENCE * place.tail_most) await keeper.flush().catch(() => {})
     },
     fill: (pages, watermark) => keeper.fill(pages, watermark),
-    async nearest({ vector, side, k, filter, exact = false }) {
+    async nearest({ vector, side, k, filter, exact = false, within = 2 }) {
       checkVector(vector, dimensions, 'The vector of the query')
       if (k <= 0) return []
       return search(async (segments) => {
         const found = await Promise.all([
-          tail.nearest({ vector, side, k, filter, exact }),
+          tail.nearest({ vector, side, k, filter, exact, within }),
           ...segments.map((segment) =>
-            visible(k, (limit) => segment.nearest({ vector, side, k: limit, filter, exact })),
+            visible(k, (limit) => segment.nearest({ vector, side, k: limit, filter, exact, within })),
           ),
         ])
         return found.flat().sort(byDistance).slice(0, k)

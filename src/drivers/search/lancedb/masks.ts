@@ -45,6 +45,15 @@ export function openMasks(table: Table, { count, rowOf }: Numbering) {
     return bits
   }
 
+  /** When each row was made, by its number. */
+  function timesOf(): Promise<Float64Array> {
+    times ??= readTimes().catch((error) => {
+      times = null
+      throw error
+    })
+    return times
+  }
+
   async function readTimes(): Promise<Float64Array> {
     const all = new Float64Array(count).fill(Number.NaN)
     for await (const { batch, rowAt } of look(null, ['created_ms'])) {
@@ -55,11 +64,7 @@ export function openMasks(table: Table, { count, rowOf }: Numbering) {
   }
 
   async function bitsWithin(from: number, to: number): Promise<Bits> {
-    times ??= readTimes().catch((error) => {
-      times = null
-      throw error
-    })
-    const all = await times
+    const all = await timesOf()
     const bits = noBits(count)
     for (let row = 0; row < count; row++) if (all[row]! >= from && all[row]! <= to) put(bits, row)
     return bits
@@ -72,6 +77,7 @@ export function openMasks(table: Table, { count, rowOf }: Numbering) {
   }
 
   return {
+    times: timesOf,
     async of(filter: DecisionFilter): Promise<Mask> {
       const { created_from_ms = Number.NEGATIVE_INFINITY, created_to_ms = Number.POSITIVE_INFINITY, ...rest } = filter
       const wanted = conditions(rest).map((condition) => bitsOf(condition, () => bitsWhere(condition)))

@@ -2,6 +2,7 @@
 import type { VectorHit, VectorQuery } from '../../../../sdk/storage/search.ts'
 import { top } from '../resident/top.ts'
 import type { Bits } from './bits.ts'
+import type { Among, KeptRows } from './kept.ts'
 import type { Numbering } from './masks.ts'
 
 /** A decision's text, to be scored. */
@@ -24,6 +25,20 @@ export interface Measured {
 /** The side by which rules ask for what is similar: its nearest are told exactly. */
 export const EXACT_SIDE = 'both'
 
+/** Tells the nearest by vectors of {@link EXACT_SIDE}, none missed. */
+export interface NearestOfAll {
+  /** The `k` nearest of some rows that are not farther than `within`. @param passes which of them, if not all */
+  nearest(
+    query: { vector: Float32Array; k: number; within?: number | undefined },
+    rows: Among,
+    passes?: (row: number) => boolean,
+  ): Promise<VectorHit[]>
+  /** Rows that are read with each question. */
+  among(passing: Bits | null): Among
+  /** Rows, in order, that are kept in memory; null if they are too many. @param forget called when they went, for others */
+  keep(rows: Int32Array, forget: () => void): Promise<KeptRows | null>
+}
+
 export interface RowReader {
   /** The addresses of those of these ids that are here. */
   find(ids: readonly string[]): Promise<number[]>
@@ -34,8 +49,8 @@ export interface RowReader {
    * @param beyond after at least so many in a row that are farther than the `k` nearest of those before them, no more are compared
    */
   nearest(query: VectorQuery, addresses: readonly number[], k: number, beyond?: number): Promise<Measured>
-  /** The `k` nearest of all rows that pass by their vectors of {@link EXACT_SIDE}, none missed; null where LanceDB must be asked. */
-  nearestOfAll: ((vector: Float32Array, k: number, passing: Bits | null) => Promise<VectorHit[]>) | null
+  /** Null where LanceDB must be asked. */
+  nearestOfAll: NearestOfAll | null
   /** What is known of the rows' words; null where LanceDB must be asked. */
   words: WordReader | null
   /** Null with `words`. */

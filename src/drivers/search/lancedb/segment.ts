@@ -5,6 +5,7 @@ import type { VectorHit, VectorQuery } from '../../../../sdk/storage/search.ts'
 import type { DecisionFilter } from '../../../../sdk/storage/store.ts'
 import { holds } from './bits.ts'
 import { addressesIn, column, type Found } from './columns.ts'
+import { openExact } from './exact.ts'
 import { anyOf, conditions } from './filter.ts'
 import { flatFolder, openFlatReader } from './flat.ts'
 import { closeQuietly, type Engine } from './library.ts'
@@ -75,6 +76,7 @@ export async function openSegment({ lancedb, connection, folder }: Engine, facts
       .fastSearch()
 
   const masks = reader.rows && openMasks(rows, reader.rows)
+  const exactly = reader.nearestOfAll && masks && openExact(reader.nearestOfAll, masks)
   /** Which rows pass; null if all do, or LanceDB must be asked. */
   const maskOf = async (filter: DecisionFilter): Promise<Mask | null> =>
     masks === null || isEmptyFilter(filter) ? null : masks.of(filter)
@@ -116,21 +118,22 @@ export async function openSegment({ lancedb, connection, folder }: Engine, facts
 
   return {
     facts,
-    /** The `k` nearest, by distance, then id. */
-    async nearest(query: VectorQuery & { k: number; filter: DecisionFilter; exact: boolean }): Promise<VectorHit[]> {
+    /** The `k` nearest that are not farther than `within`, by distance, then id. */
+    async nearest(
+      query: VectorQuery & { k: number; filter: DecisionFilter; exact: boolean; within: number },
+    ): Promise<VectorHit[]> {
       if (facts.indexed === 0 || query.filter.indexed === false) return []
-      const { vector, side, k, filter, exact } = query
-      const compareAll = side === EXACT_SIDE ? reader.nearestOfAll : null
-      const exactly = async (by: NonNullable<typeof compareAll>) => by(vector, k, (await maskOf(filter))?.bits ?? null)
-      if (exact && compareAll !== null) return exactly(compareAll)
+      const { side, k, filter, exact, within } = query
+      const all = side === EXACT_SIDE ? exactly : null
+      if (exact && all !== null) return all.nearest(query, filter)
       const beyond = exact ? SPARE : COMPARED.beyond
       const give = await nearest(query)
       for (let asked = exact ? k + SPARE : Math.max(COMPARED.least, COMPARED.times * k); ; asked *= 2) {
         const { addresses, isAll } = await give(asked)
         const { hits, isSettled } = await reader.nearest(query, addresses, k, beyond)
-        if (isSettled || isAll) return hits
+        if (isSettled || isAll) return hits.filter(({ distance }) => distance <= within)
         // All that pass are far from the question, so nearly equally far: the index would have to give most of its rows.
-        if (compareAll !== null) return exactly(compareAll)
+        if (all !== null) return all.nearestOnce(query, filter)
       }
     },
     /** The exact distance of each of these that is here and has vectors. */
@@ -186,6 +189,7 @@ export async function openSegment({ lancedb, connection, folder }: Engine, facts
     page: (offset: number, limit: number) => rows.query().offset(offset).limit(limit).toArrow(),
     counts: () => sums(words.query()),
     close() {
+      exactly?.close()
       reader.close()
       closeQuietly(rows)
       closeQuietly(words)

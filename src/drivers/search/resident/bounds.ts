@@ -1,6 +1,7 @@
 /** What the kernel's bounds are asked with, and how the nearest are told by them: the few that can be among these are compared in full. */
 import type { VectorHit } from '../../../../sdk/storage/search.ts'
 import { LARGEST_HIGH, STEP } from './kernel.ts'
+import { byDistance } from './nearest.ts'
 import { top } from './top.ts'
 
 /** What rounding may add to a product or take from it, for unit vectors. */
@@ -37,20 +38,25 @@ export function roundedQuery(vector: Float32Array): RoundedQuery {
   return { numbers, steps, unit: unit * 65_536, norm: norm + error, error: error + noise * norm }
 }
 
+/** Of so many more than the nearest the products are told first: bounds are close to them. */
+const spare = 16
+
 /**
- * The `k` nearest of those places that are there.
+ * The `k` nearest of those places that are there, without those that are farther than `within`.
  * @param upper no product is above its bound; one of NaN is never among the nearest
  * @param compare the `k` nearest of some places, by distance, then id
  */
 export function nearestByBounds(
   upper: Float32Array,
   isThere: (place: number) => boolean,
-  k: number,
+  { k, within = 2 }: { k: number; within?: number | undefined },
   compare: (places: readonly number[]) => VectorHit[],
 ): VectorHit[] {
+  // Products beyond those of unit vectors count as the nearest and the farthest there are.
+  const reachOf = (distance: number): number => (distance >= 2 ? Number.NEGATIVE_INFINITY : 1 - distance)
   // The most promising ones set what a vector must reach.
-  const first = top<number>(2 * k + 64, (a, b) => upper[b]! - upper[a]!)
-  let needed = Number.NEGATIVE_INFINITY
+  const first = top<number>(k + spare, (a, b) => upper[b]! - upper[a]!)
+  let needed = reachOf(within)
   for (let place = 0; place < upper.length; place++) {
     if (!(upper[place]! >= needed) || !isThere(place)) continue
     first.offer(place)
@@ -58,11 +64,17 @@ export function nearestByBounds(
     if (last !== undefined) needed = upper[last]!
   }
   const promising = first.take()
-  if (first.last() === undefined) return compare(promising)
-  const farthest = compare(promising)[k - 1]!.distance
-  // Products beyond those of unit vectors count as the nearest and the farthest there are.
-  const reach = farthest >= 2 ? Number.NEGATIVE_INFINITY : 1 - farthest
-  const places: number[] = []
-  for (let place = 0; place < upper.length; place++) if (upper[place]! >= reach && isThere(place)) places.push(place)
-  return compare(places)
+  const near = promising.length === 0 ? [] : compare(promising)
+  if (first.last() !== undefined) {
+    const reach = Math.max(reachOf(within), reachOf(near[k - 1]!.distance))
+    const compared = new Set(promising)
+    const places: number[] = []
+    for (let place = 0; place < upper.length; place++)
+      if (upper[place]! >= reach && !compared.has(place) && isThere(place)) places.push(place)
+    if (places.length > 0) near.push(...compare(places))
+  }
+  return near
+    .filter(({ distance }) => distance <= within)
+    .sort(byDistance)
+    .slice(0, k)
 }

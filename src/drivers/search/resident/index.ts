@@ -72,11 +72,11 @@ export function openResidentIndex(dimensions: number, worker_from: number): Resi
         keywords.set(texts)
         applied = Math.max(applied, watermark)
       }),
-    nearest: ({ vector, side, k, filter }) =>
+    nearest: ({ filter, ...query }) =>
       lane(async () => {
-        checkVector(vector, dimensions, 'The vector of the query')
-        if (k <= 0) return []
-        return vectors.nearest(vector, side, isEmptyFilter(filter) ? null : slots.passing(filter), k)
+        checkVector(query.vector, dimensions, 'The vector of the query')
+        if (query.k <= 0) return []
+        return vectors.nearest(query, isEmptyFilter(filter) ? null : slots.passing(filter))
       }),
     distances: ({ vector, side, ids }) =>
       lane(async () => {

@@ -6,7 +6,7 @@ import { top } from './top.ts'
 /** Cosine distance of two unit vectors with this dot product. */
 export const distanceOf = (dot: number): number => Math.min(2, Math.max(0, 1 - dot))
 
-const byDistance = (a: VectorHit, b: VectorHit): number => a.distance - b.distance || compareText(a.id, b.id)
+export const byDistance = (a: VectorHit, b: VectorHit): number => a.distance - b.distance || compareText(a.id, b.id)
 
 /** @param idAt the decision at a place, or null */
 export function nearestOf(dots: Float32Array, idAt: (place: number) => string | null, k: number): VectorHit[] {

@@ -3,7 +3,7 @@
  * can be among the nearest are then compared in full. So it is as exact as a comparison with all, and takes half of its time.
  */
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import type { SearchEntry, VectorHit } from '../../../../sdk/storage/search.ts'
+import type { SearchEntry, VectorHit, VectorQuery } from '../../../../sdk/storage/search.ts'
 import { checkEntries } from '../../../../sdk/storage/vector-checks.ts'
 import { type Side, sides, type VectorSet } from '../../../../sdk/storage/vectors.ts'
 import { nearestByBounds, roundedQuery } from './bounds.ts'
@@ -19,8 +19,11 @@ export interface Vectors {
   write(entries: readonly SearchEntry[]): (Addresses | null)[]
   /** Shows what was written, or nothing, at a slot. */
   put(slot: number, addresses: Addresses | null): void
-  /** The nearest of these slots, or of all with vectors. One at a time. */
-  nearest(vector: Float32Array, side: Side, slots: readonly number[] | null, k: number): Promise<VectorHit[]>
+  /** The `k` nearest of these slots, or of all with vectors, of those no farther than `within`. One at a time. */
+  nearest(
+    query: VectorQuery & { k: number; within?: number | undefined },
+    slots: readonly number[] | null,
+  ): Promise<VectorHit[]>
   /** Dot products with the vectors of these slots. Valid until the next call of anything here. */
   dots(vector: Float32Array, side: Side, slots: readonly number[]): Float32Array
   close(): void
@@ -117,14 +120,14 @@ export function openVectors(dimensions: number, worker_from: number, idAt: (slot
       open()
       rows.put(slot, addresses)
     },
-    async nearest(vector, side, slots, k) {
+    async nearest({ vector, side, k, within }, slots) {
       const slotAt = (place: number) => (slots === null ? place : slots[place]!)
       const best = (places: readonly number[]) => {
         const candidates = places.map(slotAt)
         return nearestOf(dots(vector, side, candidates), (place) => idAt(candidates[place]!), k)
       }
       const upper = await bounds(vector, side, slots)
-      return nearestByBounds(upper, (place) => rows.has(slotAt(place)), k, best)
+      return nearestByBounds(upper, (place) => rows.has(slotAt(place)), { k, within }, best)
     },
     dots,
     close() {
