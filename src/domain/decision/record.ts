@@ -174,7 +174,9 @@ export async function prepareRecord(
     const session = imported ? null : await call.tracker.consume(tx, name, planned.id)
     const built = inputIds(session) === inputIds(noted) ? planned : build(session)
     const relations = session && relationsOf(session, built.id, built.updated_at, nearness)
-    const whole: DecisionRecord = { ...built, ...relations, verdict: keptVerdict(settled, approved) }
+    const verdict = keptVerdict(settled, approved)
+    // The same object has its text already.
+    const whole = relations === null && verdict === null ? built : { ...built, ...relations, verdict }
     await tx.decisions.put(requireSize(whole), 0)
     const indexed = await keepVectors(tx, call, whole.id, made?.vectors ?? null)
     if (policy) await policy.recorded(tx, whole.id)

@@ -131,9 +131,11 @@ export async function embedDecision(
   return { vectors: bridge_too_far ? vectorsOwn : vectorsGiven, bridge_too_far }
 }
 
-/** Aborts with the call, or when it has waited long enough for the embedder. */
-export const embedSignal = ({ signal, embed_wait_ms }: Pick<EmbeddingCall, 'signal' | 'embed_wait_ms'>): AbortSignal =>
-  AbortSignal.any([signal, AbortSignal.timeout(embed_wait_ms)])
+/** Aborts with the call, when it has waited long enough for the embedder, or with `unneeded`: one signal of all, as each costs a record time. */
+export const embedSignal = (
+  { signal, embed_wait_ms }: Pick<EmbeddingCall, 'signal' | 'embed_wait_ms'>,
+  ...unneeded: AbortSignal[]
+): AbortSignal => AbortSignal.any([signal, AbortSignal.timeout(embed_wait_ms), ...unneeded])
 
 /**
  * The vectors of a decision; null if they are not there in time: then the outbox makes them.
@@ -145,9 +147,9 @@ export async function embedInTime(
   record: Embedded,
   unneeded?: AbortSignal,
 ): Promise<DecisionVectors | null> {
-  const signal = embedSignal(call)
+  const signal = unneeded ? embedSignal(call, unneeded) : embedSignal(call)
   try {
-    return await embedDecision(call.embedder, record, unneeded ? AbortSignal.any([signal, unneeded]) : signal)
+    return await embedDecision(call.embedder, record, signal)
   } catch (error) {
     if (unneeded?.aborted) return null
     call.log('warn', 'vectors follow later', {

@@ -35,48 +35,56 @@ export async function openHashEmbedder(): Promise<Embedder> {
 const ascii = /^[\0-\x7f]*$/
 const space = 32
 
+/** Of one text at a time: nothing waits while it is embedded. */
+const sums = new Float64Array(BUCKETS)
+
 function embed(text: string): Float32Array {
-  const sums = new Float64Array(BUCKETS)
+  sums.fill(0)
   const lower = text.slice(0, MAX_CHARS).toLowerCase()
   if (ascii.test(lower)) {
     let from = 0
     for (let at = 0; at <= lower.length; at++) {
       const unit = at === lower.length ? space : lower.charCodeAt(at)
       if ((unit >= 97 && unit <= 122) || (unit >= 48 && unit <= 57)) continue
-      if (at > from) addWord(sums, lower, from, at)
+      if (at > from) addWord(lower, from, at)
       from = at + 1
     }
-  } else for (const word of lower.match(/[\p{L}\p{N}]+/gu) ?? []) addWord(sums, word, 0, word.length)
+  } else for (const word of lower.match(/[\p{L}\p{N}]+/gu) ?? []) addWord(word, 0, word.length)
   // The root keeps a word that is repeated from drowning the others.
   let squares = 0
   for (let i = 0; i < BUCKETS; i++) {
-    sums[i] = Math.sign(sums[i]!) * Math.sqrt(Math.abs(sums[i]!))
-    squares += sums[i]! ** 2
+    const sum = sums[i]!
+    // Most of a short text's are.
+    if (sum === 0) continue
+    const root = sum < 0 ? -Math.sqrt(-sum) : Math.sqrt(sum)
+    sums[i] = root
+    squares += root * root
   }
+  const length = Math.sqrt(squares)
   const vector = new Float32Array(DIMENSIONS)
   if (squares === 0) vector[0] = 1
-  else for (let i = 0; i < BUCKETS; i++) vector[i] = sums[i]! / Math.sqrt(squares)
+  else for (let i = 0; i < BUCKETS; i++) vector[i] = sums[i]! / length
   return vector
 }
 
 /** A word, and each three characters of it with a space before and behind. */
-function addWord(sums: Float64Array, text: string, from: number, to: number): void {
+function addWord(text: string, from: number, to: number): void {
   let code = seed
   for (let at = from; at < to; at++) code = Math.imul(code ^ text.charCodeAt(at), factor)
-  add(sums, mixed(code), to - from < 4 ? SHORT_WORD_WEIGHT : WORD_WEIGHT)
+  add(mixed(code), to - from < 4 ? SHORT_WORD_WEIGHT : WORD_WEIGHT)
   let first = space
   let second = text.charCodeAt(from)
   for (let at = from + 1; at <= to; at++) {
     const third = at === to ? space : text.charCodeAt(at)
     const three = Math.imul(Math.imul(Math.imul(seed ^ first, factor) ^ second, factor) ^ third, factor)
-    add(sums, mixed(three), TRIGRAM_WEIGHT)
+    add(mixed(three), TRIGRAM_WEIGHT)
     first = second
     second = third
   }
 }
 
 /** One bit of the hash gives the sign, so that texts without a common word are at right angles on average. */
-function add(sums: Float64Array, code: number, weight: number): void {
+function add(code: number, weight: number): void {
   sums[code % BUCKETS]! += code & 0x8000 ? weight : -weight
 }
 

@@ -1,6 +1,7 @@
 /** Every embedder driver against the suite of the port. */
 
-import { afterAll, beforeAll, describe, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { createHash } from 'node:crypto'
 import { testEmbedder } from '../../../sdk/storage/conformance/embedder.ts'
 import { openHashEmbedder } from '../../../src/drivers/embedder/hash.ts'
 import { openHuggingfaceEmbedder } from '../../../src/drivers/embedder/huggingface.ts'
@@ -19,6 +20,27 @@ afterAll(async () => {
 })
 
 testEmbedder(runner, { name: 'hash', open: openHashEmbedder })
+
+test('hash: vectors of an id stay as they are to the last bit, as stores keep them', async () => {
+  const texts = [
+    '',
+    'a',
+    'we use SQLite for the embedded store',
+    'word word word, other words: 42',
+    'Größe über Maß, 漢字 und emoji 🙂',
+    'x'.repeat(30_000),
+  ]
+  const embedder = await openHashEmbedder()
+  const vectors = await embedder.embed(texts, 'document', AbortSignal.timeout(60_000))
+  const hash = createHash('sha256')
+  for (const { buffer } of vectors) hash.update(new Uint8Array(buffer))
+  expect({ id: embedder.id, sha256: hash.digest('hex') }).toEqual({
+    id: 'hash/words-trigrams-256/1',
+    sha256: 'e016e73166bedfecb24d5d01165c3e1a98caf9bda8079a8e4a24a210261f5a69',
+  })
+  await embedder.close()
+})
+
 testEmbedder(runner, { name: 'local (native)', open: () => openLocalEmbedder({ runtime: 'native' }) })
 testEmbedder(runner, { name: 'local (wasm)', open: () => openLocalEmbedder({ runtime: 'wasm' }) })
 testEmbedder(runner, {
