@@ -18,6 +18,7 @@ import { createAll, idOf, recordOf } from '../../../sdk/storage/conformance/stor
 import { readDecision, readDecisions } from '../../../sdk/storage/decisions.ts'
 import type { Store } from '../../../sdk/storage/store.ts'
 import { yamlOf } from '../../../src/core/yaml.ts'
+import { connectReader } from '../../../src/drivers/shared/sqlite/connect.ts'
 import { behind, differences, freshDir, type Logged, openAt, pathOf } from './sqlite-tools.ts'
 
 setDefaultTimeout(60_000)
@@ -97,8 +98,16 @@ test('an erasure is over when the files of other decisions, which name what it t
   await change(store, 1, 'and without more')
   const left = [pathOf(dir, idOf(1)).slice(dir.length + 1)]
   expect(await store.scrub(['more'])).toEqual(left)
+  // The database is not written again for it each time.
+  const commits = connectReader(join(dir, 'cstp.db'))
+  const version = () => commits.query('PRAGMA data_version').values()
+  const before = version()
+  expect(await store.scrub(null)).toEqual(left)
+  expect(version()).toEqual(before)
   rmSync(pathOf(dir, idOf(1)), { recursive: true })
-  expect(await store.scrub(['more'])).toEqual([])
+  expect(await store.scrub(null)).toEqual([])
+  expect(version()).not.toEqual(before)
+  commits.close()
   expect(differences(dir)).toEqual([])
   await store.close()
 })

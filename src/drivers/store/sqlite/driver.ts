@@ -173,7 +173,9 @@ export async function openSqliteStore({
         // Files that a commit could not write or remove are tried by the next one.
         await commits.run(async () => {})
         await commits.settled()
-        return [...(await remaining(pending.left)), ...(await scrub(traces))]
+        const left = await remaining(pending.left)
+        // Without the texts the whole database is written again: once, when nothing else is left.
+        return left.length > 0 && traces === null ? left : [...left, ...(await scrub(traces))]
       },
       close() {
         closing ??= close()

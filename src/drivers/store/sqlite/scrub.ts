@@ -37,7 +37,7 @@ async function holdsAny(path: string, traces: readonly string[]): Promise<boolea
 }
 
 /** What is left of what is left now, after other processes had the time that they need for theirs. */
-export async function remaining(list: () => readonly string[]): Promise<readonly string[]> {
+export async function remaining(list: () => string[]): Promise<string[]> {
   let left = list()
   for (let attempt = 1; attempt < attempts && left.length > 0; attempt++) {
     await Bun.sleep(pause_ms)
