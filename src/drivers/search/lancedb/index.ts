@@ -29,7 +29,27 @@ export async function openSegmentedIndex(
   const { dimensions } = generation
   const tail = openResidentIndex(dimensions, worker_from)
   const keeper = await openKeeper(place, generation, tail)
-  const { shadow, isHidden, search } = keeper
+  const { shadow } = keeper
+  /** Of each search that runs: what the tail has hidden only since it began. */
+  const running = new Set<Set<string>>()
+
+  /** Asks again if a decision was left out that was hidden meanwhile: the tail may have been asked before it held it. */
+  async function search<T>(work: (segments: readonly Segment[], isHidden: IsHidden) => Promise<T>): Promise<T> {
+    const late = new Set<string>()
+    let isLate = false
+    const isHidden = (id: string): boolean => {
+      isLate ||= late.has(id)
+      return keeper.isHidden(id)
+    }
+    running.add(late)
+    try {
+      const answer = await keeper.search((segments) => work(segments, isHidden))
+      if (!isLate) return answer
+    } finally {
+      running.delete(late)
+    }
+    return search(work)
+  }
 
   /** The counts of both: of the segments, without what the tail hides, and of the tail. */
   const corpus = (own: Corpus, rest: Corpus): Corpus => ({
@@ -39,7 +59,11 @@ export async function openSegmentedIndex(
   })
 
   /** Asks a segment for more until, without those that are hidden, as many as are wanted are among the best that it was asked for. */
-  async function visible<T extends { id: string }>(wanted: number, ask: (limit: number) => Promise<T[]>): Promise<T[]> {
+  async function visible<T extends { id: string }>(
+    wanted: number,
+    isHidden: IsHidden,
+    ask: (limit: number) => Promise<T[]>,
+  ): Promise<T[]> {
     for (let asked = wanted; ; ) {
       const found = await ask(asked)
       const kept = found.filter(({ id }) => !isHidden(id))
@@ -69,6 +93,7 @@ export async function openSegmentedIndex(
       // From a process that is behind.
       if (watermark < keeper.applied()) return
       await tail.apply(entries, watermark)
+      for (const { id } of entries) if (!keeper.isHidden(id)) for (const late of running) late.add(id)
       for (const { id, value } of entries) keeper.took(id, watermark, value?.terms ?? null)
       keeper.skipTo(watermark)
       if (keeper.fresh.size >= PATIENCE * place.tail_most) await keeper.flush().catch(() => {})
@@ -77,11 +102,11 @@ export async function openSegmentedIndex(
     async nearest({ vector, side, k, filter, exact = false, within = 2 }) {
       checkVector(vector, dimensions, 'The vector of the query')
       if (k <= 0) return []
-      return search(async (segments) => {
+      return search(async (segments, isHidden) => {
         const found = await Promise.all([
           tail.nearest({ vector, side, k, filter, exact, within }),
           ...segments.map((segment) =>
-            visible(k, (limit) => segment.nearest({ vector, side, k: limit, filter, exact, within })),
+            visible(k, isHidden, (limit) => segment.nearest({ vector, side, k: limit, filter, exact, within })),
           ),
         ])
         return found.flat().sort(byDistance).slice(0, k)
@@ -89,7 +114,7 @@ export async function openSegmentedIndex(
     },
     async distances({ vector, side, ids }) {
       checkVector(vector, dimensions, 'The vector of the query')
-      return search(async (segments) => {
+      return search(async (segments, isHidden) => {
         const rest = ids.filter((id) => !isHidden(id))
         const own = await tail.distances({ vector, side, ids })
         if (rest.length === 0) return own
@@ -99,7 +124,7 @@ export async function openSegmentedIndex(
       })
     },
     keyword: ({ terms, filter, limit, counted: isCounted = true }) =>
-      search(async (segments): Promise<KeywordResult> => {
+      search(async (segments, isHidden): Promise<KeywordResult> => {
         if (segments.length === 0 || terms.length === 0)
           return tail.keyword({ terms, filter, limit, counted: isCounted })
         const beyond = await shadow.rest(segments, terms)
@@ -109,7 +134,9 @@ export async function openSegmentedIndex(
           tail.keyword({ terms, filter, limit, counted: isCounted, beyond }),
           ...segments.map(async (segment) => {
             const [texts, total, total_unindexed] = await Promise.all([
-              limit === 0 ? [] : visible(segment.enough(limit), (most) => segment.candidates(weighing, filter, most)),
+              limit === 0
+                ? []
+                : visible(segment.enough(limit), isHidden, (most) => segment.candidates(weighing, filter, most)),
               isCounted ? counted(segment, terms, filter) : 0,
               segment.facts.indexed === segment.facts.decisions || filter.indexed === true
                 ? 0
@@ -130,7 +157,7 @@ export async function openSegmentedIndex(
         }
       }),
     scores: ({ terms, ids }) =>
-      search(async (segments) => {
+      search(async (segments, isHidden) => {
         const rest = ids.filter((id) => !isHidden(id))
         if (segments.length === 0 || (rest.length === 0 && terms.length === 0)) return tail.scores({ terms, ids })
         const beyond = await shadow.rest(segments, terms)
@@ -142,7 +169,7 @@ export async function openSegmentedIndex(
         return inOrder(ids, own)
       }),
     holding: ({ terms }) =>
-      search(async (segments) => {
+      search(async (segments, isHidden) => {
         const [own, ...others] = await Promise.all([
           tail.holding({ terms }),
           ...segments.map((segment) => segment.holding(terms)),
@@ -199,4 +226,5 @@ export async function openSegmentedIndex(
 const inOrder = (ids: readonly string[], known: Map<string, number>): Map<string, number> =>
   new Map(ids.flatMap((id) => (known.has(id) ? [[id, known.get(id)!]] : [])))
 
+type IsHidden = (id: string) => boolean
 type SearchFilter = Parameters<Segment['count']>[1]
