@@ -14,7 +14,7 @@ import { type Engine, isNative, refuse } from './library.ts'
 import { type Held, type Manifest, openManifest, type SegmentFacts } from './manifest.ts'
 import type { Place } from './place.ts'
 import { type Row, rowsAnd } from './rows.ts'
-import { openSegment, type Segment } from './segment.ts'
+import { openSegments, type Segment } from './segment.ts'
 import { openShadow } from './shadow.ts'
 import { everHeld, removeFrom, tablesOf, writeSegment } from './write.ts'
 
@@ -51,9 +51,7 @@ export async function openKeeper(place: Place, generation: SearchGeneration, tai
 
   function segments(): Promise<Segment[]> {
     if (manifest.segments.length === 0) return Promise.resolve([])
-    opened ??= place
-      .engine()
-      .then((engine) => Promise.all(manifest.segments.map((facts) => openSegment(engine, facts))))
+    opened ??= place.engine().then((engine) => openSegments(engine, manifest.segments))
     opened.catch(() => {
       opened = null
     })
@@ -150,9 +148,10 @@ export async function openKeeper(place: Place, generation: SearchGeneration, tai
     )
       merged.push(kept.shift()!)
     if (closing) return false
-    const sources = await Promise.all(merged.map((facts) => openSegment(engine, facts)))
-    const made = await writeSegment(engine, { ...planned(), rows: rowsOf(changes), merged: sources })
-    for (const source of sources) source.close()
+    const sources = await openSegments(engine, merged)
+    const made = await writeSegment(engine, { ...planned(), rows: rowsOf(changes), merged: sources }).finally(() => {
+      for (const source of sources) source.close()
+    })
     return publish(engine, held, through, made === null ? kept : [...kept, made], made?.decisions ?? 0)
   }
 

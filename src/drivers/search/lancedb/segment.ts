@@ -196,3 +196,13 @@ export async function openSegment({ lancedb, connection, folder }: Engine, facts
     },
   }
 }
+
+/** Opens all of these segments, or leaves none open. */
+export async function openSegments(engine: Engine, facts: readonly SegmentFacts[]): Promise<Segment[]> {
+  const tried = await Promise.allSettled(facts.map((one) => openSegment(engine, one)))
+  const opened = tried.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+  const failed = tried.find((one) => one.status === 'rejected')
+  if (failed === undefined) return opened
+  for (const segment of opened) segment.close()
+  throw failed.reason
+}

@@ -1,0 +1,85 @@
+/** What segments keep open goes with them, also when another one can't be written or opened. */
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdtempSync, readdirSync, readlinkSync, rmSync, truncateSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Connection } from '@lancedb/lancedb'
+import { openSegmentSearch } from '../../../src/drivers/search/lancedb/driver.ts'
+import { load } from '../../../src/drivers/search/lancedb/library.ts'
+import { openManifests } from '../../support/manifests.ts'
+import { many, one, opened } from './segment-tools.ts'
+
+setDefaultTimeout(120_000)
+
+const root = mkdtempSync(join(tmpdir(), 'cstp-open-files-'))
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+
+const linux = test.skipIf(process.platform !== 'linux')
+if (process.platform !== 'linux')
+  console.warn('only Linux lists the open files of a process: tests of them are skipped')
+
+/** The plain files of segments that this process has open. */
+const openRows = (folder: string): string[] =>
+  readdirSync('/proc/self/fd').flatMap((link) => {
+    try {
+      const path = readlinkSync(`/proc/self/fd/${link}`)
+      return path.startsWith(folder) && path.includes('/rows/') ? [path] : []
+    } catch {
+      return []
+    }
+  })
+
+const question = { vector: one(0).value.vectors!.both, side: 'both', k: 1, filter: {} } as const
+
+linux('a segment that can not be written leaves none open of those that it was to replace', async () => {
+  const folder = join(root, 'full')
+  let isFull = false
+  const library = async () => {
+    const libraries = await load()
+    const connect = async (...given: unknown[]) => {
+      const connection: Connection = await Reflect.apply(libraries.lancedb.connect, null, given)
+      const create = connection.createEmptyTable
+      connection.createEmptyTable = (...all: unknown[]) =>
+        isFull ? Promise.reject(new Error('No space is left')) : Reflect.apply(create, connection, all)
+      return connection
+    }
+    return { ...libraries, lancedb: { ...libraries.lancedb, connect } }
+  }
+  const search = openSegmentSearch({ url: folder, manifests: openManifests(), tail_most: 100, library })
+  const index = await opened(search)
+  await index.apply(many(0, 100), 100)
+  await index.maintain()
+  await index.nearest(question)
+  const before = openRows(folder)
+  expect(before.length).toBeGreaterThan(0)
+  isFull = true
+  await index.apply(many(100, 200), 200)
+  for (let times = 0; times < 3; times++) await index.maintain()
+  expect(await index.state()).toMatchObject({ segments: 1, tail: 100 })
+  expect(openRows(folder)).toEqual(before)
+  await search.close()
+  expect(openRows(folder)).toEqual([])
+})
+
+linux('a segment that can not be opened leaves none of the others open', async () => {
+  const folder = join(root, 'damaged')
+  const manifests = openManifests()
+  const search = openSegmentSearch({ url: folder, manifests, tail_most: 100 })
+  const index = await opened(search)
+  await index.apply(many(0, 300), 300)
+  await index.maintain()
+  await index.apply(many(300, 400), 400)
+  await index.maintain()
+  expect(await index.state()).toMatchObject({ segments: 2 })
+  await search.close()
+  const [damaged] = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) =>
+    path.endsWith('rows/coarse'),
+  )
+  truncateSync(join(folder, damaged!), 1)
+  const again = openSegmentSearch({ url: folder, manifests, tail_most: 100 })
+  const other = await opened(again)
+  await other.nearest(question)
+  expect(await other.state()).toMatchObject({ segments: 0, building: true })
+  expect(openRows(folder)).toEqual([])
+  await again.close()
+})
