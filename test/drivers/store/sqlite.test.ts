@@ -8,6 +8,7 @@ import { createAll, idOf, oddRecord, recordOf } from '../../../sdk/storage/confo
 import { readDecision, readDecisions } from '../../../sdk/storage/decisions.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
 import type { Store } from '../../../sdk/storage/store.ts'
+import { leftSql, pendingSql, someSql } from '../../../src/drivers/store/sqlite/pending-files.ts'
 import { holdingTerm } from '../../support/search.ts'
 import {
   behind,
@@ -369,4 +370,15 @@ test('lines of a rare method are found without the others', async () => {
     db.query(`explain query plan select * from audit where method = 'm' and seq < 9 order by seq desc limit 1`).all(),
   )
   expect(plan).toMatchObject([{ detail: 'SEARCH audit USING INDEX audit_method (method=? AND rowid<?)' }])
+})
+
+test('what is pending is looked for among what is pending, not among all decisions', async () => {
+  const dir = freshDir()
+  await (await openAt(dir)).close()
+  for (const sql of [someSql, pendingSql, leftSql]) {
+    const explained = `explain query plan ${sql.replace('?', "'[]'")}`
+    const plan = behind(dir, (db) => db.query<{ detail: string }, []>(explained).all())
+    const ofDecisions = plan.map(({ detail }) => detail).filter((detail) => /^\w+ d /.test(detail))
+    expect(ofDecisions).toEqual(['SEARCH d USING INTEGER PRIMARY KEY (rowid=?)'])
+  }
 })

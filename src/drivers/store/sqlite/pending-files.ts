@@ -49,16 +49,19 @@ interface Row {
   doc: string
 }
 
+// A cross join keeps the order: next to nothing is pending, but SQLite, which does not know that, would look through all decisions.
+export const someSql =
+  'select exists (select 1 from pending_files p cross join decisions d on d.num = p.num where d.gone = 0) as some'
+export const pendingSql = `select p.num, d.id, d.file_mtime as mtime, d.file_hash as hash, d.gone, c.doc
+  from pending_files p cross join decisions d on d.num = p.num left join documents c on c.num = p.num
+  where d.gone in (0, 2) and p.num in (select value from json_each(?))`
+export const leftSql = 'select d.id from pending_files p cross join decisions d on d.num = p.num'
+
 export function pendingFiles(db: Database, { prepare }: Statements, root: string): PendingFiles {
-  const some = prepare<{ some: number }, []>(
-    'select exists (select 1 from pending_files p join decisions d on d.num = p.num where d.gone = 0) as some',
-  )
+  const some = prepare<{ some: number }, []>(someSql)
   const all = prepare<{ num: number }, []>('select num from pending_files')
-  const pending = prepare<Row, [string]>(
-    `select p.num, d.id, d.file_mtime as mtime, d.file_hash as hash, d.gone, c.doc from pending_files p join decisions d on d.num = p.num left join documents c on c.num = p.num
-     where d.gone in (0, 2) and p.num in (select value from json_each(?))`,
-  )
-  const left = prepare<{ id: string }, []>('select d.id from pending_files p join decisions d on d.num = p.num')
+  const pending = prepare<Row, [string]>(pendingSql)
+  const left = prepare<{ id: string }, []>(leftSql)
   const setState = prepare<unknown, [number, number, string, number]>(
     'update decisions set file_size = ?, file_mtime = ?, file_hash = ? where num = ?',
   )
