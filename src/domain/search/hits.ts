@@ -19,11 +19,15 @@ export interface Hit {
 /** The part of a hit that is the same for every question. */
 type Shown = Omit<QueryHit, 'distance' | 'superseded_by' | 'reasons' | 'context'>
 
-const kept = remembered((text: RecordText): { shown: Shown; json: string } => {
+/**
+ * As JSON, without its last brace. Text alone is kept: read into an object, with a string for each field, it takes as much again, and
+ * the collector looks at each of them.
+ */
+const kept = remembered((text: RecordText): string => {
   const record = parseRecord(text)
   const { id, title, category, confidence, stakes, status, outcome, date } = record
   const { recorded_by, reviewed_by, actual_result, lessons } = record
-  const shown = {
+  const shown: Shown = {
     id,
     title,
     category,
@@ -38,14 +42,16 @@ const kept = remembered((text: RecordText): { shown: Shown; json: string } => {
     lessons,
     instruction_like: instructionLike(textsOf(record)),
   }
-  return { shown, json: JSON.stringify(shown).slice(0, -1) }
+  return JSON.stringify(shown).slice(0, -1)
 })
 
-export const titleOf = ({ text }: Hit): string => kept(text).shown.title
+const shownOf = (text: RecordText): Shown => JSON.parse(`${kept(text)}}`)
+
+export const titleOf = ({ text }: Hit): string => shownOf(text).title
 
 /** A hit as it is returned. */
 export const hitOf = ({ text, distance, superseded_by }: Hit): QueryHit => ({
-  ...kept(text).shown,
+  ...shownOf(text),
   distance,
   superseded_by,
 })
@@ -58,5 +64,5 @@ export function hitJson({ text, distance, superseded_by }: Hit, added: { reasons
     added.reasons ? `,"reasons":${JSON.stringify(reasons.map((one) => one.text))}` : '',
     added.context ? `,"context":${JSON.stringify(context)}` : '',
   ].join('')
-  return `${kept(text).json},"distance":${distance},"superseded_by":${successor}${more}}`
+  return `${kept(text)},"distance":${distance},"superseded_by":${successor}${more}}`
 }

@@ -10,7 +10,7 @@ const openTimeout_ms = 10_000
 /** How long SQLite itself waits where blocking does no harm. */
 const busy_ms = 5_000
 /** Pages that a reader keeps: the indexes that are asked most, and no more however large the database is. */
-const cacheKib = 16_384
+const cacheKib = 8_192
 
 /**
  * What `open` returns. Of servers that start together one creates the database, and SQLite refuses the others at once as busy, whatever
