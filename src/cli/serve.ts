@@ -65,8 +65,9 @@ export const serve = defineCommand({
     const { data_dir, auth_tokens } = settings
     const log = openLog(configured)
     try {
-      // Loaded only here: the other commands do not wait for it.
+      // Loaded only here: the other commands do not wait for them.
       const serving = await (await import('../app/server.ts')).serve(settings, log)
+      const endCollecting = (await import('../app/collector.ts')).startCollector()
       const { url } = serving
       const fileOf = (agent: string) => (auth_tokens ? null : tokenPath(data_dir, agent))
       const files = { token_file: fileOf(localAgent), admin_token_file: fileOf(adminAgent) }
@@ -82,6 +83,7 @@ export const serve = defineCommand({
         await Promise.race([stopped, serving.failure])
         log('info', 'stopping')
       } finally {
+        endCollecting()
         await serving.stop()
       }
       log('info', 'stopped')
