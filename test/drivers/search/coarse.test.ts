@@ -79,9 +79,8 @@ test('rows that are kept have the same bounds, for several questions at once, wh
   const found = await Promise.all(questions.map((vector) => kept!.bounds(vector)))
   for (const [at, bounds] of found.entries()) expectBounds(bounds, questions[at]!, passing)
   kept!.drop()
-  expect((await coarse.keep(new Int32Array(0), nothing))!.bounds(vectorAt(0))).resolves.toMatchObject({
-    upper: { length: 0 },
-  })
+  const none = (await coarse.keep(new Int32Array(0), nothing))!
+  expect((await none.bounds(vectorAt(0))).upper).toHaveLength(0)
   coarse.close()
 })
 
