@@ -65,15 +65,19 @@ export interface Postgres {
   restart(): void
 }
 
-/** Below the ports that the system gives to clients; another one where somebody has it already. @param first tried before others */
-function startAnywhere(startOn: (port: number) => void, first: number | null): number {
+/**
+ * On a port below those that the system gives to clients; another one if some program has it already.
+ * @param own port of a kept folder: no other one, since the segments kept beside it are named by its address
+ */
+function startAnywhere(startOn: (port: number) => void, own: number | null): number {
   for (let attempt = 1; ; attempt++) {
-    const port = (attempt === 1 ? first : null) ?? 10_000 + Math.floor(Math.random() * 20_000)
+    const port = own ?? 10_000 + Math.floor(Math.random() * 20_000)
     try {
       startOn(port)
       return port
     } catch (error) {
       if (attempt === 5) throw error
+      if (own !== null) Bun.sleepSync(1_000)
     }
   }
 }
