@@ -13,7 +13,7 @@
 
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { begin, storageErrorOf } from '../../shared/sqlite/connect.ts'
-import { closeFiles, dateAfter, removeTemps, type TempFile, writeTemps } from './files.ts'
+import { closeFiles, dateAfter, fileStates, removeTemps, type TempFile, writeTemps } from './files.ts'
 import { type Job, memberRunner, type Outcome, type PendingFile, type SqliteMember } from './members.ts'
 import { type PlacerOptions, placer } from './placing.ts'
 
@@ -64,9 +64,7 @@ export interface CommitterOptions extends Omit<PlacerOptions, 'wereSynced'> {
 export function committer({ sync, ...options }: CommitterOptions): Committer {
   const { db, statements, root } = options
   const lastSeq = statements.prepare<{ seq: number }, []>('select coalesce(max(seq), 0) as seq from decisions')
-  const setState = statements.prepare<unknown, [number, number, string, number]>(
-    'update decisions set file_size = ?, file_mtime = ?, file_hash = ? where num = ?',
-  )
+  const setState = fileStates(statements)
   const mtimeOf = statements.prepare<{ file_mtime: number }, [number]>('select file_mtime from decisions where num = ?')
   /** Prepared once: the statements of a commit are short, and parsing them would take as long. */
   const run = (sql: string) => db.query(sql).run()
@@ -115,7 +113,7 @@ export function committer({ sync, ...options }: CommitterOptions): Committer {
         for (const temp of temps) {
           const { num } = files.get(temp.id)!
           dateAfter(temp, mtimeOf.get(num)?.file_mtime ?? 0)
-          setState.run(temp.state.size, temp.state.mtime, temp.state.hash, num)
+          setState(num, temp.state)
         }
         const cleared = owed.clear()
         run('COMMIT')

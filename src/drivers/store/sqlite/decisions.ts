@@ -12,7 +12,7 @@ import type { Verb } from '../groups.ts'
 import { isGrouped, reasonUses } from '../groups.ts'
 import type { Group } from './commit.ts'
 import type { Statements } from './connect.ts'
-import type { FileState } from './files.ts'
+import { type FileState, fileStates } from './files.ts'
 import { kindsWriter } from './kinds.ts'
 import type { SqliteMember } from './members.ts'
 import { fieldNames, fieldValues, holdsVectors } from './rows.ts'
@@ -114,9 +114,6 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
     'delete from embeddings where num = ? and generation in (select number from generations)',
   )
   const queueRemoval = prepare<unknown, [number]>('insert or replace into pending_files (num, revision) values (?, -1)')
-  const setFile = prepare<unknown, [number, number, string, number]>(
-    'update decisions set file_size = ?, file_mtime = ?, file_hash = ? where num = ?',
-  )
   const putDocument = prepare<unknown, [number, string]>('insert or replace into documents (num, doc) values (?, ?)')
   const putTerms = prepare<unknown, [number, string]>(
     `insert into search_terms (num, terms) values (?, ?)
@@ -237,7 +234,7 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
       dropTags.run(num, tags)
       queueRemoval.run(num)
     },
-    setFile: (num, { size, mtime, hash }) => void setFile.run(size, mtime, hash, num),
+    setFile: fileStates({ prepare }),
   }
 }
 

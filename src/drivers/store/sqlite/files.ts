@@ -18,6 +18,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { syncFolder } from '../../../core/disk.ts'
+import type { Statements } from './connect.ts'
 import { beginWriteback } from './writeback.ts'
 
 /** Syncs these files off the event loop and all at once, so that the file system's journal commits are shared. Waits for all, also if one fails. */
@@ -40,6 +41,14 @@ export interface FileState {
   size: number
   mtime: number
   hash: string
+}
+
+/** Notes the state of a decision's file with its row, by which an edit is known later. */
+export function fileStates({ prepare }: Pick<Statements, 'prepare'>): (num: number, state: FileState) => void {
+  const set = prepare<unknown, [number, number, string, number]>(
+    'update decisions set file_size = ?, file_mtime = ?, file_hash = ? where num = ?',
+  )
+  return (num, { size, mtime, hash }) => void set.run(size, mtime, hash, num)
 }
 
 export interface TempFile {

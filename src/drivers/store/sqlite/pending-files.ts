@@ -8,6 +8,7 @@ import type { Statements } from './connect.ts'
 import {
   closeFiles,
   fileStat,
+  fileStates,
   hashOf,
   place,
   readPlain,
@@ -62,9 +63,7 @@ export function pendingFiles(db: Database, { prepare }: Statements, root: string
   const all = prepare<{ num: number }, []>('select num from pending_files')
   const pending = prepare<Row, [string]>(pendingSql)
   const left = prepare<{ id: string }, []>(leftSql)
-  const setState = prepare<unknown, [number, number, string, number]>(
-    'update decisions set file_size = ?, file_mtime = ?, file_hash = ? where num = ?',
-  )
+  const setState = fileStates({ prepare })
   const clearPending = prepare<unknown, [number]>('delete from pending_files where num = ?')
 
   /** Whether somebody has edited the file since its text was written: it is read, as all that differ, and not written again. */
@@ -90,7 +89,7 @@ export function pendingFiles(db: Database, { prepare }: Statements, root: string
       removeTemps(temps)
       throw error
     }
-    for (const { id, state } of temps) setState.run(state.size, state.mtime, state.hash, nums.get(id)!)
+    for (const { id, state } of temps) setState(nums.get(id)!, state)
     for (const { num } of rows) clearPending.run(num)
   }
 
