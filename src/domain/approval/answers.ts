@@ -7,7 +7,7 @@ import type { Caller } from '../../core/caller.ts'
 import { type Approval, type Approver, current, type Desk, decide, refusal, show } from './approval.ts'
 import { approvalCollections, byIds, keep, putWaiting, type Waiting, waitingOf } from './requests.ts'
 
-/** An approver sees all approvals, anyone else its own. */
+/** An approver sees all approvals, any other agent only its own. */
 export interface Viewer extends Approver {
   approves: boolean
 }
@@ -19,7 +19,7 @@ export const viewerOf = ({ agent, scopes }: Caller, roles: Readonly<Record<strin
   roles: [...scopes, ...Object.keys(roles).filter((role) => roles[role]!.includes(agent))],
 })
 
-/** The id that was meant: in any case, with or without its dash. */
+/** Normalises an id that a person typed: in any case, with or without its dash, with O for 0, I or L for 1. */
 export function approvalId(given: string): string {
   const text = given.toUpperCase().replaceAll(/[\s-]/g, '').replaceAll('O', '0').replaceAll(/[IL]/g, '1')
   return `${text.slice(0, 4)}-${text.slice(4)}`
@@ -38,7 +38,7 @@ export async function findApproval(keyed: Pick<KeyedReader, 'get'>, given: strin
   return approval
 }
 
-/** The approval of an exact id; null if it is no longer kept. */
+/** The approval with exactly this id; null if it is no longer kept. */
 export async function approvalFor(
   keyed: Pick<KeyedReader, 'get'>,
   id: string,
@@ -48,7 +48,7 @@ export async function approvalFor(
   return approval !== null && !sees(viewer, approval) ? 'withheld' : approval
 }
 
-/** Approvals in this state, the newest request first, and how many there are. */
+/** Approvals in this state, newest request first, and their total number. */
 export async function listApprovals(
   { keyed }: Pick<Store, 'keyed'>,
   viewer: Viewer,
@@ -77,7 +77,7 @@ export async function listApprovals(
   return { approvals: found.slice(offset, offset + limit), total: found.length }
 }
 
-/** Grants or denies; the first answer wins. @throws CstpError if the viewer may not, or the approval does not wait any more */
+/** Grants or denies; the first answer wins. @throws CstpError if the viewer may not answer it, or it is no longer pending */
 export async function answer(
   tx: Transaction,
   { desk, request_id }: { desk: Desk; request_id: string },

@@ -1,6 +1,6 @@
 /**
- * The state machine of an approval: pending → approved → consumed, or denied, or expired. Pure functions; time comes in as a value.
- * Expiry is decided when an approval is read, so no answer is a denial even if nothing ran meanwhile.
+ * The state machine of an approval: pending → approved → consumed, or denied, or expired. Pure functions; the time is a parameter.
+ * Expiry is computed when an approval is read, so an unanswered request is refused even if nothing ran in the meantime.
  */
 import type { ApprovalState, Approval as Shown } from '../../../sdk/schema/approval.ts'
 import { timestamp } from '../../core/time.ts'
@@ -24,9 +24,9 @@ export interface Approval
     | 'reason'
   > {
   state: ApprovalState
-  /** Also refuses whom the requester says that it acts for. */
+  /** Whether the one that the requester says it acts for may not decide the approval either. */
   separation: boolean
-  /** How long a grant lasts after it was given. */
+  /** How long a grant lasts after it is given. */
   lasts_ms: number
   requested_ms: number
   expires_ms: number
@@ -60,10 +60,10 @@ export function approvalAsOf(approval: Approval, at_ms: number): Approval | null
   return consumed_ms !== null && consumed_ms > at_ms ? { ...approval, state: 'approved', consumed_ms: null } : approval
 }
 
-/** Who answers, and what its credentials allow. */
+/** An agent that answers an approval, and its roles. */
 export interface Approver {
   agent: string
-  /** Names of roles: scopes of the approver, and groups that the settings put it in. */
+  /** Role names: the approver's scopes, and the groups that the settings assign it to. */
   roles: readonly string[]
 }
 
@@ -77,7 +77,7 @@ export function refusal(approval: Approval, { agent, roles }: Approver): string 
   return null
 }
 
-/** The approval with its answer; null if it does not wait for one any more. */
+/** The approval with its answer; null if it is no longer pending. */
 export function decide(
   stored: Approval,
   answer: { granted: boolean; by: string; reason: string | null },
@@ -95,7 +95,7 @@ export function decide(
   }
 }
 
-/** The approval after an action has used its grant; null if there is none to use. */
+/** The approval after an action has used its grant; null if it has no grant to use. */
 export function consume(stored: Approval, now_ms: number): Approval | null {
   const approval = current(stored, now_ms)
   if (approval.state !== 'approved') return null
@@ -103,7 +103,7 @@ export function consume(stored: Approval, now_ms: number): Approval | null {
   return { ...approval, state: approval.remember === 'none' ? 'consumed' : 'approved', consumed_ms }
 }
 
-/** Whether the same action may not ask again yet: its request waits, or was denied and has not expired. */
+/** Whether the same action can't request approval again yet: its request is pending, or was denied and has not expired. */
 export const holds = (stored: Approval, now_ms: number): boolean => {
   const { state, expires_ms } = current(stored, now_ms)
   return state === 'pending' || (state === 'denied' && now_ms < expires_ms)
@@ -134,15 +134,15 @@ export function show(stored: Approval, now_ms: number, urlOf: (id: string) => st
   }
 }
 
-/** What approvals need of a server. */
+/** What approvals need from a server. */
 export interface Desk {
   now(): number
   randomHex(bytes: number): string
-  /** Where a person decides an approval. */
+  /** URL of the page on which a person decides an approval. */
   approvalUrl(id: string): string
-  /** Any page of the dashboard, by its path. */
+  /** URL of a page of the dashboard, by its path. */
   pageUrl(path: string): string
-  /** What a webhook wants to be notified of. */
+  /** The kinds of notices that the webhook wants. */
   notifies: ReadonlySet<NoticeKind>
 }
 

@@ -1,6 +1,6 @@
 /**
- * Signed notices to a webhook, of approvals and of what stops agents: queued in the transaction of what they report, delivered at least once, retried with
- * growing pauses, over all servers and restarts.
+ * Signed notices to a webhook, about approvals and about events that stop agents. A notice is queued in the transaction of the event that it reports, and
+ * delivered at least once, with growing pauses between attempts, across all servers and restarts.
  * @see https://www.standardwebhooks.com
  */
 import { createHmac, hash } from 'node:crypto'
@@ -17,7 +17,7 @@ interface Notice {
   attempts: number
 }
 
-/** What a notice says of an approval: who asks for what, not with which arguments; the page shows those to who may see them. */
+/** The data of a notice about an approval: who requests what, without the arguments, which the page shows to those who may see them. */
 export function approvalData(approval: Approval, desk: Desk): object {
   const { action, rules, approvers, request_digest, policy_hash, ...shown } = show(
     approval,
@@ -37,7 +37,7 @@ export function approvalData(approval: Approval, desk: Desk): object {
 
 const idOf = (hex: string): string => `msg_${hex}`
 
-/** Adds a notice to the queue. @param id hexadecimal digits; of several with one id that wait, only the first is kept */
+/** Adds a notice to the queue. @param id hexadecimal digits; if a notice with this id is queued already, the new one is dropped */
 export async function queueNotice(
   tx: Transaction,
   desk: Desk,
@@ -54,11 +54,11 @@ export async function queueNotice(
 
 const minute_ms = 60_000
 
-/** The same for all that has the same subject in a minute: what an agent repeats must not fill the queue, nor hold up what comes after it. */
+/** The same id for all notices on one subject within a minute, so that an agent's repetitions neither fill the queue nor delay other notices. */
 export const idOfMinute = (subject: readonly string[], now_ms: number): string =>
   hash('sha256', JSON.stringify([...subject, Math.floor(now_ms / minute_ms)]), 'hex').slice(0, 32)
 
-/** The headers that sign a notice. @param secret the key that both sides know */
+/** The headers that sign a notice. @param secret the key shared with the receiver */
 export function signed(secret: Uint8Array, id: string, body: string, now_ms: number): Record<string, string> {
   const seconds = String(Math.floor(now_ms / 1_000))
   const mac = createHmac('sha256', secret).update(`${id}.${seconds}.${body}`).digest('base64')
@@ -72,22 +72,22 @@ const batch = 16
 const looked = 100
 const lease_ms = 60_000
 const round_ms = 1_000
-/** Pauses before each further attempt; after the last one a notice is given up. About two days. */
+/** Pauses before each further attempt; after the last attempt a notice is dropped. About two days in all. */
 const pauses_ms = [5, 30, 120, 600, 1_800, 3_600, 14_400, 28_800, 43_200, 86_400].map((seconds) => seconds * 1_000)
 
-/** A round delivers what is due; it tells how many notices arrived. */
+/** Starts rounds that deliver the due notices; each returns how many were delivered. */
 export function startNotices(options: {
   store: Pick<Store, 'keyed' | 'transaction'>
   now(): number
-  /** Calls back after so many milliseconds; returns the cancellation. */
+  /** Calls `run` after `ms` milliseconds; returns a function that cancels it. */
   after(ms: number, run: () => void): () => void
-  /** Resolves once the receiver has accepted it. @throws if it has not */
+  /** Resolves once the receiver has accepted the notice. @throws if it does not accept it */
   send(id: string, body: string, signal: AbortSignal): Promise<void>
   failed(id: string, attempts: number, error: unknown, given_up: boolean): void
 }): Rounds {
   const { store, now, after, send, failed } = options
 
-  /** Takes what is due; until the lease ends no other server does. */
+  /** Takes the due notices under a lease; until it ends, no other server takes them. */
   const claim = (): Promise<[string, Notice][]> =>
     store.transaction(async ({ keyed }) => {
       const due = await keyed.expire(noticeCollection, now(), batch)
@@ -106,7 +106,7 @@ export function startNotices(options: {
     } catch (thrown) {
       error = thrown
     }
-    // Left as it is: the lease ends, and the next server delivers it.
+    // The notice stays under its lease; when that ends, the next server delivers it.
     if (error !== undefined && stop.aborted) return false
     const pause = error === undefined ? undefined : pauses_ms[notice.attempts - 1]
     await store.transaction(({ keyed }) =>
@@ -121,9 +121,9 @@ export function startNotices(options: {
   const work = async (stop: AbortSignal): Promise<number> => {
     let arrived = 0
     while (!stop.aborted) {
-      // A look costs less than a transaction, and mostly there is nothing.
+      // Reading the queue costs less than a transaction, and mostly nothing is due.
       const queued = await store.keyed.list(noticeCollection, { limit: looked })
-      // Of more than that, those that are due may be among the others.
+      // If the page is full, due notices may be beyond it.
       if (queued.length < looked && !queued.some(({ expires_ms }) => expires_ms !== null && expires_ms <= now())) break
       const taken = await claim()
       if (taken.length === 0) break

@@ -1,4 +1,4 @@
-/** Approvals in the store: asked for and used up, in the transaction of the evaluation that needs them. */
+/** Approvals in the store: requested and consumed in the transaction of the evaluation that needs them. */
 import { createHash } from 'node:crypto'
 import type { ApprovalState } from '../../../sdk/schema/approval.ts'
 import type { KeyedReader, Transaction } from '../../../sdk/storage/store.ts'
@@ -17,11 +17,11 @@ export const approvalCollections = {
 } as const
 const { approval: all, latest, waiting } = approvalCollections
 
-/** Requests of one agent that may wait at once: nobody reads more, and a flood hides the one that matters. */
+/** Requests of one agent that may be pending at once: nobody reads more, and a flood hides the one that matters. */
 export const mostWaiting = 20
-/** Longest action, as canonical JSON, that a person is asked to read. */
+/** Largest action, in bytes of canonical JSON, that a person is asked to read. */
 const largestAction = 32_768
-/** How long an approval is kept after its end. The audit trail keeps what happened. */
+/** How long an approval is kept after it ends. The audit trail keeps its history. */
 const keptMs = 90 * dayMs
 const expiredAtOnce = 100
 
@@ -30,11 +30,11 @@ export interface AskingRule {
   guardrail_id: string
   name: string
   message: string
-  /** The rule as canonical JSON: a rule that has changed asks again. */
+  /** The rule as canonical JSON: a changed rule asks again. */
   text: string
   approvers: readonly string[]
   separation: boolean
-  /** How long the request waits. */
+  /** How long the request stays pending. */
   waits_ms: number
   /** For how long a grant lets the same action pass; null if the next action uses it up. */
   remember_ms: number | null
@@ -56,7 +56,7 @@ export interface Asking {
 export interface Settled {
   /** True if each rule has its grant. */
   granted: boolean
-  /** The approval to wait for, the one that denies, or the grant; null if none can be asked for. */
+  /** The pending approval, the denied one, or the grant; null if none can be requested. */
   approval: Approval | null
   /** What to tell the caller; null if granted. */
   message: string | null
@@ -64,7 +64,7 @@ export interface Settled {
 
 const sha256 = (value: unknown): string => createHash('sha256').update(canonical(value)).digest('hex')
 
-/** What is approved: the fields that the caller gives, without those that derive from how it asks. */
+/** The part of an action that is approved: the fields that the caller gives, without those derived from the way it calls. */
 const actionOf = ({ description, category, stakes, confidence, tags, project, scope, context }: Action) => ({
   description,
   category,
@@ -97,12 +97,12 @@ const tooLarge = (): Settled => ({
 })
 
 /**
- * What happens to the grants of an evaluation: `use` for an action that goes on if all are granted, `hold` for one whose record will use
- * them, `ask` for one that was refused already, `look` to change nothing.
+ * What to do with the grants of an evaluation: `use` consumes them, for an action that proceeds if all are granted; `hold` leaves them to
+ * the action's record, which will consume them; `ask` is for an action that was refused already; `look` changes nothing.
  */
 export type Settlement = 'use' | 'hold' | 'ask' | 'look'
 
-/** Looks for the grants of an evaluation, uses them up if all are there, and asks for those that are missing. */
+/** Finds the grants of an evaluation, consumes them if all exist, and requests the missing ones. */
 export async function settle(tx: Transaction, asking: Asking, how: Settlement = 'use'): Promise<Settled> {
   const now_ms = asking.desk.now()
   let groups: ReturnType<typeof groupsOf>
@@ -172,7 +172,7 @@ export async function byIds(keyed: Pick<KeyedReader, 'get'>, ids: readonly strin
   return new Map(found.map(({ key, value }) => [key, value as Approval]))
 }
 
-/** The requests of an agent that wait, by id with their end. */
+/** The pending requests of an agent: when each expires, in milliseconds since 1970, by id. */
 export type Waiting = Record<string, number>
 
 export const waitingOf = async (keyed: Pick<KeyedReader, 'get'>, agent: string, now_ms: number): Promise<Waiting> => {
@@ -180,7 +180,7 @@ export const waitingOf = async (keyed: Pick<KeyedReader, 'get'>, agent: string, 
   return Object.fromEntries(Object.entries((found?.value as Waiting) ?? {}).filter(([, ends_ms]) => ends_ms > now_ms))
 }
 
-/** Asks for an approval; null if too many wait. */
+/** Requests an approval; null if too many are pending. */
 async function request(
   tx: Transaction,
   asking: Asking,
@@ -241,7 +241,7 @@ export const putWaiting = (tx: Transaction, agent: string, open: Waiting): Promi
 // A grant is given before the request expires.
 const endOf = ({ expires_ms, lasts_ms }: Approval): number => expires_ms + lasts_ms + keptMs
 
-/** Stores an approval after a step, with its audit row and, where it is of interest, the notice of the webhook. */
+/** Stores an approval after a step, with its audit row and, if the webhook wants it, a notice. */
 export async function keep(
   tx: Transaction,
   { desk, agent, request_id }: Pick<Asking, 'desk' | 'agent' | 'request_id'>,
@@ -264,7 +264,7 @@ export async function keep(
     await queueNotice(tx, desk, `approval.${step}`, approvalData(approval, desk))
 }
 
-// Short codes that people can read to each other: Crockford's base32 has no I, L, O and U.
+// Short codes that people can read out to each other: Crockford's base32 has no I, L, O and U.
 
 const digits = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 

@@ -1,4 +1,4 @@
-/** What an agent should do about its calibration, in words it can follow; each with the interval that proves it. */
+/** Advice to an agent about its calibration, in words that it can follow, each with the interval that proves it. */
 import type { CalibrationReport, OverallFigures, Verdict } from '../../../sdk/schema/calibration.ts'
 import { quotedName } from '../../core/quote.ts'
 import { bucketed, bucketNames, countOf, interpret, meanOf, minScored, type Scored } from './figures.ts'
@@ -7,15 +7,15 @@ import { separator } from './verdict.ts'
 
 type Recommendation = CalibrationReport['recommendations'][number]
 
-/** Fewer decisions in a bucket are no ground for advice. */
+/** A bucket with fewer decisions gets no advice. */
 const minInBucket = 5
-/** Error of each bucket's interval: five are looked at, and all five hold in 95 % of histories. */
+/** Error of each bucket's interval, so that all five intervals hold in 95 % of histories. */
 const bucketError = 0.05 / bucketNames.length
 export const percent = (share: number): string => `${Math.round(share * 100)} %`
-/** One decimal, as a confidence is stated. */
+/** To the nearest 0.05, as a confidence is stated. */
 const stated = (value: number): string => (Math.round(value * 20) / 20).toString()
 
-/** Hundredths; one decimal below a whole one, so that what is not 0 doesn't read as 0. */
+/** In hundredths, with one decimal below 1, so that a small gap doesn't read as 0. */
 const points = (gap: number): string => {
   const hundredths = 100 * Math.abs(gap)
   return hundredths < 1 ? hundredths.toFixed(1) : Math.round(hundredths).toString()
@@ -32,7 +32,7 @@ export function inPoints({ low, high }: Interval): string {
 export const instead = (gap: number): string =>
   `state about ${points(gap)} points ${gap < 0 ? 'less' : 'more'} confidence`
 
-/** The decisions of a part in words; its names are quoted if others could have written more than a name. */
+/** The decisions of a part in words. Others chose its names, so all but plain ones are quoted. */
 export function partName({ by, key }: Pick<NonNullable<Verdict['proven_by']>, 'by' | 'key'>): string {
   const words = {
     agent: (name: string) => `by ${name}`,
@@ -46,7 +46,7 @@ export function partName({ by, key }: Pick<NonNullable<Verdict['proven_by']>, 'b
     .join(' ')
 }
 
-/** Advice for each bucket that is off, and whose interval excludes the confidence that was stated. */
+/** Advice for each miscalibrated bucket whose interval excludes the stated confidence. */
 const aboutBuckets = (groups: readonly Scored[]): Recommendation[] =>
   bucketed(groups).flatMap((bucket, at) => {
     const count = countOf(bucket)
@@ -66,7 +66,7 @@ const aboutBuckets = (groups: readonly Scored[]): Recommendation[] =>
     ]
   })
 
-/** What the verdict says, if it is that something is off. */
+/** Advice from a verdict that found a gap. */
 function aboutVerdict({ proven_by }: Verdict, overall: OverallFigures): Recommendation[] {
   const { calibration_gap, gap_low, gap_high, scored } = overall
   const { gap, low, high, n } = proven_by ?? { gap: calibration_gap!, low: gap_low!, high: gap_high!, n: scored }
@@ -80,7 +80,7 @@ function aboutVerdict({ proven_by }: Verdict, overall: OverallFigures): Recommen
   ]
 }
 
-/** Advice in the order of its weight. */
+/** All advice, most severe first. */
 export function recommend(
   verdict: Verdict,
   overall: OverallFigures,
@@ -100,7 +100,7 @@ export function recommend(
   }
   const off = !['well_calibrated', 'insufficient_data'].includes(verdict.interpretation)
   const advice = [...(off ? aboutVerdict(verdict, overall) : []), ...aboutBuckets(groups)]
-  // Without a proven gap a skill below 0 is chance.
+  // Without a proven gap, a skill below 0 counts as chance.
   if (advice.length > 0 && overall.skill !== null && overall.skill < 0) {
     advice.push({
       type: 'no_skill',

@@ -1,4 +1,4 @@
-/** Calibration by two names of a decision side by side: what was said and what came true in each cell, and what is proven of it. */
+/** Calibration by pairs of agent, category and stakes: stated confidence and result of each cell, and what is proven about it. */
 import type { CalibrationCell } from '../../../sdk/schema/calibration.ts'
 import { compareText } from '../../../sdk/storage/fields.ts'
 import type { ScoreSum } from '../../../sdk/storage/store.ts'
@@ -11,7 +11,7 @@ export type CellKind = (typeof cellKinds)[number]
 type Name = 'agent' | 'category' | 'stakes'
 type Key = Pick<CalibrationCell, Name>
 
-/** Days that a trend compares with those before. */
+/** A trend compares this many days with the time before them. */
 export const trendDays = 90
 
 const textOf = (key: Key): string => JSON.stringify([key.agent, key.category, key.stakes])
@@ -19,13 +19,13 @@ const textOf = (key: Key): string => JSON.stringify([key.agent, key.category, ke
 const namesIn = ({ agent, category, stakes }: Key): number =>
   [agent, category, stakes].filter((name) => name !== null).length
 
-/** The sums of each cell, and of its row and of its column; null stands for all values. */
+/** The sums of each cell, row and column, and of the whole; null means all values. */
 function keyed(sums: readonly ScoreSum[], kind: CellKind): Map<string, Sum & { key: Key }> {
   const [first, second] = kind.split('_') as [Name, Name]
   const cells = new Map<string, Sum & { key: Key }>()
   for (const one of sums)
     for (const names of [[first, second], [first], [second], []]) {
-      // Without a category a decision is in no cell of one.
+      // A decision without a category is in no cell that names one.
       if (names.some((name) => one[name] === null)) continue
       const of = (name: Name) => (names.includes(name) ? one[name] : null)
       const key = { agent: of('agent'), category: of('category'), stakes: of('stakes') } as Key
@@ -39,7 +39,7 @@ function keyed(sums: readonly ScoreSum[], kind: CellKind): Map<string, Sum & { k
   return cells
 }
 
-/** The error of the interval that proves something of a cell: as the verdict looks at it, so that both say the same. */
+/** The error of the interval that proves a cell's gap: the same as in the verdict, so that both agree. */
 function errors(whole: Sum, sums: readonly ScoreSum[]): (key: Key, count: number) => number {
   const [single, pair] = familiesOf(whole, sums).map(({ error, parts }) => error / Math.max(1, parts.length)) as [
     number,
@@ -54,12 +54,12 @@ function errors(whole: Sum, sums: readonly ScoreSum[]): (key: Key, count: number
   return (key, count) => {
     if (count === whole.count) return 0.05
     const names = (['agent', 'category', 'stakes'] as const).filter((name) => key[name] !== null)
-    // A pair with all decisions of one of its names is the same set as that one.
+    // A pair with all decisions of one of its names is the same set as that name's.
     return names.length === 1 || names.some((name) => counts[name].get(key[name]) === count) ? single : pair
   }
 }
 
-/** Where a gap went, if the 95 % interval of its change excludes 0; the change is that of the results, each less what was said. */
+/** How a gap moved: `steady` unless the 95 % interval of its change excludes 0. A gap is the result less the stated confidence. */
 function trendOf(recent: Sum | undefined, before: Sum | undefined): CalibrationCell['trend'] {
   if (!recent || !before || recent.count < minScored || before.count < minScored) return null
   const [now, then] = [gapOf(recent), gapOf(before)]
@@ -78,8 +78,8 @@ function trendOf(recent: Sum | undefined, before: Sum | undefined): CalibrationC
 }
 
 /**
- * The cells, their rows, their columns and all of them together, the largest first.
- * @param recent the sums of the last 90 days, whatever period `sums` are of; `earlier` those before
+ * The cells, rows, columns and the whole, largest first.
+ * @param recent the sums of the last 90 days, whatever period `sums` covers; `earlier` those of the time before
  */
 export function cellsOf(
   kind: CellKind,

@@ -1,4 +1,4 @@
-/** Notices of drift: an agent whose recent decisions are proven to be calibrated worse than earlier ones is reported once, over all servers and restarts. */
+/** Notices of drift: an agent whose recent decisions are proven to be calibrated worse than earlier ones is reported once, across all servers and restarts. */
 import type { Store } from '../../../sdk/storage/store.ts'
 import { type Rounds, startRounds } from '../../core/rounds.ts'
 import { dayMs } from '../../core/time.ts'
@@ -9,24 +9,24 @@ import { driftingAgents } from './drift-periods.ts'
 /** Name of the collection, for moving it to another store. */
 export const driftCollection = 'drift_notice'
 
-/** What was reported of an agent. */
+/** What was reported about an agent. */
 interface Reported {
-  /** When it was proven last, to the day. */
+  /** When its drift was last proven, to the day. */
   seen_ms: number
 }
 
-/** A finding ends once it was not proven for so long: periods move on every day, and what comes and goes with them is one finding. */
+/** A finding ends when it has not been proven for this long: the periods move every day, and drift that comes and goes with them is one finding. */
 const endsAfterMs = 14 * dayMs
 const listed = 10_000
 
 export interface DriftTools {
   store: Store
   desk: Desk
-  /** Resolves when other work had its turn. */
+  /** Resolves once other work has had a turn. */
   breathe(): Promise<void>
 }
 
-/** Queues a notice for each agent whose drift is newly proven; tells how many. */
+/** Queues a notice for each agent whose drift is newly proven; returns how many. */
 export async function reportDrift({ store, desk, breathe }: DriftTools): Promise<number> {
   const now_ms = desk.now()
   const found = await driftingAgents({ store, breathe }, now_ms)
@@ -41,7 +41,7 @@ export async function reportDrift({ store, desk, breathe }: DriftTools): Promise
   await store.transaction(async (tx) => {
     const now: Reported = { seen_ms: now_ms }
     for (const { name: agent, alerts, recommendation } of fresh) {
-      // Another server may have reported it since: then this transaction fails, and the next round finds it known.
+      // If another server has reported it since, this transaction fails and the next round finds it known.
       await tx.keyed.put(driftCollection, agent, now, { version: 0 })
       const url = desk.pageUrl(`calibration?agent=${encodeURIComponent(agent)}`)
       await queueNotice(tx, desk, 'calibration.drift', { agent, alerts, recommendation, url })
@@ -58,7 +58,7 @@ export async function reportDrift({ store, desk, breathe }: DriftTools): Promise
 
 const roundMs = 3_600_000
 
-/** Looks for drift now, and every hour. */
+/** Checks for drift now and every hour. */
 export const startDriftReports = (
   tools: DriftTools & { after(ms: number, run: () => void): () => void; failed(error: unknown): void },
 ): Rounds =>

@@ -1,4 +1,4 @@
-/** Drift over what is stored: the two periods now and on each of the last weeks, for all decisions or for each category. */
+/** Drift of the stored decisions: compares the two periods, now and in each of the last weeks, for all decisions, by category or by agent. */
 
 import type { DriftFinding, DriftPoint, DriftReport } from '../../../sdk/schema/calibration.ts'
 import type { DecisionFilter, OutcomeGroup, Store } from '../../../sdk/storage/store.ts'
@@ -20,15 +20,15 @@ import {
 import { byReviewer, groupsByCategory, type Scored, scoredOf } from './figures.ts'
 import { sumOf, verdictOf } from './verdict.ts'
 
-// What a comparison of the periods would have found on each of the last weeks, with the reviews that were known then.
+// What the comparison would have found in each of the last weeks, with the reviews known at the time.
 
 const weekMs = 7 * dayMs
 
-/** Ascending, each once. */
+/** Ascending, without duplicates. */
 const edgesOf = (times: readonly number[]): number[] => [...new Set(times)].sort((a, b) => a - b)
 
 /**
- * One comparison a week, the last of them now, oldest first. A decision counts from its last review on.
+ * One comparison per week, oldest first, the last one now. A decision counts from its last review on.
  * @param breathe lets other work run
  */
 export async function driftHistory(
@@ -50,7 +50,7 @@ export async function driftHistory(
   const place = new Map(created_ms.map((edge, at) => [edge, at + 1]))
   const points: DriftPoint[] = []
   for (const [number, at] of instants.entries()) {
-    // Groups count the edges before them: as many as there are earlier instants.
+    // `reviewed` is the number of edges before a group, and so the number of earlier instants.
     const known = groups.filter(({ reviewed }) => reviewed! <= number)
     const created = (test: (edges: number) => boolean) => scoredOf(known.filter((group) => test(group.created!)))
     const recent = created((edges) => edges >= place.get(recentFrom(at))! && edges < place.get(end(at))!)
@@ -87,7 +87,7 @@ export async function driftOf(
   }
 }
 
-/** Outcomes of a part of all decisions in both periods. */
+/** Outcomes of one part of the decisions in both periods. */
 interface Part {
   name: string
   of: readonly [recent: Scored[], historical: Scored[]]
@@ -100,8 +100,8 @@ interface Drifting {
 }
 
 /**
- * Parts that drifted beyond what chance explains, the surest first: of all that can be compared, with Holm's correction, so that no
- * part at all is listed in 95 % of histories in which none drifts.
+ * Parts that drifted more than chance explains, most certain first. Holm's correction covers all parts that can be compared: in 95 %
+ * of histories in which no part drifts, none is listed.
  * @see Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6 (1979)
  */
 function drifting(parts: readonly Part[]): Drifting[] {
@@ -127,7 +127,7 @@ export async function driftingCategories(store: Store, filter: DecisionFilter, n
   return driftingOf(now!)(then!)
 }
 
-/** Of the same groups, which a store may give again and again, the parts that drifted are the same. */
+/** Cached by the groups: a store may return the same ones again and again, and the result is the same. */
 const driftingOf = remembered((recent: readonly OutcomeGroup[]) =>
   remembered((historical: readonly OutcomeGroup[]) => {
     const then = groupsByCategory(historical)
@@ -139,7 +139,7 @@ const driftingOf = remembered((recent: readonly OutcomeGroup[]) =>
   }),
 )
 
-/** Agents that are looked at, those with the most decisions of late first. */
+/** Most agents that are checked, those with the most decisions in the recent period first. */
 const mostAgents = 500
 
 /** Agents that drifted. @param breathe lets other work run */

@@ -1,4 +1,4 @@
-/** Drift: whether recent decisions are calibrated otherwise than old ones, and how likely chance alone would show as much. */
+/** Drift: whether recent decisions are calibrated differently from old ones, and how likely chance alone would show as much. */
 
 import type { DriftFinding, DriftReport } from '../../../sdk/schema/calibration.ts'
 import { countOf, meanOf, minScored, round, type Scored } from './figures.ts'
@@ -19,7 +19,7 @@ export type Drift = Omit<DriftReport, 'history' | 'by_reviewer' | 'verdict'>
 interface Measure {
   type: DriftAlert['type']
   of(group: Scored): number
-  /** 1 when more is worse, −1 when less is. */
+  /** 1 if more is worse, −1 if less is. */
   direction: 1 | -1
   threshold: keyof Thresholds
 }
@@ -35,7 +35,7 @@ const accuracy: Measure = { type: 'accuracy_drop', of: ({ value }) => value, dir
 const figures = (groups: readonly Scored[], { of }: Measure): Counted[] =>
   groups.map((group) => ({ figure: of(group), count: group.count }))
 
-/** One figure of both periods. @param finest p-value that must be told from smaller ones */
+/** Compares one figure of both periods. @param finest p-value that must be distinguishable from smaller ones */
 function compare(
   measure: Measure,
   recent: readonly Scored[],
@@ -63,17 +63,17 @@ function compare(
 }
 type Comparison = ReturnType<typeof compare>
 
-/** Error of a finding: so many quiet histories are called drifting. */
+/** Error of a finding: the share of histories without drift that are called drifting. */
 export const error = 0.05
 
 /**
- * The p-value of a figure if two are looked at: that of Hochberg's procedure, which holds for two that get worse together.
+ * The p-value of a figure if two are tested, by Hochberg's procedure, which is valid for two figures that get worse together.
  * @see Hochberg, "A sharper Bonferroni procedure for multiple tests of significance", Biometrika 75 (1988)
  * @see Sarkar, "Some probability inequalities for ordered MTP2 random variables", Annals of Statistics 26 (1998)
  */
 function adjusted(of: Comparison, both: readonly Comparison[]): number {
   const p = of.p()
-  // Of one that is not even sure by itself the other needs no look.
+  // If this figure is not significant even by itself, the other's p-value is not needed.
   return p > error ? 2 * p : Math.min(2 * p, Math.max(...both.map((one) => one.p())))
 }
 
@@ -93,7 +93,7 @@ export function driftPoint(
   const both = [brier, accuracy].map((measure) => compare(measure, recent, historical, thresholds))
   const change = ({ now, then, p }: Comparison): Change => {
     const [after, before] = [round(now), round(then)]
-    // Of the rounded figures, as readers would take it themselves.
+    // The difference of the rounded figures, as readers would compute it.
     return { recent: after, historical: before, change: round(after - before), p_value: round(p()) }
   }
   return {
@@ -104,13 +104,13 @@ export function driftPoint(
   }
 }
 
-/** A figure beyond its threshold, with its p-value as one of two. */
+/** A figure beyond its threshold, with its p-value as one of two tested. */
 interface Suspicion {
   of: Comparison
   p_adjusted: number
 }
 
-/** @param finest p-value that must be told from smaller ones */
+/** @param finest p-value that must be distinguishable from smaller ones */
 export function suspicions(
   recent: readonly Scored[],
   historical: readonly Scored[],
@@ -121,7 +121,7 @@ export function suspicions(
   return both.filter(({ beyond }) => beyond).map((of) => ({ of, p_adjusted: adjusted(of, both) }))
 }
 
-/** @param limit p-value up to which a figure is worse by more than chance */
+/** @param limit largest p-value at which a change counts as more than chance */
 export function alertOf({ of: { type, now, then, large, p }, p_adjusted }: Suspicion, limit: number): DriftAlert {
   return {
     type,

@@ -1,6 +1,6 @@
 /**
- * How far confidence can be trusted: Brier score, its decomposition, calibration error, skill. Figures over groups of equal
- * confidence and value, so that a hundred thousand decisions cost as much as their distinct confidences.
+ * How far confidence can be trusted: Brier score, its decomposition, calibration error, skill. All are computed over groups of equal
+ * confidence and value, so the cost depends on the number of distinct confidences, not of decisions.
  * @see Brier, "Verification of forecasts expressed in terms of probability", Monthly Weather Review 78 (1950)
  * @see Murphy, "A new vector partition of the probability score", Journal of Applied Meteorology 12 (1973)
  */
@@ -8,7 +8,7 @@ import type { Interpretation } from '../../../sdk/schema/calibration.ts'
 import { scoredValue } from '../../../sdk/storage/fields.ts'
 import type { OutcomeGroup } from '../../../sdk/storage/store.ts'
 
-/** Decisions of one confidence that came to one value. */
+/** Decisions with the same confidence and the same value. */
 export interface Scored {
   confidence: number
   /** 0, 0.5 or 1. */
@@ -16,7 +16,7 @@ export interface Scored {
   count: number
 }
 
-/** The groups that enter a score. */
+/** The groups that count in scores. */
 export const scoredOf = <G extends OutcomeGroup>(groups: readonly G[]): (G & Scored)[] =>
   groups.flatMap((group) => {
     const value = scoredValue(group)
@@ -27,11 +27,11 @@ export const scoredOf = <G extends OutcomeGroup>(groups: readonly G[]): (G & Sco
 export const statedOf = (groups: readonly OutcomeGroup[]) =>
   groups.flatMap(({ confidence, count }) => (confidence === null ? [] : [{ confidence, count }]))
 
-/** Groups that are split by category, of each category. */
+/** The groups of each category. @param groups read by category */
 export const groupsByCategory = (groups: readonly OutcomeGroup[]): Map<string, OutcomeGroup[]> =>
   Map.groupBy(groups, ({ category }) => category!)
 
-/** Something of the decisions that each kind of reviewer settled, apart. */
+/** Computes something separately for the decisions that each kind of reviewer settled. */
 export const byReviewer = <G extends Pick<OutcomeGroup, 'settled_by'>, T>(
   of: (passes: (group: G) => boolean) => T,
 ) => ({
@@ -53,7 +53,7 @@ export const brierOf = (groups: readonly Scored[]): number =>
 const edges = [0.2, 0.4, 0.6, 0.8]
 export const bucketNames = ['0.0-0.2', '0.2-0.4', '0.4-0.6', '0.6-0.8', '0.8-1.0'] as const
 
-/** Index of the bucket: [0, .2) … [.8, 1]. Compared with the edges themselves: 0.6 / 0.2 is not 3. */
+/** Index of the bucket: [0, .2) … [.8, 1]. Compares with the edges instead of dividing: 0.6 / 0.2 is not 3. */
 export function bucketOf(confidence: number): number {
   let bucket = 0
   while (bucket < edges.length && confidence >= edges[bucket]!) bucket++
@@ -68,9 +68,9 @@ export function bucketed(groups: readonly Scored[]): Scored[][] {
 }
 
 interface Decomposition {
-  /** How far the buckets' confidences lie from what came true; 0 is best. */
+  /** How far the buckets' confidences are from their results; 0 is best. */
   reliability: number
-  /** How far the buckets' results lie from the base rate; higher is better. */
+  /** How far the buckets' results are from the base rate; higher is better. */
   resolution: number
   /** Population variance of the values. */
   uncertainty: number
@@ -91,7 +91,7 @@ export function decompose(groups: readonly Scored[]): Decomposition {
   return { reliability, resolution, uncertainty: meanOf(groups, ({ value }) => (value - base) ** 2) }
 }
 
-/** Expected calibration error: the mean distance of confidence and result, over the buckets. */
+/** Expected calibration error: the mean distance between confidence and result over the buckets. */
 export function calibrationError(groups: readonly Scored[]): number {
   const n = countOf(groups)
   return bucketed(groups).reduce((sum, bucket) => {
@@ -123,23 +123,23 @@ export const logScore = (groups: readonly Scored[]): number =>
     ({ confidence, value }) => -(value * Math.log(clamp(confidence)) + (1 - value) * Math.log(1 - clamp(confidence))),
   )
 
-/** Figures over fewer scored decisions are chance. */
+/** Figures over fewer scored decisions count as chance. */
 export const minScored = 5
 
-/** Four decimals out; full precision inside. */
+/** Results have four decimals; computation uses full precision. */
 export const round = (value: number): number => Math.round(value * 10_000) / 10_000
 
 /** What a gap between result and confidence means. */
 export function interpret(gap: number, scored: number): Interpretation {
   if (scored < minScored) return 'insufficient_data'
-  // The edges themselves are within: 0.55 − 0.5 is a little over 0.05 in binary.
+  // The limits are inclusive: 0.55 − 0.5 is a little over 0.05 in binary.
   const slack = 1e-9
   if (Math.abs(gap) <= 0.05 + slack) return 'well_calibrated'
   if (gap < 0) return gap < -0.1 - slack ? 'overconfident' : 'slightly_overconfident'
   return gap > 0.1 + slack ? 'underconfident' : 'slightly_underconfident'
 }
 
-// Wilson's interval for a share that was counted.
+// Wilson's interval for a counted share.
 
 const z = 1.959963984540054
 

@@ -1,4 +1,4 @@
-/** The exact interval of a share that was counted, and of the gap between a result and the confidence that was stated. */
+/** The exact interval of a counted share, and of the gap between result and stated confidence. */
 
 /** Coefficients of the approximation of the logarithm of the gamma function. @see Lanczos, SIAM Journal on Numerical Analysis B 1 (1964) */
 const lanczos = [
@@ -6,7 +6,7 @@ const lanczos = [
   12.507343278686905, -0.13857109526572012, 9.9843695780195716e-6, 1.5056327351493116e-7,
 ]
 
-/** Logarithm of the gamma function of a number of at least 0.5. */
+/** Logarithm of the gamma function, for numbers of at least 0.5. */
 function logGamma(of: number): number {
   const x = of - 1
   const t = x + 7.5
@@ -47,13 +47,13 @@ function beta(a: number, b: number) {
   return { density, below }
 }
 
-/** The point below which a beta distribution has this share: Newton's steps, kept within the bracket that they narrow. */
+/** The point below which a beta distribution has this share, by Newton's method inside a bracket that each step narrows. */
 function betaQuantile(share: number, a: number, b: number): number {
   const { density, below } = beta(a, b)
   let [low, high] = [0, 1]
   const mean = a / (a + b)
   const spread = Math.sqrt((mean * (1 - mean)) / (a + b + 1))
-  // A little further out than the quantile, from where Newton's steps come in from one side.
+  // Starts slightly beyond the quantile, from where Newton's method converges from one side.
   const start = mean + Math.sign(share - 0.5) * spread * Math.sqrt(-2 * Math.log(2 * Math.min(share, 1 - share)))
   let x = start > 0 && start < 1 ? start : mean
   for (let step = 0; step < 100; step++) {
@@ -62,7 +62,7 @@ function betaQuantile(share: number, a: number, b: number): number {
     else low = x
     const next = x - excess / density(x)
     const inside = next > low && next < high ? next : (low + high) / 2
-    // The steps square the error: the next one would be far below the four decimals that are shown.
+    // Each step squares the error: the next step would be far below the four decimals shown.
     if (Math.abs(inside - x) < 1e-7) return inside
     x = inside
   }
@@ -75,10 +75,10 @@ export interface Interval {
 }
 
 /**
- * The interval that holds the true mean of so many results with at least this confidence, whatever that mean is and however it differs
- * from one decision to the next: the binomial is the widest of all sums with the same mean. A partial result counts as half a success.
+ * The interval that contains the true mean of `of` results with a confidence of at least `1 − error`, whatever that mean is and however
+ * it differs between decisions: of all sums with the same mean, the binomial is the widest. A partial result counts as half a success.
  * @param hits sum of the results, each from 0 to 1
- * @param error share of intervals that may miss, half of it on either side
+ * @param error share of intervals that may miss the mean, half of it on either side
  * @see Clopper and Pearson, "The use of confidence or fiducial limits illustrated in the case of the binomial", Biometrika 26 (1934)
  * @see Hoeffding, "On the distribution of the number of successes in independent trials", Annals of Mathematical Statistics 27 (1956)
  */

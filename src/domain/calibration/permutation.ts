@@ -1,7 +1,7 @@
-/** How likely chance alone splits a history so unevenly: a permutation test over counted figures. */
+/** How likely chance alone splits a history this unevenly: a permutation test over counted figures. */
 import { countOf, meanOf } from './figures.ts'
 
-/** So many decisions of one figure. */
+/** The number of decisions with one figure. */
 export interface Counted {
   figure: number
   count: number
@@ -18,7 +18,7 @@ function seeded(seed: number): () => number {
   }
 }
 
-/** Sums of so many figures drawn at random: the first places of an array that is shuffled on from draw to draw. */
+/** Sums of `size` figures drawn at random: the first elements of an array that each draw shuffles further. */
 function sumsOf(pool: readonly Counted[], size: number, random: () => number): () => number {
   const all = countOf(pool)
   const figures = new Float64Array(all)
@@ -49,7 +49,7 @@ function upperTail(z: number): number {
   return z >= 0 ? half : 1 - half
 }
 
-/** Step of the sums of these figures if all are on one grid, such as 0, 0.5, 1; else 0. @param pool ascending */
+/** The step of the grid that all figures are on, such as 0, 0.5, 1; 0 if there is none. @param pool ascending */
 function gridStep(pool: readonly Counted[]): number {
   const gaps = pool.slice(1).map(({ figure }, at) => figure - pool[at]!.figure)
   const step = Math.min(...gaps)
@@ -57,7 +57,7 @@ function gridStep(pool: readonly Counted[]): number {
 }
 
 /**
- * Share of the random splits whose smaller side sums up to at least `sum`: the normal limit, corrected for skewness and for sums on a grid.
+ * Share of the random splits whose smaller side has a sum of at least `sum`: the normal limit, corrected for skewness and for sums on a grid.
  * @see Robinson, "An asymptotic expansion for samples from a finite population", Annals of Statistics 6 (1978)
  */
 function limitTail(pool: readonly Counted[], size: number, sum: number): number {
@@ -74,17 +74,17 @@ function limitTail(pool: readonly Counted[], size: number, sum: number): number 
 }
 
 const rounds = 4_000
-/** So many splits as large tell a p-value well enough. @see Besag and Clifford, "Sequential Monte Carlo p-values", Biometrika 78 (1991) */
+/** This many splits at least as large determine a p-value well enough. @see Besag and Clifford, "Sequential Monte Carlo p-values", Biometrika 78 (1991) */
 const enough = 10
-/** From so many on, the limit is nearer to the truth than the rounds are. */
+/** From this size on, the normal limit is more accurate than sampling. */
 const limitFrom = 100
 
 /**
- * One-sided permutation test: how often a random split into the same sizes shows a difference of means at least as large. Sampled
- * with a fixed seed if the smaller side is small; from the normal limit of the same distribution if it is large. If few of
+ * One-sided permutation test: how often a random split into the same sizes shows a difference of means at least as large. If the
+ * smaller side is small, splits are sampled with a fixed seed; else the normal limit of the same distribution is used. If few of
  * the first splits are as large, more are drawn.
- * @param direction 1 when more is worse, −1 when less is
- * @param finest p-value that must be told from smaller ones
+ * @param direction 1 if more is worse, −1 if less is
+ * @param finest p-value that must be distinguishable from smaller ones
  */
 export function permutationTest(
   recent: readonly Counted[],
@@ -98,7 +98,7 @@ export function permutationTest(
   const recentIsFewer = countOf(recent) <= countOf(historical)
   const fewer = recentIsFewer ? recent : historical
   const size = countOf(fewer)
-  // Sizes and total are fixed: the difference of means grows with the sum of one side, falls with that of the other.
+  // Sizes and total are fixed: the difference of means grows with the sum of one side and falls with the other's.
   const sign = recentIsFewer ? direction : -direction
   const observed = sign * fewer.reduce((sum, { figure, count }) => sum + figure * count, 0) - 1e-9
   if (size >= limitFrom) {

@@ -56,7 +56,7 @@ function compare(own: readonly Scored[], all: readonly Scored[]): Compared {
   return p - q + Math.hypot(a.high - p, q - b.low) < 0 ? 'below' : 'alike'
 }
 
-/** @param reviewed all reviewed decisions, those behind the groups among them */
+/** @param reviewed all reviewed decisions, including those behind the groups */
 export function reasonStats(
   groups: readonly ReasonGroup[],
   reviewed: readonly OutcomeGroup[],

@@ -1,4 +1,4 @@
-/** The calibration report: what getCalibration answers, from groups of outcomes. */
+/** The calibration report: the answer of getCalibration, from groups of outcomes. */
 import type { CalibrationReport, OverallFigures } from '../../../sdk/schema/calibration.ts'
 import { compareText, confidenceRank } from '../../../sdk/storage/fields.ts'
 import type { OutcomeGroup, ScoreSum } from '../../../sdk/storage/store.ts'
@@ -58,7 +58,7 @@ export function overall(groups: readonly Scored[]): OverallFigures {
 type Bucket = CalibrationReport['buckets'][number]
 type ConfidenceStats = CalibrationReport['confidence_stats']
 
-/** Always five; an empty one holds nulls. */
+/** Always five; an empty one has nulls. */
 export const buckets = (groups: readonly Scored[]): Bucket[] =>
   bucketed(groups).map((bucket, at) => {
     const decisions = countOf(bucket)
@@ -75,14 +75,14 @@ export const buckets = (groups: readonly Scored[]): Bucket[] =>
     }
   })
 
-/** Index of the tenth, compared with the edges themselves: 0.6 · 10 may be less than 6. */
+/** Index of the tenth. Compares with the edges instead of multiplying: 0.6 · 10 may be less than 6. */
 function tenth(confidence: number): number {
   let at = 0
   while (at < 9 && confidence >= (at + 1) / 10) at++
   return at
 }
 
-/** Spread of all stated confidences, at recording, reviewed or not. */
+/** Spread of all confidences stated at recording, reviewed or not. */
 function confidenceStats(given: readonly OutcomeGroup[]): ConfidenceStats {
   const groups = statedOf(given)
   const n = countOf(groups)
@@ -105,7 +105,7 @@ function confidenceStats(given: readonly OutcomeGroup[]): ConfidenceStats {
   }
 }
 
-/** In one order, so that sums come out alike to the last bit whatever order the groups came in. */
+/** In a fixed order, so that sums are bit-identical whatever order the groups came in. */
 const ordered = (groups: readonly OutcomeGroup[]): OutcomeGroup[] =>
   [...groups].sort(
     (a, b) =>

@@ -1,11 +1,11 @@
 /**
- * The verdict on a set of decisions: the worst that is proven of the whole or of a part of it. A mean over all of them hides an
+ * The verdict on a set of decisions: the worst gap that is proven of the whole or of a part of it. A mean over all decisions hides an
  * overconfident agent behind an underconfident one.
  *
- * The whole is judged by its 95 % interval. The parts are looked at in two families: each agent, category and stakes, then the pairs of
- * these. Bonferroni's correction shares 4 % of error among the first family and 1 % among the second, so that no part at all is called off
- * its confidence in at least 95 % of histories in which none is. A part gives the verdict if its interval excludes 0 and the gap that gave
- * the verdict before: it is proven to be worse than that.
+ * The whole is judged by its 95 % interval. The parts are tested in two families: each agent, category and stakes, then the pairs of these.
+ * Bonferroni's correction divides 4 % of error among the first family and 1 % among the second: in at least 95 % of histories in which
+ * every part is calibrated, no part is reported. A part gives the verdict if its interval excludes 0 and the gap that gave the verdict
+ * before it, so that the part is proven to be worse.
  * @see Dunn, "Multiple comparisons among means", Journal of the American Statistical Association 56 (1961)
  */
 import type { Verdict } from '../../../sdk/schema/calibration.ts'
@@ -17,7 +17,7 @@ import { exactInterval, type Interval } from './interval.ts'
 type Proof = NonNullable<Verdict['proven_by']>
 type Dimension = 'agent' | 'category' | 'stakes'
 
-/** Decisions added up. */
+/** Sums over decisions. */
 export type Sum = Pick<ScoreSum, 'count' | 'confidence' | 'value'>
 
 export const sumOf = (groups: readonly Scored[]): Sum => ({
@@ -28,14 +28,14 @@ export const sumOf = (groups: readonly Scored[]): Sum => ({
 
 export const gapOf = ({ count, confidence, value }: Sum): number => (value - confidence) / count
 
-/** The interval of the gap, with the digits that are shown: what excludes 0 is seen to. @param error share of intervals that may miss */
+/** The interval of the gap, rounded as it is shown, so that readers see whether it excludes 0. @param error share of intervals that may miss */
 export function gapInterval(sum: Sum, error = 0.05): Interval {
   const { low, high } = exactInterval(sum.value, sum.count, error)
   const stated = sum.confidence / sum.count
   return { low: round(low - stated), high: round(high - stated) }
 }
 
-/** The gap of these decisions if it is off: not within the range that is called well calibrated, and proven not to be 0. */
+/** The gap of these decisions if it is outside the range that is called well calibrated and proven not to be 0; else null. */
 export function provenGap(sum: Sum): (Interval & { gap: number }) | null {
   if (sum.count < minScored) return null
   const [gap, interval] = [gapOf(sum), gapInterval(sum)]
@@ -44,7 +44,7 @@ export function provenGap(sum: Sum): (Interval & { gap: number }) | null {
 
 export const excludes = ({ low, high }: Interval, gap: number): boolean => low > gap || high < gap
 
-/** Between the two values of a pair. */
+/** Separates the two values of a pair. */
 export const separator = ' / '
 
 export interface Part extends Sum {
@@ -60,10 +60,10 @@ const add = (part: Part, { count, confidence, value }: Sum): void => {
 
 const emptyPart = (by: Proof['by'], key: string): Part => ({ by, key, count: 0, confidence: 0, value: 0 })
 
-/** The number of a part that a sum without a category has. */
+/** The part number of a sum without a category. */
 const none = -1
 
-/** The parts by one dimension, and for each sum the number of its part. */
+/** The parts by one dimension, and the part number of each sum. */
 function singlesBy(sums: readonly ScoreSum[], name: Dimension): { parts: Part[]; of: Int32Array } {
   const numbers = new Map<string, number>()
   const parts: Part[] = []
@@ -86,7 +86,7 @@ function singlesBy(sums: readonly ScoreSum[], name: Dimension): { parts: Part[];
 }
 type Singles = ReturnType<typeof singlesBy>
 
-/** The parts by two dimensions; without those that have all decisions of one of the two, which are the same set. */
+/** The parts by two dimensions, without those that have all decisions of one of their two values, which are the same set. */
 function pairsBy(sums: readonly ScoreSum[], by: Proof['by'], first: Singles, second: Singles): Part[] {
   const width = second.parts.length
   const parts = new Map<number, Part>()
@@ -107,10 +107,10 @@ function pairsBy(sums: readonly ScoreSum[], by: Proof['by'], first: Singles, sec
   })
 }
 
-/** Standard deviations within which no interval of a family excludes a gap of 0, so that most parts need none. */
+/** Within this many standard deviations of 0 no interval of a family excludes 0, so most parts need no interval. */
 const clearlyWithin = 1.6
 
-/** Overconfidence is worse than underconfidence: it lets pass what fails. Then more is worse. */
+/** Overconfidence is worse than underconfidence, since it lets failures pass; after that, a larger gap is worse. */
 const isWorse = ({ low, high }: Interval, base: number): boolean =>
   high < Math.min(0, base) || (base >= 0 && low > base)
 const worstFirst = (a: Proof, b: Proof): number =>
@@ -119,7 +119,7 @@ const worstFirst = (a: Proof, b: Proof): number =>
   compareText(a.by, b.by) ||
   compareText(a.key, b.key)
 
-/** The worst part of a family that is proven to be worse than a gap. */
+/** The worst of the parts of a family that are proven to be worse than the gap `base`. */
 function worstOf(family: readonly Part[], error: number, base: number): Proof | null {
   const proofs = family.flatMap((part): Proof[] => {
     const { by, key, count: n } = part
@@ -136,12 +136,12 @@ function worstOf(family: readonly Part[], error: number, base: number): Proof | 
 const shares = { single: 0.04, pair: 0.01 }
 
 export interface Family {
-  /** Share of histories in which any part of the family may be called off its confidence and is not. */
+  /** Share of histories in which the family may report a part that is in fact calibrated. */
   error: number
   parts: Part[]
 }
 
-/** The families in the order in which they are looked at; a part with all decisions is the whole, and in none of them. */
+/** The families in the order in which they are tested. A part with all decisions is the whole, and is in neither of them. */
 export function familiesOf(whole: Pick<Sum, 'count'>, sums: readonly ScoreSum[]): Family[] {
   const [agent, category, stakes] = (['agent', 'category', 'stakes'] as const).map((name) => singlesBy(sums, name)) as [
     Singles,
@@ -165,7 +165,7 @@ export function familiesOf(whole: Pick<Sum, 'count'>, sums: readonly ScoreSum[])
   return families.map(({ error, parts }) => ({ error, parts: parts.filter(({ count }) => count >= minScored) }))
 }
 
-/** @param whole all scored decisions @param sums the same by agent, category and stakes */
+/** @param whole all scored decisions @param sums the same decisions by agent, category and stakes */
 export function verdictOf(whole: Sum, sums: readonly ScoreSum[]): Verdict {
   if (whole.count < minScored) return { interpretation: 'insufficient_data', proven_by: null }
   const interval = gapInterval(whole)

@@ -1,4 +1,4 @@
-/** Outcomes of decisions from the evidence of their pull requests. */
+/** Attributes outcomes to decisions from the evidence of their pull requests. */
 import type { Outcome, Project, Revision } from '../../../sdk/schema/decision.ts'
 import { type DecisionFields, decisionPages, readDecision } from '../../../sdk/storage/decisions.ts'
 import type { Evidence, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
@@ -21,17 +21,17 @@ interface PullRequestHistory {
 
 const days = (count: number): string => `${count} ${count === 1 ? 'day' : 'days'}`
 
-/** What an operator sets for outcomes that are attributed. */
+/** Operator settings for attributed outcomes. */
 export interface AttributionSettings {
-  /** Days of stability that a caller may not go below. */
+  /** Fewest days of stability that a caller may ask for. */
   min_stability_days: number
-  /** Whether age alone settles a decision of whose pull request nothing is known. Such an outcome enters no score and no breaker. */
+  /** Whether age alone settles a decision if nothing is known about its pull request. Such an outcome counts in no score and no breaker. */
   by_age: boolean
 }
 
 /**
- * The outcome of a decision by its pull request; by its age only where the operator allows it and there is no evidence.
- * @param named_ms when its recorder named the pull request: what came before settles nothing
+ * The outcome of a decision by its pull request; by its age only if the operator allows it and there is no evidence.
+ * @param named_ms when its recorder named the pull request: earlier events settle nothing
  */
 export function attribute(
   { pr, created_ms, reviewed_ms, settled_by }: Pick<DecisionFields, 'pr' | 'created_ms' | 'reviewed_ms' | 'settled_by'>,
@@ -88,7 +88,7 @@ const seen = ({ event_type, ts, payload }: EvidenceRecord): Seen => {
   return { event_type, ts, repo: typeof repo === 'string' ? repo : null }
 }
 
-/** The observed events of a number in this repository, in the order of their own times. */
+/** The observed events of this pull request number in this repository, in the order of their own times. */
 async function eventsOf(evidence: Evidence, project: string, pr: number): Promise<Seen[]> {
   const found: Seen[] = []
   for (let seq = 1; ; ) {
@@ -97,7 +97,7 @@ async function eventsOf(evidence: Evidence, project: string, pr: number): Promis
     if (records.length < page) break
     seq = records.at(-1)!.seq + 1
   }
-  // Numbers repeat in every repository: if any event names its repository, those that name none don't count.
+  // Numbers repeat across repositories: if any event names its repository, those that name none don't count.
   const named = found.some(({ repo }) => repo !== null)
   return found.filter(({ repo }) => !named || repo === project).sort((a, b) => Date.parse(a.ts) - Date.parse(b.ts))
 }
@@ -123,8 +123,8 @@ export async function pullRequestHistory(
 }
 
 /**
- * Notes the pull request of linked events in a decision that names none, so that it can settle the decision. Nothing is noted if the
- * events are of several pull requests, or of another project than the decision.
+ * Sets the pull request of linked events on a decision that names none, so that it can settle the decision. Does nothing if the events
+ * belong to several pull requests, or to another project than the decision.
  */
 export async function bindPullRequest(
   call: Pick<ReviewCall, 'store' | 'caller' | 'now'> & { evidence: Evidence },
@@ -143,7 +143,7 @@ export async function bindPullRequest(
   await notePullRequest(call, id, pull, call.caller.agent)
 }
 
-/** Notes a pull request in a decision of its project that names none. Returns whether it did. @param by who names it */
+/** Sets a pull request on a decision of its project that names none. Returns whether it did. @param by author of the update */
 const notePullRequest = (
   call: Pick<ReviewCall, 'store' | 'now'>,
   id: string,
@@ -168,9 +168,9 @@ const notePullRequest = (
 const batch = 500
 
 /**
- * Decisions of the project with a pull request, oldest first, that nobody but their recorder or a rule settled. Of those that name none,
- * it is that of the commits that a hook saw. Only their fields are read: most have nothing to be settled by, and their records would push
- * out of memory those that are asked for.
+ * Decisions of the project with a pull request, oldest first, except those that another agent settled. If a decision names no pull
+ * request, the one of the commits that a hook saw is used. Only the fields are read: most decisions can't be settled yet, and their
+ * records would evict requested ones from memory.
  */
 async function* candidates(
   { store, evidence }: ReviewCall & { evidence: Evidence },
@@ -191,15 +191,15 @@ async function* candidates(
   }
 }
 
-/** Whether it could name a pull request: what was there before named none, or is not kept any more. */
+/** Whether an update may have named a pull request: the earlier value named none, or is no longer kept. */
 const isNaming = ({ fields, old_values }: Revision): boolean => {
   const before = old_values?.project as Project | null | undefined
   return fields.includes('project') && (!before || before.name === null || before.pr === null)
 }
 
 /**
- * When the recorder of a decision named its pull request. Evidence of a merge can arrive late, so that an agent may know of it first; what
- * curators and evidence name counts from the decision on.
+ * When the recorder of a decision named its pull request. Evidence of a merge can arrive late, so an agent may know about the merge
+ * before the service does. A pull request named by a curator or by evidence counts from the decision on.
  */
 async function namedAt(
   keyed: Pick<KeyedReader, 'list'>,
@@ -209,7 +209,7 @@ async function namedAt(
   return naming?.updated_by === agent ? Date.parse(naming.updated_at) : created_ms
 }
 
-/** Whether an attribution would change the outcome that a decision has. */
+/** Whether an attribution would change the existing outcome of a decision. */
 const corrects = ({ outcome, settled_by }: DecisionFields, found: Attribution): boolean =>
   outcome !== null &&
   settled_by !== null &&
@@ -234,7 +234,7 @@ export async function attributePending(
     if (candidate.outcome !== null && !corrects(candidate, found)) continue
     const input = outcome && { outcome, actual_result: null, lessons: null, notes }
     const settles = !query.dry_run && input !== null
-    // What a commit settles names its pull request from then on.
+    // A decision settled through a commit names its pull request from then on.
     const named = is_named || (settles && (await notePullRequest(call, id, { repo: query.project, pr }, namedByCommit)))
     const applied = settles && named && (await review(call, id, input, found)) !== null
     decisions.push({ id, pr, ...found, applied })

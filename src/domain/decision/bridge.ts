@@ -2,22 +2,22 @@
 import type { Bridge, Reason } from '../../../sdk/schema/decision.ts'
 
 const structureLength = 300
-/** Limit of each side of a bridge, as for one that is given. */
+/** Most characters on each side of a bridge, the same as for a given bridge. */
 const maxSideLength = 10_000
 const sentenceEnd = /[.!?](?=\s|$)|[。！？]|\n\s*\n/g
 const purposeReasons = new Set(['analysis', 'constraint', 'pattern'])
-/** "to" after one of these leads to a place or a thing, not to a purpose ("switch to SQLite", "due to load"). */
+/** "to" after one of these introduces a place or a thing, not a purpose ("switch to SQLite", "due to load"). */
 const noPurposeBefore = new Set(
   'switch switched move moved migrate migrated upgrade upgraded change changed convert converted rename renamed port ported back due up according relative close related prior next belong belongs refer refers listen listens respond responds add added bound compared similar equal'.split(
     ' ',
   ),
 )
 
-/** The first `most` characters; a surrogate pair is not cut in two. */
+/** The first `most` characters; a surrogate pair is not split. */
 export const head = (text: string, most: number): string =>
   text.slice(0, /[\ud800-\udbff]/.test(text[most - 1] ?? '') ? most - 1 : most)
 
-/** The text up to the end of the sentence that reaches `least` characters. It starts with something other than white space. */
+/** The text up to the end of the sentence that reaches `least` characters. @param text without leading white space */
 function sentences(text: string, least: number): string {
   sentenceEnd.lastIndex = 0
   for (let match = sentenceEnd.exec(text); match; match = sentenceEnd.exec(text)) {
@@ -39,7 +39,7 @@ function purposeClause(text: string): string | null {
   return null
 }
 
-/** The strongest reason of a type that states a purpose; the first of equals. */
+/** The strongest reason whose type states a purpose; the first of equally strong ones. */
 function purposeReason(reasons: readonly Reason[]): string | null {
   const [best] = reasons
     .filter(({ type, text }) => purposeReasons.has(type) && text.trim() !== '')
@@ -47,7 +47,7 @@ function purposeReason(reasons: readonly Reason[]): string | null {
   return best?.text ?? null
 }
 
-/** Extracts a bridge from what is given of a decision. Deterministic. */
+/** Extracts a bridge from the fields of a decision. Deterministic. */
 export function extractBridge(given: {
   decision: string
   context: string | null

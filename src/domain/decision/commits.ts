@@ -1,14 +1,14 @@
-/** Commits that a hook saw an agent make: they tie its decision to the pull request of which the evidence says that it holds them. */
+/** Commits that a hook saw an agent make: they tie its decision to the pull request that contains them according to the evidence. */
 import type { Evidence } from '../../../sdk/storage/evidence.ts'
 import type { KeyedReader, Transaction } from '../../../sdk/storage/store.ts'
 
-/** Hashes of commits, as far as they were printed, by the id of their decision. */
+/** Commit hashes, abbreviated if they were printed so, by the id of their decision. */
 export const commitCollection = 'hook_commit'
 
-/** Who names a pull request by a commit. No agent's name holds a colon. */
+/** The author of an update that names a pull request by a commit. No agent's name contains a colon. */
 export const namedByCommit = 'evidence:commit'
 
-/** Keeps the commits of a decision, if there are any. */
+/** Stores the commits of a decision, if there are any. */
 export async function keepCommits(
   { keyed }: Pick<Transaction, 'keyed'>,
   id: string,
@@ -17,7 +17,7 @@ export async function keepCommits(
   if (commits.length > 0) await keyed.put(commitCollection, id, commits)
 }
 
-/** The commits of those of these decisions that have any. */
+/** The commits of these decisions by id, without decisions that have none. */
 export async function keptCommits(
   keyed: Pick<KeyedReader, 'get'>,
   ids: readonly string[],
@@ -29,7 +29,7 @@ export async function keptCommits(
 
 const page = 500
 
-/** What an observed event says of a commit. */
+/** What an observed event says about a commit. */
 interface Naming {
   sha?: unknown
   merge_commit_sha?: unknown
@@ -37,7 +37,7 @@ interface Naming {
   distinct?: unknown
 }
 
-/** What the observed events of a repository say of the commits that begin so. */
+/** What the observed events of a repository say about commits whose hashes begin with `commit`. */
 async function namingsOf(evidence: Pick<Evidence, 'ofCommit'>, project: string, commit: string): Promise<Naming[]> {
   const found: Naming[] = []
   for (let seq = 1; ; ) {
@@ -53,8 +53,8 @@ async function namingsOf(evidence: Pick<Evidence, 'ofCommit'>, project: string, 
 }
 
 /**
- * The pull request of a project that holds these commits; null if no observed event names one of them, or if they are of several. The
- * beginning of a hash counts only where one commit of the repository has it.
+ * The pull request of a project that contains these commits; null if no observed event names one of them, or if they belong to several.
+ * An abbreviated hash counts only if exactly one commit of the repository matches it.
  */
 export async function pullRequestOf(
   evidence: Pick<Evidence, 'ofCommit'>,
@@ -67,7 +67,7 @@ export async function pullRequestOf(
     const hashes = namings.flatMap(({ sha, merge_commit_sha }) => [sha, merge_commit_sha])
     if (new Set(hashes.filter((one) => typeof one === 'string' && one.startsWith(commit))).size !== 1) continue
     for (const { pr_number: pr, distinct } of namings) {
-      // A branch into which another one is merged gets its commits, which are not of this pull request.
+      // A branch into which another branch is merged gets the other's commits, which don't belong to this pull request.
       if (distinct !== false && typeof pr === 'number' && Number.isSafeInteger(pr) && pr > 0) pulls.add(pr)
     }
   }

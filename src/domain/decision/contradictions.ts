@@ -1,4 +1,4 @@
-/** Contradictions: two decisions that can't both be right. Found when an outcome is known, kept as edges, read from there. */
+/** Contradictions: pairs of decisions that can't both be right. They are found when an outcome is known, and stored as edges. */
 
 import type { DecisionRecord, Outcome } from '../../../sdk/schema/decision.ts'
 import type { Contradiction } from '../../../sdk/schema/memory.ts'
@@ -12,14 +12,14 @@ import { type EmbeddingCall, embedDecision, embedSignal } from '../search/embedd
 import type { Follower } from '../search/follower.ts'
 import { autoLink, isDismissed, withLink } from './links.ts'
 
-/** Purposes at most this far apart are the same purpose. */
+/** Purposes at most this far apart count as the same. */
 const sameFunction = 0.15
 const opposite: Partial<Record<Outcome, Outcome>> = { success: 'failure', failure: 'success' }
 const maxNearest = 5
 
 /**
  * Decisions of the same project with nearly the same purpose and the opposite outcome of this one.
- * @param vector the purpose's vector, or null if it is not available; nothing is found then
+ * @param vector the purpose's vector; null if it is unavailable, and then nothing is found
  */
 async function opposites(
   tools: { store: Store; index: Follower },
@@ -39,7 +39,7 @@ async function opposites(
   return near.map(({ id }) => id).filter((id) => id !== record.id)
 }
 
-/** Decisions that another has taken the place of. */
+/** Those of the decisions that are superseded. */
 async function superseded(store: Store, ids: readonly string[]): Promise<Set<string>> {
   const edges = await store.edges.of(ids, { direction: 'incoming', types: ['supersedes'], limit: 10_000 })
   return new Set(edges.filter(({ effective }) => effective).map(({ target_id }) => target_id))
@@ -47,7 +47,7 @@ async function superseded(store: Store, ids: readonly string[]): Promise<Set<str
 
 const pair = ({ source_id, target_id }: Edge): string => [source_id, target_id].sort().join(' ')
 
-/** Those of the edges whose ends are live, neither superseded nor abandoned, each pair once. */
+/** The contradictions of edges whose ends are both live (neither superseded nor abandoned), each pair once. */
 async function unresolved(
   store: Store,
   edges: readonly Edge[],
@@ -58,7 +58,7 @@ async function unresolved(
   const dead = await superseded(store, ids)
   const records = new Map((await readDecisions(store.decisions, ids)).map(({ record }) => [record.id, record]))
   const outcomeOf = (id: string) => records.get(id)?.outcome ?? null
-  // What was linked by its outcome holds only as long as a later review leaves the outcomes opposite.
+  // An automatic link was made because of the outcomes: it holds only while they are opposite.
   const holds = ({ created_by, source_id, target_id }: Edge): boolean => {
     const other = outcomeOf(source_id)
     return created_by !== autoLink || (other !== null && opposite[other] === outcomeOf(target_id))
@@ -91,13 +91,13 @@ async function unresolved(
     })
 }
 
-/** The last answers of each store, which hold until a decision changes. */
+/** Recent answers of each store, valid until a decision changes. */
 const answers = new WeakMap<Store, { seq: number; found: Map<string, Promise<Contradiction[]>> }>()
 const mostAnswers = 16
 
 /**
- * Contradictions between live decisions, newest first. Reads ten times as many edges at most, and only as many pages of them as it needs.
- * @param filter what the first of the two passes; if only one of them does, it is the first
+ * Contradictions between live decisions, newest first. Reads at most ten times as many edges, and the decisions of only as many as it needs.
+ * @param filter passed by the first decision of each pair; if only one of the two passes, it becomes the first
  */
 export async function listContradictions(
   store: Store,
@@ -114,7 +114,7 @@ export async function listContradictions(
   const key = JSON.stringify([limit, filter])
   const known = found.get(key) ?? readContradictions(store, limit, filter)
   found.set(key, known)
-  // What could not be read is asked for again.
+  // A failure is not kept.
   known.catch(() => found.delete(key))
   return known
 }
@@ -130,13 +130,13 @@ async function readContradictions(store: Store, limit: number, filter: DecisionF
   return found.slice(0, limit)
 }
 
-/** What it needs of a call. */
+/** What linking needs from a call. */
 export interface LinkingCall extends EmbeddingCall {
   store: Store
   index: Follower
 }
 
-/** The vector of the decision's purpose, or null while the index holds another embedder's. */
+/** The vector of the decision's purpose; null while the index holds vectors of another embedder. */
 async function purposeOf(call: LinkingCall, record: DecisionRecord): Promise<Float32Array | null> {
   await call.index.sync()
   const generation = call.index.generation()
@@ -145,7 +145,7 @@ async function purposeOf(call: LinkingCall, record: DecisionRecord): Promise<Flo
   return vectors.function.subarray(0, generation.dimensions)
 }
 
-/** Links a decision with those of the same purpose and project with the opposite outcome. A failure is logged: the review is done. */
+/** Links a decision with those of the same purpose and project that have the opposite outcome. A failure is only logged, since the review is committed. */
 export async function linkContradictions(call: LinkingCall, record: DecisionRecord): Promise<void> {
   if (record.outcome !== 'success' && record.outcome !== 'failure') return
   if (!record.project?.name) return

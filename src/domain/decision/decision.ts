@@ -11,7 +11,7 @@ import { type KeptRevision, revisionOf } from './revisions.ts'
 
 const titleLength = 120
 
-/** The decision text on one line, cut at 120 characters on a word. */
+/** The decision text on one line, cut between words to at most 120 characters. */
 export function titleOf(decision: string): string {
   const line = plainText(decision)
   if (line.length <= titleLength) return line
@@ -21,7 +21,7 @@ export function titleOf(decision: string): string {
   return cut.isWellFormed() ? cut : cut.slice(0, -1)
 }
 
-/** The day (UTC) at `review_in` after `from_ms`. */
+/** The day (UTC) that is `review_in` after `from_ms`. */
 export function reviewDay(from_ms: number, review_in: string): string {
   const count = Number(review_in.slice(0, -1))
   const date = new Date(from_ms)
@@ -29,13 +29,13 @@ export function reviewDay(from_ms: number, review_in: string): string {
   if (unit === 'm') {
     const day = date.getUTCDate()
     date.setUTCMonth(date.getUTCMonth() + count)
-    // A month later than 31 January is the last of February, not the third of March.
+    // One month after 31 January is the last day of February, not 3 March.
     if (date.getUTCDate() !== day) date.setUTCDate(0)
   } else date.setTime(from_ms + count * (unit === 'h' ? dayMs / 24 : unit === 'd' ? dayMs : 7 * dayMs))
   return date.toISOString().slice(0, 10)
 }
 
-/** What the caller gives of a new decision; everything else is derived or empty. */
+/** The fields of a new decision that the caller gives; everything else is derived or empty. */
 export type Draft = Pick<
   DecisionRecord,
   | 'decision'
@@ -60,13 +60,13 @@ export type Draft = Pick<
   | 'recorded_at'
 > & { bridge: DecisionRecord['bridge'] | null }
 
-/** Of what was recorded here it is known what came before; of what was imported only what its source says. */
+/** For a decision recorded here the service knows what came before it; for an import only what its source says is known. */
 const protocolOf = ({ imported_by, pre_decision_protocol: protocol }: Draft): Pick<Draft, 'pre_decision_protocol'> => ({
   pre_decision_protocol: imported_by !== null ? protocol : { query_run: false, guardrails_checked: false, ...protocol },
 })
 
 /**
- * A pending record of a draft.
+ * Makes a pending record from a draft.
  * @param id_suffix 12 hexadecimal digits, random
  * @param session what the agent noted before it decided
  */
@@ -129,7 +129,7 @@ const updatableFields = [
 ] as const
 export type Updates = Partial<Pick<DecisionRecord, (typeof updatableFields)[number]>>
 
-/** @param seen the `revision_count` that a change was made on; without it, any. @throws CstpError `invalid_params` if it was updated since */
+/** @param seen the `revision_count` that a change is based on; undefined accepts any. @throws CstpError `invalid_params` if the decision was updated since */
 export function requireUnchanged({ revision_count }: DecisionRecord, seen: number | undefined): void {
   if (seen === undefined || seen === revision_count) return
   throw invalidParams({
@@ -140,7 +140,7 @@ export function requireUnchanged({ revision_count }: DecisionRecord, seen: numbe
   })
 }
 
-/** What a bridge is extracted from. */
+/** The fields that a bridge is extracted from. */
 const bridgeSources: readonly string[] = ['decision', 'context', 'pattern', 'reasons']
 
 /**
@@ -159,7 +159,7 @@ export function applyUpdate(
   if (updates.bridge) next.bridge_method = 'given'
   else if (next.bridge_method === 'rule' && applied.some((field) => bridgeSources.includes(field)))
     next.bridge = extractBridge(next)
-  // What a hook saw done counts once somebody says how sure they were, before the outcome is known.
+  // A decision recorded by a hook counts once its confidence is stated, before the outcome is known.
   if (isUnadopted(record) && typeof updates.confidence === 'number') {
     next.confidence_at_record = updates.confidence
     next.adopted_by = by
@@ -205,7 +205,7 @@ type QualityInput = Pick<
   | 'reasoning_trace'
 >
 
-// Nothing is asked for that a surface can't take: it is a field of the tools log_decision or update_decision, or what another tool leaves.
+// Callers are asked only for what they can supply: a field of the tools log_decision or update_decision, or something that another tool leaves.
 const parts: { weight: number; has(record: QualityInput): boolean; missing: string }[] = [
   {
     weight: 15,

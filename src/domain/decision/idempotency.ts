@@ -1,4 +1,4 @@
-/** Writes that may be sent again: the same key of the same agent returns the first result. */
+/** Writes that may be repeated: the same key of the same agent returns the first result. */
 
 import { createHash } from 'node:crypto'
 import { invalidParams } from '../../../sdk/errors.ts'
@@ -6,7 +6,7 @@ import type { Store, Transaction } from '../../../sdk/storage/store.ts'
 import { stableJson } from '../../core/json.ts'
 import { dayMs } from '../../core/time.ts'
 
-/** What a call with an idempotency key answered. */
+/** The stored answer of a call with an idempotency key. */
 export interface IdempotentResult {
   /** SHA-256 of the canonical parameters, lowercase hex. */
   digest: string
@@ -18,7 +18,7 @@ export interface IdempotentResult {
 export const resultCollection = 'idempotency'
 const keyOf = (agent: string, key: string): string => JSON.stringify([agent, key])
 
-/** Results that one transaction removes at most. */
+/** Most results that one transaction removes. */
 const expiredAtOnce = 500
 
 const digestOf = (params: unknown): string => createHash('sha256').update(stableJson(params)).digest('hex')
@@ -34,17 +34,17 @@ function replay<T extends object>(found: IdempotentResult, digest: string, key: 
   })
 }
 
-/** A result, marked if an earlier call gave it. */
+/** A result, marked if it is that of an earlier call. */
 export type Replayable<T> = T & { replayed?: true }
 
-/** The part of a write that its transaction runs. */
+/** The part of a write that runs in its transaction. */
 export type Commit<T> = (tx: Transaction) => Promise<T>
 
 /**
- * Runs a write once for each key. `prepare` does what must not be done in a transaction and returns what must; result and key are
- * committed together. An `unkept` result writes nothing and uses up no key.
+ * Runs a write once per key. `prepare` does the work that must not run in a transaction and returns the part that must; result and key are
+ * committed together. An `unkept` result writes nothing, and its key stays unused.
  * @param key null runs it without a key
- * @throws CstpError `invalid_params` when the key was used with other parameters
+ * @throws CstpError `invalid_params` if the key was used with other parameters
  */
 export async function once<T extends object>(
   call: { store: Store; caller: { agent: string }; now(): number },
@@ -76,7 +76,7 @@ export async function once<T extends object>(
   })
 }
 
-/** Forgets results that are over. Writes don't do it: all of them would wait for the same ones. */
+/** Deletes expired results. Writes don't do this themselves: all of them would wait for the same ones. */
 export async function expireResults(store: Pick<Store, 'transaction'>, now_ms: number): Promise<void> {
   for (let gone = expiredAtOnce; gone === expiredAtOnce; )
     gone = (await store.transaction(({ keyed }) => keyed.expire(resultCollection, now_ms, expiredAtOnce))).length

@@ -1,12 +1,12 @@
 /**
- * Whether a text reads like instructions to a model. A hint, for readers and for rules: what holds is that texts of others are quoted and
- * marked as theirs, whatever they say.
+ * Detects text that reads like instructions to a model. This is a hint for readers and for rules; the protection is that texts of others
+ * are always quoted and marked as theirs, whatever they say.
  */
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 
 const between = String.raw`(?:[\p{L}']+[ ,]+){0,4}`
 const policy = `(?:instructions?|directions?|rules?|guard ?rails?|polic(?:y|ies)|prompts?|checks?|constraints?|safeguards?|restrictions?|safety|approvals?|reviews?|breakers?)`
-/** Lists of words: a text of this shape has one that begins like one of each. Few texts do, so that few shapes are looked for. */
+/** Word lists: a text of this shape has, for each list, a word that begins like one of its words. Few texts do, so few shapes are tried. */
 type Needs = readonly string[]
 const policies =
   'instructions directions rules guardrails policies prompts checks constraints safeguards restrictions safety approvals reviews breakers'
@@ -60,14 +60,14 @@ export const shapes: readonly (readonly [needs: Needs, shape: string])[] = [
     ['do don never', 'tell ask inform alert notify report mention warn consult check verify'],
     String.raw`\b(?:do not|don['’]t|never) +(?:tell|ask|inform|alert|notify|report|mention|warn|consult|check|verify)\b`,
   ],
-  // Marks of a conversation.
+  // Markup of a conversation.
   [
     [],
     String.raw`<\/?(?:system|assistant|user|instructions?|important|tool_call|function_calls?)\b[^>]{0,100}>|<\|[\w ]{1,30}\|>|\[\/?inst\]`,
   ],
 ]
 
-/** The bits of the lists that have a word with these first three letters; the third is 0 for a word of two. */
+/** For each combination of the first three letters, the bits of the lists with such a word; the third is 0 for a two-letter word. */
 const bitsOf = new Int32Array(27 ** 3)
 const lists = [...new Set(shapes.flatMap(([needs]) => needs))]
 const letterOf = new Uint8Array(128)
@@ -80,7 +80,7 @@ lists.forEach((list, bit) => {
   }
 })
 
-/** The bits of all lists that a text has a word of. */
+/** The bits of all lists from which a text has a word. */
 function bitsIn(text: string): number {
   let bits = 0
   let before = 0
@@ -88,7 +88,7 @@ function bitsIn(text: string): number {
     const unit = text.charCodeAt(at)
     const first = unit < 128 ? letterOf[unit]! : 0
     const begins = before === 0
-    // What is no letter, digit or underscore ends a word.
+    // Anything but a letter, digit or underscore ends a word.
     before = first !== 0 || (unit >= 48 && unit <= 57) || unit === 95 ? 1 : 0
     if (first === 0 || !begins) continue
     const next = text.charCodeAt(at + 1)
@@ -99,19 +99,19 @@ function bitsIn(text: string): number {
   return bits
 }
 
-// One by one: as a single alternation they take five times as long.
+// Separate patterns: a single alternation of them takes five times as long.
 const patterns = shapes.map(([needs, shape]) => ({
   needed: needs.reduce((bits, list) => bits | (1 << lists.indexOf(list)), 0),
   pattern: new RegExp(shape, 'iu'),
 }))
-/** A line that opens like a turn of a conversation. */
+/** A line that begins like a turn of a conversation. */
 const turn = /(?:^|\n) *(?:system|assistant|user|human|developer) *:/iu
 
 const ascii = /^[\n\r\t -~]*$/
-/** What a text has that does not look as it is: anything but ASCII with single spaces and without marks of emphasis. */
+/** Matches a text that may look different from its characters: anything but ASCII with single spaces and without emphasis marks. */
 const unlike = /[^ !-)+-^a-}]| {2}/
 
-/** The text as it looks: compatible forms folded, without what can't be seen and marks of emphasis, with single spaces. */
+/** The text as readers see it: compatible forms folded, without invisible characters and emphasis marks, with single spaces. */
 const seen = (text: string): string =>
   unlike.test(text)
     ? (ascii.test(text) ? text : text.normalize('NFKC').replace(/\p{Cf}/gu, ''))
@@ -128,15 +128,15 @@ function reads(text: string): boolean {
   return patterns.some(({ needed, pattern }) => (bits & needed) === needed && pattern.test(joined))
 }
 
-/** Texts that were judged before: the same precedents are found again and again. */
+/** Results of recent texts: the same precedents are found again and again. */
 const judged = new Map<string, boolean>()
-/** Characters: about 5 000 records of usual length. */
+/** In characters: about 5 000 records of usual length. */
 const mostJudgedLength = 16_000_000
 let judgedLength = 0
 
 /** Whether one of the texts reads like instructions to a model. */
 export function instructionLike(texts: readonly string[]): boolean {
-  // No text runs on into the next: what parts them is no space.
+  // Not joined by a space: each text is read separately, so ['a', 'b'] and ['a b'] may differ.
   const key = texts.join('\0')
   const known = judged.get(key)
   if (known !== undefined) return known
@@ -170,7 +170,7 @@ export const textsOf = (record: Texts): string[] => {
   ].filter((text) => text !== null)
 }
 
-/** All texts inside a value, its keys too. */
+/** All texts inside a value, including its keys. */
 export function textsIn(value: unknown): string[] {
   if (typeof value === 'string') return [value]
   if (Array.isArray(value)) return value.flatMap(textsIn)

@@ -1,11 +1,11 @@
-/** Walks over the graph of decisions: breadth first, each decision once, bounded. */
+/** Walks over the graph of decisions (breadth first, each decision once, bounded), and changes of links. */
 
 import type { DecisionRecord, EdgeType, Link } from '../../../sdk/schema/decision.ts'
 import type { Direction, GraphNode } from '../../../sdk/schema/graph.ts'
 import { readDecision, readDecisions } from '../../../sdk/storage/decisions.ts'
 import type { DecisionReader, Edge, EdgeReader } from '../../../sdk/storage/store.ts'
 
-/** Edges read in one step of a walk: a hub must not hold the server up. */
+/** Most edges read in one step of a walk, so that a hub does not hold up the server. */
 const maxEdges = 5_000
 const maxNeighbourEdges = 10_000
 
@@ -18,7 +18,7 @@ export interface GraphStore {
 const edgeKey = ({ source_id, target_id, edge_type, created_by }: Edge): string =>
   `${source_id} ${target_id} ${edge_type} ${created_by}`
 
-/** The decisions within `depth` steps of one, and the edges among them. `truncated` when `limit` cut it. */
+/** The decisions within `depth` steps of one, and the edges among them. `truncated` if a limit cut the walk. */
 export async function neighbourhood(
   store: GraphStore,
   query: { center: string; depth: number; types: readonly EdgeType[] | undefined; direction: Direction; limit: number },
@@ -35,7 +35,7 @@ export async function neighbourhood(
     const next = new Set<string>()
     for (const edge of found) {
       edges.set(edgeKey(edge), edge)
-      // One end was asked for, so it is known: the other one is what the edge leads to.
+      // One end is in the frontier and so already known; the other end may be new.
       for (const id of [edge.source_id, edge.target_id]) {
         if (depths.has(id)) continue
         if (depths.size >= limit) truncated = true
@@ -88,7 +88,7 @@ function degreesOf(edges: readonly Edge[]): Map<string, { incoming: number; outg
   return degrees
 }
 
-/** What a decision is linked with, strongest first, then by id; `total` counts neighbours whose record is gone too. */
+/** The neighbours of a decision, strongest first, then by id; `total` also counts neighbours whose record is gone. */
 export async function neighbours(
   store: GraphStore,
   query: { id: string; types: readonly EdgeType[] | undefined; direction: Direction; limit: number },
@@ -120,33 +120,33 @@ export async function neighbours(
 type LinkKey = Pick<Link, 'target_id' | 'edge_type'>
 const isSame = (a: LinkKey, b: LinkKey): boolean => a.target_id === b.target_id && a.edge_type === b.edge_type
 
-/** The record with this link; one of the same target, type and maker is replaced. */
+/** The record with this link; a link with the same target, type and creator is replaced. */
 export function withLink(record: DecisionRecord, link: Link): DecisionRecord {
   const others = record.links.filter((one) => !isSame(one, link) || one.created_by !== link.created_by)
   return { ...record, links: [...others, link], updated_at: link.created_at }
 }
 
-/** The links of a record to this target of this type, one of each maker, without those that were dismissed. */
+/** The links of a record to this target with this type, one per creator, without dismissed ones. */
 export const sameLinks = ({ links }: DecisionRecord, key: LinkKey): Link[] =>
   links.filter((one) => isSame(one, key) && one.dismissed === undefined)
 
-/** Who makes the links that the service finds itself. */
+/** The creator of links that the service finds itself. */
 export const autoLink = 'auto-link'
 
 /**
- * Whether this agent may take the link back: who made it; of an automatic one the recorder of its source, and of an automatic
- * contradiction only who recorded both.
+ * Whether this agent may remove the link. Its creator may; an automatic link can be removed by the recorder of its source, and an
+ * automatic contradiction only by an agent that recorded both ends.
  */
 export function ownsLink(link: Link, source: DecisionRecord, target: DecisionRecord | null, agent: string): boolean {
   if (link.created_by !== autoLink) return link.created_by === agent
   return source.recorded_by === agent && (link.edge_type !== 'contradicts' || target?.recorded_by === agent)
 }
 
-/** Whether somebody found that these two do not contradict each other. */
+/** Whether the contradiction between these two was dismissed. */
 export const isDismissed = (record: DecisionRecord, other_id: string): boolean =>
   record.links.some(({ target_id, dismissed }) => target_id === other_id && dismissed !== undefined)
 
-/** The record without these of its links; an automatic contradiction is kept as dismissed, since it would be found again. */
+/** The record without these links; an automatic contradiction is kept as dismissed, since it would be found again. */
 export function takenBack(
   record: DecisionRecord,
   removed: readonly Link[],
@@ -160,12 +160,12 @@ export function takenBack(
   return { ...record, links, updated_at: dismissed.at }
 }
 
-/** Decisions that are read to see whether a chain of successors comes back to its start. */
+/** Most decisions that are read to check whether a chain of successors returns to its start. */
 const maxChain = 1_000
 
 /**
- * Whether the target was, over any number of steps, made to supersede the source. Links that ranking ignores count only if the agent
- * made them itself: nobody can block others by them.
+ * Whether the target already supersedes the source, over any number of steps. Links that ranking ignores count only if the agent made
+ * them itself, so that they can't be used to block others.
  */
 export async function closesCycle(
   decisions: Pick<DecisionReader, 'get'>,

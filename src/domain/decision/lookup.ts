@@ -1,4 +1,4 @@
-/** Finds the one decision that an id, the beginning of one, or the key of its origin identifies. */
+/** Finds the decision that an id, a prefix of an id, or a source key identifies, and converts filters. */
 
 import { CstpError, decisionNotFound, invalidParams } from '../../../sdk/errors.ts'
 import { boundMs, type Filters, type ListFilters } from '../../../sdk/schema/params.ts'
@@ -8,13 +8,13 @@ import { type Caller, mayCurate } from '../../core/caller.ts'
 import { missing } from '../erasure/tombstone.ts'
 
 const fullForm = /^\d{4}-\d{2}-\d{2}-decision-[0-9a-f]{12}$/
-/** Whether a text is the id of a decision and no beginning of one. */
+/** Whether a text has the form of a whole decision id. */
 export const isWholeId = (given: string): boolean => fullForm.test(given)
 const shownCandidates = 10
 
 /**
- * The full id behind a full id, the key of its origin, a unique prefix of an id, or a unique prefix of 8 or more of its hexadecimal part.
- * @throws CstpError `decision_not_found`, or `invalid_params` for a prefix that is too short or means several (`data.candidates`)
+ * The whole id for a whole id, a source key, or a unique prefix of 8 or more characters of an id or of its hexadecimal part.
+ * @throws CstpError `decision_not_found`, or `invalid_params` if a prefix is too short or matches several decisions (`data.candidates`)
  */
 export async function resolveId(decisions: Pick<DecisionReader, 'find'>, given: string, path: string): Promise<string> {
   if (isWholeId(given)) return given
@@ -32,7 +32,7 @@ export async function resolveId(decisions: Pick<DecisionReader, 'find'>, given: 
   const candidates = (await decisions.find({ prefix: given, limit: shownCandidates + 1 })).filter(
     (id) => bare || id.startsWith(given),
   )
-  // Records that were put there by hand may have an id of another form, which may begin another's.
+  // Records added by hand may have ids of another form, and one may be a prefix of another.
   if (candidates.length === 1 || candidates[0] === given) return candidates[0]!
   if (candidates.length === 0) throw decisionNotFound(given)
   const shown = candidates.slice(0, shownCandidates)
@@ -40,20 +40,20 @@ export async function resolveId(decisions: Pick<DecisionReader, 'find'>, given: 
   throw invalidParams({ path, message, expected: 'a unique prefix', received: given }, { candidates: shown })
 }
 
-/** Where a decision, or what is left of it, is looked for. */
+/** Where a decision, or its tombstone, is looked up. */
 interface Kept {
   decisions: Pick<DecisionReader, 'get'>
   keyed: Pick<KeyedReader, 'get'>
 }
 
-/** A stored decision. @throws CstpError `decision_not_found` with what the caller gave, and when it was erased if it was */
+/** A stored decision. @throws CstpError `decision_not_found` with the id as given, and the time of its erasure if it was erased */
 export async function requireDecision({ decisions, keyed }: Kept, id: string, given: string): Promise<StoredDecision> {
   const found = await readDecision(decisions, id)
   if (!found) throw await missing(keyed, id, given)
   return found
 }
 
-/** A stored decision that the caller may change. @throws CstpError `decision_not_found`, `forbidden` for that of another agent */
+/** A stored decision that the caller may change. @throws CstpError `decision_not_found`, or `forbidden` if another agent recorded it */
 export async function requireOwn(kept: Kept, id: string, given: string, caller: Caller): Promise<StoredDecision> {
   const found = await requireDecision(kept, id, given)
   const { recorded_by } = found.record
@@ -62,9 +62,9 @@ export async function requireOwn(kept: Kept, id: string, given: string, caller: 
   throw new CstpError('forbidden', message, { scope: 'curate' })
 }
 
-// Filters as callers write them to filters as stores take them.
+// Converts filters of callers to filters of stores.
 
-/** The members of an object that are given. */
+/** An object without its undefined members. */
 export function given<T extends object>(object: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as never
 }

@@ -1,8 +1,8 @@
-/** Outcomes of a decision: which of its reviews counts, and what a review leaves on the record. */
+/** Outcomes of a decision: which of its reviews counts, and how a review changes the record. */
 import type { AttributionBasis, DecisionRecord, Outcome, Review, Settler } from '../../../sdk/schema/decision.ts'
 import { isByRule, outcomeValue, settlerOf } from '../../../sdk/storage/fields.ts'
 
-/** What a review says; null keeps what an earlier review said. */
+/** The content of a review; null keeps what an earlier review said. */
 export interface ReviewInput {
   outcome: Outcome
   actual_result: string | null
@@ -21,7 +21,7 @@ export interface Attribution {
 export const countedReview = ({ review_history }: Pick<DecisionRecord, 'review_history'>): Review | null =>
   review_history.find(({ counts }) => counts) ?? null
 
-/** An outcome, and whose word it is. */
+/** An outcome, and who settled it. */
 export interface Word {
   outcome: Outcome
   settled_by: Settler
@@ -32,25 +32,25 @@ const wordOf = ({ outcome, basis, self_reviewed }: Review): Word => ({
   settled_by: settlerOf({ outcome, attribution_basis: basis, self_reviewed })!,
 })
 
-/** Whose word outweighs whose. */
+/** How much the word of each kind of settler weighs. */
 const weights: Record<Settler, number> = { age: 0, self: 1, others: 2, observed: 2 }
 
-/** Whether a word takes the place of the one that counted before. */
+/** Whether a word replaces the one that counted before. */
 export function replaces(before: Word, next: Word): boolean {
   const [was, is] = [outcomeValue[before.outcome], outcomeValue[next.outcome]]
   const by_rule = isByRule(next.settled_by)
-  // A pull request that was closed says nothing about what somebody saw happen.
+  // A closed pull request says nothing about a result that was observed.
   if (by_rule && is === undefined && was !== undefined) return false
   const more = weights[next.settled_by] - weights[before.settled_by]
   if (more !== 0) return more > 0
   if (was === undefined) return is !== undefined || !by_rule
   if (is === undefined) return false
-  // A rule corrects only what a rule settled, and a recorder only its own outcome: both for the worse. Of others the first one counts.
+  // A rule corrects only what a rule settled, and a recorder only its own outcome, both for the worse. Among other reviewers the first counts.
   if (by_rule) return before.settled_by === next.settled_by && is < was
   return next.settled_by === 'self' && is <= was
 }
 
-/** Adds a review to a record, which takes its outcome if it counts. `before` is the review that counted until then. */
+/** Adds a review to a record; if the review counts, the record takes its outcome. `before` is the review that counted until then. */
 export function applyReview(
   record: DecisionRecord,
   input: ReviewInput,

@@ -57,10 +57,10 @@ export interface Check extends Omit<Evaluation, 'record_id'> {
   rules: readonly CompiledRule[]
 }
 
-/** What the checks found. Each fails on its own: null for what is unavailable. */
+/** What the checks found. Each fails independently; null means unavailable. */
 export interface Checks {
   verdict: Check
-  /** Uses up the grants that allowed the action, in the transaction of its record. @throws GrantsUsed */
+  /** Consumes the grants that allowed the action, in the transaction of its record. @throws GrantsUsed */
   useGrants(tx: Transaction): Promise<void>
   found: SearchResult | null
   calibration: CalibrationContext | null
@@ -99,7 +99,7 @@ export const notEvaluated: Check = {
   rules: [],
 }
 
-/** How often each pattern is among the precedents: those of several agents, or that another agent's review or evidence confirms. */
+/** How often each pattern occurs among the precedents, for patterns of several agents or confirmed by another agent's review or by evidence. */
 function patternsOf(found: SearchResult): PreActionResult['patterns_summary'] {
   const records = found.hits.map(({ text }) => parseRecord(text)).filter(({ pattern }) => pattern)
   return [...Map.groupBy(records, ({ pattern }) => wordingOf(pattern!)).values()]
@@ -109,7 +109,7 @@ function patternsOf(found: SearchResult): PreActionResult['patterns_summary'] {
     .sort((a, b) => b.count - a.count || (a.pattern < b.pattern ? -1 : 1))
 }
 
-/** The warning of a record that says less than it could, if it does. */
+/** The warning for a record without category or confidence. */
 function omissions({ category, confidence }: ActionParams): Violation[] {
   const parts = [...(category === null ? ['a category'] : []), ...(confidence === null ? ['a confidence'] : [])]
   if (parts.length === 0) return []
@@ -139,7 +139,7 @@ export function answerOf(
   const warnings = [
     ...(verdict === notEvaluated ? [] : generalWarnings(verdict)),
     ...verdict.warnings,
-    // Warnings of the record only: rules that look at its quality, or its phase.
+    // Warnings of the record only, from rules on its quality or its phase.
     ...(record?.guardrail_warnings ?? []).filter(({ guardrail_id }) => !known.has(guardrail_id)),
     ...(record ? omissions(given.action) : []),
     ...(found ? [] : [unavailable('precedents')]),

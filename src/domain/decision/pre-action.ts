@@ -1,4 +1,4 @@
-/** Precedents, verdict and calibration in one call, then the record of an action that is allowed. */
+/** Precedents, verdict and calibration in one call, then the record if the action is allowed. */
 import * as v from 'valibot'
 import { invalidParams } from '../../../sdk/errors.ts'
 import { filledText, Reason, text } from '../../../sdk/schema/decision.ts'
@@ -62,7 +62,7 @@ export async function preAction(call: PreActionCall, params: PreActionParams): P
   try {
     const result = await recordOnce(call, given.idempotency_key, given, async () => {
       checks = await runChecks(call, given)
-      // Without a record no key is used up: the same call may be allowed later.
+      // Without a record the key stays unused: the same call may be allowed later.
       if (!checks.verdict.allowed) return { unkept: answer(null) }
       const allowed = allowedOf(given, checks.verdict)
       const before = {
@@ -74,12 +74,12 @@ export async function preAction(call: PreActionCall, params: PreActionParams): P
       const commit = await prepareRecord(call, recordParams(allowed), undefined, allowed.action.context, before)
       return async (tx) => answer(await commit(tx))
     })
-    // The action was recorded before; whether it is allowed today is another question.
+    // The action was recorded before; whether it is allowed now is checked separately.
     return result.replayed
       ? { ...result, present: presentOf((await checkPolicy(call, given, 'look')).verdict) }
       : result
   } catch (error) {
-    // Of two that were granted at once, the other was recorded: this one needs a grant of its own.
+    // A concurrent call has consumed the same grant, so this one needs its own.
     if (error instanceof GrantsUsed) return preAction(call, params)
     if (!(error instanceof RecordBlocked)) throw error
     const { verdict, approval, violations } = error.evaluation
@@ -88,7 +88,7 @@ export async function preAction(call: PreActionCall, params: PreActionParams): P
   }
 }
 
-/** The call with one set of tags and one project, those of the action: what is checked is what is recorded. @throws CstpError `invalid_params` if it names two */
+/** Merges tags and project of the call into the action's, so that what is checked is what is recorded. @throws CstpError `invalid_params` if they name two projects or pull requests */
 function united({ action, tags, project, ...rest }: PreActionParams): PreActionParams {
   const one = <T extends string | number>(
     field: 'project' | 'pr',
@@ -114,17 +114,17 @@ function united({ action, tags, project, ...rest }: PreActionParams): PreActionP
   }
 }
 
-/** What may go on: the call as it was given, or with the action as rules changed it. */
+/** The call that is allowed: as given, or with the action as modified by rules. */
 function allowedOf(given: PreActionParams, { modified_action }: Pick<Check, 'modified_action'>): PreActionParams {
   if (modified_action === null) return given
-  // Made by the schema of an action; what was not given is null in it.
+  // It comes from the schema of an action, with null for fields that were not given.
   const action = modified_action as Omit<ActionParams, 'stakes'> & { stakes: ActionParams['stakes'] | null }
   const { project: name, pr } = action
   const project = given.project && { ...given.project, name, pr }
   return united({ ...given, action: { ...action, stakes: action.stakes ?? undefined }, project })
 }
 
-/** What the action is recorded as. */
+/** The parameters with which the action is recorded. */
 function recordParams({ action, reasons, pattern, project, agent_id, tracker_scope }: PreActionParams): RecordParams {
   const { description, category, confidence, stakes } = action
   const parsed = v.safeParse(RecordParams, {
@@ -143,13 +143,13 @@ function recordParams({ action, reasons, pattern, project, agent_id, tracker_sco
     pre_decision_protocol: { query_run: true, guardrails_checked: true },
   })
   if (parsed.success) return parsed.output
-  // Each list is valid in itself; together they can be too long.
+  // Each list is valid by itself, but together they can be too long.
   const [issue] = parsed.issues
   const { message, received } = issue
   throw invalidParams({ path: v.getDotPath(issue) ?? '', message, expected: issue.expected ?? message, received })
 }
 
-/** Runs all three checks at once, and notes query and verdict for the agent's next record, which may be this call's own. */
+/** Runs the three checks concurrently, and notes query and verdict for the agent's next record, which may be this call's own. */
 async function runChecks(call: PreActionCall, given: PreActionParams): Promise<Checks> {
   const { action, options } = given
   const [{ verdict, useGrants }, found, calibration] = await Promise.all([
@@ -162,7 +162,7 @@ async function runChecks(call: PreActionCall, given: PreActionParams): Promise<C
   return { verdict, useGrants, found, calibration }
 }
 
-/** A check that failed is logged and left out: the answer says so. */
+/** The result of a check; a failure is logged and gives null, which the answer shows. */
 async function orNull<T>(call: PreActionCall, message: string, work: Promise<T>): Promise<T | null> {
   try {
     return await work
@@ -172,7 +172,7 @@ async function orNull<T>(call: PreActionCall, message: string, work: Promise<T>)
   }
 }
 
-/** The verdict of rules and breakers; if there is none, the action is not allowed. @param approvals what happens to grants; a look is a dry run */
+/** The verdict of rules and breakers; without one, the action is not allowed. @param approvals what to do with grants; `look` is a dry run */
 async function checkPolicy(
   call: PreActionCall,
   { action: asked, agent_id, reasons }: PreActionParams,

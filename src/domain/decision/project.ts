@@ -1,16 +1,16 @@
-/** The project of a decision, named after it was recorded: a decision comes before its pull request. */
+/** Changes of a decision's project after it was recorded: a decision comes before its pull request. */
 import { CstpError } from '../../../sdk/errors.ts'
 import type { DecisionRecord, Project } from '../../../sdk/schema/decision.ts'
 import type { Evidence } from '../../../sdk/storage/evidence.ts'
 import { type Caller, mayCurate } from '../../core/caller.ts'
 import { pullRequestHistory } from './attribution.ts'
 
-/** What an update says of the project; the rest of it stays. */
+/** An update of the project; members that are left out stay. */
 export type ProjectUpdate = { [K in 'name' | 'feature' | 'pr']?: Project[K] | undefined }
 
 const bare: Project = { name: null, feature: null, pr: null, files: [] }
 
-/** The project with what the update says. */
+/** The project after the update. */
 export function withProject({ project }: DecisionRecord, { name, feature, pr }: ProjectUpdate): Project {
   const before = project ?? bare
   return {
@@ -24,7 +24,7 @@ export function withProject({ project }: DecisionRecord, { name, feature, pr }: 
 const fixed = ['name', 'pr'] as const
 
 /**
- * Evidence settles a decision by its project and pull request, so an agent names each of them once: nobody picks another outcome later.
+ * Evidence settles a decision by its project and pull request, so an agent can name each only once and can't pick another outcome later.
  * @throws CstpError `forbidden`
  */
 export function requireFirst({ project }: DecisionRecord, given: ProjectUpdate, caller: Caller): void {
@@ -37,7 +37,7 @@ export function requireFirst({ project }: DecisionRecord, given: ProjectUpdate, 
   }
 }
 
-/** Nor does an agent name a pull request whose outcome is known. @throws CstpError `forbidden` */
+/** An agent can't name a pull request whose outcome is known already. @throws CstpError `forbidden` */
 export async function requireUnmerged(
   evidence: Evidence,
   record: DecisionRecord,

@@ -1,4 +1,4 @@
-/** Policy on records: the verdict that stops or accompanies one, settled in its transaction. */
+/** Policy on records: the verdict that blocks or accompanies a record, settled in its transaction. */
 import { CstpError } from '../../../sdk/errors.ts'
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import type { PresentVerdict } from '../../../sdk/schema/policy.ts'
@@ -13,10 +13,10 @@ export interface PolicyCall extends GuardedCall {
   record_guardrails: 'off' | 'warn' | 'block'
 }
 
-/** Policy refuses the record. */
+/** Thrown if policy refuses the record. */
 export class RecordBlocked extends CstpError {
   readonly evaluation: Evaluation
-  /** Settles the evaluation after the record's transaction was rolled back: its audit row, and the approval that it waits for. */
+  /** Settles the evaluation after the record's transaction was rolled back: writes its audit row and requests the approval it needs. */
   readonly settle: () => Promise<Evaluation>
 
   constructor(evaluation: Evaluation, settle: () => Promise<Evaluation>) {
@@ -30,14 +30,14 @@ export class RecordBlocked extends CstpError {
   }
 }
 
-/** What was allowed just before: rules whose step-up was approved, and the action as it was given if rules changed it. */
+/** The verdict that allowed the action just before: rules whose step-up was approved, and the action as given if rules changed it. */
 export interface Approved extends Omit<KeptVerdict, 'rules'>, Pick<Evaluation, 'fired' | 'approved_rules'> {
-  /** Uses up the grants that allowed it. @throws GrantsUsed */
+  /** Consumes the grants that allowed the action. @throws GrantsUsed */
   useGrants(tx: Transaction): Promise<void>
 }
 type KeptVerdict = NonNullable<DecisionRecord['verdict']>
 
-/** The verdict on the record; of an action that rules changed also theirs, with what was asked for. */
+/** The verdict that is kept with the record. If rules changed the action, it includes their verdict and the original action. */
 export function keptVerdict(settled: Evaluation | null, before: Approved | null): KeptVerdict | null {
   const original = before?.original
   const of = settled ?? (original ? before : null)
@@ -51,7 +51,7 @@ export function keptVerdict(settled: Evaluation | null, before: Approved | null)
 
 const claimsOf = ({ agent_id }: DecisionRecord) => (agent_id === null ? {} : { claims: { agent_id } })
 
-/** Checks a planned record against policy, and returns what its transaction does with the verdict. @throws RecordBlocked */
+/** Checks a planned record against policy, and returns the steps for its transaction. @throws RecordBlocked */
 export async function checkPolicy(
   call: PolicyCall,
   planned: DecisionRecord,
@@ -61,7 +61,7 @@ export async function checkPolicy(
   const guard = guardOf(call, await call.policy.current(), planned.breaker_scopes)
   const action = recordedAction(planned, seen.context, seen.stakes, seen.scope)
   const judged = call.record_guardrails === 'off' ? null : await guard.evaluate(action)
-  // Rules that changed since ask again.
+  // If rules have changed since, they ask again.
   const passed = approved?.policy_hash === judged?.policy_hash ? (approved?.approved_rules ?? []) : []
   const evaluation = judged && {
     ...lifted(judged, passed),
@@ -75,8 +75,8 @@ export async function checkPolicy(
   if (evaluation && strict && !evaluation.allowed && evaluation.verdict !== 'step_up') throw refusal(evaluation)
   return {
     /**
-     * What was counted, and breakers, are looked at again: of many records that were checked at once, no more pass than rules allow.
-     * Null if recording asks no rules.
+     * Checks counts and breakers again, so that of many records checked at once no more pass than the rules allow. Null if no rules are
+     * checked on recording.
      * @throws RecordBlocked
      */
     async settle(tx: Transaction, id: string): Promise<Evaluation | null> {
@@ -92,7 +92,7 @@ export async function checkPolicy(
   }
 }
 
-/** The verdict of today on a decision that was recorded before; its row in the trail says that it is a look. */
+/** The current verdict on a decision that was recorded before; its audit row is marked as a dry run. */
 export async function presentVerdict(
   call: PolicyCall,
   record: DecisionRecord,
@@ -105,7 +105,7 @@ export async function presentVerdict(
   return presentOf(await call.store.transaction((tx) => guard.settle(tx, action, evaluation, more)))
 }
 
-/** The part of a verdict that is shown beside a replayed answer. */
+/** The part of a verdict that is shown with a replayed answer. */
 export const presentOf = ({
   allowed,
   verdict,

@@ -1,4 +1,4 @@
-/** The record service: checks what is given, builds the record, applies policy, embeds it, and commits all of it in one transaction. */
+/** The record service: checks the input, builds the record, applies policy, embeds it, and commits everything in one transaction. */
 
 import { CstpError, invalidParams } from '../../../sdk/errors.ts'
 import type { DecisionRecord, Deliberation } from '../../../sdk/schema/decision.ts'
@@ -31,7 +31,7 @@ import {
 } from './record-policy.ts'
 import { requireSize } from './revisions.ts'
 
-/** What recording needs of a call. */
+/** What recording needs from a call. */
 export interface RecordCall extends PolicyCall, EmbeddingCall {
   caller: Caller
   log: Log
@@ -40,7 +40,7 @@ export interface RecordCall extends PolicyCall, EmbeddingCall {
   randomHex(bytes: number): string
 }
 
-/** Records a decision, once for each idempotency key and each source key. @throws RecordBlocked */
+/** Records a decision, once per idempotency key and once per source key. @throws RecordBlocked */
 export async function record(call: RecordCall, given: RecordParams): Promise<RecordResult> {
   const origin = originOf(call, given)
   const marked = origin.imported ? given : { ...given, ...markGiven(given) }
@@ -48,7 +48,7 @@ export async function record(call: RecordCall, given: RecordParams): Promise<Rec
   const problem = contextProblem(context)
   if (problem) throw invalidParams({ path: 'action_context', ...problem })
   try {
-    // What is assumed when it is left out is the same request when it is written out.
+    // A request that states the assumed stakes is the same as one that leaves them out.
     const request = { ...given, stakes: given.stakes ?? assumedStakes }
     const prepare = () => prepareRecord(call, marked, origin, context)
     const result = await recordOnce(call, given.idempotency_key, request, prepare)
@@ -56,13 +56,13 @@ export async function record(call: RecordCall, given: RecordParams): Promise<Rec
     const before = await readDecision(call.store.decisions, result.decision_id)
     return before ? { ...result, present: await presentVerdict(call, before.record, given) } : result
   } catch (error) {
-    // Of two imports of one source key at once, this one lost: it finds the other's record.
+    // A concurrent import of the same source key was first: this one finds its record.
     if (isStorageError(error, 'conflict') && given.source_key !== null) return record(call, given)
     throw error
   }
 }
 
-/** As {@link once}; a refusal by policy is in the audit trail before it is thrown. */
+/** Like {@link once}; a refusal by policy is in the audit trail before it is thrown. */
 export async function recordOnce<T extends object>(...request: Parameters<typeof once<T>>): Promise<Replayable<T>> {
   try {
     return await once<T>(...request)
@@ -73,10 +73,10 @@ export async function recordOnce<T extends object>(...request: Parameters<typeof
 }
 
 interface Origin {
-  /** True if no rule is asked and no deliberation taken: it was decided before. */
+  /** True if it was decided before: no rules are checked, and no deliberation is consumed. */
   imported: boolean
   created_ms: number
-  /** What saw it being done, if nobody recorded it. */
+  /** What observed the decision, if no agent recorded it. */
   source?: 'hook'
 }
 
@@ -87,7 +87,7 @@ const requiredUnlessImported = [
 ] as const
 const firstMs = Date.parse('0000-01-01T00:00:00Z')
 
-/** Checks what only an import may say, and says when the decision was made and whether it was imported: only an administrator may give either for others. */
+/** Checks the import fields, which only an administrator may give, and returns when the decision was made and whether it was imported. */
 function originOf(call: RecordCall, given: RecordParams): Origin {
   const used = importFields.filter((field) => given[field] !== null)
   if (used.length > 0 && !call.caller.scopes.has('admin')) {
@@ -101,7 +101,7 @@ function originOf(call: RecordCall, given: RecordParams): Origin {
   if (created_at === null) return { imported: used.length > 0, created_ms: now_ms }
   const created_ms = instantMs(created_at)
   const expected = 'an RFC 3339 time or a day, not in the future'
-  // A zone may push the first day into the year before 0, for which an id has no form.
+  // A time zone may move the first day into the year before 0, which an id can't express.
   if (created_ms === null || created_ms < firstMs || created_ms > now_ms) {
     const received = created_at.slice(0, 100)
     throw invalidParams({ path: 'created_at', message: `expected ${expected}`, expected, received })
@@ -132,7 +132,7 @@ function draftOf({ caller, now }: RecordCall, given: RecordParams, { imported, s
 }
 
 /**
- * Does everything that must not be done in the record's transaction, and returns what must.
+ * Does all work that must not run in the record's transaction, and returns the part that must.
  * @param context the action's context, for rules
  * @param approved what was approved for this action just before
  * @throws RecordBlocked, here or in the transaction
@@ -149,17 +149,17 @@ export async function prepareRecord(
   if (given.source_key !== null) await requireUnerased(call.store.keyed, call.sourceMark, given.source_key)
   const { imported, created_ms } = origin
   const draft = draftOf(call, given, origin)
-  // What is recorded as it is decided is as old as its record.
+  // A decision that is recorded when it is made is as old as its record.
   const now_ms = draft.recorded_at === undefined ? created_ms : Date.parse(draft.recorded_at)
   const id_suffix = call.randomHex(6)
   const build = (session: Session | null) => newRecord(draft, created_ms, now_ms, id_suffix, session)
   const name = sessionOf(call, { agent_id: given.agent_id, tracker_scope: given.decision_id })
   await call.tracker.flush()
-  // Rules see the record with what its agent noted before; the transaction takes that session.
+  // Rules see the record with its agent's session, which the transaction then consumes.
   const noted = imported ? null : await call.tracker.peek(name)
   const planned = requireSize(build(noted))
   const { made, policy } = await embeddedAndJudged(call, planned, async () =>
-    // An import was decided long ago: no rule checks it, and no breaker takes it as its probe.
+    // An import was decided long ago: no rule checks it, and no breaker uses it as its trial.
     imported
       ? null
       : await checkPolicy(call, planned, { context, stakes: given.stakes ?? null, scope: given.scope }, approved),
@@ -175,7 +175,7 @@ export async function prepareRecord(
     const built = inputIds(session) === inputIds(noted) ? planned : build(session)
     const relations = session && relationsOf(session, built.id, built.updated_at, nearness)
     const verdict = keptVerdict(settled, approved)
-    // The same object has its text already.
+    // The unchanged object has its JSON text cached already.
     const whole = relations === null && verdict === null ? built : { ...built, ...relations, verdict }
     await tx.decisions.put(requireSize(whole), 0)
     const indexed = await keepVectors(tx, call, whole.id, made?.vectors ?? null)
@@ -189,8 +189,8 @@ export async function prepareRecord(
 }
 
 /**
- * Embeds a record and judges it, both at once where no text leaves the process: rules often ask for the vector of one of these texts, and
- * others are computed while they look around. What is sent elsewhere is sent once rules allow the record.
+ * Embeds a record and judges it, concurrently if no text leaves the process: rules often need the vector of one of these texts, and the
+ * others are computed while the rules run. Text is sent to another service only once rules allow the record.
  * @throws what `judge` throws
  */
 async function embeddedAndJudged<T>(call: RecordCall, planned: DecisionRecord, judge: () => Promise<T>) {
@@ -206,7 +206,7 @@ async function embeddedAndJudged<T>(call: RecordCall, planned: DecisionRecord, j
   }
 }
 
-/** How far what the agent found is from what it decided. No record waits for an index that fails. */
+/** How far the agent's hits are from its decision. A failing index does not fail the record. */
 async function nearnessOf(
   { index, embedder: { id, noise_distance } }: RecordCall,
   vector: Float32Array | null,
@@ -220,7 +220,7 @@ async function nearnessOf(
 
 const inputIds = (session: Session | null): string | undefined => session?.inputs.map(({ id }) => id).join(' ')
 
-/** The answer for a source key that was recorded before; null if it was not. */
+/** The answer if the source key was recorded before; else null. */
 async function ofSource(
   decisions: Pick<DecisionWriter, 'get' | 'find'>,
   source_key: string | null,

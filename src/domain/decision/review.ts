@@ -1,4 +1,4 @@
-/** A review: the outcome on its record, its effect on circuit breakers and its audit row in one transaction; then its contradictions. */
+/** A review: the outcome on its record, its effect on circuit breakers and its audit row in one transaction; then links to contradictions. */
 import { readDecision } from '../../../sdk/storage/decisions.ts'
 import type { StoredDecision } from '../../../sdk/storage/store.ts'
 import { audit } from '../../core/audit.ts'
@@ -13,7 +13,7 @@ export type ReviewCall = GuardedCall & LinkingCall & { caller: Caller }
 
 /**
  * Reviews a decision; null if there is none.
- * @param attribution what the outcome was attributed by: then null also where an earlier review outweighs it, and nothing is written
+ * @param attribution what the outcome was attributed by; with it, the result is also null if an earlier review outweighs it, and nothing is written
  */
 export async function review(
   call: ReviewCall,
@@ -30,10 +30,10 @@ export async function review(
     const applied = applyReview(found.record, input, call.caller.agent, timestamp(now_ms), attribution)
     const { record, before, counts } = applied
     if (attribution && !counts) return null
-    // A review that counts for more than the recorder's own word always fits: nobody escapes it by a record that is full.
+    // A review that outweighs the recorder's own word always fits, so that a full record can't escape it.
     const fits = counts && !record.self_reviewed
     await tx.decisions.put(fits ? record : requireRoom(record, call.caller.agent), found.revision)
-    // Age proves nothing, and what was imported was decided elsewhere.
+    // Outcomes by age prove nothing, and imported decisions were made elsewhere.
     if (counts && attribution?.basis !== 'age' && record.imported_by === null)
       await guardOf(call, policy, record.breaker_scopes).reviewed(tx, {
         decision_id: id,

@@ -1,4 +1,4 @@
-/** Earlier values of updated decisions, apart from the record: one keyed record for each update, the newest in full. */
+/** Earlier values of updated decisions, stored apart from the record: one keyed record per update, the newest in full. */
 import { createHash } from 'node:crypto'
 import { invalidParams } from '../../../sdk/errors.ts'
 import type { DecisionRecord, Revision } from '../../../sdk/schema/decision.ts'
@@ -10,7 +10,7 @@ import { recordText } from '../../core/record-text.ts'
 /** Name of the collection, for moving it to another store. */
 export const revisionCollection = 'revision'
 
-/** Updates whose earlier values are kept; of older ones their digest. */
+/** Updates whose earlier values are kept in full; for older ones only their digest is kept. */
 const keptInFull = 200
 /** Bytes of earlier values in one answer; beyond them, older updates are shown by their digest. */
 const maxShownBytes = 8 * 1_048_576
@@ -20,13 +20,13 @@ const keyOf = (id: string, number: number): string => `${prefixOf(id)}${String(n
 const shown = ({ followed: _, ...revision }: KeptRevision): Revision => revision
 const asDigest = (revision: KeptRevision): Revision => ({ ...shown(revision), old_values: null })
 
-/** An update as it is kept. */
+/** An update as it is stored. */
 export interface KeptRevision extends Revision {
-  /** Earlier values of what followed from the update without being given; null if the record had no such field. */
+  /** Earlier values of fields that changed as a consequence of the update; null if the record had no such field. */
   followed?: Readonly<Record<string, unknown>>
 }
 
-/** What can follow from an update, and can't be derived from the values before it. */
+/** Fields that can change as a consequence of an update, and can't be derived from the values before it. */
 const following = ['bridge', 'bridge_method', 'confidence_at_record', 'adopted_by'] as const
 
 /** An update with the values before it, and their SHA-256. */
@@ -53,10 +53,10 @@ export function revisionOf(
   }
 }
 
-/** Keeps an update in the transaction of the update. @param count which update of the decision it is, from 1 */
+/** Stores a revision in the transaction of its update. @param count number of the update within its decision, from 1 */
 export async function keepRevision(tx: Transaction, id: string, count: number, revision: KeptRevision): Promise<void> {
   let number = count
-  // A file that people put back to an earlier state has an earlier count: nothing that is kept is overwritten.
+  // A file that was put back to an earlier state has an earlier count; stored revisions must not be overwritten.
   while ((await tx.keyed.get(revisionCollection, [keyOf(id, number)])).length > 0) number++
   await tx.keyed.put(revisionCollection, keyOf(id, number), revision)
   const old = keyOf(id, number - keptInFull)
@@ -73,7 +73,7 @@ async function* newestFirst(keyed: Pick<KeyedReader, 'list'>, id: string): Async
 export async function revisionsOf(keyed: Pick<KeyedReader, 'list'>, id: string): Promise<Revision[]> {
   const found: Revision[] = []
   let bytes = 0
-  // What doesn't fit is the oldest.
+  // The oldest are the ones that don't fit.
   for await (const kept of newestFirst(keyed, id)) {
     const revision = shown(kept)
     bytes += Buffer.byteLength(JSON.stringify(revision))
@@ -82,7 +82,7 @@ export async function revisionsOf(keyed: Pick<KeyedReader, 'list'>, id: string):
   return found.reverse()
 }
 
-/** The updates of a decision after a time, the newest first, and the last one before. */
+/** The updates of a decision after a time, newest first, and the last one before it. */
 export async function revisionsAfter(
   keyed: Pick<KeyedReader, 'list'>,
   id: string,
@@ -96,10 +96,10 @@ export async function revisionsAfter(
   return found
 }
 
-/** Bytes of a record as JSON. */
+/** Largest record, in bytes of JSON. */
 const maxRecordBytes = 256 * 1_024
 
-/** The record, if it is not too large to be kept. @throws CstpError `invalid_params` naming the limit */
+/** The record, if it is not too large to be stored. @throws CstpError `invalid_params` naming the limit */
 export function requireSize(record: DecisionRecord): DecisionRecord {
   const bytes = Buffer.byteLength(recordText(record))
   if (bytes <= maxRecordBytes) return record
@@ -107,10 +107,10 @@ export function requireSize(record: DecisionRecord): DecisionRecord {
   throw invalidParams({ path: '', message: `expected ${expected}, received ${bytes}`, expected, received: `${bytes}` })
 }
 
-/** Bytes of what other agents may add to a decision, links and reviews that do not count: the rest is left to its recorder. */
+/** Most bytes of links and non-counting reviews that other agents may add to a decision; the rest is left to its recorder. */
 const maxForeignBytes = 64 * 1_024
 
-/** The same after an agent added to it. @throws CstpError `invalid_params` too if other agents have added too much */
+/** Like {@link requireSize}, after this agent added to the record. @throws CstpError `invalid_params` also if other agents have added too much */
 export function requireRoom(record: DecisionRecord, agent: string): DecisionRecord {
   const { recorded_by, links, review_history } = record
   if (agent !== recorded_by) {

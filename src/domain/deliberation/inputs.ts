@@ -15,7 +15,7 @@ export const inputTypes = {
   thought: 'thought',
 } as const
 
-/** What noting an input needs of a call. */
+/** What noting an input needs from a call. */
 export interface TrackedCall {
   caller: { agent: string; tracked?: boolean }
   method: string
@@ -23,13 +23,13 @@ export interface TrackedCall {
 }
 
 interface SessionParams {
-  /** False if the call is no deliberation. */
+  /** False if the call is not part of a deliberation. */
   track?: boolean
   agent_id?: string | null | undefined
   tracker_scope?: string | null | undefined
 }
 
-/** The session that a call belongs to. The agent is the authenticated one alone. */
+/** The session that a call belongs to. Its agent is always the authenticated one. */
 export const sessionOf = ({ caller }: Pick<TrackedCall, 'caller'>, params: SessionParams): SessionName => ({
   agent: caller.agent,
   agent_id: params.agent_id ?? null,
@@ -42,10 +42,10 @@ export function noteInput(call: TrackedCall, params: SessionParams, input: Input
     call.tracker.note(sessionOf(call, params), call.method, input)
 }
 
-/** Hits of a query that a later record is related to. */
+/** Most hits of a query to which a later record may be related. */
 const maxTrackedHits = 10
 
-/** A precedent as a tracked query remembers it. */
+/** A precedent as stored with a tracked query. */
 interface TrackedHit {
   id: string
   title: string
@@ -63,7 +63,7 @@ export const queryInput = (query: string, hits: readonly Hit[]): InputDraft => (
   },
 })
 
-/** A check of guardrails and its verdict. */
+/** A guardrail check and its verdict. */
 export function checkInput(
   description: string,
   { allowed, violations }: { allowed: boolean; violations: readonly { guardrail_id: string }[] },
@@ -76,7 +76,7 @@ export function checkInput(
 const has = (session: Session | null, type: string): boolean =>
   session?.inputs.some((input) => input.type === type) ?? false
 
-/** What rules see of a session: whether it holds anything, a thought, a query. */
+/** What rules see of a session: whether it has any input, a thought, a query. */
 export async function deliberated(tracker: Pick<Tracker, 'types'>, name: SessionName) {
   const types = await tracker.types(name)
   return {
@@ -92,7 +92,7 @@ function hitsOf({ data }: SessionInput): TrackedHit[] {
 
 const maxRelated = 10
 
-/** As exact as a distance is. */
+/** Four decimals, as distances have. */
 const round4 = (value: number): number => Math.round(value * 10_000) / 10_000
 
 /** Ids of all hits of the tracked queries. */
@@ -100,9 +100,9 @@ export const trackedIds = ({ inputs }: Session): string[] => [...new Set(inputs.
 
 /** How far the tracked hits are from the decision that is recorded. */
 export interface Nearness {
-  /** By id; null if the decision has no vectors yet: then the distance from the question is used. */
+  /** By id; null if the decision has no vectors yet, and then the distance from the query is used. */
   distances: ReadonlyMap<string, number> | null
-  /** From here on two texts have nothing to do with each other. */
+  /** Beyond this distance two texts are unrelated. */
   noise_distance: number
 }
 
@@ -142,7 +142,7 @@ export function deliberationOf(given: Deliberation | null, session: Session): De
   return { inputs, steps, ...(given?.given && { given: true }) }
 }
 
-/** A deliberation and a protocol as the caller gave them: marked, so that nobody takes them for what was noted. */
+/** Marks a deliberation and a protocol as given by the caller, to tell them from those that the service noted. */
 export const markGiven = ({
   deliberation,
   pre_decision_protocol: protocol,
@@ -155,7 +155,7 @@ export const markGiven = ({
   pre_decision_protocol: protocol && { ...protocol, given: true },
 })
 
-/** The related decisions of a new record, each with an automatic edge that is as strong as the two are near. */
+/** The related decisions of a new record, each with an automatic edge whose weight grows with their nearness. */
 export function relationsOf(
   session: Session,
   id: string,

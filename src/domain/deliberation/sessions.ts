@@ -1,7 +1,7 @@
 /**
- * Deliberation sessions in the store. A session is a head and a log of inputs, one record for each batch that was appended: what is there
- * already is not written again, and servers that append to one session take turns at its head. Head and log share a prefix, so that a
- * session is read by one statement.
+ * Deliberation sessions in the store. A session is a head and a log of inputs with one record per appended batch: existing inputs are not
+ * written again, and servers that append to one session are serialised by its head. Head and log share a key prefix, so that a session is
+ * read by one statement.
  */
 import { type KeyedReader, type KeyedRecord, keyedPages } from '../../../sdk/storage/keyed.ts'
 import type { Store, Transaction } from '../../../sdk/storage/store.ts'
@@ -14,7 +14,7 @@ export interface SessionInput {
   source: string
   /** RFC 3339, UTC. */
   timestamp: string
-  /** Free-form JSON of the call that left it, such as the best hits of a query. */
+  /** Free-form JSON from the call that noted it, such as the best hits of a query. */
   data: unknown
 }
 
@@ -23,7 +23,7 @@ export interface Session {
   key: string
   agent: string
   inputs: SessionInput[]
-  /** Inputs that were dropped, oldest first, because the session was full. */
+  /** How many inputs were dropped, oldest first, because the session was full. */
   dropped: number
   created_ms: number
   updated_ms: number
@@ -42,11 +42,11 @@ interface Head {
   agent: string
   created_ms: number
   updated_ms: number
-  /** Inputs that were ever appended. */
+  /** How many inputs were ever appended. */
   total: number
-  /** `total` after each batch that is kept, which names the batch. */
+  /** `total` after each batch that is kept: it identifies the batch. */
   ends: number[]
-  /** The number of the last input of each type, counted as `total` is. */
+  /** The number of the last input of each type, counted like `total`. */
   last: Record<string, number>
 }
 
@@ -56,11 +56,11 @@ const { waiting, consumed } = sessionCollections
 
 /** Inputs that a session keeps. */
 export const inputsKept = 200
-/** Consumed sessions that are remembered. */
+/** Consumed sessions that are kept. */
 const consumedKept = 1_000
 const expiredAtOnce = 100
 
-// No agent has a line break in its name, and what follows the name is encoded.
+// No agent's name contains a line break, and the rest of a session's key is encoded.
 const headKey = (key: string): string => `${key}\n`
 const batchKey = (head_key: string, end: number): string => `${head_key}${String(end).padStart(12, '0')}`
 const batchKeys = (head_key: string, ends: readonly number[]): string[] => ends.map((end) => batchKey(head_key, end))
@@ -74,14 +74,14 @@ function sessionOf(
   return { key, agent, inputs, dropped: total - inputs.length, created_ms, updated_ms }
 }
 
-/** Reads the session of this key, or null. Most records come without one: that is asked by the key, as questions of others are at the same time. */
+/** Reads the session of this key, or null. Most records have none, so the head is read by its key first: such look-ups of several callers are combined. */
 export async function getSession({ keyed }: Pick<Store, 'keyed'>, key: string): Promise<Session | null> {
   if ((await findHead(keyed, headKey(key))) === null) return null
   const [head, ...batches] = await keyed.list(waiting, { prefix: headKey(key), limit: inputsKept + 1 })
   return head === undefined ? null : sessionOf(key, head.value as Head, batches)
 }
 
-/** Types of the inputs that the session of this key holds, from its head alone; null if there is none or it has gone idle. */
+/** Types of the inputs in the session of this key, from its head only; null if there is none or it has gone idle. */
 export async function getTypes(
   { keyed }: Pick<Store, 'keyed'>,
   key: string,
@@ -92,7 +92,7 @@ export async function getTypes(
   return Object.keys(head.last).filter((type) => head.last[type]! > head.total - inputsKept)
 }
 
-/** All sessions, or those of one agent, the last touched first. */
+/** All sessions, or those of one agent, most recently updated first. */
 export async function listSessions({ keyed }: Pick<Store, 'keyed'>, agent?: string): Promise<Session[]> {
   const records: KeyedRecord[] = []
   for await (const page of keyedPages(keyed, waiting, agent)) records.push(...page)
@@ -103,7 +103,7 @@ export async function listSessions({ keyed }: Pick<Store, 'keyed'>, agent?: stri
     .sort((a, b) => b.updated_ms - a.updated_ms || (a.key < b.key ? -1 : 1))
 }
 
-/** The last consumed sessions, of one agent where named, the newest first. */
+/** The last consumed sessions, newest first; only those of `agent` if it is given. */
 export async function listConsumed({ keyed }: Pick<Store, 'keyed'>, agent?: string): Promise<ConsumedSession[]> {
   const records = await keyed.list(consumed, { order: 'desc', limit: consumedKept })
   return records
@@ -119,8 +119,8 @@ async function findHead(keyed: Pick<KeyedReader, 'get'>, head_key: string): Prom
 const isIdle = ({ updated_ms }: Head, now_ms: number, ttl_ms: number): boolean => updated_ms < now_ms - ttl_ms
 
 /**
- * Adds inputs, starting the session if there is none or it has gone idle; of more than {@link inputsKept} the oldest are dropped.
- * @param older inputs that came before these and are among the dropped ones
+ * Adds inputs, starting a session if there is none or it has gone idle; beyond {@link inputsKept} the oldest are dropped.
+ * @param older how many inputs before these were dropped already
  */
 export async function appendInputs(
   { keyed }: Transaction,
@@ -169,7 +169,7 @@ export async function consumeSession(
   return session
 }
 
-/** Ends idle sessions, and forgets all but the last consumed ones. */
+/** Ends idle sessions, and deletes all but the last consumed ones. */
 export async function expireSessions(store: Store, now_ms: number): Promise<void> {
   for (let ended = expiredAtOnce; ended === expiredAtOnce; )
     ended = await store.transaction(async ({ keyed }) => {

@@ -1,6 +1,6 @@
 /**
- * The deliberation tracker: what an agent read and thought before it decided, kept until a record takes it. Thoughts are durable
- * before the answer; what reads leave behind is gathered and committed within 50 ms.
+ * The deliberation tracker keeps what an agent read and thought before it decided, until a record consumes it. Thoughts are durable
+ * before their call is answered; inputs noted by reads are gathered and committed within 50 ms.
  */
 import type { Store, Transaction } from '../../../sdk/storage/store.ts'
 import { expireResults } from '../decision/idempotency.ts'
@@ -15,7 +15,7 @@ import {
   type SessionInput,
 } from './sessions.ts'
 
-/** Whose deliberation it is: the authenticated agent, and what a call gives to tell its sessions apart. */
+/** Identifies a session: the authenticated agent, and what a call gives to tell the agent's sessions apart. */
 export interface SessionName {
   agent: string
   agent_id: string | null
@@ -35,19 +35,19 @@ export const sessionKey = ({ agent, agent_id, scope }: SessionName): string =>
 export type InputDraft = Pick<SessionInput, 'type' | 'text' | 'data'>
 
 export interface Tracker {
-  /** Leaves an input behind; it is durable within 50 ms. */
+  /** Notes an input; it is durable within 50 ms. */
   note(name: SessionName, source: string, input: InputDraft): void
-  /** Leaves a thought in a transaction; durable when that is. */
+  /** Adds a thought in a transaction; the thought is durable when the transaction is. */
   think(tx: Transaction, name: SessionName, source: string, text: string): Promise<void>
-  /** The session, with what is not durable yet; null when there is none or it has gone idle. */
+  /** The session, including inputs that are not durable yet; null if there is none or it has gone idle. */
   peek(name: SessionName): Promise<Session | null>
-  /** Types of the inputs of that session, without reading them; null when there is none. */
+  /** Types of the inputs of that session, without reading the inputs; null if there is none. */
   types(name: SessionName): Promise<ReadonlySet<string> | null>
   /** Takes the session for a decision; exactly one transaction gets it. Call {@link flush} before the transaction. */
   consume(tx: Transaction, name: SessionName, decision_id: string): Promise<Session | null>
-  /** Makes durable what was noted. */
+  /** Makes all noted inputs durable. */
   flush(): Promise<void>
-  /** Ends idle sessions, and forgets the results of writes that are over. */
+  /** Ends idle sessions, and deletes expired results of writes. */
   expire(): Promise<void>
   close(): Promise<void>
 }
@@ -56,21 +56,21 @@ interface TrackerOptions {
   store: Store
   now(): number
   newId(): string
-  /** After so many milliseconds without an input a session ends. */
+  /** A session ends after this many milliseconds without an input. */
   ttl_ms: number
   after(ms: number, run: () => void): () => void
   failed(error: unknown): void
 }
 
 const gatherMs = 50
-/** Sessions that one transaction writes: each is on pages of its own, and a call that comes meanwhile waits until all of those are synced. */
+/** Most sessions that one transaction writes: each is on separate pages, and a call that arrives meanwhile waits until all of them are synced. */
 const sessionsAtOnce = 8
 const retryMs = 1_000
 const sweepMs = 60_000
-/** Noted inputs that may wait when the store is unavailable; older ones are dropped. */
+/** Most noted inputs that may wait while the store is unavailable; older ones are dropped. */
 const maxWaiting = 10_000
 
-/** An input, which is made when it is first asked for: of many that are noted at once, only the newest are kept. */
+/** An input that is built when it is first needed: of many that are noted at once, only the newest are kept. */
 interface Noted {
   at_ms: number
   source: string
@@ -78,16 +78,16 @@ interface Noted {
   made: SessionInput | null
 }
 
-/** What was noted for a session. */
+/** Inputs noted for a session and not written yet. */
 interface Notes {
   name: SessionName
-  /** The newest, as many as a session keeps: a ring, as a thousand reads may be noted before they are written. */
+  /** The newest inputs, as many as a session keeps. A ring, since a thousand reads may be noted before they are written. */
   ring: Noted[]
-  /** Where the oldest of a full ring is. */
+  /** Index of the oldest input in a full ring. */
   oldest: number
-  /** Those that are no longer in it. */
+  /** How many inputs are no longer in the ring. */
   older: number
-  /** How many of the ring are of each type. */
+  /** How many inputs in the ring have each type. */
   types: Map<string, number>
 }
 /** By the key of the session. */
@@ -121,7 +121,7 @@ function addNote(notes: Notes, input: Noted): void {
 
 const inputsOf = ({ ring, oldest }: Notes): Noted[] => [...ring.slice(oldest), ...ring.slice(0, oldest)]
 
-/** Both, of so many inputs the newest. */
+/** Both together, with the newest `most` inputs. */
 function joined(older: Waiting, newer: Waiting, most: number): Waiting {
   const all = [...older.values(), ...newer.values()]
   const waiting: Waiting = new Map()
@@ -133,7 +133,7 @@ function joined(older: Waiting, newer: Waiting, most: number): Waiting {
 
 export function startTracker({ store, now, newId, ttl_ms, after, failed }: TrackerOptions): Tracker {
   let waiting: Waiting = new Map()
-  /** What is not durable either, until its transaction ends. */
+  /** Notes that are being written: not durable either, until their transaction ends. */
   let writing: Waiting = new Map()
   let cancel: (() => void) | null = null
   let flushing: Promise<void> = Promise.resolve()
@@ -159,7 +159,7 @@ export function startTracker({ store, now, newId, ttl_ms, after, failed }: Track
   const alive = (session: Session | null): session is Session =>
     session !== null && session.updated_ms >= now() - ttl_ms
 
-  /** Asked before the stored session is read: what is committed in between is in both, and never in neither. */
+  /** Called before the stored session is read: an input that is committed in between is then in both, never in neither. */
   const notesOf = (key: string): Notes[] => [writing, waiting].flatMap((notes) => notes.get(key) ?? [])
 
   const write = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-/** Finds what stores hold of decisions beside the decisions themselves: lines of the trail, keyed records, links and titles in other decisions, acts. */
+/** Finds what a store holds of decisions apart from the decisions themselves: audit rows, keyed records, links and titles in other decisions, acts. */
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import { decisionPages, storedOf } from '../../../sdk/storage/decisions.ts'
 import { keyedPages } from '../../../sdk/storage/keyed.ts'
@@ -13,35 +13,35 @@ export interface KeyedChange {
   key: string
   version: number
   expires_ms: number | null
-  /** What is left; undefined if the record goes. */
+  /** The value that remains; undefined if the record is deleted. */
   left: unknown
 }
 
 export interface Copies {
-  /** Lines of the trail with what is left of their detail. */
+  /** Audit rows with the part of their detail that remains. */
   lines: { seq: number; detail: Record<string, unknown> }[]
   keyed: KeyedChange[]
-  /** Other decisions, without the titles and texts that they took from these. */
+  /** Other decisions that hold titles or texts taken from these. */
   others: StoredDecision[]
-  /** Acts of the thread that hold any of it. */
+  /** Ids of acts of the thread that contain any of it. */
   acts: string[]
 }
 
 export interface Scan {
   store: Store
   targets: readonly Target[]
-  /** Only what was written since is looked at: milliseconds since 1970, and the newest change in the feed. */
+  /** Limits the search to what was written since: milliseconds since 1970, and the newest change in the feed. */
   since?: { ms: number; seq: number }
-  /** Resolves when other calls had their turn. */
+  /** Resolves once other calls have had a turn. */
   breathe(): Promise<void>
 }
 
 const page = 500
-/** Acts of one decision that are looked at. */
+/** Most acts of one decision that are checked. */
 const mostActs = 10_000
 const actsAtOnce = 50
 
-/** Members of a line's detail that are verdicts, names of rules, states and counts. */
+/** Members of an audit row's detail that remain: verdicts, names of rules, states and counts. */
 const kept = [
   ...['record_id', 'verdict', 'verdict_digest', 'policy_hash', 'duration_ms', 'violations', 'warnings', 'would_block'],
   ...['approved_rules', 'approval_id', 'approval', 'state', 'dry_run', 'shadow', 'outcome', 'edge_type', 'removed'],
@@ -52,7 +52,7 @@ const detailOf = ({ detail }: StoredAuditEntry): Record<string, unknown> => (det
 const leftOf = (line: StoredAuditEntry) =>
   Object.fromEntries(Object.entries(detailOf(line)).filter(([name]) => kept.includes(name)))
 
-/** Whether its agent asked this about a decision that was not recorded yet. */
+/** Whether an audit row is a check that led to the decision: by its agent, shortly before it was recorded, quoting its text. */
 function ledTo({ stored, from_ms, to_ms, ...rest }: Target, line: StoredAuditEntry, at_ms: number): boolean {
   if (stored === null || line.agent !== stored.record.recorded_by || line.ids.length > 0) return false
   const target = { stored, from_ms, to_ms, ...rest }
@@ -74,7 +74,7 @@ async function findLines({ store, targets, since, breathe }: Scan): Promise<{
       ...(cursor !== undefined && { cursor }),
     })
     for (const line of lines) {
-      // The digests of what evidence was linked to are proof, and no text.
+      // Rows of linked evidence hold digests, which are proof and contain no text.
       if (line.method === linkMethod || 'redacted_by' in detailOf(line)) continue
       const at_ms = Date.parse(line.at)
       if (line.ids.some((id) => ids.has(id)) || targets.some((target) => ledTo(target, line, at_ms))) own.push(line)
@@ -86,7 +86,7 @@ async function findLines({ store, targets, since, breathe }: Scan): Promise<{
   }
 }
 
-/** A decision without what it took from these: titles of related ones, and why it was linked to them. */
+/** A decision without what it took from these: titles of related ones, and the reasons of links to them. */
 export function withoutMentions(record: DecisionRecord, targets: readonly Target[]): DecisionRecord {
   const ids = new Set(targets.map(({ id }) => id))
   return {
@@ -100,10 +100,10 @@ export function withoutMentions(record: DecisionRecord, targets: readonly Target
   }
 }
 
-/** Ids of decisions, a page at a time: of all, or of those that changed since. */
+/** Ids of all decisions, or of those that changed since, a page at a time. */
 async function* idsOf({ store, since }: Scan): AsyncGenerator<string[]> {
   if (since === undefined)
-    // What was imported may be older than what it speaks of: all are looked at.
+    // An import may be older than a decision that it mentions, so all are checked.
     for await (const fields of decisionPages(store.decisions, {}, page)) yield fields.map(({ id }) => id)
   else
     for (let after = since.seq; ; ) {
@@ -140,7 +140,7 @@ async function findKeyed({ store, breathe }: Scan, found: Found): Promise<KeyedC
   return changes
 }
 
-/** Categories in which there is nothing else. */
+/** Categories that contain nothing else. */
 async function ownCategories({ store, targets }: Scan): Promise<Set<string>> {
   const mine = Map.groupBy(targets, ({ stored }) => stored?.record.category ?? null)
   const found = new Set<string>()
@@ -154,13 +154,13 @@ const evaluationOf = (line: StoredAuditEntry): string[] => {
   return typeof record_id === 'string' ? [record_id] : []
 }
 
-/** These acts, a few at a time: each may be as long as a record. */
+/** Reads these acts, a few at a time, since each may be as long as a record. */
 async function* read({ thread }: Pick<Store, 'thread'>, record_ids: readonly string[]): AsyncGenerator<StoredAct> {
   for (let at = 0; at < record_ids.length; at += actsAtOnce)
     yield* await thread.read({ record_ids: record_ids.slice(at, at + actsAtOnce) })
 }
 
-/** Everything but the decisions themselves. */
+/** Finds everything but the decisions themselves. */
 export async function findCopies(scan: Scan): Promise<Copies> {
   const { store, targets } = scan
   const { own, approvals } = await findLines(scan)
@@ -175,7 +175,7 @@ export async function findCopies(scan: Scan): Promise<Copies> {
   const acts = new Set([...evaluations, ...[...found.approvals].flatMap((id) => [`${id}/requested`, `${id}/decided`])])
   for (const { id } of targets)
     for (const { record_id } of await store.thread.ofDecision(id, mostActs)) acts.add(record_id)
-  // What others did with them is an act of theirs, where their id comes first.
+  // Acts of other decisions may name these; they are stored under the other decision's id.
   const beside = new Set([...others.map(({ record }) => record.id), ...own.flatMap(({ ids }) => ids)])
   for (const id of beside)
     for await (const { record_id, payload } of read(

@@ -1,6 +1,6 @@
 /**
- * Erasure of decisions: everything that one store holds of them goes in one transaction, which leaves a tombstone, a redaction in the
- * thread and a line in the trail. What can't be part of a transaction, such as pages of files, follows, and is owed until it is done.
+ * Erasure of decisions. One transaction removes everything that the store holds of them, and leaves a tombstone, a redaction in the
+ * thread and an audit row. What can't be part of a transaction, such as pages of files, follows, and stays pending until it is done.
  */
 
 import { invalidParams } from '../../../sdk/errors.ts'
@@ -19,7 +19,7 @@ import { attempts, type CopyCounts, countsOf, type Late, takeCopies, takeLate, t
 import { type Target, targetOf } from './target.ts'
 import { erasureCollections, missing, type SourceMark, type Tombstone, tombstoneOf } from './tombstone.ts'
 
-/** What an erasure needs of a call. */
+/** What an erasure needs from a call. */
 export interface ErasureCall extends Scrubbed {
   store: Store
   caller: { agent: string }
@@ -32,7 +32,7 @@ export interface ErasureCall extends Scrubbed {
   randomHex(bytes: number): string
 }
 
-/** On what ground, and why. A reason may name a person: it is kept in the line of the trail, which administrators read, and in no act. */
+/** The ground of an erasure. A reason may name a person, so it is kept in the audit row, which administrators read, and in no act. */
 export interface Ground {
   basis: string
   reason: string
@@ -41,11 +41,11 @@ export interface Ground {
 export interface Erased {
   redaction_record_id: string
   copies: CopyCounts
-  /** What is still on a disk, in words; it is tried again until nothing is. */
+  /** What is still on disk, in words; its removal is retried until nothing is left. */
   pending: string[]
 }
 
-/** @throws CstpError `invalid_params` for a decision that is kept by a legal hold */
+/** @throws CstpError `invalid_params` if a legal hold keeps the decision */
 function requireNoHold({ id, stored }: Target): void {
   if (stored?.record.preserve !== true) return
   const message = `${id} is under a legal hold: setPreserve with preserve: false ends it first`
@@ -55,7 +55,7 @@ function requireNoHold({ id, stored }: Target): void {
   )
 }
 
-/** @throws CstpError `invalid_params` for a decision that the rules keep, unless this ground is above them */
+/** @throws CstpError `invalid_params` if a retention rule keeps the decision and does not except this basis */
 function requireOver(call: ErasureCall, { id, stored }: Target, basis: string): void {
   if (stored === null) return
   const { category, stakes, created_at } = stored.record
@@ -68,10 +68,10 @@ function requireOver(call: ErasureCall, { id, stored }: Target, basis: string): 
   throw invalidParams({ path: 'basis', message, expected, received: basis }, { kept_until: until })
 }
 
-/** Thrown to undo a transaction that only looked. */
+/** Thrown to roll back a transaction that only checks something. */
 class Looked extends Error {}
 
-/** Whether there is a decision that no answer shows, as its file was taken away. */
+/** Whether a decision exists that no answer shows because its file was removed. */
 const isHidden = ({ store }: ErasureCall, id: string): Promise<boolean> =>
   store
     .transaction(async (tx) => {
@@ -84,13 +84,13 @@ const isHidden = ({ store }: ErasureCall, id: string): Promise<boolean> =>
       throw error
     })
 
-/** What would go. @throws CstpError `decision_not_found`, `invalid_params` for what a legal hold or a rule keeps */
+/** Finds what would be erased. @throws CstpError `decision_not_found`, or `invalid_params` if a legal hold or a rule keeps a decision */
 export async function look(
   call: ErasureCall,
   ids: readonly string[],
   { basis }: Pick<Ground, 'basis'>,
 ): Promise<{ targets: Target[]; copies: Copies }> {
-  // What was noted a moment ago is a copy too.
+  // An input noted a moment ago is a copy too.
   await call.tracker.flush()
   const targets: Target[] = []
   for (const id of ids) {
@@ -140,7 +140,7 @@ export async function erase(call: ErasureCall, ids: readonly string[], { basis, 
     try {
       await call.store.transaction((tx) => take(call, tx, found, redaction_record_id, { late, reason }))
     } catch (error) {
-      // Somebody else changed or erased it: looked at again, it shows.
+      // Another call changed or erased it, which the next attempt sees.
       const isAgain = isStorageError(error, 'conflict') || isStorageError(error, 'not_found')
       if (!isAgain || attempt === attempts) throw error
       continue
@@ -152,6 +152,6 @@ export async function erase(call: ErasureCall, ids: readonly string[], { basis, 
   }
 }
 
-/** The erasure that took a decision already; null if there was none. */
+/** The tombstone of a decision that was erased before; null if it was not. */
 export const erasedBefore = (call: Pick<ErasureCall, 'store'>, id: string): Promise<Tombstone | null> =>
   tombstoneOf(call.store.keyed, id)

@@ -1,4 +1,4 @@
-/** The end of an erasure: indexes and files are brought to hold nothing of it. What can't be done now is owed, and tried again. */
+/** The end of an erasure: clears indexes and files. Work that can't be done now stays pending and is retried. */
 import { keyedPages } from '../../../sdk/storage/keyed.ts'
 import type { Store } from '../../../sdk/storage/store.ts'
 import { type Rounds, startRounds } from '../../core/rounds.ts'
@@ -8,23 +8,23 @@ import { type Late, takeLate } from './take.ts'
 import { type Target, targetOf, tracesOf } from './target.ts'
 import { erasureCollections } from './tombstone.ts'
 
-/** What is kept of an erasure until it is finished. */
+/** Stored for an erasure until it is finished. */
 export interface Owed {
   ids: string[]
-  /** Until what was written while it looked is known to be taken too. */
+  /** Present until copies written during its search are known to be removed too. */
   late?: Late
 }
 
 export interface Scrubbed extends ActTools {
   store: Store
-  /** Resolves when other calls had their turn. */
+  /** Resolves once other calls have had a turn. */
   breathe(): Promise<void>
   index: Pick<Follower, 'purge'>
 }
 
 const { unfinished } = erasureCollections
 
-/** @param targets null if nobody knows any more what they said @returns what is left, in words */
+/** @param targets null if their texts are no longer known @returns what is left, in words */
 export async function finish(
   call: Scrubbed,
   redaction_record_id: string,
@@ -33,7 +33,7 @@ export async function finish(
   const { store, index } = call
   const [owed] = await store.keyed.get(unfinished, [redaction_record_id])
   const { ids, late } = (owed?.value as Owed | undefined) ?? { ids: [] }
-  // A process that ended in between did not take them; what names the decisions is still found.
+  // A process that ended in between did not remove the late copies; those that name the decisions can still be found.
   if (targets === null && late !== undefined) {
     await takeLate(
       call,
@@ -44,14 +44,14 @@ export async function finish(
     await store.transaction(({ keyed }) => keyed.put(unfinished, redaction_record_id, { ids } satisfies Owed))
   }
   const left = (await index.purge(ids)) ? [] : ['segments of the search index']
-  // Without the texts the whole database is written again: once, when nothing else is left.
+  // Without the texts the whole database has to be rewritten: only once, when nothing else is left.
   if (left.length > 0 && targets === null) return left
   left.push(...(await store.scrub(targets && tracesOf(targets))))
   if (left.length === 0) await store.transaction(({ keyed }) => keyed.delete(unfinished, [redaction_record_id]))
   return left
 }
 
-/** Erasures that are not finished, by the id of their redaction. */
+/** Unfinished erasures, as the ids of their redactions. */
 export async function unfinishedErasures({ keyed }: Pick<Store, 'keyed'>): Promise<string[]> {
   const found: string[] = []
   for await (const page of keyedPages(keyed, unfinished)) found.push(...page.map(({ key }) => key))
@@ -60,7 +60,7 @@ export async function unfinishedErasures({ keyed }: Pick<Store, 'keyed'>): Promi
 
 const every_ms = 60_000
 
-/** Finishes what another process, or one that died, has left. */
+/** Finishes erasures that another process, possibly a crashed one, has left. */
 export const startFinishing = (
   options: Scrubbed & {
     after(ms: number, run: () => void): () => void

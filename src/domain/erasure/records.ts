@@ -1,4 +1,4 @@
-/** What a keyed record keeps of decisions that are erased, collection by collection: each says what is left of a value. */
+/** What remains in keyed records of decisions that are erased: a rule for each collection. */
 import type { KeyedRecord } from '../../../sdk/storage/store.ts'
 import type { Approval } from '../approval/approval.ts'
 import { noticeCollection } from '../approval/notices.ts'
@@ -13,24 +13,24 @@ import { type HookAction, type HookSession, hookCollections } from '../hook/sess
 import { compactionCollection } from '../memory/compaction.ts'
 import { quotes, type Target } from './target.ts'
 
-/** Takes the place of a text. */
+/** Replaces an erased text. */
 export const erasedText = '[erased]'
 
-/** What was found so far, as one thing leads to another. */
+/** What was found so far: one finding leads to the next. */
 export interface Found {
   targets: readonly Target[]
-  /** Approvals of what was erased. */
+  /** Ids of approvals of it. */
   approvals: Set<string>
-  /** Evaluations that asked about it. */
+  /** Ids of evaluations of it. */
   evaluations: Set<string>
-  /** Categories that nothing else has. */
+  /** Categories that contain nothing else. */
   categories: ReadonlySet<string>
 }
 
-/** The value that is left, `undefined` if the record goes, the same object if it holds nothing of it. */
+/** The value that remains: `undefined` if the record is deleted, the same object if it holds nothing of the decisions. */
 type Left = (record: KeyedRecord, found: Found) => unknown
 
-/** Whether a text names one of them. */
+/** Whether a text contains the id of one of them. */
 export const names = ({ targets }: Pick<Found, 'targets'>, text: string): boolean =>
   targets.some(({ id }) => text.includes(id))
 
@@ -38,7 +38,7 @@ const mentions = (found: Found, value: unknown): boolean =>
   names(found, JSON.stringify(value)) || found.targets.some((target) => quotes(target, value))
 
 const goesWithAny: Left = ({ key, value }, found) => (mentions(found, [key, value]) ? undefined : value)
-/** Links that another decision had once, and why. */
+/** Earlier links of another decision lose their reason if they led to one of these. */
 const change: Left = (record, found) => {
   const { links } = record.value as Change
   const leads = (id: string) => found.targets.some((target) => target.id === id)
@@ -49,7 +49,7 @@ const change: Left = (record, found) => {
 const goesWithItsKey: Left = ({ key, value }, found) =>
   found.targets.some(({ id }) => key === id || key.startsWith(`${id} `)) ? undefined : value
 
-/** Inputs keep their places: the head of their session counts them. */
+/** Inputs keep their positions, since the head of their session counts them. */
 const inputs: Left = ({ value }, found) => {
   if (!Array.isArray(value)) return value
   const left = (value as SessionInput[]).map((input) =>
@@ -96,8 +96,8 @@ const action: Left = ({ value }, found) => {
 }
 
 /**
- * Every collection that may hold something of a decision, in an order in which what is found leads to the next. A collection that has no line here
- * holds ids, counts and digests at most.
+ * Every collection that may hold content of a decision, ordered so that findings lead to the next ones. A collection that is not listed
+ * holds at most ids, counts and digests.
  */
 export const holders: readonly (readonly [collection: string, left: Left])[] = [
   [revisionCollection, goesWithItsKey],

@@ -1,4 +1,4 @@
-/** Takes copies of what is erased, in a transaction; and what was written while the erasure was looking. */
+/** Removes copies of erased decisions in a transaction, including those written while the erasure was searching. */
 import { mostRedacted } from '../../../sdk/storage/audit.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
 import type { Store, Transaction } from '../../../sdk/storage/store.ts'
@@ -8,19 +8,19 @@ import { newActId } from '../thread/ids.ts'
 import { type Copies, findCopies, withoutMentions } from './copies.ts'
 import type { Target } from './target.ts'
 
-/** Decisions that change while they are looked at are looked at again. */
+/** Attempts: if a decision changes during a search, the search is repeated. */
 export const attempts = 5
 
-/** What is needed to take what was written while an erasure looked. */
+/** What is needed to remove copies written while an erasure was searching. */
 export interface Late {
   agent: string
-  /** On what ground. */
+  /** The ground of the erasure. */
   basis: string
-  /** When it began to look: milliseconds since 1970, and the newest change in the feed. */
+  /** When the search began: milliseconds since 1970, and the newest change in the feed. */
   since: { ms: number; seq: number }
 }
 
-/** Leaves the redaction in the thread: what went, and never what it said. */
+/** Appends the redaction to the thread: what was removed, never its content. */
 export async function tell(
   tx: Transaction,
   tools: ActTools,
@@ -32,7 +32,7 @@ export async function tell(
   await tx.thread.append([actOf({ kind: 'redaction', record_id, decision_id: null, at, agent, detail }, tools)])
 }
 
-/** How many copies there were, by where they stood. */
+/** How many copies there were, by kind. */
 export interface CopyCounts {
   decisions: number
   audit_lines: number
@@ -68,7 +68,7 @@ export async function takeCopies(
   if (acts.length > 0) await tx.thread.erase(acts)
 }
 
-/** What was written while the erasure was looking is part of it. */
+/** Removes copies that were written while the erasure was searching. */
 export async function takeLate(
   { store, breathe, ...tools }: { store: Store; breathe(): Promise<void> } & ActTools,
   targets: readonly Target[],
@@ -77,7 +77,7 @@ export async function takeLate(
 ): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     const found = await findCopies({ store, targets, since, breathe })
-    // The line of the erasure itself names them.
+    // The erasure's own audit row names the decisions.
     const lines = found.lines.filter(({ detail }) => detail.redaction_record_id !== by)
     const copies = { ...found, lines, acts: found.acts.filter((id) => id !== by) }
     if (Object.values(countsOf({ ...copies, acts: [] })).every((count) => count === 0)) return

@@ -1,4 +1,4 @@
-/** A decision that is to be erased, with what tells its copies: its id, the texts that may be quoted elsewhere, the checks that led to it. */
+/** A decision to be erased, with what identifies its copies: its id, the texts that may be quoted elsewhere, the time of the checks that led to it. */
 import type { DecisionRecord, Revision } from '../../../sdk/schema/decision.ts'
 import type { StoredDecision } from '../../../sdk/storage/store.ts'
 import { dayMs } from '../../core/time.ts'
@@ -6,16 +6,16 @@ import { recordedAt } from '../history/record.ts'
 
 export interface Target {
   id: string
-  /** Null for one that is kept out of every answer: only its row is known. */
+  /** Null for a hidden decision, of which only the row is known. */
   stored: StoredDecision | null
-  /** What it says, in pieces. */
+  /** Its texts, in pieces. */
   texts: readonly string[]
-  /** When its agent may have asked about it before it was recorded, in milliseconds since 1970. */
+  /** Start and end of the time in which its agent may have asked about it before it was recorded, in milliseconds since 1970. */
   from_ms: number
   to_ms: number
 }
 
-/** An agent is at a decision for hours, rarely longer; its session ends after two by default. */
+/** An agent works on a decision for hours, rarely longer; its session ends after two hours by default. */
 const beforeMs = dayMs
 const afterMs = 60_000
 
@@ -25,7 +25,7 @@ export function* leaves(value: unknown): Generator<string> {
   else if (value !== null && typeof value === 'object') for (const one of Object.values(value)) yield* leaves(one)
 }
 
-/** What an agent or a reviewer wrote; not the titles of others, names and what the service derives. */
+/** Texts that an agent or a reviewer wrote, without titles of other decisions, names and derived values. */
 const proseOf = (record: DecisionRecord): unknown => [
   record.title,
   record.decision,
@@ -43,7 +43,7 @@ const proseOf = (record: DecisionRecord): unknown => [
   record.review_history,
 ]
 
-/** Long enough, and of several words: ids, names, paths and times are no quotations. */
+/** Long enough, and of several words: ids, names, paths and times are not quotations. */
 const isProse = (text: string): boolean => text.length >= 16 && /\S\s+\S/.test(text)
 
 /** @param revisions its updates, with the values before them */
@@ -55,7 +55,7 @@ export function targetOf(id: string, stored: StoredDecision | null, revisions: r
   return { id, stored, texts, from_ms: recorded_ms - beforeMs, to_ms: recorded_ms + afterMs }
 }
 
-/** Whether a value quotes what the decision says, or was quoted by it. */
+/** Whether a value quotes a text of the decision, or is quoted by one. */
 export function quotes({ texts }: Target, value: unknown): boolean {
   if (texts.length === 0) return false
   for (const found of leaves(value))
@@ -63,7 +63,7 @@ export function quotes({ texts }: Target, value: unknown): boolean {
   return false
 }
 
-/** Pieces of the texts by which its traces on a disk are known: as JSON and YAML write them, of one line and without quotes. */
+/** Pieces of the texts that identify traces on disk: from one line and without quotes, as JSON and YAML write them. */
 export function tracesOf(targets: readonly Target[]): string[] {
   const most = 12
   return targets.flatMap(({ texts }) =>

@@ -1,4 +1,4 @@
-/** What is left of a decision that was erased: its id with who took it out and why, and a keyed mark of where it came from. */
+/** What remains of an erased decision: its id with who erased it and why, and a keyed hash of its source key. */
 import { createHmac } from 'node:crypto'
 import { CstpError, decisionNotFound } from '../../../sdk/errors.ts'
 import type { KeyedReader } from '../../../sdk/storage/store.ts'
@@ -9,24 +9,24 @@ export const erasureCollections = {
   erased: 'erased',
   /** Marks of source keys. */
   source: 'erased_source',
-  /** By the id of the redaction: erasures whose traces are still on the disk. */
+  /** Erasures with traces that are still on disk, by the id of their redaction. */
   unfinished: 'erasure_unfinished',
 } as const
 
-/** What stands for a decision. */
+/** Takes the place of an erased decision. */
 export interface Tombstone {
   /** RFC 3339, UTC. */
   at: string
   by: string
-  /** On what ground, as it was given. */
+  /** The ground of the erasure, as given. */
   basis: string
   redaction_record_id: string
 }
 
-/** Stands for a source key that must not come back: without the key of this service nobody finds out by guessing which it was. */
+/** Keyed hash of a source key that must not be recorded again: without this service's secret the source key can't be found by guessing. */
 export type SourceMark = (source_key: string) => string
 
-/** @param secret known to this service alone */
+/** @param secret known only to this service */
 export const sourceMarks =
   (secret: Uint8Array): SourceMark =>
   (source_key) =>
@@ -37,7 +37,7 @@ export async function tombstoneOf(keyed: Pick<KeyedReader, 'get'>, id: string): 
   return (found?.value as Tombstone | undefined) ?? null
 }
 
-/** What a caller is told who asks for a decision that is not there: `data.erased` says when and why, if it was erased. */
+/** The error for a decision that does not exist; if it was erased, `data.erased` says when and on what ground. */
 export async function missing(keyed: Pick<KeyedReader, 'get'>, id: string, given: string): Promise<CstpError> {
   const found = await tombstoneOf(keyed, id)
   if (found === null) return decisionNotFound(given)
@@ -49,7 +49,7 @@ export async function missing(keyed: Pick<KeyedReader, 'get'>, id: string, given
   })
 }
 
-/** @throws CstpError `invalid_params` if what came from there was erased */
+/** @throws CstpError `invalid_params` if the decision with this source key was erased */
 export async function requireUnerased(
   keyed: Pick<KeyedReader, 'get'>,
   sourceMark: SourceMark,
