@@ -1,10 +1,10 @@
 /**
- * The audit trail of the store port: lines that are only added; what removes the oldest of them, or takes the detail out of some, leaves a
- * line that says so.
+ * The audit trail of the store port: an append-only list of entries. Removing the oldest entries, or the detail of some, adds an entry that
+ * records the removal.
  */
 import { StorageError } from './errors.ts'
 
-/** One line of the trail: a write, or an evaluation of guardrails. */
+/** One entry of the trail: a write, or an evaluation of guardrails. */
 export interface AuditEntry {
   /** RFC 3339, UTC. */
   at: string
@@ -13,7 +13,7 @@ export interface AuditEntry {
   request_id: string
   /** Ids of the decisions concerned. */
   ids: string[]
-  /** Null where nothing was evaluated. */
+  /** Null if nothing was evaluated. */
   allowed: boolean | null
   /** Ids of the rules that fired. */
   rules: string[]
@@ -21,20 +21,20 @@ export interface AuditEntry {
   detail: unknown
 }
 
-/** A line of the trail with its place. */
+/** An entry of the trail with its position. */
 export interface StoredAuditEntry extends AuditEntry {
-  /** Ascending in the order of commits. */
+  /** Ascending in commit order. */
   seq: number
 }
 
 /** Reads the trail. */
 export interface AuditReader {
-  /** Newest first, below `cursor` where given. */
+  /** Newest first; only entries with a `seq` below `cursor`, if it is given. */
   list(query: {
     since_ms?: number
     agent?: string
     method?: string
-    /** Methods whose lines are left out. */
+    /** Methods whose entries are left out. */
     without?: readonly string[]
     rule?: string
     allowed?: boolean
@@ -43,32 +43,34 @@ export interface AuditReader {
   }): Promise<StoredAuditEntry[]>
 }
 
-/** Which lines of the trail go: the oldest before a time. */
+/** Which entries to remove: the oldest before a time. */
 export interface AuditExpiry {
   before_ms: number
-  /** Methods whose lines stay. */
+  /** Methods whose entries are kept. */
   keep: readonly string[]
   limit: number
-  /** Time of the line that says so. [the clock of the store] */
+  /** Time of the entry that records the removal. [the clock of the store] */
   at_ms?: number
 }
 
-/** The trail is append-only: one verb removes the oldest lines and one takes the detail out of some, each with a line that says so. */
+/**
+ * The trail is append-only. One method removes the oldest entries and one removes the detail of some; each adds an entry that records it.
+ */
 export interface AuditWriter {
-  /** Adds a line at the end. */
+  /** Adds an entry at the end. */
   append(entry: AuditEntry): Promise<void>
   /**
-   * Removes up to `limit` lines from before a time, oldest first, and adds their `retentionEntry` if there are any. Such entries stay.
-   * The engine refuses any other removal, also from outside of the driver.
-   * @returns how many were removed
+   * Removes up to `limit` entries from before a time, oldest first, and adds a `retentionEntry` if any were removed. Such entries are kept.
+   * The engine refuses any other removal, even one that bypasses the driver.
+   * @returns the number of entries removed
    */
   expire(query: AuditExpiry): Promise<number>
   /**
-   * Replaces the detail of lines, whose place and everything else stay, and adds their `redactionEntry`. Only so can a line change; the
-   * engine refuses any other change, also from outside of the driver.
-   * @param lines at most {@link mostRedacted}; each detail is an object whose `redacted_by` is `redacted_by`
-   * @param at_ms time of the line that says so; by default the clock of the store's
-   * @throws StorageError `invalid` for other details, `not_found` if a line does not exist
+   * Replaces the detail of entries, leaves their position and everything else as it is, and adds a `redactionEntry`. The engine refuses any
+   * other change to an entry, even one that bypasses the driver.
+   * @param lines at most {@link mostRedacted}; each detail is an object whose `redacted_by` equals the parameter
+   * @param at_ms time of the entry that records the redaction; by default the store's clock
+   * @throws StorageError `invalid` for other details, `not_found` if an entry does not exist
    */
   redact(
     lines: readonly { seq: number; detail: Record<string, unknown> }[],
@@ -77,11 +79,11 @@ export interface AuditWriter {
   ): Promise<void>
 }
 
-/** Method of the line of removed lines: it is never removed or changed itself. */
+/** Method of the entry that records removed entries. Such an entry is never removed or changed. */
 export const retentionMethod = 'audit.retention'
 
 /**
- * The line of one batch: how many were removed, and up to when.
+ * The entry for one batch: how many entries were removed, and from before which time.
  * @example
  * ```ts
  * await append(retentionEntry(removed, before_ms, now()))
@@ -98,17 +100,17 @@ export const retentionEntry = (removed: number, before_ms: number, now_ms: numbe
   detail: { removed, before: new Date(before_ms).toISOString(), before_ms },
 })
 
-/** Method of the line of redacted lines: it is never changed itself. */
+/** Method of the entry that records redacted entries. Such an entry is never changed. */
 export const redactionMethod = 'audit.redaction'
 
-/** Lines of these methods say what went from the trail: they stay as they are. */
+/** Entries of these methods record what was removed from the trail, so they are never changed. */
 export const markMethods: readonly string[] = [retentionMethod, redactionMethod]
 
-/** Lines that one call may change: the engine looks each of them up in the line that says so. */
+/** The most entries that one call may change: the engine looks up each of them in the entry that records the change. */
 export const mostRedacted = 500
 
 /**
- * The line of one call: which lines lost their detail, and the record of the erasure that took it.
+ * The entry for one call: which entries lost their detail, and the record of the erasure that caused it.
  * @example
  * ```ts
  * await append(redactionEntry(lines.map(({ seq }) => seq), redacted_by, now()))
@@ -126,7 +128,8 @@ export const redactionEntry = (lines: readonly number[], redacted_by: string, no
 })
 
 /**
- * @throws StorageError `invalid` for lines that no driver may change so
+ * Checks what a driver may redact in one call.
+ * @throws StorageError `invalid` for more entries than {@link mostRedacted}, or a detail without this `redacted_by`
  * @example
  * ```ts
  * checkRedaction(lines, redacted_by) // before anything is changed

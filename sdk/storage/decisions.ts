@@ -1,7 +1,7 @@
-/** Decisions of the store port: what filters, sorts and counts see of them, and the verbs that read and write them. */
+/** Decisions of the store port: the fields for filtering, sorting and counting, and the methods that read and write decisions. */
 import type { DecisionRecord, Outcome, Settler, Stakes, Status } from '../schema/decision.ts'
 
-/** What a filter sees of a decision. */
+/** The fields of a decision that filters see. */
 export interface DecisionFields {
   id: string
   /** Null if the agent named none. */
@@ -20,23 +20,23 @@ export interface DecisionFields {
   created_ms: number
   /** `review_by` in milliseconds since 1970, UTC. */
   review_by_ms: number
-  /** `reviewed_at` in milliseconds since 1970, UTC: that of the review that counts. */
+  /** `reviewed_at` in milliseconds since 1970, UTC: the time of the review that counts. */
   reviewed_ms: number | null
   /** The confidence that is scored. */
   confidence_at_record: number | null
-  /** Who settled the outcome; null while there is none. */
+  /** Who settled the outcome; null without an outcome. */
   settled_by: Settler | null
   preserve: boolean
-  /** True when the active generation holds its vectors. */
+  /** True if the active generation has vectors for it. */
   indexed: boolean
 }
 
-/** All given members must hold; a member that is absent does not restrict. Bounds are inclusive. */
+/** All given members must match; an absent member does not restrict. Bounds are inclusive. */
 export interface DecisionFilter {
   category?: string
   min_confidence?: number
   max_confidence?: number
-  /** Any of these. An empty list matches nothing; so for every list here. */
+  /** Any of these. An empty list matches nothing; the same holds for every list here. */
   stakes?: readonly Stakes[]
   status?: readonly Status[]
   outcome?: readonly Outcome[]
@@ -53,18 +53,18 @@ export interface DecisionFilter {
   indexed?: boolean
 }
 
-/** Texts that other decisions can hold in another spelling. */
+/** Fields whose values may be spelled differently in other decisions. */
 export const spelledFields = ['category', 'project', 'feature', 'tag'] as const
 
 /** The filter of a list. */
 export interface ListFilter extends DecisionFilter {
-  /** Those alone that enter a score (`scoredValue`). */
+  /** Only decisions that enter a score (`scoredValue`). */
   scored?: true
 }
 
-/** The filter of a count: it can also compare texts as they look, so that no other spelling is left out. */
+/** The filter of a count. It can also compare texts by appearance, so that other spellings are included. */
 export interface CountFilter extends ListFilter {
-  /** Values whose `skeleton` is this one; a tag is any of the decision's. */
+  /** Values whose `skeleton` equals this one; for `tag`, any tag of the decision. */
   alike?: Partial<Record<(typeof spelledFields)[number], string>>
 }
 
@@ -74,30 +74,33 @@ export type DecisionSort = 'created_at' | 'confidence' | 'category' | 'stakes' |
 /** What decisions are counted by. */
 export type CountKey = 'category' | 'stakes' | 'status' | 'outcome' | 'agent' | 'day' | 'tag' | 'project'
 
-/** Decisions of one confidence at recording, one outcome and one settler. */
+/** Number of decisions with the same confidence at recording, outcome and settler. */
 export interface OutcomeGroup {
   confidence: number | null
   outcome: Outcome | null
   settled_by: Settler | null
   count: number
-  /** Only if they are split by category. */
+  /** Present only when split by category. */
   category?: string
-  /** Only if they are split by time: the edges at the time of recording or before. */
+  /** Present only when split by time: the number of `created_ms` edges at or before the time of recording. */
   created?: number
-  /** The same for the time of the review that counts. */
+  /** Likewise, for the time of the review that counts. */
   reviewed?: number
 }
 
-/** When decisions were recorded and reviewed: milliseconds since 1970, ascending, each once. */
+/** Edges of the time ranges in which decisions were recorded and reviewed: milliseconds since 1970, ascending, distinct. */
 export interface OutcomeEdges {
   created_ms: readonly number[]
   reviewed_ms: readonly number[]
 }
 
-/** How outcomes are split: by category, without decisions that have none; or by time, without decisions that nobody reviewed. */
+/** How outcomes are split: by category, without decisions that have none; or by time, without unreviewed decisions. */
 export type OutcomeSplit = 'category' | OutcomeEdges
 
-/** The scored decisions of one agent, category (null if they have none) and stakes: how many, and the sums of their confidences at recording and of their values. */
+/**
+ * The scored decisions of one agent, category (null if they have none) and stakes: their number, and the sums of their confidences at
+ * recording and of their outcome values.
+ */
 export interface ScoreSum {
   agent: string
   category: string | null
@@ -107,7 +110,10 @@ export interface ScoreSum {
   value: number
 }
 
-/** Reviewed decisions of one confidence and outcome that give a reason of this type; without those that no score counts. */
+/**
+ * Reviewed decisions of one confidence and outcome that give a reason of this type. Decisions whose outcome was settled by age alone are
+ * left out.
+ */
 export interface ReasonGroup {
   type: string
   confidence: number
@@ -119,22 +125,22 @@ export interface ReasonGroup {
   strength: number
 }
 
-/** What a store says of a decision beside its record. */
+/** What a store knows about a decision besides its record. */
 interface StoredFacts {
-  /** Counts the writes to this decision, from 1. */
+  /** Number of writes to this decision, from 1. */
   readonly revision: number
-  /** True when the active generation holds its vectors. */
+  /** True if the active generation has vectors for it. */
   readonly indexed: boolean
 }
 
-/** A decision as it is stored. */
+/** A stored decision. */
 export interface StoredDecision extends StoredFacts {
   readonly record: DecisionRecord
 }
 
 /**
- * A record that need not be parsed. A driver may give the same object again for as long as it keeps the text, so that callers can keep
- * with it what they made of it.
+ * A record as JSON text, which need not be parsed. While a driver keeps the text it may return the same object again, so callers can cache
+ * what they derive from it per object.
  */
 export interface RecordText {
   readonly id: string
@@ -145,11 +151,11 @@ export interface RecordText {
   readonly created_ms: number
 }
 
-/** A stored decision whose record need not be parsed. */
+/** A stored decision with its record as JSON text. */
 export interface StoredText extends RecordText, StoredFacts {}
 
 /**
- * The record of a text.
+ * Parses the record of a text.
  * @example
  * ```ts
  * const { decision, reasons } = parseRecord(text)
@@ -158,7 +164,7 @@ export interface StoredText extends RecordText, StoredFacts {}
 export const parseRecord = ({ json }: Pick<RecordText, 'json'>): DecisionRecord => JSON.parse(json)
 
 /**
- * A stored decision with its record.
+ * A stored decision with its record parsed.
  * @example
  * ```ts
  * const [{ record, revision }] = (await store.decisions.get([id])).map(storedOf)
@@ -172,14 +178,14 @@ export const storedOf = ({ json, revision, indexed }: StoredText): StoredDecisio
 
 /** Reads decisions. */
 export interface DecisionReader {
-  /** Those of these full ids that exist, in the order asked for. */
+  /** The decisions with these full ids that exist, in the order of `ids`. */
   get(ids: readonly string[]): Promise<StoredText[]>
   /**
-   * Ids that start with `prefix`, or whose part after `-decision-` does, at most `limit`, ascending; or that of the decision imported
-   * under a key, if there is one.
+   * Ids that start with `prefix`, or whose part after `-decision-` starts with it: at most `limit`, ascending. Or the id of the decision
+   * imported under a source key, if there is one.
    */
   find(query: { prefix: string; limit: number } | { source_key: string }): Promise<string[]>
-  /** Page of the decisions that pass. Stakes sort by rank; ties by id in the same direction. `total` counts all that pass. */
+  /** A page of the decisions that pass the filter. Stakes sort by rank; ties by id in the same direction. `total` counts all that pass. */
   list(query: {
     filter: ListFilter
     /** Keep only these decisions. */
@@ -190,27 +196,30 @@ export interface DecisionReader {
     limit: number
   }): Promise<{ texts: RecordText[]; total: number }>
   /**
-   * Fields of the decisions that pass, oldest first, ties by id: at most `limit` of those that come after `after` in this order,
-   * whether or not that one still passes. For walks that must not hold memory, over decisions that enter and leave meanwhile.
+   * Fields of the decisions that pass the filter, oldest first, ties by id: at most `limit` that come after `after` in this order, whether
+   * or not `after` itself still passes. For walks in bounded memory, over decisions that may start or stop matching in the meantime.
    */
   walk(filter: DecisionFilter, after: DecisionFields | null, limit: number): Promise<DecisionFields[]>
-  /** How many pass the filter. */
+  /** The number of decisions that pass the filter. */
   count(filter: CountFilter): Promise<number>
-  /** How many pass, split by the values of `by`. Descending count, then value; `day` ascending. Null values are left out. */
+  /**
+   * The number of decisions that pass the filter, for each value of `by`. Descending count, then value; `day` ascending. Null values are
+   * left out.
+   */
   countBy(filter: DecisionFilter, by: CountKey): Promise<{ value: string; count: number }[]>
   /**
-   * The decisions that pass, grouped by what is scored: the confidence at recording, the outcome and who settled it; and by what they are
-   * split by, if by anything. By category, then confidence, outcome and settler, null first in each; then by `created`, then by `reviewed`.
+   * The decisions that pass the filter, grouped by what is scored (confidence at recording, outcome and settler) and by `split`, if given.
+   * Ordered by category, then confidence, outcome and settler, null first in each; then by `created`, then by `reviewed`.
    */
   outcomes(filter: CountFilter, split?: OutcomeSplit): Promise<OutcomeGroup[]>
-  /** The decisions that pass and enter a score (`scoredValue`), in no order. */
+  /** The decisions that pass the filter and enter a score (`scoredValue`), in no particular order. */
   scores(filter: DecisionFilter): Promise<ScoreSum[]>
-  /** Scored decisions and abandoned ones by the types of their reasons. By type, confidence, outcome. */
+  /** Scored and abandoned decisions by the types of their reasons. Ordered by type, confidence, outcome. */
   reasons(): Promise<ReasonGroup[]>
 }
 
 /**
- * The decisions of these full ids that exist, in the order asked for, with their records.
+ * The decisions with these full ids that exist, in the order of `ids`, with their records parsed.
  * @example
  * ```ts
  * const [one, other] = await readDecisions(store.decisions, ids)
@@ -222,7 +231,7 @@ export const readDecisions = async (
 ): Promise<StoredDecision[]> => (await decisions.get(ids)).map(storedOf)
 
 /**
- * The decision of this full id, or null.
+ * The decision with this full id, or null.
  * @example
  * ```ts
  * const found = await readDecision(store.decisions, id)
@@ -235,7 +244,7 @@ export const readDecision = async (
 ): Promise<StoredDecision | null> => (await readDecisions(decisions, [id]))[0] ?? null
 
 /**
- * The fields of all decisions that pass, oldest first, a page at a time.
+ * The fields of all decisions that pass the filter, oldest first, in pages of `limit`.
  * @example
  * ```ts
  * for await (const page of decisionPages(store.decisions, { stakes: 'critical' }, 500)) take(page)
@@ -256,28 +265,28 @@ export async function* decisionPages(
 
 /** Decisions inside a transaction. */
 export interface DecisionWriter extends Pick<DecisionReader, 'get'> {
-  /** As the reader's, for the decision imported under a key. */
+  /** As `find` of the reader, by source key only. */
   find(query: { source_key: string }): Promise<string[]>
   /**
-   * As the reader's `count` and `outcomes`, over what was committed before this transaction: no other transaction that counts commits
-   * until this one did. Call them before the transaction's own writes.
+   * As `count` of the reader, over what was committed before this transaction: no other transaction that counts commits until this one has.
+   * Call it before the transaction's own writes.
    */
   count: DecisionReader['count']
-  /** See `count`. */
+  /** As `outcomes` of the reader; see `count`. */
   outcomes(filter: CountFilter): Promise<OutcomeGroup[]>
 
   /**
    * Writes a decision: document, filter fields, terms and the edges of its `links`.
-   * @param replaces the revision that it replaces, 0 for a new decision
-   * @param revision the one that it gets; by default the next. A decision that comes from another store keeps the one that it had there.
-   * @throws StorageError `conflict` when another revision is stored or the source key is taken, `not_found` when there is none to replace
+   * @param replaces the revision to replace, 0 for a new decision
+   * @param revision the new revision; by default the next. A decision that comes from another store keeps the revision that it had there.
+   * @throws StorageError `conflict` if another revision is stored or the source key is taken, `not_found` if there is none to replace
    */
   put(record: DecisionRecord, replaces: number, revision?: number): Promise<void>
   /**
-   * Forgets a decision for good: document, terms, vectors, the edges from it, its place in the outbox, and the file where a driver keeps
-   * one. The feed tells that it is gone. Only the id may stay with the driver; edges of others that lead to it stay too.
-   * @param revision as read; null for any, also for a decision that is kept out of every answer because its file was taken away
-   * @throws StorageError `conflict` when the stored revision is not `revision`, `not_found` when there is none
+   * Erases a decision permanently: document, terms, vectors, the edges from it, its outbox entry, and its file if the driver keeps one. The
+   * feed reports it as gone. The driver may keep only the id; edges from other decisions to it stay.
+   * @param revision as read; null for any, and also for a decision that is hidden because its file was removed
+   * @throws StorageError `conflict` if the stored revision is not `revision`, `not_found` if there is no such decision
    */
   erase(id: string, revision: number | null): Promise<void>
 }

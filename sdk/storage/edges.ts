@@ -1,10 +1,10 @@
-/** The edges that a record's links are, and the order in which edges are listed; the same for every driver. */
+/** The edges of a record's links, and the order in which edges are listed; the same for every driver. */
 import type { DecisionRecord } from '../schema/decision.ts'
 import { compareText } from './fields.ts'
 import type { Edge } from './store.ts'
 
 /**
- * One edge for each target, type and maker; of several the last link counts.
+ * One edge for each target, type and author; if a record has several such links, the last one counts.
  * @example
  * ```ts
  * for (const edge of edgesOf(record)) insert(edge)
@@ -20,7 +20,7 @@ export function edgesOf(record: Pick<DecisionRecord, 'id' | 'links'>): Edge[] {
 }
 
 /**
- * By source, target, type and maker.
+ * Orders edges by source, target, type and author.
  * @example
  * ```ts
  * edges.sort(edgeOrder)

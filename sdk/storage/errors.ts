@@ -1,18 +1,19 @@
-/** The five ways in which storage can fail. Drivers throw nothing else on purpose. */
+/** The five ways in which storage can fail. Drivers intentionally throw nothing else. */
 
 /**
- * - `not_found`: the thing addressed does not exist (only where absence is not an ordinary answer).
- * - `conflict`: it exists already, or its revision is not the expected one. Reading again and retrying may help.
+ * - `not_found`: the requested object does not exist (only if absence is not an ordinary result).
+ * - `conflict`: the object already exists, or its revision is not the expected one. Reading again and retrying may help.
  * - `invalid`: the call itself is wrong: a vector of another length, an unknown side, a bad option.
- * - `unavailable`: the engine is unreachable, full, read-only or too busy. The same call may go through later; nothing was written, unless `unclear`.
- * - `corrupt`: what is stored can't be read back as what was written.
+ * - `unavailable`: the engine is unreachable, full, read-only or too busy. The same call may succeed later; nothing was written, unless
+ *   `unclear`.
+ * - `corrupt`: stored data can't be read back as it was written.
  */
 export type StorageErrorKind = 'not_found' | 'conflict' | 'invalid' | 'unavailable' | 'corrupt'
 
-/** What a driver throws; its message may name files, so it is for logs and never for callers. */
+/** What a driver throws. Its message may name files, so it belongs in logs and must never reach callers. */
 export class StorageError extends Error {
   readonly kind: StorageErrorKind
-  /** The connection broke while a commit was under way: all of it may have been written, or none. */
+  /** The connection broke during a commit: either all of it was written, or nothing. */
   readonly unclear: boolean
 
   constructor(kind: StorageErrorKind, message: string, options?: ErrorOptions & { unclear?: boolean }) {
@@ -24,7 +25,7 @@ export class StorageError extends Error {
 }
 
 /**
- * True for a {@link StorageError}, of the given kind where one is named; also for one of another copy of this package.
+ * True for a {@link StorageError}, of the given kind if one is given; also for errors of another copy of this package.
  * @example
  * ```ts
  * await embedder.embed(texts, 'query', signal).catch((error) => {

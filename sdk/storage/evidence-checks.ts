@@ -1,14 +1,14 @@
-/** What every evidence driver checks before it appends; the hashes themselves are the domain's to make and to verify. */
+/** The checks that every evidence driver makes before it appends. The domain computes and verifies the hashes themselves. */
 import { StorageError } from './errors.ts'
 import type { EvidenceBatch, EvidenceHead } from './evidence.ts'
 import type { Grown } from './thread.ts'
 
-/** The hash before the first record. */
+/** The `prev_hash` of the first record. */
 export const noHash = '0'.repeat(64)
 
 const isHash = (text: string): boolean => /^[0-9a-f]{64}$/.test(text)
 
-/** How many perfect subtrees cover `size` records. */
+/** Number of perfect subtrees that cover `size` records. */
 function subtrees(size: number): number {
   let count = 0
   for (let left = size; left > 0; left = Math.floor(left / 2)) count += left % 2
@@ -16,7 +16,8 @@ function subtrees(size: number): number {
 }
 
 /**
- * @throws StorageError `invalid` when a record does not follow the one before it, or the tree can't be theirs
+ * Checks that a batch follows the head.
+ * @throws StorageError `invalid` if a record does not follow the one before it, or the tree can't be that of the records
  * @example
  * ```ts
  * followsHead(await head(), batch) // then write it, in the same transaction
@@ -37,7 +38,8 @@ export function followsHead(head: EvidenceHead, { records, nodes, frontier }: Ev
 }
 
 /**
- * @throws StorageError `invalid` when the tree over `before` leaves can't go on like this to `after`
+ * Checks that a tree over `before` leaves can grow by these nodes to `after` leaves.
+ * @throws StorageError `invalid` if it can't
  * @example
  * ```ts
  * growsTree(head.seq, head.seq + leaves.length, grown)

@@ -1,4 +1,4 @@
-/** Derives from a record what filters and sorts see of it; the same for every driver. */
+/** Derives from a record the fields for filtering and sorting; the same for every driver. */
 import {
   type AttributionBasis,
   type DecisionRecord,
@@ -9,12 +9,12 @@ import {
 import type { DecisionFields, DecisionSort, OutcomeGroup } from './decisions.ts'
 import { StorageError } from './errors.ts'
 
-/** Ids name files and folders: a day, then lower-case letters, digits and dashes. */
+/** Ids name files and folders: a date, then lower-case letters, digits and dashes. */
 const decisionId = /^\d{4}-\d{2}-\d{2}-[a-z0-9][a-z0-9-]{0,99}$/
 
 /**
- * What filters and sorts see of a record.
- * @throws StorageError `invalid` when the id can't name a file, or a time is none
+ * The fields of a record for filtering and sorting.
+ * @throws StorageError `invalid` if the id can't name a file, or a time is invalid
  * @example
  * ```ts
  * const { category, confidence, created_ms } = fieldsOf(record, indexed)
@@ -44,14 +44,14 @@ export function fieldsOf(record: DecisionRecord, indexed: boolean): DecisionFiel
   }
 }
 
-/** What says who settled an outcome. */
+/** The fields that determine who settled an outcome. */
 export type Settled = Pick<DecisionRecord, 'outcome' | 'attribution_basis' | 'self_reviewed'>
 
-/** Who settles an outcome that is attributed. */
+/** The settler of an attributed outcome, by the basis of its attribution. */
 export const ruleSettlers = { evidence: 'observed', age: 'age' } as const satisfies Record<AttributionBasis, Settler>
 
 /**
- * Who settled the outcome of a decision; null while there is none.
+ * Who settled the outcome of a decision; null without an outcome.
  * @example
  * ```ts
  * settlerOf({ outcome: 'success', attribution_basis: 'age', self_reviewed: false }) // 'age'
@@ -64,7 +64,7 @@ export function settlerOf({ outcome, attribution_basis, self_reviewed }: Settled
 }
 
 /**
- * Whether the outcome was attributed, not reviewed.
+ * True if the outcome was attributed by a rule, not reviewed.
  * @example
  * ```ts
  * isByRule(settlerOf(record)) // true for 'observed' and 'age'
@@ -73,7 +73,7 @@ export function settlerOf({ outcome, attribution_basis, self_reviewed }: Settled
 export const isByRule = (settled_by: Settler | null): boolean => settled_by === 'observed' || settled_by === 'age'
 
 /**
- * Whether the outcome is what somebody else than the recorder says: another agent, or evidence.
+ * True if the outcome comes from someone other than the recorder: another agent, or evidence.
  * @example
  * ```ts
  * records.filter(isConfirmed)
@@ -81,11 +81,11 @@ export const isByRule = (settled_by: Settler | null): boolean => settled_by === 
  */
 export const isConfirmed = (record: Settled): boolean => ['others', 'observed'].includes(settlerOf(record) ?? '')
 
-/** What an outcome counts; `abandoned` was never tested and enters no score. */
+/** The score value of an outcome; `abandoned` was never tested and enters no score. */
 export const outcomeValue: Partial<Record<Outcome, number>> = { success: 1, partial: 0.5, failure: 0 }
 
 /**
- * The value of decisions that enter a score: tested, of a stated confidence, and not settled by age alone; else null.
+ * The value of a decision that enters a score: tested, with a stated confidence, and not settled by age alone; otherwise null.
  * @example
  * ```ts
  * scoredValue({ confidence: 0.8, outcome: 'partial', settled_by: 'others' }) // 0.5
@@ -99,7 +99,7 @@ export const scoredValue = ({
   outcome === null || confidence === null || settled_by === 'age' ? null : (outcomeValue[outcome] ?? null)
 
 /**
- * A decision without a confidence is listed as less than one that is certain to fail.
+ * The sort rank of a confidence: a decision without one sorts below confidence 0.
  * @example
  * ```ts
  * fields.sort((a, b) => confidenceRank(a.confidence) - confidenceRank(b.confidence))
@@ -114,7 +114,7 @@ function milliseconds(time: string, field: string): number {
 }
 
 /**
- * Orders by code unit, as every driver must.
+ * Orders by UTF-16 code unit, as every driver must.
  * @example
  * ```ts
  * ids.sort(compareText) // 'B' before 'a'
@@ -142,7 +142,7 @@ const stakesRank = Object.fromEntries(stakesValues.map((stakes, rank) => [stakes
 const ascending: Record<DecisionSort, (a: DecisionFields, b: DecisionFields) => number> = {
   created_at: (a, b) => a.created_ms - b.created_ms,
   confidence: (a, b) => confidenceRank(a.confidence) - confidenceRank(b.confidence),
-  // None comes before all.
+  // Decisions without a category come first.
   category: (a, b) => compareText(a.category ?? '', b.category ?? ''),
   stakes: (a, b) => stakesRank[a.stakes]! - stakesRank[b.stakes]!,
   status: (a, b) => compareText(a.status, b.status),

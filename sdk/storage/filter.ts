@@ -1,15 +1,15 @@
-/** The one meaning of a {@link DecisionFilter}: every driver that filters in memory uses this predicate. */
+/** Defines what a {@link DecisionFilter} matches: every driver that filters in memory uses this predicate. */
 import { type CountFilter, type DecisionFields, type DecisionFilter, spelledFields } from './decisions.ts'
 import { scoredValue } from './fields.ts'
 import { skeleton } from './skeleton.ts'
 
-/** Whether a decision passes. */
+/** Whether a decision passes a filter. */
 export type FieldsPredicate = (fields: DecisionFields) => boolean
 
 const all: FieldsPredicate = () => true
 
 /**
- * True when the filter restricts nothing.
+ * True if the filter restricts nothing.
  * @example
  * ```ts
  * isEmptyFilter({ category: undefined }) // true
@@ -20,7 +20,7 @@ export function isEmptyFilter(filter: DecisionFilter): boolean {
 }
 
 /**
- * The test that `filter` stands for. Compile once, then ask it about each decision.
+ * Compiles a filter to a predicate. Compile once and apply it to each decision.
  * @example
  * ```ts
  * const passes = compileFilter({ category: 'architecture', min_confidence: 0.8 })

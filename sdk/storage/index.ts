@@ -1,4 +1,4 @@
-/** The four storage ports and what their drivers share; everything that a driver written outside needs. */
+/** The four storage ports and what their drivers share: everything that an external driver needs. */
 export * from './audit.ts'
 export * from './drivers.ts'
 export * from './edges.ts'

@@ -1,6 +1,6 @@
 /**
- * Keyed records of the store port: small JSON values by collection and key, for everything that servers agree on besides decisions, such
- * as circuit breakers, logins, deliberation sessions and the results of repeatable writes. What a value means is its caller's concern.
+ * Keyed records of the store port: small JSON values by collection and key, for everything besides decisions that servers must agree on,
+ * such as circuit breakers, logins, deliberation sessions and the results of repeatable writes. The meaning of a value is up to the caller.
  */
 
 /** A stored value. */
@@ -8,46 +8,46 @@ export interface KeyedRecord {
   key: string
   /** JSON; undefined is stored as null. */
   value: unknown
-  /** Counts the writes to this key since it was created, from 1. */
+  /** Number of writes to this key since it was created, from 1. */
   version: number
-  /** Milliseconds since 1970 from which {@link KeyedWriter.expire} removes it; null: never. Until it is removed it is read as before. */
+  /** Milliseconds since 1970 from which {@link KeyedWriter.expire} removes it; null: never. Until it is removed, reads still return it. */
   expires_ms: number | null
 }
 
 /**
- * The collection of the decisions that wait for their vectors, by id; due from `expires_ms` on. A driver that drops vectors by itself puts
- * the decision there.
+ * The collection of the decisions that wait for their vectors, by id; each is due from its `expires_ms` on. A driver that drops vectors by
+ * itself adds the decision here.
  */
 export const outboxCollection = 'outbox'
 
-/** How a wait for vectors went so far. */
+/** The state of a decision that waits for its vectors. */
 export interface OutboxValue {
-  /** How often somebody began to make them. */
+  /** Number of attempts started. */
   attempts: number
-  /** Why the last one failed. */
+  /** Why the last attempt failed. */
   error: string | null
 }
 
-/** Of a decision that nobody began with. */
+/** The value of a decision without an attempt. */
 export const newOutboxValue: OutboxValue = { attempts: 0, error: null }
 
 /** Reads keyed records. */
 export interface KeyedReader {
-  /** Those of these keys that exist, in the order asked for. */
+  /** The records with these keys that exist, in the order of `keys`. */
   get(collection: string, keys: readonly string[]): Promise<KeyedRecord[]>
-  /** Records whose key begins with `prefix` and follows `after` in the order, which is by key, by default ascending. */
+  /** Records whose key begins with `prefix` and comes after `after`, ordered by key, by default ascending. */
   list(
     collection: string,
     query: { prefix?: string; after?: string; order?: 'asc' | 'desc'; limit: number },
   ): Promise<KeyedRecord[]>
 }
 
-/** Keyed records inside a transaction. What `get` found, or did not find, stays so until the transaction ends. */
+/** Keyed records inside a transaction. What `get` found, or did not find, does not change until the transaction ends. */
 export interface KeyedWriter extends Pick<KeyedReader, 'get'> {
   /**
    * Creates the record or replaces it.
-   * @param options.version the version that it replaces, 0 for none: without it whatever is there is replaced
-   * @throws StorageError `conflict` when another version is stored
+   * @param options.version the version to replace, 0 if there must be none; if it is absent, any version is replaced
+   * @throws StorageError `conflict` if another version is stored
    */
   put(
     collection: string,
@@ -58,14 +58,14 @@ export interface KeyedWriter extends Pick<KeyedReader, 'get'> {
   /** Removes records; a key that does not exist is ignored. */
   delete(collection: string, keys: readonly string[]): Promise<void>
   /**
-   * Removes and returns up to `limit` records that expired at `now_ms` or before, the oldest first. A record that another transaction
-   * works on is left for the next time.
+   * Removes and returns up to `limit` records that expired at `now_ms` or before, oldest first. A record that another transaction is using
+   * is skipped until the next call.
    */
   expire(collection: string, now_ms: number, limit: number): Promise<KeyedRecord[]>
 }
 
 /**
- * All records of a collection whose key begins with `prefix`, a page at a time, by key.
+ * All records of a collection whose key begins with `prefix`, in pages of 500, ordered by key.
  * @example
  * ```ts
  * for await (const page of keyedPages(store.keyed, 'breaker')) count += page.length
@@ -86,7 +86,7 @@ export async function* keyedPages(
 }
 
 /**
- * The same one by one, in the opposite order: for what is asked for from its end.
+ * All records of a collection whose key begins with `prefix`, one by one, in descending order of key: for reading the newest first.
  * @example
  * ```ts
  * for await (const { value } of newestKeyed(store.keyed, 'revision', `${id}/`)) return value

@@ -1,18 +1,19 @@
 /**
- * The search port: one index over all decisions, by meaning and by keyword. Derived data, rebuilt from the store's feed at any time;
- * a driver need not be durable, nor know which entries are new: the follower in front of it feeds it and remembers its watermark.
+ * The search port: one index over all decisions, for search by vector and by keyword. It is derived data that can be rebuilt from the
+ * store's feed at any time. A driver need not be durable, nor know which entries are new: the follower in front of it feeds it and keeps
+ * track of its watermark.
  * @see the suite in `conformance/search.ts`
  */
 import type { DecisionFields, DecisionFilter } from './decisions.ts'
 import type { Side, VectorSet } from './vectors.ts'
 
-/** What the index holds of a decision. */
+/** What the index holds for a decision. */
 export interface SearchValue {
-  /** `indexed` is true exactly when there are vectors. */
+  /** `indexed` is true exactly if there are vectors. */
   fields: DecisionFields
-  /** The terms of its text, as {@link StoreOptions.analyse} makes them. */
+  /** The terms of the record's text, as {@link StoreOptions.analyse} makes them. */
   terms: string
-  /** Null while the generation has none: keywords alone find it. */
+  /** Null while the generation has none for it; then only keyword search finds the decision. */
   vectors: VectorSet | null
 }
 
@@ -23,14 +24,14 @@ export interface SearchEntry {
   value: SearchValue | null
 }
 
-/** A decision that was found by its vector. */
+/** A decision found by its vector. */
 export interface VectorHit {
   id: string
   /** Cosine distance, 0 to 2. */
   distance: number
 }
 
-/** A search by meaning. */
+/** A search by vector. */
 export interface VectorQuery {
   vector: Float32Array
   side: Side
@@ -38,48 +39,48 @@ export interface VectorQuery {
 
 /** A search by keyword; see {@link SearchIndex.keyword}. */
 export interface KeywordQuery {
-  /** Distinct, made by the same analysis as the indexed text. */
+  /** Distinct terms, made by the same analysis as those of the indexed text. */
   terms: readonly string[]
   filter: DecisionFilter
   limit: number
-  /** False where `total` isn't wanted: it is 0 then. Counting may cost more than the search. */
+  /** False if `total` isn't needed: it is 0 then. Counting may cost more than the search. */
   counted?: boolean
 }
 
-/** What a search by keyword found; see {@link SearchIndex.keyword}. */
+/** The result of a keyword search; see {@link SearchIndex.keyword}. */
 export interface KeywordResult {
   hits: { id: string; score: number }[]
-  /** How many pass the filter and hold a term. */
+  /** Number of decisions that pass the filter and contain a term. */
   total: number
-  /** Those of them without vectors, counted whether or not `total` is. */
+  /** Number of those without vectors; set whether or not `total` is counted. */
   total_unindexed: number
-  /** The most that these terms could score: Σ idf·(k1 + 1). */
+  /** The highest score possible for these terms: Σ idf·(k1 + 1). */
   ideal: number
 }
 
-/** A term of the corpus near to another; see {@link SearchIndex.nearTerms}. */
+/** A term of the corpus close to a given one; see {@link SearchIndex.nearTerms}. */
 export interface NearTerm {
   term: string
   edits: number
-  /** Decisions that hold it. */
+  /** Number of decisions that contain it. */
   decisions: number
 }
 
-/** What an index holds, for operators and metrics. */
+/** The contents of an index, for operators and metrics. */
 export interface SearchState {
   /** All decisions. */
   decisions: number
   /** Those with vectors. */
   indexed: number
-  /** Decisions that are held in memory, the newest changes. */
+  /** Decisions held in memory: the newest changes. */
   tail: number
   /** Parts of the index on disk or in an object store. */
   segments: number
-  /** True while a part is being built: what it will hold may be missing from answers. */
+  /** True while a segment is being built: its decisions may be missing from results. */
   building: boolean
 }
 
-/** Whose vectors an index holds. Number 0, with no embedder and 0 dimensions, is that of a store without vectors. */
+/** The generation whose vectors an index holds. Number 0, with no embedder and 0 dimensions, means a store without vectors. */
 export interface SearchGeneration {
   number: number
   embedder: string
@@ -92,8 +93,8 @@ export interface Search {
   /** Name of the driver, such as `resident`. */
   readonly driver: string
   /**
-   * Opens the index of one generation, making it where it does not exist.
-   * @throws StorageError `invalid` when it exists with another embedder or length, `unavailable` if the engine is unreachable
+   * Opens the index of one generation, and creates it if it does not exist.
+   * @throws StorageError `invalid` if it exists with another embedder or length, `unavailable` if the engine is unreachable
    */
   open(generation: SearchGeneration): Promise<SearchIndex>
   /** Deletes the indexes of all generations but this one. */
@@ -104,52 +105,57 @@ export interface Search {
 
 /** The index of one generation. */
 export interface SearchIndex {
-  /** The `seq` that the last `apply` was called with; 0 for a new index. Survives a restart exactly when the entries do. */
+  /** The `watermark` of the last `apply`; 0 for a new index. It survives a restart exactly if the entries do. */
   watermark(): Promise<number>
   /**
-   * Upserts and removes, then remembers the watermark. Entries are visible to the next search when it resolves. Applying the same
-   * entries twice is harmless; of one id the last entry counts. The watermark never falls: a call with a lower one than the last comes
-   * from a process that is behind, and what it holds may be ignored. It is awaited by searches, so it is quick; slow work is that of `maintain`.
+   * Upserts and removes entries, then stores the watermark. Once it resolves, the next search sees the entries. Applying the same entries
+   * twice is harmless; if an id occurs several times, its last entry counts. The watermark never decreases: a call with a lower one comes
+   * from a process that is behind, and its entries may be ignored. Searches wait for this call, so it must be quick; slow work belongs in
+   * `maintain`.
    * @throws StorageError `invalid` for a vector of another length or with a value that is not finite; nothing is applied then
    */
   apply(entries: readonly SearchEntry[], watermark: number): Promise<void>
   /**
-   * Takes very many entries that it was never given, each id once, beside searches, which see them when it resolves; nothing is applied
-   * meanwhile. It then holds everything up to `watermark`. False if it can't now, with nothing taken: they are applied instead. For drivers
-   * to which a large piece is less work than many small ones.
-   * @throws StorageError `invalid` as `apply` does, and whatever `pages` throws; nothing is taken then
+   * Loads very many entries that the index has never seen, each id once. Searches continue in the meantime and see the entries once it
+   * resolves; `apply` is not called until then. Afterwards the index holds everything up to `watermark`. Returns false, with nothing
+   * loaded, if the driver can't do it now: the entries are then applied. For drivers that handle one large batch faster than many small
+   * ones.
+   * @throws StorageError `invalid` as `apply` does, and whatever `pages` throws; nothing is loaded then
    */
   fill?(pages: AsyncIterable<readonly SearchEntry[]>, watermark: number): Promise<boolean>
   /**
-   * The `k` nearest of those with vectors that pass the filter (applied before ranking), by distance, then id. Distances are always
-   * exact; with `exact` none of the nearest is missing, without it few may be (a recall@10 of .99 or more). Those that are farther than
-   * `within` are left out; to look for none of them may take much less work.
+   * The `k` nearest decisions with vectors that pass the filter (applied before ranking), by distance, then id. Distances are always exact.
+   * With `exact`, none of the nearest is missing; without it, a few may be (recall@10 of at least 0.99). Decisions farther than `within`
+   * are left out, which may make the search much cheaper.
    */
   nearest(
     query: VectorQuery & { k: number; filter: DecisionFilter; exact?: boolean; within?: number },
   ): Promise<VectorHit[]>
-  /** The exact distance of each of these ids that has vectors. */
+  /** The exact distance of each of these decisions that has vectors, by id. */
   distances(query: VectorQuery & { ids: readonly string[] }): Promise<Map<string, number>>
-  /** BM25 over all decisions (k1 1.2, b 0.75, idf = ln(1 + (N − n + .5)/(n + .5))), then the `limit` best that pass the filter, ties by id. */
+  /**
+   * BM25 over all decisions (k1 1.2, b 0.75, idf = ln(1 + (N − n + .5)/(n + .5))); returns the `limit` best that pass the filter, ties by
+   * id.
+   */
   keyword(query: KeywordQuery): Promise<KeywordResult>
-  /** The exact BM25 score of each of these ids that the index holds; 0 if no term occurs in it. */
+  /** The exact BM25 score of each of these decisions that the index holds, by id; 0 if it contains none of the terms. */
   scores(query: { terms: readonly string[]; ids: readonly string[] }): Promise<Map<string, number>>
-  /** Ids of the decisions that hold every one of the terms, of which there is at least one; in no order. */
+  /** Ids of the decisions that contain all of the terms, of which there is at least one; in no particular order. */
   holding(query: { terms: readonly string[] }): Promise<string[]>
   /**
-   * Terms of the corpus that a term was probably meant to be: those with the same first letter within `max_edits` (letters inserted,
-   * dropped, replaced or swapped), nearest first, then by how many decisions hold them, then by text; at most `limit`. A term that some
-   * decision holds is its own nearest, at 0 edits.
+   * Terms of the corpus that the given term may be a misspelling of: terms with the same first letter within `max_edits` (letters inserted,
+   * dropped, replaced or swapped), nearest first, then by the number of decisions that contain them, then by text; at most `limit`. A term
+   * that some decision contains is its own nearest, at 0 edits.
    */
   nearTerms(query: { term: string; max_edits: number; limit: number }): Promise<NearTerm[]>
-  /** What it holds. */
+  /** The contents of the index. */
   state(): Promise<SearchState>
   /**
-   * Takes decisions that were removed out of its files for good, also out of those of former versions. Resolves with whether nothing
-   * is left; if not, it is called again later.
+   * Permanently removes deleted decisions from the files of the index, including files of older versions. Resolves with true if nothing of
+   * them is left; if false, it is called again later.
    */
   purge(ids: readonly string[]): Promise<boolean>
-  /** Compaction and indexing, called in the background after batches; cheap when there is nothing to do. A close breaks it off. */
+  /** Compaction and indexing, called in the background after batches; cheap if there is nothing to do. Closing the index aborts it. */
   maintain(): Promise<void>
   /** Closing twice is fine. */
   close(): Promise<void>

@@ -1,8 +1,8 @@
-/** Asking once for all who ask at the same time. */
+/** One run of a function for all concurrent callers. */
 
 /**
- * Calls that come together share one run of `run`. One that comes while a run is under way waits for the next, as that run may have
- * looked before what the caller wants to see.
+ * Callers that arrive together share one run of `run`. A caller that arrives during a run waits for the next one, because the current run
+ * may have read its data before the change that the caller wants to see.
  * @example
  * ```ts
  * const refresh = sharedRun(() => readAll())

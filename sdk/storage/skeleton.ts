@@ -1,6 +1,6 @@
-/** How texts look, so that another spelling is not taken for another word. */
+/** Reduces texts to their appearance, so that look-alike spellings compare equal. */
 
-/** Latin letters, each with the Cyrillic and Greek ones that look like it. */
+/** Latin letters, each with the Cyrillic and Greek letters that look like it. */
 const lookAlikes: ReadonlyMap<string, string> = new Map(
   'aаαᴀ bьвʙ cсϲᴄ dԁᴅ eеεᴇҽ fꜰ gɡɢց hһнʜհ iіιıɪ jјᴊ kкκᴋ lⅼӏʟ mмᴍ nпηɴո oоοᴏօ pрρᴘ qԛ rгʀ sѕꜱ tтτᴛ uυսᴜ vνѵᴠ wԝωᴡա xхχ yуγʏ zᴢ'
     .split(' ')
@@ -8,14 +8,14 @@ const lookAlikes: ReadonlyMap<string, string> = new Map(
 )
 
 /**
- * A text as it looks: case, compatible forms, marks, white space and invisible characters folded away.
+ * The appearance of a text: case, compatible forms, marks, white space and invisible characters are folded away.
  * @example
  * ```ts
  * skeleton('Dеployment ') === skeleton('deployment') // with a Cyrillic е
  * ```
  */
 export function skeleton(text: string): string {
-  // Most names are plain already.
+  // Fast path: most names are plain ASCII already.
   if (/^[!-@[-~]*$/.test(text)) return text
   const folded = text
     .normalize('NFKD')

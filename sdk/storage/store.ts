@@ -1,6 +1,5 @@
 /**
- * The store port: the record itself, and everything that several servers must agree on.
- *
+ * The store port: the decision records, and everything that several servers must agree on.
  * A driver promises:
  * - **Durable**: what a transaction wrote is on stable storage when its promise resolves.
  * - **All or nothing**: a transaction whose `work` throws, or whose process dies, leaves no trace.
@@ -8,8 +7,8 @@
  * - **Fresh**: a read that starts after a transaction resolved sees it, in every process.
  * - **Ordered**: every list has a total order, ties broken by id.
  *
- * Whatever goes wrong is thrown as a StorageError.
- * @see the suite in `conformance/store.ts`, which proves all of it on a driver
+ * All failures are thrown as a StorageError.
+ * @see the suite in `conformance/store.ts`, which checks a driver against all of these promises
  */
 import type { DecisionRecord, EdgeType } from '../schema/decision.ts'
 import type { AuditReader, AuditWriter } from './audit.ts'
@@ -22,7 +21,7 @@ export type * from './audit.ts'
 export type * from './decisions.ts'
 export type * from './keyed.ts'
 
-/** An open store: readers over what is committed, and transactions that write. */
+/** An open store: readers of committed data, and transactions that write. */
 export interface Store {
   /** Name of the driver, such as `sqlite`. */
   readonly driver: string
@@ -34,23 +33,23 @@ export interface Store {
   readonly audit: AuditReader
   readonly thread: ThreadReader
   /**
-   * Runs `work` in one transaction and resolves with its result once that is durable. `work` must await nothing but the
-   * transaction's own verbs; it may run again from its start when the engine asks for it, so it must have no effects of its own.
-   * @throws StorageError `conflict` from a verb inside, `unavailable` when the engine could not commit, and whatever `work` throws
+   * Runs `work` in one transaction and resolves with its result once that is durable. `work` must await nothing but the methods of the
+   * transaction. The engine may run it again from its start, so it must have no side effects.
+   * @throws StorageError `conflict` from a method inside, `unavailable` if the engine could not commit, and whatever `work` throws
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
   /** Facts for operators and metrics. */
   status(): Promise<StoreStatus>
   /**
-   * Brings the catalogue level with a record that lives outside of the engine (files edited by hand); resolves with what was found.
-   * A driver whose engine is the record has nothing to do.
+   * Updates the engine from records that are stored outside of it (files edited by hand); resolves with the findings.
+   * A driver whose engine holds the records does nothing.
    */
   reconcile(): Promise<StoreStatus['findings']>
   /**
-   * Takes what was erased off the disk: files that are still to be removed, logs, and pages that hold it without being in use. Resolves
-   * with what could not be done yet, in words for an operator; empty if nothing is left that this driver can reach.
-   * @param traces texts of what was erased: where the files of the engine still hold one, they are written again; null if nobody knows them:
-   * then they are written again in any case
+   * Removes erased data from the disk: files that are still to be removed, logs, and unused pages that still contain it. Resolves with a
+   * description, for an operator, of everything that could not be removed yet; empty if this driver can reach nothing that is left.
+   * @param traces texts of the erased decisions: the engine's files are rewritten if they still contain one; null if the texts are unknown:
+   * the files are then rewritten in any case
    */
   scrub(traces: readonly string[] | null): Promise<string[]>
   /** Closing twice is fine; calls after it throw `unavailable`. */
@@ -60,24 +59,24 @@ export interface Store {
 /** Facts for operators and metrics. */
 export interface StoreStatus {
   decisions: number
-  /** Decisions that wait for their vectors: the records of {@link outboxCollection}. */
+  /** Decisions that wait for their vectors: the number of records in {@link outboxCollection}. */
   outbox: number
-  /** Findings of the last reconciliation with the files: broken, deleted or taken in by hand. Empty where there are none. */
+  /** Findings of the last reconciliation with the files: decisions added, changed, deleted or broken by hand. Empty if there are none. */
   findings: { path: string; kind: 'added' | 'changed' | 'deleted' | 'broken'; message: string }[]
 }
 
-/** What every store driver is opened with, beside its own options. */
+/** The options of every store driver, in addition to its own. */
 export interface StoreOptions {
   /**
-   * The search terms of a record, separated by single spaces: each as often as it occurs, equal ones next to each other. The same
-   * function for every driver, so that all back ends rank alike.
+   * The search terms of a record, separated by single spaces: each as often as it occurs, with equal terms adjacent. Every driver uses the
+   * same function, so that all of them rank alike.
    */
   analyse(record: DecisionRecord): string
   /** Milliseconds since 1970, UTC. */
   now(): number
 }
 
-/** The verbs inside a transaction. Reads see the transaction's own writes. */
+/** The methods of a transaction. Reads see the transaction's own writes. */
 export interface Transaction {
   readonly decisions: DecisionWriter
   readonly embeddings: EmbeddingWriter
@@ -95,14 +94,14 @@ export interface Edge {
   context: string | null
   created_at: string
   created_by: string
-  /** Whether ranking follows it. */
+  /** True if ranking follows it. */
   effective: boolean
 }
 
-/** Reads the edges that the records’ links are. */
+/** Reads the edges that derive from the links of records. */
 export interface EdgeReader {
   /**
-   * Edges at any of these decisions, by source, target, type and maker; those of all decisions (`null`) newest first, then in this
+   * Edges from or to any of these decisions, by source, target, type and author; those of all decisions (`null`) newest first, then in this
    * order. Derived from the records' `links`.
    */
   of(
@@ -111,7 +110,7 @@ export interface EdgeReader {
   ): Promise<Edge[]>
 }
 
-/** One complete set of vectors made by one embedder. */
+/** One complete set of vectors, made by one embedder. */
 export interface Generation {
   number: number
   embedder: string
@@ -120,55 +119,59 @@ export interface Generation {
   state: 'active' | 'building'
 }
 
-/** Tells which vectors there are. */
+/** Reads which generations of vectors exist. */
 export interface EmbeddingReader {
-  /** The generation that is searched, or null before the first; the one that is being filled, or null. */
+  /**
+   * The generation in this state: the one that searches use (`active`), or the one that is being filled (`building`); null if there is
+   * none.
+   */
   generation(state: Generation['state']): Promise<Generation | null>
 }
 
-/** The vectors of a decision and who made them. */
+/** The vectors of a decision and the embedder that made them. */
 export interface MadeVectors {
   embedder: string
   vectors: VectorSet
 }
 
-/** Keeps vectors, generation by generation. */
+/** Stores vectors by generation. */
 export interface EmbeddingWriter extends EmbeddingReader {
-  /** Opens a generation in state `building`, dropping an unfinished one. The first ever is active at once. */
+  /** Creates a generation in state `building` and drops an unfinished one. The very first generation is active at once. */
   start(embedder: string, dimensions: number): Promise<Generation>
   /**
-   * Keeps the vectors of a decision in every generation of their embedder; null drops those of a text that changed, in all generations.
-   * @throws StorageError `invalid` when a vector has another length than the generation, `not_found` if vectors have no decision
+   * Stores the vectors of a decision in every generation of their embedder; null deletes its vectors in all generations, because its text
+   * changed.
+   * @throws StorageError `invalid` if a vector has another length than the generation, `not_found` if the decision does not exist
    */
   put(id: string, made: MadeVectors | null): Promise<void>
-  /** Makes the building generation the active one and deletes the other. */
+  /** Makes this building generation the active one and deletes the other. */
   activate(number: number): Promise<void>
 }
 
-/** A change that derived indexes follow: the newest state of one decision. */
+/** A change that derived indexes follow: the latest state of one decision. */
 export interface FeedEntry {
   seq: number
   id: string
-  /** Null when the decision is gone. */
+  /** Null if the decision is gone. */
   fields: DecisionFields | null
-  /** The terms of its text, as `analyse` made them; empty when the decision is gone. */
+  /** The terms of its text, as `analyse` made them; empty if the decision is gone. */
   terms: string
-  /** Null when it has none in that generation. */
+  /** Null if it has none in that generation. */
   vectors: VectorSet | null
 }
 
 /**
- * The changes to decisions in the order in which they were committed. Each decision is listed once, at its latest change.
- * Derived indexes read what is new to them here; that is how a second process sees a decision at its next query.
+ * The changes to decisions in commit order. Each decision is listed once, at its latest change.
+ * Derived indexes read new changes here. This is how a second process sees a decision in its next query.
  */
 export interface Feed {
-  /** Newest change and active generation (0 where none). Cheap: it is asked before each search. */
+  /** Newest change and active generation (0 if there is none). Cheap: it is called before each search. */
   head(): Promise<{ seq: number; generation: number }>
   /**
-   * As `head`, for questions about decisions with an outcome alone: the newest change to one that has an outcome, may have had one, or is
-   * gone. Newly made decisions without one don't count. Only of stores that tell it for less than `head`.
+   * As `head`, for questions that concern only decisions with an outcome: the newest change to a decision that has an outcome, may have had
+   * one, or is gone. New decisions without an outcome don't count. Only drivers for which this is cheaper than `head` implement it.
    */
   settled?(): Promise<{ seq: number; generation: number }>
-  /** Entries with `seq` above `after`, ascending. Vectors are those of `generation`. */
+  /** Entries with `seq` above `after`, ascending, at most `limit`. Vectors are those of `generation`. */
   since(after: number, generation: number, limit: number): Promise<FeedEntry[]>
 }

@@ -1,13 +1,13 @@
 /**
- * The thread: every act of the service as a leaf of one Merkle tree, in the store beside what the act wrote.
+ * The thread: every act of the service as a leaf of one Merkle tree, stored together with what the act wrote.
  *
- * An act is appended in the transaction of what it speaks of: both are kept or neither. It gets its place in the tree a moment later, in
- * groups, so that nobody who acts waits for the tree. Payload and salt are kept beside the tree, and can be erased; the commitment stays.
+ * An act is appended in the transaction that it describes: both are stored or neither. It gets its place in the tree a moment later, in
+ * groups, so that no caller waits for the tree. Payload and salt are stored beside the tree and can be erased; the commitment stays.
  * @see `docs/design/thread.md`; the suite in `conformance/store/thread.ts`
  */
 import type { EvidenceHead, StoredCheckpoint, TreeNode } from './evidence.ts'
 
-/** What an act is. `call` is any other audited call. */
+/** Kinds of acts. `call` is any other audited call. */
 export const actKinds = [
   'decision',
   'revision',
@@ -23,15 +23,15 @@ export const actKinds = [
   'redaction',
   'call',
 ] as const
-/** What kind of act it is. */
+/** The kind of an act. */
 export type ActKind = (typeof actKinds)[number]
 
-/** An act without its place. */
+/** An act before it has a place in the log. */
 export interface NewAct {
   /** Unique over all acts. */
   record_id: string
   kind: ActKind
-  /** The decision that it concerns, or null. */
+  /** The decision that the act concerns, or null. */
   decision_id: string | null
   /** RFC 3339, UTC: the clock of this service. */
   at: string
@@ -39,13 +39,13 @@ export interface NewAct {
   payload: string
   /** 32 random bytes, lowercase hex. */
   salt: string
-  /** SHA-256 over `"cstp/record/v2" || salt || payload`, lowercase hex: the entry of the log. */
+  /** SHA-256 over `"cstp/record/v2" || salt || payload`, lowercase hex: the log's entry for the act. */
   commitment: string
 }
 
-/** An act as it is kept. */
+/** A stored act. */
 export interface StoredAct extends Omit<NewAct, 'payload' | 'salt'> {
-  /** Place in the log from 1, without a gap; null while it waits for it. */
+  /** Place in the log, from 1 without a gap; null while the act waits for its place. */
   seq: number | null
   /** Null once erased. */
   payload: string | null
@@ -53,67 +53,73 @@ export interface StoredAct extends Omit<NewAct, 'payload' | 'salt'> {
   salt: string | null
 }
 
-/** An act without what it says: what is known of it before it is read. */
+/** What is known of an act before its payload is read. */
 export interface ActEntry extends Pick<StoredAct, 'record_id' | 'kind' | 'at' | 'seq'> {
-  /** Of the payload in UTF-8; 0 once erased. */
+  /** Length of the payload in UTF-8; 0 once erased. */
   bytes: number
 }
 
-/** An act as it is kept, before it has its place. */
+/** A stored act before it has its place. */
 export type UnplacedAct = Omit<StoredAct, 'seq'>
 
-/** How the tree goes on over acts that get their places. */
+/** How acts that get their places extend the tree. */
 export interface Grown {
-  /** Nodes that they complete, of those levels that are kept. */
+  /** Nodes that the acts complete, of the stored levels. */
   nodes: readonly TreeNode[]
-  /** The frontier after the last one. */
+  /** The frontier after the last act. */
   frontier: readonly string[]
 }
 
-/** Which acts are read: by their ids, or by their places. */
+/** Which acts to read: by their ids, or from a place on. */
 export type ActQuery = { record_ids: readonly string[] } | { from: number | null; limit: number }
 
 /** Reads the log. Hashes are lowercase hex. */
 export interface ThreadReads {
-  /** Where the log ends; `hash` is the commitment of the last act that has its place. */
+  /** The end of the log; `hash` is the commitment of the last act that has its place. */
   head(): Promise<EvidenceHead>
   /** Commitments of the acts from `seq` on, ascending, at most `limit`. */
   hashes(seq: number, limit: number): Promise<string[]>
   /** Hashes of the stored nodes of a level from `index` on, ascending, at most `limit`. */
   nodes(level: number, index: number, limit: number): Promise<string[]>
   /**
-   * Those of these acts that exist, in the order asked for, waiting ones too; or those from a place on, ascending, at most `limit`; for
-   * null those that wait for their places, in the order in which they were told.
+   * The acts with these ids that exist, in the order of the ids, waiting ones included. Or those from a place on, ascending, at most
+   * `limit`; if `from` is null, those that wait for their places, in the order in which they were appended.
    */
   read(query: ActQuery): Promise<StoredAct[]>
-  /** Which acts concern a decision, in the order of their places, then waiting ones; at most `limit`. Each holds a whole record, so they are read apart. */
+  /**
+   * The acts that concern a decision, in the order of their places, then waiting ones; at most `limit`. Without payloads, since each of
+   * these holds a whole record.
+   */
   ofDecision(decision_id: string, limit: number): Promise<ActEntry[]>
-  /** In the order in which they were saved; with `latest` only so many, those saved last. */
+  /** Checkpoints in the order in which they were saved; with `latest`, only that many, the last ones saved. */
   checkpoints(latest?: number): Promise<StoredCheckpoint[]>
 }
 
-/** Checkpoints that stay, of each of the two sorts. */
+/** Number of checkpoints that are kept, for exported ones and others each. */
 export const keptCheckpoints = 256
 
 /** Reads the log, and gives acts their places in it. */
 export interface ThreadReader extends ThreadReads {
   /**
-   * Gives at most `limit` acts that wait their places after the head, in the order of their transactions where the engine knows one.
-   * One caller at a time over all processes; `grow` may be called again.
-   * @returns how many got their place
+   * Gives at most `limit` waiting acts their places after the head, in the order of their transactions if the engine knows it.
+   * Only one caller at a time over all processes; `grow` may be called again.
+   * @returns the number of acts that got their place
    */
   sequence(grow: (head: EvidenceHead, commitments: readonly string[]) => Grown, limit: number): Promise<number>
   /**
-   * Keeps a checkpoint that is given out. It covers all before it: of them the last {@link keptCheckpoints} stay, and as many of those
-   * that are `exported`, which has no other meaning here than that they are counted apart.
+   * Stores a checkpoint that was given to a client. A checkpoint covers all earlier ones, so only the last {@link keptCheckpoints} are
+   * kept, and as many of those that are `exported`; here the flag means only that they are counted separately.
    */
   saveCheckpoint(checkpoint: StoredCheckpoint): Promise<void>
 }
 
 /** Writes acts inside a transaction. */
 export interface ThreadWriter {
-  /** Adds acts that wait for their places, in this order. Those of another store come as they were kept there, the erased ones too. */
+  /**
+   * Appends acts that wait for their places, in this order. Acts from another store arrive as they were stored there, including erased
+   * ones.
+   */
   append(acts: readonly UnplacedAct[]): Promise<void>
-  /** Forgets payload and salt of these acts; their commitments stay. */
+  /** Erases payload and salt of these acts; their commitments stay. */
   erase(record_ids: readonly string[]): Promise<void>
 }

@@ -1,9 +1,9 @@
-/** What the stores share: which reasons a decision counts for, and whether a transaction's verbs may still be used. */
+/** Shared by the stores: which reasons a decision counts for, and whether a transaction's methods may still be used. */
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import { isStorageError, StorageError } from '../../../sdk/storage/errors.ts'
 import { settlerOf } from '../../../sdk/storage/fields.ts'
 
-/** The types of a decision's reasons, with how often each stands and the sum of its strengths. */
+/** The types of a decision's reasons, with the number of reasons of each type and the sum of their strengths. */
 export const reasonUses = ({ reasons }: Pick<DecisionRecord, 'reasons'>) =>
   [...Map.groupBy(reasons, ({ type }) => type)].map(([type, own]) => ({
     type,
@@ -11,14 +11,14 @@ export const reasonUses = ({ reasons }: Pick<DecisionRecord, 'reasons'>) =>
     strength: own.reduce((sum, { strength }) => sum + strength, 0),
   }))
 
-/** Whether reasons count it: reviewed, and not settled by its age alone. */
+/** True if its reasons are counted: reviewed, and not settled by age alone. */
 export const isGrouped = (record: DecisionRecord): boolean =>
   record.status === 'reviewed' && record.outcome !== null && settlerOf(record) !== 'age'
 
-/** One transaction among those that run. */
+/** The state of a running transaction. */
 export interface Member {
   open: boolean
-  /** What a verb failed with that may have left its work half done: the transaction can't commit any more. */
+  /** The error of a method that may have left its work half done: the transaction can no longer commit. */
   broken: unknown
 }
 
@@ -26,7 +26,9 @@ export const newMember = (): Member => ({ open: true, broken: undefined })
 
 export type Verb = <A extends unknown[], R>(run: (...args: A) => R) => (...args: A) => Promise<R>
 
-/** Makes verbs of plain functions: they work while the transaction does, and throw nothing but what `translate` makes of it. */
+/**
+ * Wraps plain functions as methods of a transaction: they work while it is open, and throw only StorageErrors or what `translate` returns.
+ */
 export function verbsOf(member: Member, translate: (error: unknown) => unknown): Verb {
   return (run) =>
     async (...args) => {
@@ -34,7 +36,7 @@ export function verbsOf(member: Member, translate: (error: unknown) => unknown):
       try {
         return run(...args)
       } catch (error) {
-        // Refusals come before anything is written: `work` may catch them and go on.
+        // Refusals happen before anything is written: `work` may catch them and continue.
         if (isStorageError(error)) throw error
         member.broken = translate(error)
         throw member.broken

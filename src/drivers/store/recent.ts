@@ -1,6 +1,6 @@
-/** Documents that were read lately: as many as fit; what nobody asked for since it came goes first. */
+/** A cache of recently read documents with bounded size. Documents that were not read since they were added are evicted first. */
 
-/** More than 10 000 decisions of usual length. */
+/** Room for more than 10 000 decisions of usual length. */
 export const keptCharacters = 40_000_000
 
 export interface Recent<T> {
@@ -13,16 +13,16 @@ export interface Recent<T> {
 
 interface Kept<T> {
   row: T
-  /** Whether it was asked for since it came, or since it was last spared. */
+  /** Whether it was read since it was added, or since eviction last skipped it. */
   used: boolean
 }
 
 /**
- * To keep the order of the last use would cost each read more than the look-up: what was used is spared once where room is made.
- * @param most characters of documents that are kept
+ * Keeping the exact order of use would cost each read more than the look-up. Instead, eviction skips a document once if it was used.
+ * @param most the most characters of documents to keep
  */
 export function recent<T extends { json: string }>(most: number): Recent<T> {
-  // In the order in which they came or were spared.
+  // In the order in which they were added or skipped.
   const kept = new Map<string, Kept<T>>()
   let size = 0
 

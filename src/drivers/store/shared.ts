@@ -1,11 +1,9 @@
-/** What stores do alike: vectors are checked and packed into bytes, keyed records found by their range and read, groups counted by time. */
+/** Shared by the stores: checking and packing of vectors, key ranges and parsing of keyed records, grouping by time. */
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import type { Generation, KeyedReader, KeyedRecord } from '../../../sdk/storage/store.ts'
 import { sides, type VectorSet } from '../../../sdk/storage/vectors.ts'
 
-// Refuses vectors that do not fit their generation.
-
-/** @throws StorageError `invalid` */
+/** Checks that vectors fit their generation. @throws StorageError `invalid` if they don't */
 export function checkVectors(vectors: VectorSet, { dimensions, number }: Generation): void {
   for (const side of sides) {
     const { length } = vectors[side]
@@ -41,7 +39,6 @@ export function unpackVectors(row: VectorRow): VectorSet {
   return { structure, function: own, both }
 }
 
-/** Sides that are the same array are stored once. */
 export function packVectors({ structure, function: own, both }: VectorSet): VectorRow {
   const shared =
     (own === structure ? functionIsStructure : 0) |
@@ -63,7 +60,7 @@ export const keyedOf = ({ key, value, version, expires_ms }: KeyedRow): KeyedRec
   expires_ms,
 })
 
-/** Lowest key, and the one behind the highest, of a list of keyed records: what `after` excludes is outside of them. */
+/** Lowest key of a list of keyed records, and the first key behind it. Keys that `after` excludes are outside of this range. */
 export function keyRange({
   prefix = '',
   after,
@@ -74,7 +71,7 @@ export function keyRange({
   return order === 'asc' ? [`${after}\0`, end] : [prefix, after]
 }
 
-/** How many of the edges are at a time or before it. @param edges ascending */
+/** Number of edges at or before a time. @param edges ascending */
 export function edgesUpTo(edges: ArrayLike<number>, time: number): number {
   let [from, to] = [0, edges.length]
   while (from < to) {

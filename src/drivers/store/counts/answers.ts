@@ -1,4 +1,4 @@
-/** Answers about spans of time, kept for as long as they hold: most questions come again a little later, with bounds that have moved on. */
+/** A cache of answers about time spans. Most questions are repeated a little later, with bounds that have moved on. */
 import type { CountFilter } from '../../../../sdk/storage/store.ts'
 import { dayMs } from '../../../core/time.ts'
 import type { Span } from './counted.ts'
@@ -15,20 +15,20 @@ interface Kept {
   answer: unknown
 }
 
-/** Most answers that are kept, of a few thousand groups each. */
+/** The most answers to keep; each has up to a few thousand groups. */
 const mostKept = 32
 
-/** Whether a combination passes; one that was not known when the selection was made may. */
+/** Whether a combination passes. True for a combination that was unknown when the selection was made, since it might pass. */
 const passes = (wanted: readonly boolean[] | null, number: number): boolean => wanted?.[number] ?? true
 
-/** The same for all questions that differ in nothing but their bounds. */
+/** Equal for all questions that differ only in their time bounds. */
 const keyOf = ({ verb, filter }: Asked): string =>
   JSON.stringify([verb, filter], (name, value) =>
     name === 'created_from_ms' || name === 'created_to_ms' ? value !== undefined : value,
   )
 
 export function answers() {
-  // In the order of their last use.
+  // Least recently used first.
   const kept = new Map<string, Kept>()
 
   return {
@@ -45,8 +45,8 @@ export function answers() {
           kept.delete(key)
     },
     /**
-     * @param isBetween whether a decision that passes is of a span, both ends included
-     * @param isWhole whether the answer that was just made lacks nothing
+     * @param isBetween whether any decision that passes was made within a span, both ends included
+     * @param isWhole whether the answer just made is complete
      */
     of<T>(
       asked: Asked,

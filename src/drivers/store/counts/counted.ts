@@ -1,15 +1,17 @@
-/** Decisions of combinations, counted in arrays that grow. */
+/** Counts of decisions by combination, in growing arrays. */
 import { enlarged } from '../../../core/enlarged.ts'
 import type { Selection } from './kinds.ts'
 
-/** Called with the decisions of one place and group that pass; the sum of the calls is what counts. */
+/**
+ * Called with the number of decisions of one place and group that pass. Calls may repeat a combination and be negative: their sum counts.
+ */
 export type Visit = (place: number, group: number, decisions: number) => void
 
 export type Span = Pick<Selection, 'from_ms' | 'to_ms'>
 
 export type Counted = ReturnType<typeof counted>
 
-/** Places and groups with their counts, and a time within the day, in arrays that grow. */
+/** Places and groups with their counts, and a time within the day in milliseconds, in growing arrays. */
 export function counted() {
   let places = new Int32Array(16)
   let groups = new Int32Array(16)
@@ -21,7 +23,7 @@ export function counted() {
     get length() {
       return length
     },
-    /** Returns the place of the entry. */
+    /** Returns the index of the entry. */
     add(place: number, group: number, count: number, time_ms = 0): number {
       if (length === places.length) {
         places = enlarged(places, 2 * length)
@@ -38,7 +40,7 @@ export function counted() {
     change(at: number, by: number): void {
       counts[at]! += by
     },
-    /** @param within bounds of the times @param sign what the counts are multiplied by */
+    /** @param within bounds of the times, both included @param sign factor for the counts */
     visit(wanted: Pick<Selection, 'places' | 'groups'>, { from_ms, to_ms }: Span, sign: 1 | -1, visit: Visit): void {
       for (let at = 0; at < length; at++) {
         const [time, place, group] = [times[at]!, places[at]!, groups[at]!]

@@ -1,10 +1,10 @@
-/** How many decisions each day has, and which days a span of time covers. */
+/** Number of decisions of each day, and which days a time span covers. */
 import { dayMs } from '../../../core/time.ts'
 import type { Span } from './counted.ts'
 
 export function dayCounts(given: readonly (readonly [day: number, decisions: number])[]) {
   const counts = new Map(given)
-  /** The days in order, and how many decisions there are before each and in all: made again after a change. */
+  /** The days in order, with the number of decisions before each and in all; recomputed after a change. */
   let ordered: { days: number[]; before: number[] } | null = null
 
   function order() {
@@ -16,7 +16,7 @@ export function dayCounts(given: readonly (readonly [day: number, decisions: num
     return ordered
   }
 
-  /** How many of the days are less. */
+  /** Number of days before `day`. */
   function placeOf(days: readonly number[], day: number): number {
     let [low, high] = [0, days.length]
     while (low < high) {
@@ -35,7 +35,10 @@ export function dayCounts(given: readonly (readonly [day: number, decisions: num
       else counts.set(day, decisions)
       ordered = null
     },
-    /** The days with decisions that lie whole in a span, those that only a part of it covers, and all others; `within` counts the first. */
+    /**
+     * The days with decisions that a span covers completely (`inside`), those that it covers in part (`edges`), and all others. `within`
+     * counts the decisions of the first.
+     */
     split({ from_ms, to_ms }: Span) {
       const { days, before } = order()
       const [first, end] = [Math.ceil(from_ms / dayMs), Math.floor((to_ms + 1) / dayMs)]
@@ -52,7 +55,7 @@ export function dayCounts(given: readonly (readonly [day: number, decisions: num
         edges,
         outside: () => [...days.slice(0, from), ...days.slice(to)].filter((day) => !isEdge(day)),
         within,
-        /** Whether fewer are outside than whole inside. */
+        /** True if the days outside have fewer decisions than those inside. */
         less: before.at(-1)! - within - part < within,
       }
     },

@@ -1,4 +1,7 @@
-/** The combinations that decisions are counted by, each with a number: who decided about what, and its outcome; and what of a filter they tell. */
+/**
+ * The numbered combinations that decisions are counted by (agent, category and stakes; outcome and status), and which parts of a filter
+ * they decide.
+ */
 import { compileFilter } from '../../../../sdk/storage/filter.ts'
 import type { CountFilter, DecisionFields, OutcomeGroup } from '../../../../sdk/storage/store.ts'
 
@@ -7,7 +10,7 @@ export type Place = Pick<DecisionFields, 'agent' | 'category' | 'stakes'>
 export interface Group extends Omit<OutcomeGroup, 'count'> {
   status: DecisionFields['status']
   preserve: boolean
-  /** What the outcome counts; null for one that enters no score. */
+  /** The score value of the outcome; null if it enters no score. */
   value: number | null
 }
 
@@ -17,15 +20,15 @@ export interface Kinds {
   groups: readonly Group[]
 }
 
-// A filter, split into what the combinations and the time of a decision tell, and the rest.
+// A filter, split into what a decision's combinations and time decide, and the rest.
 
 export interface Selection {
-  /** Whether a place passes, by its number; null if all do. */
+  /** Whether each place passes, by its number; null if all do. */
   places: readonly boolean[] | null
   groups: readonly boolean[] | null
   from_ms: number
   to_ms: number
-  /** What only the row of a decision tells; null if nothing is left. */
+  /** The part of the filter that only a decision's row can decide; null if there is none. */
   rest: CountFilter | null
 }
 
@@ -49,7 +52,7 @@ export function select(kinds: Kinds, filter: CountFilter): Selection {
   const ofPlace: CountFilter = { agent, category, stakes, ...(look !== undefined && { alike: { category: look } }) }
   const ofGroup: CountFilter = { status, outcome, preserve }
   const rest: CountFilter = { ...others, ...(isGiven(alikeOthers) && { alike: alikeOthers }) }
-  // The tests of a filter look at the fields that it names alone.
+  // A compiled filter reads only the fields that the filter names.
   const passing = (filter: CountFilter, values: readonly (Place | Group)[]) =>
     isGiven(filter) ? values.map(compileFilter(filter) as (value: Place | Group) => boolean) : null
   const groups = passing(ofGroup, kinds.groups)

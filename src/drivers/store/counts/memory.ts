@@ -1,6 +1,6 @@
 /**
- * What a process remembers of the counters: the totals, and the decisions of the days that were asked about, a few bytes each. It follows
- * the changes that a store hands to it.
+ * The counters in memory: the totals, and the decisions of days that were asked about, a few bytes each. The store passes each change to
+ * it.
  */
 import type { CountFilter } from '../../../../sdk/storage/store.ts'
 import { dayMs } from '../../../core/time.ts'
@@ -10,23 +10,23 @@ import { dayCounts } from './days.ts'
 import { type Kinds, type Selection, select } from './kinds.ts'
 import { dueUntil, pendingDays } from './pending.ts'
 
-/** What is asked of counters. */
+/** The questions that counters answer. */
 export interface Counters {
   kinds(): Kinds
-  /** All decisions, or those of a span. */
+  /** Number of decisions, in all or within a span. */
   size(span?: Span): number
-  /** Decisions of each place and of each group, by number; some numbers may be missing. */
+  /** Number of decisions of each place and of each group, by its number; some numbers may be missing. */
   ofPlaces(): readonly number[]
   ofGroups(): readonly number[]
-  /** Decisions by day; ascending. */
+  /** Number of decisions by day; ascending. */
   ofDays(span: Span): [day: number, decisions: number][]
-  /** Visits what passes; no `rest` may be left of the filter. */
+  /** Visits the decisions that pass; the filter's selection must have no `rest`. */
   visit(filter: CountFilter, visit: Visit): void
-  /** How many pending decisions of a span are due; null if a filter asks for anything else. */
+  /** Number of pending decisions of a span that are due; null if the filter asks for anything else. */
   due(filter: CountFilter): number | null
   /**
-   * What `make` answers, or what it answered for the same filter but for its bounds of time, as long as that holds: no decision that passes
-   * has changed, and none was made between those bounds and these. The same object then, which nobody may change.
+   * The result of `make`, or its cached result for the same filter with other time bounds, while that is valid: no decision that passes has
+   * changed, and none was made between the old bounds and the new ones. Callers share the cached object and must not change it.
    */
   remembered<T extends Answer>(verb: string, filter: CountFilter, make: () => T): T
 }
@@ -40,22 +40,22 @@ export interface Total {
   decisions: number
 }
 
-/** A change of them, of the time at which the decision was made. */
+/** A change of a total, with the time at which the decision was made. */
 export interface Delta extends Total {
   created_ms: number
 }
 
-/** Reads a day as of the state that the memory holds. Null for one that is not at hand: an answer then lacks it, and is not remembered. */
+/** Reads a day in the state that the memory reflects. Null if the day is not available: the answer then lacks it and is not cached. */
 export interface DayReader {
   decisions(day: number): Counted | null
   /** See {@link pendingDays}. */
   pending(day: number): Float64Array | null
 }
 
-/** Decisions of days that are kept: about 15 MB. */
+/** The most decisions to keep, over all days: about 15 MB. */
 export const mostKept = 1_000_000
 
-/** Entries of a day beyond two for each of its decisions. */
+/** Entries kept for a day, in addition to two for each of its decisions. */
 const changesKept = 1_000
 
 export const always = { from_ms: Number.NEGATIVE_INFINITY, to_ms: Number.POSITIVE_INFINITY }
@@ -78,7 +78,7 @@ export function countMemory(read: DayReader, most = mostKept) {
   const kept_answers = answers()
   let kinds: Kinds = { places: [], groups: [] }
   let totals = counted()
-  /** Where in `totals` a place and a group are counted. */
+  /** The index in `totals` of each place and group. */
   let at = new Map<number, number>()
   let ofPlaces: number[] = []
   let ofGroups: number[] = []
@@ -88,7 +88,7 @@ export function countMemory(read: DayReader, most = mostKept) {
   let keptSize = 0
 
   function addTotal({ place, group, decisions }: Total): void {
-    // Both are numbers of combinations: far fewer than 2²⁶ each.
+    // Both numbers are far below 2²⁶.
     const key = place * 2 ** 26 + group
     const known = at.get(key)
     if (known === undefined) at.set(key, totals.add(place, group, decisions))
@@ -125,7 +125,7 @@ export function countMemory(read: DayReader, most = mostKept) {
       return
     }
     const { inside, edges, outside, less } = days.split(selection)
-    // Of a span of most days it is quicker to take the others off the totals.
+    // If a span covers most days, it is faster to subtract the other days from the totals.
     if (less) {
       totals.visit(selection, always, 1, visitOne)
       for (const day of [...outside(), ...edges]) entriesOf(day).visit(selection, always, -1, visitOne)
@@ -133,7 +133,7 @@ export function countMemory(read: DayReader, most = mostKept) {
     for (const day of edges) entriesOf(day).visit(selection, relative(selection, day), 1, visitOne)
   }
 
-  /** Whether a decision that passes was made between two times, of days that are kept; true if that is not known. */
+  /** Whether a decision that passes was made within a span, both ends included; true if a day of the span is not kept. */
   function isBetween(selection: Pick<Selection, 'places' | 'groups'>, span: Span): boolean {
     let found = false
     for (let day = dayOf(span.from_ms); day <= dayOf(span.to_ms); day++) {
@@ -191,9 +191,9 @@ export function countMemory(read: DayReader, most = mostKept) {
     keepPending: pending.keep,
     keeps: (day: number): boolean => kept.has(day),
     keepsPending: pending.keeps,
-    /** Decisions of a day. */
+    /** Number of decisions of a day. */
     ofDay: (day: number): number => days.of(day),
-    /** Whether all days that {@link Counters.visit} would look at are kept. */
+    /** True if all days that {@link Counters.visit} would read are kept. */
     holds(filter: CountFilter): boolean {
       const selection = select(kinds, filter)
       if (isAlways(selection)) return true
@@ -203,7 +203,7 @@ export function countMemory(read: DayReader, most = mostKept) {
     setKinds(known: Kinds): void {
       kinds = known
     },
-    /** Forgets all, and begins with these. */
+    /** Replaces the whole contents. */
     reload(given: Iterable<Total>, counts: readonly (readonly [day: number, decisions: number])[]): void {
       totals = counted()
       at = new Map()
@@ -228,7 +228,7 @@ export function countMemory(read: DayReader, most = mostKept) {
       if (entries === undefined) return
       entries.add(place, group, decisions, created_ms - day * dayMs)
       keptSize++
-      // One whose decisions have changed often is read again, rather than that it grows with each change.
+      // If the decisions of a day have changed often, the day is read again later instead of growing with each change.
       if (entries.length > changesKept + 2 * days.of(day)) forget(day)
     },
   }

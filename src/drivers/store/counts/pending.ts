@@ -1,12 +1,15 @@
-/** Pending decisions of the days that were asked about, with the time by which each is to be reviewed: what is due is counted from these. */
+/** Pending decisions of the days that were asked about, with their review dates, for counting those that are due. */
 import type { CountFilter } from '../../../../sdk/storage/store.ts'
 import type { Span } from './counted.ts'
 import type { Selection } from './kinds.ts'
 
-/** Of each: when it was made, when it is to be reviewed, its place and its group. */
+/** Columns of a decision: time of creation, review date, place and group. */
 const columns = 4
 
-/** Until when reviews are to be due, if a filter asks for nothing else that combinations and times of pending decisions don't say. */
+/**
+ * The time until which reviews must be due, if combinations and times of pending decisions decide everything else in the filter; otherwise
+ * null.
+ */
 export function dueUntil({ status }: CountFilter, { rest, from_ms }: Selection): number | null {
   const { review_by_to_ms = null, ...others } = rest ?? {}
   const isPending = status?.length === 1 && status[0] === 'pending'
@@ -16,8 +19,8 @@ export function dueUntil({ status }: CountFilter, { rest, from_ms }: Selection):
 }
 
 /**
- * @param read the pending decisions of a day, four numbers each; null if they are not at hand
- * @param most decisions that are kept
+ * @param read the pending decisions of a day, four numbers each; null if they are not available
+ * @param most the most decisions to keep
  */
 export function pendingDays(read: (day: number) => Float64Array | null, most: number) {
   const kept = new Map<number, Float64Array>()
@@ -50,7 +53,7 @@ export function pendingDays(read: (day: number) => Float64Array | null, most: nu
       kept.clear()
       size = 0
     },
-    /** How many of these days pass. */
+    /** Number of decisions of these days that pass. */
     count(days: readonly number[], { places, groups }: Selection, { from_ms, to_ms }: Span, until_ms: number): number {
       let sum = 0
       for (const day of days) {

@@ -1,4 +1,4 @@
-/** What is asked of counts, added up from the combinations that pass. */
+/** Answers questions about counts by adding up the combinations that pass. */
 import { compareText, groupOrder } from '../../../../sdk/storage/fields.ts'
 import { isEmptyFilter } from '../../../../sdk/storage/filter.ts'
 import type { CountFilter, CountKey, OutcomeGroup, ScoreSum } from '../../../../sdk/storage/store.ts'
@@ -8,19 +8,19 @@ import type { Visit } from './counted.ts'
 import { type Group, select } from './kinds.ts'
 import type { Counters } from './memory.ts'
 
-/** Visits what passes a filter. */
+/** Visits the combinations that pass a filter. */
 export type Passing = (filter: CountFilter, visit: Visit) => void
 
 const placeKeys = ['agent', 'category', 'stakes'] as const
 const groupKeys = ['status', 'outcome'] as const
 const isOneOf = <T extends string>(keys: readonly T[], key: string): key is T => keys.includes(key as T)
 
-/** What has a value, and how many. */
+/** A value and the number of decisions that have it. */
 type Counted = { value: string; count: number }
 
 type Shape = Omit<OutcomeGroup, 'count'>
 
-/** Groups that differ only in what no outcome group tells are one: those in their order, and which of them each group is. */
+/** Merges groups that are the same outcome group: the distinct shapes in order, and the index of each group's shape. */
 const shapesOf = remembered((groups: readonly Group[]): { shapes: Shape[]; of: number[] } => {
   const shapeOf = ({ confidence, outcome, settled_by }: Group): Shape => ({ confidence, outcome, settled_by })
   const keyOf = (shape: Shape): string => JSON.stringify(shape)
@@ -58,7 +58,7 @@ export function sumOf(passing: Passing, filter: CountFilter): number {
   return sum
 }
 
-/** Sums by the number of the place; nothing where there are none. */
+/** Sums by place number; sparse. */
 function placeSums(passing: Passing, filter: CountFilter): number[] {
   const sums: number[] = []
   passing(filter, (place, _group, decisions) => {
@@ -67,7 +67,7 @@ function placeSums(passing: Passing, filter: CountFilter): number[] {
   return sums
 }
 
-/** The same by the number of the group. */
+/** Sums by group number; sparse. */
 export function groupSums(passing: Passing, filter: CountFilter): number[] {
   const sums: number[] = []
   passing(filter, (_place, group, decisions) => {
@@ -76,10 +76,10 @@ export function groupSums(passing: Passing, filter: CountFilter): number[] {
   return sums
 }
 
-/** Whether the combinations and the time of a decision tell all that a filter asks for. */
+/** True if a decision's combinations and time decide the whole filter. */
 export const isCounted = (filter: CountFilter): boolean => select({ places: [], groups: [] }, filter).rest === null
 
-/** @param passing visits what passes any filter that it is asked for here */
+/** @param passing visits what passes a filter; called with the filters that the methods get */
 export function countsOf(counters: Counters, passing: Passing) {
   const { kinds } = counters
   const remembered = <T extends number | readonly object[]>(verb: string, filter: CountFilter, make: () => T): T =>
@@ -117,14 +117,14 @@ export function countsOf(counters: Counters, passing: Passing) {
   }
 
   return {
-    /** Null where only rows tell. */
+    /** Null if only the rows can tell. */
     count(filter: CountFilter): number | null {
       const { created_from_ms, created_to_ms, ...rest } = filter
       if (isEmptyFilter(rest)) return counters.size(select(kinds(), filter))
       if (!isCounted(filter)) return counters.due(filter)
       return counters.remembered('count', filter, () => sumOf(counters.visit, filter))
     },
-    /** Null where only rows tell. */
+    /** Null if only the rows can tell. */
     countBy(filter: CountFilter, by: CountKey): Counted[] | null {
       const { created_from_ms, created_to_ms, ...others } = filter
       if (by === 'day')
