@@ -1,10 +1,10 @@
-/** What may go from the audit trail: its oldest lines, and the detail of some. Triggers allow either only after the line that says so. */
+/** Removes the oldest entries of the audit trail, and the detail of some. Triggers allow either only after the entry that records it. */
 import { checkRedaction, markMethods, redactionEntry, retentionEntry } from '../../../../sdk/storage/audit.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type { AuditEntry, AuditExpiry, AuditWriter } from '../../../../sdk/storage/store.ts'
 import type { Statements } from './connect.ts'
 
-/** @param append adds a line at the end */
+/** @param append adds an entry at the end */
 export function auditExpiry({ prepare }: Statements, append: (entry: AuditEntry) => void, now: () => number) {
   const oldest = prepare<{ seq: number; rules: string }, [number, string, number]>(
     `select seq, rules from audit where at_ms < ? and method not in (select value from json_each(?))
@@ -24,7 +24,7 @@ export function auditExpiry({ prepare }: Statements, append: (entry: AuditEntry)
   }
 }
 
-/** @param append adds a line at the end */
+/** @param append adds an entry at the end */
 export function auditRedaction({ prepare }: Statements, append: (entry: AuditEntry) => void, now: () => number) {
   const find = prepare<unknown, [number]>('select 1 from audit where seq = ?')
   const change = prepare<unknown, [string, number]>('update audit set detail = ? where seq = ?')

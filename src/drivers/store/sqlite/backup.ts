@@ -1,12 +1,12 @@
-/** Copies a database that others are writing to, and the decision files that belong to the copy. */
+/** Copies a database while others write to it, and the decision files that belong to the copy. */
 import { join } from 'node:path'
 import { yamlOf } from '../../../core/yaml.ts'
 import { openExisting, storageErrorOf, versionOf } from '../../shared/sqlite/connect.ts'
 import { filesBelow, hashOf, readPlain, relativePath } from './files.ts'
 
 /**
- * Writes the database as of one moment to a file that does not exist yet. Writers go on meanwhile.
- * @throws StorageError where it can't be read or written, or is damaged
+ * Writes a consistent copy of the database to a file that does not exist yet. Writers are not blocked.
+ * @throws StorageError if the database can't be read or written, or is damaged
  */
 export function copyDatabase(from: string, to: string): { version: number } {
   const db = openExisting(from)
@@ -36,9 +36,9 @@ interface LiveRow {
 const page = 256
 
 /**
- * The file of each decision as of a copy of the catalogue, by its path below `decisions/`. A file that was edited by hand and not yet
- * taken in is given as it is, for it is the decision; one that holds a later revision is written from the copy.
- * @param dir the data directory that the copy was made of
+ * The file of each decision in the state of a copied database, by its path below `decisions/`. A file edited by hand that is not imported
+ * yet is included as it is, since the file is the decision. If a file holds a later revision, its text is generated from the copy.
+ * @param dir the data directory that the copy was made from
  */
 export function* decisionFiles(dir: string, copy: string): Generator<{ path: string; content: Uint8Array }> {
   const root = join(dir, 'decisions')
@@ -61,7 +61,7 @@ export function* decisionFiles(dir: string, copy: string): Generator<{ path: str
           yield { path, content }
           continue
         }
-        // Asked for after the file was read: what is put in place is announced in the catalogue before.
+        // Read the row after the file: a write updates the row before it replaces the file.
         const now = liveRow.get(id)
         const later = now === null || now.revision !== revision || now.pending === 1
         if (later) yield { path, content: Buffer.from(yamlOf(JSON.parse(doc))) }
@@ -71,7 +71,7 @@ export function* decisionFiles(dir: string, copy: string): Generator<{ path: str
     for (const { path, link } of filesBelow(root)) {
       if (link || !/\.yaml(?:\.broken)?$/.test(path) || known.has(path)) continue
       const id = path.slice(path.lastIndexOf('/') + 1, -'.yaml'.length)
-      // Newer than the copy.
+      // The decision is newer than the copy.
       if (liveRow.get(id)?.gone === 0) continue
       const content = read(join(root, path))
       if (content !== null) yield { path, content }

@@ -1,20 +1,20 @@
-/** Tells whether anybody has committed, in any process, by the header that each commit changes, and without asking SQLite. */
+/** Detects commits of any process from the header that each commit changes, without asking SQLite. */
 import type { Database } from 'bun:sqlite'
 import { type MapFile, mapped, walIndex } from '../../shared/sqlite/wal-index.ts'
 
 export interface CommitMark {
-  /** False if there was no commit since the read that {@link settle} was called for; true also where that can't be known. */
+  /** False if nothing was committed since the state confirmed by {@link settle}; also true if that can't be determined. */
   moved(): boolean
-  /** What was committed before the last {@link moved} has been read. */
+  /** Confirms that everything committed before the last {@link moved} has been read. */
   settle(): void
-  /** Called before the database is closed; from then on nothing can be known. */
+  /** Call it before the database is closed; commits can't be detected after that. */
   close(): void
 }
 
-/** Where it can't be known. */
+/** For systems on which commits can't be detected. */
 export const everMoved: CommitMark = { moved: () => true, settle: () => {}, close: () => {} }
 
-/** @param db has been read from, and stays open */
+/** @param db a connection that has been read from and stays open */
 export function commitMark(db: Database, map: MapFile = mapped): CommitMark {
   const index = walIndex(db, map)
   if (index === null) return everMoved

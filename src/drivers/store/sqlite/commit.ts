@@ -1,14 +1,15 @@
 /**
- * Group commit: transactions that wait together share one SQLite transaction, as `members.ts` runs them, and the files of their decisions
- * are in place before anyone is answered.
+ * Group commit: transactions that are waiting at the same time share one SQLite transaction (`members.ts` runs them). The files of their
+ * decisions are in place before any caller is answered.
  *
- * The order makes a refusal mean that nothing was written, and an answer that all of it was:
- * 1. under the write lock: rows, documents and a `pending_files` row for each file; the files' text under temporary names; COMMIT. A full
- *    disk shows up to here, and everything is rolled back. The commit decides. The write-ahead log is synced off the event loop.
- *    What comes meanwhile gathers: answered it could not be before the next sync anyway, and one commit costs as much as ten writes.
- * 2. under the write lock again, so that no older text lands on a newer one: each file takes its place, as `placing.ts` does it. Then the answer.
- * 3. The files are synced, and in the next group, or soon where there is none, their pending rows go.
- * What fails in step 2 or 3 has been committed and is answered as such; the row stays, and the file is written at the next commit or start.
+ * The order ensures that a refusal means nothing was written, and a success means everything was:
+ * 1. Under the write lock: write rows, documents and a `pending_files` row for each file; write the files' text under temporary names;
+ *    COMMIT. A full disk shows up before the COMMIT, and everything is rolled back. The write-ahead log is then synced off the event loop.
+ *    Transactions that arrive in the meantime form the next group: they could not be answered before the next sync anyway, and one commit
+ *    costs as much as ten writes.
+ * 2. Under the write lock again, so that no older text replaces a newer one: put each file in place (`placing.ts`). Then answer.
+ * 3. Sync the files. The next group deletes their pending rows, or a separate transaction does so soon if there is none.
+ * An error in step 2 or 3 comes after the commit, so the callers get success; the row stays, and the next commit or start writes the file.
  */
 
 import { StorageError } from '../../../../sdk/storage/errors.ts'
@@ -17,16 +18,16 @@ import { closeFiles, dateAfter, fileStates, removeTemps, type TempFile, writeTem
 import { type Job, memberRunner, type Outcome, type PendingFile, type SqliteMember } from './members.ts'
 import { type PlacerOptions, placer } from './placing.ts'
 
-/** What the transactions of one group share. */
+/** State shared by the transactions of one group. */
 export interface Group {
   nextSeq(): number
 }
 
 export interface Committer {
   run<T>(work: (member: SqliteMember) => Promise<T>): Promise<T>
-  /** Runs something between two groups, outside of any transaction. */
+  /** Runs `work` between two groups, outside of any transaction. */
   alone<T>(work: () => T | Promise<T>): Promise<T>
-  /** Resolves when no file of what was answered is owed any more, unless it could not be written. */
+  /** Resolves when no answered transaction has a pending file left, except those that could not be written. */
   settled(): Promise<void>
   readonly group: Group
   close(): Promise<void>
@@ -38,26 +39,26 @@ interface Waiting extends Job {
   since: number
 }
 
-/** What is still to be done for a group after its COMMIT. */
+/** A group after its COMMIT. */
 interface Committed {
   temps: readonly TempFile[]
   files: ReadonlyMap<string, PendingFile>
   /** Resolves when the commit is on stable storage. */
   logged: Promise<void>
-  /** Whether files are to be put in place. */
+  /** Whether files must be put in place. */
   settles: boolean
 }
 
-/** Longer groups would hold up the event loop and other processes. */
+/** Larger groups would block the event loop and other processes for too long. */
 const largestGroup = 48
 const patience_ms = 5_000
-/** More files than these are not left to be synced: a disk that can't follow holds the writers up. */
+/** The most files waiting for a sync; above this, writers wait for the disk. */
 const mostUnsynced = 4 * largestGroup
-/** Rows of files that were synced go with the next group, or alone after this. */
+/** Pending rows of synced files are deleted by the next group, or on their own after this time. */
 const clearAfter_ms = 20
 
 export interface CommitterOptions extends Omit<PlacerOptions, 'wereSynced'> {
-  /** Resolves when all that was committed before the call is on stable storage. */
+  /** Resolves when everything committed before the call is on stable storage. */
   sync(): Promise<void>
 }
 
@@ -66,7 +67,7 @@ export function committer({ sync, ...options }: CommitterOptions): Committer {
   const lastSeq = statements.prepare<{ seq: number }, []>('select coalesce(max(seq), 0) as seq from decisions')
   const setState = fileStates(statements)
   const mtimeOf = statements.prepare<{ file_mtime: number }, [number]>('select file_mtime from decisions where num = ?')
-  /** Prepared once: the statements of a commit are short, and parsing them would take as long. */
+  /** Cached statements: those of a commit are short, and parsing them would take as long as running them. */
   const run = (sql: string) => db.query(sql).run()
 
   const members = memberRunner(db, statements, run)
@@ -80,13 +81,13 @@ export function committer({ sync, ...options }: CommitterOptions): Committer {
     wereSynced() {
       clearing ??= setTimeout(() => {
         clearing = null
-        // Rows that stay go with the next group.
+        // On failure the next group deletes the rows.
         between(clearOwed).catch(() => {})
       }, clearAfter_ms)
     },
   })
   let seq: number | null = null
-  /** Of the last group's commit, while it is under way; never rejects. */
+  /** The sync of the last group's commit, while it runs; never rejects. */
   let syncing: Promise<void> | null = null
   const answering = new Set<Promise<void>>()
   const group: Group = {
@@ -96,7 +97,7 @@ export function committer({ sync, ...options }: CommitterOptions): Committer {
     },
   }
 
-  /** @param apart whether each job has a savepoint of its own */
+  /** @param apart whether each job gets its own savepoint */
   async function runGroup(jobs: readonly Waiting[], apart = false): Promise<void> {
     const files = new Map<string, PendingFile>()
     let outcomes: Outcome[] | null = null
@@ -130,7 +131,7 @@ export function committer({ sync, ...options }: CommitterOptions): Committer {
       members.end()
     }
     if (outcomes === null) return runGroup(jobs, true)
-    // Files are put in place by a transaction of this connection: the next group waits for it.
+    // Files are put in place by a transaction of this connection, so the next group has to wait for it.
     const settles = files.size > 0 || owed.owes()
     const logged = sync()
     const over: Promise<void> = logged
@@ -144,7 +145,7 @@ export function committer({ sync, ...options }: CommitterOptions): Committer {
     if (settles) await answered
   }
 
-  /** Answers a committed group when it is durable and its files are in place. */
+  /** Answers a committed group once it is durable and its files are in place. */
   async function answer(
     jobs: readonly Waiting[],
     outcomes: readonly Outcome[],
@@ -166,7 +167,7 @@ export function committer({ sync, ...options }: CommitterOptions): Committer {
     })
   }
 
-  /** Not synced: rows that come back with the power have their files written again. */
+  /** Deletes pending rows of synced files, without a sync: if a power failure restores the rows, their files are just written again. */
   async function clearOwed(): Promise<void> {
     if (!owed.hasSynced()) return
     await begin(db, performance.now() + patience_ms)
@@ -181,11 +182,11 @@ export function committer({ sync, ...options }: CommitterOptions): Committer {
   }
 
   async function work(): Promise<void> {
-    // Everything called in this same turn of the loop belongs to the group.
+    // All calls made in the same turn of the event loop belong to the group.
     await null
     while (queue.length > 0 || alone.length > 0) {
       for (const one of alone.splice(0)) await one()
-      // Full groups need not wait.
+      // A full group need not wait.
       if (syncing !== null && queue.length < largestGroup) await syncing
       await owed.synced(mostUnsynced)
       if (queue.length > 0) await runGroup(queue.splice(0, largestGroup))
@@ -228,7 +229,7 @@ export function committer({ sync, ...options }: CommitterOptions): Committer {
       await Promise.all(answering)
       await owed.synced(0)
       if (clearing !== null) clearTimeout(clearing)
-      // What stays is written at the next start.
+      // Remaining files are written at the next start.
       await between(clearOwed).catch(() => {})
     },
   }

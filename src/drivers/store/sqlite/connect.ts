@@ -1,4 +1,4 @@
-/** The two connections of a store, one that writes and one that only reads, and the statements prepared on them. */
+/** The two connections of a store, one for writing and one for reading, and their prepared statements. */
 
 import type { Database, SQLQueryBindings, Statement } from 'bun:sqlite'
 import { closeSync, fdatasync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ export interface Connections {
   reader: Database
 }
 
-/** Opens both. @throws StorageError that names the folder, when it can't be written in */
+/** Opens both. @throws StorageError that names the folder, if it can't be written to */
 export const connect = (dir: string): Promise<Connections> => openWithRetries(() => connectOnce(dir))
 
 function connectOnce(dir: string): Connections {
@@ -22,19 +22,19 @@ function connectOnce(dir: string): Connections {
   let writer: Database | undefined
   try {
     mkdirSync(join(dir, 'decisions'), { recursive: true, mode: 0o700 })
-    // SQLite opens a folder that can't be written to as long as nothing is written: better to hear of it now.
+    // SQLite opens a database in a read-only folder and fails only at the first write. Fail here instead.
     const probe = join(dir, 'decisions', `.probe.${process.pid}.tmp`)
     writeFileSync(probe, '')
-    // Another process, as it starts, may have cleared it away.
+    // Another process that is starting may have removed it.
     rmSync(probe, { force: true })
     writer = connectWriter(path, (db) => migrate(db, path, migrations))
-    // Who commits syncs the log itself, see {@link logSync}; SQLite still does before it takes pages from it into the database.
+    // The committer syncs the log itself, see {@link logSync}. SQLite still syncs it before a checkpoint.
     writer.run('PRAGMA synchronous = NORMAL')
-    // What is deleted from a page that is written anyway leaves no text behind.
+    // Overwrite deleted text in pages that are written anyway.
     writer.run('PRAGMA secure_delete = FAST')
-    // What statements keep to take themselves back would go through files, as much as is written at all.
+    // Statement journals would otherwise go to files, as large as the writes themselves.
     writer.run('PRAGMA temp_store = MEMORY')
-    // Indexes are written to at random places: with fewer pages kept they are read again, and written twice.
+    // Indexes are written at random positions: with a smaller cache, pages would be read again and written twice.
     writer.run('PRAGMA cache_size = -16384')
     return { writer, reader: connectReader(path) }
   } catch (error) {
@@ -43,31 +43,31 @@ function connectOnce(dir: string): Connections {
   }
 }
 
-// Once the log has its size it is written from its start again: its data alone is synced then, and the journal of the file system stays out of it.
+// Once the log has reached its size it is overwritten from its start, so syncing only its data keeps the file system's journal out of it.
 const syncData = promisify(fdatasync)
 
-/** Takes the write-ahead log into the database. False if somebody still reads or writes it. */
+/** Copies the write-ahead log into the database and truncates it. False if another connection is using it. */
 export const emptyLog = (db: Database): boolean =>
   db.query<{ busy: number }, []>('PRAGMA wal_checkpoint(TRUNCATE)').get()!.busy === 0
 
 export interface LogSync {
-  /** Resolves when all that was committed before the call is on stable storage. Those who call together wait for one sync. */
+  /** Resolves when everything committed before the call is on stable storage. Concurrent callers share one sync. */
   sync(): Promise<void>
   close(): void
 }
 
 /**
- * Syncs the write-ahead log beside a connection, off the event loop: SQLite's own sync would hold it up with each commit.
+ * Syncs the write-ahead log off the event loop: SQLite's own sync would block it with each commit.
  * @param syncFile syncs an open file
  */
 export function logSync(db: Database, syncFile: (fd: number) => Promise<void> = syncData): LogSync {
-  // The file stays for as long as a connection is open.
+  // The log file exists as long as a connection is open.
   let fd: number | undefined
   let isDoubtful = false
   return {
     sync: sharedRun(async () => {
-      // A system reports once what it could not write, and then forgets it. After the power failed such a log would end there: the database
-      // takes all of it first.
+      // The operating system reports a failed write once and then forgets it. After a power failure the log might end at that point, so
+      // copy all of it into the database first.
       if (isDoubtful && !emptyLog(db))
         throw new StorageError('unavailable', 'sqlite: the write-ahead log can not be taken into the database yet')
       isDoubtful = true

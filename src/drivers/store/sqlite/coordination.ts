@@ -1,4 +1,4 @@
-/** What servers agree on besides decisions, as the store port has it: keyed records and the audit trail. */
+/** What servers share besides decisions: the keyed records and the audit trail of the store port. */
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type {
   AuditEntry,

@@ -1,4 +1,4 @@
-/** Counts: from the counters where the combinations and the time of a decision tell whether it passes, else by an index. */
+/** Counts decisions: from the counters if a decision's combinations and time decide the filter, otherwise by an index. */
 import { groupOrder } from '../../../../sdk/storage/fields.ts'
 import { isEmptyFilter } from '../../../../sdk/storage/filter.ts'
 import type { CountFilter, DecisionReader, OutcomeEdges, OutcomeGroup } from '../../../../sdk/storage/store.ts'
@@ -11,16 +11,16 @@ import type { Tallies } from './tallies.ts'
 import { runner, whereReader } from './where.ts'
 
 type Counts = Pick<DecisionReader, 'count' | 'countBy' | 'outcomes' | 'scores'>
-/** The same, without a promise. */
+/** The same methods, synchronous. */
 type Sync = { [Name in keyof Counts]: (...given: Parameters<Counts[Name]>) => Awaited<ReturnType<Counts[Name]>> }
 
 type Row = { place: number; outcome_group: number; decisions: number }
 
-/** Few have no vectors: where those are asked for, no other index finds less. */
+/** Few decisions have no vectors: if a filter asks for them, no other index is more selective. */
 const tableOf = ({ indexed }: CountFilter): string =>
   indexed === false ? 'decisions d indexed by decisions_unindexed' : 'decisions d'
 
-/** Counts by an index. A plus keeps SQLite from one that is in the order of the groups, which it would read whole. */
+/** Counts by an index. The unary plus keeps SQLite from choosing an index in group order, which it would scan completely. */
 export function byIndex(statements: Statements) {
   const whereOf = whereReader(statements)
   const all = runner(statements)
@@ -54,7 +54,7 @@ export function decisionCounts(statements: Statements, tallies: Tallies): Sync {
   )
   const { kinds } = tallies
 
-  // One call asks for several counts of one filter.
+  // One call often asks for several counts with the same filter.
   const last = { state: -1, filter: '', rows: [] as Row[] }
   function rowsOf(filter: CountFilter): Row[] {
     const known = kinds()
@@ -67,7 +67,7 @@ export function decisionCounts(statements: Statements, tallies: Tallies): Sync {
   function passing(filter: CountFilter, visit: Visit): void {
     const { indexed, ...others } = filter
     if (indexed === true) {
-      // Few have no vectors, and those have an index of their own.
+      // Few decisions have no vectors, and they have their own index: subtract them.
       passing(others, visit)
       visitRows(rowsOf({ ...others, indexed: false }), (place, group, decisions) => visit(place, group, -decisions))
     } else if (isCounted(filter)) tallies.visit(filter, visit)
@@ -121,7 +121,7 @@ export function decisionCounts(statements: Statements, tallies: Tallies): Sync {
       const span = edgesUpTo(edges.created_ms, created_ms) * spans + edgesUpTo(edges.reviewed_ms, reviewed_ms)
       addTo(sums, outcome_group * size + span, 1)
     }
-    // Groups that differ only in what no outcome group tells are one.
+    // Merge groups that are the same outcome group.
     const found = new Map<string, OutcomeGroup>()
     for (const [key, count] of sums) {
       const { confidence, outcome, settled_by } = kinds().groups[Math.floor(key / size)]!

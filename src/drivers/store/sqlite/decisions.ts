@@ -1,4 +1,4 @@
-/** Decisions inside a write transaction: row, document, words, edges and its pending file. */
+/** Decisions inside a write transaction: row, document, terms, edges and pending file. */
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import { edgesOf } from '../../../../sdk/storage/edges.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
@@ -25,24 +25,24 @@ interface Row {
   gone: number
 }
 
-/** Shared by transactions and by the reconciliation with the files. */
+/** The decision tables, for transactions and for reconciliation with the files. */
 export interface DecisionTable {
   find(id: string): Row | null
   get(id: string): StoredText | null
   ofSource(source_key: string): string[]
-  /** @throws StorageError `conflict` when the id or the source key is taken */
+  /** @throws StorageError `conflict` if the id or the source key is taken */
   insert(record: DecisionRecord, revision: number): number
-  /** Also brings back one that was gone. @throws StorageError `conflict` when the source key is taken */
+  /** Also restores a hidden decision. @throws StorageError `conflict` if the source key is taken */
   replace(num: number, record: DecisionRecord, revision: number): void
   /** Rebuilds the terms of a decision. */
   reword(num: number, record: DecisionRecord): void
-  /** Notes whether the decision has vectors, after they changed. */
+  /** Updates the `indexed` column after the vectors changed. */
   mark(num: number): void
-  /** The same, and gives it the next number in the feed. */
+  /** Like {@link mark}, and gives the decision the next number in the feed. */
   touch(num: number): void
-  /** Keeps it out of every answer. */
+  /** Hides the decision from all reads. */
   hide(id: string, num: number): void
-  /** Leaves nothing of it but its id. */
+  /** Deletes everything but the id. */
   erase(id: string, num: number): void
   setFile(num: number, state: FileState): void
 }
@@ -53,7 +53,7 @@ export interface TableOptions {
   analyse(record: DecisionRecord): string
 }
 
-/** The document by a subquery: measured, a third of what a join costs. */
+/** A subquery for the document: it takes a third of the time of a join. */
 export const getSql = `select d.id, d.agent, d.created_ms, d.revision, d.indexed,
   (select c.doc from documents c where c.num = d.num) as json from decisions d where d.id = ? and d.gone = 0`
 
@@ -61,7 +61,7 @@ export type GetRow = Omit<StoredText, 'indexed'> & { indexed: number }
 
 export const storedOf = (row: GetRow): StoredText => ({ ...row, indexed: row.indexed === 1 })
 
-/** What a decision that was erased is counted as, if it were. */
+/** The combinations that an erased decision is stored with. */
 const nothing = {
   agent: '',
   category: null,
@@ -73,7 +73,7 @@ const nothing = {
   preserve: false,
 } as const
 
-/** Columns that follow from a record. */
+/** Columns that are computed from a record. */
 const rowNames = [...fieldNames, 'day', 'place', 'outcome_group']
 
 export function decisionTable({ statements, group, analyse }: TableOptions): DecisionTable {
@@ -96,7 +96,7 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
   const hide = prepare<unknown, [number, number]>(
     'update decisions set gone = 1, source_key = null, seq = ? where num = ?',
   )
-  // Counted under nothing, as what is hidden: the trigger takes it off the counts of before.
+  // Erased decisions are counted nowhere, like hidden ones: the trigger subtracts the decision from the counts.
   const empty = prepare<unknown, [number, number, number, number]>(
     `update decisions set gone = 2, source_key = null, seq = ?, category = null, confidence = null, stakes = 'low', status = 'pending',
      outcome = null, project = null, feature = null, pr = null, tags = '[]', agent = '', confidence_at_record = null, settled_by = null,
@@ -104,7 +104,7 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
      file_size = -1, file_mtime = 0, file_hash = '' where num = ?`,
   )
   const placeOf = prepare<{ place: number }, [number]>('select place from decisions where num = ?')
-  // Its number is not given again: other processes remember what it was.
+  // The number is not reused: other processes remember its old meaning.
   const emptyPlace = prepare<unknown, [number]>(
     `update places set agent = '', category = null, stakes = 'low' where number = ?1
      and not exists (select 1 from decisions where place = ?1)`,
@@ -129,7 +129,7 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
     'insert into reasons (num, type, confidence, outcome, uses, strength) values (?, ?, ?, ?, ?, ?)',
   )
   const tagsOf = prepare<{ tags: string }, [number]>('select tags from decisions where num = ?')
-  /** By their names as the row had them: an index by number would be written to with each decision. */
+  /** By tag, with the tags of the old row: an index by decision number would cost a write for each decision. */
   const dropTags = prepare<unknown, [number, string]>(
     'delete from tags where num = ? and tag in (select value from json_each(?))',
   )
@@ -143,7 +143,7 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
     return [...fieldValues(fields), Math.floor(fields.created_ms / dayMs), place, group]
   }
 
-  /** What a reviewed decision is grouped by. */
+  /** Writes the reason groups of a reviewed decision. */
   function putGroups(num: number, record: DecisionRecord): void {
     const { outcome, confidence_at_record } = record
     if (!isGrouped(record) || outcome === null || confidence_at_record === null) return
@@ -151,7 +151,7 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
       addReason.run(num, type, confidence_at_record, outcome, uses, strength)
   }
 
-  /** @param before the tags that it had, null if it is new */
+  /** @param before the tags that it had as JSON, null for a new decision */
   function putDerived(num: number, record: DecisionRecord, before: string | null): void {
     putDocument.run(num, recordText(record))
     putTerms.run(num, analyse(record))
@@ -175,7 +175,7 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
       )
   }
 
-  /** Runs the statement in which a taken id or source key shows; nothing is written when it does. */
+  /** Runs the statement that fails if the id or source key is taken; it writes nothing in that case. */
   function unlessTaken<T>(record: DecisionRecord, run: () => T): T {
     try {
       return run()
@@ -226,7 +226,7 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
       empty.run(group.nextSeq(), place, outcomes, num)
       emptyPlace.run(before)
       dropDocument.run(num)
-      // The feed is read with the terms: an empty row stays.
+      // The feed joins the terms: keep an empty row.
       putTerms.run(num, '')
       dropVectors.run(num)
       dropEdges.run(id)

@@ -1,4 +1,4 @@
-/** The embedded store: a YAML file for each decision, and `cstp.db` beside them. Opens it and puts its parts together. */
+/** The embedded store: a YAML file for each decision, with `cstp.db` beside them. Opens it and connects its parts. */
 import { join } from 'node:path'
 import { outboxCollection } from '../../../../sdk/storage/keyed.ts'
 import type { Store, StoreOptions, StoreStatus, Transaction } from '../../../../sdk/storage/store.ts'
@@ -24,24 +24,24 @@ import { surveyor } from './survey.ts'
 import { surveyBeside } from './surveying.ts'
 import { threadReader, threadWriter } from './thread.ts'
 
-/** Stores of more decisions answer before their files have been looked at. */
+/** A store with more decisions answers calls before its files are compared. */
 const mostAtStart = 20_000
 
 export interface SqliteStoreOptions extends StoreOptions {
-  /** More decisions than these, and the files are looked at beside the first answers. */
+  /** Above this number of decisions, files are compared while calls are already answered. */
   most_at_start?: number
-  /** The process ends when it has done its work: it looks at the files of a large store on request alone. */
+  /** The process exits when its work is done: it compares the files of a large store only on request. */
   brief?: boolean
-  /** The write-ahead log is taken into the database once it has so many pages. */
+  /** The write-ahead log is checkpointed once it has this many pages. */
   log_pages?: number
-  /** Where `cstp.db` and the folder `decisions` lie, or are made. */
+  /** The folder of `cstp.db` and `decisions/`, which are created if missing. */
   dir: string
   log?: LogWriter
 }
 
 /**
- * Opens the store, imports what happened to the files since it was closed, and resolves when it serves.
- * @throws StorageError `unavailable` when the folder can't be written to, `invalid` when a newer program made the database
+ * Opens the store, imports file changes made while it was closed, and resolves when it is ready.
+ * @throws StorageError `unavailable` if the folder can't be written to, `invalid` if a newer program created the database
  */
 export async function openSqliteStore({
   dir,
@@ -116,11 +116,11 @@ export async function openSqliteStore({
     const close = async () => {
       files.stop()
       await first
-      // First, as it asks for nothing more then: to be refused is no failure of its own.
+      // First, because the taker requests no further work after this; a refusal would look like a failure.
       const taken = taker.close()
       await commits.close()
       await taken
-      // Others may be reading or writing: then the log is theirs to clear.
+      // If other processes use the database, the log is left for them to clear.
       writer.run('PRAGMA wal_checkpoint(TRUNCATE)')
       disconnect()
     }
@@ -131,7 +131,7 @@ export async function openSqliteStore({
     const reconcile = async () => {
       findings = await files.reconcile()
     }
-    // Looking at a hundred thousand files takes seconds: it is done beside the first answers, or not at all by who ends soon.
+    // Comparing a hundred thousand files takes seconds: it runs beside the first calls, or not at all if the process exits soon.
     const first = !isLarge() ? await reconcile() : brief ? undefined : reconcile().catch(surveyFailed)
 
     return {
@@ -170,11 +170,11 @@ export async function openSqliteStore({
         return findings
       },
       async scrub(traces) {
-        // Files that a commit could not write or remove are tried by the next one.
+        // The next commit retries files that an earlier one could not write or remove.
         await commits.run(async () => {})
         await commits.settled()
         const left = await remaining(pending.left)
-        // Without the texts the whole database is written again: once, when nothing else is left.
+        // Without the texts the whole database must be rewritten: do that once, when nothing else is left.
         return left.length > 0 && traces === null ? left : [...left, ...(await scrub(traces))]
       },
       close() {

@@ -63,7 +63,7 @@ export function embeddingWriter(statements: Statements, table: DecisionTable) {
       return { number: add.get(embedder, dimensions, state)!.number, embedder, dimensions, state }
     }),
     put: verb((id: string, made: MadeVectors | null) => {
-      // What the transaction wrote itself has its number in the feed already.
+      // A decision that this transaction wrote has its number in the feed already.
       const own = member.files.get(id)
       const num = own ? own.num : numOf(id)
       if (made === null) {
@@ -90,7 +90,7 @@ export function embeddingWriter(statements: Statements, table: DecisionTable) {
   })
 }
 
-/** Entries of the feed after a number, with the vectors of one generation. */
+/** Reads the entries of the feed after a number, with the vectors of one generation. */
 export function feedReader(statements: Statements): (after: number, generation: number, limit: number) => FeedEntry[] {
   type Row = FieldRow & Partial<VectorRow> & { seq: number; gone: number; terms: string }
   const since = statements.prepare<Row, [number, number, number]>(

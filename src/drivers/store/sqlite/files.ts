@@ -1,4 +1,4 @@
-/** The YAML files of the decisions: where they lie, and how they are put in place so that none is ever seen half written. */
+/** The YAML files of the decisions: their paths, and how they are replaced atomically. */
 import { hash, randomBytes } from 'node:crypto'
 import {
   closeSync,
@@ -21,7 +21,9 @@ import { syncFolder } from '../../../core/disk.ts'
 import type { Statements } from './connect.ts'
 import { beginWriteback } from './writeback.ts'
 
-/** Syncs these files off the event loop and all at once, so that the file system's journal commits are shared. Waits for all, also if one fails. */
+/**
+ * Syncs all files at once off the event loop, so that they share commits of the file system's journal. Waits for all, even if one fails.
+ */
 const syncAll = (fds: readonly number[]): Promise<void> =>
   new Promise((resolve, reject) => {
     let left = fds.length
@@ -36,14 +38,14 @@ const syncAll = (fds: readonly number[]): Promise<void> =>
       })
   })
 
-/** What the catalogue remembers of a file, to tell later whether it was touched. */
+/** The state of a file as stored in its row, for detecting edits. */
 export interface FileState {
   size: number
   mtime: number
   hash: string
 }
 
-/** Notes the state of a decision's file with its row, by which an edit is known later. */
+/** Stores the state of a decision's file in its row. */
 export function fileStates({ prepare }: Pick<Statements, 'prepare'>): (num: number, state: FileState) => void {
   const set = prepare<unknown, [number, number, string, number]>(
     'update decisions set file_size = ?, file_mtime = ?, file_hash = ? where num = ?',
@@ -55,7 +57,7 @@ export interface TempFile {
   id: string
   temp: string
   path: string
-  /** Open, to be synced. */
+  /** Still open, to be synced. */
   fd: number
   state: FileState
 }
@@ -63,18 +65,18 @@ export interface TempFile {
 /** `<yyyy>/<mm>/<id>.yaml`, below the folder of the decisions. */
 export const relativePath = (id: string): string => `${id.slice(0, 4)}/${id.slice(5, 7)}/${id}.yaml`
 
-/** Where a file of this name belongs; null for a name that is not the id of a decision. */
+/** The path at which a file of this name belongs; null if the name is not the id of a decision. */
 export const placeOf = (id: string): string | null => (/^\d{4}-\d{2}-./.test(id) ? relativePath(id) : null)
 
-/** Only such paths are ours to clear away: an editor may keep temporary files of its own here. */
+/** Only these temporary files are ours to delete: editors may keep their own here. */
 export const isTemp = (path: string): boolean => /(?:\.yaml\.\d+-[0-9a-f]{6}|^\.probe\.\d+)\.tmp$/.test(path)
 
 export const hashOf = (content: string | Uint8Array): string => hash('sha256', content, 'hex')
 
-/** What is said of a symbolic link below the folder of the decisions. */
+/** The finding for a symbolic link below the folder of the decisions. */
 export const linkProblem = 'it is a symbolic link, which is not followed'
 
-/** Files and symbolic links below a folder, by their paths with slashes, in order. Links are not followed, so that none leads elsewhere. */
+/** Files and symbolic links below a folder, as paths with slashes, in order. Links are not followed, so that none leads elsewhere. */
 export function* filesBelow(root: string, at = ''): Generator<{ path: string; link: boolean }> {
   const entries = readdirSync(join(root, at), { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))
   for (const entry of entries) {
@@ -84,7 +86,7 @@ export function* filesBelow(root: string, at = ''): Generator<{ path: string; li
   }
 }
 
-/** The content of a file. @throws an error of the system, `ELOOP` for a symbolic link */
+/** The content of a file. @throws an error of the operating system, `ELOOP` for a symbolic link */
 export function readPlain(path: string): Uint8Array {
   const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW)
   try {
@@ -94,13 +96,13 @@ export function readPlain(path: string): Uint8Array {
   }
 }
 
-/** Size and time of a file; null if there is none, or a link. */
+/** Size and modification time of a file in milliseconds; null if there is none or it is a link. */
 export function fileStat(path: string): { size: number; mtime: number } | null {
   const stat = lstatSync(path, { throwIfNoEntry: false })
   return stat === undefined || !stat.isFile() ? null : { size: stat.size, mtime: stat.mtimeMs }
 }
 
-/** Writes each text to a temporary file beside its place, which stays open. Leaves none behind when it fails. */
+/** Writes each text to a temporary file in the target folder and keeps the files open. Leaves none behind if it fails. */
 export async function writeTemps(root: string, texts: ReadonlyMap<string, string>): Promise<TempFile[]> {
   const suffix = `${process.pid}-${randomBytes(3).toString('hex')}.tmp`
   const temps: TempFile[] = []
@@ -122,7 +124,7 @@ export async function writeTemps(root: string, texts: ReadonlyMap<string, string
   return temps
 }
 
-/** Makes a file no older than the one that it replaces, whatever the clock says: after the power failed the older one is known by its time. */
+/** Makes a file no older than the one it replaces, whatever the clock says: after a power failure, the time shows which file is older. */
 export function dateAfter({ fd, state }: TempFile, mtime: number): void {
   if (state.mtime >= mtime) return
   const seconds = (mtime + 1) / 1_000
@@ -130,9 +132,9 @@ export function dateAfter({ fd, state }: TempFile, mtime: number): void {
   state.mtime = fstatSync(fd).mtimeMs
 }
 
-/** Resolves once what was written is on stable storage; rejects if some of it may not be. */
+/** Resolves once the files are on stable storage; rejects if some of their data may not be. */
 export function syncFiles(temps: readonly TempFile[]): Promise<void> {
-  // One alone is synced at once.
+  // A single file is synced directly.
   if (temps.length > 1) for (const { fd } of temps) beginWriteback(fd)
   return syncAll(temps.map(({ fd }) => fd))
 }
@@ -141,17 +143,20 @@ export function closeFiles(temps: readonly TempFile[]): void {
   for (const { fd } of temps) closeSync(fd)
 }
 
-/** Never throws: a file system that fails commits may refuse this too, and those who wait are to hear of the commit. A later look at the files clears what stays. */
+/**
+ * Never throws: a file system that fails commits may fail here too, and callers must get the error of the commit. The next comparison
+ * removes remaining files.
+ */
 export function removeTemps(temps: readonly TempFile[]): void {
   for (const { temp } of temps)
     try {
       rmSync(temp, { force: true })
     } catch {
-      // It stays until then.
+      // Left for the next comparison.
     }
 }
 
-/** Removes the file of a decision, and what is left beside it: copies that were broken, and temporary files. */
+/** Removes the file of a decision, its `.broken` copies and its temporary files. */
 export function removeFiles(root: string, id: string): void {
   const path = join(root, relativePath(id))
   const folder = dirname(path)
@@ -173,11 +178,11 @@ async function openIn(temp: string, root: string): Promise<number> {
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
     const folder = dirname(temp)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    // New folders must be as durable as what goes into them.
+    // New folders must be as durable as the files in them.
     for (const parent of [dirname(folder), root]) await syncFolder(parent)
     return openSync(temp, 'wx', 0o600)
   }
 }
 
-/** Puts a temporary file in its place. */
+/** Moves a temporary file to its final path. */
 export const place = ({ temp, path }: TempFile): void => renameSync(temp, path)

@@ -1,4 +1,4 @@
-/** Follows the database, whichever process writes to it: a cheap check before each read, then what was remembered of changed rows goes. */
+/** Follows commits of all processes: a cheap check before each read, and cached rows are dropped if they changed. */
 import type { StoredText } from '../../../../sdk/storage/store.ts'
 import { keptCharacters, type Recent, recent } from '../recent.ts'
 import { type CommitMark, everMoved } from './commit-mark.ts'
@@ -12,15 +12,15 @@ export interface Head {
 
 export interface Followed {
   readonly counters: Tallies
-  /** Rows read by the state of the last {@link refresh} or a later one. */
+  /** Cached rows, in the state of the last {@link refresh} or a later one. */
   readonly documents: Recent<StoredText>
-  /** Forgets what was changed by a commit before this call, of any process; returns the newest change and the active generation. */
+  /** Drops cached rows changed by any commit before this call, of any process; returns the newest change and the active generation. */
   refresh(): Head
-  /** The same at the end of the turn of the event loop, once for all that ask in it. */
+  /** Like {@link refresh}, at the end of this turn of the event loop, once for all callers of the turn. */
   refreshTogether(): Promise<void>
 }
 
-/** More changes than these, and all documents are forgotten. */
+/** If there are more changes than this, the whole document cache is dropped. */
 const mostChanges = 1_000
 
 export function follow(statements: Statements, mark: CommitMark = everMoved): Followed {
@@ -40,7 +40,7 @@ export function follow(statements: Statements, mark: CommitMark = everMoved): Fo
   function look(): void {
     const version_now = version.get()!.data_version
     if (version_now === seen) return
-    // What is committed after this belongs to the next look, which the version will ask for.
+    // Later commits change the version again, so the next check sees them.
     const next = headOf.get()!
     const rows = documents.isEmpty() ? [] : changed.all(head.seq, mostChanges)
     if (rows.length === mostChanges || next.generation !== head.generation) documents.clear()
@@ -50,7 +50,7 @@ export function follow(statements: Statements, mark: CommitMark = everMoved): Fo
     seen = version_now
   }
 
-  /** Without a promise: what is answered within the turn in which it was asked is sent at once and whole, see docs/design/request.md. */
+  /** Synchronous: an answer made in the turn in which it was requested is sent at once and in one piece, see docs/design/request.md. */
   function refresh(): Head {
     if (mark.moved()) {
       look()
@@ -60,7 +60,7 @@ export function follow(statements: Statements, mark: CommitMark = everMoved): Fo
   }
 
   let together: Promise<void> | undefined
-  /** Many short answers cost less one after the other than each between the reading of two requests. */
+  /** Many short answers cost less in one batch than interleaved with reading requests. */
   function refreshTogether(): Promise<void> {
     together ??= new Promise(setImmediate).then(() => {
       together = undefined

@@ -1,4 +1,4 @@
-/** Looks into a catalogue without opening the store, which would fix some of what is to be found. */
+/** Inspects a database without opening the store, which would fix some of the problems. */
 
 import type { Database } from 'bun:sqlite'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ import { parseRecord } from './parse.ts'
 import { decisionReader } from './read.ts'
 import { threadReads } from './thread.ts'
 
-/** What is wrong between a decision file and its row; `path` is below `decisions/`. */
+/** A difference between a decision file and its row; `path` is relative to `decisions/`. */
 export interface FileFinding {
   path: string
   kind:
@@ -59,7 +59,7 @@ function rows(db: Database): Map<string, Row> {
 function compare(row: Row | undefined, id: string, path: string, content: Uint8Array): FileFinding | null {
   if (row?.gone === 2) return { path, kind: row.pending === 1 ? 'owed' : 'erased', detail: '' }
   const hash = hashOf(content)
-  // What a server wrote is the text of its row.
+  // A file that a server wrote has exactly the text of its row.
   if (row && row.gone === 0 && hash === row.file_hash && hash === hashOf(yamlOf(JSON.parse(row.doc!)))) return null
   const parsed = parseRecord(content, id)
   if ('problem' in parsed) return { path, kind: 'broken', detail: parsed.problem }
@@ -69,7 +69,7 @@ function compare(row: Row | undefined, id: string, path: string, content: Uint8A
   return isDeepStrictEqual(parsed.record, JSON.parse(row.doc!)) ? null : { path, kind: 'different', detail: '' }
 }
 
-/** Compares the files below `decisions/` with the catalogue, both ways. */
+/** Compares the files below `decisions/` with the database, in both directions. */
 export function* compareFiles(db: Database, root: string): Generator<FileFinding> {
   const known = rows(db)
   for (const { path, link } of filesBelow(root)) {
@@ -105,23 +105,23 @@ export function* compareFiles(db: Database, root: string): Generator<FileFinding
   }
 }
 
-/** How many keyed records a collection has. */
+/** Number of keyed records in a collection. */
 export const keyedCount = (db: Database, collection: string): number =>
   db.query<{ n: number }, [string]>('select count(*) as n from keyed_records where collection = ?').get(collection)!.n
 
 export interface VectorState {
-  /** The embedder whose vectors are searched; null before the first. */
+  /** The embedder of the active generation; null before the first. */
   embedder: string | null
-  /** Whether others are being made. */
+  /** Whether another generation is being built. */
   building: boolean
   decisions: number
-  /** Without vectors, and nobody is to make them. */
+  /** Number of decisions without vectors that are not in the outbox. */
   missing: number
-  /** Without vectors, which the outbox will make. */
+  /** Number of decisions without vectors that are in the outbox. */
   waiting: number
-  /** The last error of a text that could not be embedded. */
+  /** The error of the text with the most failed embedding attempts. */
   error: string | null
-  /** Rows whose vectors have another length than the generation says, or no decision. */
+  /** Rows whose vectors have the wrong length for the generation, or no decision. */
   odd: number
 }
 
@@ -162,7 +162,7 @@ export function vectorState(db: Database): VectorState {
   }
 }
 
-/** What a catalogue holds of the thread and of what it speaks of, without opening the store. */
+/** Readers of the thread and of the data it refers to, without opening the store. */
 export function readersOf(
   db: Database,
 ): Pick<Store, 'audit' | 'keyed' | 'decisions'> & { thread: ThreadReads; close(): void } {

@@ -1,4 +1,4 @@
-/** The numbers of the combinations that decisions are counted by, in their tables. */
+/** Reads and writes the numbered combinations that decisions are counted by. */
 import { scoredValue } from '../../../../sdk/storage/fields.ts'
 import type { DecisionFields } from '../../../../sdk/storage/store.ts'
 import type { Group, Kinds, Place } from '../counts/kinds.ts'
@@ -7,7 +7,7 @@ import type { Statements } from './connect.ts'
 type PlaceRow = Place & { number: number }
 type GroupRow = Omit<Group, 'value' | 'preserve'> & { number: number; preserve: number }
 
-/** Reads what is newer than what is known; the same again where nothing is. */
+/** Reads combinations newer than the known ones; returns the same object if there are none. */
 export function kindsReader({ prepare }: Statements): (known: Kinds) => Kinds {
   const newPlaces = prepare<PlaceRow, [number]>(
     'select number, agent, category, stakes from places where number >= ? order by number',
@@ -28,17 +28,17 @@ export function kindsReader({ prepare }: Statements): (known: Kinds) => Kinds {
   }
 }
 
-/** What a decision is counted by. */
+/** The fields that a decision is counted by. */
 type Kind = Pick<
   DecisionFields,
   'agent' | 'category' | 'stakes' | 'confidence_at_record' | 'outcome' | 'settled_by' | 'status' | 'preserve'
 >
 
-/** Numbers of the combinations of a decision; new ones are added. */
+/** Returns the numbers of a decision's combinations, and adds new combinations. */
 export function kindsWriter({ prepare }: Statements): (fields: Kind) => { place: number; group: number } {
   type Numbered = { number: number }
   const findPlace = prepare<Numbered>('select number from places where agent = ? and category is ? and stakes = ?')
-  // The first is 0, so that they can be places in an array.
+  // Numbers start at 0, so that they can index arrays.
   const next = (table: string) => `(select coalesce(max(number) + 1, 0) from ${table})`
   const addPlace = prepare<Numbered>(
     `insert into places (number, agent, category, stakes) values (${next('places')}, ?, ?, ?) returning number`,

@@ -1,4 +1,4 @@
-/** Pages of decisions: by the index of the order that is asked for, or, where few pass, by the one that finds those. */
+/** Pages of decisions: by the index in the requested order, or, if few decisions pass, by the index that finds those. */
 
 import { type Stakes, stakesValues } from '../../../../sdk/schema/decision.ts'
 import { compareText, fieldsOrder } from '../../../../sdk/storage/fields.ts'
@@ -12,13 +12,13 @@ import { runner, type Where, whereReader } from './where.ts'
 export type ListQuery = Parameters<DecisionReader['list']>[0]
 type Page = Pick<ListQuery, 'order' | 'offset' | 'limit'>
 
-/** Sorting a row costs about as much as looking at so many entries of an index. */
+/** Sorting a row costs about as much as reading this many index entries. */
 const sortCost = 4
 
-/** Indexes that are in an order, and the column that they are ordered by before the id. */
+/** Indexes in list order, with the column that they are ordered by before the id. */
 const columnOf = { created: 'created_ms', project: 'created_ms', confidence: 'confidence', id: 'id' } as const
 
-/** Ids of a page, and how many pass in all. */
+/** The ids of a page, and the total number of decisions that pass. */
 export interface IdPage {
   ids: readonly string[]
   total: number
@@ -43,7 +43,7 @@ export function decisionLists(
        and substr(id, 21) >= ?1 and substr(id, 21) < ?2) order by id limit ?3`,
   )
 
-  /** @param total how many pass, of so many that the index of the order holds */
+  /** @param total number of decisions that pass, out of the `of` decisions in the ordered index */
   function idsIn(
     { sql, values }: Where,
     by: keyof typeof columnOf,
@@ -51,7 +51,7 @@ export function decisionLists(
     total: number,
     of = tallies.size(),
   ): string[] {
-    // An index that is in order is walked past what does not pass; one that is not is read whole, and sorted.
+    // Either walk the ordered index and skip what does not pass, or collect all that pass and sort them.
     const walked = ((offset + limit) * of) / total <= sortCost * total
     const [plus, index] = !walked ? ['+', ''] : by === 'id' ? ['', ''] : ['', `indexed by decisions_${by}`]
     const column = columnOf[by]
@@ -62,7 +62,7 @@ export function decisionLists(
     ).map(({ id }) => id)
   }
 
-  /** What has one value of a field that few values has is one list by id; these lists follow each other. */
+  /** Decisions with one value of a low-cardinality field form a list ordered by id; these lists are concatenated. */
   function idsByValue(filter: DecisionFilter, by: 'category' | 'stakes' | 'status', page: Page, total: number) {
     const parts = counts.countBy(filter, by)
     const named = parts.reduce((sum, { count }) => sum + count, 0)
@@ -103,7 +103,7 @@ export function decisionLists(
       const where = whereOf(tallies.kinds(), filter)
       const { project } = filter
       if (sort === 'confidence') return { ids: idsIn(where, sort, page, total), total }
-      // The decisions of a project are in the order of time among themselves; a walk begins and ends with the span.
+      // The index of a project is ordered by time, and a walk covers only the time span of the filter.
       const { created_from_ms, created_to_ms } = filter
       const of = counts.count({ project, created_from_ms, created_to_ms })
       return { ids: idsIn(where, project === undefined ? 'created' : 'project', page, total, of), total }

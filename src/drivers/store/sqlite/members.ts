@@ -1,23 +1,24 @@
 /**
- * The members of a group, one after the other in one transaction of SQLite. One that fails before it has written is merely left out. If one
- * has written, all of them run again with a savepoint each: savepoints copy each page that they change, too much for every group.
+ * Runs the members of a group one after the other in one SQLite transaction. A member that fails before it has written anything is left
+ * out. If it has written, all members run again, each with a savepoint: savepoints copy each page they change, which is too expensive for
+ * every group.
  */
 import type { Database } from 'bun:sqlite'
 import { type Member, newMember } from '../groups.ts'
 import type { Statements } from './connect.ts'
 
-/** A file that a decision of the transaction waits for. */
+/** A decision file that the transaction's commit must write or remove. */
 export interface PendingFile {
   num: number
   revision: number
-  /** Null for one that is removed. */
+  /** Null if the file is removed. */
   text: string | null
 }
 
 export interface SqliteMember extends Member {
-  /** By id. */
+  /** Files of the member's decisions, by id. */
   files: Map<string, PendingFile>
-  /** Called before something is erased: from here to the end of the group, what is deleted is overwritten with zeros. */
+  /** Call it before erasing: until the end of the group, deleted content is overwritten with zeros. */
   erases(): void
 }
 
@@ -27,7 +28,7 @@ export interface Job {
 
 export type Outcome = { value: unknown } | { error: unknown }
 
-/** @param execute runs a statement that takes and returns nothing */
+/** @param execute runs a statement without parameters and results */
 export function memberRunner(db: Database, { prepare }: Statements, execute: (sql: string) => void) {
   const changes = prepare<{ total: number }, []>('select total_changes() as total')
   let overwrites = false
@@ -47,7 +48,7 @@ export function memberRunner(db: Database, { prepare }: Statements, execute: (sq
       for (const [id, file] of member.files) files.set(id, file)
       return { value }
     } catch (error) {
-      // Out of space, SQLite may have ended the whole transaction: nothing of the group is left.
+      // If the disk is full, SQLite may have ended the transaction: nothing of the group is left.
       if (!db.inTransaction) throw error
       if (!apart) return changes.get()!.total === before ? { error } : null
       execute('ROLLBACK TO member')
@@ -60,10 +61,10 @@ export function memberRunner(db: Database, { prepare }: Statements, execute: (sq
 
   return {
     /**
-     * Runs the members in the transaction that is open.
-     * @param files gets those of members that succeed
-     * @param apart whether each has a savepoint
-     * @returns null if one has written and failed outside of a savepoint: the transaction must be rolled back
+     * Runs the members in the open transaction.
+     * @param files receives the files of the members that succeed
+     * @param apart whether each member gets a savepoint
+     * @returns null if a member failed after writing, without a savepoint: the transaction must be rolled back
      */
     async run(jobs: readonly Job[], files: Map<string, PendingFile>, apart: boolean): Promise<Outcome[] | null> {
       const outcomes: Outcome[] = []

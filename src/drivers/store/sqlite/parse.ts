@@ -1,4 +1,4 @@
-/** Reads the YAML file of a decision back, or says what is wrong with it and in which line. */
+/** Parses the YAML file of a decision, or reports the problem and its line. */
 import * as v from 'valibot'
 import { LineCounter, parseDocument } from 'yaml'
 import { DecisionRecord } from '../../../../sdk/schema/decision.ts'
@@ -8,11 +8,11 @@ import { yamlOf } from '../../../core/yaml.ts'
 
 export type ParsedFile = { record: DecisionRecord } | { problem: string }
 
-// A key that the record does not know is a mistake in a file written by hand; taking it silently away would lose what it says.
+// An unknown key is a mistake in a file written by hand; dropping it silently would lose its content.
 const schema = v.strictObject(DecisionRecord.entries)
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** `id` is what the file's name says. */
+/** `id` is the id in the file's name. */
 export function parseRecord(content: Uint8Array, id: string): ParsedFile {
   let text: string
   try {
@@ -21,7 +21,7 @@ export function parseRecord(content: Uint8Array, id: string): ParsedFile {
     return { problem: 'not UTF-8 text' }
   }
   const own = ownYaml(text)
-  // Elsewhere parsing takes forty times as long: only what people wrote, and what is wrong, is worth that.
+  // The other parser takes forty times as long, so it is used only for files that people wrote and for errors.
   const document = own === undefined ? locatedYaml(text) : undefined
   if (document?.problem) return { problem: document.problem }
   const raw = own ?? document?.value
@@ -44,7 +44,10 @@ export function parseRecord(content: Uint8Array, id: string): ParsedFile {
   return { record }
 }
 
-/** The value of a file that we wrote, or undefined. Written again it must give the same text: so whatever the quick parser does, nothing is lost. */
+/**
+ * The value of a file that we wrote, or undefined. Writing the value again must give the same text, so a flaw of the fast parser can't lose
+ * anything.
+ */
 function ownYaml(text: string): unknown {
   try {
     const value: unknown = Bun.YAML.parse(text)
@@ -54,7 +57,7 @@ function ownYaml(text: string): unknown {
   }
 }
 
-/** Whether no object occurs twice: written out, a few lines of aliases are gigabytes, and one that holds itself has no end. */
+/** True if no object occurs twice: a few lines of aliases can expand to gigabytes, and a cyclic value has no end. */
 function isTree(value: unknown, seen = new Set<object>()): boolean {
   if (typeof value !== 'object' || value === null) return true
   if (seen.has(value)) return false
@@ -62,7 +65,7 @@ function isTree(value: unknown, seen = new Set<object>()): boolean {
   return Object.values(value).every((inner) => isTree(inner, seen))
 }
 
-/** The value, where it can be written as JSON: the library refuses aliases that grow without bound, and JSON those that hold themselves. */
+/** The value, if it can be written as JSON: the library rejects aliases that grow without bound, and JSON rejects cycles. */
 function plainValue(document: ReturnType<typeof parseDocument>): { value: unknown; problem: string | null } {
   try {
     const value = document.toJS() as unknown
@@ -76,7 +79,7 @@ function plainValue(document: ReturnType<typeof parseDocument>): { value: unknow
   }
 }
 
-/** Any YAML, with the lines of its parts. */
+/** Parses any YAML, and finds the line of each part. */
 function locatedYaml(text: string) {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
@@ -88,7 +91,7 @@ function locatedYaml(text: string) {
   }
 }
 
-/** What was parsed, with every key that the file has: valibot keeps none that it does not know, and no `__proto__` or `constructor`. */
+/** The parsed record, with every key of the file: valibot drops unknown keys, and also `__proto__` and `constructor`. */
 function withAll(parsed: unknown, raw: unknown): unknown {
   if (Array.isArray(raw) && Array.isArray(parsed)) return raw.map((item, at) => withAll(parsed[at], item))
   if (!isObject(raw) || !isObject(parsed)) return parsed === undefined ? raw : parsed
@@ -100,7 +103,7 @@ function withAll(parsed: unknown, raw: unknown): unknown {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Where the innermost part of `path` stands that the document has. */
+/** Offset of the innermost part of `path` that exists in the document. */
 function offsetOf(document: ReturnType<typeof parseDocument>, path: readonly unknown[]): number | undefined {
   for (let length = path.length; length > 0; length--) {
     const node = document.getIn(path.slice(0, length), true)

@@ -1,4 +1,4 @@
-/** Files that a process committed to and did not live to put in place, or to remove: brought level with the rows. */
+/** Finishes file writes and removals that a crashed process had committed but not completed. */
 import type { Database } from 'bun:sqlite'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ import {
   writeTemps,
 } from './files.ts'
 
-/** A decision whose file could not be written or removed, and stays pending. */
+/** A decision whose file could not be written or removed, and so stays pending. */
 export interface Unwritten {
   num: number
   id: string
@@ -28,17 +28,17 @@ export interface Unwritten {
 }
 
 export interface PendingFiles {
-  /** Writes pending files of these decisions, and removes those of erased ones. Call it inside a write transaction. */
+  /** Writes the pending files of these decisions and removes those of erased ones. Call it inside a write transaction. */
   write(nums: readonly number[]): Promise<Unwritten[]>
-  /** All of them in a transaction of its own, at the start. */
+  /** Handles all pending files in its own transaction, at the start. */
   settleAll(): Promise<Unwritten[]>
-  /** Files that are still to be written or removed, below the data directory. */
+  /** Paths, below the data directory, of files that are still to be written or removed. */
   left(): string[]
-  /** Removes temporary files that no process needs any more. Call it inside a write transaction. */
+  /** Removes temporary files that no process needs. Call it inside a write transaction. */
   clear(temps: readonly string[]): void
 }
 
-/** Files that are synced together. */
+/** Number of files that are synced together. */
 const page = 64
 
 interface Row {
@@ -50,7 +50,7 @@ interface Row {
   doc: string
 }
 
-// A cross join keeps the order: next to nothing is pending, but SQLite, which does not know that, would look through all decisions.
+// A cross join fixes the order: `pending_files` is nearly empty, but SQLite does not know that and would scan all decisions.
 export const someSql =
   'select exists (select 1 from pending_files p cross join decisions d on d.num = p.num where d.gone = 0) as some'
 export const pendingSql = `select p.num, d.id, d.file_mtime as mtime, d.file_hash as hash, d.gone, c.doc
@@ -66,15 +66,15 @@ export function pendingFiles(db: Database, { prepare }: Statements, root: string
   const setState = fileStates({ prepare })
   const clearPending = prepare<unknown, [number]>('delete from pending_files where num = ?')
 
-  /** Whether somebody has edited the file since its text was written: it is read, as all that differ, and not written again. */
+  /** True if the file was edited since its text was written: reconciliation then reads it instead of overwriting it. */
   function isEdited({ id, mtime, hash }: Row): boolean {
     const path = join(root, relativePath(id))
     const found = fileStat(path)
-    // Written again before, and not known to be synced, it is later too.
+    // Also later if it was written again before and not marked as synced; then its text is compared.
     return found !== null && found.size > 0 && found.mtime > mtime && hashOf(readPlain(path)) !== hash
   }
 
-  /** @throws where it fails; then none of them is done, though some may be in their places */
+  /** @throws if one fails; then none of them counts as done, though some files may be in place */
   async function writePage(rows: readonly Row[]): Promise<void> {
     const removed = rows.filter(({ gone }) => gone === 2)
     for (const { id } of removed) removeFiles(root, id)
@@ -100,7 +100,7 @@ export function pendingFiles(db: Database, { prepare }: Statements, root: string
       try {
         await writePage(rows)
       } catch {
-        // One that can't be written holds up no other.
+        // A file that can't be written must not block the others.
         for (const row of rows)
           await writePage([row]).catch((error) => unwritten.push({ num: row.num, id: row.id, error }))
       }
@@ -124,7 +124,7 @@ export function pendingFiles(db: Database, { prepare }: Statements, root: string
     },
     left: () => left.all().map(({ id }) => `decisions/${relativePath(id)}`),
     clear(temps) {
-      // Where some are pending, a living process may be between its commit and its renames: a later look clears them.
+      // While some are pending, a live process may be between commit and rename: a later comparison removes them.
       if (some.get()!.some === 0) for (const name of temps) rmSync(join(root, name), { force: true })
     },
   }

@@ -1,6 +1,6 @@
 /**
- * Puts the files of committed decisions in their places, and has them synced after their callers were answered. Until a file is on stable
- * storage its row in `pending_files` stays, which was synced with the commit: should the power fail before, the next start writes it again.
+ * Puts the files of committed decisions in place and syncs them after their callers were answered. Until a file is on stable storage, its
+ * row in `pending_files` stays. That row was synced with the commit: after a power failure, the next start writes the file again.
  */
 import type { Database } from 'bun:sqlite'
 import { join } from 'node:path'
@@ -22,46 +22,52 @@ import type { PendingFile } from './members.ts'
 import type { Unwritten } from './pending-files.ts'
 
 export interface Placer {
-  /** Under the write lock, in a transaction of its own. What fails is owed to the next commit. */
+  /** Puts files in place, in its own transaction under the write lock. Failed files stay pending until the next commit. */
   put(temps: readonly TempFile[], files: ReadonlyMap<string, PendingFile>): Promise<void>
-  /** Files whose text may be lost are not put in place, but owed to the next commit. */
+  /** Discards files whose commit may be lost; they stay pending until the next commit. */
   drop(temps: readonly TempFile[], files: ReadonlyMap<string, PendingFile>, error: unknown): void
-  /** Some are owed that have not been written. */
+  /** True if files could not be written. */
   owes(): boolean
-  /** Inside a write transaction: what was synced is owed no more. @returns what to call once that is committed */
+  /** Deletes the pending rows of synced files, inside a write transaction. @returns a function to call once that is committed */
   clear(): () => void
   /** Whether {@link clear} has something to do. */
   hasSynced(): boolean
-  /** Resolves when no files are being synced: others that are made meanwhile would hold the event loop up until the journal of the file system is written. */
+  /**
+   * Resolves when no file is being synced: creating files during a sync would block the event loop until the file system has written its
+   * journal.
+   */
   calm(): Promise<void> | undefined
-  /** Resolves when no more than these are still to be synced. Never rejects. */
+  /** Resolves when at most `most` files are still to be synced. Never rejects. */
   synced(most: number): Promise<void>
 }
 
 export interface PlacerOptions {
   db: Database
   statements: Statements
-  /** Folder of the decisions. */
+  /** Folder of the decision files. */
   root: string
   log: LogWriter
   /** Called before a file is replaced. */
   beforePlacing(id: string, path: string): void
-  /** Writes files from their rows, see {@link PendingFiles.write}; called inside a write transaction. */
+  /** Writes files from their rows, see {@link PendingFiles.write}; call it inside a write transaction. */
   writePending(nums: readonly number[]): Promise<Unwritten[]>
   /** Files that could not be written at the start. */
   unwritten: readonly Unwritten[]
   /** Called when {@link Placer.clear} has something to do. */
   wereSynced(): void
-  /** Syncs open files that are in their places, and their folders. */
+  /** Syncs open files that are in place, and their folders. */
   syncPlaced?(placed: readonly TempFile[]): Promise<void>
 }
 
 const patience_ms = 60_000
-/** Files are synced together, so many at the latest, or after this time: each sync is a commit of the file system's journal, which the next files wait for. */
+/**
+ * Files are synced together, at the latest after this many or after this time: each sync commits the file system's journal, and new files
+ * wait for that.
+ */
 const mostTogether = 96
 const syncAfter_ms = 50
 
-/** All at once: one commit of the file system's journal holds the files and their names. */
+/** Syncs all at once, so that one commit of the file system's journal covers the files and their names. */
 async function syncInPlace(placed: readonly TempFile[]): Promise<void> {
   await Promise.all([syncFiles(placed), syncFolders(placed.map(({ path }) => path))])
 }
@@ -84,13 +90,13 @@ export function placer({
     'delete from pending_files where num = ? and revision = ?',
   )
   type Placed = TempFile & Pick<PendingFile, 'num' | 'revision'>
-  /** In their places, and still to be synced. */
+  /** Files in place that are still to be synced. */
   let unsynced: Placed[] = []
   let syncing = 0
   let running: PromiseWithResolvers<void> | undefined
-  /** Synced, and their rows are still to go. */
+  /** Synced files whose pending rows are still to be deleted. */
   const done: Pick<PendingFile, 'num' | 'revision'>[] = []
-  /** Decisions whose files could not be put in place, removed or synced: ids by numbers. */
+  /** Decisions whose files could not be put in place, removed or synced: ids by row number. */
   const owed = new Map<number, string>()
 
   function owe(files: readonly { num: number; id: string }[], error: unknown): void {
@@ -147,7 +153,7 @@ export function placer({
         const others: TempFile[] = []
         for (const temp of temps) {
           const { num, revision } = files.get(temp.id)!
-          // Another process may have written the file for us, or a newer revision of it.
+          // Another process may have written this file already, or a newer revision of it.
           if (isPending.get(num, revision) === null) others.push(temp)
           else {
             beforePlacing(temp.id, temp.path)
@@ -155,7 +161,7 @@ export function placer({
             placed.push({ ...temp, num, revision })
           }
         }
-        // A file that was to be erased is off the disk before that is said.
+        // An erased file must be off the disk before the erasure is acknowledged.
         const removed = [...files].filter(
           ([, { num, revision, text }]) => text === null && clearPending.run(num, revision).changes > 0,
         )
@@ -163,9 +169,9 @@ export function placer({
         await syncFolders(removed.map(([id]) => join(root, relativePath(id))))
         const tried = [...owed.keys()]
         const left = tried.length > 0 ? await writePending(tried) : []
-        // Not synced: should this be lost with the power, its files are merely removed or written again.
+        // Not synced: if a power failure undoes this commit, its files are just removed or written again.
         db.query('COMMIT').run()
-        // What a sync that failed meanwhile owes stays.
+        // Keep files that a failed sync added in the meantime.
         for (const num of tried) if (!left.some((one) => one.num === num)) owed.delete(num)
         closeFiles(others)
         removeTemps(others)

@@ -1,4 +1,6 @@
-/** Reads of decisions and edges: counts by the counters, lists by an index, documents by the database where they were not read lately. */
+/**
+ * Reads of decisions and edges: counts by the counters, lists by an index, documents from the database or the cache of recently read ones.
+ */
 import type { DecisionReader, Edge, EdgeReader, ReasonGroup, StoredText } from '../../../../sdk/storage/store.ts'
 import type { Statements } from './connect.ts'
 import { decisionCounts } from './counting.ts'
@@ -6,14 +8,14 @@ import { type GetRow, getSql, storedOf } from './decisions.ts'
 import type { Followed } from './follow.ts'
 import { decisionLists, type IdPage, type ListQuery } from './lists.ts'
 
-/** Pages of lists that are remembered: some hundred ids each at most. */
+/** The most list pages to cache, of a few hundred ids each. */
 const mostPages = 100
-/** Documents that are read without a look at the time. */
+/** The most documents to read without checking the time. */
 const mostAtOnce = 100
-/** Other calls have their turn after each so long. */
+/** Other calls get a turn each time this has passed. */
 const held_ms = 4
 
-/** Runs steps that together take long. */
+/** Runs steps that take long together, and lets other calls run in between. */
 export async function inTurns(steps: readonly (() => void)[]): Promise<void> {
   let began = performance.now()
   for (const step of steps) {
@@ -47,8 +49,8 @@ export function decisionReader(
     return text
   }
   /**
-   * Lets counts be made without a pause: the first one of the last months reads their days. Where there is none to read nothing is awaited,
-   * as a list is answered in the turn in which it was asked.
+   * Reads the days that a count needs one by one before it counts: the first question about the last months reads their days. If no day is
+   * missing nothing is awaited, so that a list is answered in the turn in which it was requested.
    */
   async function counting<T>(count: () => T): Promise<T> {
     refresh()
@@ -67,7 +69,7 @@ export function decisionReader(
 
   const pages = new Map<string, IdPage>()
   let held = ''
-  /** A page holds for as long as no decision was written or counted again: it is not walked to again. */
+  /** A cached page is valid until a decision is written or the counters change. */
   async function pageOf(query: ListQuery): Promise<IdPage> {
     const { seq, generation } = refresh()
     const state = `${seq} ${generation} ${counters.size()} ${counters.position()}`

@@ -1,12 +1,13 @@
 /**
- * Brings the catalogue level with the files: the YAML file is the decision, and people edit files.
+ * Reconciles the database with the files: the YAML file is the decision, and people edit files.
  *
- * - A file without a row is imported; one that was edited is read again, its vectors dropped and queued.
- * - A file that was taken away hides its decision from every answer; row and document stay, and the file coming back brings it back.
- * - A broken file is reported and left alone: its decision is answered as it was when the file was last whole, or not at all where it
- *   never was. The next write of that decision keeps the broken file beside the new one, as `<name>.broken`.
+ * - A file without a row is imported; an edited file is read again, and its vectors are dropped and queued.
+ * - A removed file hides its decision from all reads. Row and document stay, and the decision returns with its file.
+ * - A broken file is reported and left alone. Reads return its decision as it was when the file was last valid, or not at all if it never
+ *   was. The next write of that decision keeps the broken file beside the new one, as `<name>.broken`.
  *
- * What looks wrong without the lock is looked at again under it, so that another process's files in flight are never mistaken.
+ * Differences found without the lock are checked again under it, so that files that another process is just writing are not mistaken for
+ * edits.
  */
 
 import { existsSync, renameSync } from 'node:fs'
@@ -25,13 +26,13 @@ import type { Finding, Looking } from './survey.ts'
 
 export interface Reconciler {
   reconcile(): Promise<Finding[]>
-  /** Ends one that is under way at its next page, as the store is closed. */
+  /** Stops a running reconciliation at its next page; called when the store is closed. */
   stop(): void
-  /** Saves a broken file from the write that replaces it. */
+  /** Saves a broken file before a write replaces it. */
   beforePlacing(id: string, path: string): void
 }
 
-/** A file as it was read outside of the lock; null content where there is none. */
+/** A file as read outside of the lock; null if there is none. */
 interface Suspect {
   id: string
   path: string
@@ -44,14 +45,14 @@ export interface ReconcilerOptions {
   table: DecisionTable
   commits: Committer
   pending: Pick<PendingFiles, 'clear'>
-  /** Looks at all files, here or in a thread. */
+  /** Compares all files, in this thread or another. */
   look(): Looking
   now(): number
   log: LogWriter
 }
 
 const page = 128
-/** Imported files are listed up to this many; a catalogue rebuilt from the files would list them all. */
+/** The most imported files to list; rebuilding the database from the files would list all of them. */
 const mostListed = 1_000
 
 export function reconciler({
@@ -95,17 +96,17 @@ export function reconciler({
       made ??= parseRecord(content, id)
       return made
     }
-    // Parsing takes longest, and must not be done under the lock; a file that was only touched needs none.
+    // Parsing takes longest and must not happen under the lock; a file with an unchanged hash needs none.
     if (hash !== known_hash) parsed()
     return { id, path, file: { ...stat, hash, parsed } }
   }
 
-  /** Under the lock: decides from the row and the file as they are now. */
+  /** Under the lock: decides by the current row and file. */
   function apply({ id, path, file }: Suspect): Finding | null {
     const row = table.find(id)
     const stored = row && stateOf.get(row.num)!
     const stat = fileStat(join(root, path))
-    // Somebody is just writing it, or it changed since it was read: it is right, or the next look will see it.
+    // Another process is writing it, or it changed since it was read: either it is correct, or the next comparison finds it.
     if (stored?.pending === 1 || stat?.size !== file?.size || stat?.mtime !== file?.mtime) return null
     if (row?.gone === 2) return file && { path, kind: 'broken', message: 'the decision was erased: delete this file' }
     if (file === null) {
@@ -129,7 +130,7 @@ export function reconciler({
       else {
         table.replace(row.num, parsed.record, row.revision + 1)
         table.setFile(row.num, file)
-        // Restored as it was, it still has its vectors.
+        // A file restored unchanged still has its vectors.
         if (stored!.file_hash !== file.hash) {
           dropVectors.run(row.num)
           table.touch(row.num)
@@ -149,7 +150,7 @@ export function reconciler({
 
   return {
     async reconcile() {
-      // A file that is owed would be passed over, though somebody has edited it.
+      // A pending file would be skipped even if it was edited.
       await commits.settled()
       looking = look()
       const { ids, findings, temps } = await looking.found.finally(() => {
@@ -161,13 +162,13 @@ export function reconciler({
         const suspects = ids.slice(at, at + page).map((id) => read(id, hashOfRow.get(id)?.file_hash))
         const found = await commits.run(async () => suspects.map(apply))
         for (const finding of found) if (finding !== null) findings.push(finding)
-        // Lets requests in, and other processes to the lock.
+        // Lets requests run, and other processes take the lock.
         await Bun.sleep(1)
       }
       const added = findings.filter(({ kind }) => kind === 'added').length
       if (added > 0) log('info', 'decisions taken in from their files', { added })
       for (const { path, kind, message } of findings) {
-        // What is wrong with a file may quote it, and it may be any file: the log has the line alone.
+        // The message may quote the file, which may have any content: log only the line number.
         const line = /^line \d+/.exec(message)?.[0]
         if (kind === 'broken')
           log('error', `decision file broken: ${path}${line ? `, ${line}` : ''}; cstp doctor says what is wrong`)

@@ -1,11 +1,11 @@
-/** The thread that compares the counters of a store with a recount, or counts them again: over a hundred thousand decisions either takes seconds. */
+/** A thread that compares the counters of a store with a recount, or recounts them: with 100 000 decisions, either takes seconds. */
 import { messageOf } from '../../../core/log.ts'
 import { begin, connectReader, connectWriter } from '../../shared/sqlite/connect.ts'
 import { type Counter, recount, wrongCounters } from './recount.ts'
 
 export interface RecountRequest {
   database: string
-  /** Whether they are counted again. */
+  /** Whether to recount them. */
   correct: boolean
 }
 export type RecountReply = { wrong: Counter[] } | { error: string }
@@ -14,7 +14,7 @@ declare const self: Worker
 
 const patience_ms = 60_000
 
-/** All statements see one moment of the store. */
+/** Compares in one read transaction, so that all statements see the same state. */
 function compare(database: string): Counter[] {
   const db = connectReader(database)
   try {
@@ -32,7 +32,7 @@ async function correct(database: string): Promise<void> {
     recount(db)
     db.run('COMMIT')
   } finally {
-    // Rolls back what was not committed.
+    // Rolls back an uncommitted transaction.
     db.close()
   }
 }

@@ -1,11 +1,11 @@
-/** Whether the counters are what counting gives, and how they are counted again. */
+/** Compares the counters with a recount, and recounts them. */
 import type { Database } from 'bun:sqlite'
 import { holdsVectors } from './rows.ts'
 
 const named = (field: string) =>
   `select '${field}' as field, cast(${field} as text) as value from decisions where gone = 0 and ${field} is not null`
 
-/** What each counter is by counting, and how it is kept. */
+/** For each counter, queries for its stored and its recounted values. */
 const counters = {
   totals: {
     kept: 'select place, outcome_group, decisions from totals',
@@ -21,13 +21,13 @@ const counters = {
       union all select 'tag', tag from tags) group by 1, 2`,
   },
   reason_totals: {
-    // Sums of fractions: their order changes the last digits.
+    // The sums are of floating-point numbers: their order changes the last digits.
     kept: 'select type, confidence, outcome, decisions, uses, round(strength, 6) from reason_totals',
     counted: `select type, confidence, outcome, count(*), sum(uses), round(sum(strength), 6) from reasons group by 1, 2, 3`,
   },
 } as const
 
-/** Rows that do not say what they should. */
+/** Queries that find rows with wrong values. */
 const rows = {
   tags: `select 1 from decisions d cross join json_each(d.tags) t where d.gone = 0
       and not exists (select 1 from tags x where x.tag = t.value and x.num = d.num)
@@ -63,7 +63,7 @@ export function wrongCounters(db: Pick<Database, 'prepare'>): Counter[] {
   return [...differ, ...wrong].map(([name]) => name as Counter)
 }
 
-/** Computes all counters again, inside a write transaction. What other processes remember of them is read again. */
+/** Recomputes all counters, inside a write transaction. Other processes reload the counters that they hold in memory. */
 export function recount(db: Pick<Database, 'prepare'>): void {
   const run = (sql: string): void => {
     const statement = db.prepare(sql)
@@ -83,12 +83,12 @@ export function recount(db: Pick<Database, 'prepare'>): void {
   run(`update decisions as d set place = ${found('places', place)}, outcome_group = ${found('outcome_groups', group)}
     where place is not ${found('places', place)} or outcome_group is not ${found('outcome_groups', group)}`)
   run(`update decisions as d set indexed = ${holdsVectors} where indexed <> ${holdsVectors}`)
-  // Triggers write some of them meanwhile: they are emptied just before they are filled.
+  // The updates above fire triggers that write some counters: empty each just before it is filled.
   for (const [table, { counted }] of Object.entries(counters)) {
     run(`delete from ${table}`)
     run(`insert into ${table} ${counted.replace(/round\((sum\(strength\)|strength), 6\)/, '$1')}`)
   }
-  // A process that remembers totals sees that deltas are missing.
+  // A gap in the deltas makes other processes reload the totals.
   run('insert into deltas select max(number) + 2, 0, 0, 0, 0 from deltas having count(*) > 0')
   run('delete from deltas where number < (select max(number) from deltas)')
 }

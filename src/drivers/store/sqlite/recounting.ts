@@ -1,4 +1,4 @@
-/** Compares and corrects the counters of a store in a thread of its own, so that other calls are answered meanwhile. */
+/** Compares and corrects the counters of a store in a separate thread, so that other calls can run. */
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { startThread } from '../../../core/thread.ts'
 import type { Counter } from './recount.ts'
@@ -20,7 +20,7 @@ function asked(request: RecountRequest): Promise<Counter[]> {
 /** The counters that differ from a recount. */
 export const findWrongCounters = (database: string): Promise<Counter[]> => asked({ database, correct: false })
 
-/** Counts all of them again. Nothing else of this process may write meanwhile. */
+/** Recounts all counters. This process must not write anything else in the meantime. */
 export async function correctCounters(database: string): Promise<void> {
   await asked({ database, correct: true })
 }

@@ -1,4 +1,4 @@
-/** Rebuilds the stored terms when this program analyses text differently than the one that stored them. */
+/** Rebuilds the stored terms if this program analyses text differently from the one that stored them. */
 
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import type { LogWriter } from '../../../core/log.ts'
@@ -20,7 +20,7 @@ interface Row {
   terms: string
 }
 
-/** Decisions that are looked at to see whether the analysis changed. */
+/** Number of decisions to check for a change of the analysis. */
 const sample = 8
 const page = 64
 

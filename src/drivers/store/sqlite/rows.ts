@@ -1,4 +1,4 @@
-/** Between the rows of the catalogue and the fields that filters see. */
+/** Converts between rows and the fields that filters see. */
 import type { DecisionFields } from '../../../../sdk/storage/store.ts'
 
 /** Columns of `decisions d` that {@link fieldsOfRow} reads. */
@@ -70,7 +70,7 @@ export const fieldValues = (fields: DecisionFields) =>
     fields.preserve ? 1 : 0,
   ] as const
 
-/** The filter columns less the id, in the order of {@link fieldValues}. */
+/** The filter columns without the id, in the order of {@link fieldValues}. */
 export const fieldNames = [
   'category',
   'confidence',
@@ -90,6 +90,9 @@ export const fieldNames = [
   'preserve',
 ] as const
 
-/** Whether the active generation holds the vectors of `d`, by the vectors themselves: what `indexed` is told. A cross join keeps the order: one row of generations, then its index. */
+/**
+ * True if the active generation has vectors of `d`, determined from the vectors themselves: the value for `indexed`. A cross join fixes the
+ * order: one row of generations, then the index on embeddings.
+ */
 export const holdsVectors = `exists (select 1 from generations g cross join embeddings e on e.generation = g.number
   where g.state = 'active' and e.num = d.num)`

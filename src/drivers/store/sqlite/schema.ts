@@ -1,16 +1,16 @@
-/** The tables of `cstp.db`, from which `bun run migrations` generates SQL; triggers are written by hand beside it. */
+/** The tables of `cstp.db`, from which `bun run migrations` generates SQL; triggers are written by hand in a separate file. */
 import { sql } from 'drizzle-orm'
 import { blob, index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { logTables } from '../../shared/sqlite/log-tables.ts'
 
-/** What is filtered, sorted and followed. Triggers count it. */
+/** The columns for filters, sorting and the feed. Triggers count the rows. */
 export const decisions = sqliteTable(
   'decisions',
   {
     num: integer().primaryKey(),
     id: text().notNull().unique(),
     revision: integer().notNull(),
-    /** Number of the latest change, ascending over all decisions. */
+    /** Number of the latest change, unique and ascending over all decisions. */
     seq: integer().notNull().unique(),
     source_key: text(),
     category: text(),
@@ -30,22 +30,23 @@ export const decisions = sqliteTable(
     settled_by: text(),
     preserve: integer().notNull(),
     reviewed_ms: real(),
-    /** Of `created_ms`, since 1970, UTC. */
+    /** Day of `created_ms`, in days since 1970, UTC. */
     day: integer().notNull(),
     /** Number in `places`. */
     place: integer().notNull(),
     /** Number in `outcome_groups`. */
     outcome_group: integer().notNull(),
-    /** 1 when the active generation holds its vectors. */
+    /** 1 if the active generation has its vectors. */
     indexed: integer().notNull().default(0),
-    /** 1 when its file was taken away: kept out of every answer, but not forgotten. 2 when it was erased: only its id is left. */
+    /** 1 if its file was removed: hidden from all reads, but kept. 2 if it was erased: only its id is left. */
     gone: integer().notNull().default(0),
     file_size: integer().notNull().default(-1),
     file_mtime: real().notNull().default(0),
     /** SHA-256 of the file, lowercase hex. */
     file_hash: text().notNull().default(''),
   },
-  // What is gone is in none of them. Each ends with what filters that are counted ask for, so that they need no look at the rows.
+  // Only decisions that are neither hidden nor erased are indexed. Indexes end with the columns that counting filters use, so that no rows
+  // need to be read.
   ({ id, created_ms, place, outcome_group, ...table }) => [
     uniqueIndex('decisions_source_key').on(table.source_key).where(sql`source_key is not null`),
     index('decisions_created').on(created_ms, id, place, outcome_group).where(sql`gone = 0`),
@@ -61,14 +62,14 @@ export const decisions = sqliteTable(
   ],
 )
 
-/** Who decided about what: each combination once. */
+/** Distinct combinations of agent, category and stakes. */
 export const places = sqliteTable(
   'places',
   { number: integer().primaryKey(), agent: text().notNull(), category: text(), stakes: text().notNull() },
   (table) => [index('places_values').on(table.agent, table.category, table.stakes)],
 )
 
-/** Outcomes of decisions, and how sure they were: each combination once. */
+/** Distinct combinations of outcome, confidence and the other columns. */
 export const outcome_groups = sqliteTable(
   'outcome_groups',
   {
@@ -82,21 +83,21 @@ export const outcome_groups = sqliteTable(
   (table) => [index('outcome_groups_values').on(table.confidence_at_record, table.outcome, table.settled_by)],
 )
 
-/** Decisions of each place and outcome group, by triggers. */
+/** Number of decisions of each place and outcome group; kept by triggers. */
 export const totals = sqliteTable(
   'totals',
   { place: integer().notNull(), outcome_group: integer().notNull(), decisions: integer().notNull() },
   (table) => [primaryKey({ columns: [table.place, table.outcome_group] })],
 )
 
-/** Decisions of each day, project, feature and tag, by triggers. */
+/** Number of decisions of each day, project, feature and tag; kept by triggers. */
 export const value_totals = sqliteTable(
   'value_totals',
   { field: text().notNull(), value: text().notNull(), decisions: integer().notNull() },
   (table) => [primaryKey({ columns: [table.field, table.value] })],
 )
 
-/** The newest changes of the totals, by triggers: what a process remembers of them follows these. */
+/** The newest changes of the totals, written by triggers; counters in memory follow them. */
 export const deltas = sqliteTable('deltas', {
   number: integer().primaryKey(),
   created_ms: real().notNull(),
@@ -110,23 +111,23 @@ export const tags = sqliteTable('tags', { tag: text().notNull(), num: integer().
   primaryKey({ columns: [table.tag, table.num] }),
 ])
 
-/** The types of a reviewed decision's reasons. Triggers keep the totals. */
+/** The types of a reviewed decision's reasons. Triggers keep their totals. */
 export const reasons = sqliteTable(
   'reasons',
   {
     num: integer().notNull(),
     type: text().notNull(),
-    /** The one that is scored. */
+    /** The confidence that is scored. */
     confidence: real().notNull(),
     outcome: text().notNull(),
     uses: integer().notNull(),
-    /** Sum over the uses. */
+    /** Sum over all uses. */
     strength: real().notNull(),
   },
   (table) => [primaryKey({ columns: [table.num, table.type] })],
 )
 
-/** The same counted: few rows, however many decisions there are. */
+/** Totals of `reasons`: few rows, however many decisions there are. */
 export const reason_totals = sqliteTable(
   'reason_totals',
   {
@@ -148,7 +149,7 @@ export const documents = sqliteTable('documents', {
 
 export const search_terms = sqliteTable('search_terms', {
   num: integer().primaryKey(),
-  /** The analysed text: the search index is made of it. */
+  /** The analysed text, from which the search index is built. */
   terms: text().notNull(),
 })
 
@@ -171,7 +172,7 @@ export const edges = sqliteTable(
   ],
 )
 
-/** Files that are to be put in place: rows from the commit of a decision until its file stands. */
+/** Files to be put in place. A row is written with the decision and deleted once its file is in place and synced. */
 export const pending_files = sqliteTable('pending_files', {
   num: integer().primaryKey(),
   revision: integer().notNull(),
@@ -189,7 +190,7 @@ export const embeddings = sqliteTable(
   {
     num: integer().notNull(),
     generation: integer().notNull(),
-    /** 32-bit floats, little-endian; null where the side equals an earlier one, which `shared` names. */
+    /** 32-bit floats, little-endian; null if the side equals an earlier one, which `shared` names. */
     structure: blob({ mode: 'buffer' }).notNull(),
     function: blob({ mode: 'buffer' }),
     both: blob({ mode: 'buffer' }),
@@ -199,7 +200,7 @@ export const embeddings = sqliteTable(
   (table) => [uniqueIndex('embeddings_generation').on(table.generation, table.num)],
 )
 
-/** What servers agree on besides decisions. */
+/** What servers share besides decisions. */
 export const keyed_records = sqliteTable(
   'keyed_records',
   {
@@ -216,7 +217,10 @@ export const keyed_records = sqliteTable(
   ],
 )
 
-/** Append-only: triggers refuse UPDATE but of the detail of lines that the latest redaction names, and DELETE but of lines that the latest line of their retention covers. */
+/**
+ * Append-only. Triggers refuse UPDATE, except of the detail of entries that the latest redaction names, and DELETE, except of entries that
+ * the latest retention entry covers.
+ */
 export const audit = sqliteTable(
   'audit',
   {
@@ -238,7 +242,7 @@ export const audit_rules = sqliteTable('audit_rules', { rule: text().notNull(), 
   primaryKey({ columns: [table.rule, table.seq] }),
 ])
 
-/** Append-only: triggers refuse DELETE, and UPDATE but of what is erased. `seq` is the place of an act once the tree has grown over it. */
+/** Append-only. Triggers refuse DELETE, and UPDATE except for erasure. `seq` is the place of an act once the tree has grown over it. */
 export const acts = sqliteTable(
   'acts',
   {
@@ -247,7 +251,7 @@ export const acts = sqliteTable(
     kind: text().notNull(),
     decision_id: text(),
     at: text().notNull(),
-    /** Null once erased, as the salt. */
+    /** Null once erased; the same applies to the salt. */
     payload: text(),
     salt: text(),
     commitment: text().notNull(),
@@ -255,8 +259,8 @@ export const acts = sqliteTable(
   (table) => [index('acts_decision').on(table.decision_id).where(sql`decision_id is not null`)],
 )
 
-/** The tree over the acts that have their places. */
+/** The tree over the acts that have places. */
 export const { nodes: act_nodes, head: act_head, checkpoints: act_checkpoints } = logTables('act_')
 
-/** Tables that are their own index. */
+/** Tables without a separate rowid: the primary key is the table's B-tree. */
 export const without_rowid = [totals, value_totals, tags, act_nodes]

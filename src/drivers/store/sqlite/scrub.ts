@@ -1,6 +1,6 @@
 /**
- * Takes what was erased off the disk: the write-ahead log is emptied, and where the pages of the database still hold a trace of it, such as
- * a page that was freed long before, the database is written again.
+ * Removes erased data from the disk: it empties the write-ahead log, and rewrites the database if its pages still contain a trace, such as
+ * a page that was freed long before.
  */
 import type { Database } from 'bun:sqlite'
 import { closeSync, openSync, read } from 'node:fs'
@@ -11,12 +11,12 @@ import type { Committer } from './commit.ts'
 import { emptyLog } from './connect.ts'
 
 const piece = 4 * 1_048_576
-/** A reader of another process keeps the log for as long as it reads; its files are owed for some milliseconds. */
+/** A reader in another process holds the log while it reads; its files stay pending for some milliseconds. */
 const attempts = 40
 const pause_ms = 50
 const readAt = promisify(read)
 
-/** Whether a file holds one of these texts. */
+/** Whether a file contains one of these texts. */
 async function holdsAny(path: string, traces: readonly string[]): Promise<boolean> {
   const wanted = traces.map((trace) => Buffer.from(trace))
   const longest = Math.max(0, ...wanted.map(({ length }) => length))
@@ -36,7 +36,7 @@ async function holdsAny(path: string, traces: readonly string[]): Promise<boolea
   }
 }
 
-/** What is left of what is left now, after other processes had the time that they need for theirs. */
+/** The items that stay in the list, after other processes had time to finish theirs. */
 export async function remaining(list: () => string[]): Promise<string[]> {
   let left = list()
   for (let attempt = 1; attempt < attempts && left.length > 0; attempt++) {
@@ -58,7 +58,7 @@ export function scrubber(db: Database, commits: Pick<Committer, 'alone'>) {
     return emptied()
   }
 
-  /** @returns what is left, in words */
+  /** @returns descriptions of what is left */
   return async (traces: readonly string[] | null): Promise<string[]> => {
     const left = 'cstp.db-wal: another process reads the database'
     try {

@@ -1,4 +1,4 @@
-/** The thread that looks at the files of a large store: a million of them take many seconds, which are to be those that nobody else needs. */
+/** A thread that compares the files of a large store: a million files take many seconds, so it runs at low priority. */
 import { setPriority } from 'node:os'
 import { messageOf } from '../../../core/log.ts'
 import { connectReader } from '../../shared/sqlite/connect.ts'
@@ -10,18 +10,18 @@ export type SurveyReply = { found: Survey } | { error: string }
 
 declare const self: Worker
 
-/** A quarter of what a busy thread gets: a request that waits for the look must not wait without end. */
+/** A quarter of the share of a busy thread: requests that wait for the comparison must not wait forever. */
 const niceness = 5
 
 let looking: Looking | undefined
 
 function giveWay(): void {
-  // Elsewhere it would be the priority of the whole process.
+  // On other systems this would change the priority of the whole process.
   if (process.platform !== 'linux') return
   try {
     setPriority(0, niceness)
   } catch {
-    // Not allowed here.
+    // Not permitted here.
   }
 }
 

@@ -1,4 +1,4 @@
-/** Looks at all files, and says which of them the catalogue may not agree with: by size and time, a month of rows at a time. */
+/** Compares all files with the database by size and time, a month of rows at a time, and lists those that may differ. */
 import { join } from 'node:path'
 import type { StoreStatus } from '../../../../sdk/storage/store.ts'
 import type { Statements } from './connect.ts'
@@ -7,15 +7,15 @@ import { fileStat, filesBelow, isTemp, linkProblem, placeOf, relativePath } from
 export type Finding = StoreStatus['findings'][number]
 
 export interface Survey {
-  /** Ids whose file is new, touched or missing. */
+  /** Ids whose files are new, changed or missing. */
   ids: string[]
-  /** Files that lie where they should not. */
+  /** Files in the wrong place. */
   findings: Finding[]
-  /** Temporary files of ours. */
+  /** Temporary files of this program. */
   temps: string[]
 }
 
-/** One that is under way; once it is stopped it finds nothing. */
+/** A running comparison; if it is stopped, it finds nothing. */
 export interface Looking {
   found: Promise<Survey>
   stop(): void
@@ -23,10 +23,10 @@ export interface Looking {
 
 type State = [id: string, size: number, mtime: number, gone: number]
 
-/** The files of a month are in one folder. */
+/** The files of a month are all in one folder. */
 const monthOf = (id: string): string => id.slice(0, 7)
 
-/** Files between two looks at other work: some milliseconds. */
+/** Files to check before other work gets a turn: a few milliseconds. */
 const pace = 500
 
 export function surveyor({ prepare }: Statements, root: string): () => Looking {
@@ -43,7 +43,7 @@ export function surveyor({ prepare }: Statements, root: string): () => Looking {
     const unseen = new Set(months.all().map(({ month }) => month))
     let month = ''
     let known = new Map<string, State>()
-    // What is behind a link is left as it is in the catalogue.
+    // Decisions behind a link keep their rows as they are.
     const isBehind = (id: string) => links.some((path) => `${relativePath(id)}/`.startsWith(`${path}/`))
     const leave = (): void => {
       for (const id of known.keys()) if (!isBehind(id)) ids.push(id)
@@ -57,7 +57,7 @@ export function surveyor({ prepare }: Statements, root: string): () => Looking {
     let seen = 0
     for (const { path, link } of filesBelow(root)) {
       if (++seen % pace === 0) await Bun.sleep(0)
-      // What was not looked at is not missing.
+      // Files that were not checked must not count as missing.
       if (isStopped()) return { ids: [], findings: [], temps: [] }
       if (link) {
         findings.push({ path, kind: 'broken', message: linkProblem })

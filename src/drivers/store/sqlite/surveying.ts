@@ -1,4 +1,4 @@
-/** Looks at the files of a large store in a thread of its own, so that other calls are answered meanwhile. */
+/** Compares the files of a large store in a separate thread, so that other calls can run. */
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { startThread } from '../../../core/thread.ts'
 import type { Looking, Survey } from './survey.ts'

@@ -1,6 +1,6 @@
 /**
- * The counters that a process remembers of the database: triggers keep the totals there and write each change into `deltas`; what is
- * remembered follows those.
+ * The counters of the database in memory. Triggers keep the totals in the database and write each change into `deltas`, which this memory
+ * follows.
  */
 
 import { dayMs } from '../../../core/time.ts'
@@ -12,15 +12,15 @@ import type { Statements } from './connect.ts'
 import { kindsReader } from './kinds.ts'
 
 export interface Tallies extends Counters {
-  /** To be called after a commit, of any process: the next question reads what is new. */
+  /** Call it after a commit of any process: the next question reads the changes. */
   changed(): void
-  /** Another number after each {@link changed}. */
+  /** Changes with each {@link changed}. */
   state(): number
-  /** The newest delta that is counted. */
+  /** Number of the newest delta that is counted. */
   position(): number
   /**
-   * What `work` counts if all days that it needs are kept. Otherwise steps that read those, a day each: after them the answer of `work` is
-   * right. None for more than is kept.
+   * Runs `work`. If days that it needs are not in memory, also returns steps that read them, one day each; `work` then has to run again for
+   * the right answer. No steps if the days have more decisions than can be kept.
    */
   tried<T>(work: () => T): { answer: T; steps: (() => void)[] }
 }
@@ -32,13 +32,13 @@ interface Row {
 }
 type DeltaRow = Row & { number: number; decisions: number }
 
-/** @param most decisions of days that are kept */
+/** @param most the most decisions to keep */
 export function tallies(statements: Statements, most = mostKept): Tallies {
   const { prepare } = statements
   const begin = prepare<unknown, []>('begin')
   const commit = prepare<unknown, []>('commit')
   const range = prepare<{ first: number | null; last: number | null }, []>(
-    // Both in one would read all rows.
+    // A single query for both would read all rows.
     'select (select min(number) from deltas) as first, (select max(number) from deltas) as last',
   )
   const newDeltas = prepare<DeltaRow, [number]>('select * from deltas where number > ? order by number')
@@ -66,7 +66,7 @@ export function tallies(statements: Statements, most = mostKept): Tallies {
   const pending = (day: number): Float64Array =>
     Float64Array.from(pendingOf.values(day * dayMs, (day + 1) * dayMs).flat() as number[])
 
-  /** Days that a question lacks while it is tried; null while they are read at once. */
+  /** Days that are missing while a question is tried; null if they are read immediately. */
   let lacking: { decisions: Set<number>; pending: Set<number> } | null = null
   function read<T>(kind: 'decisions' | 'pending', load: (day: number) => T): (day: number) => T | null {
     return (day) => {
@@ -80,11 +80,11 @@ export function tallies(statements: Statements, most = mostKept): Tallies {
   let stale = true
   let state = 0
 
-  /** Inside a reading transaction, so that all of it is of one state. */
+  /** Call it inside a read transaction, so that everything is from one state. */
   function catchUp(): void {
     memory.setKinds(readKinds(memory.kinds()))
     const { first, last } = range.get()!
-    // An empty table is that of an empty store; older deltas than these may be gone.
+    // The table is empty only in an empty store. If older deltas are missing, reload.
     if (position < 0 || (first ?? 0) > position + 1) {
       const totals = getTotals.all().map(({ outcome_group, ...rest }) => ({ ...rest, group: outcome_group }))
       memory.reload(
@@ -155,7 +155,7 @@ export function tallies(statements: Statements, most = mostKept): Tallies {
     ofGroups: () => current().ofGroups(),
     ofDays: (span) => level(() => memory.ofDays(span)),
     visit(filter, visit) {
-      // Days are read in the state that the totals are of; it may be a newer one, with new combinations.
+      // Days must be read in the same state as the totals; that state may be newer and have new combinations.
       if (current().holds(filter)) memory.visit(filter, visit)
       else level(() => memory.visit(filter, visit))
     },

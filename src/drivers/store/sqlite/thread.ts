@@ -1,6 +1,6 @@
 /**
- * The thread in `cstp.db`. An act is one row, whose number is its place: rows are never deleted, and what is written goes in turn. The tree
- * grows over them later; until the head is past it, an act counts as waiting.
+ * The thread in `cstp.db`. An act is one row, whose number is its place: rows are never deleted, and writes are serialised. The tree grows
+ * over the rows later; an act counts as waiting until the head is past it.
  */
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { growsTree } from '../../../../sdk/storage/evidence-checks.ts'
@@ -31,7 +31,7 @@ interface ThreadTools {
 
 const selectHead = 'select seq, hash, frontier from act_head'
 
-/** What changes nothing. */
+/** The read methods. */
 export function threadReads({ prepare }: Statements): ThreadReads {
   const placed = `case when a.seq <= h.seq then a.seq end as seq, ${columns}`
   const head = prepare<HeadRow, []>(selectHead)
@@ -79,7 +79,7 @@ export function threadReader({ reading, writing, commits }: ThreadTools): Thread
     'select coalesce((select max(seq) from acts), 0) > (select seq from act_head) as waits',
   )
 
-  // Inside a write transaction.
+  // Statements inside a write transaction.
   const writingHead = writing.prepare<HeadRow, []>(selectHead)
   const waiting = writing.prepare<{ seq: number; commitment: string }, [number, number]>(
     'select seq, commitment from acts where seq > ? order by seq limit ?',

@@ -29,11 +29,11 @@ export function whereReader({ prepare }: Statements): (kinds: Kinds, filter: Cou
     }
     const anyOf = (column: string, list: readonly string[]): void =>
       add(`${column} in (${list.map(() => '?').join()})`, ...list)
-    // Where more is asked for, what finds the fewest is the index of that: a plus keeps SQLite from this one.
+    // With further conditions, their indexes are more selective: a unary plus keeps SQLite from using this one.
     const plus = rest === null ? '' : '+'
     if (places !== null) add(`${plus}d.place in (select value from json_each(?))`, numbersOf(places))
     if (groups !== null) add(`${plus}d.outcome_group in (select value from json_each(?))`, numbersOf(groups))
-    // An index of the pending ones alone is used where the condition says so.
+    // SQLite uses the partial index of pending decisions only if the query contains its condition.
     if (filter.status?.length === 1 && filter.status[0] === 'pending') tests.push(`d.status = 'pending'`)
     if (Number.isFinite(from_ms)) add('d.created_ms >= ?', from_ms)
     if (Number.isFinite(to_ms)) add('d.created_ms <= ?', to_ms)
@@ -62,7 +62,7 @@ export function whereReader({ prepare }: Statements): (kinds: Kinds, filter: Cou
   }
 }
 
-/** Most statements that are kept; few filters differ in anything but their values. */
+/** The most prepared statements to keep; most filters differ only in their values. */
 const mostPrepared = 200
 
 /** Runs statements whose text depends on a filter. */

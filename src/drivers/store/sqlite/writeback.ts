@@ -1,7 +1,10 @@
-/** Has files written out before they are synced: the first sync then commits the journal of the file system for all, the others find nothing to do. */
+/**
+ * Starts write-out of files before they are synced: the first sync then commits the file system's journal for all of them, and the others
+ * have nothing to do.
+ */
 import { dlopen } from 'bun:ffi'
 
-/** Of Linux: begins to write what is changed, and waits for nothing. */
+/** A Linux flag: starts writing changed pages and does not wait. */
 const SYNC_FILE_RANGE_WRITE = 2
 
 type Begin = (fd: number) => boolean
@@ -14,12 +17,15 @@ function open(): Begin {
     })
     return (fd) => symbols.sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE) === 0
   } catch {
-    // Other systems, and other C libraries: each sync writes its own file.
+    // Other operating systems and C libraries: each sync writes its own file.
     return () => false
   }
 }
 
-/** Begins to write an open file out. False where the system can't be told; its sync does it in any case, and says what fails. */
+/**
+ * Starts writing out an open file. False if the operating system does not support it; the sync then writes the file, and reports errors in
+ * any case.
+ */
 export function beginWriteback(fd: number): boolean {
   begin ??= open()
   return begin(fd)

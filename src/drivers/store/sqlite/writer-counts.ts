@@ -1,4 +1,4 @@
-/** Counts inside a write transaction: the counters, corrected by the changes that they do not hold yet. */
+/** Counts inside a write transaction: the counters, plus the changes that they do not include yet. */
 import type { CountFilter, DecisionWriter } from '../../../../sdk/storage/store.ts'
 import type { Visit } from '../counts/counted.ts'
 import { type Kinds, select } from '../counts/kinds.ts'
@@ -27,7 +27,7 @@ export function writerCounts(statements: Statements, tallies: Tallies) {
 
   function passing(filter: CountFilter, visit: Visit): void {
     if ((oldest.get()!.number ?? 0) > tallies.position() + 1) tallies.changed()
-    // Those of this transaction may never be committed: they are not remembered.
+    // New combinations of this transaction may never be committed, so they are not kept in the shared memory.
     kinds = readKinds(tallies.kinds())
     if (select(kinds, filter).rest !== null) {
       visitRows(indexes.rows(kinds, filter), visit)
