@@ -1,4 +1,4 @@
-/** A file of rules is added to the first folder of rules that can be written: complete or not at all, and never in the place of another. */
+/** Adds a rule file to the first writable folder of rules: completely or not at all, and never in place of another file. */
 import { access, constants, link, mkdtemp, open, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -8,11 +8,11 @@ const isWritableFolder = async (place: string): Promise<boolean> =>
     .then((folder) => folder && access(place, constants.W_OK).then(() => true))
     .catch(() => false)
 
-/** @returns its path; null if no place is a folder that can be written. @throws `EEXIST` if there is a file of this name */
+/** @returns its path; null if no place is a writable folder. @throws `EEXIST` if there is a file with this name */
 export async function addRuleFile(places: readonly string[], name: string, text: string): Promise<string | null> {
   for (const place of places) {
     if (!(await isWritableFolder(place))) continue
-    // A folder of its own: files in it are no rules, and two that are written at once don't meet.
+    // Written in a temporary folder: files in it are not rules, and concurrent writes do not collide.
     const folder = await mkdtemp(join(place, '.new-'))
     try {
       const file = await open(join(folder, name), 'wx', 0o644)

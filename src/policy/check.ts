@@ -1,4 +1,4 @@
-/** Checks rule files for their author: what does not load, and what loads but is suspicious; and loads a set for replays and backtests. */
+/** Checks rule files for their author: rules that do not load, and suspicious ones that do. Also loads sets for replays and backtests. */
 import { join } from 'node:path'
 import type { RuleProblem } from '../../sdk/schema/policy.ts'
 import { openLists } from '../domain/guardrail/closed.ts'
@@ -9,25 +9,25 @@ import { PolicyError, readPolicy, ruleFilesIn } from './files.ts'
 interface CheckReport {
   rules: number
   circuit_breakers: number
-  /** Of the rules that a server would load; null if they don't load. */
+  /** Hash of the rules that a server would load; null if they don't load. */
   policy_hash: string | null
   errors: RuleProblem[]
   findings: LintFinding[]
-  /** Of each rule the fields that only the agent vouches for. */
+  /** For each rule, the fields that only the agent vouches for. */
   claims: Claims[]
-  /** What takes the place of shipped rules and circuit breakers. */
+  /** Rules and circuit breakers that replace shipped ones. */
   replaced: Replacement[]
   /** Directories without a rule file. */
   empty: string[]
 }
 
-/** Templates are not loaded until a file names them; each is checked by itself. */
+/** Templates are not loaded until a file names them, so each is checked by itself. */
 async function templatesIn(place: string) {
   const names = await ruleFilesIn(join(place, 'templates')).catch(() => [])
   return Promise.all(names.map((name) => readPolicy([name])))
 }
 
-/** Checks what a server would load from these places, and the templates beside it. */
+/** Checks the rules that a server would load from these places, and the templates next to them. */
 export async function checkRules(places: readonly string[], lists = openLists): Promise<CheckReport> {
   const main = await readPolicy(places, lists)
   const sets = [main, ...(await Promise.all(places.map(templatesIn))).flat()]
@@ -50,7 +50,7 @@ export async function checkRules(places: readonly string[], lists = openLists): 
 
 export { compileArchived } from '../domain/guardrail/archive.ts'
 export { type Backtest, backtest, backtestShadows, type Tally } from '../domain/guardrail/backtest.ts'
-// The command line may not import the domain; these are what it needs of it.
+// The command line may not import the domain; these are the parts that it needs.
 export { listsIn } from '../domain/guardrail/closed.ts'
 export { type Replay, type Replayed, replayAll } from '../domain/guardrail/replay.ts'
 export type { PolicySet } from '../domain/guardrail/set.ts'

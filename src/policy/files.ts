@@ -1,4 +1,4 @@
-/** Guardrail files on disk: read at start, and again after five minutes or on request; the last valid set stays in force meanwhile. */
+/** Guardrail files on disk: read at start, and again after five minutes or on request. If they are invalid, the last valid set stays in force. */
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import attested from '../../guardrails/controls/attested.yaml' with { type: 'text' }
@@ -22,7 +22,7 @@ import { addRuleFile } from './add.ts'
 
 const freshMs = 300_000
 
-/** Stands for the shipped rules among the places of rules. */
+/** Represents the shipped rules among the places of rules. */
 export const shipped = 'shipped'
 
 const showError = ({ file, line, column, message }: RuleProblem): string => `${file}:${line}:${column}: ${message}`
@@ -46,7 +46,7 @@ export async function ruleFilesIn(directory: string): Promise<string[]> {
     .sort()
 }
 
-/** The template of a name: in `templates/` beside the file that names it, else a shipped one. */
+/** The template with this name: in `templates/` next to the file that names it, else a shipped one. */
 async function readTemplate(name: string, { name: beside, shipped }: PolicyFile): Promise<PolicyFile | null> {
   const folder = dirname(beside)
   const path = join(basename(folder) === 'templates' ? folder : join(folder, 'templates'), `${name}.yaml`)
@@ -82,8 +82,8 @@ export interface ReadPolicy extends Built {
 }
 
 /**
- * Reads places once, in their order, as one set: directories, files, or the word `shipped` for the rules of the program. What can't be
- * read is an error like any other. The settings' closed lists are rules of the set.
+ * Reads places once, in order, as one set: directories, files, or the word `shipped` for the rules of the program. A file that can't be
+ * read is an error like any other. The closed lists of the settings are rules of the set.
  */
 export async function readPolicy(places: readonly string[], lists: ClosedLists = openLists): Promise<ReadPolicy> {
   const unreadable: RuleProblem[] = []
@@ -114,14 +114,14 @@ export async function readPolicy(places: readonly string[], lists: ClosedLists =
   return { ...built, set: errors.length > 0 ? null : built.set, errors, empty }
 }
 
-/** What of a set that loads deserves attention. */
+/** Logs what deserves attention in a set that loads. */
 function announce({ set, replaced, empty }: ReadPolicy, log: Log): void {
   for (const directory of empty) log('warn', 'no rule files in a directory of GUARDRAILS_PATHS', { directory })
   for (const { what, file, line } of replaced) log('info', `${what} replaces the shipped one`, { file, line })
   if (set?.rules.length === 0) log('warn', 'no guardrails are in force: everything is allowed')
 }
 
-/** A file that is not in force, compiled with shipped templates alone. */
+/** Compiles a file that is not in force, with shipped templates only. */
 export const compileDraft = (file: PolicyFile): Promise<Built> =>
   buildPolicy([file], async (name) => shippedTemplate(name))
 
@@ -156,7 +156,7 @@ export async function openPolicy(
     if (found.set) set = found.set
     return errors
   }
-  /** One read after the other: a reload must not return what was read before it was requested. */
+  /** Reads are sequential: a reload must not return the result of a read that began before it was requested. */
   const reload = (): Promise<RuleProblem[]> => {
     const mine: Promise<RuleProblem[]> = (reading ?? Promise.resolve()).then(read).finally(() => {
       if (reading === mine) reading = null
@@ -222,7 +222,7 @@ export const controlPacks: Readonly<Record<string, typeof shippedControls>> = {
 }
 
 /**
- * The default control rules, and those of packs: a name of a shipped one, or the path of a file.
+ * The default control rules, and those of packs: each is the name of a shipped pack, or the path of a file.
  * @throws PolicyError with everything that is wrong
  */
 export async function openControls(packs: readonly string[]): Promise<ControlRules> {

@@ -1,4 +1,4 @@
-/** Table tests on disk: `<rules>.test.yaml` beside `<rules>.yaml`, and which rules no case fires. */
+/** Table tests on disk: `<rules>.test.yaml` next to `<rules>.yaml`, and the rules that no case fires. */
 import { access, readdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { RuleProblem } from '../../sdk/schema/policy.ts'
@@ -8,7 +8,7 @@ import { readPolicy, ruleFilesIn, shipped, shippedRules } from './files.ts'
 interface TestReport {
   tables: { file: string; cases: CaseResult[] }[]
   errors: RuleProblem[]
-  /** Rules of all files but the shipped ones, and how many of them some case fires. */
+  /** Number of rules in all files but the shipped ones, and how many of them some case fires. */
   rules: number
   covered: number
   uncovered: { rule: string; file: string; line: number }[]
@@ -33,7 +33,7 @@ async function withTemplates(directories: readonly string[]): Promise<string[]> 
   return all.filter((_, at) => there[at])
 }
 
-/** The places of a table's rules: those that it names, else the file of its own name. */
+/** The places of a table's rules: those that it names, else the file with the same name. */
 async function rulesOf(file: string, named: string[] | null): Promise<string[]> {
   if (named) return named.map((name) => (name === shipped ? shipped : join(dirname(file), name)))
   const [yaml, yml] = ['.yaml', '.yml'].map((end) => file.replace(/\.test\.ya?ml$/, end)) as [string, string]
@@ -81,7 +81,7 @@ export async function testRules(directories: readonly string[], now_ms: number):
         if (one && fired.has(rule.id)) one.fired = true
       }
     }
-    // A file without a table has rules that no case fires.
+    // No case fires the rules of a file without a table.
     for (const file of await ruleFilesIn(directory)) if (!tested.has(file)) await load([file])
   }
   const all = [...rules.values()]

@@ -1,4 +1,4 @@
-/** The action that rules look at: its own fields, its context beneath them, and the action that a recorded decision amounts to. */
+/** The action that rules evaluate: its own fields, its context, and the action that corresponds to a recorded decision. */
 import type * as v from 'valibot'
 import { type ActionField, type ActionFieldName, actionFields } from '../../../sdk/schema/action.ts'
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
@@ -8,14 +8,14 @@ import { EvaluationError } from './operators.ts'
 
 type Given<N extends ActionFieldName> = v.InferOutput<(typeof actionFields)[N]['schema']>
 
-/** An action as rules see it: what was not given is null. */
+/** An action as rules see it. Fields that were not given are null. */
 export type Action = {
   [N in ActionFieldName]: undefined extends Given<N> ? Exclude<Given<N>, undefined> | null : Given<N>
 } & { context: Record<string, unknown> }
 
 export type Phase = Action['phase']
 
-/** The row of a field of the action; undefined for any other name, which is looked up in the context. */
+/** The definition of an action field; undefined for any other name, which is looked up in the context. */
 export const actionField = (name: string): ActionField | undefined =>
   Object.hasOwn(actionFields, name) ? actionFields[name as ActionFieldName] : undefined
 
@@ -26,7 +26,7 @@ export const isNullable = ({ schema }: ActionField): boolean =>
 const isPlain = (value: unknown): value is Record<string, unknown> =>
   value !== null && typeof value === 'object' && !Array.isArray(value)
 
-/** Every value at a path, by own keys only. A key may hold several steps, as in `{"a.b": 1}`. */
+/** Every value at a path, by own keys only. One key may span several steps, as in `{"a.b": 1}`. */
 function* valuesAt(level: unknown, steps: readonly string[], from = 0): Generator {
   if (from === steps.length) {
     yield level
@@ -39,7 +39,7 @@ function* valuesAt(level: unknown, steps: readonly string[], from = 0): Generato
   }
 }
 
-/** A key on the path that looks like a part of it and is another one; null if there is none. */
+/** A key that looks like part of the path but is not; null if there is none. */
 function lookalikeAt(level: unknown, steps: readonly string[], from = 0): string | null {
   if (!isPlain(level)) return null
   for (let end = from + 1; end <= steps.length; end++) {
@@ -58,11 +58,11 @@ function lookalikeAt(level: unknown, steps: readonly string[], from = 0): string
 export interface Field {
   /** The value; undefined if it is absent or null. @throws EvaluationError if the context has two values for it */
   value(action: Action): unknown
-  /** A key of the context that looks like the field and is another one, so that a rule would miss it; null if there is none. */
+  /** A key of the context that looks like the field but is not, so that a rule would miss it; null if there is none. */
   lookalikeOf(action: Action): string | null
 }
 
-/** The action's own field by its bare name, everything else from the context, which can never replace a field of the action. */
+/** Compiles a field: the action's own if the name is one, else a path in the context, which can never replace an action field. */
 export function compileField(name: string): Field {
   if (actionField(name)) {
     const key = name as ActionFieldName
@@ -88,10 +88,10 @@ export function compileField(name: string): Field {
   }
 }
 
-/** Texts of an action as they look, cached for each action: many rules compare the same ones. */
+/** Skeletons of texts, cached for each action because many rules compare the same texts. */
 const folds = new WeakMap<Action, Map<string, string>>()
 
-/** A text of the action as it looks. */
+/** The skeleton of a text of the action. */
 export function fold(action: Action, text: string): string {
   let known = folds.get(action)
   if (!known) {
@@ -106,7 +106,7 @@ export function fold(action: Action, text: string): string {
   return folded
 }
 
-/** Keys by their skeleton, cached for each object: many rules look at one context. */
+/** Keys by their skeleton, cached for each object because many rules read the same context. */
 const skeletons = new WeakMap<object, Map<string, string[]>>()
 
 function keysBySkeleton(level: Record<string, unknown>): Map<string, string[]> {
@@ -124,25 +124,25 @@ function keysBySkeleton(level: Record<string, unknown>): Map<string, string[]> {
   return found
 }
 
-/** The project of an action: named as such, or in its context. */
+/** The project of an action: its own field, or else the one in its context. */
 export function projectOf({ project, context }: Pick<Action, 'project' | 'context'>): string | null {
   if (project !== null) return project
   return typeof context.project === 'string' && context.project.trim() !== '' ? context.project : null
 }
 
-/** Without what names a single call: the same action once more is the action that was approved or deferred. */
+/** The context without the ids of a single call, so that a repeated action matches the one that was approved or deferred. */
 export const withoutCall = ({ session_id: _, tool_use_id: __, ...context }: Action['context']): Action['context'] =>
   context
 
-/** What a record says if its agent did not. */
+/** The stakes of a record if its agent gave none. */
 export const assumedStakes = actionFields.stakes.assumed
 
 /**
- * The action that a recorded decision amounts to. What the caller said of its own deliberation proves nothing: only what the service
- * noted while the agent asked, checked and thought satisfies a `has_…` field.
- * @param context of the action; the record's own text is not a context for rules
- * @param stakes as they were given
- * @param scope as it was given
+ * The action that corresponds to a recorded decision. Deliberation that the caller reports proves nothing: only queries, checks and
+ * reasoning that the service tracked itself satisfy a `has_…` field.
+ * @param context of the action; rules do not read the record's text as context
+ * @param stakes as given
+ * @param scope as given
  */
 export function recordedAction(
   record: DecisionRecord,

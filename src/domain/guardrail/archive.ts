@@ -1,6 +1,6 @@
 /**
- * The archive of rule sets: each is kept under its hash when it comes into force, with the times at which it was, so that a verdict of
- * the past can be explained and repeated. What is archived is never changed or removed.
+ * The archive of rule sets. Each set is stored under its hash when it comes into force, with the periods in which it was, so that past
+ * verdicts can be explained and repeated. Archived rules are never changed or removed.
  */
 import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
@@ -11,7 +11,7 @@ import { timestamp } from '../../core/time.ts'
 import type { LoadedRule } from './parse.ts'
 import { compileSet, fileName, type PolicySet } from './set.ts'
 
-/** When a set was in force, RFC 3339; `until` is null while it is. */
+/** A period in which a set was in force, RFC 3339; `until` is null while the period lasts. */
 export interface Period {
   from: string
   until: string | null
@@ -22,14 +22,14 @@ export interface ArchivedPolicy {
   /** In the order of the files. */
   rules: Omit<LoadedRule, 'column' | 'assumed_match'>[]
   breakers: BreakerRule[]
-  /** Oldest first; of a set that came and went often, the last ones. */
+  /** Oldest first; only the last 100. */
   periods: Period[]
 }
 
 /** Names of the collections, for moving them to another store. */
 export const policyCollections = { archive: 'policy', in_force: 'policy_in_force' } as const
 const { archive, in_force } = policyCollections
-/** The one key of the collection that names the set in force. */
+/** The only key of the collection `in_force`: its value names the set in force. */
 const latest = 'latest'
 const periodsKept = 100
 
@@ -72,7 +72,7 @@ export async function archivedPolicy({ keyed }: Pick<Store, 'keyed'>, hash: stri
   return (found?.value as ArchivedPolicy | undefined) ?? null
 }
 
-/** The rule set that was in force at a time; null if the archive has none of then. @throws StorageError `corrupt` if it was altered */
+/** The rule set that was in force at a time; null if the archive has none for that time. @throws StorageError `corrupt` if it was altered */
 export async function policyAsOf({ keyed }: { keyed: KeyedReader }, at_ms: number): Promise<PolicySet | null> {
   const covers = ({ from, until }: Period) => Date.parse(from) <= at_ms && (until === null || Date.parse(until) > at_ms)
   for await (const page of keyedPages(keyed, archive))
@@ -86,10 +86,10 @@ export async function policyAsOf({ keyed }: { keyed: KeyedReader }, at_ms: numbe
   return null
 }
 
-/** So many sets are looked at for the changes. */
+/** Most sets that {@link policyChanges} reads. */
 const mostSets = 1_000
 
-/** When sets came into force, the newest first; at most the last 100. */
+/** When sets came into force, newest first; at most the last 100. */
 export async function policyChanges({
   keyed,
 }: Pick<Store, 'keyed'>): Promise<{ policy_hash: string; in_force_from: string }[]> {
@@ -102,7 +102,7 @@ export async function policyChanges({
     .slice(0, periodsKept)
 }
 
-/** What getPolicy returns, compiled; `altered` if it is not what its hash says. */
+/** Compiles a result of getPolicy; `altered` if it does not match its hash. */
 export function compileArchived(given: {
   policy_hash: string
   guardrails: readonly object[]

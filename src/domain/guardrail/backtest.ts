@@ -1,4 +1,4 @@
-/** Evaluates rules on the past: which decisions they would have stopped, and what came of those. */
+/** Evaluates rules on past decisions: which ones they would have stopped, and the outcomes of those. */
 import type { DecisionRecord, Outcome } from '../../../sdk/schema/decision.ts'
 import type { StoredAuditEntry } from '../../../sdk/storage/store.ts'
 import { wilson } from '../calibration/figures.ts'
@@ -6,14 +6,14 @@ import { recordedAction } from './action.ts'
 import { evaluatePast } from './replay.ts'
 import type { PolicySet } from './set.ts'
 
-/** The outcomes of the decisions that something applied to. */
+/** Counts of outcomes in a group of decisions. */
 export interface Tally {
   decisions: number
   failed: number
   succeeded: number
   partial: number
   abandoned: number
-  /** Share that failed of those that failed, succeeded or partly did; with its 95 % interval. Null if there are none. */
+  /** Failures as a share of failed, successful and partial decisions, with its 95 % interval; null if there are none. */
   failure_rate: number | null
   failure_low: number | null
   failure_high: number | null
@@ -25,7 +25,7 @@ export interface Backtest {
   /** Those that a rule would have stopped. */
   stopped: Tally
   rules: ({ id: string; action: string } & Tally)[]
-  /** Decisions on which some rule depends on past state; such a rule counts as not fired. */
+  /** Decisions for which the result of some rule is unknown; such a rule counts as not fired. */
   uncertain: number
 }
 
@@ -46,14 +46,14 @@ function tally(outcomes: readonly Outcome[]): Tally {
   }
 }
 
-/** What rules say of a decision: those that fire, those of them that would stop it, and those that can't be known any more. */
+/** Results of rules for a decision: those that fire, those among them that would stop it, and those whose result is unknown. */
 interface Said {
   fired: readonly string[]
   stopping: readonly string[]
   unknown: ReadonlySet<string>
 }
 
-/** Evaluates each of the decisions that have an outcome. @param rules those of the report */
+/** Evaluates each decision that has an outcome. @param rules to report */
 async function compare(
   rules: readonly { id: string; action: string }[],
   records: AsyncIterable<DecisionRecord>,
@@ -81,7 +81,7 @@ async function compare(
   }
 }
 
-/** Evaluates recorded decisions by a set of rules, those in shadow mode too. Decisions without an outcome are left out. */
+/** Evaluates recorded decisions with a set of rules, including those in shadow mode. Decisions without an outcome are skipped. */
 export function backtest(set: PolicySet, records: AsyncIterable<DecisionRecord>): Promise<Backtest> {
   return compare(
     set.rules.map(({ rule }) => rule),
@@ -94,7 +94,7 @@ export function backtest(set: PolicySet, records: AsyncIterable<DecisionRecord>)
   )
 }
 
-/** What the shadow rules of a trail would have stopped, by id of the decision. */
+/** The shadow rules that would have stopped each decision, as audit entries say, by decision id. */
 async function shadowsOf(entries: AsyncIterable<StoredAuditEntry>): Promise<Map<string, string[]>> {
   const found = new Map<string, string[]>()
   for await (const { ids, detail } of entries) {
@@ -105,7 +105,7 @@ async function shadowsOf(entries: AsyncIterable<StoredAuditEntry>): Promise<Map<
 }
 
 /**
- * The same for rules in shadow mode, by what the entries of a trail say that they would have stopped when it was decided; null if there are none.
+ * Backtests the rules in shadow mode, from audit entries that say which of them would have stopped a decision; null if there are none.
  */
 export async function backtestShadows(
   set: PolicySet,

@@ -1,6 +1,6 @@
 /**
  * Circuit breakers: closed → (threshold failures in the window) → open → (cooldown) → half-open → one probe, a recorded decision whose
- * review closes or reopens. Pure functions over the stored state; time comes in as a value.
+ * review closes or reopens the breaker. Pure functions over the stored state; the time is a parameter.
  */
 import { invalidParams } from '../../../sdk/errors.ts'
 import type { Outcome, Review } from '../../../sdk/schema/decision.ts'
@@ -8,7 +8,7 @@ import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
 import { skeleton } from '../../../sdk/storage/skeleton.ts'
 import type { KeyedReader, KeyedWriter } from '../../../sdk/storage/store.ts'
 
-/** A review that said that a decision failed. */
+/** A review with outcome `failure`. */
 export interface Failure {
   decision_id: string
   /** Time of the review, milliseconds since 1970. */
@@ -21,16 +21,16 @@ export interface Breaker {
   state: 'closed' | 'open' | 'half_open'
   /** Times of the reviews that still count, ascending, milliseconds since 1970. */
   reviews_ms: number[]
-  /** Those of them that were failures. */
+  /** The failures among them. */
   failures: Failure[]
-  /** The failures that opened it last, kept while it is not closed. */
+  /** The failures that last opened the breaker, kept until it closes. */
   opened_by: Failure[]
   opened_ms: number | null
   probe_decision_id: string | null
   probe_started_ms: number | null
 }
 
-/** A breaker as it was read, and the version that a change of it replaces; 0 where none is stored. */
+/** A breaker as read, and the version that an update replaces: 0 if none is stored. */
 export interface StoredBreaker {
   breaker: Breaker | null
   version: number
@@ -58,9 +58,9 @@ export async function storedBreakers(
 export const putBreaker = (keyed: KeyedWriter, breaker: Breaker, version: number): Promise<void> =>
   keyed.put(breakerCollection, breaker.scope, breaker, { version })
 
-/** What decides which breakers a decision or an action belongs to. */
+/** The properties of a decision or an action that select its breakers. */
 export interface BreakerSubject {
-  /** Null if there is none: {@link withoutCategory} watches it. */
+  /** Null if there is none, which counts as {@link withoutCategory}. */
   category: string | null
   stakes: string
   /** The authenticated agent: the identity that a caller claims affects no breaker. */
@@ -69,7 +69,7 @@ export interface BreakerSubject {
   project: string | null
 }
 
-/** The scope of what has no category. */
+/** The category of subjects without one, in scopes. */
 const withoutCategory = 'uncategorized'
 
 /** Scopes of all breakers that could watch the subject. */
@@ -82,10 +82,10 @@ export const breakerScopes = ({ category, stakes, agent, tags, project }: Breake
   ...(project === null ? [] : [`project:${project}`]),
 ]
 
-/** A scope as it looks, so that another spelling is no way around a breaker. Agents are authenticated, and compared exactly. */
+/** The skeleton of a scope, so that no other spelling bypasses a breaker. Agents are authenticated, and therefore compared exactly. */
 const folded = (scope: string): string => (scope.startsWith('agent:') ? scope : skeleton(scope))
 
-/** The rules that watch a subject of these scopes. */
+/** The rules that watch a subject with these scopes. */
 export function watching(rules: readonly BreakerRule[], scopes: readonly string[]): BreakerRule[] {
   if (rules.length === 0) return []
   const own = new Set(scopes.map(folded))
@@ -104,8 +104,8 @@ const closed = (scope: string): Breaker => ({
 })
 
 /**
- * The state at this time: windows slide, cooldowns end, and a probe that nobody reviews expires. A time further ahead than a span is
- * that of a clock that was set back: it doesn't count.
+ * The state at this time: windows slide, cooldowns end, and a probe that is not reviewed expires. A stored time that is ahead by more than
+ * the span comes from a clock that was set back since, and doesn't count.
  */
 export function current(rule: BreakerRule, stored: Breaker | null, now_ms: number): Breaker {
   const state = stored ?? closed(rule.scope)
@@ -129,11 +129,11 @@ export function current(rule: BreakerRule, stored: Breaker | null, now_ms: numbe
   return breaker
 }
 
-/** True when it blocks every action in its scope: open, or half-open with its probe under way. */
+/** True if the breaker blocks every action in its scope: open, or half-open with its probe in progress. */
 export const blocks = (breaker: Breaker): boolean =>
   breaker.state === 'open' || (breaker.state === 'half_open' && breaker.probe_decision_id !== null)
 
-/** A decision was recorded: in half-open state the first one is the probe. */
+/** The state after a decision was recorded: in half-open state, the first one becomes the probe. */
 export function afterRecord(breaker: Breaker, decision_id: string, now_ms: number): Breaker {
   if (breaker.state !== 'half_open' || breaker.probe_decision_id !== null) return breaker
   return { ...breaker, probe_decision_id: decision_id, probe_started_ms: now_ms }
@@ -145,19 +145,19 @@ export interface BreakerReview {
   outcome: Outcome
   /** The review of the same decision that counted before. */
   before: Pick<Review, 'outcome' | 'reviewed_at'> | null
-  /** Whether it is evidence, another agent's or a curator's: the recorder's own success closes no breaker. */
+  /** Whether the review comes from evidence, another agent or a curator: a recorder's review of its own success closes no breaker. */
   trusted: boolean
 }
 
-/** Without one entry of this time. */
+/** The times without one occurrence of this one. */
 const without = (times: readonly number[], at: number): number[] => {
   const found = times.indexOf(at)
   return found < 0 ? [...times] : times.toSpliced(found, 1)
 }
 
 /**
- * A decision was reviewed. It counts once, as the review that counts says. An abandoned one says nothing about success; as a probe it
- * expires only with its cooldown, else an agent could pass a half-open breaker by abandoning one probe after the other.
+ * The state after a review. Each decision counts once, with the review that counts. An abandoned decision says nothing about success. As a
+ * probe, it expires only with its cooldown: otherwise an agent could pass a half-open breaker by abandoning one probe after another.
  */
 export function afterReview(
   rule: BreakerRule,
@@ -207,18 +207,18 @@ export function reset(breaker: Breaker, probe_first: boolean): Breaker | null {
     : fresh
 }
 
-/** When an action in its scope may be tried again, RFC 3339; null while it does not block. */
+/** When an action in its scope may be tried again, RFC 3339; null if the breaker does not block. */
 export function resetAt(rule: BreakerRule, breaker: Breaker): string | null {
   if (!blocks(breaker)) return null
   const from = breaker.state === 'open' ? breaker.opened_ms : breaker.probe_started_ms
   return new Date((from ?? 0) + rule.cooldown_ms).toISOString()
 }
 
-/** Failures among the reviews within the window, 0 to 1; null without reviews. */
+/** Share of failures among the reviews in the window, 0 to 1; null without reviews. */
 export const failureRate = ({ failures, reviews_ms }: Breaker): number | null =>
   reviews_ms.length === 0 ? null : failures.length / reviews_ms.length
 
-/** A breaker as the methods show it. */
+/** A breaker as methods return it. */
 export function showBreaker(rule: BreakerRule, stored: Breaker | null, now_ms: number) {
   const breaker = current(rule, stored, now_ms)
   const until = resetAt(rule, breaker)
@@ -236,7 +236,7 @@ export function showBreaker(rule: BreakerRule, stored: Breaker | null, now_ms: n
   }
 }
 
-/** The same for each of these rules, in their order. */
+/** The breakers of these rules as methods return them, in the order of the rules. */
 export async function showBreakers(keyed: Pick<KeyedReader, 'get'>, rules: readonly BreakerRule[], now_ms: number) {
   const stored = await storedBreakers(keyed, rules)
   return rules.map((rule) => showBreaker(rule, stored.get(rule.scope)!.breaker, now_ms))

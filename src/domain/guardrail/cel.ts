@@ -18,7 +18,7 @@ const schema = {
       isNullable(field) && !('assumed' in field) ? 'dyn' : celTypes[field.kind],
     ]),
   ),
-  // Never null, but rules that compare it with null have always compiled.
+  // Never null, but `dyn` lets rules compare it with null.
   agent_id: 'dyn',
   context: 'map<string, dyn>',
   ...Object.fromEntries(factGroups.map((group) => [group, 'map<string, dyn>'])),
@@ -33,14 +33,14 @@ const environment = new Environment({
 
 const assumedStakes = actionFields.stakes.assumed
 
-/** The library makes a typed value of the action in each evaluation: a third of its time. Here it is made once for all expressions. */
+/** The library would convert the action to a typed value in each evaluation, a third of its time. This converts it once for all expressions. */
 const toTyped = environment.parse('action')
 const typed = new WeakMap<Action, { action: unknown }>()
 
 function typedOf(action: Action): { action: unknown } {
   let known = typed.get(action)
   if (known === undefined) {
-    // Without stakes it is judged as what its record would say.
+    // An action without stakes is evaluated with those that its record would get.
     known = { action: toTyped({ action: { ...action, stakes: action.stakes ?? assumedStakes } }) }
     typed.set(action, known)
   }
@@ -56,9 +56,9 @@ function costly(node: unknown, inLoop: boolean): string | null {
   const { op, args } = node
   if ((op !== 'rcall' && op !== 'call') || !Array.isArray(args)) return costly(args, inLoop)
   const name = String(args[0])
-  // The library matches with backtracking: one crafted text would hold the server for minutes.
+  // The library's regular expressions backtrack: one crafted text could block the server for minutes.
   if (name === 'matches') return 'matches() is not offered; use contains(), startsWith() or endsWith()'
-  // Bindings that double a text each would grow without bound.
+  // Nested bindings that each double a text would grow it exponentially.
   if (name === 'bind') return 'bind() is not offered'
   if (!loops.has(name)) return costly(args.slice(1), inLoop)
   if (inLoop) return `${name}() inside another loop is not offered`
@@ -69,7 +69,7 @@ export interface CompiledCel {
   /** What is wrong with the expression; null if nothing is. */
   error: string | null
   /**
-   * @param facts null if it asks for none
+   * @param facts null if the expression uses none
    * @throws EvaluationError when a key is absent, types do not match, or the result is not a boolean
    */
   evaluate(action: Action, facts: Partial<Record<FactGroup, Facts>> | null): boolean

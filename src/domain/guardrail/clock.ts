@@ -3,7 +3,7 @@ import { type TemporalCondition, weekdays } from '../../../sdk/schema/guardrail.
 
 type Weekday = (typeof weekdays)[number]
 
-/** Cached by zone: making one costs more than all the rest of a check. */
+/** Cached by time zone: creating one costs more than the rest of a check. */
 const formats = new Map<string, Intl.DateTimeFormat>()
 
 function formatIn(timezone: string): Intl.DateTimeFormat {
@@ -16,14 +16,14 @@ function formatIn(timezone: string): Intl.DateTimeFormat {
   return format
 }
 
-/** The day of the week and the time of day, in a zone. */
+/** The day of the week and the time of day in a time zone. */
 function clockAt(now_ms: number, timezone: string): { day: Weekday; time: string } {
   const parts = formatIn(timezone).formatToParts(now_ms)
   const part = (type: string) => parts.find((one) => one.type === type)?.value ?? ''
   return { day: part('weekday').toLowerCase() as Weekday, time: `${part('hour')}:${part('minute')}` }
 }
 
-/** Whether the clock's condition holds. In a span past midnight, the hours after it count as the day on which the span began. */
+/** Whether a clock condition holds. In a span past midnight, the hours after midnight belong to the day on which the span began. */
 export function onClock({ between, weekdays: days, timezone = 'UTC' }: TemporalCondition, now_ms: number): boolean {
   const { day, time } = clockAt(now_ms, timezone)
   const on = (one: Weekday) => days === undefined || days.includes(one)

@@ -1,14 +1,14 @@
-/** The rules that settings make: categories and environments that are not in a closed list. As rules they are archived and repeated. */
+/** Rules generated from settings: they block categories and environments outside a closed list. Being rules, they are archived and replayed. */
 import type { LoadedRule } from './parse.ts'
 import type { PolicyFile } from './set.ts'
 
-/** The only values that are allowed; null for any. */
+/** The allowed values; null allows any. */
 export interface ClosedLists {
   categories: readonly string[] | null
   environments: readonly string[] | null
 }
 
-/** What is absent is not outside of a list: rules on the field itself say what that means. */
+/** An absent field is not outside the list: rules on the field itself decide what absence means. */
 const ruleOf = (id: string, field: string, allowed: readonly string[]) => ({
   id,
   description: `The settings list the allowed values of ${field}`,
@@ -18,7 +18,7 @@ const ruleOf = (id: string, field: string, allowed: readonly string[]) => ({
   suggestion: `Use one of ${allowed.join(', ')}`.slice(0, 2_000),
 })
 
-/** A record has a category of the list, so an action that is to be recorded has one too. */
+/** A record must have a category of the list, so an action that will be recorded needs one too. */
 const categoryRule = {
   id: 'no_category',
   description: 'The settings list the allowed categories, and a record has one of them',
@@ -33,11 +33,11 @@ const categoryRule = {
 
 export const openLists: ClosedLists = { categories: null, environments: null }
 
-/** The name that their rules have in place of a file. */
+/** The file name of these rules. */
 const file = 'settings'
 const ids = { categories: 'unknown_category', environments: 'unknown_environment' } as const
 
-/** As a file of rules, to be read before all others; none if both lists are open. */
+/** The lists as a rule file that is read before all others; no file if both lists are open. */
 export function closedLists({ categories, environments }: ClosedLists): PolicyFile[] {
   const rules = [
     ...(categories ? [ruleOf(ids.categories, 'category', categories), categoryRule] : []),
@@ -46,7 +46,7 @@ export function closedLists({ categories, environments }: ClosedLists): PolicyFi
   return rules.length > 0 ? [{ name: file, text: JSON.stringify(rules) }] : []
 }
 
-/** The lists that are rules of a set. */
+/** The closed lists among the rules of a set. */
 export function listsIn(rules: readonly { rule: Pick<LoadedRule, 'id' | 'file' | 'conditions'> }[]): ClosedLists {
   const listOf = (id: string) => {
     const [condition] = rules.find(({ rule }) => rule.file === file && rule.id === id)?.rule.conditions ?? []

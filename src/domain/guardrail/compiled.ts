@@ -1,4 +1,4 @@
-/** Rules that are ready to be evaluated: whom they are for, what they test, and what they require. */
+/** Rules compiled for evaluation: their scopes, tests and requirements. */
 import type { EvidenceRequirement, Rule } from '../../../sdk/schema/guardrail.ts'
 import { skeleton } from '../../../sdk/storage/skeleton.ts'
 import { type Action, compileField, type Field } from './action.ts'
@@ -15,7 +15,7 @@ export interface CompiledRule {
   /** Who must approve. */
   approvers: string[]
   scopes: readonly string[]
-  /** Of a rule that modifies. */
+  /** Null unless the rule modifies the action. */
   change: Modification | null
 }
 
@@ -30,19 +30,19 @@ export const compileRules = (rules: readonly LoadedRule[]): CompiledRule[] =>
     change: rule.modify ? compileModify(rule.id, rule.modify) : null,
   }))
 
-/** The scopes that a rule is for; empty for all. */
+/** The scopes that a rule applies to; empty for all. */
 export const scopesOf = ({ scope }: Rule): string[] =>
   scope === undefined ? [] : Array.isArray(scope) ? scope : [scope]
 
 export const requiresAny = ({ required, evidence, approvers }: CompiledRule): boolean =>
   required.length + evidence.length + approvers.length > 0
 
-/** What a rule requires and does not find. */
+/** The requirements of a rule that are not met. */
 export interface Missing {
   fields: string[]
   evidence: string[]
   approvers: string[]
-  /** The evidence that was found. */
+  /** Numbers of the evidence records that were found. */
   seqs: number[]
 }
 
@@ -62,9 +62,9 @@ export async function missingOf(compiled: CompiledRule, action: Action, history:
   return missing
 }
 
-/** Nothing is required, or all of it is there. */
+/** Nothing is required, or all requirements are met. */
 export const complete: Missing = { fields: [], evidence: [], approvers: [], seqs: [] }
 
-/** An action that names neither project nor scope is outside of every scope. */
+/** An action that names neither project nor scope is outside every scope. */
 export const inScope = (scopes: readonly string[], names: readonly string[]): boolean =>
   scopes.length === 0 || names.some((one) => scopes.includes(one))

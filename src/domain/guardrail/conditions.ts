@@ -1,6 +1,6 @@
 /**
- * The kinds of conditions: one table of what each one's schema is, what its schema can't check, how it is tested, and how the reference
- * explains it. A new kind is a schema in `sdk/schema/condition.ts` and a row here.
+ * The kinds of conditions. One table holds each kind's schema, the checks that the schema can't express, its test, and its description in
+ * the reference. A new kind needs a schema in `sdk/schema/condition.ts` and a row here.
  */
 import type * as v from 'valibot'
 import { outcomeValues, stakesValues, statusValues } from '../../../sdk/schema/decision.ts'
@@ -29,7 +29,7 @@ interface ConditionKind<C> {
   schema: v.GenericSchema<unknown, C> & { entries: object }
   /** For the reference page. */
   about: string
-  /** What is wrong with one, beyond its schema and without the conditions inside of it; null if nothing is. */
+  /** What is wrong with a condition that its schema allows, apart from nested conditions; null if nothing is. */
   problem(condition: C): string | null
   compile(condition: C): Test
 }
@@ -48,7 +48,7 @@ export const conditionKinds: { [T in Condition['type']]: ConditionKind<Extract<C
       if (isFact(name)) return compileFact(name, condition, absent)
       const compare = compileComparison(condition, skeleton)
       const field = compileField(name)
-      // An absent value has a default of its own, unless the condition says what absence means.
+      // An absent value gets the default of its field, unless the condition says what absence means.
       const assumed = when_missing === undefined ? actionField(name)?.assumed : undefined
       return (action) => {
         const actual = field.value(action) ?? assumed
@@ -116,7 +116,7 @@ export const conditionKinds: { [T in Condition['type']]: ConditionKind<Extract<C
   },
 }
 
-/** A condition on what the service knows of the past. @param absent the answer if there is no such fact */
+/** A condition on a fact that the service knows about the past. @param absent the result if there is no such fact */
 function compileFact(name: FactName, condition: FieldCondition, absent: boolean): Test {
   const { min_decisions } = condition
   const sample = `${groupOf(name)}.n`
@@ -129,10 +129,10 @@ function compileFact(name: FactName, condition: FieldCondition, absent: boolean)
   }
 }
 
-// A row takes conditions of its own kind only, which the compiler can't follow through the lookup.
+// A row only takes conditions of its own kind, which the type checker can't infer from the lookup.
 const kindOf = ({ type }: Condition): ConditionKind<Condition> => conditionKinds[type] as ConditionKind<never>
 
-/** The problem of one condition, without those inside of it; null if there is none. */
+/** The problem of one condition, apart from nested conditions; null if there is none. */
 export const conditionProblem = (condition: Condition): string | null => kindOf(condition).problem(condition)
 
 /** The keys that a condition of a type may have. */
@@ -140,16 +140,16 @@ export const conditionKeys = (type: string): string[] =>
   Object.hasOwn(conditionKinds, type) ? Object.keys(conditionKinds[type as Condition['type']].schema.entries) : ['type']
 
 /**
- * Compiles conditions that are joined; a rule's are ANDed. Three-valued logic: what can't be evaluated decides only if the other parts
- * don't. No promise is made while every part answers at once.
+ * Compiles joined conditions; a rule's are ANDed. Three-valued logic: a part that can't be evaluated decides the result only if the others
+ * don't. No promise is created while every part answers synchronously.
  */
 export function compileAll(conditions: readonly Condition[], operator: CompoundCondition['operator'] = 'and'): Test {
   const tests = conditions.map((one) => kindOf(one).compile(one))
   if (tests.length === 1 && operator !== 'not') return tests[0]!
-  /** The whole answer, if this part decides it. */
+  /** The overall result, if this part decides it. */
   const decided = (answer: boolean): boolean | undefined =>
     operator === 'not' ? !answer : answer === (operator === 'or') ? answer : undefined
-  /** Goes on from the part that answers later. */
+  /** Continues from the first part that answers asynchronously. */
   const later = async (
     pending: Promise<boolean>,
     first: number,
@@ -186,11 +186,11 @@ export function compileAll(conditions: readonly Condition[], operator: CompoundC
   }
 }
 
-/** Of two errors, the one to report: one of the action's own says what to fix. */
+/** Which of two errors to report: one caused by the action is preferred, as it says what to fix. */
 const reported = (known: unknown, error: unknown): unknown =>
   known === undefined || (error instanceof EvaluationError && !(known instanceof EvaluationError)) ? error : known
 
-// What the schemas can't check: operators with the values and fields that they apply to, and keys that belong together.
+// Checks that the schemas can't express: which values and fields an operator accepts, and which keys belong together.
 
 const ordered: readonly string[] = ['<', '<=', '>', '>=']
 const listed: readonly string[] = ['in', 'not_in']
@@ -204,7 +204,7 @@ function valueProblem({ operator, value }: FieldCondition): string | null {
   return ordered.includes(operator) && typeof value !== 'number' ? `${operator} needs a number` : null
 }
 
-/** A field of the action has one kind: a value of another one could never be compared with it. */
+/** An action field has one kind: a value of another kind could never be compared with it. */
 function kindProblem({ field, operator, value, min_decisions }: FieldCondition): string | null {
   if (min_decisions !== undefined && !/^(?:precedents|calibration)\.(?!n$)/.test(field))
     return 'min_decisions is for precedents.failed and calibration.gap'
@@ -235,7 +235,7 @@ function temporalProblem(condition: TemporalCondition): string | null {
   return known && !known.includes(value!) ? `${field} is one of ${known.join(', ')}` : null
 }
 
-/** Texts count as they look, like in conditions on fields; agents are authenticated, and compared exactly. */
+/** Texts are compared by their skeleton, as in field conditions. Agents are authenticated, and therefore compared exactly. */
 function countedBy({ field, value }: TemporalCondition): CountFilter {
   if (isClosed(field!)) return { [field]: [value] }
   return field === 'agent' ? { agent: value! } : { alike: { [field!]: skeleton(value!) } }

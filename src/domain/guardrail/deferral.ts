@@ -1,4 +1,4 @@
-/** A deferred action waits for what is not known yet, but not for ever: after the time that its rules give, the same action is denied. */
+/** A deferred action waits for missing information, but not forever: after the time that its rules set, the same action is denied. */
 import { createHash } from 'node:crypto'
 import type { Transaction } from '../../../sdk/storage/store.ts'
 import { stableJson } from '../../core/json.ts'
@@ -10,12 +10,12 @@ import type { PolicySet } from './set.ts'
 
 /** Name of the collection, for moving it to another store. */
 export const deferralCollection = 'deferral'
-/** How long the denial lasts, if the action is still not judged by then. */
+/** How long the denial lasts once the wait is over. */
 const deniedMs = dayMs
 const expiredAtOnce = 100
 const defaultWait = '1h'
 
-/** The evaluation, denied if its action was deferred before and the wait is over. @param looks nothing is kept */
+/** The evaluation, denied if its action was deferred before and the wait is over. @param looks if true, nothing is stored */
 export async function overdue(
   { keyed }: Pick<Transaction, 'keyed'>,
   { rules }: PolicySet,
@@ -32,7 +32,7 @@ export async function overdue(
   const known = found?.value as { until_ms: number } | undefined
   if (known === undefined || now_ms > known.until_ms + deniedMs) {
     if (looks) return evaluation
-    // The first of the rules to end the wait ends it.
+    // The shortest wait of all rules applies.
     const waits = rules
       .filter(({ rule }) => deferring.has(rule.id))
       .map(({ rule }) => rule.defer?.expires ?? defaultWait)

@@ -1,4 +1,4 @@
-/** Conditions in words: what a rule looks at, for those who must act within it. */
+/** Describes conditions in words, for agents that must comply with a rule. */
 import type { Condition } from '../../../sdk/schema/guardrail.ts'
 import type { LoadedRule } from './parse.ts'
 
@@ -42,7 +42,7 @@ function describe(condition: Condition): string {
   }
 }
 
-/** When a rule applies, in words: what all must hold, and what must be missing. Empty for a rule that always applies. */
+/** When a rule applies, in words: the conditions that must hold, and the requirements of which one must be missing. Empty for a rule that always applies. */
 export function describeRule({
   conditions,
   requirements,

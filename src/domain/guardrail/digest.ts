@@ -1,4 +1,4 @@
-/** Digests by which the trail proves what was evaluated and what came of it. */
+/** Digests with which the audit trail proves the input and the result of an evaluation. */
 import { hash } from 'node:crypto'
 import type { Violation } from '../../../sdk/schema/policy.ts'
 import { stableJson } from '../../core/json.ts'
@@ -15,7 +15,7 @@ const byRule = <T>(list: readonly T[], rule: (one: T) => string): T[] =>
 const byId = ({ guardrail_id }: Violation): string => guardrail_id
 const itself = (text: string): string => text
 
-/** Of everything that a caller is told, whatever the order of the rules in their files. What is empty is left out. */
+/** Digest of everything that a caller receives, independent of the order of rules in their files. Empty lists are left out. */
 export function verdictDigest(given: Verdict): string {
   const { allowed, verdict, evaluated, modified_action } = given
   const told: Record<string, unknown> = { allowed, verdict, evaluated, modified_action }

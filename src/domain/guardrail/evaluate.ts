@@ -22,7 +22,7 @@ export interface Verdict {
   tags: string[]
   /** Number of rules loaded. */
   evaluated: number
-  /** What each rule that stops the action asks for, so that an approval can lift its part of the verdict. */
+  /** The part of the verdict of each rule that stops the action, so that an approval can lift that part. */
   asks: Ask[]
   /** Rules in shadow mode that would have stopped the action. */
   would_block: string[]
@@ -33,16 +33,16 @@ export interface Verdict {
   skipped_for_scope: string[]
 }
 
-/** A verdict with the breakers considered, and what the audit trail keeps of it. */
+/** A verdict that includes the breakers, with the data that the audit trail keeps of it. */
 export interface Evaluation extends Verdict {
   policy_hash: string
   duration_ms: number
-  /** Names the evaluation in the trail. */
+  /** Identifies the evaluation in the audit trail. */
   record_id: string
   approval: ApprovalRef | null
   /** When, milliseconds since 1970. */
   at_ms: number
-  /** Its answers about the past. */
+  /** The answers about the past that it used. */
   answers: Answers
   /** Rules whose step-up was approved. */
   approved_rules: string[]
@@ -53,11 +53,11 @@ export interface Ask {
   rule: string
   verdict: 'deny' | 'defer' | 'step_up'
   message: string
-  /** Of a step-up. */
+  /** Null unless the verdict is `step_up`. */
   step_up: StepUp | null
 }
 
-/** The strictest of verdicts; `allow` of none. */
+/** The strictest of these verdicts; `allow` if there are none. */
 export const strictest = (all: readonly VerdictValue[]): VerdictValue =>
   verdictValues.find((one) => all.includes(one)) ?? 'allow'
 
@@ -100,13 +100,13 @@ function violation(rule: LoadedRule, missing: Missing, error: string | null, ask
   }
 }
 
-/** Errors of an engine behind a condition fail closed too; their text may name files, so the verdict leaves it out. */
+/** Errors of an engine that a condition uses fail closed too. Their text may name files, so the verdict leaves it out. */
 const reasonOf = (error: unknown): string =>
   error instanceof EvaluationError ? error.message : 'its data could not be read'
 
 const defaultStepUp = v.parse(StepUp, {})
 
-/** What a rule asks people for: the approval of its own action, and each that it requires. */
+/** The approvals that a rule asks for: one if its action is `step_up`, and each one that it requires. */
 function stepUpsOf({ action, step_up }: LoadedRule, approvers: readonly string[]): StepUp[] {
   const own = step_up ?? defaultStepUp
   return [...(action === 'step_up' ? [own] : []), ...approvers.map((one) => ({ ...own, approvers: [one] }))]
@@ -115,14 +115,14 @@ function stepUpsOf({ action, step_up }: LoadedRule, approvers: readonly string[]
 type OnFault = (rule: string, error: unknown) => void
 type Parts = Omit<Verdict, 'allowed' | 'verdict' | 'evaluated' | 'modified_action'>
 
-/** The distinct ones of two lists, by a key. */
+/** The distinct items of two lists, by key. */
 const union = <T>(a: readonly T[], b: readonly T[], keyOf: (one: T) => unknown = (one) => one): T[] => {
   const known = new Set(a.map(keyOf))
   return [...a, ...b.filter((one) => !known.has(keyOf(one)))]
 }
 const ruleOf = ({ guardrail_id }: Violation): string => guardrail_id
 
-/** What rules say of an action, and of the same action after they changed it: the stricter counts. */
+/** Joins the results for an action before and after rules changed it: the stricter one counts. */
 const joined = (a: Parts, b: Parts): Parts => ({
   violations: union(a.violations, b.violations, ruleOf),
   warnings: union(a.warnings, b.warnings, ruleOf),
@@ -137,7 +137,7 @@ const joined = (a: Parts, b: Parts): Parts => ({
 
 const isSame = (a: Action, b: Action): boolean => a === b || JSON.stringify(givenOf(a)) === JSON.stringify(givenOf(b))
 
-/** The denial by rules whose changes never end. */
+/** A denial by rules that keep changing the action. */
 function refused(rules: readonly CompiledRule[], changes: readonly Change[]): Parts {
   const changing = rules.filter(({ rule }) => changes.some((one) => one.rule === rule.id))
   const violations = changing.map(({ rule }): Violation => {
@@ -152,8 +152,8 @@ function refused(rules: readonly CompiledRule[], changes: readonly Change[]): Pa
 }
 
 /**
- * Evaluates every rule; what rules changed is evaluated again, so that no change leads past another rule.
- * @param onFault reports errors that are not the action's own, for the log
+ * Evaluates every rule. An action that rules changed is evaluated again, so that no change bypasses another rule.
+ * @param onFault gets errors that the action did not cause, for the log
  */
 export async function evaluate(
   rules: readonly CompiledRule[],
@@ -162,7 +162,7 @@ export async function evaluate(
   onFault: OnFault,
 ): Promise<Verdict> {
   let { parts, modified } = await evaluateOnce(rules, action, history, onFault)
-  // Each round settles the changes of one rule more, unless they go round in circles.
+  // Each round settles the changes of one more rule, unless the changes form a cycle.
   let rounds = rules.filter(({ change }) => change !== null).length
   let before = action
   for (let past = history; !isSame(before, modified); rounds--) {
@@ -174,7 +174,7 @@ export async function evaluate(
     past = past.ofChanged()
     const next = await evaluateOnce(rules, before, past, onFault)
     modified = next.modified
-    // The last of several rules that set one field wins each time: no change.
+    // If several rules set one field, the last one wins in every round: this is not a change.
     parts = joined(parts, isSame(before, modified) ? { ...next.parts, changes: [] } : next.parts)
   }
   return judged({
@@ -184,7 +184,7 @@ export async function evaluate(
   })
 }
 
-/** Evaluates every rule against the action as it is given. */
+/** Evaluates every rule once, against the given action. */
 async function evaluateOnce(
   rules: readonly CompiledRule[],
   action: Action,
@@ -202,7 +202,7 @@ async function evaluateOnce(
   const skipped_for_scope: string[] = []
   const names = [projectOf(action), action.scope].flatMap((one) => (one === null ? [] : [fold(action, one)]))
   let modified = action
-  /** What follows from a rule whose conditions hold, or could not be evaluated. */
+  /** Applies a rule whose conditions hold, or could not be evaluated. */
   const apply = async (compiled: CompiledRule, failure: { thrown: unknown } | null): Promise<void> => {
     const { rule, change } = compiled
     let error: string | null = null
@@ -256,7 +256,7 @@ async function evaluateOnce(
     let failure: { thrown: unknown } | null = null
     try {
       const answer = compiled.test(action, history)
-      // Most rules answer no, and at once.
+      // Most rules answer no, and synchronously.
       if (!(typeof answer === 'boolean' ? answer : await answer)) continue
     } catch (thrown) {
       failure = { thrown }
@@ -275,7 +275,7 @@ export function judged<T extends Omit<Verdict, 'allowed' | 'verdict'>>(
   return { ...parts, allowed: parts.asks.length === 0, verdict }
 }
 
-/** The verdict as a caller in shadow mode gets it: nothing is stopped, changed or asked for, and what would have been is kept. */
+/** The verdict for a caller in shadow mode: nothing is stopped, changed or asked for, and rules that would have stopped it are kept. */
 export function shadowed<V extends Verdict>(verdict: V): V {
   const would_block = [...new Set([...verdict.would_block, ...verdict.asks.map(({ rule }) => rule)])]
   return judged({ ...verdict, violations: [], warnings: [], asks: [], changes: [], modified_action: null, would_block })

@@ -5,7 +5,7 @@ import { durationMs } from '../../core/time.ts'
 import { isInsider, latestReviews, loginOf, source as webhook } from '../evidence/github/parts.ts'
 import { type Action, compileField, projectOf } from './action.ts'
 
-/** Numbers of the records that satisfy a requirement, or which evidence is missing. */
+/** Numbers of the records that satisfy a requirement, or the evidence that is missing. */
 export type EvidenceFound = { seqs: number[] } | { missing: string }
 
 /** An observed record with its payload. */
@@ -25,7 +25,7 @@ const named = new WeakMap<EvidenceRequirement, typeof ownFields>()
 
 function fieldsOf(requirement: EvidenceRequirement): typeof ownFields {
   if (requirement.for === undefined) return ownFields
-  // The action has a field for the pull request, which counts if the context has none.
+  // The action has its own field for the pull request, which is used if the context has none.
   const isPr = requirement.for === 'pr' || requirement.for === 'context.pr'
   const known = named.get(requirement) ?? [compileField(requirement.for), ...(isPr ? prFields : [])]
   named.set(requirement, known)
@@ -42,7 +42,7 @@ function targetOf(value: unknown): Target | null {
 }
 
 const pageSize = 500
-/** Records of one pull request or commit that are looked at; more are nobody's work. */
+/** Most records of one pull request or commit that are read; real ones have fewer. */
 const maxRecords = 5_000
 
 type Page = (seq: number) => Promise<EvidenceRecord[]>
@@ -63,12 +63,12 @@ async function observed(page: Page, project: string): Promise<Observed[]> {
   }
 }
 
-/** What the chain knows of a pull request or commit of a project. */
+/** What the evidence chain knows about a pull request or commit of a project. */
 export interface Known {
   records: Observed[]
-  /** The head and the merge commit: evidence of other commits is outdated. Empty if no record says. */
+  /** The head and the merge commit: evidence of other commits is outdated. Empty if no record names them. */
   heads: ReadonlySet<unknown>
-  /** Of the pull request, in lower case. */
+  /** Author of the pull request, in lower case. */
   author: string | null
 }
 
@@ -106,7 +106,7 @@ export async function knownOf(evidence: EvidenceReader, project: string, target:
   return { records, heads: headsOf(records, 'commit' in target ? target.commit : null), author }
 }
 
-/** Clocks of other systems may be ahead. */
+/** How far clocks of other systems may be ahead. */
 const aheadMs = 600_000
 
 /** A record that could satisfy the requirement, and why it does not; null if it does. */
@@ -115,7 +115,7 @@ interface Candidate {
   why: string | null
 }
 
-/** The reasons that any kind of record can have. */
+/** The reasons that apply to any kind of record. */
 function whyNot(
   { by, not_by, within }: EvidenceRequirement,
   { author }: Known,
@@ -156,10 +156,10 @@ function approvalsOf(requirement: EvidenceRequirement, known: Known, now_ms: num
   return latestReviews(reviews, { author }).map(({ seq }) => ({ seq, why: why(seq) }))
 }
 
-/** What a check is called: only the latest result of each counts. */
+/** Identifies a check: only the latest result of each check counts. */
 const checkOf = ({ source, payload: { check, name, app } }: Observed): string =>
   JSON.stringify([source, check, name, app])
-/** Conclusions that contradict no other one. */
+/** Conclusions that contradict no other conclusion. */
 const neutral: readonly unknown[] = ['neutral', 'skipped']
 
 function recordsOf(requirement: EvidenceRequirement, known: Known, now_ms: number): Candidate[] {
@@ -198,12 +198,12 @@ const described = ({ evidence, by, not_by, within, conclusion }: EvidenceRequire
     ...(within === undefined ? [] : [`within ${within}`]),
   ].join(', ')
 
-/** Records that a verdict names. */
+/** Most records that a verdict names. */
 const maxNamed = 20
 
 /**
- * Looks for the evidence that a requirement asks for.
- * @param load what the chain knows of a target; several requirements of one evaluation ask for the same
+ * Finds the evidence that a requirement asks for.
+ * @param load returns what the chain knows about a target; several requirements of one evaluation may share a target
  */
 export async function findEvidence(
   requirement: EvidenceRequirement,

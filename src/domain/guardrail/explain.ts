@@ -1,4 +1,4 @@
-/** Explains what a schema refused so that a person can fix it: the key, what was expected, and the key that was probably meant. */
+/** Explains a schema issue so that a person can fix it: the key, the expected value, and the key that was probably meant. */
 import type * as v from 'valibot'
 import { nearest } from '../../../sdk/nearest.ts'
 import { BreakerRule, Rule, RuleFile } from '../../../sdk/schema/guardrail.ts'
@@ -7,14 +7,14 @@ import type { Path } from './positions.ts'
 
 const ruleKeys = [...Object.keys(Rule.entries), 'condition_<field>', 'requires_<field>']
 
-/** The flat form that was probably meant by one with a typo in its first part, such as `conditon_stakes`. */
+/** The flat key that was probably meant if the first part has a typo, as in `conditon_stakes`. */
 function nearestFlat(key: string): string | null {
   const at = key.search(/[_-]/)
   const start = at > 0 ? nearest(key.slice(0, at), ['condition', 'requires']) : null
   return start && `${start}_${key.slice(at + 1)}`
 }
 
-/** The keys that are allowed where an unknown one is. */
+/** The keys that are allowed at the place of an unknown key. */
 function knownKeys(around: unknown, path: Path): string[] {
   if (path.length === 1) return Object.keys(RuleFile.entries)
   if (path[0] === 'circuit_breakers') return Object.keys(BreakerRule.entries)
@@ -30,10 +30,10 @@ const valueAt = (value: unknown, path: Path): unknown =>
     value,
   )
 
-/** @param whole what was checked */
+/** @param whole the value that was checked */
 export function explain(issue: v.BaseIssue<unknown>, path: Path, whole: unknown, keys = knownKeys): string {
   const last = path.at(-1) ?? 'the file'
-  // An index alone names nothing.
+  // An index on its own is not a name.
   const key = typeof last === 'number' ? `${String(path.at(-2) ?? '')}[${last}]` : last
   if (issue.type === 'strict_object' && issue.expected === 'never') {
     const known = keys(valueAt(whole, path.slice(0, -1)), path)

@@ -1,4 +1,4 @@
-/** What rules may ask about the past of an action beside its own fields: which facts a rule set asks for, and how they are looked up. */
+/** Facts about the past of an action, which rules may use like its own fields: which ones a rule set uses, and how they are looked up. */
 
 import { type ActionField, type FactName, factFields } from '../../../sdk/schema/action.ts'
 import type { Condition } from '../../../sdk/schema/guardrail.ts'
@@ -13,15 +13,15 @@ import { readSession } from './session.ts'
 
 export type { FactName }
 
-/** What is looked up at once: the part of a fact's name before the dot. */
+/** Groups of facts that are looked up together, by the part of their names before the dot. */
 export const factGroups = ['session', 'precedents', 'calibration'] as const
 export type FactGroup = (typeof factGroups)[number]
-/** The facts of a group by their name behind the dot; null where there is none. */
+/** The facts of a group, by the part of their names after the dot; null if there is none. */
 export type Facts = Readonly<Record<string, unknown>>
 
 export const isFact = (name: string): name is FactName => Object.hasOwn(factFields, name)
 
-/** The row of a fact; undefined for any other name. */
+/** The definition of a fact; undefined for any other name. */
 export const factField = (name: string): ActionField | undefined => (isFact(name) ? factFields[name] : undefined)
 
 export const factNames = Object.keys(factFields) as FactName[]
@@ -65,14 +65,14 @@ function groupsOf(condition: Condition): FactGroup[] {
   }
 }
 
-/** Whether some rule asks for what happened before in the session. */
+/** Whether some rule uses facts about the session. */
 export const asksForSession = (rules: readonly { conditions: readonly Condition[] }[]): boolean =>
   rules.some(({ conditions }) => conditions.flatMap(groupsOf).includes('session'))
 
 export interface FactTools {
   store: {
     decisions: Pick<DecisionReader, 'count' | 'outcomes' | 'get'>
-    /** Null for an earlier time: what agents do in a session is kept for hours. */
+    /** Null for an earlier time, because sessions are kept only for hours. */
     keyed: KeyedReader | null
   }
   index: Pick<Follower, 'once'>
@@ -95,7 +95,7 @@ export async function lookUp(
   if (group === 'session') {
     if (store.keyed === null) throw new EvaluationError('the session of an earlier time is not kept')
     const { actions, classifications, request, full } = await readSession(store.keyed, agent, { now_ms, ttl_ms })
-    // Or an agent could do as many other things first as are kept, so that what it does next is not seen.
+    // Otherwise an agent could fill its session with other actions first, to hide the ones that follow.
     if (full) throw new EvaluationError('more happened in the session than is kept of it')
     return { actions, classifications, request }
   }

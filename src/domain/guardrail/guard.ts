@@ -42,7 +42,7 @@ export interface GuardedCall {
   store: Store
   index: Follower
   embedder: Embedder
-  /** Where rules look for the evidence that they require. */
+  /** Source of the evidence that rules require. */
   evidence: EvidenceReader
   caller: { agent: string }
   method: string
@@ -57,34 +57,34 @@ export interface GuardedCall {
   elapsed(): number
 }
 
-/** The grants of an evaluation were used between it and its record. */
+/** The grants of an evaluation were used up before its record was written. */
 export class GrantsUsed extends Error {
   override name = 'GrantsUsed'
 }
 
-/** What rules see of an earlier time. */
+/** The past as rules see it at an earlier time. */
 export interface PastRules {
   /** The past as it was then. @param answers gets every answer */
   history(answers: Answers): History
-  /** The approvals of then. */
+  /** The approvals as they were then. */
   approvals(tx: Transaction, call: GuardedCall): { tx: Transaction; call: GuardedCall }
 }
 
 export interface Guard {
   evaluate(action: Action): Promise<Evaluation>
   /**
-   * Settles an evaluation in a transaction: looks up, uses or requests the approval that it waits for, and adds its row to the audit
-   * trail. Returns the verdict to answer.
+   * Settles an evaluation in a transaction: looks up, uses or requests the approval that it waits for, and appends its audit entry.
+   * Returns the final verdict.
    */
   settle(tx: Transaction, action: Action, evaluation: Evaluation, more?: SettleMore): Promise<Evaluation>
   /**
    * Uses up the grants that an evaluation was settled with as `hold`.
-   * @throws GrantsUsed if another action has used them since; the transaction must end
+   * @throws GrantsUsed if another action has used them since; the transaction must be aborted
    */
   useGrants(tx: Transaction, action: Action, evaluation: Evaluation, claims?: SettleMore['claims']): Promise<void>
-  /** The evaluation as its transaction sees the past: with the decisions and the breakers of others that came first. */
+  /** The evaluation with the past as the transaction sees it, including decisions and breakers that others committed first. */
   again(tx: Transaction, action: Action, evaluation: Evaluation): Promise<Evaluation>
-  /** Updates the breakers after a decision was recorded: in half-open state it becomes their probe. */
+  /** Updates the breakers after a decision was recorded: in half-open state, the decision becomes their probe. */
   recorded(tx: Transaction, decision_id: string): Promise<void>
   /** Updates the breakers after a review that counts. */
   reviewed(tx: Transaction, review: BreakerReview): Promise<void>
@@ -97,9 +97,9 @@ export async function openGuard(call: GuardedCall, subject: BreakerSubject): Pro
 }
 
 /**
- * The same with a policy that is already loaded, for use in a transaction, where nothing else may be awaited.
- * @param scopes of the breakers that could watch what is judged: those of an action, or those that a decision was recorded with
- * @param past of an earlier time that is asked about; then only dry runs are settled
+ * Opens a guard with a policy that is already loaded, for use in a transaction, where nothing else may be awaited.
+ * @param scopes of the breakers that could watch the subject: those of an action, or those with which a decision was recorded
+ * @param past set for an evaluation at an earlier time, of which only dry runs are settled
  */
 export function guardOf(
   call: GuardedCall,
@@ -168,7 +168,7 @@ export function guardOf(
       const breakers = evaluation.violations.filter(({ state }) => state !== undefined)
       const { value: copy, redacted } = redact(action)
       const { value: input, truncated } = bounded(copy as Action)
-      // One by one: the name of a question is not that of a secret.
+      // Redacted one by one, so that the name of a question is not taken for the name of a secret.
       const told = Object.entries(answers).map(([question, answer]) => [question, redact(answer)] as const)
       const idsOf = (list: readonly Violation[]) => list.map(({ guardrail_id }) => guardrail_id)
       const detail = {
@@ -197,7 +197,7 @@ export function guardOf(
         ...(shadow && { shadow }),
         ...(past && { as_of: timestamp(at_ms) }),
       }
-      // An action that was allowed is part of the session; its record is not another one.
+      // An allowed action becomes part of the session; its record does not count as another action.
       if (allowed && !dry_run && action.phase !== 'record' && set.keeps_sessions) {
         const time = { now_ms: at_ms, ttl_ms: call.tracker_ttl_ms }
         await addToSession(tx, action.agent_id, { actions: namesOf(action), classifications: tags }, time)
@@ -227,7 +227,7 @@ export function guardOf(
   }
 }
 
-/** Keeps the task that a session begins with, if some rule asks for sessions. */
+/** Stores the request with which a session begins, if some rule uses session facts. */
 export async function noteRequest(
   call: Pick<GuardedCall, 'policy' | 'store' | 'caller' | 'tracker_ttl_ms' | 'now'>,
   request: string,
@@ -243,7 +243,7 @@ export type BreakerViolation = Violation & Required<Pick<Violation, 'state' | 'f
 export interface SettleMore {
   /** Decisions that the evaluation is about. */
   ids?: string[]
-  /** Nothing is used or requested; the row says so. */
+  /** Nothing is used or requested; the audit entry says so. */
   dry_run?: boolean
   /** The caller stops nothing: the verdict is kept as `would_block`, and approvals are left alone. */
   shadow?: boolean
@@ -278,7 +278,7 @@ function breakerViolation(rule: BreakerRule, breaker: Breaker): BreakerViolation
   }
 }
 
-/** An evaluation with the breakers that stop the action too. */
+/** Adds the breakers that stop the action to an evaluation. */
 export function withBreakers<V extends Verdict>(evaluation: V, stopped: readonly BreakerViolation[]): V {
   if (stopped.length === 0) return evaluation
   const asks = stopped.map(({ guardrail_id: rule, message }) => ({

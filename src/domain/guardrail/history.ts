@@ -1,4 +1,4 @@
-/** What conditions can ask about the past: similar decisions, counts, figures and facts; and the bounds of an action's context. */
+/** What conditions can ask about the past: similar decisions, counts, figures and facts; and the limits of an action's context. */
 import type { AggregateCondition, EvidenceRequirement, SemanticCondition } from '../../../sdk/schema/guardrail.ts'
 import { skeleton } from '../../../sdk/storage/skeleton.ts'
 import type { CountFilter, DecisionFilter, DecisionReader } from '../../../sdk/storage/store.ts'
@@ -10,29 +10,29 @@ import { type FactGroup, type FactName, type Facts, type FactTools, groupOf, key
 import { EvaluationError } from './operators.ts'
 
 export interface History {
-  /** How many past decisions are at least so similar to the text, counted up to `min_matches`. */
+  /** Number of past decisions that are similar enough to the text, counted up to `min_matches`. */
   similar(text: string, condition: SemanticCondition): Promise<number>
-  /** How many recorded decisions pass the filter. */
+  /** Number of recorded decisions that pass the filter. */
   count(filter: CountFilter): Promise<number>
-  /** The metric, and over how many decisions; the value is null if there are none. */
+  /** The metric, and the number of decisions that it covers; the value is null if there are none. */
   aggregate(condition: AggregateCondition): Promise<{ decisions: number; value: number | null }>
-  /** What the service itself knows of the past of an action; null or undefined if it is not known. */
+  /** A fact that the service itself knows about the past of an action; null or undefined if it is unknown. */
   fact(name: FactName, action: Action): Promise<unknown>
-  /** The records of evidence that satisfy a requirement, or what is missing. */
+  /** The records of evidence that satisfy a requirement, or the evidence that is missing. */
   evidence(requirement: EvidenceRequirement, action: Action): Promise<EvidenceFound>
   now(): number
-  /** The same past for the action after rules changed it: what depends on the action is asked again. */
+  /** The same past for the action after rules changed it: questions that depend on the action are asked again. */
   ofChanged(): History
 }
 
-/** Answers by their question: what an evaluation learnt of the past. */
+/** The answers about the past that an evaluation used, by question. */
 export type Answers = Record<string, unknown>
 
-/** The names of questions, alike in a history of the stores and in one of recorded answers. The text is always the description. */
+/** Names of questions, the same in a live history and in a recorded one. The text is always the description. */
 const questions = {
   similar: ({ threshold, outcome, within_days, min_matches }: SemanticCondition) =>
     JSON.stringify(['similar', threshold, outcome, within_days, min_matches]),
-  /** What `threshold: auto` was: kept for those who read the verdict later. */
+  /** The value used for `threshold: auto`, kept for later readers of the verdict. */
   auto_threshold: 'similar.auto_threshold',
   count: (filter: CountFilter) => JSON.stringify(['count', filter]),
   aggregate: ({ category, metric, window_days }: AggregateCondition) =>
@@ -41,7 +41,7 @@ const questions = {
   evidence: (requirement: EvidenceRequirement) => JSON.stringify(['evidence', requirement]),
 }
 
-/** Recorded in place of an answer: why there was none. */
+/** Recorded instead of an answer: the reason why there was none. */
 interface Refusal {
   refused: string
 }
@@ -52,7 +52,7 @@ const isRefusal = (answer: unknown): answer is Refusal =>
 const changedMark = '+'
 const unmarked = (question: string): string => question.replace(/^[+]+/, '')
 
-/** A history of recorded answers. A rule that asks for another one can't be evaluated. */
+/** A history of recorded answers. A rule that needs any other answer can't be evaluated. */
 export function recordedHistory(at_ms: number, answers: Answers, mark = ''): History {
   const recall = async (asked: string): Promise<never> => {
     const question = mark + asked
@@ -76,7 +76,7 @@ const since = (days: number | undefined, now_ms: number): DecisionFilter =>
   days === undefined ? {} : { created_from_ms: now_ms - days * dayMs }
 
 /**
- * The history in the stores. Each distinct question is asked once: several rules of one evaluation often ask the same.
+ * The live history, from the stores. Each distinct question is asked once, as several rules of one evaluation often ask the same.
  * @param answers gets every answer
  */
 export function openHistory(
@@ -85,7 +85,7 @@ export function openHistory(
   mark = '',
 ): History {
   const { store, index, embedder, signal } = tools
-  /** By project and target: several requirements often ask for the same. */
+  /** By project and target, as several requirements often share them. */
   const known = new Map<string, Promise<Known>>()
   const now_ms = tools.now()
   const asked = new Map<string, Promise<unknown>>()
@@ -187,7 +187,7 @@ async function figureOf(
   return { decisions: count, value: metric === 'brier' ? brierOf(scored) : meanOf(scored, ({ value }) => value) }
 }
 
-/** Asks again for every count and figure among the answers; null if all are as they were. */
+/** Repeats every count and figure among the answers; null if none has changed. */
 export async function recounted(decisions: Counts, answers: Answers, at_ms: number): Promise<Answers | null> {
   const fresh: Answers = { ...answers }
   let changed = false
@@ -232,7 +232,7 @@ export function contextProblem(
     expected,
     received,
   })
-  // Depth first: what is too deep can't be serialised to measure it.
+  // The depth is checked first: a value that is nested too deeply can't be serialised to measure it.
   if (!isWithin(context, maxDepth)) return refuse(`at most ${maxDepth} levels`, 'more')
   const bytes = new TextEncoder().encode(JSON.stringify(context)).length
   if (bytes > maxBytes) return refuse(`at most ${maxBytes} bytes of JSON`, `${bytes}`)

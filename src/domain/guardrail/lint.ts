@@ -1,4 +1,4 @@
-/** Finds what is suspicious about rules that load: rules that never fire, that another one covers, or that can't be satisfied. */
+/** Finds suspicious rules among those that load: rules that never fire, that another rule covers, or that can't be satisfied. */
 import { nearest } from '../../../sdk/nearest.ts'
 import { actionFields } from '../../../sdk/schema/action.ts'
 import { operators } from '../../../sdk/schema/condition.ts'
@@ -35,10 +35,10 @@ const namesIn = (conditions: readonly Condition[]): string[] =>
     one.type === 'field' ? [one.field] : one.type === 'compound' ? namesIn(one.conditions) : [],
   )
 
-/** A name of two letters is near to most others. */
+/** Names with two letters are left out, as they are near to most others. */
 const longNames = Object.keys(actionFields).filter(({ length }) => length > 2)
 
-/** What a name with a point may have been meant to be: a fact, or a field of the context, whatever comes after the point. */
+/** What a name with a dot was probably meant to be: a context field, whatever follows the dot, or a fact. */
 function meantByPath(name: string): string | null {
   const [group = '', ...rest] = name.split('.')
   if (group === 'context') return null
@@ -55,10 +55,10 @@ function unknownFields({ conditions, requirements }: Rule): Found[] {
   })
 }
 
-/** Words that other languages have as operators; before a value they were hardly meant as a part of a text. */
+/** Words that are operators in other languages. Before a value, they were hardly meant as part of a text. */
 const foreign = /^(?:not[ -]in|nin|notin|contain|includes?|matches|regex|like|[gl]te?|eq|neq?|equals|exist)(?=\s+\S|$)/i
 
-/** Texts that begin like an operator, but are compared as they are. */
+/** Texts that begin with a foreign operator, but are compared literally. */
 function unknownOperators(rule: Rule): Found[] {
   return [...mustHold(rule)].flatMap(([field, conditions]) =>
     conditions.flatMap(({ operator, value }): Found[] => {
@@ -83,7 +83,7 @@ function neverFires(rule: Rule): Found[] {
   return found
 }
 
-/** From here on a threshold finds hardly any past decision in other words: the table in docs/guide/guardrails.md. */
+/** Thresholds from here on find hardly any past decision in other words: see the table in docs/guide/guardrails.md. */
 const highThreshold = 0.7
 
 const thresholdsIn = (conditions: readonly Condition[]): number[] =>
@@ -156,7 +156,7 @@ function shadows(rule: Rule, index: number, all: readonly Rule[]): Found[] {
 
 const claimsOnly = (claims: readonly string[]): string =>
   `its file has trust: evidence, and only the agent vouches for what satisfies it (${claims.join(', ')}); ask for evidence or an approval with requires`
-/** Fields that hooks give to some tools alone: the others have none, whatever an agent does. */
+/** Fields that hooks set only for some tools: calls of other tools never have them. */
 const ofSomeTools: readonly string[] = ['context.command', 'context.file_path']
 
 function absence(rule: LoadedRule): string {
@@ -168,7 +168,7 @@ function absence(rule: LoadedRule): string {
   return `it applies to actions without ${fields.join(', ')}, as it blocks${others}; write when_missing: match if this is intended, else no_match`
 }
 
-/** Findings over a set of rules, in the order of the rules. */
+/** Findings on a set of rules, in the order of the rules. */
 export function lintRules(rules: readonly LoadedRule[]): LintFinding[] {
   return rules.flatMap((rule, index) => {
     const found: Found[] = [
@@ -191,11 +191,11 @@ export function lintRules(rules: readonly LoadedRule[]): LintFinding[] {
 
 // Whether any value of a field can meet all conditions on it; only equality, order and presence are considered.
 
-/** One name for a field however it is written. */
+/** The canonical name of a field. */
 const fieldName = (field: string): string =>
   actionField(field) || isFact(field) || field.startsWith('context.') ? field : `context.${field}`
 
-/** The values that pass: those between the bounds, and of them only `among` if that is known. */
+/** The values that pass: those between the bounds that are also in `among`, unless that is null. */
 interface Range {
   low: number
   lowOpen: boolean
@@ -240,8 +240,8 @@ function hasValue(field: string, conditions: readonly FieldCondition[]): boolean
     highOpen: false,
     among: values ? new Set(values) : null,
   }
-  // Exclusions last: they can only remove from the values that the others leave.
-  // One spelling that is excluded leaves the others, unless all compare spellings.
+  // Exclusions are applied last: they can only remove values that the other conditions leave. An exact one excludes a single spelling,
+  // so it is skipped unless all conditions are exact.
   const counted = conditions.every(({ exact }) => exact)
     ? conditions
     : conditions.filter((one) => !(one.exact && excludes(one)))
@@ -276,7 +276,7 @@ function mustHold({ conditions }: Rule): Map<string, FieldCondition[]> {
   return found
 }
 
-/** The fields that only the agent vouches for, of each rule that looks at any. */
+/** The fields of a rule that only the agent vouches for. */
 export interface Claims {
   rule: string
   file: string

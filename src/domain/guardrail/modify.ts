@@ -1,11 +1,11 @@
-/** Rules that change an action: what they set and remove, applied to a copy, with the difference. */
+/** Rules that change an action: `set` and `remove` are applied to a copy, and the changes are returned. */
 import * as v from 'valibot'
 import type { Modify } from '../../../sdk/schema/guardrail.ts'
 import { ActionParams, type Change } from '../../../sdk/schema/policy.ts'
 import type { Action } from './action.ts'
 import { EvaluationError } from './operators.ts'
 
-/** Applies the changes of one rule. @throws EvaluationError if a change has no place in the action */
+/** Applies the changes of one rule. @throws EvaluationError if a path leads through a value that is not an object */
 export type Modification = (action: Action) => { after: Action; changed: Change[] }
 
 const given = ActionParams.entries
@@ -13,7 +13,7 @@ type Given = keyof typeof given
 const isGiven = (name: string): name is Given => Object.hasOwn(given, name) && name !== 'context'
 const context = 'context.'
 
-/** The action as a caller gives it. */
+/** The action in the form in which a caller gives it. */
 export const givenOf = (action: Action): Record<string, unknown> =>
   Object.fromEntries(Object.keys(given).map((name) => [name, action[name as Given]]))
 
@@ -67,7 +67,7 @@ export function compileModify(rule: string, { set, remove }: Modify): Modificati
     const changed: Change[] = []
     for (const [name, value] of all) {
       const key = name.slice(context.length)
-      // A key with a dot is one key where the context has it as one.
+      // A name with a dot is a single key if the context has that key.
       const path = !name.startsWith(context) ? [] : Object.hasOwn(after.context, key) ? [key] : key.split('.')
       const before = path.length > 0 ? valueAt(after.context, path) : after[name as Given]
       const wanted = path.length === 0 && value === undefined ? v.getDefault(given[name as Given] as never) : value

@@ -1,4 +1,4 @@
-/** Notices of what stops agents, in the transaction that stops them: an action that was blocked, a breaker that opened or closed. */
+/** Queues notices of blocked actions and of breakers that change state, in the transaction that causes them. */
 import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
 import type { Transaction } from '../../../sdk/storage/store.ts'
 import type { Desk } from '../approval/approval.ts'
@@ -7,7 +7,7 @@ import type { Action } from './action.ts'
 import { type Breaker, putBreaker, showBreaker } from './breaker.ts'
 import type { Evaluation } from './evaluate.ts'
 
-/** Keeps a breaker as it is now; a new state is reported. @throws StorageError `conflict` when it has changed since `version` */
+/** Stores a breaker, and reports a new state. @throws StorageError `conflict` if the breaker has changed since `version` */
 export async function changeBreaker(
   { desk }: { desk: Desk },
   tx: Transaction,
@@ -32,7 +32,7 @@ export async function changeBreaker(
   await queueNotice(tx, desk, `breaker.${after.state}`, data)
 }
 
-/** Reports that an action was blocked: who wanted what, and which rules stopped it; not its context. @param input without secrets */
+/** Reports a blocked action: the agent, the action without its context, and the rules that stopped it. @param action without secrets */
 export async function noticeBlock(
   { desk, caller, method }: { desk: Desk; caller: { agent: string }; method: string },
   tx: Transaction,

@@ -30,7 +30,7 @@ const order: Partial<Record<Operator, (a: number, b: number) => boolean>> = {
   '>=': (a, b) => a >= b,
 }
 
-/** Two numbers by an operator of order or equality. */
+/** Compares two numbers with an order or equality operator. */
 export function compareNumbers(a: number, operator: Operator, b: number): boolean {
   if (operator === '=' || operator === '==') return a === b
   if (operator === '!=') return a !== b
@@ -39,13 +39,13 @@ export function compareNumbers(a: number, operator: Operator, b: number): boolea
   return compare(a, b)
 }
 
-/** Compares a present value with what a condition wants. @throws EvaluationError if the operator can't compare the value */
+/** Compares a value that is present with the value of a condition. @throws EvaluationError if the operator can't compare the value */
 export type Comparison = (actual: unknown, fold: (text: string) => string) => boolean
 
 /**
- * Compiles the comparison of a condition. Texts compare as they look, unless it is exact. Equality with a value of another kind is an
- * error rather than false: `"5000"` must not slip past a rule about 5000. Lists and objects equal nothing.
- * @param look what a text of the condition looks like
+ * Compiles the comparison of a condition. Texts are compared by their skeleton, unless the condition is exact. Equality with a value of
+ * another kind is an error rather than false: `"5000"` must not slip past a rule about 5000. Lists and objects equal nothing.
+ * @param look returns the skeleton of a text of the condition
  */
 export function compileComparison(
   { field, operator, value: wanted, exact }: FieldCondition,

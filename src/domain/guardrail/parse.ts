@@ -1,4 +1,4 @@
-/** Guardrail files to rules: every form of them, and errors with line, column and the key that was meant. */
+/** Parses guardrail files in any of their forms to rules. Errors have a line, a column and the key that was probably meant. */
 import * as v from 'valibot'
 import { type BreakerRule, type Condition, type Rule, RuleFile } from '../../../sdk/schema/guardrail.ts'
 import type { RuleProblem } from '../../../sdk/schema/policy.ts'
@@ -9,13 +9,13 @@ import { isFact } from './facts.ts'
 import { modifyProblem } from './modify.ts'
 import { expandRule, type Origins, original, type Path, readYaml } from './positions.ts'
 
-/** Where a part of a file is. */
+/** The position of a part of a file. */
 type Place = Omit<RuleProblem, 'message'>
 
 export interface LoadedRule extends Rule, Place {
-  /** Whose word its file lets satisfy a rule. */
+  /** Whose statements may satisfy a rule of its file. */
   trust: RuleFile['trust']
-  /** Fields whose absence makes the rule apply although it does not say so. */
+  /** Fields whose absence makes the rule apply, although the rule does not say so. */
   assumed_match: string[]
 }
 
@@ -71,7 +71,7 @@ export function parseRules(text: string, file: string): ParsedFile {
 
 function expandFile(whole: unknown, origins: Origins): unknown {
   if (whole === null || typeof whole !== 'object' || Array.isArray(whole)) return whole
-  // A key without a value, as in a file that is yet to be filled.
+  // Keys without a value are dropped, as in a file that is still to be filled in.
   const filled: Record<string, unknown> = Object.fromEntries(Object.entries(whole).filter(([, part]) => part !== null))
   if (!Array.isArray(filled.guardrails)) return filled
   return {
@@ -80,7 +80,7 @@ function expandFile(whole: unknown, origins: Origins): unknown {
   }
 }
 
-/** Null if the stack overflows: conditions may be nested without end. */
+/** Returns null if the stack overflows: conditions may be nested to any depth. */
 function safely<T>(work: () => T): T | null {
   try {
     return work()
@@ -91,8 +91,8 @@ function safely<T>(work: () => T): T | null {
 }
 
 /**
- * Every field condition says what an absent field means. In a rule that blocks, leaving out a field of the context must not be a way
- * around it: the default is the answer that lets the rule apply, which inside `not` is the opposite one.
+ * Makes every field condition say what an absent field means. Leaving out a field of the context must not bypass a rule that blocks, so
+ * the default is the answer with which the rule applies. Inside `not` it is the opposite one.
  */
 function withDefaults(rule: Rule): Rule & Pick<LoadedRule, 'assumed_match'> {
   const assumed_match: string[] = []
@@ -108,7 +108,7 @@ function withDefaults(rule: Rule): Rule & Pick<LoadedRule, 'assumed_match'> {
   return { ...rule, conditions: rule.conditions.map((one) => filled(one, true)), assumed_match }
 }
 
-/** Every condition with its path, those inside of others too. */
+/** Every condition with its path, including nested ones. */
 function* conditionsOf(conditions: readonly Condition[], path: Path): Generator<[Condition, Path]> {
   for (const [index, condition] of conditions.entries()) {
     yield [condition, [...path, index]]
@@ -116,7 +116,7 @@ function* conditionsOf(conditions: readonly Condition[], path: Path): Generator<
   }
 }
 
-/** Compounds within compounds; evaluation must not overflow the stack. */
+/** Limit of nested compounds: evaluation must not overflow the stack. */
 const maxDepth = 16
 
 /** Everything that is wrong with a rule, by path from `at`. */

@@ -1,4 +1,4 @@
-/** Rules at an earlier time: the set that was in force, over the decisions, evidence and approvals of then. */
+/** Evaluation at an earlier time: the rule set that was in force, with the decisions, evidence and approvals of that time. */
 
 import type { EvidenceRecord } from '../../../sdk/storage/evidence.ts'
 import { fieldsOf } from '../../../sdk/storage/fields.ts'
@@ -15,7 +15,7 @@ import { type Guard, type GuardedCall, guardOf } from './guard.ts'
 import { openHistory } from './history.ts'
 import type { PolicySet } from './set.ts'
 
-/** The rule set that was in force. @throws CstpError `invalid_params` if the archive has none of that time */
+/** The rule set that was in force. @throws CstpError `invalid_params` if the archive has none for that time */
 export async function rulesOf(
   { store, policy, now }: Pick<GuardedCall, 'store' | 'policy' | 'now'>,
   { at_ms, block }: Past,
@@ -48,7 +48,7 @@ export async function openPastGuard(call: GuardedCall, past: Past, subject: Brea
   })
 }
 
-/** The number of the last record of the evidence log that the thread had by a time: it takes them over in their order. */
+/** Number of the last record of the evidence log that the thread had at a time: records are added to the thread in order. */
 async function lastRecordBy({ thread, keyed }: Pick<Store, 'thread' | 'keyed'>, at_ms: number): Promise<number> {
   const [cursor] = await keyed.get(evidenceCursor.collection, [evidenceCursor.key])
   let [low, high] = [0, Number(cursor?.value ?? 0)]
@@ -61,7 +61,7 @@ async function lastRecordBy({ thread, keyed }: Pick<Store, 'thread' | 'keyed'>, 
   return low
 }
 
-/** The evidence that was there at a time, whatever the times of its events. */
+/** The evidence that was known at a time, whatever the times of its events. */
 function evidenceBy(evidence: EvidenceReader, store: Store, at_ms: number): EvidenceReader {
   let last: Promise<number> | null = null
   const until =
@@ -74,7 +74,7 @@ function evidenceBy(evidence: EvidenceReader, store: Store, at_ms: number): Evid
   return { ofPullRequest: until(evidence.ofPullRequest), ofCommit: until(evidence.ofCommit) }
 }
 
-/** A transaction that sees the approvals of then. */
+/** A transaction that sees approvals as they were at a time. */
 const approvalsOf = (tx: Transaction, at_ms: number): Transaction => ({
   ...tx,
   keyed: {

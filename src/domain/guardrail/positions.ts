@@ -54,12 +54,12 @@ function offsetOf(root: unknown, path: Path): number {
 // The flat forms of a rule, `condition_<field>` and `requires_<field>`, expanded to the long form.
 
 export type Path = (string | number)[]
-/** The path in the file of each part of the long form, by its path joined with slashes. */
+/** The path in the file for each part of the long form, by its path joined with slashes. */
 export type Origins = Map<string, Path>
 
 /**
- * An operator before its value, as in `"> 5000"` or `"in [a, b]"`; `exists` needs no value. All signs count: an operator that is none, as
- * in `"=> 5000"`, is for the schema to refuse. As a text it would never be equal.
+ * An operator before its value, as in `"> 5000"` or `"in [a, b]"`; `exists` needs no value. Any sequence of operator characters matches, so
+ * that the schema refuses an unknown one, as in `"=> 5000"`. Read as text, it would never be equal.
  */
 const withOperator = /^(?:([<>=!~≤≥≠]+)\s*|(in|not_in|contains|exists)\s+)(\S[\s\S]*)$/
 
@@ -90,7 +90,7 @@ function joined(flat: unknown[], given: unknown, at: Path, origins: Origins): un
   return [...flat, ...given]
 }
 
-/** Expands one rule to the long form. What is not a rule stays as it is, for the schema to refuse. */
+/** Expands one rule to the long form. Anything else is returned unchanged, for the schema to refuse. */
 export function expandRule(rule: unknown, at: Path, origins: Origins): unknown {
   if (rule === null || typeof rule !== 'object' || Array.isArray(rule)) return rule
   const rest: Record<string, unknown> = {}
@@ -111,7 +111,7 @@ export function expandRule(rule: unknown, at: Path, origins: Origins): unknown {
   return rest
 }
 
-/** The path in the file of a path of the long form. */
+/** Translates a path of the long form to the path in the file. */
 export function original(path: Path, origins: Origins): Path {
   for (let length = path.length; length > 0; length--) {
     const origin = origins.get(path.slice(0, length).join('/'))

@@ -1,6 +1,6 @@
 /**
- * Repeats evaluations of the audit trail: by the rules of their time, which must give the same verdict byte by byte, and by other rules,
- * to see what would change.
+ * Repeats evaluations of the audit trail: with the rules of their time, which must give the same verdict byte by byte, and with other
+ * rules, to see what would change.
  */
 import type { VerdictValue } from '../../../sdk/schema/verdict.ts'
 import type { StoredAuditEntry } from '../../../sdk/storage/store.ts'
@@ -12,7 +12,7 @@ import { type Answers, recordedHistory } from './history.ts'
 import type { PolicySet } from './set.ts'
 import { lifted } from './step-up.ts'
 
-/** Evaluates an action of the past. `unknown` are the rules that depend on what was not recorded of its time. */
+/** Evaluates a past action. `unknown` holds the rules that depend on past state that was not recorded. */
 export async function evaluatePast(
   set: PolicySet,
   action: Action,
@@ -25,10 +25,10 @@ export async function evaluatePast(
   return { verdict, unknown }
 }
 
-/** `pass` and `warn` are allowed as they are, `block` is the verdict `deny`. */
+/** `pass` and `warn` allow the action unchanged; `block` is the verdict `deny`. */
 type Answer = 'pass' | 'warn' | 'block' | Exclude<VerdictValue, 'allow' | 'deny'>
 
-/** What the rules of its time say of an entry: the verdict that was given, another one, or nothing certain. */
+/** Result of evaluating an entry with the rules of its time: the same verdict, a different one, or unknown. */
 interface Repeated {
   outcome: 'same' | 'different' | 'unknown'
   /** Why it is not the same; null if it is, or if nothing explains it. */
@@ -48,11 +48,11 @@ export interface Replayed {
   /** Rules and breakers that fired then, and those that would fire today. */
   rules_before: string[]
   rules_after: string[]
-  /** Why the verdict of today is not certain; empty if it is. */
+  /** Why the verdict by today's rules is not certain; empty if it is. */
   uncertain: ('redacted text' | 'past state')[]
 }
 
-/** What the trail keeps of an evaluation. */
+/** What an audit entry keeps of an evaluation. */
 interface Detail {
   input: Action
   digest: string
@@ -66,9 +66,9 @@ interface Detail {
   breakers?: BreakerViolation[]
   /** Rules whose step-up was approved. */
   approved_rules?: string[]
-  /** The caller stopped nothing. */
+  /** The caller was in shadow mode. */
   shadow?: boolean
-  /** The earlier time that was asked about. */
+  /** The earlier time that the evaluation was about. */
   as_of?: string
 }
 
@@ -78,7 +78,7 @@ const isDetail = (detail: unknown): detail is Detail =>
 const answerOf = (verdict: VerdictValue, warnings: number): Answer =>
   verdict === 'allow' ? (warnings > 0 ? 'warn' : 'pass') : verdict === 'deny' ? 'block' : verdict
 
-/** The verdict with what was settled beside the rules: breakers that stopped the action, and an approval. */
+/** The verdict combined with what was settled apart from the rules: breakers that stopped the action, and approvals. */
 function settled(
   verdict: Verdict,
   { approved_rules = [], shadow = false }: Pick<Detail, 'approved_rules' | 'shadow'>,
@@ -89,7 +89,7 @@ function settled(
   return approved_rules.length > 0 ? lifted(whole, approved_rules) : whole
 }
 
-/** Repeats an entry by the archived rules of its time. @param set null if there are none, `altered` if they are not what their hash says */
+/** Repeats an entry with the archived rules of its time. @param set null if there are none, `altered` if they do not match their hash */
 async function repeat(set: PolicySet | 'altered' | null, detail: Detail, at: string): Promise<Repeated> {
   if (set === null) return { outcome: 'unknown', why: 'rules not archived' }
   if (set === 'altered') return { outcome: 'different', why: 'archived rules altered' }
@@ -101,17 +101,17 @@ async function repeat(set: PolicySet | 'altered' | null, detail: Detail, at: str
   return unknown.size > 0 ? { outcome: 'unknown', why: 'past state' } : { outcome: 'different', why: null }
 }
 
-/** The archived set of a hash; null if there is none, `altered` if it is not what its hash says. */
+/** The archived set of a hash; null if there is none, `altered` if it does not match the hash. */
 export type Archived = (hash: string) => Promise<PolicySet | 'altered' | null>
 
-/** Evaluates an entry of the trail again; null if it is not an evaluation. */
+/** Evaluates an audit entry again; null if it is not an evaluation. */
 export async function replay(now: PolicySet, archived: Archived, entry: StoredAuditEntry): Promise<Replayed | null> {
   const { seq, at, agent, method, detail, rules: rules_before } = entry
   if (!isDetail(detail)) return null
   const judged_at = detail.as_of ?? at
   const { verdict, unknown } = await evaluatePast(now, detail.input, judged_at, detail.answers)
   const then = new Set(rules_before)
-  // A rule that depends on past state is assumed to answer as it did; so is a breaker, while it is declared.
+  // A rule that depends on past state is assumed to answer as it did then. So is a breaker that is still declared.
   const counts = (rule: string) => !unknown.has(rule) || then.has(rule)
   const declared = new Set(now.breakers.map(({ scope }) => breakerId(scope)))
   const stopped = (detail.breakers ?? []).filter(({ guardrail_id }) => declared.has(guardrail_id))
@@ -143,23 +143,23 @@ export async function replay(now: PolicySet, archived: Archived, entry: StoredAu
   }
 }
 
-/** What entries of the trail come to when they are evaluated again. */
+/** Results of evaluating audit entries again. */
 export interface Replay {
   /** Entries that were evaluated again. */
   evaluations: number
-  /** Those to which the archived rules of their time give the same verdict, byte by byte. */
+  /** Entries that get the same verdict from the archived rules of their time, byte by byte. */
   repeated: number
-  /** Those that can't be repeated, by reason. */
+  /** Entries that can't be repeated, by reason. */
   not_repeatable: Record<string, number>
-  /** Those that get another verdict by the rules of their time. */
+  /** Entries that get a different verdict from the rules of their time. */
   different: Replayed[]
-  /** Those whose verdict of today depends on redacted text or on past state that was not recorded, changed or not. */
+  /** Entries whose verdict by today's rules depends on redacted text or on unrecorded past state, whether it changed or not. */
   uncertain: number
-  /** Those to which the rules of today give another verdict. */
+  /** Entries that get a different verdict from today's rules. */
   changed: Replayed[]
 }
 
-/** Evaluates the entries again. @param each is told each of them */
+/** Evaluates the entries again. @param each called with each result */
 export async function replayAll(
   now: PolicySet,
   archived: Archived,

@@ -1,4 +1,4 @@
-/** The action that rules see, made of a caller's description. */
+/** Builds the action that rules see from a caller's parameters. */
 import { invalidParams } from '../../../sdk/errors.ts'
 import type { ActionParams, Violation } from '../../../sdk/schema/policy.ts'
 import { instructionLike, textsIn } from '../decision/instructions.ts'
@@ -26,7 +26,7 @@ export function toAction(agent_id: string, given: ActionParams, phase: Phase): A
   }
 }
 
-/** A warning that no rule of the operator gives. */
+/** A warning from the service itself, not from a rule. */
 export const warning = (guardrail_id: string, name: string, message: string, suggestion: string): Violation => ({
   guardrail_id,
   name,
@@ -36,7 +36,7 @@ export const warning = (guardrail_id: string, name: string, message: string, sug
   error: null,
 })
 
-/** Warnings about what was not checked: `evaluated: 0` must not be read as safety, nor may a rule that was skipped. */
+/** Warnings about missing checks: neither `evaluated: 0` nor a skipped rule must be mistaken for safety. */
 export function generalWarnings({
   evaluated,
   skipped_for_scope: skipped,
@@ -63,7 +63,7 @@ export function generalWarnings({
   return warnings
 }
 
-/** The part of an evaluation that checkGuardrails and preAction return as it is. */
+/** The part of an evaluation that checkGuardrails and preAction return unchanged. */
 export const shownVerdict = ({
   verdict,
   record_id,

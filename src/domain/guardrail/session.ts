@@ -1,13 +1,13 @@
 /**
- * What an agent did before in its session, for rules that ask: a session is the actions of the authenticated agent until it does nothing
- * for a while. No name that a caller gives starts another one, or an agent could leave behind what it has read.
+ * What an agent did earlier in its session, for rules that use it. A session holds the actions of the authenticated agent until the agent
+ * is idle for a while. A session name from the caller starts no new one: otherwise an agent could discard what it has read.
  */
 import type { KeyedReader, Transaction } from '../../../sdk/storage/store.ts'
 import type { Action } from './action.ts'
 
 /** What rules see of a session. */
 export interface SessionFacts {
-  /** Each once, in the order of their first time. */
+  /** Without duplicates, in order of first occurrence. */
   actions: string[]
   classifications: string[]
   request: string | null
@@ -15,13 +15,13 @@ export interface SessionFacts {
 
 interface Stored extends SessionFacts {
   updated_ms: number
-  /** More happened than a session keeps: what it lacks is not known. */
+  /** More happened than a session keeps, so the rest is unknown. */
   full?: boolean
 }
 
 /** Name of the collection, for moving it to another store. */
 export const actionSessionCollection = 'action_session'
-/** Names of each kind that a session keeps: the first ones. */
+/** Most names of each kind that a session keeps: the first ones. */
 const namesKept = 100
 const maxName = 64
 const maxRequest = 2_000
@@ -42,7 +42,7 @@ export async function readSession(
 const joined = (known: readonly string[], more: readonly string[]): string[] =>
   [...new Set([...known, ...more])].slice(0, namesKept)
 
-/** Adds what happened to the session. Writes only if that changes it, or to keep it from ending. */
+/** Adds to the session. Writes only if that changes the session, or to keep it from ending. */
 export async function addToSession(
   { keyed }: Pick<Transaction, 'keyed'>,
   agent: string,
@@ -69,7 +69,7 @@ export async function addToSession(
   await keyed.put(actionSessionCollection, agent, after)
 }
 
-/** What a session calls an action: its tool, else its category. */
+/** The name of an action in a session: its tool, else its category. */
 export function namesOf({ category, context }: Action): string[] {
   const { tool } = context
   const found = typeof tool === 'string' && tool !== '' ? tool : category

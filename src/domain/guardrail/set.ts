@@ -11,11 +11,11 @@ export interface PolicyFile {
   /** Shown in errors. */
   name: string
   text: string
-  /** Part of the program: a rule or breaker of another file with the same id or scope replaces its own. */
+  /** Part of the program: rules and breakers of other files replace its own with the same id or scope. */
   shipped?: true
 }
 
-/** A rule or breaker that takes the place of a shipped one. */
+/** A rule or breaker that replaces a shipped one. */
 export interface Replacement {
   /** `the rule <id>` or `the circuit breaker <scope>`. */
   what: string
@@ -35,7 +35,7 @@ export interface PolicySet {
   breakers: BreakerRule[]
   /** SHA-256 of the canonical rules and breakers, lowercase hex: equal for equal policies, wherever their files are. */
   hash: string
-  /** Whether some rule asks for what happened before in the session: only then is that kept. */
+  /** Whether some rule uses session facts. Sessions are stored only then. */
   keeps_sessions: boolean
 }
 
@@ -43,23 +43,23 @@ export interface PolicySet {
 export interface Policy {
   /** The set in force, at most five minutes old. */
   current(): Promise<PolicySet>
-  /** Reads the files now. Returns what is wrong with them; the last valid set then stays in force. */
+  /** Reads the files now. Returns what is wrong with them; if anything is, the last valid set stays in force. */
   reload(): Promise<RuleProblem[]>
   /** What was wrong when the files were last read. */
   errors(): RuleProblem[]
-  /** Compiles a file that is not in force. It may load shipped templates, and no file of the server. */
+  /** Compiles a file that is not in force. It may load shipped templates, but no file of the server. */
   draft(file: PolicyFile): Promise<Built>
   /** Adds a file to the folder of rules, and puts it in force. It is not added if that would fail. */
   add(name: string, text: string): Promise<Added>
 }
 
-/** Path of the new file; null if there is none: for what is wrong, or, if that is nothing, because no folder of rules can be written. */
+/** Path of the new file; null if it was not added: because of `errors`, or, if there are none, because no rule folder is writable. */
 export interface Added {
   file: string | null
   errors: RuleProblem[]
 }
 
-/** SHA-256 over the rules and breakers by id and scope, without their positions. */
+/** SHA-256 over the rules and breakers, sorted by id and scope, without their positions. */
 function policyHash(rules: readonly LoadedRule[], breakers: readonly BreakerRule[]): string {
   const bare = rules
     .map(({ file: _, line: __, column: ___, assumed_match: ____, ...rule }) => ({
@@ -75,7 +75,7 @@ function policyHash(rules: readonly LoadedRule[], breakers: readonly BreakerRule
 
 /**
  * Builds a policy.
- * @param readTemplate the file of `template: name` beside `file`, or null if there is none
+ * @param readTemplate reads the template that `file` names; null if there is none
  * @returns the set, or everything that is wrong with the files; never a part of the rules
  */
 export async function buildPolicy(
@@ -87,11 +87,11 @@ export async function buildPolicy(
   const named = <T>() => new Map<string, Named<T>>()
   const [rules, breakers] = [named<LoadedRule>(), named<BreakerRule>()]
   const loaded = new Set<string>()
-  /** Of two with one name the one that is not shipped stays, in the place of the first. */
+  /** If two have the same name, the one that is not shipped is kept, at the position of the first. */
   const keep = <T>(all: Map<string, Named<T>>, kind: string, name: string, one: Named<T>): void => {
     const other = all.get(name)
     if (other && one.shipped === other.shipped) {
-      // The name of the file alone: callers see this, and must not learn the folders of the server.
+      // Only the name of the file: callers see this, and must not learn the folders of the server.
       const message = `${kind} ${name} is already declared in ${fileName(other.place.file)}:${other.place.line}`
       errors.push({ ...one.place, message })
       return
@@ -138,5 +138,5 @@ export const compileSet = (rules: readonly LoadedRule[], breakers: BreakerRule[]
   keeps_sessions: asksForSession(rules),
 })
 
-/** The name of a rule file; its path is not for callers. */
+/** The name of a rule file, without its path, which callers must not see. */
 export const fileName = (path: string): string => path.split('/').at(-1) ?? path

@@ -1,9 +1,9 @@
-/** A draft of rules as a file of rules in shadow mode: what it may hold, so that nothing is stopped or allowed by it. */
+/** Adds a draft as a rule file in shadow mode, after checking that nothing is stopped or allowed by it. */
 import { isAlias, isMap, isSeq, parseDocument } from 'yaml'
 import type { RuleProblem } from '../../../sdk/schema/policy.ts'
 import { type Added, fileName, type Policy, type PolicySet } from './set.ts'
 
-/** The same file with `mode: shadow` in each of its rules; comments stay. */
+/** The same file with `mode: shadow` in each of its rules; comments are kept. */
 export function inShadowMode(text: string): string {
   const document = parseDocument(text)
   const { contents } = document
@@ -25,7 +25,7 @@ function* shadowProblems({ rules, breakers }: PolicySet, inForce: PolicySet, fil
   for (const { rule } of rules) {
     const place = { file, line: rule.line, column: rule.column }
     const other = known.get(rule.id)
-    // Also one of the program, which it would replace.
+    // This includes shipped rules, which the draft would replace.
     if (other)
       yield { ...place, message: `the rule ${rule.id} is in force already (${fileName(other.file)}:${other.line})` }
     if (rule.mode !== 'shadow')
@@ -39,9 +39,9 @@ function* shadowProblems({ rules, breakers }: PolicySet, inForce: PolicySet, fil
 const nameOf = (id: string): string => `shadow-${id.replace(/[^A-Za-z0-9-]+/g, '-').slice(0, 64)}.yaml`
 
 interface Shadowed extends Added {
-  /** Ids of what was added. */
+  /** Ids of the rules that were added. */
   rules: string[]
-  /** The file, as it was or may be added; null if it may not. */
+  /** Text of the file that was added or may be added by hand; null if there are errors. */
   yaml: string | null
 }
 
@@ -49,7 +49,7 @@ interface Shadowed extends Added {
 export async function shadow(policy: Policy, inForce: PolicySet, yaml: string): Promise<Shadowed> {
   const refused = (errors: RuleProblem[]) => ({ file: null, rules: [], yaml: null, errors })
   const draft = { name: 'draft.yaml', text: yaml }
-  // Errors are reported in the text that was given, whose lines the caller knows.
+  // Errors are reported for the text as given, whose lines the caller knows.
   const given = await policy.draft(draft)
   if (!given.set) return refused(given.errors)
   const text = inShadowMode(yaml)

@@ -1,4 +1,4 @@
-/** How a verdict of `step_up` meets approvals: in the transaction of its evaluation they are looked up, used or requested. */
+/** Approvals for a verdict of `step_up`: they are looked up, used or requested in the transaction of the evaluation. */
 import type { ApprovalRef } from '../../../sdk/schema/policy.ts'
 import type { Transaction } from '../../../sdk/storage/store.ts'
 import { stableJson } from '../../core/json.ts'
@@ -9,7 +9,7 @@ import type { Action } from './action.ts'
 import { type Evaluation, judged, type Verdict } from './evaluate.ts'
 import type { PolicySet } from './set.ts'
 
-/** An evaluation whose step-ups were approved, or that names the approval it waits for. */
+/** The evaluation with its step-ups approved, or with the approval that it waits for. */
 export async function approved(
   tx: Transaction,
   call: { desk: Desk; caller: { agent: string }; request_id: string },
@@ -76,7 +76,7 @@ function askingRules({ asks }: Evaluation, { rules }: PolicySet): AskingRule[] {
 /** The rules that ask for an approval. */
 const waitingFor = ({ asks }: Verdict): string[] => asks.filter(({ step_up }) => step_up).map(({ rule }) => rule)
 
-/** The violations of the rules that wait, with the way to their approval: clients that can't ask show this. */
+/** Adds to the violations of waiting rules how to get their approval, for clients that can't ask for it. */
 function withWay(evaluation: Evaluation, message: string | null): Evaluation {
   const waiting = new Set(waitingFor(evaluation))
   const violations = evaluation.violations.map((one) =>
@@ -85,7 +85,7 @@ function withWay(evaluation: Evaluation, message: string | null): Evaluation {
   return { ...evaluation, violations }
 }
 
-/** A verdict without the step-ups of these rules, which were approved; by default of all. */
+/** A verdict without the step-ups of these approved rules; by default without any. */
 export function lifted<V extends Verdict>(verdict: V, rules: readonly string[] = waitingFor(verdict)): V {
   return judged({
     ...verdict,

@@ -42,7 +42,7 @@ export function parseTable(text: string, file: string): { table: Table | null; e
   }
 }
 
-/** The keys of a table's parts, by their depth. */
+/** The keys that are allowed at a path of a table. */
 function keysAround(path: (string | number)[]): string[] {
   const { cases } = TestFile.entries
   const one = cases.pipe[0].item.entries
@@ -59,7 +59,7 @@ export interface CaseResult {
   fired: string[]
 }
 
-/** What a case leaves out is null. */
+/** Fields that a case leaves out are null. */
 const actionOf = ({ action }: TestCase): Action =>
   ({ ...Object.fromEntries(Object.keys(actionFields).map((name) => [name, null])), ...action }) as Action
 

@@ -1,4 +1,4 @@
-/** Rules tried on the past without being in force: over the latest checks of the trail, and over the latest decisions with an outcome. */
+/** Tries rules that are not in force on the past: on the latest checks of the audit trail, and on the latest decisions with an outcome. */
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import { parseRecord } from '../../../sdk/storage/decisions.ts'
 import type { Store, StoredAuditEntry } from '../../../sdk/storage/store.ts'
@@ -6,21 +6,21 @@ import { type Backtest, backtest, backtestShadows } from './backtest.ts'
 import { type Replayed, replayAll } from './replay.ts'
 import { compileSet, type PolicySet } from './set.ts'
 
-/** Lines of the trail, and decisions, that a trial looks at. */
+/** Most audit entries and decisions that a trial reads. */
 export const mostEntries = 2_000
 export const mostDecisions = 5_000
-/** Changed verdicts that are listed; the others are counted. */
+/** Most changed verdicts that are listed; the others are only counted. */
 export const mostChanged = 50
 
 const pageSize = 500
 
 interface TrialTools {
   store: Pick<Store, 'audit' | 'decisions'>
-  /** Resolves when other calls had their turn. */
+  /** Resolves when other calls have had their turn. */
   breathe(): Promise<void>
 }
 
-/** The rules in force with a draft over them: a rule of the same id is replaced, in shadow mode none is. */
+/** The rules in force with those of a draft added, which replace rules of the same id and are not in shadow mode. */
 export function overlaid(inForce: PolicySet, draft: PolicySet): PolicySet {
   const own = new Map(draft.rules.map(({ rule }) => [rule.id, rule.mode === 'shadow' ? without(rule) : rule]))
   const kept = inForce.rules.map(({ rule }) => {
@@ -31,13 +31,13 @@ export function overlaid(inForce: PolicySet, draft: PolicySet): PolicySet {
   return compileSet([...kept, ...own.values()], inForce.breakers)
 }
 
-/** A rule as if it were not in shadow mode: what it would stop is the question. */
+/** A rule without shadow mode, to find out what it would stop. */
 function without<Rule extends { mode?: unknown }>(rule: Rule): Rule {
   const { mode: _, ...rest } = rule
   return rest as Rule
 }
 
-/** The newest lines of the trail since a time. */
+/** The newest audit entries since a time. */
 async function* entriesOf({ store, breathe }: TrialTools, since_ms: number): AsyncGenerator<StoredAuditEntry> {
   let cursor: number | undefined
   for (let left = mostEntries; left > 0; ) {
@@ -69,19 +69,19 @@ async function* reviewedOf({ store, breathe }: TrialTools): AsyncGenerator<Decis
 
 export interface Trial {
   replay: {
-    /** Checks that were judged again. */
+    /** Checks that were evaluated again. */
     evaluations: number
     /** How often each rule of the draft fires on them. */
     fired: { id: string; evaluations: number }[]
     changed: number
-    /** The newest of those that get another verdict. */
+    /** The newest checks that get a different verdict. */
     examples: Replayed[]
     uncertain: number
   }
   backtest: Backtest
 }
 
-/** @param draft the rules to try; those of its set are reported, judged together with those in force */
+/** @param draft the rules to try: evaluated together with those in force, and reported */
 export async function tryDraft(
   tools: TrialTools,
   inForce: PolicySet,
@@ -110,6 +110,6 @@ export async function tryDraft(
   }
 }
 
-/** What the rules in shadow mode would have stopped since a time, and what came of it; null if there are none. */
+/** The decisions that rules in shadow mode would have stopped since a time, with their outcomes; null if there are no such rules. */
 export const shadowResults = (tools: TrialTools, inForce: PolicySet, since_ms: number): Promise<Backtest | null> =>
   backtestShadows(inForce, entriesOf(tools, since_ms), reviewedOf(tools))

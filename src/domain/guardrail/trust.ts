@@ -1,18 +1,18 @@
-/** Whose word a rule rests on: the agent's for what it states of its action, that of the service and of the evidence for the rest. */
+/** The sources that a rule depends on: the agent for what it claims about its action, the service and the evidence for the rest. */
 import type { Condition, Rule } from '../../../sdk/schema/guardrail.ts'
 import { ActionParams } from '../../../sdk/schema/policy.ts'
 import { actionField } from './action.ts'
 import { isFact } from './facts.ts'
 
-/** One name for a field however it is written; null if not only the agent vouches for it. */
+/** The canonical name of a field that only the agent vouches for; null for any other field. */
 function claimed(field: string): string | null {
   if (isFact(field)) return null
-  // What a caller can't give the service fills in itself.
+  // The service fills in the fields that a caller can't give.
   if (actionField(field)) return Object.hasOwn(ActionParams.entries, field) ? field : null
   return field.startsWith('context.') ? field : `context.${field}`
 }
 
-/** What a condition looks at: a claim, or null for what the service knows. */
+/** The sources of a condition: the name of a claimed field, or null for what the service knows. */
 function basesOf(condition: Condition): (string | null)[] {
   switch (condition.type) {
     case 'field':
@@ -33,14 +33,14 @@ function basesOf(condition: Condition): (string | null)[] {
 
 const isText = (name: string | null): name is string => name !== null
 
-/** The fields of a rule that only the agent vouches for, each once. */
+/** The fields of a rule that only the agent vouches for, without duplicates. */
 export const claimsOf = ({ conditions, requirements }: Rule): string[] => [
   ...new Set([...conditions.flatMap(basesOf), ...requirements.map(claimed)].filter(isText)),
 ]
 
 /**
- * The claims that alone satisfy a rule which stops an action; null if it rests on something else too. What the agent asks for (its
- * category, stakes …) is no claim about the world: a prohibition rests on claims only if it looks at the context.
+ * The claims that suffice to satisfy a rule that stops actions; null if the rule depends on other sources too. What the agent asks for
+ * (its category, stakes …) is not a claim about the world: a prohibition depends on claims only if it reads the context.
  */
 export function satisfiedByClaims({ action, conditions, requirements, requires }: Rule): string[] | null {
   if ((action !== 'block' && action !== 'defer') || requires.length > 0) return null

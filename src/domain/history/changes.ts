@@ -1,4 +1,4 @@
-/** What a record does not keep of its own past: links that were removed or replaced, and earlier values of `preserve`. */
+/** Past values that a record does not keep itself: links that were removed or replaced, and earlier values of `preserve`. */
 import type { DecisionRecord, Link } from '../../../sdk/schema/decision.ts'
 import { keyedPages, newestKeyed } from '../../../sdk/storage/keyed.ts'
 import type { KeyedReader, Transaction } from '../../../sdk/storage/store.ts'
@@ -7,19 +7,19 @@ import type { KeyedReader, Transaction } from '../../../sdk/storage/store.ts'
 export const historyCollections = { changes: 'change', unlinked: 'unlinked' } as const
 const { changes, unlinked } = historyCollections
 
-/** A change, by what it replaced. */
+/** A change, as the values that it replaced. */
 export interface Change {
   /** RFC 3339, UTC. */
   at: string
   /** The value before. */
   preserve?: boolean
-  /** The links that ended, with their places among the links before. */
+  /** The links that ended, with their indexes in the list before the change. */
   links?: { index: number; link: Link }[]
 }
 
 const prefixOf = (id: string): string => `${id} `
 
-/** Those of the links that a record has no more; one that was dismissed is still there. */
+/** The links that a record lost. A dismissed link is not lost. */
 function endedLinks(before: DecisionRecord, after: DecisionRecord): NonNullable<Change['links']> {
   const left = new Set(after.links)
   return before.links.flatMap((link, index) =>
@@ -36,7 +36,7 @@ function endedLinks(before: DecisionRecord, after: DecisionRecord): NonNullable<
   )
 }
 
-/** Keeps what a change replaces, in its transaction; nothing if all of it can be read from the record. */
+/** Stores the values that a change replaces, in its transaction; stores nothing if they can be read from the record. */
 export async function keepChange(
   tx: Pick<Transaction, 'keyed'>,
   before: DecisionRecord,
@@ -55,7 +55,7 @@ export async function keepChange(
     await tx.keyed.put(unlinked, `${prefixOf(target)}${before.id}`, null)
 }
 
-/** The changes of a decision after a time, the newest first, and the last one before. */
+/** The changes of a decision after a time and the last one before it, newest first. */
 export async function changesAfter(keyed: Pick<KeyedReader, 'list'>, id: string, at_ms: number): Promise<Change[]> {
   const found: Change[] = []
   for await (const { value } of newestKeyed(keyed, changes, prefixOf(id))) {
@@ -66,7 +66,7 @@ export async function changesAfter(keyed: Pick<KeyedReader, 'list'>, id: string,
   return found
 }
 
-/** Ids of the decisions that once had a link to this one which they have no more. */
+/** Ids of the decisions from which a link to this one was removed. */
 export async function formerSources(keyed: Pick<KeyedReader, 'list'>, id: string): Promise<string[]> {
   const prefix = prefixOf(id)
   const found: string[] = []

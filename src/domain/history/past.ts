@@ -1,4 +1,4 @@
-/** The store as it was at an earlier time: the same questions, answered from the records of then. */
+/** The store as it was at an earlier time: the same queries, answered from the records as they were then. */
 import { invalidParams } from '../../../sdk/errors.ts'
 import type { AsOfBlock, AsOfLimit } from '../../../sdk/schema/as-of.ts'
 import { decisionPages, readDecisions, type StoredText } from '../../../sdk/storage/decisions.ts'
@@ -23,20 +23,20 @@ import { changesAfter, formerSources } from './changes.ts'
 import { isUnchanged, recordAsOf } from './record.ts'
 import { countBy, outcomesOf, scoresOf } from './tally.ts'
 
-/** What can be asked about an earlier time. */
+/** The queries that can be answered for an earlier time. */
 export interface PastStore {
   decisions: Pick<DecisionReader, 'get' | 'find' | 'list' | 'count' | 'countBy' | 'outcomes' | 'scores'>
   edges: { of(ids: readonly string[], query: Parameters<EdgeReader['of']>[1]): ReturnType<EdgeReader['of']> }
-  /** That of today: where tombstones are. */
+  /** The current keyed records, for tombstones. */
   keyed: KeyedReader
 }
 
-/** An earlier time, and what answers about it lack. */
+/** An earlier time, and the limits of answers about it. */
 export interface Past {
   readonly at_ms: number
   readonly store: PastStore
   now(): number
-  /** Decisions of then by id, without those that had not been recorded. */
+  /** Decisions by id as they were then, without those that had not been recorded yet. */
   read(ids: readonly string[]): Promise<StoredDecision[]>
   /** Notes a limit of the answer. */
   limit(limit: AsOfLimit['limit'], message: string, ids?: readonly string[]): void
@@ -46,24 +46,24 @@ export interface Past {
   block(): AsOfBlock
 }
 
-/** Decisions that one answer looks at: more would hold up everybody else. */
+/** Most decisions that one answer reads: more would delay other calls. */
 const maxRead = 50_000
 const pageSize = 500
-/** Decisions whose past is read at once. */
+/** Decisions whose past is read concurrently. */
 const concurrent = 16
 const maxIds = 100
 const maxIncoming = 10_000
 
-/** What it needs of a call. */
+/** The parts of a call that are needed. */
 interface PastCall {
   store: Store
   now(): number
-  /** Resolves when other calls had their turn. */
+  /** Resolves when other calls have had their turn. */
   breathe(): Promise<void>
 }
 
 /**
- * @param most decisions that are looked at
+ * @param most decisions that are read
  * @throws CstpError `invalid_params` for a time in the future
  */
 export function openPast({ store, now, breathe }: PastCall, as_of: string, most = maxRead): Past {
@@ -75,7 +75,7 @@ export function openPast({ store, now, breathe }: PastCall, as_of: string, most 
     for (const id of ids) known.ids.add(id)
     limits.set(name, known)
   }
-  // What is read at once is read in no order.
+  // Concurrent reads note limits in any order.
   const shown = (): AsOfLimit[] =>
     [...limits]
       .map(([name, { message, ids }]) => ({ limit: name, message, ids: [...ids].sort().slice(0, maxIds) }))
@@ -107,7 +107,7 @@ export function openPast({ store, now, breathe }: PastCall, as_of: string, most 
         const changed = group.filter(({ record }) => !isUnchanged(record, at_ms)).map(({ record }) => record.id)
         const now = changed.length === 0 ? [] : await readDecisions(store.decisions, changed)
         const revisions = new Map(now.map(({ record, revision }) => [record.id, revision]))
-        // Its record and its past are of one moment only if nobody changed it between the two reads.
+        // Record and past are consistent only if the decision did not change between the two reads.
         for (const [index, { record, revision }] of group.entries())
           found.push(
             (revisions.get(record.id) ?? revision) === revision ? past[index]! : ((await read([record.id]))[0] ?? null),
@@ -118,7 +118,7 @@ export function openPast({ store, now, breathe }: PastCall, as_of: string, most 
   }
 
   let erased: Promise<void> | null = null
-  /** Notes decisions that were erased since: whether they would be part of the answer is not known. */
+  /** Notes decisions that were erased since: it is unknown whether they would be part of the answer. */
   const noteErased = (): Promise<void> => {
     erased ??= erasedSince(store.keyed, at_ms).then((ids) => {
       if (ids.length > 0) limit('erased', 'Erased since: whether these would be part of the answer is not known', ids)
@@ -128,7 +128,7 @@ export function openPast({ store, now, breathe }: PastCall, as_of: string, most 
 
   const walked = new Map<string, Promise<DecisionFields[]>>()
 
-  /** All decisions of then that pass what never changes of a filter. */
+  /** All decisions as they were then that pass the immutable part of a filter. */
   async function walk(fixed: DecisionFilter): Promise<DecisionFields[]> {
     await noteErased()
     const found: DecisionFields[] = []
@@ -222,7 +222,7 @@ async function erasedSince(keyed: KeyedReader, at_ms: number): Promise<string[]>
   return found
 }
 
-/** A refusal that names the parameter. */
+/** The error for an invalid `as_of`. */
 export function refused(expected: string, received: string) {
   return invalidParams({ path: 'as_of', message: `expected ${expected}`, expected, received })
 }

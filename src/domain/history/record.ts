@@ -1,11 +1,11 @@
-/** A decision as it was at an earlier time: what came later is taken back, the newest first. Values in, values out. */
+/** A decision as it was at an earlier time: later changes are undone, newest first. Pure functions. */
 import type { DecisionRecord, Deliberation, Link, Review } from '../../../sdk/schema/decision.ts'
 import { quality, titleOf } from '../decision/decision.ts'
 import { applyReview } from '../decision/outcome.ts'
 import type { KeptRevision } from '../decision/revisions.ts'
 import type { Change } from './changes.ts'
 
-/** What is kept of a decision's past apart from its record: what came after the time, the newest first, and the last before. */
+/** The stored past of a decision, apart from its record: changes after the time and the last one before it, newest first. */
 export interface KeptPast {
   revisions: readonly KeptRevision[]
   changes: readonly Change[]
@@ -14,7 +14,7 @@ export interface KeptPast {
 /** A decision at an earlier time. */
 export interface PastRecord {
   record: DecisionRecord
-  /** Fields of which it is not known any more what they were: the record has the oldest value that is kept. */
+  /** Fields whose values at that time are unknown: the record has the oldest value that is kept. */
   unknown: string[]
 }
 
@@ -26,7 +26,7 @@ export const recordedAt = ({ recorded_at, created_at }: DecisionRecord): string 
 /** Whether nothing of a record changed after a time. */
 export const isUnchanged = ({ updated_at }: DecisionRecord, at_ms: number): boolean => Date.parse(updated_at) <= at_ms
 
-/** Before these updates, of which the newest is the first. */
+/** The record before these updates, which are ordered newest first. */
 function withoutUpdates(record: DecisionRecord, revisions: readonly KeptRevision[]): PastRecord {
   if (revisions.length === 0) return { record, unknown: [] }
   const unknown = new Set<string>()
@@ -59,7 +59,7 @@ const unreviewed = {
   attribution_reason: null,
 } as const satisfies Partial<DecisionRecord>
 
-/** With the reviews up to then alone: they are applied again, since which of them counts depends on the others. */
+/** The record with only the reviews up to then. They are applied again, since which of them counts depends on the others. */
 function withoutReviews(record: DecisionRecord, later: Later): DecisionRecord {
   const kept = record.review_history.filter(({ reviewed_at }) => !later(reviewed_at))
   if (kept.length === record.review_history.length) return record
@@ -71,16 +71,16 @@ function withoutReviews(record: DecisionRecord, later: Later): DecisionRecord {
     },
     { ...record, ...unreviewed },
   )
-  // It was noted at the first review, which is among them.
+  // It was set by the first review, which is among them.
   return kept.length > 0 ? { ...reviewed, confidence_at_review: record.confidence_at_review } : reviewed
 }
 
-/** The links of then: those that ended later are back in their places. */
+/** The links as they were then: those that ended later are restored at their indexes. */
 function linksOf({ links: now }: DecisionRecord, changes: readonly Change[], later: Later): Link[] {
   let links = now
   for (const { at, links: ended = [] } of changes) {
     const end_ms = Date.parse(at)
-    // Whatever was linked at this instant or after it is newer than what ended, and goes anyway.
+    // Links created at this instant or later are newer than those that ended, and are removed anyway.
     if (ended.length > 0) links = links.filter(({ created_at }) => Date.parse(created_at) < end_ms)
     for (const { index, link } of ended) links = links.toSpliced(index, 0, link)
   }
@@ -92,7 +92,7 @@ function linksOf({ links: now }: DecisionRecord, changes: readonly Change[], lat
     })
 }
 
-/** When a step was added to the decision; null for those with which it was recorded. */
+/** When a step was added to the decision; null if the decision was recorded with it. */
 function addedAt(step: Deliberation['steps'][number]): string | null {
   const { given, timestamp } = step as { given?: unknown; timestamp?: unknown }
   return given === true || typeof timestamp !== 'string' ? null : timestamp
@@ -106,7 +106,7 @@ function withoutThoughts({ deliberation }: DecisionRecord, later: Later): Delibe
   return isEmpty ? null : { ...deliberation, steps }
 }
 
-/** The last time up to then at which something changed. @param record of then */
+/** The last time of a change up to then. @param record as it was then */
 function lastChange(record: DecisionRecord, { revisions, changes }: KeptPast, later: Later): string {
   const times = [
     ...revisions.map(({ updated_at }) => updated_at),
@@ -120,7 +120,7 @@ function lastChange(record: DecisionRecord, { revisions, changes }: KeptPast, la
     .reduce((last, time) => (Date.parse(time) > Date.parse(last) ? time : last), recordedAt(record))
 }
 
-/** The decision at that time; null if it had not been recorded. */
+/** The decision at that time; null if it had not been recorded yet. */
 export function recordAsOf(now: DecisionRecord, kept: KeptPast, at_ms: number): PastRecord | null {
   const later: Later = (time) => Date.parse(time) > at_ms
   if (later(recordedAt(now))) return null

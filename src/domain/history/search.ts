@@ -1,4 +1,4 @@
-/** A search about an earlier time: candidates by the index of today, judged by what they were then. */
+/** Search at an earlier time: candidates come from the current index, and are filtered by their values at that time. */
 import { type DecisionReader, readDecisions } from '../../../sdk/storage/decisions.ts'
 import { fieldsOf } from '../../../sdk/storage/fields.ts'
 import { compileFilter } from '../../../sdk/storage/filter.ts'
@@ -8,12 +8,12 @@ import type { Follower, SearchView } from '../search/follower.ts'
 import { analyse } from '../search/terms.ts'
 import type { Past } from './past.ts'
 
-/** Candidates that a search looks at, at most. */
+/** Most candidates that a search reads. */
 const maxCandidates = 5_000
 
 type Read = (ids: readonly string[]) => Promise<Map<string, DecisionFields>>
 
-/** What of a filter never changes, so that the index of today answers it as that of then. */
+/** The immutable part of a filter, for which the current index gives the same answer as the one of that time. */
 const fixedOf = ({ agent, category, stakes, created_from_ms, created_to_ms }: DecisionFilter, at_ms: number) => ({
   ...(agent !== undefined && { agent }),
   ...(category !== undefined && { category }),
@@ -22,7 +22,7 @@ const fixedOf = ({ agent, category, stakes, created_from_ms, created_to_ms }: De
   created_to_ms: Math.min(created_to_ms ?? at_ms, at_ms),
 })
 
-/** The index of today, as a search about the past sees it. */
+/** The current index, as a search about the past sees it. */
 export function pastIndex(index: Pick<Follower, 'once'>, past: Past): Pick<Follower, 'once'> {
   return {
     once: (run) =>
@@ -40,9 +40,9 @@ export function pastIndex(index: Pick<Follower, 'once'>, past: Past): Pick<Follo
   }
 }
 
-/** The same view over what decisions were then. */
+/** A view over decisions as they were then. */
 export function pastView(view: SearchView, past: Past, read: Read): SearchView {
-  /** Those of the hits that passed then. */
+  /** The hits that passed the filter then. */
   const passed = async <T extends { id: string }>(hits: readonly T[], filter: DecisionFilter): Promise<T[]> => {
     const passes = compileFilter(filter)
     const fields = await read(hits.map(({ id }) => id))
@@ -82,7 +82,7 @@ export function pastView(view: SearchView, past: Past, read: Read): SearchView {
 const sameText =
   'Searched by the text of today, shown as of then: decisions whose text has changed since may be missing'
 
-/** Notes that an answer was found by the texts of today, and which of its decisions had another text. */
+/** Notes that an answer was found by the current texts, and which of its decisions had a different text then. */
 export async function limitSearch(
   past: Past,
   store: { decisions: Pick<DecisionReader, 'get'> },

@@ -1,8 +1,8 @@
-/** Counts over the fields of decisions in memory: what the stores of the program count in their engines. */
+/** Counts over the fields of decisions in memory, as the stores count them in their engines. */
 import { compareText, groupOrder, scoredValue } from '../../../sdk/storage/fields.ts'
 import type { CountKey, DecisionFields, OutcomeGroup, ScoreSum } from '../../../sdk/storage/store.ts'
 
-/** One entry for each key: the first of its items, with how many there are. */
+/** The distinct items, each with its number of occurrences. */
 export function counted<T extends object>(items: readonly T[]): (T & { count: number })[] {
   const groups = new Map<string, T & { count: number }>()
   for (const item of items) {
@@ -14,7 +14,7 @@ export function counted<T extends object>(items: readonly T[]): (T & { count: nu
   return [...groups.values()]
 }
 
-/** What is scored of a decision. */
+/** The fields of a decision that are scored. */
 export const groupOf = ({ confidence_at_record: confidence, outcome, settled_by }: DecisionFields) => ({
   confidence,
   outcome,

@@ -1,4 +1,4 @@
-/** What a hook of an agent's client is answered, event by event, and what is kept of it. */
+/** Answers the hooks of agents' clients, event by event, and stores what they report. */
 import type { QueryHit } from '../../../sdk/schema/hit.ts'
 import type { Transaction } from '../../../sdk/storage/store.ts'
 import { quoted, quotedName } from '../../core/quote.ts'
@@ -35,16 +35,16 @@ export interface HookCall extends CheckCall, RecordCall {
   tracker: CheckCall['tracker'] & RecordCall['tracker']
   wisdom: WisdomReader
   thread: Pick<Thread, 'sequence'>
-  /** As the hook says: from the remote of its repository. */
+  /** As given by the hook, from the remote of its repository. */
   project: string | null
   branch: string | null
   /** Whether the text of a prompt is kept, or only its digest. */
   prompts: 'text' | 'digest'
-  /** Whether a tool is one of the service itself: those are left out. */
+  /** Whether a tool belongs to the service itself: such calls are ignored. */
   isOwn(server: string | null, tool: string): boolean
 }
 
-/** Text for the model: below 9 500 characters, the least that a client takes whole. */
+/** Most characters of text for the model: below 9 500, the smallest limit of a client. */
 const maxContext = 9_400
 const contextTokens = 2_000
 const maxRequest = 2_000
@@ -62,12 +62,12 @@ const sourceOf = ({ caller, client, project, branch }: HookCall): HookSource => 
 
 type On<K extends HookEvent['kind']> = Extract<HookEvent, { kind: K }>
 
-/** Whether the model is told what the service knows. */
+/** Whether the model gets context from the service. */
 const tells = ({ shadow, caller }: HookCall): boolean => !shadow && caller.scopes.has('read')
 
 async function onStart(call: HookCall, { place }: On<'session_start'>): Promise<HookOutcome> {
   const at = call.now()
-  // Of what comes from now on nothing has its place yet.
+  // Acts from now on have no place in the thread yet.
   const { seq } = await call.store.thread.head()
   const session = await call.store.transaction((tx) =>
     changeSession(tx, sourceOf(call), place, at, (one) => ({
@@ -142,7 +142,7 @@ async function beforeTool(call: HookCall, { place, call: tool }: On<'before_tool
   return outcome
 }
 
-/** A call that was not checked before it was done. */
+/** A call that was not checked before it ran. */
 const unchecked = { verdict: null, record_id: null, would_block: false, record: [] }
 
 async function afterTool(call: HookCall, event: On<'after_tool'>): Promise<HookOutcome> {
@@ -158,7 +158,7 @@ async function afterTool(call: HookCall, event: On<'after_tool'>): Promise<HookO
     changeSession(tx, source, place, at_ms, async (before) => {
       const { session, id } = closed(before, tool)
       const known = await readAction(tx.keyed, key, id)
-      // A client that repeats its event has not done the call twice.
+      // If a client repeats its event, the call was still made only once.
       if (known !== null && known.ok !== null) return session
       const rule = known?.record[0]
       const asked =
@@ -185,7 +185,7 @@ async function onStop(call: HookCall, { place, said, again }: On<'stop'>): Promi
   if (session === null || session.pending.length === 0) return silent
   const settled = (decision_id: string | null, asks: boolean) => (one: HookSession) => ({
     ...one,
-    // What was done meanwhile waits for the next end of a turn.
+    // Calls made in the meantime are left for the end of the next turn.
     pending: one.pending.slice(session.pending.length),
     asked: one.asked || (asks && decision_id !== null),
   })
@@ -197,7 +197,7 @@ async function onStop(call: HookCall, { place, said, again }: On<'stop'>): Promi
   const asks = !session.asked && !again && !call.shadow
   const id = await call.store.transaction(async (tx) => {
     const now = await readHookSession(tx.keyed, sessionKey(source, place))
-    // Another event of the same turn was first.
+    // Another event of the same turn came first.
     if (now === null || now.pending.length < session.pending.length) return null
     const made = await commit(tx)
     await changeSession(tx, source, place, call.now(), settled(made, asks))
@@ -206,9 +206,9 @@ async function onStop(call: HookCall, { place, said, again }: On<'stop'>): Promi
   return id !== null && asks ? askToAdopt(id, session.pending[0]!) : silent
 }
 
-/** Ends the session and puts its counts into the trail, with the places between which its acts are: what is left out of them shows. */
+/** Ends the session and writes its counts to the audit trail, with the range of its places in the thread, so that omissions can be found. */
 async function onEnd(call: HookCall, event: On<'session_end'>): Promise<HookOutcome> {
-  // A client that is closed sends no end of its turn.
+  // A client that is closed does not report the end of its turn.
   await onStop(call, { ...event, kind: 'stop', said: null, again: true })
   await call.thread.sequence()
   const { seq: last_index } = await call.store.thread.head()
@@ -236,7 +236,7 @@ async function onEnd(call: HookCall, event: On<'session_end'>): Promise<HookOutc
   return silent
 }
 
-/** Answers an event. @throws StorageError, or what an engine behind the rules throws */
+/** Answers an event. @throws StorageError, or an error of an engine that rules use */
 export async function answerHook(call: HookCall, event: HookEvent): Promise<HookOutcome> {
   switch (event.kind) {
     case 'session_start':
@@ -258,7 +258,7 @@ export async function answerHook(call: HookCall, event: HookEvent): Promise<Hook
   }
 }
 
-/** A call that can't be read can't be judged. */
+/** Denies a call that can't be read, since rules can't evaluate it. */
 export const unreadable = (expected: string): HookOutcome => ({
   kind: 'deny',
   reason: `cstp can't read what this hook sent: expected ${expected}`,

@@ -1,4 +1,4 @@
-/** Fields of a hook's body, as far as they are there: clients differ, and add fields with every version. */
+/** Reads the fields of a hook's body that are present: clients differ, and add fields with every version. */
 import { createHash } from 'node:crypto'
 import type { HookEvent, HookPlace, ToolCall } from './event.ts'
 
@@ -20,7 +20,7 @@ const numberAt = (fields: Fields, name: string): number | null => {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null
 }
 
-/** JSON in a text is the value that it means. */
+/** Parses a string that holds JSON; returns any other value unchanged. */
 const parsed = (value: unknown): unknown => {
   if (typeof value !== 'string') return value ?? null
   try {
@@ -30,7 +30,7 @@ const parsed = (value: unknown): unknown => {
   }
 }
 
-/** A name that a client gives, as part of a key: as it is if it is short and plain, else its digest. */
+/** A name from a client as part of a key: unchanged if it is short and plain, else its digest. */
 export const keyPart = (name: string): string =>
   /^[\w.-]{1,128}$/.test(name) ? name : `~${createHash('sha256').update(name).digest('hex').slice(0, 32)}`
 
@@ -55,11 +55,11 @@ export function callOf(body: Fields, mcpShape = mcpName): ToolCall | null {
   return { tool, tool_use_id: textAt(body, 'tool_use_id'), input, mcp_server: server }
 }
 
-/** Lines in which tools that run commands report an exit status other than 0. */
+/** Lines in which tools that run commands report a nonzero exit status. */
 const failedStatus = /^\s*(?:Exit Code|Process exited with code|exit_code|exit status):?\s*[1-9]/im
 const maxSearched = 20_000
 
-/** Whether the response of a tool says that it failed: some clients report a failed command as a call that was done. */
+/** Whether the response of a tool says that it failed: some clients report a failed command as a completed call. */
 export function failed(response: unknown): boolean {
   if (typeof response === 'string') return failedStatus.test(response.slice(0, maxSearched))
   const fields = fieldsOf(response)
@@ -97,5 +97,5 @@ export const prompt = (body: Fields): HookEvent => ({
   text: textAt(body, 'prompt') ?? '',
 })
 
-/** A body from which not even the event can be read: it could ask whether a tool may run. */
+/** A body without a readable event name: it could ask whether a tool may run. */
 export const noEvent: HookEvent = { kind: 'unreadable', expected: 'an object with hook_event_name' }

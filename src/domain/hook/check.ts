@@ -1,4 +1,4 @@
-/** A call of a tool as an action that rules judge, and what their verdict means for it. */
+/** Evaluates a tool call as an action, and turns the verdict into the answer of the hook. */
 import { CstpError } from '../../../sdk/errors.ts'
 import type { ActionParams, Change } from '../../../sdk/schema/policy.ts'
 import type { Transaction } from '../../../sdk/storage/store.ts'
@@ -16,19 +16,19 @@ import { type HookClient, type HookOutcome, type HookPlace, silent, type ToolCal
 export interface CheckCall extends GuardedCall {
   tracker: Pick<Tracker, 'types'>
   client: HookClient
-  /** Everything is answered with silence; the verdict is kept as `would_block`. */
+  /** Every answer is empty; the verdict is kept as `would_block`. */
   shadow: boolean
 }
 
 const maxDescription = 400
-/** Longest text in an input that rules see whole: longer ones are cut, as a context holds 64 KiB. Commands and paths are never cut. */
+/** Longest text in an input that is not cut. Longer ones are, because a context holds 64 KiB. Commands and paths are never cut. */
 const maxText = 4_096
 const longestToken = 400
 const maxItems = 50
 const maxDepth = 5
 const maxReason = 4_000
 
-/** Not cut in the middle of a token: half a secret would not be known for one. */
+/** Cuts a text, but not in the middle of a token: half a secret would not be recognised. */
 function cut(text: string): string {
   const sure = maxText - longestToken
   return (text.slice(0, sure) + text.slice(sure, maxText).replace(/\S+$/, '')).toWellFormed()
@@ -47,7 +47,7 @@ function bounded(value: unknown, depth = 0): unknown {
   )
 }
 
-/** A call in a few words. Secrets are taken out before it is cut: half of one would not be known for one. */
+/** A short description of a call. Secrets are redacted before it is cut: half a secret would not be recognised. */
 export function shortCall(call: ToolCall): string {
   const subject = redact(bounded(commandOf(call) ?? fileOf(call) ?? call.input)).value
   const text = subject === null ? '' : typeof subject === 'string' ? subject : JSON.stringify(subject)
@@ -55,7 +55,7 @@ export function shortCall(call: ToolCall): string {
   return shorten(shown === '' ? call.tool : `${call.tool}: ${shown}`, maxDescription)
 }
 
-/** The action that rules see of a call. */
+/** The action that rules see for a call. */
 export function actionOf(client: HookClient, project: string | null, place: HookPlace, call: ToolCall): ActionParams {
   const [command, file_path] = [commandOf(call), fileOf(call)]
   return {
@@ -83,11 +83,11 @@ export function actionOf(client: HookClient, project: string | null, place: Hook
 
 const line = (text: string): string => shorten(plainText(text), 1_000)
 
-/** Changes by rules of what the tool would get: the client would have to make them. Others change only what is recorded. */
+/** Whether a change by a rule affects the input of the tool, which only the client can change. Other changes affect only the record. */
 const changesCall = ({ field }: Change): boolean =>
   /^(?:description|context(?:\.(?:input|command|file_path|tool|cwd)\b.*)?)$/.test(field)
 
-/** What the client is answered. */
+/** The answer to the client. */
 export function outcomeOf({ violations, warnings, changes, record_id }: Evaluation): HookOutcome {
   const reasons = violations.map(
     ({ guardrail_id, message, suggestion }) =>
@@ -109,13 +109,13 @@ export function outcomeOf({ violations, warnings, changes, record_id }: Evaluati
 
 export interface CheckedCall {
   outcome: HookOutcome
-  /** Null if the call is too large to be judged, and therefore denied. */
+  /** Null if the call is too large to be evaluated, and therefore denied. */
   evaluation: Evaluation | null
 }
 
 /**
- * Judges a call of a tool as checkGuardrails does, with one row in the trail.
- * @param keep what else the transaction of the verdict keeps
+ * Evaluates a tool call as checkGuardrails does, with one audit entry.
+ * @param keep stores more in the transaction of the verdict
  */
 export async function checkTool(
   call: CheckCall,

@@ -1,4 +1,4 @@
-/** Calls of tools that decide something: commits, pull requests, deployments, migrations, changes of dependencies. */
+/** Tool calls that decide something: commits, pull requests, deployments, migrations, changes of dependencies. */
 import { plainText, shorten } from '../../core/quote.ts'
 import { fieldsOf, textAt } from './body.ts'
 import type { ToolCall } from './event.ts'
@@ -7,9 +7,9 @@ type Kind = 'commit' | 'pull_request' | 'deployment' | 'migration' | 'dependency
 
 export interface Consequence {
   kind: Kind
-  /** What was done, on one line and without secrets. */
+  /** The command or the tool, on one line and without secrets. */
   text: string
-  /** Of a commit, as far as its tool printed it. */
+  /** Hash of a commit, in the length that its tool printed. */
   sha: string | null
   pr: number | null
   /** The rule that asks for the decision. */
@@ -33,7 +33,7 @@ export const fileOf = (call: ToolCall): string | null =>
     ? textAt(fieldsOf(call.input), 'file_path', 'filePath', 'path', 'absolute_path', 'notebook_path')
     : null
 
-/** What a simple command begins with, after variables and what only runs another command. */
+/** The beginning of a simple command, after variables and wrappers such as `sudo`. */
 const commands: readonly [Kind, RegExp][] = [
   ['commit', /^git (?:-\S+ (?:[^-\s]\S* )?)*commit\b/],
   ['pull_request', /^(?:gh pr|glab mr) (?:create|merge)\b/],
@@ -51,24 +51,24 @@ const commands: readonly [Kind, RegExp][] = [
   ],
 ]
 
-/** Tools of MCP servers that do the same. */
+/** Tools of MCP servers with the same consequences. */
 const tools: readonly [Kind, RegExp][] = [
   ['pull_request', /(?:create|merge)_(?:pull_request|merge_request)$/i],
   ['deployment', /(?:^|_)deploy(?:ment)?(?:$|_)/i],
   ['migration', /apply_migration|run_migration/i],
 ]
 
-/** What only runs another command, and variables before it. */
+/** Wrappers, which only run another command, and variables before it. */
 const prefix =
   /^(?:(?:sudo|env|time|command|exec|npx|bunx|pnpx|pnpm exec|yarn|bun run|uv run|poetry run|bundle exec)(?: -\S+)* |\w+=(?:"[^"]*"|'[^']*'|\S*) )/
 
-/** The simple commands of a line for a shell, quoted text left as it is. What is not parsed is only not noticed: rules judge the whole line. */
+/** The simple commands of a shell line, with quoted text unchanged. Unparsed commands are just not noticed: rules see the whole line. */
 export function simpleCommands(line: string): string[] {
   const parts = line.slice(0, maxLine).match(/(?:"(?:\\.|[^"\\])*"|'[^']*'|\\.|[^;&|\n"'\\]|["'\\])+/g) ?? []
   return parts.map((part) => {
     let rest = part.trim().replace(/^[({]\s*/, '')
     for (let left = 6; left > 0 && prefix.test(rest); left--) {
-      // "yarn add" is a command of its own.
+      // "yarn add" is a command, not a wrapper.
       if (commands.some(([, shape]) => shape.test(rest))) break
       rest = rest.replace(prefix, '')
     }
@@ -83,7 +83,7 @@ const maxOutput = 20_000
 const commitLine = /^\[[^\]\n]+ ([0-9a-f]{7,64})\]/m
 const pullLine = /https?:\/\/\S+\/(?:pull|merge_requests)\/(\d{1,9})\b/
 
-/** Every text in a value, for the numbers that a tool printed. */
+/** All texts in a value, to find the numbers that a tool printed. */
 export function printed(output: unknown): string {
   const texts: string[] = []
   let left = maxOutput
@@ -99,7 +99,7 @@ export function printed(output: unknown): string {
   return texts.join('\n')
 }
 
-/** What a call did that deserves a decision; null if nothing. @param mask takes secrets out of a text */
+/** What a call did that deserves a decision; null if nothing. @param mask redacts secrets in a text */
 export function consequenceOf(call: ToolCall, output: unknown, mask: (text: string) => string): Consequence | null {
   const command = commandOf(call)
   let kind: Kind | null = null

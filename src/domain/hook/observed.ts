@@ -1,4 +1,4 @@
-/** Decisions that nobody recorded: what hooks saw being done, as a record without confidence that its agent or a person can adopt. */
+/** Unrecorded decisions: calls that hooks observed, as a record without confidence that the agent or a person can adopt. */
 import * as v from 'valibot'
 import { RecordParams } from '../../../sdk/schema/record.ts'
 import { parseRecord } from '../../../sdk/storage/decisions.ts'
@@ -24,7 +24,7 @@ const deeds: Record<Consequence['kind'], string> = {
 const deedOf = ({ kind, text, rule }: Consequence): string =>
   `${rule === null ? deeds[kind] : `${deeds[kind]} ${rule}`}: ${text}`
 
-/** The record of what was done in a turn: what was asked, what was done, what the agent said. */
+/** The record of a turn: the request, the calls, and what the agent said. */
 export function observedParams(
   session: HookSession,
   said: string | null,
@@ -49,7 +49,7 @@ export function observedParams(
   })
 }
 
-/** What records the decision in a transaction, with the commits that tie it to its pull request. */
+/** Returns a function that records the decision in a transaction, with the commits that link it to its pull request. */
 export async function prepareObserved(
   call: RecordCall,
   session: HookSession,
@@ -76,7 +76,7 @@ export async function hasRecorded(call: RecordCall, { agent, turn_ms }: HookSess
   return texts.some((text) => parseRecord(text).source !== 'hook')
 }
 
-/** Asks the model to adopt what was recorded. */
+/** Asks the model to adopt the recorded decision. */
 export const askToAdopt = (decision_id: string, { text }: Consequence): HookOutcome => ({
   kind: 'go_on',
   reason: `You did something that deserves a decision, and recorded none: ${text}. It is kept as ${decision_id}, without confidence. If it was yours to decide, adopt it now with update_decision: decision_id ${decision_id}, updates with the decision in your words, your confidence and your reasons. Then go on. You are asked once in a session.`,

@@ -1,4 +1,4 @@
-/** Sessions of agents' clients as their hooks report them: a row for each, and a cheap one for each call of a tool, as keyed records. */
+/** Sessions of agents' clients as their hooks report them: a keyed record for each session, and a small one for each tool call. */
 import { createHash } from 'node:crypto'
 import type { VerdictValue } from '../../../sdk/schema/verdict.ts'
 import type { KeyedReader, KeyedRecord, Transaction } from '../../../sdk/storage/store.ts'
@@ -15,7 +15,7 @@ export const hookCollections = {
   /** Keys of sessions by their start. */
   start: 'hook_session_start',
   action: 'hook_action',
-  /** When each client was last heard. */
+  /** When each client last sent an event. */
   client: 'hook_client',
   commit: commitCollection,
 } as const
@@ -25,9 +25,9 @@ const { session: sessions, start: starts, action: actions, client: clients } = h
 const keptMs = 90 * dayMs
 const actionKeptMs = 30 * dayMs
 const expiredAtOnce = 200
-/** How often a client is noted as heard. */
+/** How often the time of a client's last event is written. */
 const heardMs = 60_000
-/** Calls under way that have no name of their own. */
+/** Most calls in progress without a name. */
 const maxOpen = 50
 
 export interface HookSession {
@@ -40,24 +40,24 @@ export interface HookSession {
   started_ms: number
   last_ms: number
   ended_ms: number | null
-  /** Place in the thread from which on its acts are; null if its start was not reported. */
+  /** Place in the thread at which its acts begin; null if its start was not reported. */
   first_index: number | null
-  /** Calls that were done, and those of them that failed. */
+  /** Completed calls, and those of them that failed. */
   actions: number
   errors: number
   /** Calls that were checked, by verdict. */
   verdicts: Partial<Record<VerdictValue, number>>
   would_block: number
-  /** SHA-256 over that of the session before each call and the call: it changes if one is left out. */
+  /** Hash chain over the completed calls, SHA-256: it changes if one is left out. */
   digest: string
-  /** What was asked in this turn, without secrets; or its digest. */
+  /** The request of this turn without secrets, or its digest. */
   request: string | null
   turn_ms: number
-  /** What was done in this turn that deserves a decision. */
+  /** Calls of this turn that deserve a decision. */
   pending: Consequence[]
   /** Whether the model was asked in this session to adopt a decision. */
   asked: boolean
-  /** Calls without a name that are not done yet: their key by the digest of their input. */
+  /** Keys of calls in progress without a name, by the digest of their input. */
   open: Record<string, string>
 }
 
@@ -71,9 +71,9 @@ export interface HookAction {
   verdict: VerdictValue | null
   record_id: string | null
   would_block: boolean
-  /** Rules that ask for a decision if the call is done. */
+  /** Rules that ask for a decision if the call completes. */
   record: string[]
-  /** Null until it is done. */
+  /** Null until the call completes. */
   ok: boolean | null
   output_digest: string | null
   duration_ms: number | null
@@ -88,7 +88,7 @@ export interface HookSource {
 
 export const digestOf = (value: unknown): string => createHash('sha256').update(stableJson(value)).digest('hex')
 
-/** An agent's name holds no colon. */
+/** The key of a session. Names of agents contain no colon. */
 export const sessionKey = ({ agent, client }: HookSource, { session_id }: HookPlace): string =>
   `${agent}:${client}:${keyPart(session_id)}`
 
@@ -96,7 +96,7 @@ export const sessionKey = ({ agent, client }: HookSource, { session_id }: HookPl
 export const sessionOf = (record: KeyedRecord | undefined): HookSession | null =>
   (record?.value as HookSession | undefined) ?? null
 
-/** The session as it is stored; null if it is not known. */
+/** The stored session; null if there is none. */
 export async function readHookSession(keyed: Pick<KeyedReader, 'get'>, key: string): Promise<HookSession | null> {
   const [found] = await keyed.get(sessions, [key])
   return sessionOf(found)
@@ -125,7 +125,7 @@ const newSession = ({ agent, client, project, branch }: HookSource, place: HookP
   open: {},
 })
 
-/** Changes a session, which is begun if it is new. `change` may await the verbs of the transaction. */
+/** Changes a session, or creates it. `change` may await calls of the transaction. */
 export async function changeSession(
   { keyed }: Pick<Transaction, 'keyed'>,
   source: HookSource,
@@ -154,7 +154,7 @@ export async function changeSession(
   return next
 }
 
-/** The session with a call that waits for its result. A call without a name of its own gets one. */
+/** The session with a call in progress added. A call without a name gets one. */
 export function opened(session: HookSession, call: ToolCall): { session: HookSession; id: string } {
   if (call.tool_use_id !== null) return { session, id: keyPart(call.tool_use_id) }
   const digest = digestOf([call.tool, call.input])
@@ -163,7 +163,7 @@ export function opened(session: HookSession, call: ToolCall): { session: HookSes
   return { session: { ...session, open }, id }
 }
 
-/** The name of a call that is done, and the session without it among those that wait. */
+/** The name of a completed call, and the session without it among the calls in progress. */
 export function closed(session: HookSession, call: ToolCall): { session: HookSession; id: string } {
   if (call.tool_use_id !== null) return { session, id: keyPart(call.tool_use_id) }
   const digest = digestOf([call.tool, call.input])
@@ -192,7 +192,7 @@ export const putAction = (
   return keyed.put(actions, actionKey(session_key, id), kept, { expires_ms: action.at_ms + actionKeptMs })
 }
 
-/** A page of sessions, the latest start first, of one agent or of all. */
+/** A page of sessions of one agent or of all, by start, latest first. */
 export async function listHookSessions(
   keyed: KeyedReader,
   { agent, since_ms, limit }: { agent: string | null; since_ms: number; limit: number },

@@ -1,4 +1,4 @@
-/** Groups short texts that say the same: those of the same wording, then those of nearly the same meaning. */
+/** Groups short texts that say the same: first by equal wording, then by similar meaning. */
 
 /** The words of a text, without case, punctuation and spacing. */
 export const wordsOf = (text: string): string[] =>
@@ -8,7 +8,7 @@ export const wordsOf = (text: string): string[] =>
     .replace(/['’]/g, '')
     .match(/[\p{L}\p{M}\p{N}]+/gu) ?? []
 
-/** Equal for texts that differ in case, punctuation and spacing only. */
+/** Equal for texts that differ only in case, punctuation and spacing. */
 export const wordingOf = (text: string): string => wordsOf(text).join(' ') || text.trim()
 
 const negations = new Set(
@@ -18,15 +18,15 @@ const isNegated = (words: readonly string[]): boolean => words.filter((word) => 
 
 const articles = new Set(['a', 'an', 'the'])
 
-/** A plural or another ending of at most two letters is the same word. */
+/** Whether two words are the same, apart from an ending of at most two letters, such as a plural. */
 function isSameWord(a: string, b: string): boolean {
   const [short, long] = a.length < b.length ? [a, b] : [b, a]
   return short === long || (short.length > 2 && long.length - short.length <= 2 && long.startsWith(short))
 }
 
 /**
- * Whether two texts say different things however near their vectors are: one is the negation of the other, or all their words but one
- * are the same, as in "cache reads" and "cache writes". Embedders place such pairs nearer to each other than paraphrases.
+ * Whether two texts say different things however near their vectors are: one negates the other, or they differ in exactly one word, as
+ * in "cache reads" and "cache writes". Embedders place such pairs nearer to each other than paraphrases.
  */
 export function saysOtherwise(a: string, b: string): boolean {
   const [left, right] = [a, b].map((text) => wordsOf(text).filter((word) => !articles.has(word))) as [
@@ -41,7 +41,7 @@ export function saysOtherwise(a: string, b: string): boolean {
   )
 }
 
-/** 1 less the cosine, for vectors of length 1. */
+/** Cosine distance, for vectors of length 1. */
 export function distanceOf(a: Float32Array, b: Float32Array): number {
   let dot = 0
   for (let at = 0; at < a.length; at++) dot += a[at]! * b[at]!
@@ -50,14 +50,14 @@ export function distanceOf(a: Float32Array, b: Float32Array): number {
 
 export interface Point {
   text: string
-  /** Null if it is not known: then the point is alone. */
+  /** Null if unknown: the point then forms its own cluster. */
   vector: Float32Array | null
   weight: number
 }
 
 /**
- * Agglomerative clustering by average linkage: clusters join as long as the mean distance of their members is at most `most`. Takes time
- * in the square of the points, so give it hundreds, not thousands.
+ * Agglomerative clustering by average linkage: clusters join as long as the mean distance of their members is at most `most`. Takes at
+ * least quadratic time, so pass hundreds of points, not thousands.
  * @param apart pairs that never join
  * @returns indexes of the points by cluster
  */
@@ -95,7 +95,7 @@ export function cluster(
   }
 }
 
-/** The point nearest to all others of its cluster, each by its weight; the first of equals. */
+/** The point with the smallest weighted distance to all others of its cluster; the first of several. */
 export function central(points: readonly Point[]): Point {
   const cost = (one: Point): number =>
     points.reduce(

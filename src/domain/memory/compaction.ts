@@ -1,4 +1,4 @@
-/** Compaction: older decisions are shown shorter. Nothing is ever deleted; a level is a view that follows from age. */
+/** Compaction: older decisions are shown shorter. Nothing is ever deleted; a level is a view that depends on age. */
 
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import type { LevelCounts } from '../../../sdk/schema/memory.ts'
@@ -13,7 +13,7 @@ type Level = (typeof levels)[number]
 /** Ages in days from which a reviewed decision is shown at a level. */
 const from: Record<Level, number> = { full: 0, summary: 7, digest: 30, wisdom: 90 }
 
-/** The level of a decision: pending or preserved is always full. */
+/** The level of a decision: full if it is pending or preserved. */
 export function levelOf(
   { status, preserve, created_at }: Pick<DecisionRecord, 'status' | 'preserve' | 'created_at'>,
   now_ms: number,
@@ -38,7 +38,7 @@ function filterOfLevel(level: Level, now_ms: number): DecisionFilter {
 /** Most characters of the title and of the lesson in a line. */
 const maxInLine = 100
 
-/** The decision, its outcome and its lesson on one line; each part is cut between words, so that a long title leaves the lesson its room. */
+/** The decision, its outcome and its lesson on one line; each part is cut between words, so that a long title leaves room for the lesson. */
 export function oneLine({ date, title, outcome, lessons }: DecisionRecord): string {
   const lesson = lessons ? shorten(plainText(lessons), maxInLine) : ''
   return `${date} ${shorten(title, maxInLine)} → ${outcome ?? 'pending'}${lesson && `: ${lesson}`}`
@@ -57,7 +57,7 @@ function viewOf(record: DecisionRecord, level: Level) {
   }
   if (level === 'full') return { ...record, ...item }
   if (level === 'summary') return { ...item, outcome, confidence, actual: actual_result, pattern, stakes, lessons }
-  // What was learnt stays, however old it is.
+  // Lessons are kept, however old they are.
   const learnt = { ...item, outcome, pattern, lessons }
   return level === 'digest' ? { ...learnt, one_line: oneLine(record) } : learnt
 }
@@ -78,15 +78,15 @@ export async function countLevels(
 /** Name of the collection, for moving it to another store. */
 export const compactionCollection = 'compactions'
 
-/** What the last compaction of some decisions counted. */
+/** Result of the last compaction of some decisions. */
 interface Compaction {
   at: string
   shorter: number
 }
 
 /**
- * What is shown shorter now and was not at the last compaction of the same category, or of all, so that nothing is counted twice. With
- * `keep`, this compaction is the last one from now on.
+ * Counts the decisions that are shown shorter now but were not at the last compaction of the same category, or of all, so that none is
+ * counted twice. With `keep`, this compaction is stored as the last one.
  */
 export async function compactionSince(
   { keyed }: Pick<Transaction, 'keyed'>,
@@ -108,7 +108,7 @@ export async function listCompacted(
 ) {
   const { level, limit, include_preserved } = query
   const unpreserved: DecisionFilter = include_preserved ? {} : { preserve: false }
-  // The full level is what is pending, preserved or young: three filters, newest first over all of them.
+  // The full level holds pending, preserved and young decisions: three filters, whose results are merged newest first.
   const parts: DecisionFilter[] =
     level === 'full'
       ? [

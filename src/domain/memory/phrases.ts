@@ -1,26 +1,26 @@
-/** Vectors of short texts, kept for the next question: what was stated before is not embedded again. */
+/** Cached vectors of short texts, so that a statement is not embedded again. */
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 
 export interface Phrases {
   /** Distance up to which two statements say the same. */
   readonly same_distance: number
-  /** Vectors of the texts. Those that the embedder did not give before the signal aborted, or refused, are missing. */
+  /** Vectors of the texts. Those that the embedder refused, or did not finish before the signal aborted, are missing. */
   vectors(texts: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, Float32Array>>
 }
 
 /** About 6 MB of vectors with 384 dimensions. */
 const maxKept = 4_000
-/** A few at a time: a search that comes meanwhile waits for no more than these. */
+/** A few at a time: a concurrent search waits for no more than these. */
 const atOnce = 8
 /**
- * Of the embedder's noise distance. On pairs of statements that say the same and pairs that do not, with those kept apart that
- * negate each other or differ in one word, a third joins most of the first and none of the second.
+ * Share of the embedder's noise distance. Measured on pairs of statements that say the same and pairs that do not: if pairs that negate
+ * each other or differ in one word are kept apart, a third joins most of the former and none of the latter.
  */
 const sameShare = 1 / 3
 
 /** Opens an empty cache over the embedder. */
 export function openPhrases(embedder: Embedder): Phrases {
-  // A Map iterates in order of insertion: the first key is the one unused for longest.
+  // A Map iterates in order of insertion: the first key is the least recently used.
   const kept = new Map<string, Float32Array>()
   let id = embedder.id
   function keep(text: string, vector: Float32Array): void {
@@ -47,7 +47,7 @@ export function openPhrases(embedder: Embedder): Phrases {
             found.set(text, vectors[at]!.slice(0, embedder.effective_dimensions))
         }
       } catch {
-        // The caller sees what is missing, and joins texts of the same wording only.
+        // The caller sees which vectors are missing, and joins those texts only by wording.
       }
       for (const [text, vector] of found) keep(text, vector)
       return found

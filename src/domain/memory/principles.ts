@@ -1,20 +1,20 @@
-/** What decisions of a category have in common: principles that held, with the failures beside them, and how its failures are alike. */
+/** What decisions of a category have in common: principles that held, with their failures, and common failure modes. */
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import type { WisdomEntry } from '../../../sdk/schema/memory.ts'
 import { isConfirmed } from '../../../sdk/storage/fields.ts'
 import { central, cluster, type Point, saysOtherwise, wordingOf } from './clusters.ts'
 
-/** Longest statement that is told from others. */
+/** Most characters of a statement that are kept. */
 const maxLength = 300
-/** The most frequent statements of a category that are compared by meaning; the others only by wording. */
+/** Most statements of a category that are compared by meaning, the most frequent ones; the others are compared only by wording. */
 const maxCompared = 120
-/** Decisions that must agree. */
+/** Fewest decisions that must agree. */
 const minAgreeing = 2
 const maxShown = 5
 const maxExamples = 3
 const maxAgents = 10
 
-/** Something that decisions state alike, with the decisions that applied it, and those that drew it as a lesson. */
+/** A statement that decisions share, with the decisions that applied it, and those that drew it as a lesson. */
 interface Statement {
   /** How often each wording of it occurs. */
   wordings: Map<string, number>
@@ -34,7 +34,7 @@ export interface Learnt {
 const succeeded = ({ outcome }: DecisionRecord): boolean => outcome === 'success'
 const failed = ({ outcome }: DecisionRecord): boolean => outcome === 'failure'
 
-/** The statements of the records, equal wordings together. */
+/** The statements of the records, grouped by wording. */
 function statements(
   records: readonly DecisionRecord[],
   of: (record: DecisionRecord) => { applied: (string | null)[]; drawn: (string | null)[] },
@@ -60,17 +60,17 @@ function statements(
 }
 
 const sizeOf = ({ applied, drawn }: Statement): number => applied.size + drawn.size
-/** The most frequent wording, the first of equals. */
+/** The most frequent wording; the first of several. */
 const textOf = ({ wordings }: Statement): string =>
   [...wordings].reduce((best, one) => (one[1] > best[1] ? one : best))[0]
 
-/** Compares statements by meaning; a text without a vector is compared by its wording alone. */
+/** Compares statements by meaning; a text without a vector is compared only by its wording. */
 export interface Comparing {
   same_distance: number
   vectors(texts: readonly string[]): Promise<ReadonlyMap<string, Float32Array>>
 }
 
-/** Statements that say the same, as one with the wording nearest to all of them. */
+/** Joins statements that say the same, under the wording nearest to all of them. */
 async function joined(all: readonly Statement[], comparing: Comparing, apart?: typeof saysOtherwise) {
   const bySize = all.toSorted((a, b) => sizeOf(b) - sizeOf(a))
   const compared = bySize.slice(0, maxCompared).map((one) => ({ ...one, text: textOf(one) }))
@@ -100,8 +100,8 @@ const examplesOf = (records: readonly DecisionRecord[]): string[] =>
     .map(({ id }) => id)
 
 /**
- * A principle, if at least two successes confirm it, and more than failed with it. What one agent recorded and only it reviewed is its
- * own word, and confirms nothing for others. A failure from which it was drawn as a lesson does not speak against it.
+ * A principle, if at least two successes confirm it, and more successes than failures. If all were recorded by one agent, those that only
+ * this agent reviewed confirm nothing. A failure from which the principle was drawn as a lesson does not count against it.
  */
 function principleOf({ text, applied, drawn }: Joined, source: Principle['source']): Principle[] {
   const successes = [...applied.union(drawn)].filter(succeeded)
@@ -123,19 +123,19 @@ const rank = (a: Principle, b: Principle): number =>
 
 const isPattern = ({ type }: DecisionRecord['reasons'][number]): boolean => type.trim().toLowerCase() === 'pattern'
 const lessonsOf = (record: DecisionRecord): (string | null)[] => [record.lessons]
-/** What a category states: its patterns, its reasons of type pattern, and the lessons of what succeeded. */
+/** The statements of a record: it applied its pattern and its reasons of type pattern, and drew its lessons. */
 const stated = (record: DecisionRecord) => ({
   applied: [record.pattern, ...record.reasons.filter(isPattern).map(({ text }) => text)],
   drawn: lessonsOf(record),
 })
-/** A result of one word names the outcome once more. */
+/** The result, unless it is one word: this only repeats the outcome. */
 const tellingResult = ({ actual_result }: DecisionRecord): (string | null)[] =>
   actual_result !== null && wordingOf(actual_result).includes(' ') ? [actual_result] : []
 
-/** Decisions of the same title in other words. */
+/** The title as a statement, to find similar decisions. */
 const titled = (record: DecisionRecord) => ({ applied: [record.title], drawn: [] })
 
-/** The largest groups of failures that drew the same lesson; without any, those that came to the same result. */
+/** The largest groups of failures with the same lesson; if there are none, those with the same result. */
 async function failureModes(records: readonly DecisionRecord[], comparing: Comparing): Promise<FailureMode[]> {
   for (const [source, of] of [
     ['lesson', lessonsOf],
@@ -152,7 +152,7 @@ async function failureModes(records: readonly DecisionRecord[], comparing: Compa
 }
 
 /**
- * What the reviewed decisions of one category taught. If nothing that they state is confirmed, decisions that are alike take the place of
+ * What the reviewed decisions of one category taught. If none of their statements is confirmed, groups of similar decisions are used as
  * principles.
  */
 export async function learntFrom(records: readonly DecisionRecord[], comparing: Comparing): Promise<Learnt> {

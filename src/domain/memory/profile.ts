@@ -45,7 +45,7 @@ export const CategoryCalibration = v.object({
 })
 type CategoryCalibration = v.InferOutput<typeof CategoryCalibration>
 
-/** Calibration of each category, the largest first; of groups that a store gives again it is made once. @param split groups that are split by category */
+/** Calibration of each category, largest first; computed once for groups that a store returns again. @param split groups, split by category */
 export const byCategory = remembered((split: readonly OutcomeGroup[]): readonly CategoryCalibration[] =>
   [...groupsByCategory(split)]
     .map(([category, groups]) => {
@@ -91,7 +91,7 @@ export async function agentProfile(store: Store, agent: string, split: readonly 
     brier_score,
     tendency: verdict.interpretation,
     tendency_of: verdict.proven_by,
-    // One category alone is neither the strongest nor the weakest.
+    // A single category is neither the strongest nor the weakest.
     strongest_category: ranked.length < 2 ? null : ranked[0]!.category,
     weakest_category: ranked.length < 2 ? null : ranked.at(-1)!.category,
     active_since: texts[0] ? parseRecord(texts[0]).date : null,
@@ -113,7 +113,7 @@ export const CalibrationContext = v.object({
 })
 export type CalibrationContext = v.InferOutput<typeof CalibrationContext>
 
-/** What an agent should know of its calibration before it decides: its own, and of one category if that is known. */
+/** The calibration that an agent should know before it decides: in the category, if enough of its decisions are scored, else overall. */
 export async function calibrationContext(
   store: Store,
   agent: string,

@@ -17,7 +17,7 @@ type Priority = ReadyAction['priority']
 
 const staleDays = 30
 const veryStaleDays = 60
-/** As many are counted, whatever the limit: the total is the same for every page size. */
+/** Most contradictions that are counted, whatever the limit, so that the total is the same for every page size. */
 const maxContradictions = 200
 
 function ofDecision(
@@ -68,12 +68,12 @@ interface Due {
   filter: DecisionFilter
 }
 
-/** What waits for a review, each decision in one part only; the most urgent parts first. */
+/** Decisions that wait for a review, each in only one part; the most urgent parts first. */
 function dueParts(base: DecisionFilter, now_ms: number): Due[] {
   const pending: DecisionFilter = { ...base, status: ['pending'] }
   const [stale_ms, veryStale_ms] = [now_ms - staleDays * dayMs, now_ms - veryStaleDays * dayMs]
   const stale = { ...pending, created_from_ms: veryStale_ms + 1, created_to_ms: stale_ms }
-  // The day itself must be over.
+  // The due day itself must be over.
   const due = { ...pending, created_from_ms: stale_ms + 1, review_by_to_ms: now_ms - dayMs }
   const weighty: DecisionFilter = { stakes: ['high', 'critical'] }
   return [
@@ -86,13 +86,13 @@ function dueParts(base: DecisionFilter, now_ms: number): Due[] {
   ]
 }
 
-/** How many there are of each type. */
+/** Number of actions of each type. */
 type Counts = Partial<Record<ReadyAction['type'], number>>
 const add = (counts: Counts, type: ReadyAction['type'], count: number): void => {
   if (count > 0) counts[type] = (counts[type] ?? 0) + count
 }
 
-/** Overdue decisions that pass, the first of each part in the order that is asked for, and how many are overdue in all. Only as many are read as can be shown. */
+/** Overdue decisions that pass, the first of each part in the requested order, and the counts of all overdue ones. Reads only as many as can be shown. */
 async function overdue(
   { store, now_ms }: ReadyTools,
   { filter, order, offset, limit, ...wanted }: ReadyQuery,
@@ -137,7 +137,7 @@ async function drifting({ store, now_ms }: ReadyTools, filter: DecisionFilter): 
   )
 }
 
-/** What a breaker does now, and what ends that. */
+/** Describes the state of a breaker, and what to do about it. */
 function breakerWords(scope: string, state: string, hasTrial: boolean): Pick<ReadyAction, 'reason' | 'suggestion'> {
   const name = `The circuit breaker ${scope}`
   if (state === 'open')
@@ -189,7 +189,7 @@ async function contradicting({ store }: ReadyTools, filter: DecisionFilter): Pro
   )
 }
 
-/** What does not concern a category or an agent that was asked for. */
+/** Whether an action concerns the category and the agent of the filter. */
 const concerns = ({ category, detail }: ReadyAction, filter: DecisionFilter): boolean =>
   (filter.category === undefined || category === filter.category) &&
   (filter.agent === undefined ||
@@ -197,12 +197,12 @@ const concerns = ({ category, detail }: ReadyAction, filter: DecisionFilter): bo
     !detail.scope.startsWith('agent:') ||
     detail.scope === `agent:${filter.agent}`)
 
-/** What is so now has no day, and is newer than all that has one. */
+/** Sorts after every date: actions about the current state have no date, and count as newest. */
 const latest = '9999'
 
 /**
- * A page of what passes: the most urgent first, then the oldest; or the newest first, what is so now before all. A part that can't be
- * read is a warning, not a failure of the others.
+ * A page of the actions that pass: the most urgent first, then the oldest; or the newest first, after those about the current state. If a
+ * part can't be read, a warning says so, and the others are still returned.
  */
 export async function readyActions(tools: ReadyTools, query: ReadyQuery) {
   const { filter, order, offset, limit } = query
@@ -225,7 +225,7 @@ export async function readyActions(tools: ReadyTools, query: ReadyQuery) {
   for (const { type } of others) add(counts, type, 1)
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0)
   const passing = [...decisions, ...others].filter((action) => passes(action, query))
-  // What is equal in these keeps the order of its part: decisions by time, contradictions the newest first.
+  // Equal actions keep the order of their part: decisions by time, contradictions newest first.
   const byType = (a: ReadyAction, b: ReadyAction) => actionTypes.indexOf(a.type) - actionTypes.indexOf(b.type)
   passing.sort(
     order === 'urgent'

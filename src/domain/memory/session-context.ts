@@ -72,16 +72,16 @@ export const SessionContext = v.object({
 export type SessionContext = v.InferOutput<typeof SessionContext>
 
 const minReviewed = 5
-/** A principle takes two decisions. */
+/** A principle needs two decisions. */
 const minForPrinciple = 2
 const maxPatterns = 10
-/** A session is not kept waiting for the embedder: what is not compared by then is joined by its wording. */
+/** Longest wait for the embedder: statements that are not compared by then are joined by their wording. */
 const maxWaitMs = 500
 const maxContradictions = 5
 
 type Relevant = Pick<SessionContext, 'relevant_decisions' | keyof typeof searchEntries>
 
-/** Precedents of the task; without one, the agent's latest decisions. A limit of 0 asks only how complete the index is. */
+/** Precedents of the task; without one, the agent's latest decisions. With a limit of 0, only the state of the index. */
 async function relevant(call: ContextCall, task: string | null, limit: number): Promise<Relevant> {
   if (task !== null && limit > 0) {
     const { hits, no_precedent, degraded, index } = await precedents(call, task, limit)
@@ -101,7 +101,7 @@ async function relevant(call: ContextCall, task: string | null, limit: number): 
   return { relevant_decisions: hits, ...state }
 }
 
-/** What it needs of a call. */
+/** The parts of a call that are needed. */
 interface ContextCall extends SearchTools {
   store: Store
   index: Follower
@@ -127,7 +127,7 @@ const confirmedPatterns = ({ categories }: Wisdom): SessionContext['confirmed_pa
       example_ids,
     }))
 
-/** The parts that are asked for; the others are empty. */
+/** The requested parts; the others are empty. */
 export async function sessionContext(
   call: ContextCall,
   query: { task: string | null; parts: readonly Part[]; decisions_limit: number; ready_limit: number },
@@ -151,7 +151,7 @@ export async function sessionContext(
     offset: 0,
     limit: query.ready_limit,
   } as const
-  // What waits for the embedder and the index leaves the store to the others.
+  // Parts that wait for the embedder and the index leave the store to the others.
   const [found, agent_profile, ready_queue, confirmed_patterns, wisdom, circuit_breakers, contradictions] =
     await Promise.all([
       relevant(call, query.task, query.parts.includes('decisions') ? query.decisions_limit : 0),

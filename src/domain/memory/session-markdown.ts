@@ -1,4 +1,4 @@
-/** The session context as Markdown that a model can use at once: what matters most within a budget of tokens. */
+/** The session context as Markdown for a model: what matters most within a budget of tokens. */
 import type { QueryHit } from '../../../sdk/schema/hit.ts'
 import type { ReadyAction } from '../../../sdk/schema/memory.ts'
 import { markdownText, plainText, quoted, quotedName, shorten } from '../../core/quote.ts'
@@ -7,7 +7,7 @@ import { wordsOf } from './clusters.ts'
 import type { SessionContext } from './session-context.ts'
 import { maxTokens } from './tokens.ts'
 
-/** A line with its weight: of what does not fit, the lightest is left out. */
+/** A line with its weight: if not all lines fit, the lightest are left out. */
 interface Line {
   text: string
   weight: number
@@ -30,7 +30,7 @@ const inWords = (interpretation: string): string =>
 const falling = (weight: number, texts: readonly string[]): Line[] =>
   texts.map((text, at) => ({ text, weight: weight - at }))
 
-/** Breakers that can stop the agent: not those that watch another one. */
+/** Breakers that can stop the agent, without those that watch another agent. */
 function breakers({ circuit_breakers, agent_profile }: SessionContext): Section {
   const mine = (scope: string) =>
     agent_profile === null || !scope.startsWith('agent:') || scope === `agent:${agent_profile.agent}`
@@ -71,25 +71,25 @@ const calibration = ({ calibration_by_category }: SessionContext): Section => ({
     .filter(({ accuracy }) => accuracy !== null)
     .map(({ category, accuracy, gap_low, gap_high, interpretation }, at) => ({
       text: `- ${quotedName(category)}: success ${percent(accuracy)}, ${inPoints({ low: gap_low!, high: gap_high! })}`,
-      // What is proven weighs more than what chance may explain.
+      // A proven gap weighs more than one that may be due to chance.
       weight: (isOverconfident(interpretation) && gap_high! < 0 ? 78 : 30) - at,
     })),
 })
 
-// Precedents. Those that say the same are one line: the third of three alike tells an agent nothing.
+// Precedents. Similar ones share a line: the third of a kind tells an agent nothing new.
 
-/** Titles that share so many of their words say the same. */
+/** Titles that share at least this part of their words say the same. */
 const alike = 0.8
 const overlap = (a: Set<string>, b: Set<string>): number => {
   const shared = a.intersection(b).size
   return shared / Math.max(1, a.size + b.size - shared)
 }
 
-/** How much an agent learns from it: failures first, and what came with a lesson. */
+/** How much an agent learns from a precedent: most from failures, and more if it has a lesson. */
 const telling = ({ outcome, lessons }: QueryHit): number =>
   (outcome === 'failure' ? 4 : outcome === 'partial' ? 3 : outcome === 'success' ? 1 : 0) + (lessons ? 1 : 0)
 
-/** Precedents that say the same, together; each group at the place of its first. */
+/** Groups precedents that say the same; each group takes the position of its first. */
 function grouped(hits: readonly QueryHit[]): QueryHit[][] {
   const groups: { words: Set<string>; hits: QueryHit[] }[] = []
   for (const hit of hits) {
@@ -101,7 +101,7 @@ function grouped(hits: readonly QueryHit[]): QueryHit[][] {
   return groups.map((group) => group.hits)
 }
 
-/** The day is in the id. */
+/** The line has no date, as the id contains it. */
 function precedentLine(group: readonly QueryHit[], most: number): string {
   const hit = group.reduce((best, one) => (telling(one) > telling(best) ? one : best))
   const { id, title, outcome, category, lessons, actual_result, instruction_like, recorded_by, reviewed_by } = hit
@@ -120,7 +120,7 @@ function precedentLine(group: readonly QueryHit[], most: number): string {
   return `- ${quoted(title, most)} (${category === null ? 'no category' : quotedName(category)}, ${outcome ?? 'pending'}; ${by}) \`${id}\`${learnt}${more && `. Alike: ${more}`}${warning}`
 }
 
-/** What keeps the precedents from being all that there are. */
+/** Notes that precedents may be missing, or that there are none. */
 const searchNotes = ({ index: { complete, indexed, total }, no_precedent }: SessionContext): Line[] => [
   ...(complete
     ? []
@@ -212,7 +212,7 @@ const learnt = ({ wisdom }: SessionContext, most: number): Section => ({
   ),
 })
 
-/** All sections, in the order in which they are read. */
+/** All sections, in reading order. */
 const sectionsOf = (context: SessionContext, most: number): Section[] =>
   [
     breakers(context),
@@ -233,10 +233,10 @@ const headingOf = ({ title }: Section): string => `\n## ${title}\n`
 
 /** Budget from which the notice about quoted text is worth its tokens. */
 const minForNotice = 150
-/** Most characters of a quoted text, and fewest: a small budget holds several short lines rather than one long one. */
+/** Limits for the length of a quoted text: a small budget should hold several short lines rather than one long one. */
 const [maxQuoted, minQuoted] = [300, 60]
 
-/** @param token_budget most tokens; null for all of it */
+/** @param token_budget most tokens; null for no limit */
 export function toMarkdown(context: SessionContext, token_budget: number | null): string {
   const most = token_budget === null ? maxQuoted : Math.max(minQuoted, Math.min(maxQuoted, token_budget >> 2))
   const sections = sectionsOf(context, most)
@@ -246,7 +246,7 @@ export function toMarkdown(context: SessionContext, token_budget: number | null)
   let left = (token_budget ?? Number.POSITIVE_INFINITY) - maxTokens(`${head.join('\n')}\n`)
   const kept = new Map<Section, Set<Line>>()
   const wanted = sections.flatMap((section) => section.lines.map((line) => ({ section, line })))
-  // The heaviest first; a stable sort keeps the order of reading among equals.
+  // The heaviest first; a stable sort keeps the reading order among equals.
   for (const { section, line } of wanted.sort((a, b) => b.line.weight - a.line.weight)) {
     const known = kept.get(section)
     const cost = maxTokens(`${known ? '' : `${headingOf(section)}\n`}${line.text}\n`)

@@ -1,15 +1,15 @@
-/** How many tokens a text has at most: an estimate that is too high rather than too low, for whatever model reads it. */
+/** The most tokens that a text can have in any model: an estimate that is too high rather than too low. */
 
-/** Runs of one kind: letters, digits, line breaks, blanks, and every other sign by itself. One blank joins the word or sign after it, no number. */
+/** Runs of one kind: letters, digits, line breaks, blanks, and every other sign by itself. One blank belongs to the word or sign after it, but not to a number. */
 const runs = /\p{L}+| ?\p{N}+|\n+|[^\S\n]{2,}|[^\s\p{L}\p{N}]|[^\S\n ]/gu
-/** Parts of a word as tokenizers cut it: `createHTTPServer` is create, HTTP, Server. */
+/** Parts of a word as tokenizers split it: `createHTTPServer` is create, HTTP, Server. */
 const parts = /[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[A-Z]/g
 const utf8 = new TextEncoder()
 
-/** Longest word that every tokenizer holds whole; of longer ones a token has at least as many letters on average. */
+/** Letters of the longest word that is one token in every tokenizer; tokens of longer words have at least as many on average. */
 const lettersPerToken = 4
 
-/** Letters without a vowel are no word: they are cut one by one. */
+/** Letters without a vowel are not a word: each counts as a token. */
 const ofPart = (part: string): number =>
   /[aeiouy]/i.test(part) ? Math.ceil(part.length / lettersPerToken) : part.length
 
@@ -20,8 +20,8 @@ function ofRun(run: string): number {
 }
 
 /**
- * At least as many tokens as a text in a language, of code, or of ids and numbers has: its words at four letters a token, every digit
- * and sign by itself, and other scripts by their bytes in UTF-8. Compared with WordPiece and with byte-pair encodings, prose has
- * a third fewer. Only letters that are no words of any language can have more.
+ * An upper bound for the tokens of prose, code, ids and numbers: one for four letters of a word, one for each digit and sign, and one
+ * for each UTF-8 byte of other scripts. With WordPiece and byte-pair encodings, prose has a third fewer. Only letters that form no
+ * word of any language can have more.
  */
 export const maxTokens = (text: string): number => (text.match(runs) ?? []).reduce((sum, run) => sum + ofRun(run), 0)

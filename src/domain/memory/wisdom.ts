@@ -7,14 +7,14 @@ import { brierOf, countOf, groupsByCategory, meanOf, round, scoredOf, statedOf }
 import type { Phrases } from './phrases.ts'
 import { type Learnt, learntFrom } from './principles.ts'
 
-/** Decisions read in all, fewest and most of one category, and of one that is asked for alone. Of categories beyond them only the figures are given. */
+/** Most decisions read in all; fewest and most of one category; most of a category requested on its own. Categories beyond get only figures. */
 const [maxRead, fewestOfOne, mostOfOne, mostAlone] = [2_000, 20, 80, 400]
-/** Further failures, since a category that fails seldom has none among its newest. */
+/** Most additional failures, as a category that rarely fails has none among its newest decisions. */
 const maxFailures = 20
 
 export interface Wisdom {
   categories: WisdomEntry[]
-  /** False if the embedder did not compare all statements in time: then some are joined by their wording only. */
+  /** False if the embedder did not compare all statements in time: some are then joined only by their wording. */
   by_meaning: boolean
 }
 
@@ -24,7 +24,7 @@ export interface WisdomQuery {
   min_decisions: number
 }
 
-/** Answers what decisions taught, and keeps the last answers for as long as no decision changes. */
+/** Returns what decisions taught, and caches the last answers until a decision changes. */
 export interface WisdomReader {
   of(query: WisdomQuery, signal: AbortSignal): Promise<Wisdom>
 }
@@ -34,7 +34,7 @@ const newest = async ({ decisions }: Store, filter: DecisionFilter, limit: numbe
     ? []
     : (await decisions.list({ filter, sort: 'created_at', order: 'desc', offset: 0, limit })).texts.map(parseRecord)
 
-/** The newest reviewed decisions of a category and its newest failures, without those that age settled. */
+/** The newest reviewed decisions of a category and its newest failures, without those that were settled by age. */
 async function recordsOf(store: Store, category: string, groups: readonly OutcomeGroup[], limit: number) {
   const records = await newest(store, { category, status: ['reviewed'] }, limit)
   const unread =
@@ -47,14 +47,14 @@ async function recordsOf(store: Store, category: string, groups: readonly Outcom
   )
 }
 
-/** What the records of a category taught, and which records in which state they were. */
+/** What the records of a category taught, with the state of these records. */
 type Known = Map<string, { state: string; learnt: Learnt }>
 
 const figure = (value: number): number | null => (Number.isNaN(value) ? null : round(value))
 
 /**
- * Reads at most two thousand decisions, the newest 80 of each category and its newest 20 failures, however many there are: what was learnt
- * lately counts. Of a category that is asked for alone the newest 400. The figures are of all decisions.
+ * Reads about two thousand decisions however many there are, as recent lessons count most: the newest 80 of each category and its newest
+ * 20 failures, or the newest 400 of a category requested on its own. The figures cover all decisions.
  */
 async function wisdomOf(
   store: Store,
@@ -104,7 +104,7 @@ async function wisdomOf(
   return { categories: found, by_meaning }
 }
 
-/** Most answers, to different queries, and categories that are kept. */
+/** Most answers, to different queries, and most categories that are cached. */
 const [maxKept, maxKnown] = [16, 200]
 
 /** Opens a reader over the store. */
@@ -123,7 +123,7 @@ export function openWisdom(store: Store, phrases: Phrases): WisdomReader {
       if (last) return last
       if (known.size > maxKnown) known.clear()
       const found = await wisdomOf(store, phrases, known, query, signal)
-      // A change may have come meanwhile: then the next question reads again.
+      // If a decision changed in the meantime, the next query reads again.
       if (found.by_meaning && kept_at === at && kept.size < maxKept) kept.set(key, found)
       return found
     },

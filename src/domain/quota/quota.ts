@@ -1,6 +1,6 @@
 /**
- * Bytes that an agent may write in a day (UTC): decisions, thoughts, lines of the trail, evidence. Webhooks count as agents of their source. They are counted where they are written. The
- * count is added to the store by a transaction of the agent's own, once for every 256 KiB, so that servers share it and no call writes for it alone.
+ * Limits the bytes that an agent may write in a day (UTC): decisions, thoughts, audit entries, evidence. The source of a webhook counts as an agent.
+ * Bytes are counted as they are written. One of the agent's transactions adds them to the shared count in the store, once for every 256 KiB.
  */
 import { CstpError } from '../../../sdk/errors.ts'
 import type { AuditEntry, Store, Transaction } from '../../../sdk/storage/store.ts'
@@ -11,19 +11,19 @@ import type { Chain, NewEvent } from '../evidence/chain.ts'
 
 /** Name of the collection; not moved to another store. */
 const collection = 'agent_bytes'
-/** What a server keeps to itself before it adds it to the count of all: so much, and no more than a part of the limit. */
+/** Most bytes that a server counts on its own before it adds them to the shared count; also at most this part of the limit. */
 const unsharedBytes = 262_144
 const unsharedPart = 1 / 64
-/** How long a server goes without a look at what others have written. */
+/** How long a server uses a shared count before it reads it again. */
 const staleMs = 10_000
 const expiredAtOnce = 10
 
 interface Count {
   /** Start of the day, milliseconds since 1970. */
   day_ms: number
-  /** Bytes of all servers, when this one looked last. */
+  /** Bytes of all servers, as last read. */
   shared: number
-  /** Bytes of this server that are not among them yet. */
+  /** Bytes of this server that are not in the shared count yet. */
   pending: number
   looked_ms: number
 }
@@ -34,9 +34,9 @@ interface Counted {
 }
 
 export interface Quota {
-  /** Store and chain of evidence as an agent writes to them. The chain's bytes are added to the count of all by the agent's next transaction. */
+  /** Store and evidence chain for the writes of an agent. The agent's next transaction adds the bytes of the chain to the shared count. */
   of(agent: string): Counted
-  /** @throws CstpError `rate_limited` once the agent has written what it may write today */
+  /** @throws CstpError `rate_limited` if the agent has reached its limit for today */
   require(agent: string): Promise<void>
 }
 
@@ -53,7 +53,7 @@ const sizeOf = (value: unknown): number => JSON.stringify(value ?? null).length
 const lineFrame =
   sizeOf({ at: '', agent: '', method: '', request_id: '', ids: 0, allowed: null, rules: 0, detail: 0 }) - 3
 
-/** As much as the JSON of the line has. */
+/** Size of the audit entry as JSON. */
 function lineSize(entry: AuditEntry): number {
   const { at, agent, method, request_id } = entry
   const { ids, rules, detail } = auditTexts(entry)
@@ -61,7 +61,7 @@ function lineSize(entry: AuditEntry): number {
   return lineFrame + named + ids.length + rules.length + detail.length
 }
 
-/** The verbs that write, with what they write counted. */
+/** A transaction that counts the bytes it writes. */
 function counting(tx: Transaction, count: (bytes: number) => void): Transaction {
   const counted =
     <A extends unknown[]>(size: (...args: A) => number, run: (...args: A) => Promise<void>) =>
@@ -93,7 +93,7 @@ export function openQuota({ store, chain, now, agent_bytes_per_day }: QuotaOptio
     return fresh
   }
 
-  /** Adds bytes to the count of all, in the transaction that makes them too many to be kept back. */
+  /** Adds bytes to the shared count, in the transaction that exceeds what the server may count on its own. */
   async function share(tx: Transaction, agent: string, count: Count, bytes: number): Promise<void> {
     const key = keyOf(agent, count)
     const [stored] = await tx.keyed.get(collection, [key])
@@ -104,17 +104,17 @@ export function openQuota({ store, chain, now, agent_bytes_per_day }: QuotaOptio
   }
 
   function storeOf(agent: string): Store {
-    // Reads are those of the store itself.
+    // Reads go to the store itself.
     return Object.assign(Object.create(store) as Store, {
       async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
         const count = countOf(agent)
-        // Bytes of earlier transactions that this one adds to the count of all.
+        // Bytes of earlier transactions that this one adds to the shared count.
         let claimed = 0
         let own = 0
         let sharing = false
         try {
           const result = await store.transaction(async (tx) => {
-            // It may run again from its start.
+            // The transaction may run again from its start.
             own = 0
             const value = await work(
               counting(tx, (bytes) => {

@@ -1,4 +1,4 @@
-/** Rules on how long records are kept at least and at most: read from YAML, and refused if two of them contradict each other. */
+/** Minimum and maximum retention times of records: read from YAML, and refused if two rules contradict each other. */
 import * as v from 'valibot'
 import { CstpError, type Issue } from '../../../sdk/errors.ts'
 import { Category, filledText, Stakes, type Stakes as StakesValue } from '../../../sdk/schema/decision.ts'
@@ -7,7 +7,7 @@ import { compileParams } from '../../core/params.ts'
 import { dayMs } from '../../core/time.ts'
 import { readYaml } from '../guardrail/positions.ts'
 
-/** What is kept for a time of its own. */
+/** Kinds of records with separate retention. */
 export const kinds = ['decision', 'audit', 'action', 'session'] as const
 export type Kind = (typeof kinds)[number]
 
@@ -33,20 +33,20 @@ export interface RetentionRule {
   at_least_ms: number | null
   at_most_ms: number | null
   basis: string
-  /** Grounds on which something is erased before its time. */
+  /** Grounds on which a record may be erased before its time. */
   unless: readonly string[]
-  /** Names it in messages. */
+  /** Name of the rule in messages. */
   name: string
 }
 
-/** What the rules say of something. */
+/** The limits that rules set for a record. */
 export interface Limits {
-  /** The rule that keeps it longest, and the one that ends it first. */
+  /** The rule with the longest minimum, and the one with the shortest maximum. */
   least: RetentionRule | null
   most: RetentionRule | null
 }
 
-/** How long the service keeps these in any case. */
+/** How long the service keeps these kinds at most, whatever the rules say. */
 const kept: Partial<Record<Kind, number>> = { action: 30 * dayMs, session: 90 * dayMs }
 
 const yearDays = 365.25
@@ -57,13 +57,13 @@ const daysOf = (ms: number): string => `${Math.round(ms / dayMs)} days`
 const overlaps = <T>(a: readonly T[] | null, b: readonly T[] | null): boolean =>
   a === null || b === null || a.some((one) => b.includes(one))
 
-/** Whether something may fall under both. */
+/** Whether both rules can apply to one record. */
 const meet = (a: RetentionRule, b: RetentionRule): boolean =>
   a.kind === b.kind &&
   (a.category === null || b.category === null || a.category === b.category) &&
   overlaps(a.stakes, b.stakes)
 
-/** What is wrong with rules that are well-formed, in sentences. */
+/** Problems of well-formed rules, in sentences. */
 export function contradictions(rules: readonly RetentionRule[]): string[] {
   const found = rules.flatMap((least) =>
     rules.flatMap((most) =>
@@ -144,7 +144,7 @@ export function limitsOf(
 
 const folded = (text: string): string => text.trim().toLowerCase()
 
-/** The rule that forbids to erase a decision yet; null if none does, or this ground is above it. */
+/** The rule that does not allow a decision to be erased yet; null if none does, or if the rule makes an exception for this ground. */
 export function keptBy(
   rules: readonly RetentionRule[],
   { category, stakes, recorded_ms }: { category: string | null; stakes: StakesValue; recorded_ms: number },

@@ -1,4 +1,4 @@
-/** Erases what has been kept for as long as the rules allow: in batches, each with its line in the trail. A legal hold keeps everything. */
+/** Erases records that were kept for as long as the rules allow, in batches with an audit entry each. A legal hold keeps everything. */
 import { CstpError } from '../../../sdk/errors.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
 import { keyedPages } from '../../../sdk/storage/keyed.ts'
@@ -9,7 +9,7 @@ import { type HookAction, type HookSession, hookCollections } from '../hook/sess
 import { type Kind, limitsOf, type RetentionRule } from './rules.ts'
 
 export interface SweepCall extends Omit<ErasureCall, 'caller' | 'method' | 'request_id'> {
-  /** Ends the sweep between two batches. */
+  /** Whether the sweep should end; called between two batches. */
   stopped(): boolean
 }
 
@@ -18,7 +18,7 @@ const lines = 1_000
 const decisionsAtOnce = 50
 const keyedAtOnce = 500
 
-/** Decisions that are over, the oldest first, each with the rule that ends it. */
+/** Decisions that are due to be erased, oldest first, each with the rule that says so. */
 export async function* dueDecisions(
   { decisions }: Pick<Store, 'decisions'>,
   rules: readonly RetentionRule[],
@@ -39,7 +39,7 @@ export async function* dueDecisions(
   }
 }
 
-/** @param failures gets what kept a decision from being erased: the others go all the same */
+/** @param failures gets the errors of decisions that could not be erased; the others are still erased */
 async function sweepDecisions(call: SweepCall, failures: unknown[]): Promise<number> {
   const { retention: rules, store } = call
   const by = { ...call, caller: { agent: 'cstp' }, method: 'retention', request_id: 'retention' }
@@ -51,7 +51,7 @@ async function sweepDecisions(call: SweepCall, failures: unknown[]): Promise<num
     } catch (error) {
       if (isStorageError(error, 'unavailable')) throw error
       if (ids.length > 1) for (const id of ids) await eraseAll([id], ground)
-      // Else another server was first.
+      // Otherwise another server erased it first.
       else if (!(error instanceof CstpError && error.error === 'decision_not_found')) failures.push(error)
     }
   }
@@ -75,7 +75,7 @@ async function sweepAudit({ store, stopped, now }: SweepCall, most_ms: number): 
   const before_ms = now() - most_ms
   let removed = 0
   for (let more = true; more && !stopped(); ) {
-    // The digests of what evidence was linked to are kept: they are proof.
+    // Entries with digests of what evidence was linked to are kept: they are proof.
     const count = await store.transaction((tx) => tx.audit.expire({ before_ms, keep: [linkMethod], limit: lines }))
     removed += count
     more = count === lines
@@ -83,7 +83,7 @@ async function sweepAudit({ store, stopped, now }: SweepCall, most_ms: number): 
   return removed
 }
 
-/** Keyed records of hooks that began before a time. */
+/** Deletes keyed records of hooks that began longer than `most_ms` ago. */
 async function sweepKeyed(
   call: SweepCall,
   collection: string,
@@ -101,7 +101,7 @@ async function sweepKeyed(
   return removed
 }
 
-/** Does everything that is due. @returns how many went, by kind @throws the first failure, after all that could be done */
+/** Erases everything that is due. @returns the numbers erased, by kind @throws the first failure, after all that could be erased */
 export async function sweep(call: SweepCall): Promise<Record<Kind, number>> {
   const most = (kind: Kind) => limitsOf(call.retention, { kind }).most?.at_most_ms ?? null
   const failures: unknown[] = []

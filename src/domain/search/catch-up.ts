@@ -1,4 +1,4 @@
-/** One generation's index, kept level with the feed. */
+/** The index of one generation, kept up to date with the feed. */
 import { isStorageError } from '../../../sdk/storage/errors.ts'
 import type { Search, SearchEntry, SearchGeneration, SearchIndex } from '../../../sdk/storage/search.ts'
 import type { Feed, FeedEntry } from '../../../sdk/storage/store.ts'
@@ -11,11 +11,11 @@ export interface Followed {
   applied(): number
   /** Whether the index lacks changes up to this one. */
   isBehind(seq: number): Promise<boolean>
-  /** Whether the index lost a part since it was looked at: an answer may lack what that held. */
+  /** Whether the index has lost a part since it was last checked: an answer may then be incomplete. */
   hasLost(): Promise<boolean>
-  /** Reads all that is new in the feed and applies it. @param newest the newest change, where it was just asked for */
+  /** Reads new changes from the feed and applies them. @param newest the newest change, if it was just read */
   catchUp(newest?: number): Promise<void>
-  /** Whether so much is read that searches go on without it. */
+  /** Whether so many changes are being read that searches do not wait for them. */
   filling(): boolean
   close(): Promise<void>
 }
@@ -24,9 +24,9 @@ export interface CatchUpTools {
   search: Search
   feed: Feed
   log: LogWriter
-  /** Resolves after other work of the process had its turn. */
+  /** Resolves when other work of the process has had its turn. */
   breathe(): Promise<void>
-  /** An index that lacks more changes than this takes the rest in one piece if it can: with less work, and not seen before its end. */
+  /** If the index lacks more changes than this, it takes the rest in one piece if it can: less work, but visible only at the end. */
   piece_from: number
 }
 
@@ -34,13 +34,13 @@ const page = 500
 /** Changes after which the index is maintained again. */
 const maintainedEvery = 500
 
-/** In a generation that is still building the store has `indexed` as in the active one. */
+/** `indexed` is computed from the vectors: for a generation that is still building, the store returns that of the active one. */
 const entryOf = ({ id, fields, terms, vectors }: FeedEntry): SearchEntry => ({
   id,
   value: fields && { fields: { ...fields, indexed: vectors !== null }, terms, vectors },
 })
 
-/** Opens the index of a generation and loads what is new to it. @param beside_from more changes are read beside the searches */
+/** Opens the index of a generation and loads new changes. @param beside_from if more are missing, searches do not wait for them */
 export async function followed(
   tools: CatchUpTools,
   generation: SearchGeneration,
@@ -49,14 +49,14 @@ export async function followed(
   const { search, feed, log, breathe, piece_from } = tools
   const index = await search.open(generation)
   let applied = 0
-  /** The watermark of the index when it was last asked. */
+  /** The watermark of the index when it was last read. */
   let known = 0
   let filling: Promise<void> | null = null
   let unmaintained = maintainedEvery
   let maintaining: Promise<void> | null = null
   let closed = false
 
-  /** In the background: maintenance of a large index may take minutes, and searches are right without it. */
+  /** Runs in the background: maintenance of a large index may take minutes, and searches are correct without it. */
   function maintainAfter(changes: number): void {
     unmaintained += changes
     if (maintaining !== null || closed || unmaintained < maintainedEvery) return
@@ -92,7 +92,7 @@ export async function followed(
     maintainAfter(entries.length)
   }
 
-  /** Another process may share the index, and have applied more; and what the index lost is read again. */
+  /** Reads the watermark: another process may have applied more to a shared index, and changes that the index lost are read again. */
   async function look(): Promise<void> {
     const watermark = await index.watermark()
     applied = watermark < known ? watermark : Math.max(applied, watermark)
@@ -100,10 +100,10 @@ export async function followed(
   }
 
   /**
-   * Takes what is new up to `seq`, or the next changes if these are too many. What changed while it was read is behind `seq`: after a full
-   * page there is one more to read.
-   * @param isFull whether the page before was
-   * @returns whether the last one was
+   * Applies new changes up to `seq`, or the next `most` if there are more. Decisions that change during the read move past `seq`, so a full
+   * page is always followed by another read.
+   * @param isFull whether the page before was full
+   * @returns whether the last page was full
    */
   async function fill(seq: number, most = Number.POSITIVE_INFINITY, isFull = false): Promise<boolean> {
     for (let taken = 0; (applied < seq || isFull) && taken < most && !closed; ) {
@@ -118,12 +118,12 @@ export async function followed(
     return isFull
   }
 
-  /** All changes up to `seq` that the index lacks. @param taken called with the number of those of each page */
+  /** All changes up to `seq` that the index lacks. @param taken called with the number of changes in each page */
   async function* pagesUpTo(seq: number, taken: (count: number) => void): AsyncGenerator<SearchEntry[]> {
     for (let after = applied; ; ) {
       const entries = await feed.since(after, generation.number, page)
       if (closed) throw new Error('The index is closed')
-      // What is newer has taken the place of what was read: it comes when this is done.
+      // Changes newer than `seq` replaced older ones during the read, and are applied afterwards.
       const due = entries.filter((entry) => entry.seq <= seq)
       taken(due.length)
       if (due.length > 0) yield due.map(entryOf)
@@ -133,7 +133,7 @@ export async function followed(
     }
   }
 
-  /** Takes the rest up to `seq`, in one piece if the index can. @param many called when it lacks so many that searches go on without them */
+  /** Applies the rest up to `seq`, in one piece if the index can. @param many called if so many are missing that searches should not wait */
   async function fillWhole(seq: number, many: () => void): Promise<void> {
     let left = beside_from - piece_from
     const taken = (count: number) => {
@@ -141,7 +141,7 @@ export async function followed(
       if (left < 0) many()
     }
     const isTaken = await index.fill?.(pagesUpTo(seq, taken), seq).catch((error) => {
-      // One by one, so that all others are found.
+      // The changes are then applied one by one, so that only the invalid one is missing.
       if (!isStorageError(error, 'invalid')) throw error
       return false
     })
@@ -155,7 +155,7 @@ export async function followed(
     if (filling !== null) return
     const seq = newest ?? (await feed.head()).seq
     await look()
-    // Numbers of changes are far apart in some stores: how many there are shows when they are read.
+    // Numbers of changes have large gaps in some stores, so their count is known only after they are read.
     const isFull = await fill(seq, Math.min(piece_from, beside_from))
     if (applied >= seq) await fill(seq, Number.POSITIVE_INFINITY, isFull)
     if (applied >= seq || closed) return

@@ -8,7 +8,7 @@ import { type Log, messageOf } from '../../core/log.ts'
 import { extractBridge } from '../decision/bridge.ts'
 import { maxRead, passagesOf } from './passages.ts'
 
-/** What embedding needs of a call. */
+/** The parts of a call that embedding needs. */
 export interface EmbeddingCall {
   embedder: Embedder
   /** How long a call waits for vectors, in milliseconds. */
@@ -19,7 +19,7 @@ export interface EmbeddingCall {
   now(): number
 }
 
-/** What the vectors of a decision are made of. */
+/** The fields from which the vectors of a decision are computed. */
 export type Embedded = Pick<DecisionRecord, 'decision' | 'context' | 'pattern' | 'reasons' | 'bridge' | 'bridge_method'>
 
 /** Characters of the decision's own text that a given bridge is compared with. */
@@ -30,7 +30,7 @@ interface Sides {
   function: string
 }
 
-/** The texts that decide about a decision's vectors: those of its bridge and context, and of a given bridge also those that it is compared with. */
+/** The texts that determine a decision's vectors: its bridge and context, and for a given bridge also the texts that it is compared with. */
 export interface EmbeddedTexts {
   given: Sides
   passages: string[]
@@ -49,14 +49,14 @@ export function embeddedTexts(record: Embedded): EmbeddedTexts {
   }
 }
 
-/** The texts of the vector of both sides: each said once. */
+/** The texts of the vector `both`, without repetitions. */
 const textsOfBoth = ({ structure, function: purpose }: Sides, passages: readonly string[]): string[] => [
   ...new Set([structure, ...(structure.includes(purpose) ? [] : [purpose]), ...passages]),
 ]
 
 /**
- * One vector of several texts: their mean, in which a text weighs as the root of what is read of it. Measured, with other weights, in
- * docs/design/search.md.
+ * One vector for several texts: their mean, weighted by the square root of the length that the model reads of each. docs/design/search.md
+ * compares this with other weights.
  */
 function meanOf(texts: readonly string[], vectorOf: (text: string) => Float32Array): Float32Array {
   const first = vectorOf(texts[0]!)
@@ -86,17 +86,17 @@ function distanceOf(a: Float32Array, b: Float32Array): number {
   return aa === 0 || bb === 0 ? 1 : 1 - dot / Math.sqrt(aa * bb)
 }
 
-/** Vectors that a decision is found by, and whether they are those of a bridge that was given but is too far from its text. */
+/** The vectors by which a decision is found, and whether they replace those of a given bridge that is too far from its text. */
 export interface DecisionVectors {
   vectors: VectorSet
   bridge_too_far: boolean
 }
 
 /**
- * Embeds each distinct text once; vectors hold the effective dimensions only. The vector of both sides is made of theirs and of the
- * context's passages. A given bridge whose structure is farther from the decision itself than noise, or whose function is that far from
- * all that was written with it, is not searched by: the one that the rule makes of the text takes its place. A context alone, which may
- * quote anything, does not make a decision look like what it quotes.
+ * Embeds each distinct text once; vectors hold only the effective dimensions. The vector `both` is computed from both sides and the
+ * passages of the context. If the structure of a given bridge is farther from the decision itself than noise, or its function is that far
+ * from everything written with it, the bridge that the rule extracts from the text is used instead. The structure is not compared with
+ * the context, which may quote anything: a quotation must not decide what the decision is about.
  * @throws StorageError if the embedder is unavailable
  */
 export async function embedDecision(
@@ -131,15 +131,15 @@ export async function embedDecision(
   return { vectors: bridge_too_far ? vectorsOwn : vectorsGiven, bridge_too_far }
 }
 
-/** Aborts with the call, when it has waited long enough for the embedder, or with `unneeded`: one signal of all, as each costs a record time. */
+/** Aborts with the call, after its longest wait for the embedder, or with `unneeded`. One combined signal, as each one costs time per record. */
 export const embedSignal = (
   { signal, embed_wait_ms }: Pick<EmbeddingCall, 'signal' | 'embed_wait_ms'>,
   ...unneeded: AbortSignal[]
 ): AbortSignal => AbortSignal.any([signal, AbortSignal.timeout(embed_wait_ms), ...unneeded])
 
 /**
- * The vectors of a decision; null if they are not there in time: then the outbox makes them.
- * @param unneeded aborts when nobody wants them any more
+ * The vectors of a decision; null if they are not ready in time, and are left to the outbox.
+ * @param unneeded aborts when they are not needed any more
  */
 export async function embedInTime(
   call: EmbeddingCall,
@@ -161,7 +161,7 @@ export async function embedInTime(
   }
 }
 
-/** Stores the vectors, in a first generation if there is none. True if the decision can be found by meaning. */
+/** Stores the vectors, and starts a first generation if there is none. True if the decision can be found by meaning. */
 export async function putVectors(
   tx: Transaction,
   embedder: Embedder,
@@ -187,6 +187,6 @@ export async function keepVectors(
   return indexed
 }
 
-/** Leaves the vectors of a decision to the outbox, due at once; one that waits already begins again. */
+/** Queues the vectors of a decision in the outbox, due at once. An entry that is already queued starts over. */
 export const queueVectors = ({ keyed }: Transaction, id: string, now_ms: number): Promise<void> =>
   keyed.put(outboxCollection, id, newOutboxValue, { expires_ms: now_ms })

@@ -1,6 +1,6 @@
 /**
- * The search index of a server, always level with the store: whatever was committed before a search began, in any process, is seen
- * by it. Search drivers know nothing of the store; this feeds them from its feed, and changes generations when a reindex is done.
+ * The search index of a server, always up to date with the store: a search sees everything that any process committed before it began.
+ * Search drivers know nothing of the store: this applies its feed to them, and switches generations after a reindex.
  */
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import type { Search, SearchGeneration, SearchIndex, SearchState } from '../../../sdk/storage/search.ts'
@@ -13,18 +13,18 @@ interface FollowerOptions {
   store: Pick<Store, 'feed' | 'embeddings'>
   search: Search
   log: LogWriter
-  /** Resolves after other work of the process had its turn. */
+  /** Resolves when other work of the process has had its turn. */
   breathe(): Promise<void>
-  /** An index that lacks more changes than this is filled beside the searches, and answers say so; by default they wait. */
+  /** If the index lacks more changes than this, searches do not wait for them, and answers say so. By default they wait. */
   beside_from?: number
-  /** An index that lacks more changes than this may take them in one piece; see {@link SearchIndex.fill}. Below what a driver keeps in memory, or it begins to write that. [19 500] */
+  /** If the index lacks more changes than this, it may take them in one piece; see {@link SearchIndex.fill}. Must be below what a driver keeps in memory, or the driver starts to write it. [19 500] */
   piece_from?: number
 }
 
 /** With `embedder`, the search is refused if the index holds another embedder's vectors. */
 type VectorQueryOf<Verb extends 'nearest' | 'distances'> = Parameters<SearchIndex[Verb]>[0] & { embedder?: string }
 
-/** The index as it is searched. */
+/** The index as a search sees it. */
 export interface SearchView extends Pick<SearchIndex, 'keyword' | 'scores' | 'holding' | 'nearTerms'> {
   /**
    * As {@link SearchIndex.nearest}; empty before the first generation. A vector longer than the generation's is cut: the rest is padding.
@@ -32,23 +32,23 @@ export interface SearchView extends Pick<SearchIndex, 'keyword' | 'scores' | 'ho
    */
   nearest(query: VectorQueryOf<'nearest'>): ReturnType<SearchIndex['nearest']>
   distances(query: VectorQueryOf<'distances'>): ReturnType<SearchIndex['distances']>
-  /** What is searched by meaning now, or null before the first. */
+  /** The generation that is searched by meaning, or null before the first. */
   generation(): SearchGeneration | null
   state(): Promise<FollowerState>
 }
 
 /** Every search sees what was committed before it began. */
 export interface Follower extends SearchView {
-  /** Brings the index level with the store. Searches do it themselves. */
+  /** Brings the index up to date with the store. Searches do this themselves. */
   sync(): Promise<void>
   /**
-   * Several searches of one index, which is brought level with the store once, before them; `run` may run again if that index went.
-   * @param of `settled`: they ask for decisions with an outcome alone, so that new ones without may be missing
+   * Several searches of one index, which is brought up to date once, before them; `run` may run again if that index was replaced.
+   * @param of `settled` if they only need decisions with an outcome, so that new ones without one may be missing
    */
   once<T>(run: (view: SearchView) => Promise<T>, of?: 'settled'): Promise<T>
-  /** Takes decisions that were erased out of the files of the index; see {@link SearchIndex.purge}. */
+  /** Removes erased decisions from the files of the index; see {@link SearchIndex.purge}. */
   purge(ids: readonly string[]): Promise<boolean>
-  /** Loads a generation that is still building while the active one still serves; called again, loads what is new in it. */
+  /** Loads a generation that is still building, while the active one serves; called again, loads its new changes. */
   prepare(generation: Generation): Promise<void>
   close(): Promise<void>
 }
@@ -59,13 +59,13 @@ export interface FollowerState extends SearchState {
   applied_seq: number
 }
 
-/** Searches for decisions with an outcome after which the index reads what they had no need of, so that it is never far behind. */
+/** Number of searches for decisions with an outcome after which the index also reads what they did not need, so that it is never far behind. */
 const mostSpared = 32
 
-/** Before the first generation there are keywords only. */
+/** Before the first generation, only keyword search is possible. */
 const noVectors: SearchGeneration = { number: 0, embedder: '', dimensions: 0 }
 
-/** Opens the index of the active generation and loads what is new to it. */
+/** Opens the index of the active generation and loads new changes. */
 export async function openFollower({
   store,
   search,
@@ -96,7 +96,7 @@ export async function openFollower({
     return followed(tools, generation, beside)
   }
 
-  /** Serves the active generation in place of the one before, which goes when no search needs it any more. */
+  /** Switches to the active generation. The previous one is closed when no search needs it any more. */
   async function swap() {
     const active = (await embeddings.generation('active')) ?? noVectors
     const before = serving
@@ -112,12 +112,12 @@ export async function openFollower({
   async function tidy(before: Followed | null) {
     await Promise.allSettled([...searches])
     await before?.close()
-    // A generation that another process is building has its index too.
+    // The index of a generation that another process is building must be kept too.
     if (serving && preparing === null && (await embeddings.generation('building')) === null)
       await search.keepOnly(serving.generation.number)
   }
 
-  /** Whether the index holds all that has an outcome. */
+  /** Whether the index holds all decisions with an outcome. */
   const holdsSettled = sharedRun(async () => {
     const newest = await feed.settled?.()
     if (newest === undefined || newest.generation !== serving?.generation.number) return false
@@ -128,7 +128,7 @@ export async function openFollower({
   async function syncFor(of: 'settled' | undefined): Promise<void> {
     if (of === undefined || feed.settled === undefined || !(await holdsSettled())) return sync()
     if (++spared < mostSpared) return
-    // Not waited for; what fails is tried again by the next one that needs it.
+    // Not awaited: if it fails, the next search that needs it tries again.
     sync().catch(() => {})
   }
 
@@ -139,7 +139,7 @@ export async function openFollower({
     else if (await serving.isBehind(head.seq)) await serving.catchUp(head.seq)
   }
 
-  // The one under way may have asked for the head before the caller's own commit.
+  // A run in progress may have read the head before the caller's own commit, so callers share the next run.
   const sync = sharedRun(() => {
     syncing = syncOnce()
     return syncing
@@ -208,7 +208,7 @@ export async function openFollower({
   return follower
 }
 
-/** The verbs of a search, each asked of the index that `ask` gives. */
+/** The methods of a search, each run on the index that `ask` provides. */
 function viewOf(
   driver: string,
   ask: <T>(run: (asked: Followed) => Promise<T>) => Promise<T>,

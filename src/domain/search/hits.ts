@@ -1,4 +1,4 @@
-/** What a search shows of a decision: read from its record once, for as long as the store keeps its text. */
+/** What a search shows of a decision: extracted from its record once, for as long as the store keeps its text. */
 import * as v from 'valibot'
 import type { QueryHit } from '../../../sdk/schema/hit.ts'
 import { parseRecord, type RecordText } from '../../../sdk/storage/decisions.ts'
@@ -9,7 +9,7 @@ export const Scores = v.object({ semantic: v.number(), keyword: v.number(), comb
 
 export interface Hit {
   text: RecordText
-  /** Cosine distance, rounded to 4 decimals; null if it was found by keyword alone. */
+  /** Cosine distance, rounded to 4 decimals; null if it was found only by keyword. */
   distance: number | null
   /** Null in semantic mode. */
   scores: v.InferOutput<typeof Scores> | null
@@ -20,8 +20,8 @@ export interface Hit {
 type Shown = Omit<QueryHit, 'distance' | 'superseded_by' | 'reasons' | 'context'>
 
 /**
- * As JSON, without its last brace. Text alone is kept: read into an object, with a string for each field, it takes as much again, and
- * the collector looks at each of them.
+ * As JSON, without its last brace. Only this text is kept: an object with a string for each field would take as much again, and the
+ * garbage collector would visit each of them.
  */
 const kept = remembered((text: RecordText): string => {
   const record = parseRecord(text)
@@ -56,7 +56,7 @@ export const hitOf = ({ text, distance, superseded_by }: Hit): QueryHit => ({
   superseded_by,
 })
 
-/** The same as JSON. @param more what to add */
+/** A hit as JSON. @param added fields to add */
 export function hitJson({ text, distance, superseded_by }: Hit, added: { reasons: boolean; context: boolean }): string {
   const successor = superseded_by === null ? null : JSON.stringify(superseded_by)
   const { reasons, context } = added.reasons || added.context ? parseRecord(text) : { reasons: [], context: null }

@@ -1,4 +1,4 @@
-/** Makes the vectors that a record could not wait for: durable, retried with growing pauses, each entry once over all servers. */
+/** Computes the vectors that a record could not wait for: durable, retried with growing pauses, each entry by one server at a time. */
 import { readDecision } from '../../../sdk/storage/decisions.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
@@ -12,9 +12,9 @@ interface OutboxOptions {
   store: Store
   embedder: Embedder
   now(): number
-  /** Calls back after so many milliseconds; returns the cancellation. */
+  /** Calls back after `ms` milliseconds; returns a function that cancels this. */
   after(ms: number, run: () => void): () => void
-  /** Called after each failed try. */
+  /** Called after each failed attempt. */
   failed(id: string, attempts: number, error: unknown): void
 }
 
@@ -24,14 +24,14 @@ const round_ms = 1_000
 /** 1 s, 2 s, 4 s … at most 5 min. */
 const pause = (attempts: number): number => Math.min(1_000 * 2 ** Math.min(attempts, 20), 300_000)
 
-/** A decision whose vectors this server makes until its lease ends. */
+/** A decision whose vectors this server computes until its lease ends. */
 interface Claimed {
   id: string
-  /** Those before this one. */
+  /** Attempts before this one. */
   attempts: number
 }
 
-/** Takes what is due, for a time: then it is due again, should this server have died. */
+/** Claims due entries with a lease. If this server dies, they are due again when the lease ends. */
 async function claim({ keyed }: Transaction, now_ms: number): Promise<Claimed[]> {
   const due = await keyed.expire(outboxCollection, now_ms, batch)
   return Promise.all(
@@ -44,7 +44,7 @@ async function claim({ keyed }: Transaction, now_ms: number): Promise<Claimed[]>
   )
 }
 
-/** Leaves the entry for another time, unless somebody else has begun with it or its text changed. */
+/** Postpones the entry, unless another server has claimed it or its text changed. */
 async function postpone({ keyed }: Transaction, { id, attempts }: Claimed, error: string, due_ms: number) {
   const [stored] = await keyed.get(outboxCollection, [id])
   const value = stored?.value as OutboxValue | undefined
@@ -52,7 +52,7 @@ async function postpone({ keyed }: Transaction, { id, attempts }: Claimed, error
     await keyed.put(outboxCollection, id, { ...value, error } satisfies OutboxValue, { expires_ms: due_ms })
 }
 
-/** A round works on what is due; it tells how many decisions got their vectors. */
+/** Each round works on due entries, and returns how many decisions got their vectors. */
 export function startOutbox({ store, embedder, now, after, failed }: OutboxOptions): Rounds {
   const one = async (entry: Claimed, stop: AbortSignal): Promise<boolean> => {
     const { id, attempts } = entry
@@ -61,7 +61,7 @@ export function startOutbox({ store, embedder, now, after, failed }: OutboxOptio
       const made = before && (await embedDecision(embedder, before.record, stop))
       return await store.transaction(async (tx) => {
         const current = await readDecision(tx.decisions, id)
-        // The text changed meanwhile: leave the entry, it comes round again.
+        // The text changed in the meantime: the entry is left for another round.
         if (current && current.revision !== before?.revision)
           return postpone(tx, entry, 'changed meanwhile', now()).then(() => false)
         if (current) await putVectors(tx, embedder, id, made?.vectors ?? null)
@@ -79,11 +79,11 @@ export function startOutbox({ store, embedder, now, after, failed }: OutboxOptio
   const work = async (stop: AbortSignal): Promise<number> => {
     let made = 0
     while (!stop.aborted) {
-      // Nearly always nothing waits: then nothing is written either.
+      // Nearly always nothing waits, and then nothing must be written.
       const waits = (await store.keyed.list(outboxCollection, { limit: 1 })).length > 0
       const entries = waits ? await store.transaction((tx) => claim(tx, now())) : []
       if (entries.length === 0) break
-      // One after the other: requests that wait for their own vectors come first.
+      // Sequentially, as requests that wait for their own vectors come first.
       for (const entry of entries) if (await one(entry, stop)) made++
     }
     return made

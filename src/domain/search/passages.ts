@@ -2,14 +2,14 @@
 import { head } from '../decision/bridge.ts'
 
 const sentenceEnd = /[.!?](?=\s|$)|[。！？\n]/g
-/** A passage ends with the sentence that reaches so many characters: shorter ones say too little by themselves. */
+/** A passage ends with the sentence that reaches this many characters: shorter passages say too little. */
 const least = 450
-/** Characters that small models read of a text, about. */
+/** About how many characters of a text small models read. */
 export const maxRead = 1_000
-/** Limit of passages: what they cost grows with their number. */
+/** Most passages, as their cost grows with their number. */
 const most = 12
 
-/** The first passages of a text; none of an empty one. */
+/** The first passages of a text; none if it is empty. */
 export function passagesOf(text: string): string[] {
   const passages: string[] = []
   let start = 0

@@ -1,7 +1,7 @@
 /**
- * Whether anything found is a precedent: whether it scores more than the best hits of questions that nothing answers. Three things tell:
- * how near it is in meaning, how many of the question's words it holds, and how many of them no decision holds at all. The numbers were
- * chosen on the development questions of `bun run eval`, the one for unknown words also on parts of the corpus down to 26 decisions.
+ * Whether a hit is a precedent: whether it scores more than the best hits of questions without an answer. Three values decide: its
+ * similarity, its share of the question's words, and the share of words that no decision contains. The constants were chosen on the
+ * development questions of `bun run eval`, the one for unknown words also on parts of the corpus down to 26 decisions.
  */
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import type { SearchView } from './follower.ts'
@@ -9,23 +9,23 @@ import { type Candidate, similarity } from './scores.ts'
 import { queryTerms } from './terms.ts'
 
 /**
- * Share of the most that a question could score which the everyday words of one that nothing answers reach. The more words, the less of
- * them one decision holds.
+ * The stray share: the share of the highest possible score that hits reach by common words, for a question without an answer. The more
+ * words a question has, the smaller the share that one decision contains.
  */
 const strayShare = (terms: number): number => 1.12 / Math.max(terms, 9) ** 0.75
 
-/** Weight of meaning beside words. */
+/** Weight of meaning; words have the rest. */
 const ofMeaning = 0.7
-/** How far below the two bounds together a hit may stay, as few questions reach both at once without a reason. */
+/** How far a hit may stay below the two bounds together, as few questions reach both at once by chance. */
 const allowance = 0.05
 /** How far above its bound the share of words must be to count without meaning. */
 const byWordsAlone = 0.07
-/** What a question of nothing but unknown words would have to score beyond the bounds. */
+/** How far above the bounds a hit must score if all words of the question are unknown. */
 const ofUnknown = 0.25
-/** Hits by meaning whose words are looked at too. */
+/** Most hits by meaning whose words are looked up too. */
 const looked = 10
 
-/** What a question brings along. */
+/** Properties of a question. */
 export interface Judged {
   terms: number
   /** Share of the terms that no decision holds, from 0 to 1. */
@@ -55,7 +55,7 @@ interface PrecedentTools {
 /**
  * The ids of the hits that are precedents.
  * @param ranked the best first
- * @param searched by what they were found
+ * @param searched how they were found
  */
 export async function precedentsAmong(
   { index, embedder }: PrecedentTools,
@@ -72,7 +72,7 @@ export async function precedentsAmong(
     new Set(hits.filter((one) => isPrecedent(one, judged, embedder)).map(({ id }) => id))
   const found = idsOf(ranked)
   if (found.size > 0 || by_words || terms.length === 0) return found
-  // Found by meaning alone, and not near enough for that: their words may tell.
+  // Found only by meaning, and not near enough: their words may decide.
   const near = ranked.slice(0, looked)
   const { ideal } = await index.keyword({ terms, filter: {}, limit: 1, counted: false })
   const scores = await index.scores({ terms, ids: near.map(({ id }) => id) })

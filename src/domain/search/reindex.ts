@@ -1,4 +1,4 @@
-/** Rebuilds all vectors beside those that are served, then swaps. */
+/** Rebuilds all vectors while the active ones serve, then switches. */
 
 import { decisionPages, readDecisions } from '../../../sdk/storage/decisions.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
@@ -18,21 +18,21 @@ export interface ReindexTools {
   progress(done: number, total: number): void
 }
 
-/** Decisions whose vectors are made durable together. */
+/** Decisions whose vectors are committed together. */
 const page = 64
-/** Decisions embedded at once: enough to keep an embedder busy. */
+/** Decisions embedded concurrently: enough to keep an embedder busy. */
 const width = 4
-/** Failures in a row after which the embedder counts as unavailable. */
+/** Consecutive failures after which the embedder counts as unavailable. */
 const patience = 8
 
-/** A decision as it was read, with its new vectors; null where they could not be made. */
+/** A decision as it was read, with its new vectors; null if they could not be computed. */
 interface Made {
   id: string
   revision: number
   vectors: VectorSet | null
 }
 
-/** Embeds every decision that `wanted` names, a page while the one before becomes durable; those that fail go to the outbox. */
+/** Embeds every decision that `wanted` accepts, a page while the previous one is committed; those that fail go to the outbox. */
 async function embedAll(
   tools: ReindexTools,
   wanted: (id: string) => boolean,
@@ -62,7 +62,7 @@ async function embedAll(
       const revisions = new Map(there.map(({ id, revision }) => [id, revision]))
       for (const { id, revision, vectors } of made) {
         if (vectors === null) await queueVectors(tx, id, tools.now())
-        // Changed meanwhile: its own update saw to the vectors, in this generation too.
+        // If it changed in the meantime, its update has stored or queued the vectors, in this generation too.
         else if (revisions.get(id) === revision) await tx.embeddings.put(id, { embedder: embedder.id, vectors })
       }
       return made.filter(({ id, vectors }) => vectors !== null && revisions.has(id)).length
@@ -93,7 +93,7 @@ async function embedAll(
 }
 
 /**
- * Rebuilds the vectors of all decisions in a new generation, or of those that `only` names in place.
+ * Rebuilds the vectors of all decisions in a new generation, or, in place, of those that `only` accepts.
  * @throws StorageError `unavailable` if the embedder is unavailable; the old vectors stay in use
  */
 export async function reindex(

@@ -4,9 +4,9 @@ import type { Side } from '../../../sdk/storage/vectors.ts'
 export interface Candidate {
   id: string
   distance: number | null
-  /** The score by words as a part of the most that the question could score. */
+  /** The score by words as a share of the highest possible score. */
   share: number
-  /** The share, raised where even the best hit holds few of the question's words. */
+  /** The share, raised if even the best hit contains few of the question's words. */
   keyword: number
   combined: number
 }
@@ -17,9 +17,9 @@ export interface Question {
   vector: Float32Array | null
   side: Side
   terms: string[]
-  /** Most that the terms could score. */
+  /** The highest possible score of the terms. */
   ideal: number
-  /** What the best hit by words scores. */
+  /** The score of the best hit by words. */
   best: number
   /** Weight of the semantic part. */
   weight: number
@@ -29,8 +29,8 @@ export const similarity = (distance: number | null): number => (distance === nul
 export const byScore = (a: Candidate, b: Candidate): number => b.combined - a.combined || (a.id < b.id ? -1 : 1)
 
 /**
- * How far the best hit by words sets the scale: 0 not at all, 1 alone. Of a long question even the right decision holds a small share, so
- * that by shares alone meaning decides nearly everything; by the best hit alone, a stray word does. Measured: docs/design/search.md.
+ * How much the best hit by words sets the scale: 0 not at all, 1 completely. Even the right decision contains only a small share of a long
+ * question, so with 0 meaning decides nearly everything; with 1, a stray word does. Measured in docs/design/search.md.
  */
 const byBest = 0.75
 

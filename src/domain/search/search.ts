@@ -37,7 +37,7 @@ export const IndexState = v.object({
 })
 export type IndexState = v.InferOutput<typeof IndexState>
 
-/** What every answer with precedents says about the search for them. */
+/** Fields about the search in every answer with precedents. */
 export const searchEntries = {
   no_precedent: v.pipe(v.boolean(), v.description('True when even the best precedent is noise.')),
   degraded: v.pipe(
@@ -53,12 +53,12 @@ export interface SearchResult {
   hits: Hit[]
   total: number
   no_precedent: boolean
-  /** Hits of the page down to its last precedent; null while the index is incomplete. */
+  /** Number of hits of the page down to its last precedent; null while the index is incomplete. */
   precedents: number | null
-  /** True when hybrid had to answer by keyword alone, or when decisions are missing from the search by meaning. */
+  /** True if hybrid had to answer only by keyword, or if decisions are missing from the search by meaning. */
   degraded: boolean
   index: IndexState
-  /** Words of the question that no decision holds, and what was searched for instead. */
+  /** Words of the question that no decision contains, and the words that were searched for instead. */
   corrections: Spelled['replaced']
 }
 
@@ -72,7 +72,7 @@ export interface SearchTools {
   signal: AbortSignal
 }
 
-/** The same within a search, which looks at one state of the index. */
+/** The same tools within a search, which uses one index. */
 type Tools = Omit<SearchTools, 'index'> & { index: SearchView }
 
 interface Ranked {
@@ -82,7 +82,7 @@ interface Ranked {
   degraded: boolean
 }
 
-/** The question as a vector of the active generation. @throws StorageError when there is nothing to compare it with */
+/** The question as a vector of the active generation. @throws StorageError if the embedder is unavailable, or not that of the index */
 async function embedQuery({ index, embedder, signal }: Tools, query: string): Promise<Float32Array | null> {
   const generation = index.generation()
   if (!generation) return null
@@ -101,11 +101,11 @@ export async function indexState(index: Pick<Follower, 'state'>): Promise<IndexS
   return { complete: indexed === decisions && !building, indexed, total: decisions }
 }
 
-/** How many pass and can be found by meaning. */
+/** Number of decisions that pass the filter and can be found by meaning. */
 const countIndexed = async ({ store, index }: Tools, filter: DecisionFilter): Promise<number> =>
   isEmptyFilter(filter) ? (await index.state()).indexed : store.decisions.count({ ...filter, indexed: true })
 
-/** Scores decisions exactly in both parts, beyond what is known of them already. */
+/** Scores decisions exactly in both parts, reusing known distances and scores. */
 async function rate(
   { index, embedder }: Tools,
   question: Question,
@@ -150,16 +150,16 @@ async function hybrid(tools: Tools, input: SearchInput): Promise<Ranked> {
   const k = Math.max(50, 4 * (offset + limit))
   const terms = queryTerms(query)
   let vector: Float32Array | null
-  // The embedder has a thread of its own: meanwhile words are searched for.
+  // The embedder runs in its own thread, so keywords are searched in the meantime.
   const embedding = embedQuery(tools, query)
   const wording = index.keyword({ terms, filter, limit: k, counted: false })
   const worded = Promise.allSettled([wording])
   try {
     vector = await embedding
   } catch (error) {
-    // Nothing is asked of the index after the search has ended.
+    // The index must not be used after the search has ended.
     await worded
-    // A caller that has gone needs no answer; if the embedder is unavailable, keywords answer.
+    // A caller that has gone needs no answer. If the embedder is unavailable, the keyword search answers.
     if (signal.aborted) throw error
     const { question, ranked, total } = await keyword(tools, input)
     const weighed = { ...question, weight }
@@ -177,7 +177,7 @@ async function hybrid(tools: Tools, input: SearchInput): Promise<Ranked> {
   const question: Question = { vector, side, terms, ideal: words.ideal, best: words.hits[0]?.score ?? 0, weight }
   const distances = new Map(near.map(({ id, distance }) => [id, distance]))
   const scores = new Map(words.hits.map(({ id, score }) => [id, score]))
-  // Each leg's candidates get their exact score in the other: none is punished for the depth at which a leg stopped.
+  // Candidates of each search get their exact score in the other, so that none is penalised for the depth at which a search stopped.
   const ranked = await rate(tools, question, [...new Set([...distances.keys(), ...scores.keys()])], distances, scores)
   const total = (vector ? await countIndexed(tools, filter) : 0) + words.total_unindexed
   return { question, ranked: ranked.sort(byScore), total, degraded: false }
@@ -201,7 +201,7 @@ async function searchIn(tools: Tools, given: SearchInput): Promise<SearchResult>
   const input = { ...given, query: text }
   const { question, ranked, total, degraded } = await modes[input.mode](tools, input)
   const index = await indexState(tools.index)
-  // What is not indexed yet may be the precedent.
+  // A decision that is not indexed yet may be the precedent.
   const searched = { by_meaning: question.vector !== null && question.weight > 0, by_words: input.mode !== 'semantic' }
   const found = index.complete ? await precedentsAmong(tools, text, ranked, searched) : null
 

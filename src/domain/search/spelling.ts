@@ -1,6 +1,6 @@
 /**
- * Spelling: a word of the question that no decision holds is replaced by the nearest one that some decision holds. A corpus knows its own
- * words better than a dictionary does: names, abbreviations and identifiers are never "corrected" to everyday words that nobody wrote.
+ * Spelling: a word of the question that no decision contains is replaced by the nearest one that some decision contains. A corpus knows its
+ * words better than a dictionary does: names, abbreviations and identifiers are never "corrected" to common words that no decision uses.
  */
 
 import { editDistance } from '../../../sdk/nearest.ts'
@@ -12,15 +12,15 @@ import { queryTerms } from './terms.ts'
 
 /** Shorter words have too many neighbours. */
 const minLetters = 5
-/** Words of so many letters may hold two typos. */
+/** Words with at least this many letters may contain two typos. */
 const twoTypos = 9
-/** Questions of many unknown words are about something else, or in another language. */
+/** Questions with more unknown words are about something else, or in another language. */
 const maxCorrected = 3
 
-/** Terms that are tried for a word, and decisions in which the spellings of a term are looked for. */
+/** Most terms that are tried for a word, and most decisions that are searched for the spellings of a term. */
 const maxTried = 3
 
-/** A whole word of letters: the letters inside an identifier such as `k8s2prod` or `user_id` are no word of their own. */
+/** A whole word of letters: the letters inside an identifier such as `k8s2prod` or `user_id` are not a word. */
 const asciiWord = /(?<![\p{L}\p{N}_])[A-Za-z]+(?![\p{L}\p{N}_])/gu
 
 interface SpellingTools {
@@ -30,15 +30,15 @@ interface SpellingTools {
 }
 
 export interface Spelled {
-  /** The question with what was probably meant. */
+  /** The question with the words that were probably meant. */
   text: string
-  /** What was replaced, as it was written, and by what. */
+  /** The replaced words as written, and their replacements. */
   replaced: { word: string; by: string }[]
 }
 
 /**
- * Corrects the words of a question that the corpus lacks. A word that the embedder's model knows is one, however near another is.
- * All words are looked up at once, and nearly always the corpus has them; only one that it lacks is compared with others.
+ * Corrects the words of a question that the corpus lacks. A word that the embedder's model knows is kept, however near another one is.
+ * All words are looked up concurrently, and nearly always the corpus has them; only a missing word is compared with others.
  */
 export async function correctSpelling(tools: SpellingTools, question: string): Promise<Spelled> {
   const replaced: Spelled['replaced'] = []
@@ -54,14 +54,14 @@ export async function correctSpelling(tools: SpellingTools, question: string): P
 
 const isCandidate = (word: string): boolean => word.length >= minLetters && word !== word.toUpperCase()
 
-/** Whether a word is long enough to be corrected, and no decision holds it. */
+/** Whether a word is long enough to be corrected, and no decision contains it. */
 async function isLacking({ index }: SpellingTools, word: string): Promise<boolean> {
   const [term] = queryTerms(word)
   if (term === undefined || term.length < minLetters - 1) return false
   return (await index.nearTerms({ term, max_edits: 0, limit: 1 })).length === 0
 }
 
-/** What some decision writes and this word, which none does, was probably meant to be; null if it is near to nothing. */
+/** The word of some decision that was probably meant by this one; null if none is near. */
 async function nearestSpelling(tools: SpellingTools, word: string): Promise<string | null> {
   const max_edits = word.length >= twoTypos ? 2 : 1
   const near = await tools.index.nearTerms({ term: queryTerms(word)[0]!, max_edits, limit: maxTried })
@@ -74,7 +74,7 @@ async function nearestSpelling(tools: SpellingTools, word: string): Promise<stri
 }
 
 const ending = /(?:ing|ed|es|s|e)$/
-/** How many edits apart two words are, other endings of the same word apart. */
+/** Number of edits between two words, not counting a different ending of the same word. */
 function editsApart(word: string, form: string, max: number): number {
   const root = form.replace(ending, '')
   return Math.min(
@@ -85,8 +85,8 @@ function editsApart(word: string, form: string, max: number): number {
 }
 
 /**
- * A term is a stem, which different words share with what they are not: "summarizes" is near to "summer" by its stem alone. So the
- * words of some decisions that have this stem are compared; the nearest of them, if it is near enough, is what people and the embedder get.
+ * Terms are stems, and different words may have near stems: "summarizes" is near to "summer" only by its stem. So the words of some
+ * decisions with this stem are compared. The nearest of them, if it is near enough, is what people and the embedder get.
  */
 async function writtenLike(
   { store, index }: SpellingTools,

@@ -13,7 +13,7 @@ interface Ordered {
 /** Longest chain of successors that is followed. */
 const maxChain = 10
 
-/** Who made a decision the successor of another. */
+/** A successor of a decision, and the agent that linked it. */
 interface Successor {
   id: string
   by: string
@@ -39,9 +39,9 @@ async function successorEdges(store: GraphStore, ids: readonly string[]): Promis
 }
 
 /**
- * Reorders ranked ids so that each one stands directly below its successor. The successor moves up to it, and one that was not ranked is
- * brought in, unless the filter drops it. But nobody ranks the decisions of others by retiring an own one: if its recorder named the
- * successor of somebody else, the retired one moves down to it, and a successor that was not ranked comes directly below. Cycles are ignored.
+ * Reorders ranked ids so that each one is directly below its successor. The successor moves up, and one that was not ranked is added, unless
+ * the filter excludes it. But agents must not rank up decisions of others by retiring their own: if the recorder named another agent's
+ * decision, the retired one moves down to it, or an unranked successor is added directly below. Cycles are ignored.
  */
 export async function successorsFirst(
   store: GraphStore,
@@ -59,7 +59,7 @@ export async function successorsFirst(
     own.some(isForeign) && !recorders.has(target) ? [target] : [],
   )
   for (const { record } of await readDecisions(store.decisions, unread)) recorders.set(record.id, record.recorded_by)
-  /** What the recorder of the retired decision alone says: curators say it for others. */
+  /** Whether the recorder of the retired decision named another agent's decision as its successor; curators may do so for others. */
   const isOwnWord = (target: string, one: Successor): boolean => isForeign(one) && recorders.get(target) === one.by
 
   const isRanked = new Set(ranked)
@@ -85,7 +85,7 @@ export async function successorsFirst(
     for (const one of below) if (!isRanked.has(one.id)) place(one.id, on)
   }
   for (const id of ranked) place(id, new Set())
-  // Those that wait for each other.
+  // Decisions that wait for each other come last.
   for (const id of ranked) if (!placed.has(id)) result.push({ id, superseded_by: successors.get(id)?.[0]?.id ?? null })
   return result
 }

@@ -1,6 +1,6 @@
 /**
- * Text to search terms: Unicode words, lower case, without diacritics, Porter-stemmed; identifiers whole and by their words. One analysis
- * for every store.
+ * Converts text to search terms: Unicode words, lower case, without diacritics, Porter-stemmed; identifiers both whole and by their words.
+ * Every store uses this analysis.
  */
 import { stemmer } from 'stemmer'
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
@@ -17,7 +17,7 @@ const ascii = /^[\0-\x7f]*$/
 const asciiWord = /^[a-z]+$/
 
 function addPairs(run: string, words: string[]): void {
-  // Most runs have no character outside of the basic plane, so that each is one unit.
+  // Most runs have no character outside the basic plane, so that each character is one UTF-16 unit.
   const characters = /[\ud800-\udbff]/.test(run) ? [...run] : run
   if (characters.length === 1) words.push(run)
   for (let index = 1; index < characters.length; index++) words.push(characters[index - 1]! + characters[index]!)
@@ -75,7 +75,7 @@ function termOf(word: string): string {
 
 const words = wordTable(termOf)
 
-/** Counts the terms of texts; then the table tells them. Linear in their length. */
+/** Counts the terms of texts in {@link words}. Linear in their length. */
 function countTerms(texts: readonly string[]): void {
   words.begin()
   const countAll = (text: string) => {

@@ -1,12 +1,12 @@
-/** The terms of words that were seen before: an ASCII word is found where it is in a text, and its term is counted by number. */
+/** Cached terms of words: an ASCII word is looked up in place in its text, and its term is counted by number. */
 import { hashed, numberedWords, wordSeed } from '../../core/numbered-words.ts'
 
-/** Terms that are kept; then all are forgotten. */
+/** Most cached terms; beyond this, the cache is cleared. */
 const mostTerms = 50_000
-/** Longer words are not kept. */
+/** Longer words are not cached. */
 const mostLetters = 64
 
-/** Lower-case letter or digit that a character of a word stands for; 0 for what is between words. */
+/** The lower-case letter or digit of each character of a word; 0 for characters between words. */
 const lowered = new Uint16Array(128)
 for (let digit = 48; digit < 58; digit++) lowered[digit] = digit
 for (let letter = 97; letter < 123; letter++) {
@@ -15,13 +15,13 @@ for (let letter = 97; letter < 123; letter++) {
 }
 
 export interface WordTable {
-  /** Begins to count; what was counted before is forgotten. */
+  /** Resets all counts. */
   begin(): void
   /** Counts a word in lower case. */
   count(word: string): void
-  /** Counts the words of an ASCII text; those with a capital inside, which may be of several words, are handed on. */
+  /** Counts the words of an ASCII text; those with a capital inside, which may consist of several words, are passed to `compound`. */
   countAscii(text: string, compound: (word: string) => void): void
-  /** Calls back with each term that was counted, in the order of their first words. */
+  /** Calls back with each counted term, in order of first occurrence. */
   each(found: (term: string, count: number) => void): void
 }
 
@@ -31,11 +31,11 @@ export function wordTable(termOf: (word: string) => string): WordTable {
   let counts: number[] = []
   let counted: number[] = []
   const byTerm = new Map<string, number>()
-  /** Numbers of the terms of words. */
+  /** Numbers of terms, by word. */
   const byWord = new Map<string, number>()
 
   const ascii = numberedWords(lowered)
-  /** Numbers of the terms of these words. */
+  /** Numbers of terms, by the number of the word in `ascii`. */
   let termsOfWords: number[] = []
 
   function forget(): void {
@@ -60,7 +60,7 @@ export function wordTable(termOf: (word: string) => string): WordTable {
     if (counts[number]!++ === 0) counted.push(number)
   }
 
-  /** The number of the term of a word that the table lacks. */
+  /** Adds a word that the table lacks, unless it is too long. Returns the number of its term. */
   function add(hash: number, text: string, from: number, to: number): number {
     if (to - from > mostLetters) return numberOf(text.slice(from, to).toLowerCase())
     const number = numberOf(ascii.text(ascii.add(hash, text, from, to)))

@@ -1,6 +1,6 @@
 /**
- * Which acts a transaction amounts to: pure, from what it wrote. A decision that is written is one act for each of its states; a line of
- * the audit trail is an act of its own, unless it belongs to such a state, which then names it.
+ * Derives the acts of a transaction from its writes; pure. Each written state of a decision is one act. An audit entry is an act too,
+ * unless it belongs to such a state, which then names it.
  * @see `docs/design/thread.md` for kinds, ids and payloads
  */
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
@@ -14,12 +14,12 @@ import { commitmentOf } from './commitment.ts'
 import { approvalStepId, newActId, stateId } from './ids.ts'
 import { auditDigest, sortedTextOf, textOf } from './text.ts'
 
-/** What a transaction wrote, each in its order. */
+/** The writes of a transaction, each list in order. */
 export interface Written {
-  /** `revision` is the one that the decision has from then on. */
+  /** `revision` is that of the decision after the write. */
   decisions: { record: DecisionRecord; revision: number }[]
   audit: AuditEntry[]
-  /** Of the {@link actCollections}. */
+  /** Records of the {@link actCollections}. */
   keyed: { collection: string; value: unknown }[]
 }
 
@@ -31,22 +31,22 @@ export interface ActTools {
   randomHex(bytes: number): string
 }
 
-/** An act before it is committed to. */
+/** An act without its commitment. */
 export interface Act {
   kind: ActKind
   record_id: string
   decision_id: string | null
   at: string
-  /** Null if nobody is known. */
+  /** Null if the agent is unknown. */
   agent: string | null
-  /** What it says beside that. */
+  /** The other members of the payload. */
   detail: Record<string, unknown>
 }
 
 /** Collections whose keyed records are acts too. */
 export const actCollections: ReadonlySet<string> = new Set([hookCollections.action, policyCollections.in_force])
 
-/** An act as it is kept: its payload is canonical JSON, and committed to under a salt of its own. */
+/** An act as it is stored: its payload is canonical JSON, with a commitment under its own salt. */
 export const actOf = (act: Act, tools: ActTools): NewAct => {
   const { kind, record_id, at, agent, detail } = act
   return committed(act, textOf({ ...detail, kind, record_id, at, agent }), tools)
@@ -61,10 +61,10 @@ function committed(act: Omit<Act, 'agent' | 'detail'>, payload: string, { random
 type Detail = Record<string, unknown>
 const detailOf = ({ detail }: AuditEntry): Detail => (detail ?? {}) as Detail
 
-/** The acts of a transaction, in the order in which they follow from each other: what was asked for, what came of it, what that counted. */
+/** The acts of a transaction in causal order: calls and verdicts, then states of decisions, each followed by its score. */
 export function actsOf({ decisions, audit, keyed }: Written, tools: ActTools): NewAct[] {
   const acts: NewAct[] = []
-  /** Sessions of the evaluations that hooks asked for. */
+  /** Sessions of the evaluations that hooks requested. */
   const sessions = new Map<string, string>()
   const now = timestamp(tools.now())
   for (const { collection, value } of keyed) {
@@ -93,7 +93,7 @@ export function actsOf({ decisions, audit, keyed }: Written, tools: ActTools): N
 
 const isVerdict = (line: AuditEntry): boolean => line.allowed !== null && typeof detailOf(line).record_id === 'string'
 
-/** What made a decision's state: told by the line of the trail, else by what the state shows. */
+/** The kind of change that led to a state of a decision: from the audit entry, else from the state itself. */
 function kindOf(record: DecisionRecord, revision: number, line: AuditEntry | null): ActKind {
   if (revision === 1) return 'decision'
   if (line === null)
@@ -102,7 +102,7 @@ function kindOf(record: DecisionRecord, revision: number, line: AuditEntry | nul
   return 'outcome' in detail ? 'review' : 'edge_type' in detail ? 'link' : 'revision'
 }
 
-/** A state of a decision as a whole, and what its outcome counted where a review settled it. */
+/** The act of a whole state of a decision, and the act of its score if a review settled the outcome. */
 function stateActs(
   record: DecisionRecord,
   revision: number,
@@ -136,7 +136,7 @@ function actionAct(action: HookAction, at: string, tools: ActTools): Act {
   return { kind: 'action', record_id: newActId('action', at, tools), decision_id: null, at, agent, detail }
 }
 
-/** An evaluation. There are more of these than of all others together. */
+/** An evaluation. There are more of these than of all other acts together. */
 function verdictAct(line: AuditEntry, sessions: ReadonlyMap<string, string>, tools: ActTools): NewAct {
   const { at, agent, method, request_id, ids, allowed, rules } = line
   const detail = detailOf(line)
@@ -164,7 +164,7 @@ function verdictAct(line: AuditEntry, sessions: ReadonlyMap<string, string>, too
   return committed({ kind: 'verdict', record_id, decision_id: ids[0] ?? null, at }, payload, tools)
 }
 
-/** Another line of the trail that no state of a decision names. */
+/** Any other audit entry that no state of a decision names. */
 function lineAct(line: AuditEntry, tools: ActTools): Act {
   const { at, agent, method, request_id, ids, allowed, rules } = line
   const detail = detailOf(line)

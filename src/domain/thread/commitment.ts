@@ -1,14 +1,14 @@
 /**
- * The commitment to an act: the entry that the log holds of it. Anyone with payload and salt can compute it; anyone with only the
- * commitment can't find out the payload by guessing, as the salt is random.
+ * The commitment to an act, which is its entry in the log. Anyone with payload and salt can compute it. The payload can't be guessed from
+ * the commitment alone, as the salt is random.
  */
 import { hash } from 'node:crypto'
 
-/** What comes first in the bytes that are hashed, so that no other hash of this program can be taken for a commitment. */
+/** Prefix of the hashed bytes, so that no other hash of this program can be taken for a commitment. */
 const domain = 'cstp/record/v2'
 const saltLength = 32
 
-/** The bytes that are hashed: filled and hashed in one go, before anything else can run. */
+/** Buffer of the bytes to hash, which is filled and hashed synchronously. */
 let bytes = Buffer.alloc(16_384)
 bytes.write(domain)
 

@@ -1,4 +1,4 @@
-/** Ids of acts: they follow from what was done, and what has no id of its own gets one. */
+/** Ids of acts: derived from what the act is about, or generated if that has no id. */
 import type { ActKind } from '../../../sdk/storage/thread.ts'
 import { dayMs } from '../../core/time.ts'
 
@@ -9,8 +9,8 @@ export const stateId = (decision_id: string, revision: number): string => `${dec
 export const approvalStepId = (approval: string, step: 'requested' | 'decided'): string => `${approval}/${step}`
 
 /**
- * An id for what has none: the day, the kind, seven digits of the time of day and twelve random ones. What comes later sorts behind it, so
- * that indexes grow at their end: each random place would be one more page to write.
+ * Generates an id: the day, the kind, seven digits of the time of day and twelve random ones. Later ids sort after earlier ones, so that
+ * indexes grow at their end: each insertion at a random place would be one more page to write.
  * @param at RFC 3339, UTC
  */
 export function newActId(

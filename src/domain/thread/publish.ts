@@ -1,22 +1,22 @@
-/** What the thread gives out: checkpoints, of a log without witnesses the latest one, and itself as files. */
+/** Publishes the thread: its checkpoints, without witnesses the latest one, and the log as files. */
 import type { LogHashes } from '../evidence/proof.ts'
 import type { Publisher } from './receipts.ts'
 import type { Thread } from './sequencer.ts'
 import { isCovered, parseTilePath, tileBytes } from './tiles.ts'
 
-/** Readers without credentials share a look at the log this long, so that they can't make it sign for each of them. */
+/** How long readers without credentials share one read of the log, so that they can't make it sign for each of them. */
 const sharedLook_ms = 1_000
 
 /** The thread as a publisher needs it. */
 export type PublishedThread = Pick<Thread, 'sequence' | 'checkpoints'>
 
-/** A checkpoint that covers so many entries; a new one only if it has to be. */
+/** A checkpoint that covers at least `size` entries; a new one only if necessary. */
 export async function checkpointOver({ checkpoints }: PublishedThread, size: number) {
   const last = await checkpoints.latest(Number.MAX_SAFE_INTEGER)
   return last.size >= size ? last : checkpoints.latest()
 }
 
-/** Gives out what the log alone signed. @param now milliseconds since 1970 */
+/** Publishes checkpoints that only the log signed. @param now milliseconds since 1970 */
 export function publishAlone(thread: PublishedThread, now: () => number): Publisher {
   let looked_ms = Number.NEGATIVE_INFINITY
   return {
@@ -38,7 +38,7 @@ export interface StaticLog {
   verifier_key: string
   /** The signed note of the checkpoint that is published. */
   checkpoint(): Promise<string>
-  /** A tile or a bundle of entries, `tile/…`; null if there is none in what was signed. @throws StorageError `corrupt` */
+  /** A tile or a bundle of entries, `tile/…`; null if the signed log has none. @throws StorageError `corrupt` */
   tile(path: string): Promise<Uint8Array<ArrayBuffer> | null>
 }
 
@@ -52,7 +52,7 @@ export const staticLog = (
   async tile(path) {
     const tile = parseTilePath(path)
     if (tile === null) return null
-    // Another server on the same store may have signed a larger one.
+    // Another server on the same store may have signed a larger checkpoint.
     for (const max_age_ms of [Number.MAX_SAFE_INTEGER, sharedLook_ms])
       if (isCovered(tile, (await checkpoints.latest(max_age_ms)).size)) return tileBytes(log, tile)
     return null

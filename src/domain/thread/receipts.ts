@@ -1,10 +1,10 @@
-/** Receipts: acts of the thread with the proof that each is an entry of it, for anyone who has the key of the log. */
+/** Receipts: acts of the thread, each with a proof that it is an entry, for anyone who has the key of the log. */
 import type { ActEntry, StoredAct, ThreadReader } from '../../../sdk/storage/thread.ts'
 import type { Caller } from '../../core/caller.ts'
 import { type LogHashes, proveInclusion } from '../evidence/proof.ts'
 import { tlogProof } from '../evidence/tlog-proof.ts'
 
-/** A checkpoint that is given out, with the cosignatures that it has. */
+/** A published checkpoint, with its cosignatures. */
 export interface Published {
   size: number
   /** Lowercase hex. */
@@ -13,14 +13,14 @@ export interface Published {
   note: string
 }
 
-/** Which checkpoint is given out when. */
+/** Selects the checkpoints to publish. */
 export interface Publisher {
   /**
-   * A checkpoint of at least so many entries: one with a quorum of cosignatures, if witnesses are configured and give them within
-   * seconds, else one that the log alone signed.
+   * A checkpoint of at least `size` entries: with a quorum of cosignatures, if witnesses are configured and give them within seconds, else
+   * signed only by the log.
    */
   covering(size: number): Promise<Published>
-  /** What the log shows to anyone; with witnesses the latest checkpoint that has their quorum. */
+  /** The public checkpoint; with witnesses, the latest one that has their quorum. */
   shown(): Promise<Published>
   close(): Promise<void>
 }
@@ -39,22 +39,22 @@ export interface Receipt {
   proof: string
 }
 
-/** What agents may know only of themselves: their calls, what rules said to these, and what they asked people for. */
+/** Acts that agents may see only of themselves: their calls, the verdicts on these, and the approvals that they requested. */
 const ownKinds: ReadonlySet<StoredAct['kind']> = new Set(['verdict', 'call', 'action', 'session', 'approval'])
 
-/** Whether the caller may see an act: decisions and what became part of them are for every reader, the rest is its agent's own. */
+/** Whether the caller may see an act. Decisions and what became part of them are visible to every reader, other acts to their agent. */
 export function maySee({ kind, payload }: Pick<StoredAct, 'kind' | 'payload'>, { agent, scopes }: Caller): boolean {
   if (!ownKinds.has(kind) || payload === null || scopes.has('admin')) return true
   if (kind === 'approval' && scopes.has('approve')) return true
   return (JSON.parse(payload) as { agent?: unknown }).agent === agent
 }
 
-/** Bytes of payloads in one answer: a state of a decision is a record, which its receipt holds three times. */
+/** Most bytes of payloads in one answer: a state of a decision holds a record, which its receipt contains three times. */
 const mostBytes = 8 * 1_048_576
 
 /**
- * Reads those of the acts that fit into an answer. @param wanted the most important first
- * @returns in their order, and whether some are left out
+ * Reads the acts that fit into an answer. @param wanted the most important first
+ * @returns the acts in the order of the log, and whether some are left out
  */
 export async function actsThatFit(
   { thread }: { thread: Pick<ThreadReader, 'read'> },
@@ -63,7 +63,7 @@ export async function actsThatFit(
 ): Promise<{ acts: StoredAct[]; isCut: boolean }> {
   let left = mostBytes
   const fitting = wanted.filter(({ bytes }, at) => {
-    // A longer one leaves its room to the next.
+    // An act that is too long leaves its room to the next ones.
     const fits = at < mostActs && bytes <= left
     if (fits) left -= bytes
     return fits

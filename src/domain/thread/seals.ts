@@ -1,22 +1,22 @@
-/** Seals of sessions compared with the acts that they count: what a session did and the thread does not hold shows. */
+/** Compares seals of sessions with the acts that they count, to find acts of a session that the thread lacks. */
 import type { StoredAct, ThreadReader } from '../../../sdk/storage/thread.ts'
 
-/** How many calls of tools, and how many verdicts. */
+/** Numbers of tool calls and of verdicts. */
 export interface SessionCounts {
   actions: number
   verdicts: number
 }
 
-/** A seal, and what the thread holds between its first and its last place. */
+/** A seal, and the acts that the thread holds between its first and its last place. */
 export interface SealCheck {
   /** Of the seal. */
   record_id: string
   session: string
   sealed: SessionCounts
   found: SessionCounts
-  /** Actions and verdicts there whose session can't be known any more, as they were erased. */
+  /** Actions and verdicts in between that were erased, so that their session is unknown. */
   erased: SessionCounts
-  /** Whether what was found is what was sealed; with erased ones, whether it can be. */
+  /** Whether the acts found are those that were sealed, or can be if erased ones are counted. */
   complete: boolean
 }
 
@@ -33,13 +33,13 @@ const counted = { action: 'actions', verdict: 'verdicts' } as const
 type Places = Record<keyof SessionCounts, number[]>
 const newPlaces = (): Places => ({ actions: [], verdicts: [] })
 
-/** How many of these places, ascending, a seal covers. */
+/** Numbers of these places that a seal covers. */
 const between = (places: Places, { first_index, last_index }: Seal): SessionCounts => {
   const count = (list: readonly number[]) => list.filter((seq) => seq >= first_index && seq <= last_index).length
   return { actions: count(places.actions), verdicts: count(places.verdicts) }
 }
 
-/** Checks every seal, in the order of the thread. A seal that was erased itself is left out. */
+/** Checks every seal, in the order of the thread. An erased seal is left out. */
 export async function* checkSeals({ read }: Pick<ThreadReader, 'read'>): AsyncGenerator<SealCheck> {
   const sessions = new Map<string, Places>()
   const erased = newPlaces()
@@ -79,7 +79,7 @@ export async function* checkSeals({ read }: Pick<ThreadReader, 'read'>): AsyncGe
 
 const plural = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`
 
-/** What is wrong with a seal that is not complete, as a sentence without its end. */
+/** What is wrong with a seal that is not complete, as a sentence without a full stop. */
 export function sealProblem({ session, sealed, found }: SealCheck): string {
   const parts = Object.entries(counted).flatMap(([one, what]) =>
     sealed[what] === found[what] ? [] : [`${plural(sealed[what], one)} sealed, ${found[what]} found`],

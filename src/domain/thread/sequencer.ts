@@ -1,6 +1,6 @@
 /**
- * Gives acts their places in the thread, a moment after they were committed and in groups, and appends the records of the evidence log to
- * it. One process at a time does so; whichever does it, the order is one.
+ * Gives acts their places in the thread, in groups, a moment after they were committed, and appends the records of the evidence log to it.
+ * One process at a time does so, so that there is only one order.
  */
 
 import { StorageError } from '../../../sdk/storage/errors.ts'
@@ -16,14 +16,14 @@ import { type Act, type ActTools, actOf } from './acts.ts'
 
 /** The thread as a program uses it. */
 export interface Thread {
-  /** Signs its checkpoints, under an origin of its own. */
+  /** Signs the thread's checkpoints, under a separate origin. */
   signer: Signer
   checkpoints: Checkpoints
-  /** Resolves when all that was committed before the call has its place. */
+  /** Resolves when all acts that were committed before the call have their places. */
   sequence(): Promise<void>
-  /** Says that acts were committed: they get their places soon. */
+  /** Reports that acts were committed: they get their places soon. */
   wake(): void
-  /** Gives what waits its places, and ends. */
+  /** Gives waiting acts their places, and stops. */
   close(): Promise<void>
 }
 
@@ -31,26 +31,26 @@ export interface ThreadOptions extends ActTools {
   store: Store
   evidence: Pick<Evidence, 'head' | 'read'>
   signer: Signer
-  /** Calls back after so many milliseconds; returns the cancellation. */
+  /** Calls back after `ms` milliseconds; returns a function that cancels this. */
   after(ms: number, run: () => void): () => void
-  /** Called with what a round threw. */
+  /** Called with the error of a round. */
   failed(error: unknown): void
 }
 
-/** Acts of one group: the event loop is held up by its hashes. */
+/** Most acts in one group, as computing their hashes blocks the event loop. */
 const largestGroup = 1_024
 const evidenceAtOnce = 256
-/** How long acts wait for others to share their group: the longer, the more servers do the same. */
+/** How long acts wait for others to join their group: longer if several servers do the same. */
 const gathering_ms = { least: 50, most: 400 }
-/** How often acts of other processes, and of ones that died, are looked for. */
+/** How often the thread is checked for acts of other processes, including crashed ones. */
 const round_ms = 1_000
 
 const closing_ms = 2_000
 
-/** How far the evidence log is in the thread: one keyed record, written with the acts. */
+/** The last record of the evidence log that is in the thread: one keyed record, written with the acts. */
 export const evidenceCursor = { collection: 'thread', key: 'evidence' } as const
 
-/** A record of the evidence log as an act. Its payload is not repeated: its hash stands for it. */
+/** A record of the evidence log as an act, which holds the hash of the record instead of its payload. */
 function evidenceAct({ seq, hash, source, event_type, evidence_class, ts }: EvidenceRecord, at: string): Act {
   const detail = { seq, hash, source, event_type, evidence_class, ts }
   return { kind: 'evidence', record_id: `evidence/${seq}`, decision_id: null, at, agent: null, detail }
@@ -60,11 +60,11 @@ export function openThread({ store, evidence, signer, after, failed, ...tools }:
   const { collection, key } = evidenceCursor
   let anchored: number | null = null
   let wait_ms = gathering_ms.least
-  /** Where the thread ended when this process had given places. */
+  /** The end of the thread when this process last gave places. */
   let end: number | null = null
 
   function growth({ seq, frontier }: EvidenceHead, commitments: readonly string[]) {
-    // Others do it too: all of them together are to be about as busy as one.
+    // If other processes do the same, all wait longer, so that together they are about as busy as one.
     const isShared = end !== null && seq !== end
     wait_ms = isShared ? Math.min(2 * wait_ms, gathering_ms.most) : gathering_ms.least
     end = seq + commitments.length
@@ -89,7 +89,7 @@ export function openThread({ store, evidence, signer, after, failed, ...tools }:
       const acts = records.map((record) => actOf(evidenceAct(record, at), tools))
       anchored = await store.transaction(async (tx) => {
         const now = await cursor(tx.keyed)
-        // Another process was first.
+        // Another process came first.
         if (now !== from) return now
         await tx.thread.append(acts)
         await tx.keyed.put(collection, key, last.seq)
@@ -118,7 +118,7 @@ export function openThread({ store, evidence, signer, after, failed, ...tools }:
     },
     async close() {
       await rounds.close()
-      // A database that is gone must not keep the program from ending: what waits gets its place at the next start.
+      // An unavailable database must not keep the program from ending: waiting acts get their places at the next start.
       await new Promise<void>((resolve) => {
         const cancel = after(closing_ms, resolve)
         sequence()
@@ -132,7 +132,7 @@ export function openThread({ store, evidence, signer, after, failed, ...tools }:
   }
 }
 
-/** Resolves when what this call did has its place. @throws StorageError marked `unclear`, as it is done all the same */
+/** Resolves when the acts of this call have their places. @throws StorageError marked `unclear`, as the acts are stored all the same */
 export async function placed(thread: Pick<Thread, 'sequence'>): Promise<void> {
   try {
     await thread.sequence()

@@ -1,10 +1,10 @@
-/** The canonical text of what an act holds, and the digest of a line of the audit trail by which an act names it. */
+/** The canonical text of an act's payload, and the digest by which an act names an audit entry. */
 import { hash } from 'node:crypto'
 import type { AuditEntry } from '../../../sdk/storage/store.ts'
 import { auditTexts } from '../../core/audit-text.ts'
 import { canonical, maxDepth, NotInteroperable } from '../evidence/canonical.ts'
 
-/** What I-JSON can't carry, as text: an act is never refused for a number or a character that somebody chose. */
+/** Writes what I-JSON can't carry as text: an act is never refused for a number or a character in its input. */
 function interoperable(value: unknown, level = 0): unknown {
   if (typeof value === 'string') return value.toWellFormed()
   if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value) ? String(value) : value
@@ -16,8 +16,8 @@ function interoperable(value: unknown, level = 0): unknown {
 }
 
 /**
- * Canonical JSON (RFC 8785) of what JSON keeps of a value. What I-JSON can't carry is written as text: integers beyond ±(2^53 − 1), lone
- * surrogates as U+FFFD, and what is nested too deeply.
+ * Canonical JSON (RFC 8785) of a value. What I-JSON can't carry is written as text: integers beyond ±(2^53 − 1), lone surrogates as U+FFFD,
+ * and values that are nested too deeply.
  */
 export function textOf(value: object): string {
   try {
@@ -29,18 +29,18 @@ export function textOf(value: object): string {
 }
 
 /**
- * The same of an object whose keys are in canonical order already, and whose values are texts, truth values, safe integers, or lists of
- * these; undefined ones are left out. Half the time of {@link textOf}.
+ * Canonical JSON of an object whose keys are already in canonical order, and whose values are strings, booleans, safe integers, or lists of
+ * these; undefined ones are left out. Takes half the time of {@link textOf}.
  */
 export function sortedTextOf(value: object): string {
   const text = JSON.stringify(value)
-  // A lone surrogate is escaped so; the escape of a backslash before the same letters is merely written the slow way.
+  // Lone surrogates are escaped like this. An escaped backslash before the same letters only takes the slow path.
   return text.includes('\\ud') ? textOf(value) : text
 }
 
 /**
- * SHA-256 of a line of the audit trail, without its number: lowercase hex. It is taken over the JSON of a list of the members, those of the
- * detail in the order in which they are stored: keeping and reading them leaves it as it is.
+ * SHA-256 of an audit entry without its number, lowercase hex. It covers the JSON of a list of the members. Those of `detail` are in the
+ * order in which they are stored, so that storing and reading the entry does not change the digest.
  */
 export function auditDigest(entry: AuditEntry): string {
   const { at, agent, method, request_id, allowed } = entry

@@ -1,12 +1,12 @@
 /**
- * The store as the program writes to it: what a transaction does is told to the thread in the same transaction, so that no method can
- * forget it and nothing is acknowledged without its act.
+ * The store as the program writes to it: each transaction also appends its acts to the thread, so that no method can forget them and
+ * nothing is acknowledged without its act.
  */
 import { redactionEntry, retentionEntry } from '../../../sdk/storage/audit.ts'
 import type { Store, Transaction } from '../../../sdk/storage/store.ts'
 import { type ActTools, actCollections, actsOf, type Written } from './acts.ts'
 
-/** The verbs that write, with what they wrote noted once it is written. */
+/** A transaction that notes its writes once they are done. */
 function noting(tx: Transaction, written: Written, { now }: ActTools): Transaction {
   const { decisions, keyed, audit } = tx
   return {
@@ -31,7 +31,7 @@ function noting(tx: Transaction, written: Written, { now }: ActTools): Transacti
         await audit.append(entry)
         written.audit.push(entry)
       },
-      // The lines that a store adds by itself.
+      // Audit entries that a store adds by itself.
       async expire(query) {
         const at_ms = now()
         const removed = await audit.expire({ ...query, at_ms })
@@ -48,7 +48,7 @@ function noting(tx: Transaction, written: Written, { now }: ActTools): Transacti
   }
 }
 
-/** @param acted called after each transaction that has told the thread something */
+/** @param acted called after each transaction that has appended acts */
 export function threaded(store: Store, tools: ActTools, acted: () => void): Store {
   return {
     ...store,

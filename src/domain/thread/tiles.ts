@@ -6,9 +6,9 @@ import { StorageError } from '../../../sdk/storage/errors.ts'
 import type { LogHashes } from '../evidence/proof.ts'
 import { leafHash } from '../evidence/tree.ts'
 
-/** Hashes in a full tile; a hash of the next level covers one. */
+/** Hashes in a full tile; a hash of the next level covers one tile. */
 const fullWidth = 256
-/** Levels of the binary tree in a tile. All of them are among the stored ones. */
+/** Levels of the binary tree in a tile. The lowest level of each tile is stored. */
 const tileHeight = 8
 const highestLevel = 63
 
@@ -20,22 +20,22 @@ export interface Tile {
   width: number
 }
 
-/** Hashes of a level in a tree of this size. */
+/** Number of hashes of a level in a tree of this size. */
 const hashesOf = (level: Tile['level'], size: number): number =>
   level === 'entries' ? size : Math.floor(size / fullWidth ** level)
 
-/** Groups of three digits, all but the last one behind an `x`: `x001/x234/067`. */
+/** Groups of three digits, all but the last one preceded by an `x`: `x001/x234/067`. */
 function groups(index: number): string {
   const digits = String(index)
   const padded = digits.padStart(Math.ceil(digits.length / 3) * 3, '0')
   return padded.replace(/\d{3}(?=\d)/g, 'x$&/')
 }
 
-/** Its path below the prefix of the log. */
+/** The path of a tile below the prefix of the log. */
 export const tilePath = ({ level, index, width }: Tile): string =>
   `tile/${level}/${groups(index)}${width === fullWidth ? '' : `.p/${width}`}`
 
-/** The tile of a path; null for any other text, and for another spelling of a path. */
+/** The tile of a path; null for any other text, including other spellings of a path. */
 export function parseTilePath(path: string): Tile | null {
   const [, level = '', digits = '', width] =
     /^tile\/(entries|\d{1,2})\/((?:x\d{3}\/){0,4}\d{3})(?:\.p\/(\d{1,3}))?$/.exec(path) ?? []
@@ -50,8 +50,8 @@ export function parseTilePath(path: string): Tile | null {
 }
 
 /**
- * Whether a tree of this size has all hashes of the tile. Partial tiles of smaller trees are among them, as checkpoints of those were
- * given out too.
+ * Whether a tree of this size has all hashes of the tile. This includes partial tiles of smaller trees, whose checkpoints were published
+ * too.
  */
 export const isCovered = ({ level, index, width }: Tile, size: number): boolean =>
   index * fullWidth + width <= hashesOf(level, size)
@@ -67,7 +67,7 @@ export function* tilesOf(size: number): Generator<Tile> {
   for (let level = 0; hashesOf(level, size) > 0; level++) yield* row(level)
 }
 
-/** The hashes of a tile one after the other; of a bundle the entries, each behind its length in two bytes. @throws StorageError `corrupt` */
+/** The concatenated hashes of a tile, or the entries of a bundle, each preceded by its length in two bytes. @throws StorageError `corrupt` */
 export async function tileBytes(log: LogHashes, { level, index, width }: Tile): Promise<Uint8Array<ArrayBuffer>> {
   const first = index * fullWidth
   const isLow = level === 'entries' || level === 0

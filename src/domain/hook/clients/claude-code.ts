@@ -1,8 +1,8 @@
-/** Hooks of Claude Code: https://code.claude.com/docs/en/hooks. OpenCode's plugin speaks the same. */
+/** Hooks of Claude Code: https://code.claude.com/docs/en/hooks. OpenCode's plugin uses the same format. */
 import { afterTool, beforeTool, type Fields, failed, fieldsOf, noEvent, placeOf, prompt, textAt } from '../body.ts'
 import type { HookAdapter, HookEvent, HookKind, HookOutcome } from '../event.ts'
 
-/** The events that Claude Code, Codex and Copilot CLI name alike. */
+/** The events that have the same names in Claude Code, Codex and Copilot CLI. */
 export function readNamed(body: Fields): HookEvent {
   switch (textAt(body, 'hook_event_name')) {
     case null:
@@ -38,7 +38,7 @@ const eventNames: Partial<Record<HookKind, string>> = {
   unreadable: 'PreToolUse',
 }
 
-/** The answers that Claude Code and Codex share. An allowed call is answered with nothing: `allow` would skip the user's own prompts. */
+/** The answers that Claude Code and Codex share. An allowed call gets an empty answer: `allow` would skip the user's own prompts. */
 export function writeNamed(kind: HookKind, outcome: HookOutcome): Record<string, unknown> {
   if (outcome.kind === 'go_on') return kind === 'stop' ? { decision: 'block', reason: outcome.reason } : {}
   const hookEventName = eventNames[kind]

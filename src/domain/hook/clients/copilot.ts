@@ -3,7 +3,7 @@ import { afterTool, beforeTool, callOf, fieldsOf, textAt } from '../body.ts'
 import type { HookAdapter } from '../event.ts'
 import { readNamed } from './claude-code.ts'
 
-/** It names MCP tools `<server>-<tool>`, and no tool of its own has a hyphen; the names of tools hardly have one. */
+/** Copilot names MCP tools `<server>-<tool>`. None of its own tools has a hyphen, and names of MCP tools rarely do. */
 const mcpName = /^(.+)-/
 
 export const copilot: HookAdapter = {

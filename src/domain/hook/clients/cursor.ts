@@ -1,4 +1,4 @@
-/** Hooks of Cursor: https://cursor.com/docs/hooks. `cstp init` asks for preToolUse, which comes before every tool. */
+/** Hooks of Cursor: https://cursor.com/docs/hooks. `cstp init` subscribes to preToolUse, which comes before every tool. */
 import {
   afterTool,
   beforeTool,
@@ -22,7 +22,7 @@ const shellCall = (body: Fields): ToolCall | null => {
     : { tool: 'Shell', tool_use_id: textAt(body, 'tool_use_id'), input: { command }, mcp_server: null }
 }
 
-/** It names the server of an MCP tool by its address or command. */
+/** Cursor identifies the server of an MCP tool by its address or command. */
 const mcpCall = (body: Fields): ToolCall | null => {
   const call = callOf(body, mcpName)
   return call && { ...call, mcp_server: call.mcp_server ?? textAt(body, 'server', 'url', 'command') }
@@ -56,7 +56,7 @@ function read(body: Fields): HookEvent {
   }
 }
 
-/** How often the agent was sent back already. */
+/** Whether a hook made the agent continue before. */
 const isAgain = (loop_count: unknown): boolean => typeof loop_count === 'number' && loop_count > 0
 
 export const cursor: HookAdapter = {
@@ -73,7 +73,7 @@ export const cursor: HookAdapter = {
         return kind === 'stop' ? { followup_message: outcome.reason } : {}
       case 'context':
         return kind === 'session_start' ? { additional_context: outcome.text } : {}
-      // A permission that is not denied would skip the user's own prompt: a warning is kept in the trail alone.
+      // Any permission other than `deny` would skip the user's own prompt, so a warning is only in the audit trail.
       case 'warn':
       case 'silent':
         return {}

@@ -1,8 +1,8 @@
-/** Hooks of Gemini CLI: https://geminicli.com/docs/hooks/reference. `ask` hangs without a person, so that it is never answered. */
+/** Hooks of Gemini CLI: https://geminicli.com/docs/hooks/reference. `ask` hangs if no person is present, so it is never returned. */
 import { afterTool, beforeTool, callOf, failed, fieldsOf, noEvent, placeOf, prompt, textAt } from '../body.ts'
 import type { HookAdapter, HookKind } from '../event.ts'
 
-/** `mcp_<server>_<tool>`; a name with an underscore is known from `mcp_context` alone. */
+/** `mcp_<server>_<tool>`; a server name with an underscore is only known from `mcp_context`. */
 const mcpName = /^mcp_([^_]+)_/
 
 const contextNames: Partial<Record<HookKind, string>> = { session_start: 'SessionStart', prompt: 'BeforeAgent' }

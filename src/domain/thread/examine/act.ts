@@ -1,9 +1,9 @@
-/** Whether an act is what it is committed to. */
+/** Checks an act against its commitment. */
 import type { StoredAct } from '../../../../sdk/storage/thread.ts'
 import { commitmentOf } from '../commitment.ts'
 import { flawOf, type ThreadFlaw } from './flaw.ts'
 
-/** What an act says; null if it was erased, or can't be read. */
+/** The payload of an act; null if it was erased, or can't be parsed. */
 export function saidBy({ payload }: Pick<StoredAct, 'payload'>): Record<string, unknown> | null {
   if (payload === null) return null
   try {
@@ -14,7 +14,7 @@ export function saidBy({ payload }: Pick<StoredAct, 'payload'>): Record<string, 
   }
 }
 
-/** Payload and salt against the commitment, the columns against the payload. @param said by the payload */
+/** Checks payload and salt against the commitment, and the columns against the payload. @param said the parsed payload */
 export function actFlaw(act: StoredAct, said: Record<string, unknown> | null): ThreadFlaw | null {
   const { payload, salt, commitment } = act
   if (payload === null && salt === null) return null

@@ -1,16 +1,16 @@
-/** What acts say of others: redactions of what was erased, the evidence log of its records. */
+/** Checks acts against others: redactions against erased acts, and acts of evidence against the evidence log. */
 import type { StoredAct } from '../../../../sdk/storage/thread.ts'
 import { flawAt, flawOf, type ThreadFlaw, type ThreadSources } from './flaw.ts'
 
 type Said = Record<string, unknown>
 
 export interface CountCheck {
-  /** Acts, the newest first. @param said null if it was erased */
+  /** Called with each act, newest first. @param said null if the act was erased */
   act(act: StoredAct, said: Said | null): void
   end(): ThreadFlaw[]
 }
 
-/** What is erased is named by a redaction, which is later. */
+/** Each erased act must be named by a later redaction. */
 function erasures(): CountCheck {
   const told = new Set<string>()
   const flaws: ThreadFlaw[] = []
@@ -25,7 +25,7 @@ function erasures(): CountCheck {
   }
 }
 
-/** Records of the evidence log are acts in their order, each once. */
+/** Records of the evidence log must be acts in their order, each once. */
 function evidenceOrder(): CountCheck {
   let before: StoredAct | null = null
   let next = 0
@@ -49,12 +49,12 @@ function evidenceOrder(): CountCheck {
 
 export const countChecks = (): CountCheck[] => [erasures(), evidenceOrder()]
 
-/** Acts of records of the evidence log, against that log. */
+/** Checks acts of evidence records against the evidence log. */
 export async function evidenceFlaws(
   { evidence }: Pick<ThreadSources, 'evidence'>,
   told: readonly { act: StoredAct; said: Said }[],
 ): Promise<ThreadFlaw[]> {
-  // What says another thing is a flaw of the act itself.
+  // Any other payload is a flaw of the act itself.
   const acts = told.filter(({ said }) => Number.isSafeInteger(said.seq))
   if (acts.length === 0) return []
   if (evidence === null) return [flawAt(null, 'the thread has records of an evidence log, which is not there')]

@@ -1,4 +1,4 @@
-/** Whether decisions are what the last act that speaks of each says. */
+/** Checks each decision against the last act about it. */
 import { decisionPages, readDecisions } from '../../../../sdk/storage/decisions.ts'
 import type { ActKind, StoredAct } from '../../../../sdk/storage/thread.ts'
 import { stateId } from '../ids.ts'
@@ -12,7 +12,7 @@ interface Said {
   said: Record<string, unknown>
 }
 
-/** States of decisions as acts say, against the decisions. */
+/** Checks states of decisions in acts against the stored decisions. */
 export async function statesFlaws(
   { decisions }: Pick<ThreadSources, 'decisions'>,
   states: readonly Said[],
@@ -20,7 +20,7 @@ export async function statesFlaws(
   const ids = [...new Set(states.flatMap(({ act }) => act.decision_id ?? []))]
   const known = new Map((await readDecisions(decisions, ids)).map((one) => [one.record.id, one]))
   return states.flatMap(({ act, said }) => {
-    // What it is instead is a flaw of the act itself.
+    // Any other payload is a flaw of the act itself.
     if (typeof said.record !== 'object' || said.record === null) return []
     const revision = Number(said.revision)
     const stored = known.get(String(act.decision_id))
@@ -33,7 +33,7 @@ export async function statesFlaws(
   })
 }
 
-/** Decisions whose state no act speaks of. Their files were edited by hand, or their rows. */
+/** Decisions whose state is in no act: their files or rows were edited by hand. */
 export async function* untoldDecisions(
   { decisions, thread }: Pick<ThreadSources, 'decisions' | 'thread'>,
   breathe: () => Promise<void>,

@@ -1,6 +1,6 @@
 /**
- * Examines the thread and what it speaks of: all acts against their commitments, these against the tree and what was signed, and decisions,
- * the audit trail, evidence, sessions, rules and approvals against the acts. In pages, and nothing is changed.
+ * Examines the thread and what it is about: all acts against their commitments, these against the tree and the signed checkpoints, and
+ * decisions, the audit trail, evidence, sessions, rules and approvals against the acts. Reads in pages, and changes nothing.
  * @see `docs/design/thread.md` for what each kind of tampering looks like, and what nothing here can see
  */
 import type { StoredAct, ThreadReads } from '../../../../sdk/storage/thread.ts'
@@ -15,10 +15,10 @@ import { treeFlaw } from './tree.ts'
 export type { ThreadFlaw, ThreadSources } from './flaw.ts'
 
 const page = 500
-/** Acts that wait are few, unless a server died under load. */
+/** Most waiting acts that are read. There are few, unless a server died under load. */
 const mostWaiting = 100_000
 
-/** All acts, the newest first; those that are not where they belong are told. */
+/** All acts, newest first. Missing entries are added to `flaws`. */
 async function* actsBackwards(thread: ThreadReads, flaws: ThreadFlaw[]): AsyncGenerator<StoredAct[]> {
   const waiting = await thread.read({ from: null, limit: mostWaiting })
   const seen = new Set(waiting.map(({ record_id }) => record_id))
@@ -30,7 +30,7 @@ async function* actsBackwards(thread: ThreadReads, flaws: ThreadFlaw[]): AsyncGe
     const places = new Set(found.map(({ seq }) => seq))
     for (let seq = from; seq <= to; seq++)
       if (!places.has(seq)) flaws.push(flawAt(seq - 1, `entry ${seq - 1} of the thread is missing`))
-    // What waited at first may have its place by now.
+    // Acts that waited at first may have their places by now.
     yield found.filter(({ record_id }) => !seen.has(record_id)).toReversed()
   }
 }

@@ -1,21 +1,21 @@
-/** What an examination of the thread reads, and what it finds. */
+/** Inputs and findings of an examination of the thread. */
 import type { Evidence } from '../../../../sdk/storage/evidence.ts'
 import type { Store } from '../../../../sdk/storage/store.ts'
 import type { StoredAct, ThreadReads } from '../../../../sdk/storage/thread.ts'
 
-/** The thread, and what it speaks of. */
+/** The thread, and the data that its acts are about. */
 export interface ThreadSources extends Pick<Store, 'audit' | 'keyed' | 'decisions'> {
   thread: ThreadReads
   /** Null if there is no evidence log. */
   evidence: Pick<Evidence, 'head' | 'hashes'> | null
 }
 
-/** What contradicts: acts each other or themselves, or what they speak of. */
+/** A contradiction within an act, between acts, or between an act and the data that it is about. */
 export interface ThreadFlaw {
-  /** Place in the log from 0, as receipts count; null if it is at none, or at none yet. */
+  /** Place in the log from 0, as in receipts; null if there is none, or none yet. */
   index: number | null
   record_id: string | null
-  /** The decision that no act speaks of as it is: its file was edited by hand, which people may do. Null for anything else. */
+  /** The decision whose state is in no act: its file was edited by hand, which people may do. Null for any other flaw. */
   untold: string | null
   /** In words, with the place. */
   what: string

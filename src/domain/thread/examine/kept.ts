@@ -1,4 +1,4 @@
-/** Whether rules and approvals that are kept beside the thread are those that acts speak of. */
+/** Checks stored rules and approvals against the acts about them. */
 import { keyedPages } from '../../../../sdk/storage/keyed.ts'
 import type { StoredAct } from '../../../../sdk/storage/thread.ts'
 import type { Approval } from '../../approval/approval.ts'
@@ -8,7 +8,7 @@ import { approvalStepId } from '../ids.ts'
 import { saidBy } from './act.ts'
 import { flawAt, flawOf, type ThreadFlaw, type ThreadSources } from './flaw.ts'
 
-/** Rules that came into force, against their archive. */
+/** Checks rules that came into force against their archive. */
 export async function policyFlaw(
   { keyed }: Pick<ThreadSources, 'keyed'>,
   act: StoredAct,
@@ -21,7 +21,7 @@ export async function policyFlaw(
   return set === 'altered' ? flawOf(act, 'its rules in the archive were changed') : null
 }
 
-/** Approvals that were answered or used, against the acts of who did so. */
+/** Checks approvals against the acts by which they were requested or decided. */
 export async function* approvalFlaws(
   { keyed, thread }: Pick<ThreadSources, 'keyed' | 'thread'>,
   breathe: () => Promise<void>,

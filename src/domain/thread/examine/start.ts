@@ -1,4 +1,4 @@
-/** What a start looks at: whether the thread still has what was signed of it, its last acts, and the evidence that it knows of. */
+/** Checks at start: whether the thread still has its signed entries, its last acts, and the evidence that it names. */
 import { isStorageError } from '../../../../sdk/storage/errors.ts'
 import { type Checkpoint, parseCheckpoint } from '../../evidence/checkpoints.ts'
 import { parseNote } from '../../evidence/note.ts'
@@ -8,7 +8,7 @@ import { evidenceCursor } from '../sequencer.ts'
 import { actFlaw, saidBy } from './act.ts'
 import type { ThreadSources } from './flaw.ts'
 
-/** Acts that are hashed. */
+/** Number of acts that are hashed. */
 const lastActs = 64
 
 /** A contradiction, and which of the two logs lacks something. */
@@ -20,7 +20,7 @@ export interface StartFlaw {
 type StartSources = Pick<ThreadSources, 'thread' | 'keyed'> & { evidence: NonNullable<ThreadSources['evidence']> }
 
 async function threadFlaw({ thread }: StartSources, mark: Checkpoint | null): Promise<string | null> {
-  // Before the head: another process may go on, and sign.
+  // Read before the head: another process may append and sign in the meantime.
   const [last] = await thread.checkpoints(1)
   const head = await thread.head()
   const signed = [mark, last ? parseCheckpoint(parseNote(last.note).text) : null].filter((one) => one !== null)
@@ -39,7 +39,7 @@ async function threadFlaw({ thread }: StartSources, mark: Checkpoint | null): Pr
   return null
 }
 
-/** The last record of the evidence log that the thread has an act of. */
+/** Checks the last record of the evidence log that the thread has an act of. */
 async function evidenceFlaw({ thread, keyed, evidence }: StartSources): Promise<string | null> {
   const [found] = await keyed.get(evidenceCursor.collection, [evidenceCursor.key])
   const known = Number(found?.value ?? 0)
@@ -56,7 +56,7 @@ async function evidenceFlaw({ thread, keyed, evidence }: StartSources): Promise<
     : `record ${known} of the evidence log is not the one that the thread has`
 }
 
-/** @param mark the highest state of the thread that is known outside of it, read before this call; null if none is */
+/** @param mark the latest checkpoint of the thread that is stored outside of it, read before this call; null if there is none */
 export async function startFlaw(sources: StartSources, mark: Checkpoint | null): Promise<StartFlaw | null> {
   try {
     const thread = await threadFlaw(sources, mark)

@@ -1,4 +1,4 @@
-/** Whether each line of the audit trail is named by one act, and each act that names a line finds it. Both are read newest first. */
+/** Checks that each audit entry is named by one act, and that each act that names an entry finds it. Both are read newest first. */
 import { redactionMethod, retentionMethod } from '../../../../sdk/storage/audit.ts'
 import type { AuditReader, StoredAuditEntry } from '../../../../sdk/storage/store.ts'
 import type { StoredAct } from '../../../../sdk/storage/thread.ts'
@@ -7,20 +7,20 @@ import { flawAt, flawOf, type ThreadFlaw } from './flaw.ts'
 
 interface NamingAct extends Pick<StoredAct, 'seq' | 'record_id'> {
   at_ms: number
-  /** Of its line, which no erasure changes. */
+  /** The call of the audit entry, which erasures do not change. */
   call: string
 }
 
 export interface TrailCheck {
   act(act: StoredAct, said: Record<string, unknown>): void
-  /** Reads lines until as many were read as acts that name one. */
+  /** Reads audit entries until as many were read as acts that name one. */
   follow(): Promise<void>
-  /** Reads what is left. */
+  /** Reads the remaining entries. */
   end(): Promise<ThreadFlaw[]>
 }
 
 const page = 500
-/** Lines this young may be of acts that were told since the examination began. */
+/** Audit entries this young may belong to acts that were appended since the examination began. */
 const young_ms = 60_000
 
 const callOf = (one: Record<string, unknown>): string => JSON.stringify([one.method, one.request_id, one.agent])
@@ -39,7 +39,7 @@ export async function trailCheck(audit: AuditReader, now: number): Promise<Trail
   const twice: ThreadFlaw[] = []
   let kept_from_ms = Number.NEGATIVE_INFINITY
 
-  /** A line whose act was found: what it says of other lines holds. */
+  /** Applies an entry whose act was found: it may say which other entries were removed or redacted. */
   function believe({ method, detail }: StoredAuditEntry): void {
     const said = (detail ?? {}) as { before_ms?: number; lines?: number[]; redacted_by?: unknown }
     if (method === retentionMethod) kept_from_ms = Math.max(kept_from_ms, said.before_ms ?? kept_from_ms)
@@ -49,7 +49,7 @@ export async function trailCheck(audit: AuditReader, now: number): Promise<Trail
   function readLine(line: StoredAuditEntry): void {
     const digest = auditDigest(line)
     if (acts.delete(digest)) believe(line)
-    // A second line of the same digest is one too many.
+    // A second entry with the same digest is one too many.
     else if (lines.has(digest)) unsaid.push(line)
     else lines.set(digest, line)
   }
@@ -62,7 +62,7 @@ export async function trailCheck(audit: AuditReader, now: number): Promise<Trail
     cursor = found.at(-1)?.seq ?? 0
   }
 
-  /** Lines without an act, but for those that an erasure took the detail of. */
+  /** Entries without an act, except those whose detail an erasure removed. */
   function linesLeft(): StoredAuditEntry[] {
     return [...lines.values(), ...unsaid].filter((line) => {
       const by = (line.detail as { redacted_by?: unknown } | null)?.redacted_by

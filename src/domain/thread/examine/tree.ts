@@ -1,4 +1,4 @@
-/** Whether the tree of the thread is that of its entries, and whether it still contains each checkpoint that was signed. */
+/** Checks that the tree of the thread is that of its entries, and that it still contains each signed checkpoint. */
 import { isStorageError } from '../../../../sdk/storage/errors.ts'
 import type { EvidenceHead, StoredCheckpoint, TreeNode } from '../../../../sdk/storage/evidence.ts'
 import type { ThreadReads } from '../../../../sdk/storage/thread.ts'
@@ -7,14 +7,14 @@ import { NoteError, parseNote } from '../../evidence/note.ts'
 import { grow, keptLevels, rootOf } from '../../evidence/tree.ts'
 import { flawAt, type ThreadFlaw } from './flaw.ts'
 
-/** Entries that are hashed before others have their turn. */
+/** Entries that are hashed before other calls have their turn. */
 const page = 1_024
 
 const isHash = (text: string): boolean => /^[0-9a-f]{64}$/.test(text)
 const entries = (from: number, to: number): string =>
   from === to - 1 ? `entry ${from}` : `entries ${from} to ${to - 1}`
 
-/** The first node that is not stored as it was computed; of the lowest level, which says where most closely. */
+/** The first node whose stored hash differs from the computed one, on the lowest level, which locates the change best. */
 async function changedNode(thread: ThreadReads, nodes: readonly TreeNode[]): Promise<TreeNode | null> {
   for (const [level, some] of [...Map.groupBy(nodes, (node) => node.level)].toSorted(([a], [b]) => a - b)) {
     const stored = await thread.nodes(level, some[0]!.index, some.length)
@@ -24,7 +24,7 @@ async function changedNode(thread: ThreadReads, nodes: readonly TreeNode[]): Pro
   return null
 }
 
-/** Where the roots that cover all entries differ from those of the head: the entries below the first of them. */
+/** Compares the roots that cover all entries with those of the head. The flaw names the entries below the first that differs. */
 function changedRoot({ seq, frontier }: EvidenceHead, own: readonly string[]): ThreadFlaw | null {
   let from = 0
   for (const [at, hash] of own.entries()) {
@@ -36,7 +36,7 @@ function changedRoot({ seq, frontier }: EvidenceHead, own: readonly string[]): T
   return frontier.length === own.length ? null : flawAt(null, 'the head of the thread has another form than its size')
 }
 
-/** What was signed of a log of this size, against what it is. */
+/** Checks a signed checkpoint against the log at its size. */
 function signedFlaw(checkpoint: StoredCheckpoint, root: string, hash: string): ThreadFlaw | null {
   const { size, note, head_hash } = checkpoint
   const gone = flawAt(
@@ -52,7 +52,7 @@ function signedFlaw(checkpoint: StoredCheckpoint, root: string, hash: string): T
   }
 }
 
-/** Walks all entries. @returns the first flaw, and null if there is none */
+/** Walks all entries. @returns the first flaw; null if there is none */
 export async function treeFlaw(thread: ThreadReads, breathe: () => Promise<void>): Promise<ThreadFlaw | null> {
   let head: EvidenceHead
   try {
@@ -61,7 +61,7 @@ export async function treeFlaw(thread: ThreadReads, breathe: () => Promise<void>
     if (!isStorageError(error, 'corrupt')) throw error
     return flawAt(null, `the head of the thread can’t be read: ${error.message}`)
   }
-  // What is signed meanwhile is of a later head.
+  // Checkpoints that are signed in the meantime belong to a later head.
   const signed = (await thread.checkpoints()).toSorted((a, b) => a.size - b.size)
   let frontier: readonly string[] = []
   let last = ''
