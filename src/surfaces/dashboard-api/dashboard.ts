@@ -4,14 +4,14 @@ import type { Guesses } from '../http/guesses.ts'
 import type { Route, Visit } from '../http/route.ts'
 import { json, plainError, tooMany } from '../http/route.ts'
 
-/** Sessions by their ids. */
+/** Dashboard sessions by id. */
 export interface SessionStore {
   start(agent: string, token_hash: Uint8Array): Promise<{ id: string; expires_ms: number }>
   find(id: string): Promise<{ agent: string; expires_ms: number; madeWith(token_hash: Uint8Array): boolean } | null>
   end(id: string): Promise<void>
 }
 
-/** A file of the page, in the forms in which it is sent. */
+/** A file of the page, plain and gzipped. */
 export interface PageFile {
   type: string
   body: Uint8Array<ArrayBuffer>
@@ -20,7 +20,7 @@ export interface PageFile {
 
 export interface Page {
   html: PageFile
-  /** By name; a name holds the hash of what it names. */
+  /** By name; each name contains a hash of the content. */
   files: ReadonlyMap<string, PageFile>
 }
 
@@ -36,7 +36,7 @@ export interface DashboardOptions {
   told(what: 'login' | 'logout', agent: string, request_id: string): Promise<void>
 }
 
-/** Pages send it with every call: other sites can't without being asked first, and are not let. */
+/** The pages send this header with every call. Other sites can't send it without a CORS preflight, which does not allow it. */
 const pageHeader = 'x-cstp-dashboard'
 const largestLogin = 16_384
 
@@ -78,7 +78,7 @@ function fromOwnPage(request: Request, public_url: string | null): boolean {
   return new URL(origin).host === headers.get('host') || (public_url !== null && origin === new URL(public_url).origin)
 }
 
-/** The name and the token of a login's body; null where it is something else. */
+/** Agent name and token in the body of a login; null if the body is anything else. */
 function readLogin(bytes: Uint8Array): { agent: string; token: string } | null {
   try {
     const { agent, token } = JSON.parse(new TextDecoder().decode(bytes))
@@ -90,7 +90,7 @@ function readLogin(bytes: Uint8Array): { agent: string; token: string } | null {
 
 export interface Dashboard {
   routes: Record<string, Route>
-  /** The person behind a request of a page; null where it has no session. */
+  /** The person behind a page's request; null if it has no session. */
   caller(request: Request): Promise<Caller | null>
 }
 
@@ -102,7 +102,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     public_url?.startsWith('https:') === true ||
     request.url.startsWith('https:') ||
     (trust_proxy > 0 && /^https$/i.test(request.headers.get('x-forwarded-proto')?.split(',').at(-1)?.trim() ?? ''))
-  // Browsers take a name that begins so only with Secure and for this host alone.
+  // Browsers accept the `__Host-` prefix only with Secure and for this host only.
   const cookieName = (secure: boolean) => (secure ? '__Host-cstp' : 'cstp')
   const cookie = (request: Request, id: string, seconds: number): string => {
     const secure = isSecure(request)
@@ -137,7 +137,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
 
   const login = async (request: Request, { address, body, newRequestId }: Visit): Promise<Response> => {
     const from = clientAddress(address(), request.headers.get('x-forwarded-for'), trust_proxy)
-    // Before anything is checked: a right token is answered like a wrong one, so that no guess beyond the limit tells anything.
+    // Checked before the credentials: over the limit, right and wrong tokens get the same answer, so further guesses reveal nothing.
     const early = guesses.wait(from)
     if (early > 0) return tooMany(early, 'Too many failed logins')
     const bytes = await body(largestLogin)
@@ -149,10 +149,10 @@ export function createDashboard(options: DashboardOptions): Dashboard {
       if (wait > 0) return tooMany(wait, 'Too many failed logins')
       return plainError(401, 'unauthorized', 'Wrong agent or token')
     }
-    // Others may have failed while the body arrived.
+    // Other logins from this address may have failed while the body arrived.
     const late = guesses.wait(from)
     if (late > 0) return tooMany(late, 'Too many failed logins')
-    // Whatever id the browser brought along ends here: a login always has a new one.
+    // Any session id that the browser sent ends here: every login gets a new one.
     const old = idOf(request)
     if (old !== null) await sessions.end(old)
     const { id, expires_ms } = await sessions.start(caller.agent, byName.get(caller.agent)!.hash)

@@ -1,42 +1,42 @@
 /**
- * Logins of people: an agent's token is exchanged for a random id that a browser holds. The store knows the id's hash alone, so that
- * every server finds the login and nobody who reads the store can use it.
+ * Logins of people: an agent's token is exchanged for a random id that the browser holds. The store has only the id's hash, so every server
+ * finds the login and reading the store does not allow using it.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import type { KeyedWriter, Store } from '../../../sdk/storage/store.ts'
 
-/** A person who is logged in at the dashboard; stored under the hash of the login's id, which itself is stored nowhere. */
+/** A dashboard login, stored under the hash of its id. The id itself is not stored. */
 interface Login {
   agent: string
-  /** Ties the login to the token that it was made with, lowercase hex. */
+  /** Binds the login to the token that created it; lowercase hex. */
   seal: string
   used_ms: number
-  /** When it ends, however much it is used. */
+  /** Absolute end, regardless of use. */
   ends_ms: number
 }
 
 export interface Logins {
-  /** Starts a login with a new id. @param token_hash SHA-256 of the token that was shown */
+  /** Starts a login with a new id. @param token_hash SHA-256 of the presented token */
   start(agent: string, token_hash: Uint8Array): Promise<{ id: string; expires_ms: number }>
-  /** The login behind an id, and what tells whether it was made with a token; null where it has ended. */
+  /** The login with this id, and a test whether a given token created it; null if the login has ended. */
   find(id: string): Promise<{ agent: string; expires_ms: number; madeWith(token_hash: Uint8Array): boolean } | null>
   end(id: string): Promise<void>
 }
 
-/** A login that is used lasts a working day, one that is not ends sooner. */
+/** A login in use lasts a working day; an idle one ends sooner. */
 export const longest_ms = 12 * 3_600_000
 export const idle_ms = 2 * 3_600_000
-/** A use is noted this seldom: a page makes many calls. */
+/** Use is recorded at most this often, since a page makes many calls. */
 const noted_ms = 60_000
 const idBytes = 32
 const collection = 'login'
 const expiredAtOnce = 100
 
-/** An id is looked for only where it has the form of one. */
+/** Form of an id. Nothing else is looked up. */
 const idForm = new RegExp(`^[0-9a-f]{${2 * idBytes}}$`)
 
 const hashOf = (id: string): string => createHash('sha256').update(id).digest('hex')
-/** With a token that has changed the login ends. Keyed by the id, it tells a reader of the store nothing about the token. */
+/** Ends the login when the token changes. The HMAC is keyed with the id, so it reveals nothing about the token to a reader of the store. */
 const sealOf = (id: string, token_hash: Uint8Array): string => createHmac('sha256', id).update(token_hash).digest('hex')
 
 export function createLogins(input: {
@@ -52,7 +52,7 @@ export function createLogins(input: {
 
   const note = (id_hash: string): Promise<void> =>
     store.transaction(async ({ keyed }) => {
-      // It may have been ended meanwhile, and must stay so.
+      // If the login was ended meanwhile, it must stay ended.
       const [stored] = await keyed.get(collection, [id_hash])
       if (stored !== undefined) await put(keyed, id_hash, { ...(stored.value as Login), used_ms: now() })
     })

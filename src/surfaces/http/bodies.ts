@@ -1,22 +1,24 @@
-/** The bodies of requests: how many bytes of them are in memory at once, over all connections, and for how long one may arrive. */
+/** Request bodies: bounds their bytes in memory over all connections, and the time that one may take to arrive. */
 import { plainError, tooLarge } from './route.ts'
 
-/** Who sends a body: an agent, or an address that has shown no credentials. */
+/** Sender of a body: an agent, or an address without credentials. */
 export interface Sender {
   name: string
   known: boolean
 }
 
 export interface Bodies {
-  /** The body, or the answer that refuses it: 413 over the limit, 503 while too many are under way, 408 if it takes too long. */
+  /**
+   * The body, or the response that refuses it: 413 over the limit, 503 while too many bytes are being received, 408 if it takes too long.
+   */
   read(request: Request, limit: number, sender: () => Sender): Promise<Uint8Array | Response>
-  /** Called when the request was answered: its body is not in memory any more. */
+  /** Called when the request has been answered; releases the bytes of its body. */
   release(request: Request): void
 }
 
-/** Shorter ones are not counted: what the number of connections bounds. */
+/** Shorter bodies are not counted: the number of connections bounds them. */
 const uncountedBytes = 16_384
-/** A body may take this long, and so much longer for each MiB. */
+/** Time that a body may take to arrive, plus this much for each MiB of its limit. */
 const leastMs = 30_000
 const perMebibyteMs = 2_000
 
@@ -32,7 +34,7 @@ interface Lease {
   sender: Sender
 }
 
-/** @param most_bytes most bytes of all bodies; an agent may have half of them, all that showed no credentials a quarter together */
+/** @param most_bytes bound on the bytes of all bodies; one agent may have half of it, all senders without credentials together a quarter */
 export function createBodies(most_bytes: number): Bodies {
   const leases = new Map<Request, Lease>()
   const held = new Map<string, number>()
@@ -41,7 +43,7 @@ export function createBodies(most_bytes: number): Bodies {
   const account = ({ name, known }: Sender): string => (known ? name : ' ')
   const shareOf = ({ known }: Sender): number => most_bytes / (known ? 2 : 4)
 
-  /** Whether there is room for so many more bytes of a body, which are then its own. A body that is the only one always has room. */
+  /** Reserves that many more bytes for a body; false if there is no room. A body that is the only one always has room. */
   function reserve(lease: Lease, bytes: number): boolean {
     const key = account(lease.sender)
     const own = held.get(key) ?? 0
@@ -64,7 +66,7 @@ export function createBodies(most_bytes: number): Bodies {
     total -= lease.bytes
   }
 
-  /** Bytes are reserved as they arrive: who only announces a long body keeps nobody out. */
+  /** Reserves bytes as they arrive, so merely announcing a long body blocks no other request. */
   async function readCounted(request: Request, limit: number, sender: Sender): Promise<Uint8Array | Response> {
     const lease: Lease = { bytes: 0, sender }
     leases.set(request, lease)
@@ -101,10 +103,10 @@ export function createBodies(most_bytes: number): Bodies {
   return {
     read(request, limit, sender) {
       const declared = request.headers.get('content-length')
-      // Number takes what HTTP does not; a value that is not a length is counted like a body without one.
+      // Number accepts forms that HTTP doesn't. A value that is not a length is treated like a missing one.
       const length = declared === null ? Number.NaN : Number(declared)
       if (length > limit) return Promise.resolve(tooLarge(limit))
-      // Asked for before the body: a look at that alone makes a stream.
+      // The length is tested before `request.body`, since reading that property already creates a stream.
       if ((length >= 0 && length <= uncountedBytes) || request.body === null) return request.bytes()
       return readCounted(request, limit, sender())
     },

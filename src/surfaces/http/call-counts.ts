@@ -1,13 +1,13 @@
-/** Counts of calls for the metrics: what a call adds to is found by the name of its method, as labels that are put together for each call cost more than the call's own counts. */
+/** Call counts for the metrics, looked up by method name: building labels for each call would cost more than the counts themselves. */
 import type { Histogram, Registry } from 'prom-client'
 
-/** Upper bounds of what durations are counted by, in seconds. */
+/** Upper bounds of the histogram's buckets, in seconds. */
 export const seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 interface Counts {
   /** Calls by JSON-RPC code. */
   codes: Map<number, number>
-  /** Calls by the lowest bound that they are within; the last of those above all bounds. */
+  /** Calls by the lowest bound that covers their duration; the last entry counts those above all bounds. */
   within: number[]
   sum: number
 }
@@ -26,7 +26,7 @@ export function callCounts(registry: Registry, known: ReadonlySet<string>): Call
 
   function show(type: 'counter' | 'histogram', name: string, help: string, values: () => Value[]): void {
     const metric = { name, help, type, aggregator: 'sum', get: async () => ({ name, help, type, values: values() }) }
-    // All that a registry asks of one.
+    // A registry needs no more of a metric than this.
     registry.registerMetric(metric as unknown as Histogram)
   }
   show('counter', 'cstp_requests_total', 'Calls by method and JSON-RPC code; 0 is success.', () =>

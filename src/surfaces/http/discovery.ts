@@ -1,11 +1,11 @@
-/** What the service says about itself to anyone: its own agent card, the card of A2A, and what is at the root. */
+/** Public descriptions of the service: its own agent card, the A2A card, and the response at the root. */
 import type { MethodTable } from '../../calls/method.ts'
 import { protocolVersion, serviceName, version } from '../../core/version.ts'
 import { json } from './route.ts'
 
 const description = 'Decision memory for software agents: precedents, policy, calibration and evidence.'
 
-/** Methods that both cards name. */
+/** Methods listed in both cards. */
 const capabilities = [
   'queryDecisions',
   'checkGuardrails',
@@ -30,8 +30,8 @@ export const agentCard = (url: string) => ({
 const words = (name: string): string => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 
 /**
- * `/.well-known/agent-card.json`. The interfaces are named as what they are: none of them is one of A2A's own bindings, which would take
- * its messages and tasks.
+ * `/.well-known/agent-card.json`. The interfaces have their own binding names: none is an A2A binding, which would accept A2A's messages
+ * and tasks.
  * @see A2A 1.0, message AgentCard
  */
 export const a2aCard = (url: string, methods: MethodTable) => ({
@@ -57,7 +57,7 @@ export const a2aCard = (url: string, methods: MethodTable) => ({
   })),
 })
 
-/** `/`: browsers are led to the dashboard, if there is one; others learn what is where. */
+/** `/`: browsers are redirected to the dashboard, if there is one; other clients get a list of the paths. */
 export function answerRoot(request: Request, dashboard: boolean): Response {
   const headers = { vary: 'Accept', 'cache-control': 'no-cache' }
   if (dashboard && /\btext\/html\b/i.test(request.headers.get('accept') ?? ''))

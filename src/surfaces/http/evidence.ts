@@ -1,4 +1,4 @@
-/** The evidence log over plain HTTP: what witnesses and auditors fetch without credentials, and the bundles. */
+/** The evidence log over plain HTTP: what witnesses and auditors fetch without credentials, and the bundles, which need them. */
 
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
@@ -17,15 +17,15 @@ export interface EvidenceOptions extends OpenReads {
   bundle_dir: string
 }
 
-/** Who reads without credentials. No configured agent can have this name: it holds a colon. */
+/** Caller of reads without credentials. No configured agent can have this name: it contains a colon. */
 const anyone: Caller = { agent: ':anyone', scopes: new Set(['read']), tracked: false }
-/** Reads of the log without credentials share a look at it this long, so that they can't make it sign for each of them. */
+/** Reads without credentials share a checkpoint for this long, so that they can't cause a signature each. */
 const max_age_seconds = 1
 
 const textHeaders = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-cache' }
 const get = ['GET', 'HEAD']
 
-/** A size in a query: decimal digits, no more than once. Undefined where it is not given, null where it is something else. */
+/** A size in a query: decimal digits, at most once. Undefined if absent, null if invalid. */
 function sizeIn(query: URLSearchParams, name: string): number | null | undefined {
   const [text, ...more] = query.getAll(name)
   if (text === undefined) return undefined
@@ -48,7 +48,7 @@ export function evidenceRoutes(options: EvidenceOptions): Record<string, Route> 
     }),
 
     '/evidence/consistency': open(async (request, visit) => {
-      // The host of the URL is the client's word, and need not be one.
+      // The URL's host comes from the client and need not be valid, so only the query is parsed.
       const query = new URLSearchParams(/\?([^#]*)/.exec(request.url)?.[1])
       const unknown = [...query.keys()].find((name) => name !== 'old' && name !== 'new')
       if (unknown !== undefined)
@@ -69,20 +69,20 @@ export function evidenceRoutes(options: EvidenceOptions): Record<string, Route> 
   }
 }
 
-// Serves a file of the bundle folder: only by a plain name, never through a link.
+// Files of the bundle folder: served by plain name only, never through a symbolic link.
 
 const types: Record<string, string> = { '.json': 'application/json', '.pdf': 'application/pdf' }
 
-/** A name of the form that exports give; whatever needs an escape in a URL is none. */
+/** The form of names that exports produce; a name that needs an escape in a URL does not match. */
 const plainName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,250}$/
 
 const notThere = (): Response => plainError(404, 'not_found', 'There is no bundle of that name')
 
-/** @param name the rest of the URL's path, as it was sent @param method GET or HEAD */
+/** @param name the rest of the URL's path, as sent @param method GET or HEAD */
 async function serveBundle(folder: string, name: string, method: string): Promise<Response> {
   const type = types[extname(name)]
   if (!plainName.test(name) || type === undefined) return notThere()
-  // Opened first and looked at then: what is served is what was checked, whatever the folder becomes meanwhile.
+  // Opened before it is checked: the file that was checked is the one served, even if the folder changes meanwhile.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
   const file = await open(join(folder, name), flags).catch(() => null)
   if (file === null) return notThere()

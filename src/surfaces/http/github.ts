@@ -1,4 +1,4 @@
-/** GitHub's webhook: the signature, the limits and the answers. What a delivery means is not known here. */
+/** GitHub's webhook: signature, limits and responses. Deliveries are interpreted elsewhere. */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { CstpError } from '../../../sdk/errors.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
@@ -8,18 +8,18 @@ import type { Guesses } from './guesses.ts'
 import type { Route } from './route.ts'
 import { json, plainError, tooMany } from './route.ts'
 
-/** GitHub sends no more. */
+/** GitHub's own limit. */
 export const largestDelivery = 25 * 1_048_576
 const jsonType = /^application\/json\s*(?:;|$)/i
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** A delivery whose signature holds. */
+/** A delivery with a valid signature. */
 export interface Delivery {
   /** `X-GitHub-Delivery`. */
   id: string
   /** `X-GitHub-Event`. */
   kind: string
-  /** SHA-256 of the body as it was sent, lowercase hex. */
+  /** SHA-256 of the body as sent, lowercase hex. */
   body_sha256: string
   body: unknown
 }
@@ -44,11 +44,11 @@ const signatureIn = (header: string | null): Buffer | null => {
   return digits === undefined ? null : Buffer.from(digits, 'hex')
 }
 
-/** Whether the signature is the HMAC of the body; takes the same time wherever they differ. */
+/** Whether the signature is the HMAC of the body, compared in constant time. */
 const signed = (secret: string, body: Uint8Array, signature: Buffer): boolean =>
   timingSafeEqual(createHmac('sha256', secret).update(body).digest(), signature)
 
-/** What GitHub shows to a person who looks at the delivery. */
+/** The message that GitHub shows with the delivery. */
 function message(kind: string, { outcome, ingested, first_seq }: Exclude<Delivered, { reason: string }>): string {
   if (outcome === 'repeated') return `This delivery was ingested before, from event ${first_seq} on; nothing was added`
   if (outcome === 'nothing') return `Nothing of this ${kind} delivery is recorded`
@@ -63,7 +63,7 @@ export function githubRoute(options: GithubOptions): Route {
     return plainError(status, error, reason, headers)
   }
 
-  /** The header's value where it is of printable characters without spaces; null for anything else. */
+  /** The header's value if it is 1 to 128 printable ASCII characters without spaces; null otherwise. */
   const token = (request: Request, name: string): string | null =>
     /^[\x21-\x7e]{1,128}$/.exec(request.headers.get(name) ?? '')?.[0] ?? null
 

@@ -1,9 +1,9 @@
-/** `POST /hooks/<client>`: a hook of an agent's client, answered in the form of that client whatever its body is. */
+/** `POST /hooks/<client>`: an event from the hook of an agent's client, answered in that client's format whatever the body is. */
 import type { Caller } from '../../core/caller.ts'
 import { exceededBound } from '../../core/json.ts'
 import { json, plainError, type Route } from './route.ts'
 
-/** One event as it was sent. */
+/** One event as sent. */
 export interface HookPost {
   client: string
   /** Undefined if it is not JSON. */
@@ -11,9 +11,9 @@ export interface HookPost {
   caller: Caller
   request_id: string
   signal: AbortSignal
-  /** `?mode=shadow`: nothing is stopped or said. */
+  /** `?mode=shadow`: nothing is blocked, and the agent sees nothing. */
   shadow: boolean
-  /** Project and branch of the repository, as who configured the hook says. */
+  /** Project and branch of the repository, as configured in the hook. */
   project: string | null
   branch: string | null
 }
@@ -24,11 +24,11 @@ export interface HookOptions {
   answer(post: HookPost): Promise<{ answer: Record<string, unknown>; failed: boolean }>
 }
 
-/** Tells a hook that can wait for a better time that this answer is not a verdict. */
+/** Marks an answer that is not a verdict, for hooks that can try again later. */
 const failedHeader = 'cstp-failed'
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** The value; undefined if it is not JSON that can be read in time. */
+/** The parsed body; undefined if it is not JSON, or too nested or too large to parse quickly. */
 function parsed(bytes: Uint8Array): unknown {
   try {
     const text = strictUtf8.decode(bytes)

@@ -1,4 +1,4 @@
-/** HTTP: the service's paths, and what is the same for each of them: methods, OPTIONS, CORS, logins, limits. */
+/** HTTP: the service's paths, and what they share: methods, OPTIONS, CORS, logins, limits. */
 import { type Caller, clientAddress } from '../../core/caller.ts'
 import type { GuessedAt } from './guesses.ts'
 import { hostCheck } from './originCheck.ts'
@@ -22,9 +22,9 @@ export interface HttpOptions extends AdmitOptions, RpcOptions {
   root(request: Request): Response
   agentCard(): unknown
   a2aCard(): unknown
-  /** Whether what the server works on takes writes; it does if this is not given. */
+  /** Whether the store accepts writes; assumed if absent. */
   reachable?(): Promise<boolean>
-  /** How many decisions can be found by meaning, which readiness tells; null or absent if that is unknown. */
+  /** How many decisions semantic search can find, reported by `/ready`; null or absent if unknown. */
   index?(): Promise<IndexCounts | null>
   metrics(): Promise<{ text: string; content_type: string }>
   /** Further paths. One that ends with a slash serves everything below it. */
@@ -151,12 +151,12 @@ export function createFetch(options: HttpOptions): Fetch {
   const allowedHost = hostCheck(options.hosts)
   const bareHeaders = new Headers(jsonType)
   const usualHeaders = new Headers({ ...jsonType, ...(!anyOrigin && { vary: 'Origin' }) })
-  /** With the headers that answers of any path get. */
+  /** The response with the headers that every path gets. */
   function finished(request: Request, route: Entry | undefined, reply: Reply): Response {
     bodies.release(request)
     const origin = request.headers.get('origin')
     const isResponse = reply instanceof Response
-    // Nearly all: no header of theirs is touched one by one.
+    // Nearly all responses: their headers are shared, and none is set individually.
     if (!isResponse && origin === null && reply.body !== null) return responseOf(reply, usualHeaders)
     const response = isResponse ? reply : responseOf(reply, bareHeaders)
     const echoed = route?.echo === undefined ? null : request.headers.get(route.echo)

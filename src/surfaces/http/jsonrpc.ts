@@ -6,21 +6,21 @@ import type { Caller } from '../../core/caller.ts'
 import { exceededBound } from '../../core/json.ts'
 import { waiting } from './rate.ts'
 
-/** Most entries of a batch. */
+/** Maximum entries of a batch. */
 export const maxBatch = 100
 
 export interface Exchange {
   caller: Caller
   signal: AbortSignal
   newRequestId(): string
-  /** Asked once, with the number of entries. Returns the seconds to wait, 0 to go on. */
+  /** Called once, for the entries after the first. Returns the seconds to wait, 0 to proceed. */
   take(cost: number): number | Promise<number>
 }
 
 export interface Answer {
-  /** JSON, or null where there is nothing to answer. */
+  /** JSON; null if there is nothing to answer. */
   body: Pieces | null
-  /** Set where a single request failed, for the HTTP status. */
+  /** Set if a single request failed; determines the HTTP status. */
   error: ErrorName | null
   retry_after: number
 }
@@ -42,7 +42,7 @@ export function errorBody(error: CstpError, id: Id = null): string {
 const validId = (id: unknown): id is Id =>
   id === null || typeof id === 'string' || (typeof id === 'number' && Number.isSafeInteger(id))
 
-/** Reads one envelope. What can be known of its id is told even where the rest is wrong. */
+/** Reads one envelope. The error for an invalid one carries its id, if that is valid. */
 function readEnvelope(value: unknown): Envelope | { error: CstpError; id: Id } {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) {
     return { error: new CstpError('invalid_request', 'Invalid Request: expected an object'), id: null }
@@ -64,7 +64,7 @@ function* around(pieces: Generator<string>, end: string): Generator<string> {
   yield end
 }
 
-/** An answer that is an error. @param id undefined where nothing is answered */
+/** An error as an answer. @param id undefined if nothing is answered */
 const failed = (error: CstpError, id: Id | undefined, retry_after = 0): Answer => ({
   body: id === undefined ? null : [errorBody(error, id)],
   error: error.error,
@@ -101,8 +101,9 @@ const tooLong = (what: string): CstpError =>
   new CstpError('invalid_request', `${what} would be over ${maxAnswerBytes} bytes: ask for less at once`)
 
 /**
- * The answers of a batch, as long as one answer may be: what does not fit is replaced by an error, and what follows is not called.
- * @param most bytes of all of them
+ * The answers of a batch, together as long as one answer may be. One that does not fit is replaced by an error, and the entries that follow
+ * are not called.
+ * @param most bound on the bytes of all answers
  */
 async function answerBatch(
   entries: unknown[],
@@ -128,7 +129,7 @@ async function answerBatch(
   const started: Promise<string | null>[] = []
   for (const entry of entries) {
     const one = fitted(entry)
-    // It is awaited with the others; until then its failure is nobody's.
+    // Awaited below with the others. Until then a failure must not count as an unhandled rejection.
     one.catch(() => {})
     started.push(one)
     await turn()
@@ -136,7 +137,7 @@ async function answerBatch(
   return (await Promise.all(started)).filter((body) => body !== null)
 }
 
-/** Resolves when other requests had their turn: a batch of expensive calls must not block the server for their sum. */
+/** Resolves after other requests had a turn, so that a batch of expensive calls does not block the server for its whole duration. */
 export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 async function answerMany(
@@ -152,7 +153,7 @@ async function answerMany(
   return { body: bodies.length === 0 ? null : [`[${bodies.join(',')}]`], error: null, retry_after: 0 }
 }
 
-/** Answers one body. Never throws for what the caller sent. @param max_answer_bytes of a batch */
+/** Answers one body. Never throws because of its content. @param max_answer_bytes bound for a batch */
 export function answer(
   text: string,
   exchange: Exchange,

@@ -10,7 +10,7 @@ interface StaticLog {
 }
 
 const text = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-cache' }
-/** What is in the log never changes: neither full nor partial tiles do. */
+/** Log content never changes, in full or in partial tiles. */
 const forever = { 'content-type': 'application/octet-stream', 'cache-control': 'public, max-age=31536000, immutable' }
 
 export const logRoutes = (log: StaticLog, reads: OpenReads): Record<string, Route> => ({

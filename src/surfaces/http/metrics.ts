@@ -1,4 +1,4 @@
-/** Prometheus metrics of the process: what was asked, how long it took, what is in store and what still waits. */
+/** Prometheus metrics of the process: calls, durations, sizes of the stores, and pending work. */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Evidence } from '../../../sdk/storage/evidence.ts'
 import type { SearchState } from '../../../sdk/storage/search.ts'
@@ -9,18 +9,18 @@ import type { GuessedAt } from './guesses.ts'
 export interface Metrics {
   call(method: string, code: number, duration_ms: number): void
   embed(kind: 'document' | 'query', texts: number, duration_ms: number, failed: boolean): void
-  /** Credentials that were wrong, and where they were shown. */
+  /** Wrong credentials, by where they were presented. */
   authFailure(surface: GuessedAt): void
-  /** A delivery of GitHub and its result. */
+  /** A GitHub delivery and its result. */
   delivery(result: string): void
-  /** How far a reindex is. */
+  /** Progress of a reindex, in decisions. */
   reindex(done: number, total: number): void
   /** The exposition text. */
   render(services: Measured): Promise<string>
   content_type: string
 }
 
-/** What is looked at when the metrics are asked for. */
+/** Services that are queried when the metrics are rendered. */
 export interface Measured {
   store: Pick<Store, 'status'>
   index: { state(): Promise<SearchState> }
@@ -119,9 +119,9 @@ export function createMetrics(version: string, known: ReadonlySet<string>): Metr
     async render({ store, index, evidence, chain }) {
       const [status, search, seq] = await Promise.all([
         store.status(),
-        // Nor must an index that can't be reached.
+        // Nor must an unreachable index.
         index.state().catch(() => null),
-        // A damaged log must not take the other figures with it.
+        // A damaged log must not suppress the other figures.
         evidence.head().then(
           ({ seq }) => seq,
           () => Number.NaN,

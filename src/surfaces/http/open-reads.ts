@@ -1,4 +1,4 @@
-/** Paths that anyone may read without credentials, as often as an address may. */
+/** Paths that can be read without credentials, rate-limited by address. */
 import { CstpError } from '../../../sdk/errors.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
 import { clientAddress } from '../../core/caller.ts'
@@ -6,12 +6,12 @@ import type { RateLimiter } from './rate.ts'
 import { plainError, type Route, tooMany, type Visit } from './route.ts'
 
 export interface OpenReads {
-  /** Reads without credentials, of an address. */
+  /** Limits the reads of an address without credentials. */
   reads: RateLimiter
   trust_proxy: number
 }
 
-/** What a failed method means in plain HTTP. */
+/** Maps an error of a method to plain HTTP. */
 function refusal(error: unknown): Response {
   const isDamaged = error instanceof CstpError ? error.data?.kind === 'corrupt' : isStorageError(error, 'corrupt')
   if (isDamaged) return plainError(500, 'log_damaged', 'The log contradicts itself; see the log of the server')

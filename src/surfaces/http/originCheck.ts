@@ -14,17 +14,17 @@ export function allowedOrigin(origin: string | null, listed: readonly string[]):
   return listed.includes('*') && name !== null && loopback.has(name)
 }
 
-/** A page whose origin is an address was loaded from there: nothing was rebound. */
+/** A page loaded from an IP address came from that address: no name was rebound. */
 const isAddress = (name: string): boolean => /^(?:\d+(?:\.\d+){3}|\[[0-9a-f:.]+\])$/i.test(name)
 const mostKnown = 64
 
 /**
- * Whether requests may name this host: a page of another site that had its own name resolve to this machine (DNS rebinding) sends that name.
+ * Whether requests may name this host. In DNS rebinding, a page of another site whose own name resolves to this machine sends that name.
  * @param hosts host names, without a port; null for any
  */
 export function hostCheck(hosts: readonly string[] | null): (host: string | null) => boolean {
   if (hosts === null) return () => true
-  // The names that were found to be right: clients send the same one each time.
+  // Host headers that passed: a client sends the same one each time.
   const known = new Set<string>()
   return (host) => {
     if (host === null || known.has(host)) return host !== null
@@ -36,8 +36,8 @@ export function hostCheck(hosts: readonly string[] | null): (host: string | null
 }
 
 /**
- * The host names that requests may use: those of this machine, of the listening address and of the public address. Any, if the service
- * listens for other machines and no public address is set: the names by which they reach it are unknown.
+ * The host names that requests may use: those of this machine, of the listening address and of the public address. Null (any) if the
+ * service listens for other machines and no public address is set, since the names by which they reach it are unknown.
  */
 export function hostsOf({ host, public_url }: { host: string; public_url: string | null }): string[] | null {
   const name = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host

@@ -1,29 +1,32 @@
-/** Token buckets, in memory or leased from one that servers share: how many requests an agent, or failed logins an address, may still make. */
+/** Token buckets, in memory or leased from a bucket that servers share: limits on an agent's requests and on an address's failed logins. */
 
-/** Seconds to wait, 0 to go on, Infinity for more than the limit ever allows; if servers share the limit they may have to be asked. */
+/**
+ * Returns the seconds to wait: 0 to proceed, Infinity if the cost is over what the limit ever allows. A shared limit may have to ask the
+ * database.
+ */
 export interface Limiter {
   take(key: string, cost: number): number | Promise<number>
 }
 
 export interface RateLimiter extends Limiter {
   /**
-   * Takes `cost` tokens of `key`. Returns 0 if they were there, else the seconds until they will be, Infinity if a full bucket has fewer;
-   * nothing is taken then.
+   * Takes `cost` tokens of `key` and returns 0 if there are enough. Otherwise takes nothing and returns the seconds until there are, or
+   * Infinity if a full bucket has fewer.
    */
   take(key: string, cost: number): number
-  /** Seconds until one token is there; 0 when it is. Takes nothing. */
+  /** Seconds until a token is available, 0 if one is. Takes nothing. */
   wait(key: string): number
 }
 
-/** What is said to a caller that has to wait. @param wait Infinity if waiting does not help */
+/** The message for a caller that has to wait. @param wait seconds; Infinity if waiting does not help */
 export const waiting = (wait: number, why = 'Rate limited'): string =>
   Number.isFinite(wait) ? `${why}: try again in ${wait} s` : `${why}: a batch of so many entries is over the limit`
 
 const sweepAbove = 10_000
 
 /**
- * @param input.per_minute tokens that come back in a minute; 0 for no limit
- * @param input.burst most tokens that a bucket holds
+ * @param input.per_minute tokens added per minute; 0 for no limit
+ * @param input.burst capacity of a bucket, in tokens
  */
 export function createRateLimiter(input: { per_minute: number; burst: number; now(): number }): RateLimiter {
   if (input.per_minute === 0) return { take: () => 0, wait: () => 0 }
@@ -34,11 +37,11 @@ export function createRateLimiter(input: { per_minute: number; burst: number; no
   const bucketOf = (key: string, now: number) => {
     let bucket = buckets.get(key)
     if (!bucket) {
-      // Full buckets say nothing that a new one would not: drop them before the map grows without bound.
+      // A full bucket equals a new one: such buckets are dropped before the map grows without bound.
       if (buckets.size >= sweepAt) {
         for (const [other, { tokens, at }] of buckets)
           if (tokens + (now - at) * perMs >= input.burst) buckets.delete(other)
-        // Where most stay, the next sweep waits until there are twice as many: the work for each request stays small.
+        // If most stay, the next sweep waits until their number has doubled, so the work for each request stays small.
         sweepAt = Math.max(sweepAbove, 2 * buckets.size)
       }
       bucket = { tokens: input.burst, at: now }
@@ -62,26 +65,26 @@ export function createRateLimiter(input: { per_minute: number; burst: number; no
   }
 }
 
-/** Takes up to so many tokens from a bucket that servers share; resolves with how many there were. */
+/** Takes up to `tokens` tokens from a bucket that servers share; resolves with the number taken. */
 export type Lease = (key: string, tokens: number, bucket: { per_minute: number; burst: number }) => Promise<number>
 
-/** Tokens that are leased at once: one question to the database for so many requests. */
+/** Tokens leased at once, so that the database is asked once for this many requests. */
 const block = 50
-/** How long a caller is let through unasked after the database gave no answer; its calls fail by themselves then. */
+/** How long a caller is admitted unchecked after the database failed to answer; its calls then fail by themselves. */
 const blind_ms = 1_000
 
 interface Leased {
   tokens: number
-  /** Until then nobody asks again, and why: there were none, or there was no answer. */
+  /** No lease is requested until then, because there were no tokens or, if `blind`, no answer. */
   until: number
   blind: boolean
   lane: Promise<unknown>
 }
 
 /**
- * A limiter whose buckets servers share: it leases tokens in blocks and spends them itself.
- * @param input.per_minute tokens that come back in a minute; 0 for no limit
- * @param input.burst most tokens that a bucket holds
+ * A limiter whose buckets are shared by servers: it leases tokens in blocks and spends them locally.
+ * @param input.per_minute tokens added per minute; 0 for no limit
+ * @param input.burst capacity of a bucket, in tokens
  */
 export function createSharedLimiter(input: {
   per_minute: number
@@ -111,7 +114,7 @@ export function createSharedLimiter(input: {
       own.blind = false
       if (own.tokens < cost) own.until = now() + Math.max(1_000, ((cost - own.tokens) * 60_000) / per_minute)
     } catch {
-      // A caller that can't be counted is not refused: that would make every server's limit fall with the database.
+      // A caller that can't be counted is not refused: otherwise every server would fail with the database.
       own.blind = true
       own.until = now() + blind_ms
     }
@@ -125,7 +128,7 @@ export function createSharedLimiter(input: {
       held.set(key, own)
       const spent = spend(own, cost)
       if (spent !== null) return spent
-      // Those who come meanwhile wait for the same answer.
+      // Calls for the same key that arrive meanwhile wait for this lease.
       const next = own.lane.then(() => ask(key, own, cost))
       own.lane = next
       return next

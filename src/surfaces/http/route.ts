@@ -1,4 +1,4 @@
-/** A path that the server answers: what is seen to before its handler runs, and what the handler gets. */
+/** A path of the server: what is checked before its handler runs, and what the handler receives. */
 
 import { CstpError } from '../../../sdk/errors.ts'
 import type { Pieces } from '../../calls/page.ts'
@@ -6,23 +6,25 @@ import type { Caller, Scope } from '../../core/caller.ts'
 import { errorBody } from './jsonrpc.ts'
 import { waiting } from './rate.ts'
 
-/** The address of the connection; asked for only where it matters, as it costs a call of the system. */
+/** The address of the connection. Requested only if needed, as it costs a system call. */
 export type Address = () => string
-/** Lifts the limit on how long the connection of a request may be silent. */
+/** Disables the idle timeout of the request's connection. */
 export type DisableIdleTimeout = () => void
 
-/** A path beside the service's own. CORS, OPTIONS, the method, the login and the rate limit are done before `handle` runs. */
+/** A path in addition to the service's own. CORS, OPTIONS, method, login and rate limit are handled before `handle` runs. */
 export interface Route {
   methods: readonly string[]
-  /** What the caller's credentials must allow, `any` for nothing special; without it the path needs none, and `visit.caller` is null. */
+  /**
+   * Scope that the caller's credentials need; `any` accepts all credentials. If absent, the path needs none, and `visit.caller` is null.
+   */
   scope?: Scope | 'any'
-  /** For pages of this service alone: no other origin is allowed, whatever `CSTP_CORS_ORIGINS` lists. */
+  /** For pages of this service only: no other origin is allowed, whatever `CSTP_CORS_ORIGINS` lists. */
   own_pages?: boolean
-  /** The session of a dashboard is as good as credentials. */
+  /** A dashboard session is accepted in place of credentials. */
   sessions?: boolean
-  /** Headers that pages may send beside Authorization and Content-Type. */
+  /** Headers that pages may send in addition to Authorization and Content-Type. */
   headers?: readonly string[]
-  /** A header of the request that every answer repeats. */
+  /** A request header that every response repeats. */
   echo?: string
   handle(request: Request, visit: Visit): Promise<Response> | Response
 }
@@ -31,22 +33,22 @@ export interface Visit {
   caller: Caller | null
   /** The path of the URL as it was sent, without its query. */
   path: string
-  /** Asked only where it matters, as it costs a call of the system. */
+  /** Requested only if needed, as it costs a system call. */
   address: Address
   newRequestId(): string
-  /** Takes further requests of the caller's rate limit. Returns the seconds to wait, 0 to go on. */
+  /** Takes further requests from the caller's rate limit. Returns the seconds to wait, 0 to proceed. */
   take(cost: number): number | Promise<number>
   /** The largest body that the caller may send. */
   max_body_bytes: number
-  /** Reads the body, up to so many bytes; or the answer that refuses it. */
+  /** Reads the body, up to `limit` bytes; or returns the response that refuses it. */
   body(limit: number): Promise<Uint8Array | Response>
-  /** The connection is not closed for being silent: for answers that may take long, and for streams. */
+  /** Keeps a silent connection open: for slow answers and for streams. */
   disableIdleTimeout(): void
   /** Aborts when the server stops waiting for calls under way. */
   signal: AbortSignal
 }
 
-// Answers in the service's own form.
+// Responses in the service's own form.
 
 export const jsonType = { 'content-type': 'application/json' }
 
@@ -66,11 +68,11 @@ export const tooMany = (wait: number, why: string): Response =>
 
 export const json = (value: unknown, status = 200): Response =>
   new Response(JSON.stringify(value), { status, headers: jsonType })
-/** What is left of the body is not read, so the connection can't be used again. */
+/** The rest of the body is not read, so the connection can't be reused. */
 export const tooLarge = (limit: number): Response =>
   plainError(413, 'payload_too_large', `The body is over the limit of ${limit} bytes`, { connection: 'close' })
 
-/** An error as JSON-RPC puts it, for a request that was answered before it was read. */
+/** A JSON-RPC error, for a request that is answered before it is parsed. */
 export const rpcError = (error: CstpError, status = 200, headers: Record<string, string> = {}): Response =>
   new Response(errorBody(error), { status, headers: { ...jsonType, ...headers } })
 
@@ -81,7 +83,7 @@ export const rateLimited = (wait: number, why?: string): Response =>
     Number.isFinite(wait) ? { 'retry-after': String(wait) } : {},
   )
 
-/** A body that is made as fast as it is read, so that it is never in memory as a whole. */
+/** A body that is produced as it is read, so that it is never in memory as a whole. */
 function streamOf(pieces: Iterable<string>): ReadableStream<Uint8Array> {
   const rest = pieces[Symbol.iterator]()
   const encoder = new TextEncoder()
@@ -94,37 +96,37 @@ function streamOf(pieces: Iterable<string>): ReadableStream<Uint8Array> {
   })
 }
 
-/** Bytes of an answer on their way into its body, which copies them. */
+/** Scratch buffer for the bytes of a response, which copies them. */
 const written = Buffer.allocUnsafeSlow(1_048_576)
 
 /**
- * What is sent for a text in pieces. They are written one behind the other: joined, a text would be made that is copied again to be sent,
- * and that stays in memory until the collector finds it.
+ * The body for a text in pieces. The pieces are encoded one after the other: joining them would create a string that is copied again for
+ * sending and stays in memory until it is collected.
  */
 function bodyOf(pieces: Pieces): string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> {
   if (!Array.isArray(pieces)) return streamOf(pieces)
   let length = 0
   for (const piece of pieces as readonly string[]) length += piece.length
-  // A unit of a string takes at most three bytes.
+  // A UTF-16 code unit takes at most three bytes in UTF-8.
   if (length * 3 > written.length) return pieces.join('')
   let end = 0
   for (const piece of pieces as readonly string[]) end += written.write(piece, end)
   return written.subarray(0, end)
 }
 
-/** An answer of JSON that is there in pieces. @param headers with its type; an object of another kind is read again for each answer */
+/** A JSON response from pieces. @param headers with its content type; any other kind of object is converted again for each response */
 export function jsonPieces(pieces: Pieces, headers: Headers, status: number, retry_after: number): Response {
   const response = new Response(bodyOf(pieces), { status, headers })
   if (retry_after > 0) response.headers.set('retry-after', String(retry_after))
   return response
 }
 
-// The body of a request: its type, its length, its text.
+// Request bodies: type, length, text.
 
 const jsonTypes = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** The answer that refuses a POST which is not JSON; one that is may still be too long, which is found where its length is known. */
+/** The response that refuses a POST that is not JSON. The length of a JSON body is checked when it is read. */
 export function refusedBody({ headers }: Request, limit: number): Response | null {
   const type = headers.get('content-type') ?? ''
   if (type === jsonType['content-type'] || jsonTypes.test(type)) return null
@@ -142,7 +144,7 @@ export function utf8Text(bytes: Uint8Array): string | null {
   }
 }
 
-/** The text of a POST of JSON, null if it is not UTF-8, or the answer that refuses it. @param read reads the body up to the limit */
+/** The text of a JSON POST, null if it is not UTF-8, or the response that refuses it. @param read reads the body up to the limit */
 export async function readJsonText(
   request: Request,
   limit: number,

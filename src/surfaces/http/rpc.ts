@@ -1,4 +1,4 @@
-/** Who may come in: credentials, sessions of the dashboard, and the limits on requests and failed logins. */
+/** Admission of requests: credentials, dashboard sessions, and the limits on requests and failed logins. */
 
 import { CstpError, type ErrorName } from '../../../sdk/errors.ts'
 import type { Dispatch } from '../../calls/dispatch.ts'
@@ -11,12 +11,12 @@ import { type Address, jsonPieces, plainError, rateLimited, refusedBody, rpcErro
 
 export interface AdmitOptions {
   authenticate: Authenticate
-  /** Requests of an agent. */
+  /** Limits the requests of an agent. */
   requests: Limiter
   guesses: Guesses
   trust_proxy: number
   ready(): boolean
-  /** The person behind a request of the dashboard, asked where there are no credentials; null where there is no session. */
+  /** The person behind a dashboard request, called if there are no credentials; null if there is no session. */
   session?(request: Request): Promise<Caller | null>
 }
 
@@ -27,11 +27,11 @@ const refuse = (surface: GuessedAt, wait: number, why?: string): Response =>
   surface === 'cstp' || surface === 'mcp' ? rateLimited(wait, why) : tooMany(wait, why ?? 'Too many requests')
 
 export interface Admit {
-  /** The caller, or the answer that refuses it: 401, and 429 after too many failures of one address. */
+  /** The caller, or the response that refuses it: 401, or 429 after too many failures of one address. */
   login(request: Request, address: Address, surface: GuessedAt): Admitted
-  /** The caller, once it may spend a request; or the answer that refuses it. A promise only where somebody has to be asked. */
+  /** The caller, charged with one request; or the response that refuses it. A promise only if the limiter returns one. */
   admit(request: Request, address: Address, surface: GuessedAt): Admitted | Promise<Admitted>
-  /** The same, where the cookie of a session counts too. */
+  /** Like `admit`, but also accepts the cookie of a session. */
   admitPerson(request: Request, address: Address, surface: GuessedAt): Admitted | Promise<Admitted>
 }
 
@@ -41,7 +41,7 @@ export function admission({ authenticate, requests, guesses, trust_proxy, ready,
     const caller = authenticate(header)
     if (caller) return caller
     const from = clientAddress(address(), request.headers.get('x-forwarded-for'), trust_proxy)
-    // Text without a colon may be a token alone: nothing of it is kept.
+    // Text without a colon may be a bare token: none of it is logged.
     const wait = guesses.failed(surface, /^Bearer +([^: ][^:]*):/i.exec(header ?? '')?.[1] ?? null, from)
     if (wait > 0) return refuse(surface, wait, 'Too many failed logins')
     return plainError(401, 'unauthorized', 'A valid Authorization header is needed: Bearer <agent>:<token>', {
@@ -76,7 +76,7 @@ export function admission({ authenticate, requests, guesses, trust_proxy, ready,
   }
 }
 
-// The path `/cstp`: a body of JSON-RPC, and its answer.
+// The path `/cstp`: a JSON-RPC body and its answer.
 
 export interface RpcOptions {
   dispatch: Dispatch
@@ -88,7 +88,7 @@ export interface RpcOptions {
 
 const statusOf: Partial<Record<ErrorName, number>> = { rate_limited: 429, forbidden: 403 }
 
-/** What is answered: as it is sent, or as JSON-RPC has it. */
+/** A complete response, or a JSON-RPC answer that still has to become one. */
 export type Reply = Response | Answer
 
 /** @param limit the longest body that the caller may send, in bytes */
@@ -110,7 +110,7 @@ export function answerRpc(
   })
 }
 
-/** @param headers of an answer of JSON; made once, as those that are put together for each answer cost as much as to find a record */
+/** @param headers of a JSON response; built once, since building them for each response costs as much as finding a record */
 export const responseOf = ({ body, error, retry_after }: Answer, headers: Headers): Response =>
   body === null
     ? new Response(null, { status: 204 })

@@ -1,6 +1,6 @@
 /**
- * Leads the person at the client to the page of an approval: an elicitation in url mode, if the client declares that it has one. Never a
- * form: what comes back through the client could be the model's answer, so an answer is given on the page only.
+ * Leads the person at the client to the page of an approval, by an elicitation in URL mode if the client declares support for it. Never by
+ * a form: what comes back through the client could be the model's answer, so an approval is answered on the page only.
  */
 import {
   type CallToolResult,
@@ -27,10 +27,10 @@ function waitingIn({ structuredContent }: CallToolResult): Waiting | null {
 }
 
 /**
- * The result of a tool, or the request to open the page first. A call that is sent again gets its result, whatever the person did: then
- * the rules judge again.
- * @param asked approvals that this connection was led to before; its client is asked once for each
- * @throws UrlElicitationRequiredError to clients of the revisions before 2026-07-28
+ * The result of a tool, or the request to open the page first. A repeated call gets its result whatever the person did, since the rules are
+ * evaluated again.
+ * @param asked approvals already shown on this connection; its client is asked once for each
+ * @throws UrlElicitationRequiredError for clients of protocol revisions before 2026-07-28
  */
 export function orElicit(
   result: CallToolResult,

@@ -1,4 +1,4 @@
-/** What answers MCP over HTTP: a session for clients of the older revisions, a server for each request of the newest one. */
+/** MCP over HTTP: a session for each client of the older revisions, a server for each request of the newest one. */
 import { createMcpHandler, isLegacyRequest } from '@modelcontextprotocol/server'
 import type { Caller } from '../../core/caller.ts'
 import { describeError, type Log } from '../../core/log.ts'
@@ -10,7 +10,7 @@ export interface EngineOptions extends Omit<Client, 'caller'> {
   log: Log
   /** Milliseconds after which an idle session ends. */
   session_idle_ms?: number
-  /** Most sessions of an agent. */
+  /** Maximum sessions of an agent. */
   most_sessions?: number
   /** Milliseconds since 1970. */
   now?(): number
@@ -37,7 +37,7 @@ export function openEngine(options: EngineOptions): Engine {
   return {
     async handle(request, body, caller) {
       if (await isLegacyRequest(request, body)) return sessions.handle(request, body, caller)
-      // The token stays with the login: handlers need to know only whose it is.
+      // The token is not passed on: handlers only need to know whose it is.
       const authInfo = { token: '', clientId: caller.agent, scopes: [...caller.scopes], extra: { caller } }
       return modern.fetch(request, { authInfo, ...(body !== undefined && { parsedBody: body }) })
     },

@@ -21,7 +21,7 @@ export interface McpSurface {
 
 const parseError = (message: string): Response => rpcError(new CstpError('parse_error', message), 400)
 
-/** The JSON of a POST, or the answer that refuses it. */
+/** The JSON of a POST, or the response that refuses it. */
 async function bodyOf(request: Request, visit: Visit): Promise<{ body: unknown } | Response> {
   const text = await readJsonText(request, visit.max_body_bytes, visit.body)
   if (text instanceof Response) return text

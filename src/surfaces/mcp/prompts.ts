@@ -21,7 +21,7 @@ export const prompts: Prompt[] = [
 
 const user = (text: string) => ({ role: 'user' as const, content: { type: 'text' as const, text } })
 
-/** The prompt's messages; null where there is none of that name. @throws CstpError where the decision can't be read */
+/** The prompt's messages; null if there is no prompt of that name. @throws CstpError if the decision can't be read */
 export async function getPrompt(
   name: string,
   given: Record<string, string>,
@@ -54,7 +54,7 @@ export async function getPrompt(
   }
 }
 
-// What a model is told when it connects, and the prompts that a person can start: the flow of a decision.
+// The instructions that a model receives when it connects, and the prompts that a person can start.
 
 /** Sent with the first answer; clients put it before everything else a model reads. */
 export const instructions = `This server is your decision memory and policy service. Use it for decisions that somebody may later ask about: design, deployment, money, data, process. Not for every edit.

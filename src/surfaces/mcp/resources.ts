@@ -1,4 +1,4 @@
-/** Resources: decisions, the session context and the guardrails, for clients that attach what a person points at. */
+/** Resources: decisions, the session context and the guardrails, for clients that attach what a person selects. */
 import type { ReadResourceResult, Resource, ResourceTemplateType } from '@modelcontextprotocol/server'
 import { quoted, quotedName, visibleJson } from '../../core/quote.ts'
 import type { CallMethod } from './tools.ts'
@@ -8,7 +8,7 @@ export const decisionUri = (id: string): string => `${decisions}${encodeURICompo
 
 const contextUri = 'cstp://session-context'
 const guardrailsUri = 'cstp://guardrails'
-/** So many of the newest decisions can be picked from the list; the template reaches all others. */
+/** Number of newest decisions in the list; the template reaches all others. */
 const newest = 50
 
 export const templates: ResourceTemplateType[] = [
@@ -38,7 +38,7 @@ export const fixed: Resource[] = [
   },
 ]
 
-/** The fixed ones, then the newest decisions. @throws CstpError */
+/** The fixed resources, then the newest decisions. @throws CstpError */
 export async function listResources(call: CallMethod, signal: AbortSignal): Promise<Resource[]> {
   const params = { limit: newest, sort: 'created_at', order: 'desc' }
   const { decisions: found } = (await call('cstp.listDecisions', params, signal)) as {
@@ -66,7 +66,7 @@ export async function listResources(call: CallMethod, signal: AbortSignal): Prom
 export const readDecision = (id: string, call: CallMethod, signal: AbortSignal) =>
   call('cstp.getDecision', { id }, signal) as Promise<{ id: string }>
 
-/** The id in a decision's address; null where it is none. */
+/** The id in a decision's URI; null if it is not one. */
 function idIn(uri: string): string | null {
   if (!uri.startsWith(decisions)) return null
   try {
@@ -76,7 +76,7 @@ function idIn(uri: string): string | null {
   }
 }
 
-/** The content of a resource; null where the address is none of ours. @throws CstpError */
+/** The content of a resource; null if the URI is unknown. @throws CstpError */
 export async function readResource(
   uri: string,
   call: CallMethod,

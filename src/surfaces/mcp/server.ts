@@ -1,4 +1,4 @@
-/** One client's server: its requests answered from tools, resources and prompts, as one agent. */
+/** The MCP server of one client: answers its requests from tools, resources and prompts, as one agent. */
 import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError, Server } from '@modelcontextprotocol/server'
 import { CstpError, codes } from '../../../sdk/errors.ts'
 import { nearest } from '../../../sdk/nearest.ts'
@@ -19,10 +19,10 @@ export interface Client {
   stopping: AbortSignal
 }
 
-/** How long a client may keep what is the same for everybody, and changes with the program only. */
+/** How long a client may cache what is the same for all clients and changes only with the program. */
 const lasting = { ttlMs: 300_000, cacheScope: 'public' as const }
 
-/** What a failed read is to a client: no such resource, or the error with its code. */
+/** The protocol error for a failed read: no such resource, or the error with its code. */
 function asProtocolError(error: unknown, uri?: string): ProtocolError {
   if (!(error instanceof CstpError)) return new ProtocolError(ProtocolErrorCode.InternalError, 'Internal error')
   const missing = error.code === codes.decision_not_found || error.code === codes.invalid_params
@@ -42,7 +42,7 @@ const unknown = (what: string, name: string, known: readonly string[]): Protocol
 export function createServer({ caller, dispatch, newRequestId, stopping }: Client): Server {
   const call: CallMethod = (method, params, signal) =>
     dispatch({ method, params, caller, request_id: newRequestId(), signal: AbortSignal.any([signal, stopping]) })
-  /** Approvals that the client was led to. */
+  /** Approvals already shown to the client. */
   const asked = new Set<string>()
   const server = new Server(
     { name: serviceName, title: 'Decision memory', version },

@@ -1,4 +1,4 @@
-/** Sessions of clients that speak a revision before 2026-07-28: each belongs to the agent that opened it, and ends by itself. */
+/** Sessions of clients that speak a revision before 2026-07-28: each belongs to the agent that opened it, and ends when idle. */
 import { type Server, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
 import type { Caller } from '../../core/caller.ts'
 
@@ -6,7 +6,7 @@ export interface SessionOptions {
   createServer(caller: Caller): Server
   /** Milliseconds without a request and without an open stream after which a session ends. */
   idle_ms: number
-  /** Most sessions of an agent; one more ends the one idle longest. */
+  /** Maximum sessions of an agent; one more ends the one idle longest. */
   most: number
   now(): number
 }
@@ -23,7 +23,7 @@ export interface Sessions {
   handle(request: Request, body: unknown, caller: Caller): Promise<Response>
   /** Ends sessions that were idle too long. */
   sweep(): Promise<void>
-  /** How many there are. */
+  /** Number of open sessions. */
   count(): number
   /** Ends all of them, with their streams. */
   close(): Promise<void>
@@ -34,7 +34,7 @@ const refusal = (status: number, code: number, message: string): Response =>
 
 const greeting = new TextEncoder().encode(': open\n\n')
 
-/** The stream with a comment in front, as the head of an answer leaves with its first byte only. @param ended called once */
+/** The stream with a comment in front, since headers are sent only with the first byte of the body. @param ended called once */
 function opened(stream: ReadableStream<Uint8Array>, ended: () => void): ReadableStream<Uint8Array> {
   const reader = stream.getReader()
   return new ReadableStream({
@@ -64,7 +64,7 @@ export function openSessions({ createServer, idle_ms, most, now }: SessionOption
     await session?.transport.close()
   }
 
-  /** Makes room for one more of the agent. */
+  /** Makes room for one more session of the agent. */
   const makeRoom = async (agent: string) => {
     const own = [...sessions].filter(([, session]) => session.agent === agent)
     if (own.length < most) return

@@ -52,10 +52,10 @@ function countOpen(wire: Transport): { settled(): Promise<void> } {
   }
 }
 
-/** Serves one client. Resolves when it has gone. */
+/** Serves one client. Resolves when it has disconnected. */
 export async function serveMcpStdio(options: StdioOptions): Promise<void> {
   const { stdin, stdout, signal, log, max_message_bytes, ...client } = options
-  // The library takes the end of stdin for a cancellation of everything; a client that only has no more to ask still wants its answers.
+  // The library treats the end of stdin as cancelling everything, but a client that has no more requests still expects its answers.
   const input = new PassThrough()
   const wire = new StdioServerTransport(input, stdout, { maxBufferSize: max_message_bytes })
   const requests = countOpen(wire)

@@ -1,4 +1,4 @@
-/** The tools: every method that declares one, in their fixed order, and how a call of one becomes a call of the method. */
+/** The tools: one for each method that declares one, in a fixed order, and the mapping of tool calls to method calls. */
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
 import { CstpError, codes, type Issue } from '../../../sdk/errors.ts'
 import { type Method, type ParamsSchema, type ResultSchema, toolNames } from '../../calls/method.ts'
@@ -16,7 +16,7 @@ interface Entry {
   method: string
   /** Fields of the input. */
   fields: ReadonlySet<string>
-  /** What is sent to the method. @throws CstpError `invalid_params` */
+  /** The method's parameters for a tool's input. @throws CstpError `invalid_params` */
   toParams(input: unknown): unknown
   listed: Tool
 }
@@ -59,7 +59,7 @@ function gather(): ReadonlyMap<string, Entry> {
   )
 }
 
-// The JSON Schemas are made when the first client comes, not at every start.
+// The JSON Schemas are generated for the first client, not at every start.
 let entries: ReadonlyMap<string, Entry> | null = null
 const table = (): ReadonlyMap<string, Entry> => {
   entries ??= gather()
@@ -70,7 +70,7 @@ export const listTools = (): Tool[] => [...table().values()].map(({ listed }) =>
 /** Wire name of the method behind a tool. */
 export const methodOf = (tool: string): string | undefined => table().get(tool)?.method
 
-/** The result of a call, or null where there is no such tool. A refusal is a result as well: the model is to read it. */
+/** The result of a call; null if there is no such tool. A refusal is a result as well, so that the model reads it. */
 export async function callTool(
   name: string,
   input: unknown,
@@ -83,7 +83,7 @@ export async function callTool(
     const result = await call(entry.method, entry.toParams(input), signal)
     const structuredContent = result as Record<string, unknown>
     const text = JSON.stringify(result)
-    // It is sent twice: as text and as it is.
+    // The result is sent twice: as text and as structured content.
     if (isTooLong([text], maxAnswerBytes / 2))
       throw new CstpError('invalid_request', 'The answer would be too long: ask for less at once')
     return { content: [{ type: 'text', text: visibleJson(text) }], structuredContent }
@@ -93,12 +93,12 @@ export async function callTool(
   }
 }
 
-// JSON Schemas of tools, from the same valibot schemas that check the calls; those of inputs in few words, as a model reads them.
+// JSON Schemas of tools, from the same valibot schemas that validate the calls. Input schemas are shortened, since a model reads them.
 
 /** The schema of a tool's input or output: always that of an object. */
 export type ObjectSchema = JsonSchema & { type: 'object' }
 
-/** A longer text than this no model writes into a field. */
+/** No model writes a longer text into a field. */
 const longText = 10_000
 
 /** Bounds and defaults that add nothing. */
@@ -109,7 +109,7 @@ const isRedundant = ([key, value]: [string, unknown]): boolean =>
   (key === 'maximum' && value === Number.MAX_SAFE_INTEGER) ||
   (key === 'default' && (value === null || (typeof value === 'object' && Object.keys(value).length === 0)))
 
-/** Without what a model pays for and learns nothing from: a field that may be left out need not be offered as null too. */
+/** Drops what costs a model tokens and tells it nothing: a field that may be omitted need not also accept null. */
 function brief(schema: JsonSchema): JsonSchema {
   const { properties, items, anyOf, ...rest } = schema
   const own = Object.fromEntries(Object.entries(rest).filter((entry) => !isRedundant(entry)))
@@ -135,7 +135,7 @@ export interface ToolError {
   message: string
   /** The JSON-RPC code that the method's own answer would carry. */
   code: number
-  /** What else is known: violations, candidates of a prefix, the id of the request. */
+  /** Further data: violations, candidates of a prefix, the id of the request. */
   data?: Record<string, unknown>
 }
 

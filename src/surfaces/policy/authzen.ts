@@ -1,5 +1,5 @@
 /**
- * AuthZEN: gateways and other enforcement points ask by the Authorization API, as they are.
+ * AuthZEN: gateways and other enforcement points can use the Authorization API unchanged.
  * @see OpenID AuthZEN Authorization API 1.0
  */
 import * as v from 'valibot'
@@ -13,10 +13,10 @@ import { json, type Route, type Visit } from '../http/route.ts'
 import { checkScope, explain, isObject, openCheck, overLimit, readValue, refusal, statusOf } from './check.ts'
 
 const requestId = 'X-Request-ID'
-/** Three of them fit into the description of an action. */
+/** Three names of this length fit into the description of an action. */
 const name = filledText(3_000)
 const properties = v.optional(Context)
-/** Fields that the standard does not know are passed on to the rules. */
+/** Fields that the standard does not define are passed on to the rules. */
 const entity = v.looseObject({ type: name, id: name, properties })
 const parse = compileParams(
   v.object({
@@ -41,10 +41,10 @@ interface Decision {
 }
 type Fields = Record<string, unknown>
 
-/** The longest name that a check may have beside the credentials. */
+/** Longest agent name that a check accepts in addition to the credentials. */
 const longestAgent = 256
 
-/** What rules see of an evaluation: its entities as they were sent, and its context beside them. */
+/** The check for an evaluation: rules see its entities as sent, together with its context. */
 function toParams({ subject, action, resource, context }: Fields) {
   const given = parse({ subject, action, resource, context })
   const { type, id } = given.resource
@@ -54,12 +54,12 @@ function toParams({ subject, action, resource, context }: Fields) {
       description: `${given.action.name} ${type} ${id}`,
       context: { ...given.context, subject: given.subject, action: given.action, resource: given.resource },
     },
-    // Whom the gateway acts for: it never approves its own request, and has a deliberation of its own.
+    // The subject that the gateway acts for: it can't approve its own request, and has a separate deliberation.
     ...(given.subject.id.length <= longestAgent && { agent: { id: given.subject.id } }),
   }
 }
 
-/** The decision of an evaluation that failed within others. */
+/** The decision for a failed evaluation of a batch. */
 function failed(thrown: unknown): Decision {
   const { status, error } = statusOf(thrown)
   return { decision: false, context: { error: { status, message: error.message } } }
@@ -79,7 +79,7 @@ export function authzenRoutes(options: { dispatch: Dispatch; url(): string }): R
     return { decision: checked.allowed, context: explain(checked) }
   }
 
-  /** One after the other, as the order counts for those that stop early. */
+  /** Evaluates in order, which matters for the semantics that stop early. */
   async function evaluateAll(list: unknown[], body: Fields, visit: Visit): Promise<Decision[]> {
     const { evaluations_semantic } = isObject(body.options) ? body.options : {}
     const semantic = parseOptions({ evaluations_semantic }).evaluations_semantic

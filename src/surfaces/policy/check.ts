@@ -1,4 +1,4 @@
-/** What the policy interfaces of other standards share: a body of JSON, the one check of guardrails, and why it refuses. */
+/** Shared by the policy interfaces of other standards: reading a JSON body, the guardrail check, and the reasons of a refusal. */
 import type { CheckGuardrailsParams, CheckGuardrailsResult } from '../../../sdk/client.gen.ts'
 import { CstpError, type ErrorName } from '../../../sdk/errors.ts'
 import { refusalOf } from '../../../sdk/refusal.ts'
@@ -9,12 +9,12 @@ import { waiting } from '../http/rate.ts'
 import { json, readJsonText, type Visit } from '../http/route.ts'
 
 const method = 'cstp.checkGuardrails'
-/** What credentials need here: the same as for the method itself. */
+/** Scope that credentials need: the same as for the method itself. */
 export const checkScope = methods.get(method)!.scope
 
 export type Check = (params: CheckGuardrailsParams, visit: Visit) => Promise<CheckGuardrailsResult>
 
-/** The method, with its audit trail, approvals and deliberation. @throws CstpError */
+/** Calls the method, with its audit trail, approvals and deliberation. @throws CstpError */
 export const openCheck =
   (dispatch: Dispatch): Check =>
   (params, { caller, newRequestId, signal }) =>
@@ -26,10 +26,10 @@ export const openCheck =
       signal,
     }) as Promise<CheckGuardrailsResult>
 
-/** The value of a body of JSON in UTF-8; or the answer that refuses its size. @throws CstpError for any other body */
+/** The value of a JSON body in UTF-8, or the response that refuses its size. @throws CstpError for any other body */
 export async function readValue(request: Request, visit: Visit): Promise<{ value: unknown } | Response> {
   const text = await readJsonText(request, visit.max_body_bytes, visit.body)
-  // These standards have one status for whatever is wrong with a request.
+  // These standards have one status for every kind of invalid request.
   if (text instanceof Response && text.status === 415)
     throw new CstpError('invalid_request', 'The content type must be application/json')
   if (text instanceof Response) return text
@@ -54,13 +54,13 @@ const statuses: Partial<Record<ErrorName, number>> = {
   rate_limited: 429,
 }
 
-/** The HTTP status of an error. Anything but a CstpError is thrown on. */
+/** The HTTP status of an error. Anything but a CstpError is rethrown. */
 export function statusOf(error: unknown): { status: number; error: CstpError } {
   if (!(error instanceof CstpError)) throw error
   return { status: statuses[error.error] ?? 500, error }
 }
 
-/** The answer to a request that failed. @param field has the name of the error */
+/** The response to a failed request. @param field the field that names the error */
 export function refusal(thrown: unknown, field: 'error' | 'code'): Response {
   const { status, error } = statusOf(thrown)
   const response = json({ [field]: error.error, message: error.message }, status)
@@ -69,11 +69,11 @@ export function refusal(thrown: unknown, field: 'error' | 'code'): Response {
   return response
 }
 
-/** Not enough of the rate limit is left. @param wait seconds; Infinity if waiting does not help */
+/** Error for a request over the rate limit. @param wait seconds; Infinity if waiting does not help */
 export const overLimit = (wait: number): CstpError =>
   new CstpError('rate_limited', waiting(wait), Number.isFinite(wait) ? { retry_after: wait } : {})
 
-/** What an answer says beside whether the action may go on. What is empty is left out. */
+/** Details of an answer in addition to whether the action is allowed. Empty ones are omitted. */
 export function explain(check: CheckGuardrailsResult): Record<string, unknown> {
   const { allowed, verdict, record_id, violations, warnings, approval, modified_action, changes } = check
   return {

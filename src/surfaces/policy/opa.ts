@@ -1,5 +1,5 @@
 /**
- * The data API of Open Policy Agent, with one document: what asks an OPA server whether something is allowed can ask here.
+ * The data API of Open Policy Agent, with one document: a client that asks an OPA server whether something is allowed can ask here.
  * @see OPA, REST API, "Get a Document (with Input)"
  */
 import type { CheckGuardrailsParams, CheckGuardrailsResult } from '../../../sdk/client.gen.ts'
@@ -10,7 +10,7 @@ import { checkScope, explain, isObject, openCheck, readValue, refusal } from './
 
 const start = '/v1/data/'
 const documents = new Set(['cstp', 'cstp/allow'])
-/** Of an input, in a description: the whole is in the context. */
+/** Most characters of an input in the description; the context has all of it. */
 const longestShown = 500
 
 /** The document that a path names; clients escape it as a whole, or each part. */
@@ -23,8 +23,8 @@ function documentAt(path: string): string | null {
 }
 
 /**
- * What is checked: `input.action` where it is an action of `cstp.checkGuardrails`, else the input as a whole. An object with a description
- * is meant as one: a mistake in it is reported, and not evaluated as something else.
+ * The check for an input: `input.action` if it is an action of `cstp.checkGuardrails`, else the whole input. An object with a description
+ * is taken as an action, so that a mistake in it is reported instead of evaluated as something else.
  */
 function toParams(input: unknown): CheckGuardrailsParams {
   const action = isObject(input) ? input.action : undefined
@@ -51,13 +51,13 @@ export function opaRoutes({ dispatch }: { dispatch: Dispatch }): Record<string, 
       methods: ['POST'],
       scope: checkScope,
       async handle(request, visit) {
-        // In OPA a document that is not defined is no error.
+        // In OPA an undefined document is not an error.
         if (!documents.has(documentAt(visit.path) ?? '')) return json({})
         try {
           const read = await readValue(request, visit)
           if (read instanceof Response) return read
           const checked = await check(toParams(inputOf(read.value)), visit)
-          // What asks an OPA does as it asked or not at all: an action that is only allowed as rules changed it is not allowed.
+          // An OPA client acts exactly as it asked or not at all: an action that rules allow only with changes is not allowed.
           const { verdict, changes } = checked
           const reason = verdict === 'modify' && { reason: `Allowed only as changed: ${changed(changes)}` }
           return json({ result: { allow: verdict === 'allow', ...explain(checked), ...reason } })
