@@ -6,10 +6,10 @@ import { leafHash } from '../domain/evidence/tree.ts'
 import { type LogReader, type LogResponse, Unreachable } from './reader.ts'
 
 /**
- * - `changed_key`: the log names another key than the pinned one.
- * - `bad_signature`: it serves something else than a checkpoint that the pinned key signed.
+ * - `changed_key`: the log names a key other than the pinned one.
+ * - `bad_signature`: it serves something that is not a checkpoint signed by the pinned key.
  * - `rollback`: it has fewer records than before, and can't prove the missing ones.
- * - `fork`: it has other records than before.
+ * - `fork`: its records differ from those it had before.
  * - `damaged`: it reports this itself.
  */
 export type AlarmKind = 'changed_key' | 'bad_signature' | 'rollback' | 'fork' | 'damaged'
@@ -39,7 +39,7 @@ const textOf = (answer: LogResponse): string => {
 }
 
 /**
- * The key that the log names. @param pinned the one that it must be; null at the first look
+ * The key that the log names. @param pinned the expected key; null at the first check
  * @throws Alarm; Unreachable, also for an answer that is not a key: another service at the log's address says nothing about the log
  */
 export async function keyOf(log: LogReader, pinned: Verifier | null): Promise<Verifier> {
@@ -56,7 +56,7 @@ export async function keyOf(log: LogReader, pinned: Verifier | null): Promise<Ve
   return named
 }
 
-/** Whether the log proves that the tree of `older` is the beginning of that of `newer`. @throws Unreachable */
+/** Whether the log proves that the tree of `older` is a prefix of the tree of `newer`. @throws Unreachable */
 async function proven(log: LogReader, older: Checkpoint, newer: Checkpoint): Promise<{ holds: boolean; text: string }> {
   const answer = await log.consistency(older.size, newer.size)
   if (!answer.ok) return { holds: false, text: answer.text }
@@ -109,7 +109,7 @@ export async function checkGrowth(
   return { note, checkpoint, stale: true }
 }
 
-/** An inclusion proof as a server answers it. */
+/** An inclusion proof as a server returns it. */
 interface Inclusion {
   seq: number
   size: number

@@ -5,14 +5,14 @@ import { dirname, join } from 'node:path'
 import { type Tile, tilePath, tilesOf } from '../domain/thread/tiles.ts'
 import { readNote } from '../verify/note.ts'
 
-/** What was written. */
+/** Result of an export. */
 interface Exported {
   origin: string
   size: number
   root_hash: string
-  /** Tiles and bundles that were not there yet. */
+  /** Tiles and bundles that did not exist yet. */
   written: number
-  /** Those that were there. */
+  /** Tiles and bundles that existed already. */
   kept: number
 }
 
@@ -29,7 +29,7 @@ async function put(path: string, content: Uint8Array | string): Promise<void> {
 }
 
 /**
- * The checkpoint is written last: what it names is there already. Tiles never change, so those of an earlier export stay as they are.
+ * Writes the checkpoint last, when everything that it names exists. Tiles never change, so those of an earlier export are kept.
  * @param read the content of a file of the log by its path; null if there is none
  * @throws Error if the log lacks a tile; NoteFormError for an invalid checkpoint
  */

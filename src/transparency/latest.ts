@@ -1,6 +1,6 @@
 /**
- * The latest cosigned checkpoint of each log that a witness serves, in one SQLite file. A step is one transaction, on disk before it is
- * answered: of two requests, in one process or several, the second one sees what the first one left.
+ * The latest cosigned checkpoint of each log that a witness serves, in one SQLite file. A step is one transaction, which is on disk before
+ * it is acknowledged. Of two requests, in one process or several, the second one sees the first one's result.
  */
 import { Database } from 'bun:sqlite'
 import { mkdir } from 'node:fs/promises'
@@ -17,7 +17,7 @@ export interface LatestCheckpoint {
 export interface LatestCheckpoints {
   /** Null before the first one. */
   get(origin: string): LatestCheckpoint | null
-  /** Goes from one state to the next. False if the log has another state by now, which then stays. */
+  /** Replaces one state by the next. False if the log has another state by now, which is then kept. */
   step(origin: string, from: LatestCheckpoint | null, to: LatestCheckpoint): boolean
   /** All origins with a checkpoint. */
   origins(): string[]
@@ -30,7 +30,7 @@ const timeout_ms = 5_000
 export async function openLatest(state_dir: string): Promise<LatestCheckpoints> {
   await mkdir(state_dir, { recursive: true, mode: 0o700 })
   const db = new Database(join(state_dir, 'logs.db'))
-  // Extra: the folder is synced too, so that a commit survives a loss of power.
+  // EXTRA also syncs the folder, so that a commit survives a power failure.
   for (const pragma of ['journal_mode = DELETE', 'synchronous = EXTRA', `busy_timeout = ${timeout_ms}`])
     db.run(`pragma ${pragma}`)
   db.run(

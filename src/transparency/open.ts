@@ -1,4 +1,4 @@
-/** Witnesses for the command line: keys from files and texts, and a look at a log. */
+/** Witnesses for the command line: keys from files and texts, and one check of a log. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ownKey } from '../core/key-file.ts'
@@ -8,7 +8,7 @@ import { logReader, replaceFile } from './reader.ts'
 import { createWitnessHandler, type Handled, maxBodyBytes } from './serve.ts'
 import { type Look, look, type Witness } from './witness.ts'
 
-/** A verifier key, or the file that holds it. @throws Error saying what was expected */
+/** A verifier key, or the file that contains it. @throws Error saying what was expected */
 export async function readVerifier(given: string): Promise<Verifier> {
   try {
     return parseVerifier(given)
@@ -24,7 +24,7 @@ export async function readVerifier(given: string): Promise<Verifier> {
 }
 
 /**
- * Opens the witness of a state folder. Its key is made at the first start; its verifier key is stored in `witness.pub` beside it.
+ * Opens the witness of a state folder. Its key is generated at the first start; its verifier key is stored next to it in `witness.pub`.
  * @param input.key_path file of its key, by default `witness.pem` of the folder
  * @param input.name by default derived from the key
  * @throws Error for an invalid key, NoteError for an invalid name
@@ -41,7 +41,7 @@ export async function openWitness(input: {
   return { verifier, key, state_dir, now: Date.now }
 }
 
-/** One look at the log of a server. @throws as `look` of `witness.ts` */
+/** Checks the log of a server once. @throws as `look` of `witness.ts` */
 export const lookAt = (witness: Witness, url: string, key: Verifier | null, signal: AbortSignal): Promise<Look> =>
   look(witness, logReader(url, signal), key)
 

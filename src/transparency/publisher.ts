@@ -1,4 +1,4 @@
-/** Publishes checkpoints of the thread with cosignatures: sends each to the witnesses of a policy, and keeps what their quorum cosigned. */
+/** Publishes checkpoints of the thread: sends each to the witnesses of a policy, and keeps those that a quorum cosigned. */
 import type { StoredCheckpoint } from '../../sdk/storage/evidence.ts'
 import { sharedRun } from '../../sdk/storage/shared-run.ts'
 import type { ThreadReader } from '../../sdk/storage/thread.ts'
@@ -10,17 +10,17 @@ import { NoteFormError, readNote, signedBy } from '../verify/note.ts'
 import type { Policy } from '../verify/policy.ts'
 import { NotCosigned, type WitnessClient, witnessClient } from './witness-client.ts'
 
-/** How often a log that grows is shown to its witnesses. */
+/** How often the checkpoint of a growing log is sent to its witnesses. */
 const every_ms = 10_000
-/** How long the answer with a receipt waits for them. */
+/** How long an answer with a receipt waits for the witnesses. */
 const wait_ms = 5_000
-/** How long no answer waits for them after they failed to make a quorum. */
+/** How long no answer waits for the witnesses after they failed to reach a quorum. */
 const pause_ms = 60_000
 
 interface PublisherOptions {
   thread: PublishedThread & { signer: { name: string } }
   log: ThreadReader
-  /** Its witnesses without an address count in the quorum, and are not asked. */
+  /** Witnesses without an address count in the quorum, but get no requests. */
   policy: Pick<Policy, 'witnesses' | 'isQuorum'>
   now(): number
   /** Calls back after so many milliseconds; returns the cancellation. */
@@ -49,11 +49,11 @@ export function publishWitnessed(options: PublisherOptions): Publisher {
     one.url === null ? [] : [witnessClient({ ...one, url: one.url }, prove)],
   )
   const stop = new AbortController()
-  /** The latest checkpoint with a quorum; undefined until the stored ones were read. */
+  /** The latest checkpoint with a quorum; undefined until the stored ones have been read. */
   let cosigned: Published | null | undefined
   let paused_until_ms = Number.NEGATIVE_INFINITY
 
-  /** The latest one that was kept with a quorum, before this start or by another server. */
+  /** The latest stored checkpoint with a quorum, from before this start or from another server. */
   async function kept(): Promise<Published | null> {
     const stored = (await log.checkpoints()).toSorted((a, b) => b.size - a.size)
     const found = stored.find(({ note }: StoredCheckpoint) => policy.isQuorum(cosignersOf(note, policy)))
@@ -63,7 +63,7 @@ export function publishWitnessed(options: PublisherOptions): Publisher {
   }
 
   let restoring: Promise<void> | null = null
-  /** Resolves when the stored ones were read: once for all who ask, and never over what was cosigned since. */
+  /** Resolves when the stored checkpoints have been read: once for all callers, and never replacing one cosigned since. */
   const restored = (): Promise<void> => {
     if (cosigned !== undefined) return Promise.resolve()
     restoring ??= kept()
@@ -99,7 +99,7 @@ export function publishWitnessed(options: PublisherOptions): Publisher {
     }
     paused_until_ms = Number.NEGATIVE_INFINITY
     const { size, root_hash, head_hash, created_at } = signed
-    // Apart from those that the log alone signed: while no witness answers, the last one with a quorum stays.
+    // Stored separately from those that only the log signed: while no witness answers, the last one with a quorum is kept.
     await log.saveCheckpoint({ size, head_hash, note, created_at, exported: true })
     cosigned = { size, root_hash, note }
   })

@@ -1,10 +1,10 @@
-/** Reads the public answers of a log: short texts, in bounded time, without credentials. Writes files whole or not at all. */
+/** Reads the public answers of a log: short texts, with a timeout, without credentials. Writes files atomically. */
 import { randomBytes } from 'node:crypto'
 import { link, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { syncFolder } from '../core/disk.ts'
 
-/** The log could not be reached, which says nothing about it: no network, an overloaded server, another service at its address. */
+/** The log could not be reached, which is no evidence against it: no network, an overloaded server, another service at its address. */
 export class Unreachable extends Error {
   constructor(message: string) {
     super(message)
@@ -46,7 +46,7 @@ function errorOf(text: string): string | null {
   }
 }
 
-/** @param signal ends running requests */
+/** @param signal aborts running requests */
 export function logReader(url: string, signal: AbortSignal): LogReader {
   const get = async (path: string): Promise<LogResponse> => {
     let response: Response
@@ -74,7 +74,7 @@ export function logReader(url: string, signal: AbortSignal): LogReader {
   }
 }
 
-/** A temporary file beside `path`, synced, readable by its owner alone. */
+/** A temporary file next to `path`, synced, readable by its owner only. */
 async function writeFresh(path: string, text: string): Promise<string> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const fresh = `${path}.${process.pid}.${randomBytes(4).toString('hex')}.tmp`

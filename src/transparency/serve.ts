@@ -1,4 +1,4 @@
-/** A witness for other logs: cosigns a checkpoint that is handed in if it extends what was cosigned before. @see C2SP tlog-witness */
+/** A witness for other logs: cosigns a submitted checkpoint if it extends what was cosigned before. @see C2SP tlog-witness */
 import { hash, type KeyObject } from 'node:crypto'
 import { type Checkpoint, parseCheckpoint } from '../domain/evidence/checkpoints.ts'
 import { bytesOfBase64, cosign, NoteError, openNote, parseNote, type Verifier } from '../domain/evidence/note.ts'
@@ -6,7 +6,7 @@ import { verifyConsistency } from '../domain/evidence/proof-check.ts'
 import { rootOf } from '../domain/evidence/tree.ts'
 import type { LatestCheckpoint, LatestCheckpoints } from './latest.ts'
 
-/** What came of a request: for the log of the witness. */
+/** Outcome of a request, for the witness's log output. */
 export interface Handled {
   status: number
   /** Null if the request named no log. */
@@ -60,7 +60,7 @@ function contradiction(latest: LatestCheckpoint | null, { size, root_hash }: Che
   return verifyConsistency({ ...sizes, hashes: proof }) ? null : 'the log does not extend what was cosigned before'
 }
 
-/** @returns what answers a request: `POST /add-checkpoint`, and `GET /<SHA-256 of the origin>/checkpoint` for monitors */
+/** @returns the handler of requests: `POST /add-checkpoint`, and `GET /<SHA-256 of the origin>/checkpoint` for monitors */
 export function createWitnessHandler(witness: ServedWitness): (request: Request) => Promise<Response> {
   const { verifier, key, logs, latest, now, handled } = witness
   const refused = (status: number, message: string, checkpoint: Checkpoint | null = null): Response => {
@@ -108,7 +108,7 @@ export function createWitnessHandler(witness: ServedWitness): (request: Request)
   }
 
   return async (request) => {
-    // The host of the URL is the client's word, and need not be one.
+    // The URL's host comes from the client and need not be valid.
     const pathname = /^https?:\/\/[^/]*([^?#]*)/.exec(request.url)?.[1] ?? ''
     if (pathname === '/add-checkpoint') {
       if (request.method !== 'POST') return new Response(null, { status: 405, headers: { allow: 'POST' } })
@@ -125,7 +125,7 @@ export function createWitnessHandler(witness: ServedWitness): (request: Request)
   }
 }
 
-/** The note with the signatures of these keys alone: what others signed was not checked. */
+/** The note with the signatures of these keys only: other signatures were not checked. */
 function ownSignatures(note: string, keys: readonly Verifier[]): string {
   const { text, signatures } = parseNote(note)
   const own = signatures.filter(({ name, id }) => keys.some((one) => one.name === name && one.id === id))

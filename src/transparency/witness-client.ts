@@ -9,7 +9,7 @@ export class NotCosigned extends Error {
 }
 
 export interface WitnessClient {
-  /** In the policy. */
+  /** Name in the policy. */
   name: string
   /** The witness's signature lines under a checkpoint. @throws NotCosigned */
   cosign(checkpoint: Published, stop: AbortSignal): Promise<string>
@@ -17,7 +17,7 @@ export interface WitnessClient {
 
 const timeout_ms = 10_000
 const maxAnswerBytes = 65_536
-/** The size is given in the answer to the first attempt; another server of the same log may be between this one and the second. */
+/** The answer to the first attempt contains the witness's size; another server of the same log may get ahead before the second. */
 const mostAttempts = 3
 
 async function textOf(response: Response): Promise<string> {
@@ -36,7 +36,7 @@ export function witnessClient(
   prove: (old_size: number, size: number) => Promise<string[]>,
 ): WitnessClient {
   const address = `${url.replace(/\/$/, '')}/add-checkpoint`
-  /** The size that it cosigned last, as far as it is known here. */
+  /** The size that the witness cosigned last, as far as this client knows. */
   let known = 0
 
   async function send(body: string, stop: AbortSignal): Promise<{ status: number; text: string }> {
@@ -59,7 +59,7 @@ export function witnessClient(
           known = size
           return cosignatureIn(text, note, { name, key })
         }
-        // Without a size it is a contradiction.
+        // A 409 without a size reports a contradiction.
         if (status !== 409 || !/^\d/.test(text))
           throw new NotCosigned(`the witness ${name} refused with ${status}: ${text.slice(0, 200).trim()}`)
         const cosigned = /^(?:0|[1-9]\d{0,15})\n$/.test(text) ? Number(text) : Number.NaN

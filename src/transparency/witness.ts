@@ -17,9 +17,9 @@ export interface Witness {
   now(): number
 }
 
-/** A look at a log without an alarm. */
+/** A check of a log that raised no alarm. */
 export interface Look {
-  /** `new` and `grown` were accepted, `same` was signed again, `stale` is an older one that was not signed. */
+  /** `new` and `grown` were accepted, `same` was signed again, `stale` is an older checkpoint, which was not signed. */
   status: 'new' | 'grown' | 'same' | 'stale'
   origin: string
   size: number
@@ -78,9 +78,9 @@ async function attempt(witness: Witness, log: LogReader, folder: string, given: 
 }
 
 /**
- * Looks at a log once. The first look pins its key, or the `given` one; a `given` key later replaces the pinned one, while the records
- * must still be those that were seen.
- * @throws Alarm with `kept`, the folder of its evidence; Unreachable; Error where its own files can't be read or written
+ * Checks a log once. The first check pins its key, or the `given` one. A `given` key later replaces the pinned one, but the records must
+ * still be those seen before.
+ * @throws Alarm with `kept`, the folder of its evidence; Unreachable; Error if its own files can't be read or written
  */
 export async function look(witness: Witness, log: LogReader, given: Verifier | null): Promise<Look> {
   const folder = folderOf(witness.state_dir, log.url)
@@ -92,9 +92,9 @@ export async function look(witness: Witness, log: LogReader, given: Verifier | n
 }
 
 /**
- * The state of a log: the last accepted checkpoint. `serial` 0 means none: only the key is known. Each accepted checkpoint is a file with
- * the next number, which only one process can create: of two witnesses on one folder the slower one looks again, and neither signs what
- * the other would not.
+ * The state of a log: the last accepted checkpoint. `serial` 0 means that only the key is known. Each accepted checkpoint is a file with
+ * the next number, which only one process can create. Of two witnesses on one folder the slower one therefore checks again, and neither
+ * signs what contradicts the other.
  */
 export interface Memory {
   pinned: Verifier
@@ -128,7 +128,7 @@ const empty: Checkpoint = { origin: '', size: 0, root_hash: rootOf([]) }
 const stateText = (pinned: Verifier, serial: number): string =>
   `${JSON.stringify({ version: 1, verifier_key: pinned.text, serial }, null, 2)}\n`
 
-/** @throws Error with the file's name if it is damaged: to forget the log silently would be to trust it again */
+/** @throws Error with the file's name if it is damaged: silently forgetting the state would mean trusting the log again */
 async function remember(folder: string): Promise<Memory | null> {
   const text = await textOf(stateFile(folder))
   if (text === null) return null
@@ -137,7 +137,7 @@ async function remember(folder: string): Promise<Memory | null> {
     if (version !== 1 || !Number.isSafeInteger(stored) || stored < 0) throw new Error('expected version 1 and a serial')
     let serial: number = stored
     let note = serial === 0 ? null : await readFile(noteFile(folder, serial), 'utf8')
-    // A process that ended between the two files left the state one behind.
+    // A process that ended between writing the two files left the state file one behind.
     for (let next = await textOf(noteFile(folder, serial + 1)); next !== null; serial++) {
       note = next
       next = await textOf(noteFile(folder, serial + 2))

@@ -47,10 +47,10 @@ export interface Walked {
   /** The checkpoint, if it can be read. */
   note: ReadNote | null
   rules: { framework: unknown; version: unknown; evidence_class: unknown; digest: string }[]
-  /** What the key of the log signed, if that is this bundle. */
+  /** The signed note, if the key of the log signed this bundle. */
   signature: SignedNote | null
   decisions: LinkedDecision[]
-  /** Ids of those of which it can't be said whether they changed. */
+  /** Ids of the decisions for which it is unknown whether they changed. */
   unproved: string[]
   counts: ReturnType<ReturnType<typeof openConclusionsCheck>['counts']>
 }

@@ -61,7 +61,7 @@ function readEvent(text: string): { event: Fields; payload: string } {
 export function openChain(findings: Findings): Chain {
   const merkle = openMerkle()
   const hashes = openHashes()
-  /** The hash that the event before names. */
+  /** The hash that the previous event states. */
   let stated = zeros
 
   return {

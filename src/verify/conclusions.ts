@@ -6,7 +6,7 @@ import { canonicalText } from './read.ts'
 export type ListName = 'mappings' | 'insufficient_evidence' | 'unmapped'
 const classes = ['observed', 'attested'] as const
 
-/** Entries that one event makes for each list. */
+/** Entries that one event contributes to each list. */
 const entriesOf: Record<ListName, (conclusion: Conclusion, unmapped: Fields) => Fields[]> = {
   mappings: ({ mappings }) => mappings,
   insufficient_evidence: ({ insufficient }) => insufficient,
@@ -30,7 +30,7 @@ function templateOf(entry: Fields): Template {
   return (pr, seq) => `${before}${pr}${middle}${seq}${text}}`
 }
 
-/** As the service computes it: two decimals, 0 only for none and 100 only for all. */
+/** Rounded as the service does: two decimals, 0 only for none and 100 only for all. */
 function percent(part: number, whole: number): number {
   if (whole === 0 || part === 0) return 0
   if (part === whole) return 100
@@ -40,7 +40,7 @@ function percent(part: number, whole: number): number {
 
 interface Conclusions {
   rules(set: unknown): void
-  /** @param event null if it could not be read: nothing follows from it */
+  /** @param event null if it could not be read: it has no conclusions */
   event(event: VerifiedEvent | null): void
   /** The next entry of a list in the bundle. */
   entry(list: ListName, text: string): void
@@ -52,7 +52,7 @@ interface Conclusions {
 export function openConclusionsCheck(findings: Findings): Conclusions {
   const book = openBook()
   let concluding: ReturnType<typeof openConclusions> | null = null
-  /** By event. */
+  /** By event; `kinds` holds indexes in `made`, −1 for an event without entries. */
   const kinds: number[] = []
   const prs: (number | null)[] = []
   const known = new Map<Conclusion, number>()

@@ -1,4 +1,4 @@
-/** The decisions of a bundle: a digest of each that is linked, now and when it was linked. */
+/** The decisions of a bundle: a digest of each linked decision, now and when it was linked. */
 import type { VerifiedEvent } from './chain.ts'
 import { type Findings, isFields } from './findings.ts'
 import { canonicalText } from './read.ts'
@@ -50,7 +50,7 @@ export function openDecisions(findings: Findings) {
       if (decision) listed.push(decision)
       else findings.add('decisions', `entry ${entries} is not the id of a decision with its SHA-256`)
     },
-    /** Each decision that is linked is listed with all of its links, and is what the last of them says. */
+    /** Checks that each linked decision is listed with all of its links, and matches the last of them. */
     end(): void {
       const expected = [...links].sort(([a], [b]) => (a < b ? -1 : 1))
       const stated = listed.map(({ id, linked }) => [id, linked.map(({ seq }) => seq)])
@@ -63,7 +63,7 @@ export function openDecisions(findings: Findings) {
           findings.add('links', `the decision ${id} was changed after event ${last.seq} linked it`, last.seq)
       }
     },
-    /** Decisions of which it can't be said whether they changed since. */
+    /** Decisions for which it is unknown whether they changed since they were linked. */
     unproved: (): string[] =>
       listed
         .filter(
@@ -73,7 +73,7 @@ export function openDecisions(findings: Findings) {
   }
 }
 
-/** Compares decisions with those of an older bundle: what a link says never changes, nor a decision without a new link. */
+/** Compares decisions with those of an older bundle: the content stated by a link never changes, nor does a decision without a new link. */
 export function compareDecisions(
   older: readonly LinkedDecision[],
   newer: readonly LinkedDecision[],

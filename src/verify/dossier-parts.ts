@@ -20,12 +20,12 @@ function sorted(value: unknown): unknown {
   return copy
 }
 
-/** JSON with sorted keys: RFC 8785, and for integers that I-JSON refuses what JavaScript writes. */
+/** JSON with sorted keys: as in RFC 8785, and as JavaScript writes them for integers that I-JSON refuses. */
 const sortedText = (value: unknown): string => JSON.stringify(sorted(value)) ?? ''
 export const digestOf = (value: unknown): string => createHash('sha256').update(sortedText(value)).digest('hex')
 const same = (one: unknown, other: unknown): boolean => sortedText(one) === sortedText(other)
 
-/** What was decided, by whom and why. */
+/** Content of a decision: what was decided, by whom and why. */
 const contentFields =
   'id decision category stakes confidence context reasons alternatives_considered reasoning_trace tags pattern project recorded_by imported_by source_key created_at'
 const contentOf = (decision: Fields): Fields =>
@@ -42,7 +42,7 @@ export function checkDecision({ decision, decision_sha256, content_sha256, revis
       fail(`the values before the update of ${shown(updated_at)} are not those of their digest`)
 }
 
-/** The hash of a rule set as its archive keeps it. */
+/** The hash of a rule set, computed as its archive does. */
 function policyHash({ guardrails, circuit_breakers }: Fields): string {
   const by = (name: string) => (a: Fields, b: Fields) => (shown(a[name]) < shown(b[name]) ? -1 : 1)
   const rules = listIn(guardrails)
@@ -51,7 +51,7 @@ function policyHash({ guardrails, circuit_breakers }: Fields): string {
   return digestOf({ breakers: listIn(circuit_breakers).sort(by('scope')), rules })
 }
 
-/** @returns false if it can't be said, as the line or the rules are not there */
+/** @returns false if it can't be checked, because the line or the rules are missing */
 export function checkVerdict({ decision, trail, policy }: Fields, fail: Fail): boolean {
   const { verdict } = fieldsIn(decision)
   if (!isFields(verdict)) {
@@ -109,7 +109,7 @@ export function checkEvents({ evidence }: Fields, note: ReadNote | null, fail: F
 const payloadType = 'application/vnd.in-toto+json'
 const predicateType = 'pkg:npm/cstp#attestation/agent-decision/v0.1'
 
-/** The statement in a Sigstore bundle, once its signature holds; null if it can't be relied on. */
+/** The statement in a Sigstore bundle, if its signature holds; null if it can't be relied on. */
 function openStatement(bundle: unknown, { key, name, id }: NoteKey, fail: Fail): Fields | null {
   const { payload, signatures } = fieldsIn(fieldsIn(bundle).dsseEnvelope)
   const given = listIn(signatures)[0]?.sig
@@ -141,7 +141,7 @@ function openStatement(bundle: unknown, { key, name, id }: NoteKey, fail: Fail):
   }
 }
 
-/** Whether the statement is signed by the key, and says what the dossier says. */
+/** Whether the key signed the statement, and the statement agrees with the dossier. */
 export function checkStatement(dossier: Fields, key: NoteKey, fail: Fail): void {
   const statement = openStatement(dossier.statement, key, fail)
   if (statement === null) return

@@ -1,4 +1,4 @@
-/** The receipts of a dossier: acts of the thread, against the record and the lines of the trail beside them. */
+/** The receipts of a dossier: checks acts of the thread against the record and the lines of the audit trail in the dossier. */
 import { createHash } from 'node:crypto'
 import { digestOf, type Fail, fieldsIn, listIn } from './dossier-parts.ts'
 import type { Fields } from './findings.ts'
@@ -19,16 +19,16 @@ function threadKey(stated: unknown, log: string, fail: Fail): NoteKey | null {
   }
 }
 
-/** What an act names a line of the trail by: over its members in this order, those of the detail as they are stored. */
+/** The digest by which an act names a trail line: over its members in this order, those of the detail in stored order. */
 function lineDigest({ at, agent, method, request_id, ids, allowed, rules, detail }: Fields): string {
   const members = [at, agent, method, request_id, ids, allowed, rules, detail ?? null]
   return createHash('sha256').update(JSON.stringify(members)).digest('hex')
 }
 
 /**
- * Whether each receipt leads to its checkpoint, the last state of the decision is its record, and the lines of the trail are those
- * that the acts name.
- * @returns false if the acts or lines that it takes are not all there
+ * Whether each receipt leads to its checkpoint, the last state of the decision is its record, and the lines of the trail are those that the
+ * acts name.
+ * @returns false if some of the acts or lines needed for this are missing
  */
 export function checkThread(dossier: Fields, log: string, fail: Fail): boolean {
   const { receipts, thread_key, trail, decision, decision_sha256 } = dossier

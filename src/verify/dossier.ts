@@ -44,7 +44,7 @@ const members = [
 
 type Fail = (check: CheckName, message: string, seq?: number) => void
 
-/** The dossier as a value. A duplicate member, of which other readers could take the first, is refused. */
+/** The dossier as a value. A duplicate member is refused, since other readers could use the first one. */
 function readDossier(text: string, fail: Fail): Fields | null {
   let value: unknown
   try {
@@ -86,7 +86,7 @@ function signedNote(note: Parameters<typeof signedBy>[0], key: NoteKey, failed: 
   return `${key.name}+${key.id}`
 }
 
-/** A witness cosigns the checkpoint of the log or, where the service sends its checkpoints to witnesses, those of the receipts. */
+/** A witness cosigns the checkpoint of the log or, if the service sends its checkpoints to witnesses, those of the receipts. */
 function checkWitness({ receipts }: Fields, note: ReadNote | null, witness: NoteKey, fail: Fail): string {
   const failed = (why: string) => fail('witness', `the checkpoint: ${why}`)
   const others = Array.isArray(receipts) ? receipts : []
@@ -105,7 +105,7 @@ function checkWitness({ receipts }: Fields, note: ReadNote | null, witness: Note
   return seen ? `${seen.name} at ${seen.at}, ${report.receipts.length} receipts` : ''
 }
 
-/** What the signatures say. @returns the checkpoint, and the key in the dossier */
+/** Checks the signatures. @returns the checkpoint, and the key in the dossier */
 function checkSignatures(
   dossier: Fields,
   wanted: DossierWanted,

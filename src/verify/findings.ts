@@ -28,11 +28,11 @@ export interface Finding {
 export interface Findings {
   add(check: CheckName, message: string, seq?: number | null): void
   list: Finding[]
-  /** Findings of a check; only the first of them are in the list. */
+  /** Number of findings of a check; only the first of them are in the list. */
   count(check: CheckName): number
 }
 
-/** Findings of one check that are kept; a damaged file can hold a million. */
+/** Findings of one check that are kept; a damaged file can produce a million. */
 const kept = 20
 
 export function openFindings(): Findings {
@@ -65,7 +65,7 @@ interface Rule {
   conditions: Condition[]
 }
 
-/** A test of the value that is found by these steps. */
+/** A test of the value at the end of these steps. */
 interface Condition {
   steps: readonly string[]
   test: Fields
@@ -159,7 +159,7 @@ function holds({ steps, test: condition }: Condition, payload: Fields): boolean 
   return value === true || (typeof value === 'number' && value !== 0)
 }
 
-/** The conclusions from events by the rules; equal conclusions are the same object. */
+/** The conclusions from events under the rules; equal conclusions are the same object. */
 export function openConclusions(book: RuleBook) {
   const known = new Map<string, Conclusion>()
   return (event_type: string, evidence_class: string, payload: Fields): Conclusion => {
@@ -181,7 +181,7 @@ export function openConclusions(book: RuleBook) {
       found[1].push(short)
       key += `${short.number},`
     }
-    // The type comes last, as it may be any text.
+    // The type comes last, since it may be any text.
     key += ` ${event_type}`
     const before = known.get(key)
     if (before) return before

@@ -1,4 +1,4 @@
-/** Verifies a whole log that is given as static files: entries, tiles of hashes and checkpoint. @see C2SP tlog-tiles */
+/** Verifies a whole log given as static files: entries, hash tiles and checkpoint. @see C2SP tlog-tiles */
 import { hash as digestOf } from 'node:crypto'
 import { NoteFormError, openMerkle, type ReadNote, readNote } from './note.ts'
 import { type Cosigned, checkSignatures, type Policy } from './policy.ts'
@@ -22,7 +22,7 @@ export interface LogReport {
   open: string[]
 }
 
-/** The content of a file of the log, named by its path; null if there is none. */
+/** The content of a file of the log by its path; null if there is none. */
 export type ReadLogFile = (path: string) => Promise<Uint8Array | null>
 
 const full = 256
@@ -36,7 +36,7 @@ function digits(index: number): string {
   return groups.map((group, at) => (at < groups.length - 1 ? `x${group}` : group)).join('/')
 }
 
-/** The file of a tile or a bundle; a full one serves where a partial one is expected. */
+/** The file of a tile or a bundle; a full one is accepted in place of a partial one. */
 async function tileOf(read: ReadLogFile, level: string, index: number, width: number): Promise<Uint8Array | null> {
   const path = `tile/${level}/${digits(index)}`
   const partial = width < full ? await read(`${path}.p/${width}`) : null
@@ -66,14 +66,14 @@ function rootOfTile(hashes: readonly Buffer[]): Buffer {
   return row[0]!
 }
 
-/** Walks the bundles, and compares what follows from them with tiles and root. */
+/** Walks the bundles, and compares the hashes computed from them with tiles and root. */
 async function walk(
   read: ReadLogFile,
   { size, root_hash }: ReadNote,
   failed: (check: CheckName, message: string) => void,
 ): Promise<void> {
   const merkle = openMerkle()
-  /** Hashes of the tile of each level that is being filled, and its index. */
+  /** The tile that is being filled on each level: its index and hashes. */
   const rows: { index: number; hashes: Buffer[] }[] = []
   const compare = async (level: number): Promise<void> => {
     const { index, hashes } = rows[level]!

@@ -1,5 +1,5 @@
 /**
- * The verifier's own reading of signed notes, checkpoints and keys.
+ * The verifier's own parser of signed notes, checkpoints and keys.
  * @see C2SP signed-note, tlog-checkpoint, tlog-cosignature
  */
 import { createHash, createPublicKey, hash as digestOf, type KeyObject, verify } from 'node:crypto'
@@ -33,7 +33,7 @@ export function base64(text: string): Buffer | null {
 export function readKey(text: string): NoteKey {
   const parts = text.trim().split('+')
   const [name = '', id = ''] = parts
-  // The last part is base64, which may hold a plus itself.
+  // The last part is base64, which may contain a plus itself.
   const bytes = base64(parts.slice(2).join('+'))
   const kind = kinds[bytes?.[0] ?? 0]
   if (name === '' || /\s/.test(name) || !bytes || bytes.length !== 33 || !kind)
@@ -58,7 +58,7 @@ export interface ReadNote extends SignedNote {
   root_hash: string
 }
 
-/** Reads a signed note without a check of its signatures. @throws NoteFormError */
+/** Reads a signed note without checking its signatures. @throws NoteFormError */
 export function readSigned(note: string): SignedNote {
   const gap = note.lastIndexOf('\n\n')
   if (gap === -1 || !note.endsWith('\n'))
@@ -77,7 +77,7 @@ export function readSigned(note: string): SignedNote {
   return { text, signatures }
 }
 
-/** Reads the note of a checkpoint, without a check of its signatures. @throws NoteFormError */
+/** Reads the note of a checkpoint without checking its signatures. @throws NoteFormError */
 export function readNote(note: string): ReadNote {
   const { text, signatures } = readSigned(note)
   const [origin = '', size = '', root = ''] = text.split('\n')
@@ -92,7 +92,7 @@ export function readNote(note: string): ReadNote {
   return { text, signatures, origin, size: Number(size), root_hash: hash.toString('hex') }
 }
 
-/** Whether a key signed a note (with the time for a witness), did not sign it, or has a wrong signature in it. */
+/** Whether a key signed a note (with the time for a witness), did not sign it, or has an invalid signature in it. */
 export function signedBy(
   { text, signatures }: SignedNote,
   { name, id, kind, key }: NoteKey,
@@ -113,7 +113,7 @@ const digest = (prefix: number, ...parts: Uint8Array[]): Buffer =>
 export interface Merkle {
   /** @param record_hash 64 hexadecimal digits */
   add(record_hash: string): void
-  /** Root over what was added so far, lowercase hex. */
+  /** Root over the records added so far, lowercase hex. */
   root(): string
 }
 

@@ -7,14 +7,14 @@ interface KnownLog {
 }
 
 export interface KnownWitness extends KnownLog {
-  /** In the policy alone. */
+  /** Used in the policy only. */
   name: string
 }
 
 export interface Policy {
   logs: readonly KnownLog[]
   witnesses: readonly KnownWitness[]
-  /** What the quorum line names; `none` requires nobody. */
+  /** The name in the quorum line; `none` requires no witness. */
   quorum: string
   /** Whether the witnesses with these names are enough. */
   isQuorum(cosigned: ReadonlySet<string>): boolean
@@ -36,7 +36,7 @@ const forms = {
 export function readPolicy(text: string): Policy {
   const logs: KnownLog[] = []
   const witnesses: KnownWitness[] = []
-  /** Whether a witness or a group has seen a checkpoint that these witnesses cosigned. */
+  /** By name of a witness or group: whether it counts as having seen a checkpoint that these witnesses cosigned. */
   const seen = new Map<string, (cosigned: ReadonlySet<string>) => boolean>()
   const members = new Set<string>()
   let quorum: string | null = null
@@ -114,7 +114,7 @@ const instant = (seconds: number): string => {
   return Number.isNaN(at.getTime()) ? `second ${seconds}` : at.toISOString()
 }
 
-/** Compares the signatures of a checkpoint with a policy. @returns the witnesses whose cosignatures hold */
+/** Compares the signatures of a checkpoint with a policy. @returns the witnesses with valid cosignatures */
 export function checkSignatures(
   note: ReadNote,
   { logs, witnesses, isQuorum, quorum }: Policy,

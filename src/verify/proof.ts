@@ -1,12 +1,12 @@
-/** The verifier's own reading of a proof that an entry is in a log. @see C2SP tlog-proof; RFC 9162 section 2.1.3.2 */
+/** The verifier's own parser of proofs that an entry is in a log. @see C2SP tlog-proof; RFC 9162 section 2.1.3.2 */
 import { hash as digestOf } from 'node:crypto'
 import { base64, NoteFormError, type ReadNote, readNote } from './note.ts'
 
 /** A proof without its extra data, which nothing authenticates. */
 export interface TlogProof {
-  /** Of the entry, from 0. */
+  /** Index of the entry, from 0. */
   index: number
-  /** From the sibling of the leaf up. */
+  /** Hashes from the sibling of the leaf upwards. */
   path: Buffer[]
   note: ReadNote
 }

@@ -1,12 +1,12 @@
-/** Reads the canonical JSON of a bundle piece by piece: members of the one object, and the items of those that are arrays. */
+/** Reads the canonical JSON of a bundle piece by piece: the members of its one object, and the items of members that are arrays. */
 
-/** One value of the bundle. `item` is the index in an array, null for other members; an empty array has the one part −1. */
+/** One value of the bundle. `item` is the index in an array, null for other members; an empty array is the one part −1. */
 export interface Part {
   member: string
   item: number | null
   /** JSON; empty for the part −1. */
   text: string
-  /** Where it begins, in bytes. */
+  /** Its start, in bytes. */
   at: number
 }
 
@@ -23,7 +23,7 @@ const maxPart = 64 * 1_048_576
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Position of the scan within a value, so that nothing is scanned twice when more of the file arrives. */
+/** Position of the scan within a value, so that nothing is scanned twice when more of the file is read. */
 interface Scan {
   /** Scanned bytes of the value. */
   seen: number
@@ -38,7 +38,7 @@ function endOfValue(bytes: Buffer, from: number, scan: Scan): number {
   for (; at < bytes.length; at++) {
     const byte = bytes[at]!
     if (quoted) {
-      // What follows may be in the next piece of the file: it is skipped there.
+      // The next byte may be in the next piece of the file: it is skipped there.
       if (byte === backslash) at++
       else if (byte === quote) {
         quoted = false
@@ -56,14 +56,14 @@ function endOfValue(bytes: Buffer, from: number, scan: Scan): number {
 }
 
 /**
- * Reads the parts in lists: those that end in one piece of the file.
+ * Yields the parts in lists, one for the parts that end in a piece of the file.
  * @throws FormError for bytes that are not such an object, or end before it does
  */
 export async function* readParts(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<readonly Part[]> {
   const source = chunks[Symbol.asyncIterator]()
   let bytes = Buffer.alloc(0)
   let at = 0
-  /** Bytes that were read before `bytes`. */
+  /** Number of bytes read before `bytes`. */
   let before = 0
   let ended = false
 
@@ -88,7 +88,7 @@ export async function* readParts(chunks: AsyncIterable<Uint8Array>): AsyncGenera
       throw fail('UTF-8')
     }
   }
-  // Generators, as most of a file is read without waiting for it: they ask for more by null.
+  // Synchronous generators, since most of a file can be parsed without waiting. They yield null to request more bytes.
   function* filled(): Generator<null, void> {
     while (at >= bytes.length) {
       yield null
@@ -170,7 +170,7 @@ export async function* readParts(chunks: AsyncIterable<Uint8Array>): AsyncGenera
       }
     }
   } catch (error) {
-    // What came before it counts.
+    // Parts before the error still count.
     yield parts
     throw error
   }
@@ -195,10 +195,10 @@ function write(value: unknown): string {
   return `{${members.join(',')}}`
 }
 
-/** A value of the file as text: text is itself. What is hostile may have no text of its own, so all else is JSON. */
+/** A value of the file as text: a string as it is, all else as JSON, since a hostile value may not convert to a string. */
 export const shown = (value: unknown): string => (typeof value === 'string' ? value : String(JSON.stringify(value)))
 
-/** The canonical text of a value. @throws NotCanonical for what I-JSON can't carry */
+/** The canonical text of a value. @throws NotCanonical for values that I-JSON can't represent */
 export function canonicalText(value: unknown): string {
   try {
     return write(value)
@@ -208,7 +208,7 @@ export function canonicalText(value: unknown): string {
   }
 }
 
-/** Whether the keys of all objects ascend, and I-JSON can carry every value. */
+/** Whether the keys of all objects are in ascending order, and I-JSON can represent every value. */
 function ordered(value: unknown): boolean {
   if (typeof value === 'number') return !Number.isInteger(value) || Number.isSafeInteger(value)
   if (typeof value === 'string') return value.isWellFormed()
@@ -233,7 +233,7 @@ function plainlyCanonical(value: unknown, text: string): boolean {
   }
 }
 
-/** The value of a canonical text. @throws NotCanonical for invalid JSON, or another text than the canonical one */
+/** The value of a canonical text. @throws NotCanonical for invalid JSON, or a text that is not canonical */
 export function parseCanonical(text: string): unknown {
   let value: unknown
   try {

@@ -1,4 +1,4 @@
-/** Verifies receipts offline: that acts are entries of a log that is trusted, and what witnesses saw of it. */
+/** Verifies receipts offline: that acts are entries of a trusted log, and what witnesses saw of it. */
 import { commitmentOf } from '../domain/thread/commitment.ts'
 import { type Fields, isFields } from './findings.ts'
 import { NoteFormError } from './note.ts'
@@ -23,7 +23,7 @@ interface VerifiedReceipt {
   /** By the clock of the service; null if the payload was erased. */
   at: string | null
   origin: string | null
-  /** Entries of the log that the checkpoint is of. */
+  /** Number of entries in the checkpoint's log. */
   size: number | null
   cosigned_by: Cosigned[]
 }
@@ -33,7 +33,7 @@ export interface ReceiptReport {
   checks: { check: CheckName; question: string; result: 'passed' | 'failed' | 'unasked' | 'unproved'; detail: string }[]
   findings: { check: CheckName; record_id: string | null; message: string }[]
   receipts: VerifiedReceipt[]
-  /** What was proved, and what was not, in sentences. */
+  /** Sentences on what was proved, and what was not. */
   proved: string[]
   open: string[]
 }
@@ -41,7 +41,7 @@ export interface ReceiptReport {
 const isHash = (value: unknown): value is string => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value)
 const maxReceipts = 10_000
 
-/** The receipts of a file: an answer of getReceipt, or one of them. Null if it holds none. */
+/** The receipts of a file: a result of getReceipt, or a single receipt. Null if it holds none. */
 function receiptsIn(text: string): { receipts: Fields[]; pending: boolean } | null {
   let file: unknown
   try {
@@ -55,7 +55,7 @@ function receiptsIn(text: string): { receipts: Fields[]; pending: boolean } | nu
   return { receipts: list, pending: file.pending === true }
 }
 
-/** What makes a receipt invalid by its form; null if nothing does. */
+/** Why the form of a receipt is invalid; null if it is valid. */
 function formFault({ record_id, kind, index, payload, salt, proof, commitment }: Fields): string | null {
   if (typeof record_id !== 'string' || typeof kind !== 'string') return 'it has no record_id and kind'
   if (!Number.isSafeInteger(index) || (index as number) < 0) return 'its index is not a whole number from 0'
@@ -68,7 +68,7 @@ function formFault({ record_id, kind, index, payload, salt, proof, commitment }:
   return null
 }
 
-/** The entry that payload and salt give; the stated one if both were erased. @throws NotCanonical */
+/** The entry computed from payload and salt; the stated one if both were erased. @throws NotCanonical */
 const entryOf = ({ payload, salt, commitment }: Fields): string =>
   payload === null ? String(commitment) : commitmentOf(String(salt), canonicalText(payload))
 

@@ -1,13 +1,13 @@
-/** The signature of a bundle: over everything in it but the signature itself. */
+/** The signature of a bundle: over everything in it except the signature itself. */
 import { createHash } from 'node:crypto'
 import type { Findings } from './findings.ts'
 import { NoteFormError, type NoteKey, readSigned, type SignedNote, signedBy } from './note.ts'
 import { type Part, shown } from './read.ts'
 
-/** Hashes a bundle as it is read, without its signature. */
+/** Hashes a bundle while it is read, without its signature. */
 export function openDigest() {
   const digest = createHash('sha256')
-  /** Parts are small: one call of the hash takes many. */
+  /** Parts are small, so many of them are hashed in one call. */
   let pending = ''
   const add = (text: string) => {
     pending += text
@@ -43,7 +43,7 @@ export function openDigest() {
   }
 }
 
-/** Reads the signature and compares what it signs. Null if there is no valid note. */
+/** Reads the signature and compares its digest with that of the bundle. Null if there is no valid note. */
 export function readSignature(stated: unknown, sha256: string, findings: Findings): SignedNote | null {
   try {
     const note = readSigned(shown(stated))

@@ -12,17 +12,17 @@ export interface Wanted {
   /** The log's key, from somewhere other than the bundle. */
   key: NoteKey | null
   witness: NoteKey | null
-  /** The checkpoint that the witness keeps; by default the one in the bundle. */
+  /** The checkpoint stored by the witness; by default the one in the bundle. */
   note?: ReadNote | null
-  /** The bytes of a bundle that was made earlier. */
+  /** The bytes of an earlier bundle. */
   older: AsyncIterable<Uint8Array> | null
-  /** Digests of rule sets to be accepted beside the published ones. */
+  /** Digests of rule sets to accept in addition to the published ones. */
   rules?: readonly string[]
 }
 
 export interface Report {
   verified: boolean
-  /** `unasked`: nothing to check it against was given. `unproved`: it can't be said. */
+  /** `unasked`: nothing was given to check against. `unproved`: the bundle does not contain enough to decide it. */
   checks: {
     check: CheckName
     question: string
@@ -42,14 +42,14 @@ export interface Report {
     rules: (Walked['rules'][number] & { published: boolean })[]
     insufficient_evidence_count: number
     decisions: number
-    /** Linked decisions of which it can't be said whether they changed. */
+    /** Linked decisions for which it is unknown whether they changed. */
     unproved_decisions: string[]
     /** Events that the witness saw; null if no witness was given. */
     witnessed: number | null
   }
 }
 
-/** Checks the signature of a key that did not come with the bundle. */
+/** Checks the signature of a key that does not come from the bundle. */
 function checkKey(
   check: 'key' | 'witness',
   key: NoteKey,
@@ -74,7 +74,7 @@ function checkKey(
   return `${key.name}+${key.id}`
 }
 
-/** Compares the bundle with the checkpoint that a witness keeps, which may be of fewer events. */
+/** Compares the bundle with the checkpoint that the witness stored, which may cover fewer events. */
 function checkSeen(seen: ReadNote, { chain, note }: Walked, findings: Findings): void {
   const { origin, size, root_hash } = seen
   if (note !== null && origin !== note.origin)
@@ -95,7 +95,7 @@ function checkSeen(seen: ReadNote, { chain, note }: Walked, findings: Findings):
     findings.add('witness', `the first ${size} events are not those that the witness saw: history was rewritten`)
 }
 
-/** Walks the older bundle beside the chain of the newer one. */
+/** Walks the older bundle and compares its events with the chain of the newer one. */
 async function checkOlder(
   chunks: AsyncIterable<Uint8Array>,
   { chain, stated, decisions }: Walked,
@@ -108,7 +108,7 @@ async function checkOlder(
     if (forked === null && seq <= chain.size() && older.hashOf(seq) !== chain.hashOf(seq)) forked = seq
   }
   const older = await walkBundle(chunks, own, compare)
-  // That a decision was changed before is no damage of the older bundle.
+  // A decision changed before is not damage of the older bundle.
   for (const { check, message, seq } of own.list)
     if (check !== 'links') findings.add('older', `the older bundle itself is damaged: ${message}`, seq)
   const size = older.chain.size()
@@ -187,7 +187,7 @@ export async function verifyBundle(chunks: AsyncIterable<Uint8Array>, wanted: Wa
   }
 }
 
-/** What a verification proves and what it leaves open, in sentences. */
+/** What a verification proves and what it does not, in sentences. */
 export function meaning({ checks: results, verified, findings, bundle }: Report): {
   proved: string[]
   open: string[]
