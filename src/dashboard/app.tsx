@@ -13,9 +13,9 @@ import { currentSession, logOut, onEnd, type Session } from './service.ts'
 import { texts } from './texts.ts'
 
 interface State {
-  /** Whose pages are shown; they stay beneath the login after their session has ended, with what was typed. */
+  /** The session of the shown pages. After it has ended, they stay beneath the login with everything typed. */
   session: Session | null
-  /** Shown with the login; null without one. */
+  /** Message shown with the login; null if there is none. */
   note: string | null
   login: boolean
   begun: boolean
@@ -56,13 +56,13 @@ export function App() {
   )
 }
 
-/** Most characters of a name in the title of the tab. */
+/** Maximum characters of a name in the tab's title. */
 const longest = 60
-/** From here on a heading is set like a text. */
+/** Headings of more characters are set like body text. */
 const longHeading = 90
 const cut = (name: string): string => (name.length > longest ? `${name.slice(0, longest - 1).trimEnd()}…` : name)
 
-/** The title of the tab while the page has no name of its own; of a page of one thing it has the id. */
+/** The tab's title until the page sets one; a page of a single item shows its id. */
 const titleOf = (page: Page | null, { path }: Place): string =>
   page === null
     ? t.notFound
@@ -131,7 +131,7 @@ function Frame({ session, leave, begun }: { session: Session; leave: () => void;
   )
 }
 
-/** How many items wait in the inbox. */
+/** Number of items in the inbox. */
 function Counter() {
   const { data } = useCall('waiting', waiting)
   if (!data) return null

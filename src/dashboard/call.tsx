@@ -1,4 +1,4 @@
-/** Data of the service in a page: loaded when its key changes, shown with its loading and its failure. */
+/** Data of the service in a page: loaded when its key changes, and shown with loading state and errors. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { isCstpError } from '../../sdk/client.ts'
@@ -34,12 +34,12 @@ export function useCall<T>(key: string, ask: (signal: AbortSignal) => Promise<T>
   useRefresh(async () => {
     const { current } = place
     const data = await ask(new AbortController().signal)
-    // What was asked for meanwhile is newer.
+    // An answer requested meanwhile is newer.
     if (place.current.key === current.key && place.current.count === current.count)
       setState((before) => (before.busy ? before : answer(data)))
   })
   useEffect(() => {
-    // What failed because the session had ended is asked for by the next one.
+    // A call that failed because the session had ended is repeated in the next session.
     if (state.error !== null) return onLogin(again)
   }, [state.error])
   useEffect(() => {
@@ -54,11 +54,11 @@ export function useCall<T>(key: string, ask: (signal: AbortSignal) => Promise<T>
   return { ...state, again }
 }
 
-/** An action of a person: one at a time, with its result or its error. */
+/** Runs an action of the user, one at a time, and keeps its result or its error. */
 export function useJob<T>() {
   const [state, setState] = useState<{ result: T | null; error: unknown }>({ result: null, error: null })
   const [busy, setBusy] = useState(false)
-  // Two clicks may come before the page is drawn again.
+  // Two clicks may arrive before the page is rendered again.
   const running = useRef(false)
   const run = (work: () => Promise<T>): void => {
     if (running.current) return
@@ -74,7 +74,7 @@ export function useJob<T>() {
         setBusy(false)
       })
   }
-  /** Shows an error beside the result. */
+  /** Shows an error in addition to the result. */
   const fail = (error: unknown): void => setState((before) => ({ ...before, error }))
   return { ...state, busy, run, fail }
 }
@@ -99,7 +99,7 @@ export function Show<T>({ of, children }: { of: Loaded<T>; children: (data: T) =
   const failed = of.error !== null
   const trying = useRef(false)
   useLayoutEffect(() => {
-    // The button that was pressed to try again is gone: the focus moves to the answer, in the same step.
+    // The retry button is gone: the focus moves to the answer before the next paint.
     if (!failed && trying.current) box.current?.focus()
     trying.current = false
   }, [failed])

@@ -94,7 +94,7 @@ export function Stack({ parts, unit }: { parts: Part[]; unit: string }) {
 
 const size = { height: 220, left: 44, bottom: 26, top: 8, label: 110 }
 
-/** Measures of a chart for the size of the letters in it, which grow on large screens. */
+/** Measures of a chart scaled by the font size, which grows on large screens. */
 export function scaled<T extends Record<string, number>>(measures: T): T {
   const scale = Number.parseFloat(getComputedStyle(document.documentElement).fontSize) / 16
   return Object.fromEntries(Object.entries(measures).map(([name, value]) => [name, value * scale])) as T
@@ -110,7 +110,7 @@ export function Columns({
     name: string
     short: string
     parts: Part[]
-    /** Where a click leads; in the table a link. */
+    /** Target of a click; a link in the table. */
     to: { path: string; query: Query }
     /** Days that are marked. */
     marks: string[]

@@ -3,7 +3,7 @@ import { Failure, useJob } from './call.tsx'
 import { Act } from './form.tsx'
 import { texts } from './texts.ts'
 
-/** A cell as RFC 4180 writes it; what a spreadsheet would run as a formula becomes text. */
+/** A cell in the form of RFC 4180. Values that a spreadsheet would run as formulas become text. */
 const cellOf = (value: string | number | null): string => {
   const text = value === null ? '' : String(value)
   const safe = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
@@ -15,7 +15,7 @@ export type CsvRow = readonly (string | number | null)[]
 const csvOf = (heads: readonly string[], rows: readonly CsvRow[]): string =>
   [heads, ...rows].map((cells) => `${cells.map(cellOf).join(',')}\r\n`).join('')
 
-/** What is left out of a file: a spreadsheet opens no more lines with ease. */
+/** Maximum rows of a file: spreadsheets have trouble opening more. */
 const mostRows = 100_000
 
 /** All rows of a list, page by page; `next` of the last page is null. */
@@ -31,7 +31,7 @@ export async function allRows(
   return all
 }
 
-/** Gives the browser a file to save. */
+/** Makes the browser save a file. */
 export function saveFile(name: string, type: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type }))
   const link = Object.assign(document.createElement('a'), { href: url, download: name })

@@ -29,17 +29,17 @@ export const utc = (rfc3339: string): string => `${rfc3339.slice(0, 10)} ${rfc33
 const two = (value: number): string => String(value).padStart(2, '0')
 const zone = new Intl.DateTimeFormat('en', { timeZoneName: 'short' })
 
-/** Day and minute where the reader is, with the name of the zone. */
+/** Day and minute in the reader's time zone, with the name of the zone. */
 export function local(rfc3339: string): string {
   const at = new Date(rfc3339)
   const name = zone.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value ?? ''
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())} ${name}`
 }
 
-/** Day and minute where the reader is, and in UTC where that is something else. */
+/** Day and minute in the reader's time zone, and in UTC if that differs. */
 export const time = (rfc3339: string): string =>
   local(rfc3339) === utc(rfc3339) ? utc(rfc3339) : `${local(rfc3339)} (${utc(rfc3339)})`
-/** Hour, minute and second where the reader is. */
+/** Hour, minute and second in the reader's time zone. */
 export const clock = (ms: number): string => {
   const at = new Date(ms)
   return [at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(':')

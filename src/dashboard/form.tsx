@@ -1,4 +1,4 @@
-/** Forms: what a person types, chooses and starts, and what came of it. */
+/** Forms: inputs, choices, buttons, and results. */
 import type { ComponentChildren, InputHTMLAttributes } from 'preact'
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { addressOf, go, goWith, type Place } from './route.tsx'
@@ -6,10 +6,10 @@ import { texts } from './texts.ts'
 
 const t = texts.form
 
-/** Reads what is in a field of a form. */
+/** Reads the value of a form field. */
 export type Read = (name: string) => string
 
-/** A form that hands over its fields instead of being sent. */
+/** A form that passes its fields to a function instead of submitting them. */
 export const Form = ({
   submit,
   children,
@@ -117,7 +117,7 @@ export function useResult(): [result: ComponentChildren, show: (text: string) =>
   return [shown && <Result key={shown.at}>{shown.text}</Result>, show]
 }
 
-/** What the address keeps of a filter bar, by name; empty where it is not set. */
+/** The values of a filter bar in the address, by name; empty if not set. */
 export const keptOf = <Name extends string>({ query }: Place, names: readonly Name[]): Record<Name, string> =>
   Object.fromEntries(names.map((name) => [name, query.get(name) ?? ''])) as Record<Name, string>
 
@@ -131,10 +131,10 @@ export function FilterBar({
   place: Place
   fields: { name: string; label: string; placeholder?: string }[]
   choice: { name: string; label: string; options: Options }
-  /** Member of the address with the position in the list, which a filter resets. */
+  /** Query parameter with the position in the list, which a filter resets. */
   cursor: string
 }) {
-  // Rebuilt only when the address changes: what is being typed stays while an answer comes in.
+  // Rebuilt only when the address changes, so that an arriving answer does not discard typed text.
   return useMemo(() => {
     const kept = keptOf(place, [...fields.map(({ name }) => name), choice.name])
     const submit = (read: Read) =>

@@ -1,13 +1,13 @@
-/** How fresh a page is: all of its answers are asked for again while it is live, and one control says when they came. */
+/** Freshness of a page: a live page repeats all of its calls, and one control shows when they were last answered. */
 import { useEffect, useState } from 'preact/hooks'
 import { clock } from './figures.ts'
 import { texts } from './texts.ts'
 
-/** Asks again without a sign of loading. @throws if it fails; the former answer stays */
+/** Repeats a call without showing a loading state. @throws if it fails; the previous answer stays */
 type Refresh = () => Promise<void>
 const asking = new Set<Refresh>()
 
-/** An answer that is asked for again with the page, as long as it is shown. */
+/** Registers an answer to be reloaded with the page, as long as it is shown. */
 export function useRefresh(refresh: Refresh): void {
   useEffect(() => {
     asking.add(refresh)
@@ -17,13 +17,13 @@ export function useRefresh(refresh: Refresh): void {
   })
 }
 
-/** Asks for everything on the page again, after something was changed. */
+/** Reloads everything on the page after a change. */
 export const refreshPage = (): void => void Promise.allSettled([...asking].map((refresh) => refresh()))
 
 const t = texts.fresh
 const kept = 'cstp:paused'
 
-/** @param every_s how long a live page waits until it asks again */
+/** @param every_s seconds between reloads of a live page */
 export function Freshness({ every_s }: { every_s: number }) {
   const [live, setLive] = useState(() => sessionStorage.getItem(kept) === null)
   const [state, setState] = useState({ at: Date.now(), failed: false, busy: false })
@@ -35,7 +35,7 @@ export function Freshness({ every_s }: { every_s: number }) {
   }
   useEffect(() => {
     if (!live || state.busy) return
-    // A page in the background is not updated, and one that comes to the front is at once.
+    // A page in the background is not updated; one that comes to the front is updated immediately.
     const timer = setTimeout(() => !document.hidden && void reload(), every_s * 1_000)
     const seen = () => !document.hidden && void reload()
     document.addEventListener('visibilitychange', seen)

@@ -1,4 +1,4 @@
-/** The decisions nearest to what is being typed. */
+/** The decisions nearest to the text being typed. */
 import { useEffect, useState } from 'preact/hooks'
 import type { QueryDecisionsResult } from '../../sdk/client.ts'
 import { service } from './service.ts'
@@ -6,7 +6,7 @@ import { service } from './service.ts'
 const waitMs = 150
 const least = 3
 
-/** Null until there is an answer for the text, and for a text that is too short to ask about. */
+/** Null until there is an answer for the text, and if the text is too short to search for. */
 export function useLike(text: string, limit: number): QueryDecisionsResult | null {
   const [found, setFound] = useState<QueryDecisionsResult | null>(null)
   const typed = text.trim()
@@ -21,7 +21,7 @@ export function useLike(text: string, limit: number): QueryDecisionsResult | nul
         .queryDecisions({ query: typed.slice(0, 10_000), retrieval_mode: 'hybrid', limit }, { signal: stop.signal })
         .then(
           (answer) => !stop.signal.aborted && setFound(answer),
-          // It helps while somebody types; what they send tells what is wrong.
+          // Errors are ignored: this only assists typing, and submitting reports them.
           () => {},
         )
     const timer = setTimeout(() => void ask(), waitMs)

@@ -14,11 +14,11 @@ export function Login({ note, done }: { note: string | null; done: (session: Ses
   useLayoutEffect(() => {
     const { title, activeElement } = document
     document.title = `${t.title} · cstp`
-    // A screen reader says which page this is, and why it is shown.
+    // So that a screen reader announces which page this is, and why it is shown.
     if (note !== null) heading.current?.focus()
     return () => {
       document.title = title
-      // To what was being done when a session ended, as soon as it is shown again.
+      // Back to the element that had the focus when the session ended, as soon as it is visible again.
       setTimeout(() => activeElement?.isConnected && (activeElement as HTMLElement).focus())
     }
   }, [])

@@ -1,4 +1,4 @@
-/** The dashboard in the browser: where it starts. */
+/** Entry point of the dashboard in the browser. */
 import { render } from 'preact'
 import { App } from './app.tsx'
 import './style/tokens.css'

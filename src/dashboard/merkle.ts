@@ -16,7 +16,7 @@ const bytesOf = (hex: string): Uint8Array =>
 const hexOf = (bytes: ArrayLike<number>): string =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 
-/** Bytes, a single one, or hexadecimal digits, one after the other. */
+/** Lowercase hex SHA-256 of the parts one after the other: bytes, single bytes, or hexadecimal digits. */
 async function sha256(...parts: (Uint8Array | number | string)[]): Promise<string> {
   const bytes = parts.flatMap((part) =>
     typeof part === 'number' ? [part] : [...(typeof part === 'string' ? bytesOf(part) : part)],
@@ -25,7 +25,7 @@ async function sha256(...parts: (Uint8Array | number | string)[]): Promise<strin
 }
 
 /**
- * The hashes from the leaf to the root, computed from the record's own hash; null if the browser computes none.
+ * The hashes from the leaf to the root, computed from the record's own hash; null if the browser can't compute hashes.
  * @throws Error if the proof has more or fewer hashes than a tree of that size
  */
 export async function walk(proof: {
@@ -58,7 +58,7 @@ export async function walk(proof: {
   return steps
 }
 
-/** Canonical JSON of what came as JSON. @see RFC 8785 */
+/** Canonical JSON of a JSON value. @see RFC 8785 */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
   if (value === null || typeof value !== 'object') return JSON.stringify(value)
@@ -66,19 +66,19 @@ export function canonical(value: unknown): string {
   return `{${members.map(([name, one]) => `${JSON.stringify(name)}:${canonical(one)}`).join(',')}}`
 }
 
-/** What a receipt says, as far as a browser can check it. */
+/** Result of checking a receipt in the browser. */
 export type Checked =
   /** The content is committed to, and the path leads to the root of the checkpoint. */
   | { state: 'proved'; size: number }
-  /** The content was erased; that there was such an act is proved. */
+  /** The content was erased; only the existence of the act is proved. */
   | { state: 'erased'; size: number }
   | { state: 'wrong'; reason: string }
   /** Browsers compute hashes only over TLS or on localhost. */
   | { state: 'unchecked' }
 
 /**
- * Checks the receipt of an act: content, salt, commitment, path and root. Whether the checkpoint's signature holds is for a verifier that
- * was given the key: `cstp verify`.
+ * Checks the receipt of an act: content, salt, commitment, path and root. The checkpoint's signature is left to a verifier that has the
+ * key, such as `cstp verify`.
  */
 export async function checkReceipt(receipt: {
   payload: Record<string, unknown> | null

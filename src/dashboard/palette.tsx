@@ -1,4 +1,4 @@
-/** The command palette, opened by `/` or Ctrl-K: pages, saved views and decisions by what is typed. */
+/** The command palette, opened by `/` or Ctrl-K: pages, saved views and decisions that match the typed text. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useLike } from './like.ts'
 import { pages } from './pages/registry.ts'
@@ -22,7 +22,7 @@ interface SavedView {
 const key = 'cstp:views'
 const mostViews = 30
 
-/** The views that this browser keeps. */
+/** The views saved in this browser. */
 function savedViews(): SavedView[] {
   try {
     const kept: unknown = JSON.parse(localStorage.getItem(key) ?? '[]')
@@ -36,7 +36,7 @@ const keep = (views: SavedView[]): void => localStorage.setItem(key, JSON.string
 
 const here = (): string => location.pathname + location.search
 
-/** What can be done, with the decision that is shown too. */
+/** The available commands, including those for the shown decision. */
 function commandsHere({ scopes }: Session): Entry[] {
   if (!scopes.includes('write')) return []
   const { commands, record } = texts.write
@@ -52,7 +52,7 @@ function commandsHere({ scopes }: Session): Entry[] {
   ]
 }
 
-/** What can be done without the service. */
+/** Entries that need no call of the service. */
 function entriesFor(typed: string, session: Session): Entry[] {
   const to = (address: string) => () => go(address)
   const views = savedViews()
@@ -72,7 +72,7 @@ function entriesFor(typed: string, session: Session): Entry[] {
 
 const mostFound = 5
 
-/** The decisions nearest to what is typed. The entry that searches tells what is wrong, if something is. */
+/** The decisions nearest to the typed text. The search entry reports errors. */
 const useFound = (typed: string): Entry[] =>
   (useLike(typed, mostFound)?.decisions ?? []).map(({ id, title }) => ({
     name: title,

@@ -1,4 +1,4 @@
-/** The panel of decisions like an action, for those who judge it. */
+/** The panel of decisions similar to an action, for people who decide on it. */
 import { Show, useCall } from './call.tsx'
 import { ToDecision } from './route.tsx'
 import { service } from './service.ts'

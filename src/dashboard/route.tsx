@@ -11,7 +11,7 @@ export interface Place {
   query: URLSearchParams
 }
 
-/** What a page is given. */
+/** Properties of a page. */
 export interface View {
   place: Place
   session: Session
@@ -24,10 +24,10 @@ const here = (): Place => ({
 
 const moved = 'cstp:moved'
 
-/** How long a page that is gone back to may load until it is scrolled to where it was left. */
+/** Longest wait for a revisited page to load before it is scrolled to where it was left. */
 const restoreMs = 3_000
 
-/** Scrolls there as soon as the page is long enough, unless the reader scrolls first. */
+/** Scrolls as soon as the page is long enough, unless the reader scrolls first. */
 function scrollBack(to: number): void {
   const end = performance.now() + restoreMs
   const stop = new AbortController()
@@ -43,10 +43,10 @@ function scrollBack(to: number): void {
   look()
 }
 
-/** Takes the heading of the page from what it shows. */
+/** Sets the heading of the page from its content. */
 export const Titled = createContext<(title: string) => void>(() => {})
 
-/** Gives the page of one thing the name of that thing, once it is known. */
+/** Sets the title of a single-item page once it is known. */
 export function useTitle(title: string): void {
   const tell = useContext(Titled)
   useLayoutEffect(() => tell(title), [title])
@@ -55,7 +55,7 @@ export function useTitle(title: string): void {
 export function usePlace(): Place {
   const [place, setPlace] = useState(here)
   useEffect(() => {
-    // Content comes later than the browser would scroll.
+    // Content loads later than the browser would scroll.
     history.scrollRestoration = 'manual'
     const look = (event: Event) => {
       setPlace(here())
@@ -71,7 +71,7 @@ export function usePlace(): Place {
   return place
 }
 
-/** Takes the focus when the content under it was replaced, so that the focus is where the new content begins. */
+/** Takes the focus when the content under it is replaced, so that the focus is where the new content begins. */
 export function useArrival<T extends HTMLElement>(key: string | number): RefObject<T | null> {
   const target = useRef<T>(null)
   const before = useRef(key)
@@ -91,7 +91,7 @@ export function addressOf(path: string, query: Query = {}): string {
   return `${base}${path === '/' ? '' : path}${text && `?${text}`}`
 }
 
-/** The query with which each page was left last. */
+/** The last query of each page before it was left. */
 const left = new Map<string, Query>()
 
 export function go(address: string): void {
@@ -134,7 +134,7 @@ export function To({ path, query, children, ...rest }: Link) {
   )
 }
 
-/** A link back to a list, with the filters and the page with which it was left. */
+/** A link back to a list, with its last filters and page. */
 export const ToList = ({ path, children }: { path: string; children: string }) => (
   <To path={path} query={left.get(path) ?? {}}>
     {children}

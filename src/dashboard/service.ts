@@ -39,7 +39,7 @@ export async function fetchOwn(url: string, init: RequestInit = {}): Promise<Res
 
 export const service: Client = createClient({
   url: location.origin,
-  // The client requires both; the header that it makes of them is removed above.
+  // The client requires both; the header that it builds from them is removed above.
   agent: 'dashboard',
   token: 'session',
   timeoutMs: 120_000,
@@ -78,7 +78,7 @@ export async function logOut(): Promise<void> {
   if (!response.ok) throw new Error(t.notEnded(response.status))
 }
 
-/** What went wrong, in a sentence for a person. */
+/** An error as a sentence for a person. */
 export function explain(error: unknown): string {
   if (isCstpError(error, 'forbidden')) return t.forbidden(error.data.scope)
   if (isCstpError(error)) return error.message

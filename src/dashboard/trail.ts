@@ -1,9 +1,9 @@
-/** What a line of the audit trail says: the evaluated action, what stopped it, and the words of a line that evaluated nothing. */
+/** Reads lines of the audit trail: the evaluated action, what stopped it, and the text of a line that evaluated nothing. */
 import type { ListAuditResult } from '../../sdk/client.ts'
 
 export type AuditEntry = ListAuditResult['entries'][number]
 
-/** The detail of an evaluation, as far as it is there: lines of all kinds have one field for it. */
+/** The detail of an evaluation, as far as present: lines of all kinds share one field for it. */
 export interface Evaluated {
   input: Record<string, unknown>
   violations: string[]
@@ -43,7 +43,7 @@ export const actionIn = (detail: unknown): string => text(evaluated(detail).inpu
 export const stoppedBy = ({ allowed, detail }: Pick<AuditEntry, 'allowed' | 'detail'>): string[] =>
   allowed === false ? evaluated(detail).violations : []
 
-/** What a line that evaluated nothing says: which breaker was reset, which rules were reloaded. */
+/** The detail of a line that evaluated nothing: which breaker was reset, which rules were reloaded. */
 export function otherDetail(detail: unknown): string {
   if (!isObject(detail) || 'input' in detail) return ''
   return (

@@ -54,7 +54,7 @@ export function Panel({
   title: string
   lead?: ComponentChildren
   wide?: boolean
-  /** Closed at first: for what few readers come for. */
+  /** Closed at first: for content that few readers need. */
   folded?: boolean
   at?: string
   children: ComponentChildren
@@ -135,7 +135,7 @@ export const Badge = ({ of }: { of: string }) => (
   <span class={`badge ${tones[of] ?? ''}`}>{of.replaceAll('_', ' ')}</span>
 )
 
-/** A time to the minute where the reader is, with UTC beside it where that is something else; the full time on hover. */
+/** A time to the minute in the reader's time zone, with UTC if that differs; the full time on hover. */
 export const When = ({ at }: { at: string }) => (
   <time dateTime={at} title={at}>
     {local(at)}
@@ -143,7 +143,7 @@ export const When = ({ at }: { at: string }) => (
   </time>
 )
 
-/** A share as a bar, for people who see its figure too. */
+/** A share as a bar, next to its figure and hidden from screen readers. */
 export const Track = ({ share }: { share: number }) => (
   <span class="track" aria-hidden="true">
     <span style={{ width: `${100 * Math.min(1, Math.max(0, share))}%` }} />
@@ -239,7 +239,7 @@ export const ChartTable = ({
   </details>
 )
 
-/** A text that keeps its lines. */
+/** A text with its line breaks. */
 export const prose = (text: string | null | undefined) => text && <span class="prose">{text}</span>
 
 /** Names and values; pairs without a value are left out. */

@@ -48,11 +48,11 @@ export const verdictWords = (report: Report, recent: Report | null = null): stri
   return rangesOff(report) > 0 ? t.rangesOff : words(report.verdict.interpretation)
 }
 
-/** What is proven of the last 30 days, if it is that something is off; else null. */
+/** What is proven of the last 30 days if something is off, else null. */
 export const recentSentence = (recent: Report | null): string | null =>
   recent === null || isCalm(recent) ? null : t.lately(verdictSentence(recent))
 
-/** What the verdict is about, in a few words. */
+/** The subject of the verdict, in a few words. */
 export function verdictNote({ verdict: { proven_by }, overall: { gap_low, gap_high } }: Report): string | null {
   if (proven_by !== null) return partOf(proven_by)
   return gap_low === null || gap_high === null ? null : inPoints({ low: gap_low, high: gap_high })

@@ -1,6 +1,6 @@
 /** Values as YAML to read, such as the text of a rule. */
 
-/** Texts that YAML would read as something else, or not as one line. */
+/** Whether YAML reads a text as that text without quotes, and on one line. */
 const isPlain = (text: string): boolean =>
   /^[A-Za-z_][\w .,()/'-]*$/.test(text) && !/^(?:true|false|null|yes|no|on|off)$/i.test(text) && !text.endsWith(' ')
 const scalar = (value: unknown): string =>

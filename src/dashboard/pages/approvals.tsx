@@ -1,4 +1,4 @@
-/** Approvals: what waits for a person, everything that an answer needs, and the answer. */
+/** Approvals: pending requests, everything needed to answer one, and the answer. */
 import type { GetApprovalResult } from '../../../sdk/client.ts'
 import { Failure, Show, useCall, useJob } from '../call.tsx'
 import { percent, time } from '../figures.ts'
@@ -168,7 +168,7 @@ function Answer({ of, agent, changed }: { of: GetApprovalResult; agent: string; 
   )
 }
 
-/** What the agent did before: its calls where the reader may see the trail, else its decisions. */
+/** The agent's earlier activity: its calls if the reader may see the trail, else its decisions. */
 function Before({ agent, admin }: { agent: string; admin: boolean }) {
   const loaded = useCall(`before ${agent}`, async (signal) => {
     if (admin) {

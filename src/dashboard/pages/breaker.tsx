@@ -30,7 +30,7 @@ function Countdown({ ms }: { ms: number }) {
   return <span class="countdown">{parts.join(':')}</span>
 }
 
-/** What comes next for a breaker. */
+/** The next step of a breaker. */
 export const Next = ({ of }: { of: State }): ComponentChildren =>
   of.state === 'closed'
     ? none
@@ -135,7 +135,7 @@ export function Breaker({ place, session }: View) {
   )
 }
 
-/** The form that closes it or lets one decision through; the trail keeps the reason. */
+/** The form that closes the breaker or lets one decision through; the trail records the reason. */
 function Reset({ of, admin, changed }: { of: State; admin: boolean; changed: () => void }) {
   const { error, busy, run } = useJob<void>()
   const [result, show] = useResult()

@@ -25,7 +25,7 @@ export interface Page {
   path: string
   title: string
   inMenu: boolean
-  /** How often a live page asks again; by default every 15 s, and never with 0. */
+  /** Seconds between reloads of a live page; 15 by default, 0 for none. */
   every_s?: number
   View: FunctionComponent<View>
 }
@@ -43,7 +43,7 @@ export const pages: Page[] = [
   { path: '/deliberation', title: t.deliberation, inMenu: true, every_s: 3, View: Deliberation },
 ]
 
-/** Pages beside the menu: of one thing, whose name follows the path, or reached from others. */
+/** Pages outside the menu: of a single item, whose name follows the path, or reached from other pages. */
 const single: Page[] = [
   { path: '/record', title: t.record, inMenu: false, every_s: 0, View: Recording },
   { path: '/decisions/', title: t.decision, inMenu: false, View: Decision },

@@ -3,7 +3,7 @@ import type { EdgeType } from '../../../sdk/client.ts'
 import { counted, whole } from '../figures.ts'
 import type { Mark, Part } from './mark.ts'
 
-/** What one end of a link is to the other, and the other way round. */
+/** Relation of a link's source to its target, and the reverse. */
 const relations: Record<EdgeType, readonly [from: string, to: string]> = {
   relates_to: ['related to', 'related to'],
   supersedes: ['supersedes', 'superseded by'],

@@ -83,6 +83,6 @@ export const table = {
   decisions: 'Decisions',
 }
 
-/** Words that say nothing about what is asked. */
+/** Stop words. */
 export const everyday =
   'a an and are as at be but by can could did do does for from had has have how i if in into is it its may not of on or our shall should so than that the their then there they this to us was we were what when where which who why will with would you'

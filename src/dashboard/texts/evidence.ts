@@ -9,7 +9,7 @@ export const events = {
   both: 'both',
   span: (order: 'asc' | 'desc', first: number, last: number) =>
     `Events ${whole(first)} ${order === 'asc' ? 'to' : 'down to'} ${whole(last)}, ${order === 'asc' ? 'oldest' : 'newest'} first.`,
-  /** The link that turns the order. */
+  /** The link that reverses the order. */
   turned: { asc: 'Newest first', desc: 'Oldest first' },
   none: 'There are no events yet.',
   noMatch: 'No event matches.',

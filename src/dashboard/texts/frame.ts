@@ -1,4 +1,4 @@
-/** The texts of what surrounds the pages and of what they are made of: menu, palette, login, freshness, charts, failures. */
+/** The texts of the frame and of shared parts: menu, palette, login, freshness, charts, failures. */
 import type { Mark } from './mark.ts'
 
 export const csv = 'Download CSV'
@@ -85,7 +85,7 @@ export const form = {
   filter: 'Filter',
 }
 
-/** The names of pages, and of pages of one thing. */
+/** Titles of pages, and of single-item pages. */
 export const titles = {
   overview: 'Overview',
   inbox: 'Inbox',

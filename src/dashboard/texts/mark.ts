@@ -1,7 +1,7 @@
 /** Sentences with parts that a page shows as links, as code or as terms: functions, so that another language can order them. */
 import type { ComponentChildren } from 'preact'
 
-/** What a page puts into a sentence. */
+/** A part that a page inserts into a sentence. */
 export type Part = ComponentChildren
-/** How a page shows words of a sentence. */
+/** Renders words of a sentence. */
 export type Mark = (text: string) => Part

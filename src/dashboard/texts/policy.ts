@@ -171,7 +171,7 @@ export const tryOut = {
   submit: 'Try it',
 }
 
-/** What a dry run found. */
+/** Results of a dry run. */
 export const judged = {
   allowed: 'Allowed.',
   blocked: 'Blocked.',

@@ -1,4 +1,4 @@
-/** The texts of what is written from the pages: recording, editing, linking and superseding decisions. */
+/** The texts of forms that write: recording, editing, linking and superseding decisions. */
 import type { EdgeType } from '../../../sdk/client.ts'
 import { counted } from '../figures.ts'
 import type { Part } from './mark.ts'

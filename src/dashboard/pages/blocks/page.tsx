@@ -1,4 +1,4 @@
-/** A block: what was stopped and by what, what would allow it, how like ones ended, and a dry run with the same inputs. */
+/** A block: the stopped action, the causes, what would allow it, how similar blocks ended, and a dry run with the same input. */
 import { Show, useCall } from '../../call.tsx'
 import { none, percent, time } from '../../figures.ts'
 import { Precedents } from '../../precedents.tsx'
@@ -94,7 +94,7 @@ function Found({ entry, policy }: Loaded) {
   )
 }
 
-/** Each rule and breaker that stopped it, with its text and what would satisfy it. */
+/** Each rule and breaker that stopped the action, with its text and what would satisfy it. */
 function Causes({ entry, policy }: Loaded) {
   const { breakers } = evaluated(entry.detail)
   return (
@@ -142,7 +142,7 @@ function Causes({ entry, policy }: Loaded) {
   )
 }
 
-/** A rule without what its place in the file says, and without what is empty. */
+/** A rule without its location in the file and without empty members. */
 const textOf = ({ file: _, line: __, ...rule }: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(rule).filter(([, value]) => value !== null && !(Array.isArray(value) && value.length === 0)),

@@ -19,7 +19,7 @@ export function Breakdown({
   rows,
   first,
 }: {
-  /** `proven` is what is proven of all rows together; without it each row says what its own interval proves. */
+  /** `proven` is what all rows together prove; without it each row shows what its own interval proves. */
   rows: { name: string; overall: GetCalibrationResult['overall']; proven?: Cell['proven'] }[]
   first: string
 }) {
@@ -86,7 +86,7 @@ export function Compared({
   as: 'category' | 'agent'
   of: GetCalibrationParams
   first: string
-  /** The rows of the same decisions, which say what is proven of each. */
+  /** Cells of the same decisions, with what is proven of each. */
   cells: readonly Cell[]
 }) {
   const shown = names.slice(0, 12)

@@ -90,7 +90,7 @@ const csvHeads = [
   ...['brier_score', 'accuracy'].flatMap((name) => [`${name}_recent`, `${name}_historical`, `${name}_p_value`]),
 ]
 
-/** The weeks in a sentence. */
+/** Summary of the weeks in a sentence. */
 function summary(history: readonly Point[]): string {
   const comparable = history.filter(({ brier_score }) => brier_score !== null)
   if (comparable.length === 0) return t.neverComparable
@@ -181,7 +181,7 @@ function DriftHistory({ history }: { history: readonly Point[] }) {
 type Point = CheckDriftResult['history'][number]
 type Change = NonNullable<Point['accuracy']>
 
-/** Whether drift was found, and this figure is one that got worse by more than chance explains. */
+/** Whether drift was found, and this figure got worse by more than chance explains. */
 const hasWorsened = (point: Point, { p_value }: Change): boolean => point.drift_detected && p_value <= 0.05
 
 const size = { height: 220, left: 52, right: 10, bottom: 26, top: 14, label: 130 }
@@ -196,7 +196,7 @@ function runsOf(points: readonly (Change | null)[]): { at: number; of: Change }[
   return runs.filter((run) => run.length > 0)
 }
 
-/** A figure of each week beside the one before it, with the weeks marked in which drift was found. */
+/** A figure of each week next to that of the time before it; weeks in which drift was found are marked. */
 function DriftChart({
   name,
   history,
@@ -219,7 +219,7 @@ function DriftChart({
     line<{ at: number; of: Change }>()
       .x((one) => x(one.at))
       .y((one) => y(one.of[part]))
-  // The title of a week shows over its whole height.
+  // The tooltip of a week covers its whole height.
   const half = (x(1) - x(0)) / 2
   return (
     <figure ref={box}>

@@ -24,7 +24,7 @@ async function load(params: GetCalibrationParams, signal: AbortSignal) {
   return { report, stats, recent }
 }
 
-/** What to do; with what is off in the last 30 days nothing says that all is well. */
+/** Recommendations. If something is off in the last 30 days, none of them says that all is well. */
 function adviceOf(report: GetCalibrationResult, recent: GetCalibrationResult | null) {
   if (recentSentence(recent) === null) return report.recommendations
   const pressing = [...recent!.recommendations, ...report.recommendations].filter(({ severity }) => severity !== 'info')

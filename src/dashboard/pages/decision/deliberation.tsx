@@ -24,7 +24,7 @@ const member = (value: object, name: string): string | null => {
 
 const isTimed = (entries: readonly Entry[]): boolean => entries.every(({ at }) => at !== null)
 
-/** Inputs and thoughts by time, if each has one; else in the order in which they were given. */
+/** Inputs and thoughts by time if each has one, else in the given order. */
 function entriesOf({ deliberation, reasoning_trace }: GetDecisionResult): Entry[] {
   const inputs = (deliberation?.inputs ?? []).map((input) => ({
     kind: words(input.type),

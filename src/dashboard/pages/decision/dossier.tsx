@@ -1,4 +1,4 @@
-/** The dossier of one decision: every act that concerns it, in the order of the log, each with its proof checked here. Made to be printed. */
+/** The printable dossier of one decision: every act that concerns it, in the order of the log, each with its proof checked here. */
 import type { GetReceiptResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
 import { time, whole, words } from '../../figures.ts'
@@ -12,7 +12,7 @@ const t = texts.dossier
 
 type Receipt = GetReceiptResult['receipts'][number]
 
-/** What an act says in a line: those of its members that a reader looks for first. */
+/** Members of an act that its line shows: those that readers look for first. */
 const told = [
   'decision',
   'outcome',

@@ -31,7 +31,7 @@ async function linksOf(id: string, signal: AbortSignal): Promise<{ links: Event[
   return { links, more: from !== null }
 }
 
-/** The events that links name, each once, by number. */
+/** Numbers of the linked events, ascending and without duplicates. */
 const seqsOf = (links: readonly Event[]): number[] =>
   [...new Set(links.flatMap(({ payload }) => (payload.event_seqs ?? []) as number[]))].sort((a, b) => a - b)
 
@@ -50,7 +50,7 @@ async function load(id: string, signal: AbortSignal) {
   return { links, events, left: seqs.length - shown.length, more }
 }
 
-/** Computed only when it is opened. */
+/** Computed only when opened. */
 function Proof({ seq }: { seq: number }) {
   const [open, setOpen] = useState(false)
   return (

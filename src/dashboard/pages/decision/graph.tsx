@@ -12,10 +12,10 @@ import { type Graph as Known, Picture } from './picture.tsx'
 
 const t = texts.graph
 
-/** Most decisions of one question; more are reached by opening those at the edge. */
+/** Maximum decisions of one call; more are reached by opening those at the edge. */
 const limit = 200
 
-/** Several answers as one graph around the first one's centre. */
+/** Merges several answers into one graph around the centre of the first one. */
 function merged([first, ...others]: readonly Known[]): Known {
   const nodes = new Map([first!, ...others].toReversed().flatMap((one) => one.nodes.map((node) => [node.id, node])))
   const edges = new Map(
@@ -26,7 +26,7 @@ function merged([first, ...others]: readonly Known[]): Known {
   return { center_id: first!.center_id, nodes: [...nodes.values()], edges: [...edges.values()] }
 }
 
-/** One step more than is shown, so that it is known what else is linked with the last ones. */
+/** Loads one step more than is shown, to know what else the last shown decisions are linked with. */
 async function load(id: string, steps: number, opened: readonly string[], signal: AbortSignal) {
   const asked = [
     { decision_id: id, depth: steps + 1, limit },
@@ -43,7 +43,7 @@ async function load(id: string, steps: number, opened: readonly string[], signal
   return { ...merged(graphs), truncated: graphs.some(({ truncated }) => truncated) }
 }
 
-/** Contradictions that were found automatically and are none: who says so, and why. */
+/** Dismissed automatic contradictions: by whom, and why. */
 export function Dismissed({ links }: Pick<GetDecisionResult, 'links'>) {
   const dismissed = links.flatMap(({ target_id, dismissed }) => (dismissed ? [{ target_id, ...dismissed }] : []))
   if (dismissed.length === 0) return null

@@ -1,4 +1,4 @@
-/** Decisions around one in layers: one layer for each step, in an order with few crossings, and the place of each. */
+/** Layout of the decisions around one: one layer for each step, in an order with few crossings, and the position of each decision. */
 
 interface Edge {
   source_id: string
@@ -17,22 +17,22 @@ export interface Layered {
   layers: string[][]
   /** The decision through which each one was reached; the centre has none. */
   parents: Map<string, string>
-  /** How many linked decisions of a shown one are not shown; those without any are left out. */
+  /** Number of linked decisions that are not shown, for each shown decision that has any. */
   hidden: Map<string, number>
 }
 
-/** Of one decision and in one layer, before anything is opened. */
+/** Maximum decisions shown around one, and in one layer, before anything is opened. */
 const mostOfOne = 6
 const mostOfLayer = 14
 const sweeps = 6
 
 type Neighbours = Map<string, string[]>
 
-/** Those that change what a decision is worth come first. */
+/** Links that change what a decision is worth come first. */
 const ranks = ['supersedes', 'contradicts', 'blocks', 'depends_on', 'caused_by', 'refines', 'relates_to']
 const rankOf = ({ edge_type }: Edge): number => ranks.indexOf(edge_type)
 
-/** Linked decisions, those of one type of link beside each other. */
+/** The linked decisions of each decision, grouped by type of link. */
 export function neighboursOf({ nodes, edges }: Known): Neighbours {
   const found = new Map<string, Set<string>>(nodes.map(({ id }) => [id, new Set()]))
   for (const { source_id, target_id } of [...edges].sort((a, b) => rankOf(a) - rankOf(b))) {
@@ -51,7 +51,7 @@ function stepsFrom(center: string, neighbours: Neighbours): Map<string, number> 
   return steps
 }
 
-/** @param opened decisions of which everything is shown that is linked with them */
+/** @param opened decisions whose linked decisions are all shown */
 export function layersOf(known: Known, steps: number, opened: ReadonlySet<string>): Layered {
   const neighbours = neighboursOf(known)
   const away = stepsFrom(known.center_id, neighbours)
@@ -82,13 +82,13 @@ function hiddenOf({ nodes, edges }: Known, neighbours: Neighbours, shown: Readon
     for (const id of [source_id, target_id]) degrees.set(id, (degrees.get(id) ?? 0) - 1)
   const counts = [...shown].map((id) => {
     const known = neighbours.get(id)!.filter((one) => !shown.has(one)).length
-    // What was not asked for yet is known by its number alone.
+    // Of decisions that were not loaded, only the number is known.
     return [id, known + Math.max(0, degrees.get(id)!)] as const
   })
   return new Map(counts.filter(([, count]) => count > 0))
 }
 
-/** How often links between neighbouring layers cross. */
+/** Number of crossings of links between neighbouring layers. */
 export function crossings(layers: readonly (readonly string[])[], neighbours: Neighbours): number {
   let count = 0
   for (const [at, layer] of layers.slice(1).entries()) {
@@ -101,7 +101,7 @@ export function crossings(layers: readonly (readonly string[])[], neighbours: Ne
   return count
 }
 
-/** The layer, by the mean place of what each is linked with in the one beside it; others stay about where they are. */
+/** Sorts a layer by the mean position of each decision's neighbours in the adjacent layer; the others stay roughly in place. */
 function sorted(layer: readonly string[], beside: readonly string[], neighbours: Neighbours): string[] {
   const places = new Map(beside.map((id, place) => [id, place]))
   const scale = beside.length / Math.max(1, layer.length)
@@ -113,7 +113,7 @@ function sorted(layer: readonly string[], beside: readonly string[], neighbours:
   return means.sort((a, b) => a.mean - b.mean).map(({ id }) => id)
 }
 
-/** The same layers in the order with the fewest crossings that was found, by sweeps from the centre and back. */
+/** The same layers in the order with the fewest crossings found by sweeps from the centre and back. */
 function ordered(layers: string[][], neighbours: Neighbours): string[][] {
   let best = layers
   let fewest = crossings(layers, neighbours)
@@ -132,7 +132,7 @@ function ordered(layers: string[][], neighbours: Neighbours): string[][] {
 export interface Measures {
   width: number
   height: number
-  /** Room between two layers, or what one is indented by, and room between two decisions of a layer. */
+  /** Room between two layers, or the indent of a layer in an outline, and room between two decisions of a layer. */
   across: number
   between: number
 }
@@ -142,7 +142,7 @@ export interface Spot {
   y: number
 }
 
-/** The upper left corners where there is no room for layers beside each other: an outline, each under the one it was reached by. */
+/** The upper left corners if there is no room for layers side by side: an outline, each decision under the one it was reached from. */
 export function outlineOf({ layers, parents }: Layered, { height, between, across }: Measures): Map<string, Spot> {
   const below = Map.groupBy(layers.flat(), (id) => parents.get(id))
   const spots = new Map<string, Spot>()
@@ -154,11 +154,11 @@ export function outlineOf({ layers, parents }: Layered, { height, between, acros
   return spots
 }
 
-/** The upper left corner of each decision: beside what it is linked with, as far as there is room. */
+/** The upper left corner of each decision: level with those it is linked with, as far as there is room. */
 export function placesOf({ layers, parents }: Layered, measures: Measures): Map<string, Spot> {
   const { width, height, across, between } = measures
   const pitch = height + between
-  // A reader sees the centre first, however long the layer beside it is.
+  // A reader sees the centre first, however long the layer next to it is.
   const top = Math.min(((layers[1]?.length ?? 1) - 1) / 2, 2.5) * pitch
   const spots = new Map<string, Spot>([[layers[0]![0]!, { x: 0, y: top }]])
   for (const [step, layer] of layers.entries()) {

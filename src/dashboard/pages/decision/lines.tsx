@@ -1,24 +1,24 @@
-/** The lines between the cards of a graph: where they go, and what tells one kind from another. */
+/** The lines between the cards of a graph: their paths, and how their kinds are told apart. */
 import type { GetGraphResult } from '../../../../sdk/client.ts'
 import { scaled } from '../../charts.tsx'
 import type { Measures, Spot } from './layers.ts'
 
 export type Edge = GetGraphResult['edges'][number]
 
-/** The kinds of lines: what a link is can be told by dashes and ends alone. */
+/** The ends of lines by type of link: dashes and ends alone distinguish the types. */
 const ends: Record<string, string> = { relates_to: '', contradicts: 'cross', blocks: 'bar' }
 const endOf = (type: string): string => ends[type] ?? 'arrow'
 
-/** In letters of 16 px: cards share the room, and are below each other where they would get too small to read. */
+/** At a font size of 16 px. Cards share the width; if they would get too small to read, they form an outline. */
 const smallest = 150
 const largest = 320
 const card = { height: 64, across: 72, between: 14, margin: 4 }
-/** Of the room between two layers: what is left free beside the last one, for lines around it. */
+/** Share of the room between two layers that is left free next to the last one, for lines around it. */
 export const free = 0.35
 const outline = { ...card, across: 22, margin: 14 }
 
 export interface Drawn extends Measures {
-  /** Around the whole. In an outline `width` is that of the centre's card, and all end there. */
+  /** Around the whole graph. In an outline `width` is that of the centre's card, and all cards end at its right edge. */
   margin: number
   isOutline: boolean
 }
@@ -32,7 +32,7 @@ export function measuresOf(room: number, layers: number): Drawn {
   return { ...below, width: Math.max(room - 3 * below.margin, least + (layers - 1) * below.across), isOutline: true }
 }
 
-/** Around the right sides of two cards, from one to the other. */
+/** A line around the right sides of two cards, from one to the other. */
 function around(from: Spot, to: Spot, { width, height, margin, across, isOutline }: Drawn): string {
   const leave = from.y < to.y ? 0.8 : 0.2
   const [y1, y2] = [from.y + leave * height, to.y + (1 - leave) * height]
@@ -41,7 +41,7 @@ function around(from: Spot, to: Spot, { width, height, margin, across, isOutline
   return `M${side} ${y1}C${out} ${y1} ${out} ${y2} ${side} ${y2}`
 }
 
-/** From one card to another: along the indent of an outline, or from side to side between two layers. */
+/** A line from one card to another: along the indent of an outline, or from side to side between two layers. */
 export function pathOf(from: Spot, to: Spot, aside: number, isTree: boolean, measures: Drawn): string {
   const { width, height, isOutline } = measures
   if (from.x === to.x || (isOutline && !isTree)) return around(from, to, measures)
@@ -55,7 +55,7 @@ export function pathOf(from: Spot, to: Spot, aside: number, isTree: boolean, mea
   return `M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}`
 }
 
-/** Links between the same two are beside each other. */
+/** Offsets of links, so that those between the same two decisions are side by side. */
 export function asideOf(edges: readonly Edge[]): Map<Edge, number> {
   const pairs = Map.groupBy(edges, ({ source_id, target_id }) => [source_id, target_id].sort().join(' '))
   return new Map(

@@ -48,7 +48,7 @@ const recordRows = (one: GetDecisionResult): [name: string, value: ComponentChil
   [t.missing, one.quality.suggestions.join(' ')],
 ]
 
-/** What decision took this one's place, if its ranking follows that. */
+/** The decision that superseded this one, if ranking takes that into account. */
 function Superseded({ id }: { id: string }) {
   const { data } = useCall(`superseded ${id}`, (signal) =>
     service.getGraph({ decision_id: id, depth: 1, limit: 40 }, { signal }),
@@ -68,7 +68,7 @@ function Superseded({ id }: { id: string }) {
   )
 }
 
-/** What it is, how sure, how much was at stake, and how it went: in a line. */
+/** Outcome, confidence, stakes, category and recorder in one line. */
 function StatusLine({ of: one, session }: { of: GetDecisionResult; session: Session }) {
   useTitle(one.decision)
   return (
@@ -192,7 +192,7 @@ export function Decision({ place, session }: View) {
   )
 }
 
-/** Parts that may be empty, and so have no panel then. */
+/** Parts that have no panel if they are empty. */
 const parts = [
   ['context', t.context, (one: GetDecisionResult) => Boolean(one.context)],
   ['reasons', t.reasons, (one: GetDecisionResult) => one.reasons.length > 0],
@@ -206,7 +206,7 @@ function Missing({ of: one }: { of: GetDecisionResult }) {
   return <p class="empty">{t.notRecorded(missing.join(', '))}</p>
 }
 
-/** What there is on the page, to go to. */
+/** Links to the parts of the page. */
 function Rail({ of: one }: { of: GetDecisionResult }) {
   const entries = [
     ['review', t.review],

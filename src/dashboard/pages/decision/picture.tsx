@@ -1,4 +1,4 @@
-/** The picture of a graph: cards in layers, and lines between them whose look says what kind of link each is. */
+/** The picture of a graph: cards in layers, and lines between them whose style shows the type of each link. */
 import { useMemo, useState } from 'preact/hooks'
 import type { GetGraphResult } from '../../../../sdk/client.ts'
 import { useWidth } from '../../charts.tsx'
@@ -16,7 +16,7 @@ const t = texts.graph
 const signs: Record<string, string> = { success: '✓', failure: '✕', partial: '½', abandoned: '–', pending: '…' }
 const stateOf = ({ outcome }: Node): string => outcome ?? 'pending'
 
-/** What the decision through which this one was reached is to it. */
+/** Relation to a decision of the one through which it was reached. */
 function relationOf(id: string, parent: string | undefined, edges: readonly Edge[]): string | null {
   const names = edges.flatMap(({ source_id, target_id, edge_type }) =>
     source_id === parent && target_id === id
@@ -98,7 +98,7 @@ export function Picture({
   )
 }
 
-/** The cards as lists, which is how a screen reader reads them. */
+/** The cards as lists, the form in which a screen reader reads them. */
 function Cards({
   graph,
   lists,

@@ -1,4 +1,4 @@
-/** Filters to click: what the list is narrowed to, and how many decisions each further choice would leave. */
+/** Filters to click: those that are set, and how many decisions each further choice would leave. */
 import type { GetStatsResult } from '../../../../sdk/client.ts'
 import { whole } from '../../figures.ts'
 import { To } from '../../route.tsx'
@@ -7,12 +7,12 @@ import { queryOf, type Wanted } from './search.ts'
 
 const t = texts.search
 
-/** Choices of one kind that are shown. */
+/** Maximum choices shown of one kind. */
 const most = 6
 
 type Counted = [value: string, count: number][]
 
-/** What is counted by each filter that is a choice. */
+/** The counts for each filter that is a choice. */
 const kinds: [name: Name, counts: (stats: GetStatsResult) => Counted][] = [
   ['category', (stats) => Object.entries(stats.by_category)],
   ['stakes', (stats) => Object.entries(stats.by_stakes)],
@@ -24,7 +24,7 @@ const kinds: [name: Name, counts: (stats: GetStatsResult) => Counted][] = [
 type Name = keyof typeof t.names
 const names = Object.keys(t.names) as Name[]
 
-/** What the list is narrowed to; each is taken away by a click. */
+/** The filters that are set; a click removes one. */
 export function Chips({ wanted }: { wanted: Wanted }) {
   const set = names.filter((name) => wanted[name] !== '')
   if (set.length === 0) return null

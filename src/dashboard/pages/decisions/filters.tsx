@@ -33,7 +33,7 @@ const filters: [name: keyof typeof t.names, kind: Options | 'text' | 'date'][] =
 ]
 const fields = ['q', 'mode', ...filters.map(([name]) => name)]
 
-/** Names that a filter may be, where they are few. */
+/** Known values of filters, if there are few. */
 const suggested = (stats: GetStatsResult): Partial<Record<keyof Wanted, string[]>> => ({
   category: Object.keys(stats.by_category),
   agent: Object.keys(stats.by_agent),

@@ -1,4 +1,4 @@
-/** What a question found: each decision with why it was found and how well it fits, and a line below the last precedent. */
+/** Results of a question: each decision with why it was found and how well it fits, and a line below the last precedent. */
 import { useState } from 'preact/hooks'
 import { decimal, percent } from '../../figures.ts'
 import { ToDecision } from '../../route.tsx'

@@ -1,8 +1,8 @@
-/** Why a decision was found: the sentence of its texts that holds most words of the question, with those words marked. */
+/** Why a decision was found: the sentence of its texts that contains most words of the question, with those words marked. */
 import type { ComponentChildren } from 'preact'
 import { texts } from '../../texts.ts'
 
-/** Words that say nothing about what is asked. */
+/** Stop words. */
 const everyday = new Set(texts.everyday.split(' '))
 const wordsIn = (text: string): string[] => text.toLocaleLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
 
@@ -11,7 +11,7 @@ export const wordsOf = (question: string): string[] => [
   ...new Set(wordsIn(question).filter((word) => !everyday.has(word))),
 ]
 
-/** Letters that the forms of one word share at least, and those that they may end in. */
+/** Minimum letters that the forms of one word share, and maximum letters of their endings. */
 const stem = 4
 const ending = 3
 
@@ -36,12 +36,12 @@ export function Marked({ text, words }: { text: string; words: readonly string[]
     )
 }
 
-/** Most characters of a snippet. */
+/** Maximum characters of a snippet. */
 const longest = 220
 
 const sentencesIn = (text: string): string[] => text.split(/(?<=[.!?])\s+|\n+/).filter((one) => one.trim() !== '')
 
-/** Around the first marked word, where a sentence is long. */
+/** Cuts a long sentence around its first marked word. */
 function cut(sentence: string, words: readonly string[]): string {
   if (sentence.length <= longest) return sentence
   const first = [...sentence.matchAll(/[\p{L}\p{N}]+/gu)].find(([word]) => isMarked(word.toLocaleLowerCase(), words))
@@ -52,7 +52,7 @@ function cut(sentence: string, words: readonly string[]): string {
   return `${start > 0 ? '… ' : ''}${part}${start + part.length < sentence.length ? ' …' : ''}`
 }
 
-/** The sentence that holds most of the words, or the first one; null if there is no text. */
+/** The sentence that contains most of the words, or the first one; null if there is no text. */
 export function snippetOf(texts: readonly string[], words: readonly string[]): string | null {
   const sentences = texts.flatMap(sentencesIn)
   const held = sentences.map((one) => {

@@ -20,7 +20,7 @@ const furthestHit = 10_000
 const lastPage = ({ q }: Wanted, total: number): number =>
   Math.max(1, Math.ceil((q.trim() === '' ? total : Math.min(total, furthestHit)) / pageSize))
 
-/** Whether the list is asked for as a whole is known by its address. */
+/** The address tells whether the list is filtered. */
 const Nothing = ({ total, place: { query } }: { total: number } & Pick<View, 'place'>) =>
   total > 0 ? (
     <Empty>{t.beyond}</Empty>
@@ -43,7 +43,7 @@ export function Decisions({ place, session }: View) {
   const all = useCall('known', known)
   const names = useRef(all.data)
   names.current = all.data
-  // Rebuilt only when the address changes: what is being typed stays while an answer comes in.
+  // Rebuilt only when the address changes, so that an arriving answer does not discard typed text.
   const filters = useMemo(
     () => (
       <Filters

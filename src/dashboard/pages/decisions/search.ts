@@ -1,4 +1,4 @@
-/** The search of the address, and its answer from the service. */
+/** The search that an address describes, and its answer from the service. */
 import type { GetStatsResult, Outcome, Stakes, Status } from '../../../../sdk/client.ts'
 import type { Query } from '../../route.tsx'
 import { service } from '../../service.ts'
@@ -20,7 +20,7 @@ export interface Wanted {
   agent: string
   project: string
   tag: string
-  /** `yes` for those that enter the figures of calibration; the plain list alone. */
+  /** `yes` for decisions that count for calibration; plain list only. */
   scored: string
   from: string
   to: string
@@ -70,7 +70,7 @@ export interface Row {
   outcome: string | null
   date: string
   agent: string | null
-  /** Texts that may say why it was found. */
+  /** Texts that may show why it was found. */
   texts: string[]
   distance: number | null
   scores: { semantic: number; keyword: number; combined: number } | null
@@ -83,10 +83,10 @@ export interface Found {
   offset: number
   ms: number | null
   no_precedent: boolean
-  /** Rows down to the last precedent; null if it is unknown, or if there was no question. */
+  /** Number of rows down to the last precedent; null if it is unknown, or without a question. */
   precedents: number | null
   degraded: boolean
-  /** Decisions that are searched by meaning, while some are not; null if all are, or if there was no question. */
+  /** Decisions that can be found by meaning, if some can't be yet; null if all can, or without a question. */
   partial: { indexed: number; total: number } | null
 }
 
@@ -108,7 +108,7 @@ const filtersOf = ({ category, project, agent, stakes, status, outcome, scored, 
     tags: tag === '' ? undefined : [tag],
   })
 
-/** Those of a question, which knows no `scored`. */
+/** The filters of a question, which does not support `scored`. */
 function questionFilters(wanted: Wanted) {
   const { date_from, date_to, stakes, status, scored: _, ...rest } = filtersOf(wanted)
   return {
@@ -122,17 +122,17 @@ function questionFilters(wanted: Wanted) {
   }
 }
 
-/** How many decisions that pass there are of each kind; null where a question ranks only some of them. */
+/** Counts of the matching decisions by kind; null if a question ranks only some of them. */
 export async function countsOf(wanted: Wanted, signal: AbortSignal): Promise<GetStatsResult | null> {
   const asked = wanted.q.trim() !== ''
   if (asked && wanted.mode === 'keyword') return null
   return service.getStats(filtersOf(asked ? { ...wanted, scored: '' } : wanted), { signal })
 }
 
-/** What there is to filter by, over all decisions. */
+/** Values to filter by, over all decisions. */
 export const known = (signal: AbortSignal): Promise<GetStatsResult> => service.getStats({}, { signal })
 
-/** A typed name as decisions have it: by itself, or else with other letter case. */
+/** A typed name as decisions spell it: an exact match, else one that differs only in letter case. */
 export const spelled = (typed: string, names: readonly string[]): string => {
   const folded = (text: string) => text.trim().toLocaleLowerCase()
   if (names.includes(typed.trim())) return typed.trim()

@@ -1,4 +1,4 @@
-/** The list of decisions, where nothing was asked. */
+/** The list of decisions without a question. */
 import type { ComponentChildren } from 'preact'
 import { none, percent } from '../../figures.ts'
 import { ToDecision } from '../../route.tsx'
@@ -48,7 +48,7 @@ export function Listed({
       number: true,
       cell: ({ confidence }) => percent(confidence),
     },
-    // Lists can be sorted by status, which is another thing.
+    // Lists can be sorted by status, which is not the outcome.
     { name: t.outcome, cell: ({ outcome }) => <Badge of={outcome ?? 'pending'} /> },
     { name: t.agent, cell: ({ agent }) => agent },
     { name: t.day, label: sortable('created_at', t.day), cell: ({ date }) => date },

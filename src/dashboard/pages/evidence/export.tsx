@@ -10,7 +10,7 @@ const t = texts.bundle
 
 const nameOf = (path: string): string => path.replace(/^.*[\\/]/, '')
 
-/** Fetched by the page, because a plain link sends no header of the dashboard, and saved as a file. */
+/** Fetched by the page and saved as a file, because a plain link does not send the dashboard's header. */
 async function download(path: string): Promise<void> {
   const response = await fetchOwn(`/evidence/bundles/${nameOf(path)}`)
   if (!response.ok) throw new Error(t.notFetched(response.status))

@@ -47,7 +47,7 @@ function controlsOf({ mappings, insufficient_evidence }: Mapped): Control[] {
   return [...found.values()].sort((a, b) => (a.framework + a.function_id < b.framework + b.function_id ? -1 : 1))
 }
 
-/** Events of one reason that are linked. */
+/** Maximum events linked for one reason. */
 const mostSeqs = 100
 
 /** Events that lack something, by what they lack, the most frequent reason first. */
@@ -64,7 +64,7 @@ function byReason(lacks: Mapped['insufficient_evidence']): { reason: string; seq
 
 export function Evidence({ session, place }: View) {
   const mapped = useCall('controls', (signal) => service.mapControls({}, { signal }))
-  // Who follows a link to an event wants its proof.
+  // A link to an event leads to its proof.
   const proved = place.query.has('proof')
   return (
     <div class="panels">

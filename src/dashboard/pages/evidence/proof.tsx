@@ -14,11 +14,11 @@ const t = texts.proof
 export function Proof({ place }: { place: Place }) {
   const box = useRef<HTMLDivElement>(null)
   const seq = Number.parseInt(place.query.get('proof') ?? '', 10)
-  // Who follows a link to an event wants its proof, also where it is shown for the first time.
+  // A link to an event leads to its proof, also when the panel is shown for the first time.
   useLayoutEffect(() => {
     if (seq > 0) box.current?.focus()
   }, [seq])
-  // Rebuilt only when the address changes: what is being typed stays while an answer comes in.
+  // Rebuilt only when the address changes, so that an arriving answer does not discard typed text.
   const asked = useMemo(
     () => (
       <Form

@@ -11,7 +11,7 @@ const t = texts.verify
 
 const everyMs = 300
 
-/** The server's verification: asked for once, and repeatedly while one is running. */
+/** The server's verification: fetched once, and repeatedly while one is running. */
 function useWalk(asked: boolean): { walk: GetVerificationResult | null; error: unknown } {
   const [state, setState] = useState<{ walk: GetVerificationResult | null; error: unknown }>({
     walk: null,

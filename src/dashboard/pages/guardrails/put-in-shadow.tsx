@@ -1,4 +1,4 @@
-/** The last step of the workbench: the draft that was tried becomes rules in shadow mode, or a file for where the service may not write. */
+/** The last step of the workbench: the tested draft becomes rules in shadow mode, or a file if the service may not write. */
 import type { ShadowGuardrailsResult } from '../../../../sdk/client.ts'
 import { Failure, useJob } from '../../call.tsx'
 import { saveFile } from '../../csv.tsx'
@@ -9,7 +9,7 @@ import { texts } from '../../texts.ts'
 
 const t = texts.workbench
 
-/** @param rules the draft, as it was tried */
+/** @param rules the draft as tested */
 export function PutInShadow({ rules }: { rules: string }) {
   const { result, error, busy, run } = useJob<ShadowGuardrailsResult>()
   const [said, say] = useResult()

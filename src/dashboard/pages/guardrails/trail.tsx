@@ -1,4 +1,4 @@
-/** The audit trail: who called what, what stopped it, and all that is kept of each line. */
+/** The audit trail: who called what, what stopped it, and all details of each line. */
 import type { ListAuditParams } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
 import { allRows, Csv } from '../../csv.tsx'
@@ -15,7 +15,7 @@ import { ToBlock } from '../blocks/page.tsx'
 const t = texts.trail
 const sessionMethods = ['dashboard.login', 'dashboard.logout']
 
-/** The call of a line, with all that is kept of it. */
+/** The call of a line, with all of its details. */
 function Called({ entry: { method, detail, request_id } }: { entry: AuditEntry }) {
   return (
     <>
@@ -94,7 +94,7 @@ export function Trail({ place }: { place: Place }) {
     ...Object.fromEntries(Object.entries(names).filter(([, text]) => text !== '')),
     ...(verdict && { allowed: verdict === 'yes' }),
     ...(cursor > 0 && { cursor }),
-    // They would drown the rest.
+    // Logins and logouts would hide the rest.
     ...(logins === '' && names.method === '' && { without: sessionMethods }),
   }
   const loaded = useCall(JSON.stringify(query), (signal) => service.listAudit({ ...query, limit: 25 }, { signal }))

@@ -13,7 +13,7 @@ const t = texts.tryOut
 const isFilled = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && Object.keys(value).length > 0
 
-/** @param of what the fields hold at first: the input of an evaluation */
+/** @param of initial values of the fields: the input of an evaluation */
 export function TryOut({ of = {}, title = t.title }: { of?: Record<string, unknown>; title?: string }) {
   const text = (name: string): string => (typeof of[name] === 'string' ? of[name] : '')
   const { confidence, context, tags } = of

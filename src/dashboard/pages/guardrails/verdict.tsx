@@ -1,4 +1,4 @@
-/** What a dry run of the guardrails found. */
+/** Findings of a dry run of the guardrails. */
 import type { CheckGuardrailsResult } from '../../../../sdk/client.ts'
 import { texts } from '../../texts.ts'
 import { Badge } from '../../ui.tsx'

@@ -1,4 +1,4 @@
-/** Where a rule is tried before it is in force: a draft over the checks of last week and over known outcomes, and what rules in shadow mode have found. */
+/** The workbench for rules that are not in force yet: a draft run over last week's checks and known outcomes, and findings of rules in shadow mode. */
 import { useRef } from 'preact/hooks'
 import type { TryGuardrailsResult } from '../../../../sdk/client.ts'
 import { Failure, Show, useCall, useJob } from '../../call.tsx'
@@ -14,7 +14,7 @@ const t = texts.workbench
 type Backtest = NonNullable<TryGuardrailsResult['backtest']>
 type Replay = NonNullable<TryGuardrailsResult['replay']>
 
-/** What came of the decisions that rules would have stopped, with the 95 % interval of their failure rate. */
+/** Outcomes of the decisions that rules would have stopped, with the 95 % interval of their failure rate. */
 function Outcomes({ of: { all, stopped, rules, uncertain } }: { of: Backtest }) {
   const rows = [
     ...rules.map((one) => [<code>{one.id}</code>, one] as const),
@@ -133,7 +133,7 @@ export function Workbench() {
   )
 }
 
-/** What the rules in shadow mode would have stopped since a week. */
+/** What the rules in shadow mode would have stopped in the last week. */
 export function Shadow() {
   const loaded = useCall('shadow', (signal) => service.tryGuardrails({}, { signal }))
   return (

@@ -16,7 +16,7 @@ const keyOf = ({ type, decision_id, category, detail }: Action): string =>
   `${type} ${decision_id ?? detail.scope ?? category} ${detail.other_id ?? ''}`
 const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
 
-/** What an item is about, and where it leads. */
+/** The subject of an item, as a link. */
 function Subject({ of: { type, decision_id, title, category, detail } }: { of: Action }) {
   if (type === 'open_breaker')
     return <To path={`/breakers/${encodeURIComponent(String(detail.scope))}`}>{String(detail.scope)}</To>

@@ -1,4 +1,4 @@
-/** The inbox: everything that waits for somebody, by type, the newest first, each item with a way to settle it. */
+/** The inbox: everything that waits for a person, by type, newest first, each item with a way to settle it. */
 import type { ListApprovalsResult, ReadyParams, ReadyResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
 import { allRows, Csv } from '../../csv.tsx'
@@ -17,7 +17,7 @@ const pageSize = 50
 const mostItems = 200
 const noApprovals: ListApprovalsResult = { approvals: [], total: 0 }
 
-/** How many items wait; null for who may not see them. */
+/** Number of items; null if the session may not see them. */
 export async function waiting(signal: AbortSignal): Promise<number | null> {
   const [ready, approvals] = await Promise.allSettled([
     service.ready({ limit: 1 }, { signal }),
@@ -60,7 +60,7 @@ export function Inbox({ place, session }: View) {
   const loaded = useCall(place.query.toString(), async (signal) => {
     const [ready, approvals] = await Promise.all([
       service.ready({ ...asked, offset: (page - 1) * pageSize, limit: pageSize }, { signal }),
-      // A category or an agent that was asked for is that of a decision.
+      // Filters by category or agent concern decisions only.
       category || agent
         ? noApprovals
         : service.listApprovals({ state: 'pending', limit: pageSize }, { signal }).catch(() => noApprovals),

@@ -31,7 +31,7 @@ async function load(spans: readonly Span[], signal: AbortSignal) {
     to: { path: '/decisions', query: { from, to } },
     marks: changes
       .map(({ in_force_from }) => in_force_from.slice(0, 10))
-      // The first rules are no change.
+      // The first rules are not a change.
       .slice(0, -1)
       .filter((one) => (from === null || one >= from) && one <= to)
       .reverse(),

@@ -32,7 +32,7 @@ async function load(period: Period, signal: AbortSignal) {
   return { since, stats, calibration, recent, waiting: ready.total + approvals.total, ready, breakers, latest }
 }
 
-/** All counts of the page, and those that it has no room for. */
+/** All counts of the page, including those that it has no room for. */
 const statsRows = ({ by_stakes, by_status, by_outcome, by_category, by_agent, by_day }: GetStatsResult) => [
   ...Object.entries({
     stakes: by_stakes,
@@ -194,7 +194,7 @@ export function Overview({ place, session }: View) {
   )
 }
 
-/** What guardrails and breakers blocked last. */
+/** The latest actions that guardrails and breakers blocked. */
 function Blocks() {
   const loaded = useCall('blocks', (signal) => service.listAudit({ allowed: false, limit: 5 }, { signal }))
   return (

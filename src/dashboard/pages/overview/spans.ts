@@ -1,19 +1,19 @@
-/** The days of decisions as spans of the same length, which fit beside each other. */
+/** Groups the days of decisions into spans of equal length that fit side by side. */
 import { dayOf } from '../../figures.ts'
 
 const day = 86_400_000
 const most = 14
-/** So few of the oldest are one span: they would press all others to the edge. */
+/** Up to this share of decisions, the oldest form one span: they would squeeze all others to the edge. */
 const oldest = 0.01
 
 export interface Span {
-  /** First day; null for everything before what follows. */
+  /** First day; null for everything before the next span. */
   from: string | null
   to: string
 }
 
 /**
- * At most 14 spans up to now; before them one of what is much older.
+ * At most 14 spans up to now, preceded by one of much older decisions if there are any.
  * @param days with decisions, oldest first
  * @param since first instant of the period; undefined for all time
  */

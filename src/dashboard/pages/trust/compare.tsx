@@ -32,7 +32,7 @@ export function Compare({
   window: Period
   place: Place
   since: string | undefined
-  /** The rows of the agents, which say what is proven of each. */
+  /** Cells of the agents, with what is proven of each. */
   cells: readonly Cell[]
 }) {
   const asked = (name: string, at: number) => agents.find((one) => one === place.query.get(name)) ?? agents[at]!

@@ -1,4 +1,4 @@
-/** Trust: what agents said and what came true, by stakes and by category; the worst that is proven is the headline. */
+/** Trust: stated confidence and actual outcomes, by stakes and by category; the worst proven gap is the headline. */
 import { Show, useCall } from '../../call.tsx'
 import { Csv } from '../../csv.tsx'
 import { percent, startOf, whole } from '../../figures.ts'
@@ -102,7 +102,7 @@ export function Trust({ place }: View) {
           const values = (name: Name) => {
             const found = cells.flatMap((one) => one[name] ?? [])
             if (name === 'stakes') return stakes.filter((one) => found.includes(one as never))
-            // Where something is proven comes first.
+            // Names with something proven come first.
             const worst = overconfident(cells).flatMap((one) => one[name] ?? [])
             return [...new Set([...worst, ...found.toSorted()])]
           }
@@ -110,7 +110,7 @@ export function Trust({ place }: View) {
           return (
             <>
               <p class="lead">{trustHeadline(cells)}</p>
-              {/* What is worst of all parts may be none of this table. */}
+              {/* The worst of all parts may not be in this table. */}
               {report.verdict.proven_by &&
                 !kinds.some((one) => one === kind && one === report.verdict.proven_by?.by) && (
                   <p>{verdictSentence(report)}</p>

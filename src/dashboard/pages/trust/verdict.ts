@@ -9,7 +9,7 @@ const t = texts.trust
 const rank = ({ proven }: Cell): number => (proven === null ? 0 : proven.high < 0 ? proven.high - 1 : proven.low)
 const worse = (a: Cell, b: Cell): number => rank(a) - rank(b)
 
-/** A cell of two names; rows, columns and the whole have less. */
+/** A cell of two names; rows, columns and the total have fewer. */
 const isInner = ({ agent, category, stakes }: Cell): boolean =>
   [agent, category, stakes].filter((name) => name !== null).length === 2
 
@@ -17,11 +17,11 @@ const isInner = ({ agent, category, stakes }: Cell): boolean =>
 export const overconfident = (cells: readonly Cell[]): Cell[] =>
   cells.filter(({ proven }) => proven !== null && proven.high < 0).sort(worse)
 
-/** The headline: the worst of all that is proven. */
+/** The headline: the worst proven gap. */
 export function trustHeadline(cells: readonly Cell[]): string {
   const whole = cells[0]
   if (whole === undefined) return t.nothing
-  // Of parts that contain each other the smallest says the most.
+  // Of nested parts the smallest is the most specific.
   const proven = overconfident(cells)
   const worst = proven.find(isInner) ?? proven[0]
   if (worst) return t.worst(t.part(worst), worst.mean_confidence, worst.accuracy, worst.proven!, worst.scored)

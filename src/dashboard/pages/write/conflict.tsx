@@ -1,4 +1,4 @@
-/** What somebody else changed while a decision was edited: both texts of each field, and a choice of one of them. */
+/** Changes that someone else made while a decision was edited: both texts of each field, and a choice of one of them. */
 import { useState } from 'preact/hooks'
 import type { GetDecisionResult } from '../../../../sdk/client.ts'
 import { time } from '../../figures.ts'
@@ -16,7 +16,7 @@ function textOf(draft: Draft, field: Editable): string {
     : value.map(({ type, text, strength }) => `${type}: ${text} (${strength} %)`).join('\n')
 }
 
-/** Takes what only one of both changed, and the choice where both did. */
+/** Takes fields that only one side changed, and the choice if both did. */
 export const mergedOf = (
   base: Draft,
   mine: Draft,

@@ -1,4 +1,4 @@
-/** What a person writes of a decision: as the fields hold it, as the service takes it, and as this tab keeps it. */
+/** The draft of a decision: as form fields, as parameters of the service, and as stored in this tab. */
 import { useRef, useState } from 'preact/hooks'
 import type { GetDecisionResult, RecordDecisionParams, Stakes, UpdateDecisionParams } from '../../../../sdk/client.ts'
 import { invalidParams } from '../../../../sdk/errors.ts'
@@ -80,7 +80,7 @@ export function factsIn(text: string, path: string): Record<string, unknown> {
     const value: unknown = JSON.parse(text)
     if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value as Record<string, unknown>
   } catch {
-    // The same as any other value that is not an object.
+    // Handled like any other value that is not an object.
   }
   const expected = t.fields.object
   throw invalidParams({ path, message: t.expected(expected), expected, received: text.slice(0, 40) })
@@ -118,7 +118,7 @@ export function recordParamsOf(draft: Draft): RecordDecisionParams {
   }
 }
 
-/** What an update can change. */
+/** Fields that an update can change. */
 export const editable = [
   'decision',
   'context',
@@ -175,8 +175,8 @@ function keptDraft<T extends object>(key: string): Partial<T> | null {
 }
 
 /**
- * What is typed, kept in this tab over reloads and sessions of the same agent until it is cleared.
- * @param name what the draft is of
+ * A draft, kept in this tab over reloads and sessions of the same agent until it is cleared.
+ * @param name the subject of the draft
  */
 export function useDraft<T extends object>(agent: string, name: string, start: T) {
   const key = keyOf(agent, name)
@@ -184,7 +184,7 @@ export function useDraft<T extends object>(agent: string, name: string, start: T
     const kept = keptDraft<T>(key)
     return { value: { ...start, ...kept }, restored: kept !== null }
   })
-  // Two changes may come before the page is drawn again.
+  // Two changes may arrive before the page is rendered again.
   const latest = useRef(state.value)
   const change = (changes: Partial<T>) => {
     const value = { ...latest.current, ...changes }
@@ -192,7 +192,7 @@ export function useDraft<T extends object>(agent: string, name: string, start: T
     try {
       sessionStorage.setItem(key, JSON.stringify(value))
     } catch {
-      // It is larger than what the browser keeps: it lives as long as the page.
+      // The draft exceeds the browser's storage: it lasts as long as the page.
     }
     setState((before) => ({ ...before, value }))
   }
@@ -204,7 +204,7 @@ export function useDraft<T extends object>(agent: string, name: string, start: T
   return { ...state, change, clear }
 }
 
-/** A name for a write, the same as long as what is written is the same: sent twice, it is done once. */
+/** An idempotency key that stays the same while the parameters do: a write that is sent twice is done once. */
 export function keyFor(params: object, last: { key: string; of: string } | null): { key: string; of: string } {
   const of = JSON.stringify(params)
   if (last?.of === of) return last

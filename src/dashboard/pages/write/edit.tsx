@@ -1,4 +1,4 @@
-/** The form that changes a decision, on the revision that was seen: what others changed meanwhile is shown beside it, and nothing is lost. */
+/** The form that edits a decision, based on the loaded revision. Changes by others are shown next to it, and nothing is lost. */
 import { type GetDecisionResult, isCstpError } from '../../../../sdk/client.ts'
 import { Failure, Show, useCall, useJob } from '../../call.tsx'
 import { Act, Form, useResult } from '../../form.tsx'
@@ -14,7 +14,7 @@ import { inForm, problemsOf } from './problems.ts'
 
 const t = texts.write.edit
 
-/** Whether the session may change the record, as the service decides it. */
+/** Whether the session may change the record, by the same rule as the service. */
 export const mayEdit = ({ agent, scopes }: Session, { recorded_by }: Pick<GetDecisionResult, 'recorded_by'>): boolean =>
   scopes.includes('write') && (recorded_by === agent || scopes.includes('curate') || scopes.includes('admin'))
 
@@ -34,11 +34,11 @@ export function Edit({ place, session }: View) {
   )
 }
 
-/** A change under way: what it was made on, and what it is now. */
+/** An edit in progress: the draft it started from, and the current one. */
 interface Change {
   base: Draft
   mine: Draft
-  /** The `revision_count` of the record that it was made on. */
+  /** The `revision_count` of the record that it started from. */
   seen: number
 }
 
@@ -61,7 +61,7 @@ function Editing({ record, session, again }: { record: GetDecisionResult; sessio
           const updates = updatesOf(mine, base, record)
           await service.updateDecision({ id: record.id, updates, revision_count: seen })
         } catch (failed) {
-          // Somebody was faster: what they wrote is loaded, and shown beside this.
+          // Someone else was faster: their version is loaded and shown next to this one.
           if (isMeanwhile(failed)) return again()
           throw failed
         }

@@ -1,4 +1,4 @@
-/** Fields of a decision that is written: each with its label, its hint, and what the service found wrong with it. */
+/** Fields of a decision form: each with its label, its hint, and the problem that the service found. */
 import type { ComponentChildren, InputHTMLAttributes } from 'preact'
 import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 import { texts } from '../../texts.ts'
@@ -11,7 +11,7 @@ interface About {
   problem?: string | undefined
 }
 
-/** Label, control, hint and problem, tied together for who does not see them side by side. */
+/** Label, control, hint and problem, associated for people who do not see them side by side. */
 function Labelled({
   label,
   hint,
@@ -85,7 +85,7 @@ export const Lines = ({
   </Labelled>
 )
 
-/** A share in per cent: a slider, and the figure beside it. Until one of them is touched there is none. */
+/** A share in percent: a slider and a number field. It has no value until one of them is used. */
 export function Share({
   value,
   change,
@@ -124,7 +124,7 @@ export function Share({
   )
 }
 
-/** A list that grows and shrinks by hand. A new entry takes the focus; when one is removed, the button that adds one does. */
+/** An editable list. A new entry takes the focus; after a removal, the button that adds one does. */
 export function Rows<T>({
   title,
   name,

@@ -1,4 +1,4 @@
-/** Precedents beside a form, while somebody types. */
+/** Precedents next to a form, while it is being filled in. */
 import { useLike } from '../../like.ts'
 import { ToDecision } from '../../route.tsx'
 import { texts } from '../../texts.ts'
@@ -6,7 +6,7 @@ import { Badge, Empty } from '../../ui.tsx'
 
 const t = texts.write.like
 
-/** @param but the decision that is being superseded, which is the nearest of all */
+/** @param but the decision being superseded, which is the nearest of all */
 export function Like({ text, but }: { text: string; but: string | null }) {
   const found = useLike(text, 6)
   const rows = found?.decisions.filter(({ id }) => id !== but).slice(0, 5) ?? []

@@ -1,4 +1,4 @@
-/** The parts of a decision that both the form for a new one and the form for a change have. */
+/** Parts of a decision that the forms for recording and for editing share. */
 import { texts } from '../../texts.ts'
 import type { Draft } from './draft.ts'
 import { Line, Lines, Rows, Share } from './fields.tsx'
@@ -6,7 +6,7 @@ import type { Problem } from './problems.ts'
 
 const t = texts.write.fields
 
-/** What is written: a draft, or an entry of a list in it. */
+/** The edited object: a draft, or an entry of a list in it. */
 interface Written<T> {
   draft: T
   change: (changes: Partial<T>) => void
@@ -16,7 +16,7 @@ export type Part = Written<Draft>
 
 type TextsOf<T> = { [Name in keyof T]: T[Name] extends string ? Name : never }[keyof T] & keyof typeof t
 
-/** A text of it in a field. @param path of it in the call, where that is another */
+/** Properties of the field for one of its texts. @param path of the text in the call, if it differs from the name */
 export const field = <T,>({ draft, change, problem }: Written<T>, name: TextsOf<T>, path: string = name) => ({
   label: t[name] as string,
   value: draft[name] as string,

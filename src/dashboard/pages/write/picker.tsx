@@ -11,7 +11,7 @@ export interface Chosen {
   title: string
 }
 
-/** @param typed what is in the field: until one is chosen, it is taken for an id */
+/** @param typed text in the field, taken as an id until a decision is chosen */
 export function Picker({
   label,
   hint,
@@ -25,7 +25,7 @@ export function Picker({
   label: string
   hint: string
   problem: string | undefined
-  /** The decision that is not to be found. */
+  /** The decision to exclude. */
   but: string
   typed: string
   chosen: Chosen | null

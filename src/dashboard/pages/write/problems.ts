@@ -1,7 +1,7 @@
-/** Which field of a form an error of the service is about. */
+/** Maps errors of the service to the fields of a form. */
 import { isCstpError } from '../../../../sdk/client.ts'
 
-/** What is wrong with a field, by its path in the call; for a list, with any of its entries. */
+/** The problem of a field, by its path in the call; for a list, that of any of its entries. */
 export type Problem = (path: string) => string | undefined
 
 /** @param prefix of the paths, such as `updates.` */
@@ -12,7 +12,7 @@ export function problemsOf(error: unknown, prefix = ''): Problem {
     issues.find((issue) => issue.path === prefix + path || issue.path.startsWith(`${prefix + path}.`))?.message
 }
 
-/** Does the work of a form. When it fails, the first field that is wrong takes the focus, once it is shown as wrong. */
+/** Runs the work of a form. If it fails, the first invalid field takes the focus once it is marked as invalid. */
 export async function inForm<T>(form: HTMLFormElement, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

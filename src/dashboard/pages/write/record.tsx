@@ -1,4 +1,4 @@
-/** The form that records a decision, alone or in the place of another: precedents beside it, policy before it. */
+/** The form that records a decision, optionally superseding another: precedents next to it, and a policy check before it is sent. */
 import { useRef } from 'preact/hooks'
 import { type CheckGuardrailsResult, type GetDecisionResult, isCstpError } from '../../../../sdk/client.ts'
 import { Failure, Show, useCall, useJob } from '../../call.tsx'
@@ -39,7 +39,7 @@ function Superseding({ id, session }: { id: string; session: Session }) {
   )
 }
 
-/** The action that rules judge. */
+/** The action that rules evaluate. */
 function actionOf(draft: Draft) {
   const { decision, confidence, category, stakes, action_context, tags, project } = recordParamsOf(draft)
   return {
@@ -54,7 +54,7 @@ function actionOf(draft: Draft) {
   }
 }
 
-/** Where an action has what a record has; its context are the facts. */
+/** Names in the action for fields of a record; the action's context holds the facts. */
 const inAction: Readonly<Record<string, string>> = {
   decision: 'description',
   context: '-',
@@ -65,7 +65,7 @@ const inAction: Readonly<Record<string, string>> = {
 
 interface Kept extends Draft {
   why: string
-  /** The write that was tried last: the same again is done once. */
+  /** The last attempted write; repeating it has no further effect. */
   last: { key: string; of: string } | null
 }
 
@@ -109,7 +109,7 @@ function Writing({ session, start, old }: { session: Session; start: Draft; old:
   const submit = () =>
     saving.run(() =>
       inForm(form(), async () => {
-        // Pressed again with the verdict on exactly this in view: it is to be recorded.
+        // Pressed again while the verdict on exactly this draft is shown: record it.
         if (judged) return save(value)
         const found = await check()
         checking.run(async () => found)
@@ -195,7 +195,7 @@ function Writing({ session, start, old }: { session: Session; start: Draft; old:
   )
 }
 
-/** What rules would judge; null while the facts are not JSON yet. */
+/** The action that rules would evaluate; null while the facts are not valid JSON. */
 function actionSafely(draft: Draft): object | null {
   try {
     return actionOf(draft)
@@ -204,6 +204,6 @@ function actionSafely(draft: Draft): object | null {
   }
 }
 
-/** The usual ones, and the one that a superseded decision has. */
+/** The usual options, and the value of the superseded decision. */
 const reviewOptions = (now: string): [string, string][] =>
   texts.write.reviews.some(([value]) => value === now) ? texts.write.reviews : [[now, now], ...texts.write.reviews]
