@@ -2351,7 +2351,7 @@ export interface AsOfLimit {
   /** Decisions concerned, at most 100; empty if it concerns no single one. */ ids: string[]
 }
 
-/** What an attributed outcome rests on. */
+/** Basis of an attributed outcome. */
 export type AttributionBasis = 'evidence' | 'age'
 
 /** The current state of a circuit breaker. */
@@ -2445,7 +2445,7 @@ export interface ClassCoverage {
   }[]
 }
 
-/** Two live decisions that speak against each other. */
+/** Two live decisions that contradict each other. */
 export interface Contradiction {
   /** One decision. */ first_id: string
   /** The other. */ second_id: string
@@ -2461,7 +2461,7 @@ export interface Coverage {
   /** Records that agents made about themselves. */ attested: ClassCoverage
 }
 
-/** A decision with everything that is kept of it; its YAML file holds exactly this. */
+/** A decision with everything stored about it; its YAML file contains exactly this. */
 export interface DecisionRecord {
   /** `<yyyy-mm-dd>-decision-<12 hex>`; opaque. */ id: string
   /** Decision text cut at 120 characters on a word. */ title: string
@@ -2627,7 +2627,7 @@ export interface Dossier {
   /** C2SP signed note by the key of the log over the SHA-256 of the rest as canonical JSON. */ signature: string
 }
 
-/** What a comparison of the two periods finds. */
+/** Findings of a comparison of the two periods. */
 export interface DriftFinding {
   /** True if a threshold was passed by more than chance explains. */ drift_detected: boolean
   /** Scored decisions in the recent period. */ recent_scored: number
@@ -2648,7 +2648,7 @@ export interface DriftPoint {
   /** Accuracy of both periods; null where either has fewer than five scored decisions. */ accuracy: FigureChange | null
 }
 
-/** Calibration of now against that of before. */
+/** Current calibration compared with that of an earlier period. */
 export interface DriftReport {
   /** True if an alert is above `info`. */ drift_detected: boolean
   /** What is proven of the confidence of the recent period. */ verdict: Verdict
@@ -2683,10 +2683,10 @@ export interface DriftReport {
 /** What an answer waits for. */
 export type Durability = 'stored' | 'logged'
 
-/** What one decision is to another. */
+/** Relation of one decision to another. */
 export type EdgeType = 'relates_to' | 'supersedes' | 'depends_on' | 'contradicts' | 'refines' | 'caused_by' | 'blocks'
 
-/** `observed`: seen by a system that the agent does not control. `attested`: said by an agent of itself. */
+/** `observed`: seen by a system that the agent does not control. `attested`: stated by an agent about itself. */
 export type EvidenceClass = 'observed' | 'attested'
 
 /** A record of the chain. */
@@ -2776,7 +2776,7 @@ export interface LevelCounts {
   /** Older. */ wisdom: number
 }
 
-/** An edge as its source's record carries it. */
+/** An edge in the record of its source. */
 export interface Link {
   /** Where the edge leads. */ target_id: string
   /** What the source is to the target. */ edge_type: EdgeType
@@ -2820,7 +2820,7 @@ export interface OverallFigures {
   /** Brier skill against always stating the base rate; above 0 is better than that. */ skill: number | null
 }
 
-/** The verdict of today, beside an answer that an earlier call with the same key gave. */
+/** The current verdict, next to the answer that an earlier call with the same key returned. */
 export interface PresentVerdict {
   /** Whether the action may go on. */ allowed: boolean
   /** The strictest of all rules. `allowed` is true for `allow` and `modify` only. */
@@ -2877,7 +2877,7 @@ export interface QueryHit {
   /** Its context, with include_context. */ context?: string | null | undefined
 }
 
-/** Something that is to be done, with its reason. */
+/** Something that needs attention, with its reason. */
 export interface ReadyAction {
   /** What kind it is. */
   type: 'review_outcome' | 'stale_pending' | 'calibration_drift' | 'open_breaker' | 'contradiction'
@@ -2962,7 +2962,7 @@ export interface RelatedDecision {
   /** Cosine distance, 0 to 2; null where it was found by keyword alone. */ distance: number | null
 }
 
-/** One review, as the history keeps it. */
+/** One review in the history. */
 export interface Review {
   /** The outcome; null while pending. */ outcome: Outcome
   /** What happened. */ actual_result: string | null
@@ -2975,7 +2975,7 @@ export interface Review {
   /** Whether it gives the outcome of the decision; of all reviews, one does. */ counts: boolean
 }
 
-/** One update: who changed what, and the values before, or their digest where they are too old to be kept. */
+/** One update: who changed what, and the previous values, or their digest if they are too old to be kept. */
 export interface Revision {
   /** When it was changed, RFC 3339, UTC. */ updated_at: string
   /** The agent that changed it. */ updated_by: string
@@ -2984,7 +2984,7 @@ export interface Revision {
   /** SHA-256 of the values before, as JSON with sorted keys. */ digest: string
 }
 
-/** What is wrong in a rule file, and where. */
+/** A problem in a rule file, and its location. */
 export interface RuleProblem {
   /** Name of the file. */ file: string
   /** From 1. */ line: number
@@ -3045,7 +3045,7 @@ export interface Violation {
   /** Of a circuit breaker: when an action may be tried again, RFC 3339. */ reset_at?: string | null | undefined
 }
 
-/** What a category taught: how often it succeeds, by which principles, and how it fails. */
+/** Lessons of a category: how often it succeeds, by which principles, and how it fails. */
 export interface WisdomEntry {
   /** What kind of decision it is. */ category: string
   /** Reviewed decisions. */ decisions: number

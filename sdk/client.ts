@@ -21,12 +21,12 @@ export { CstpError, codes, type ErrorName, type Issue, meanings } from './errors
 
 /** Name of a method without `cstp.`. */
 export type MethodName = keyof Methods
-/** What a method takes. */
+/** Parameters of a method. */
 export type ParamsOf<N extends MethodName> = NonNullable<Parameters<Methods[N]>[0]>
-/** What a method returns. */
+/** Result of a method. */
 export type ResultOf<N extends MethodName> = Awaited<ReturnType<Methods[N]>>
 
-/** One entry of a batch; `params` may be left out where none is required. */
+/** One entry of a batch; `params` may be omitted if none is required. */
 export type BatchCall = {
   [N in MethodName]: { method: N } & (undefined extends Parameters<Methods[N]>[0]
     ? { params?: ParamsOf<N> }
@@ -39,7 +39,7 @@ export type BatchAnswer<N extends MethodName> = { ok: true; result: ResultOf<N> 
 /** Answers in the order of the calls. */
 export type BatchAnswers<C extends readonly BatchCall[]> = { -readonly [I in keyof C]: BatchAnswer<C[I]['method']> }
 
-/** What `GET /health` answers. */
+/** Response of `GET /health`. */
 export interface Health {
   status: 'ok'
   /** Version of the service. */
@@ -51,7 +51,7 @@ export interface Health {
   timestamp: string
 }
 
-/** What `GET /.well-known/agent.json` answers. */
+/** Response of `GET /.well-known/agent.json`. */
 export interface AgentCard {
   name: string
   description: string
@@ -64,20 +64,20 @@ export interface AgentCard {
 }
 
 /**
- * Every function rejects with a {@link CstpError} where the service refuses the call, a {@link ClientError} where no proper answer
- * comes, and the signal's reason where the caller aborts. Nothing else.
+ * Every function rejects with a {@link CstpError} if the service refuses the call, with a {@link ClientError} if there is no valid answer,
+ * and with the signal's reason if the caller aborts. There are no other rejections.
  */
 export interface Client extends Methods {
-  /** Calls any method by its name, with or without `cstp.`: for those that this client has no function for. */
+  /** Calls any method by its name, with or without `cstp.`: for methods that this client has no function for. */
   call(method: string, params?: object, options?: CallOptions): Promise<unknown>
   /**
-   * Makes up to 100 calls in one request. They run at the same time, each succeeds or fails on its own, and the answers are in their
-   * order. The request is sent again where its answer was lost only if that holds for every call in it.
+   * Makes up to 100 calls in one request. They run at the same time, each succeeds or fails on its own, and the answers are in their order.
+   * A request whose answer was lost is repeated only if every call in it may be.
    */
   batch<const C extends readonly BatchCall[]>(calls: C, options?: CallOptions): Promise<BatchAnswers<C>>
   /** Whether the service runs; needs no token. */
   health(options?: CallOptions): Promise<Health>
-  /** What the service is and can do; needs no token. */
+  /** Describes the service and its capabilities; needs no token. */
   card(options?: CallOptions): Promise<AgentCard>
 }
 
@@ -106,7 +106,7 @@ const envelope = (method: string, params: object | undefined, id: number) => ({
   id,
 })
 
-/** JSON has no such numbers and would say null, as if the value had not been given. @throws TypeError */
+/** Refuses numbers that JSON would write as null, as if the value had not been given. @throws TypeError */
 const toJson = (value: unknown): string =>
   JSON.stringify(value, (name, inner: unknown) => {
     if (typeof inner === 'number' && !Number.isFinite(inner))
@@ -121,11 +121,11 @@ const isAnswer = (value: unknown): value is Answer =>
   value !== null && typeof value === 'object' && ('result' in value || 'error' in value)
 
 /**
- * Makes a client. It holds no connection and needs no closing.
+ * Creates a client. It holds no connection and needs no closing.
  *
- * Calls that read, and writes with an `idempotency_key`, are made again where the connection fails or the service is unavailable; any
- * call where the service limits the rate. Between attempts lies a random, growing wait, at least the `Retry-After` of the service.
- * @throws TypeError where an option can't be meant
+ * Reads, and writes with an `idempotency_key`, are repeated if the connection fails or the service is unavailable; any call is repeated
+ * if the service limits the rate. The wait between attempts is random and grows, and is at least the service's `Retry-After`.
+ * @throws TypeError for an invalid option
  * @example
  * ```ts
  * const cstp = createClient({ url: 'http://127.0.0.1:9991', agent: 'local', token: process.env.CSTP_TOKEN ?? '' })

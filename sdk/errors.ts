@@ -1,4 +1,4 @@
-/** The closed table of errors: every code that a caller can meet, with its name and meaning. */
+/** The closed table of errors: every code that a caller can receive, with its name and meaning. */
 
 /** JSON-RPC error codes by name: a contract, never changed. */
 export const codes = {
@@ -48,7 +48,7 @@ export interface Issue {
   received: string
 }
 
-/** An error that is meant for the caller: its message and data are sent as they are. */
+/** An error for the caller: its message and data are sent unchanged. */
 export class CstpError extends Error {
   readonly error: ErrorName
   readonly data: Record<string, unknown> | undefined

@@ -6,7 +6,7 @@
  */
 export function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) > limit) return limit + 1
-  // Three rows of the table, taken in turn.
+  // Three rows of the table, used in rotation.
   let [before, row, next] = [
     new Uint16Array(b.length + 1),
     new Uint16Array(b.length + 1),
@@ -36,7 +36,7 @@ export function editDistance(a: string, b: string, limit: number): number {
   return Math.min(row[b.length]!, limit + 1)
 }
 
-/** The name most like `given`, where one is near enough to be meant; of two the one of more equal length. */
+/** The name most like `given`, if one is near enough to be meant; of two, the one closer in length. */
 export function nearest(given: string, names: readonly string[]): string | null {
   const wanted = given.slice(0, 64).replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
   const limit = Math.max(2, Math.floor(wanted.length / 3))

@@ -1,4 +1,4 @@
-/** Why an action may not go on, in a sentence for the model or person that asked. */
+/** Why an action is not allowed, in a sentence for the model or person that asked. */
 import type { Violation } from './client.gen.ts'
 
 /** Each rule with its message and what would allow the action. */

@@ -1,23 +1,23 @@
-/** The two errors of the client: what the service answered (`CstpError`), and that no proper answer came (`ClientError`). */
+/** The two errors of the client: the service returned an error (`CstpError`), or there was no valid answer (`ClientError`). */
 import type { Violation } from '../client.gen.ts'
 import { CstpError, codes, type ErrorName, type Issue } from '../errors.ts'
 
 /**
  * - `unreachable`: the connection failed. A write may have been done.
  * - `timeout`: no answer within `timeoutMs`. A write may have been done.
- * - `unavailable`: HTTP 502, 503 or 504; the server starts, stops, or a proxy can't reach it.
+ * - `unavailable`: HTTP 502, 503 or 504; the server is starting or stopping, or a proxy can't reach it.
  * - `unauthorized`: HTTP 401; wrong agent or token.
  * - `refused`: another HTTP status, such as 413 for a body over the limit, or a redirect.
- * - `malformed`: what answers at the address does not speak JSON-RPC 2.0.
+ * - `malformed`: the server at the address does not speak JSON-RPC 2.0.
  */
 export type ClientErrorKind = 'unreachable' | 'timeout' | 'unavailable' | 'unauthorized' | 'refused' | 'malformed'
 
-/** No proper answer came. */
+/** There was no valid answer. */
 export class ClientError extends Error {
   readonly kind: ClientErrorKind
-  /** HTTP status; null where there was no answer. */
+  /** HTTP status; null if there was no answer. */
   readonly status: number | null
-  /** Seconds that the server asked to wait; null where it did not. */
+  /** Seconds that the server asked to wait; null if it did not. */
   readonly retryAfter: number | null
 
   constructor(
@@ -33,13 +33,13 @@ export class ClientError extends Error {
   }
 }
 
-/** Members of `data` where a driver failed: the kind of the failure and what finds it in the server's log. */
+/** Members of `data` if a driver failed: the kind of failure, and the id of the request in the server's log. */
 export interface EngineFailure {
   kind?: 'not_found' | 'conflict' | 'invalid' | 'unavailable' | 'corrupt'
   request_id?: string
 }
 
-/** What `data` of an error holds, by its name. */
+/** Content of an error's `data`, by name of the error. */
 export interface ErrorData {
   parse_error: undefined
   invalid_request: undefined
@@ -68,7 +68,7 @@ export type CstpErrorOf<N extends ErrorName> = Omit<CstpError, 'error' | 'data'>
 }
 
 /**
- * True for an error that the service answered, of the given name where one is given.
+ * True for an error that the service returned; with a name, only for errors of that name.
  * @example
  * ```ts
  * try {
@@ -86,7 +86,7 @@ export function isCstpError(error: unknown, name?: ErrorName): boolean {
 }
 
 /**
- * True where no proper answer came, for the given reason where one is given.
+ * True if there was no valid answer; with a kind, only for that kind.
  * @example
  * ```ts
  * try {
@@ -103,7 +103,7 @@ export function isClientError(error: unknown, kind?: ClientErrorKind): error is 
 
 const names = new Map<unknown, ErrorName>(Object.entries(codes).map(([name, code]) => [code, name as ErrorName]))
 
-/** The `error` of an answer. A code that this client does not know is an `internal_error` that names it in its data. */
+/** The `error` of an answer. A code that is unknown to this client becomes an `internal_error` with the code in its data. */
 export function readError(error: unknown, retryAfter: number | null): CstpError {
   const { code, message, data } = error as { code?: unknown; message?: unknown; data?: Record<string, unknown> }
   const name = names.get(code)

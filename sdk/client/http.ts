@@ -1,14 +1,14 @@
-/** One exchange over HTTP: what was sent, what came back, and what each status means. */
+/** One exchange over HTTP: sends a body, reads the answer, and maps each status. */
 import { ClientError, readError } from './errors.ts'
 import type { ClientOptions } from './options.ts'
 
 /** Sends once and resolves with the JSON of the answer. @throws ClientError, CstpError, or the signal's reason */
 export type Exchange = (path: string, body: string | null, signal: AbortSignal) => Promise<unknown>
 
-/** What a header may hold: the error of fetch itself would repeat anything else, and with it the token. */
+/** Allowed header values: for any other, the error of fetch would contain the value, and with it the token. */
 const fits = /^[\x21-\x7e\xa1-\xff](?:[\x20-\x7e\xa1-\xff]*[\x21-\x7e\xa1-\xff])?$/
 
-/** The address without what callers add to it. @throws TypeError */
+/** The address of the service, without trailing slashes and `/cstp`. @throws TypeError */
 function baseOf(url: string): string {
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
     throw new TypeError('createClient: url must be an address such as http://127.0.0.1:9991')
@@ -17,7 +17,7 @@ function baseOf(url: string): string {
   return origin + pathname.replace(/\/+$/, '').replace(/\/cstp$/, '')
 }
 
-/** Seconds that an answer asks to wait; null where it does not, or names an hour of the day that this clock may not share. */
+/** Seconds that an answer asks to wait; null if it does not, or gives a time, since clocks may differ. */
 function retryAfterOf(response: Response): number | null {
   const given = response.headers.get('retry-after')
   return given !== null && /^\d+$/.test(given) ? Number(given) : null
@@ -34,7 +34,7 @@ function parse(text: string): unknown {
 const member = (value: unknown, name: string): unknown =>
   value !== null && typeof value === 'object' ? (value as Record<string, unknown>)[name] : undefined
 
-/** @throws what the status or the body say is wrong with the whole request */
+/** @throws the error of the whole request, from its status or body */
 function judge(response: Response, body: unknown, at: string): void {
   const { status } = response
   const retryAfter = retryAfterOf(response)
@@ -51,7 +51,7 @@ function judge(response: Response, body: unknown, at: string): void {
   if (body === undefined) throw new ClientError('malformed', `${at} answered what is not JSON`, more)
 }
 
-/** @throws TypeError where an option can't be meant, without repeating the token */
+/** @throws TypeError for an invalid option; its message does not contain the token */
 export function createExchange(options: Pick<ClientOptions, 'url' | 'agent' | 'token' | 'fetch'>): Exchange {
   const base = baseOf(options.url)
   const { agent, token } = options

@@ -1,17 +1,17 @@
-/** How long a call may take, and when it is made again. */
+/** Timeouts and retries of calls. */
 import { ClientError, isClientError, isCstpError } from './errors.ts'
 import type { CallOptions, RetryOptions } from './options.ts'
 
-/** Timers take no longer time. */
+/** Maximum delay of a timer, in milliseconds. */
 const longest = 2_147_483_647
 
-/** A call's clock: what stops it, and the milliseconds that are left. */
+/** Deadline of a call: the signal that stops it, and the milliseconds left. */
 export interface Deadline {
   signal: AbortSignal
   left(): number
 }
 
-/** Runs `work` until it ends, its time is over, or the caller aborts. @throws ClientError `timeout`, or the signal's reason */
+/** Runs `work` until it ends, the timeout passes, or the caller aborts. @throws ClientError `timeout`, or the signal's reason */
 export async function within<T>(options: CallOptions, work: (deadline: Deadline) => Promise<T>): Promise<T> {
   const { signal, timeoutMs = 0 } = options
   signal?.throwIfAborted()
@@ -44,20 +44,20 @@ const pause = (ms: number, signal: AbortSignal): Promise<void> =>
     signal.addEventListener('abort', end, { once: true })
   })
 
-/** Seconds to wait at least before the same call makes sense; null where it must not be made again. */
+/** Minimum seconds to wait before the same call makes sense; null if it must not be repeated. */
 function againAfter(error: unknown, repeatable: boolean): number | null {
-  // Refused before it was looked at: whatever it is, nothing was done.
+  // Refused before it was processed, so nothing was done, whatever the call is.
   if (isCstpError(error, 'rate_limited')) return error.data?.retry_after ?? 0
   if (!repeatable) return null
   if (isClientError(error, 'unreachable') || isClientError(error, 'unavailable')) return error.retryAfter ?? 0
-  // What the server says about its own stores: nothing was changed, the same call may go through.
+  // The server says that its own store failed and nothing was changed: the same call may succeed.
   const kind = isCstpError(error) ? error.data?.kind : undefined
   return kind === 'unavailable' || kind === 'conflict' ? 0 : null
 }
 
 /**
- * Makes `attempt`, and makes it again after a random wait where that can help and do no harm.
- * @param repeatable whether doing it twice is the same as doing it once
+ * Runs `attempt`, and repeats it after a random wait if that can help and does no harm.
+ * @param repeatable whether running it twice is the same as running it once
  */
 export async function retrying<T>(
   retry: RetryOptions | false | undefined,
@@ -74,7 +74,7 @@ export async function retrying<T>(
       const least = againAfter(error, repeatable)
       if (least === null) throw error
       const wait = least * 1_000 + Math.random() * Math.min(maxMs, baseMs * 2 ** (made - 1))
-      // Better to say now what is wrong than to wait for nothing.
+      // The deadline would pass during the wait, so the error is thrown now.
       if (wait >= deadline.left()) throw error
       await pause(wait, deadline.signal)
     }

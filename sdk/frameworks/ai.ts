@@ -3,7 +3,7 @@ import { type GuardOptions, judge } from './guard.ts'
 
 export type { GuardOptions, ToolCall } from './guard.ts'
 
-/** A tool call, as the AI SDK reports it. */
+/** A tool call, as reported by the AI SDK. */
 export interface AskedCall {
   toolCall: { toolName: string; toolCallId: string; input: unknown }
   tools: object | undefined
@@ -11,7 +11,7 @@ export interface AskedCall {
   messages: readonly { role: string; content: unknown }[]
 }
 
-/** What it does then; undefined lets the call go on. */
+/** What the SDK does next; undefined lets the call proceed. */
 export type ToolApprovalStatus = undefined | { type: 'denied' | 'user-approval'; reason?: string }
 
 interface Part {
@@ -22,7 +22,7 @@ interface Part {
 const partsOf = (messages: AskedCall['messages']): Part[] =>
   messages.flatMap(({ content }) => (Array.isArray(content) ? (content as Part[]) : []))
 
-/** Whether an answer to an approval request of this call is among the messages: the SDK asks again before it honours it. */
+/** Whether the messages contain an answer to an approval request of this call: the SDK calls again before it applies the answer. */
 function wasAnswered({ toolCall, messages }: AskedCall): boolean {
   const parts = partsOf(messages)
   const requests = parts
@@ -31,7 +31,7 @@ function wasAnswered({ toolCall, messages }: AskedCall): boolean {
   return parts.some(({ type, approvalId }) => type === 'tool-approval-response' && requests.includes(approvalId))
 }
 
-/** What the tool itself asks for: a function for all tools replaces it, so it is asked here. */
+/** The approval that the tool itself requires. A function for all tools replaces the tool's setting, so it is evaluated here. */
 async function ownApproval({ toolCall, tools, toolsContext, messages }: AskedCall): Promise<ToolApprovalStatus> {
   const { toolName, toolCallId, input } = toolCall
   const of = (table: unknown) => (table as Record<string, unknown> | undefined)?.[toolName]
@@ -42,9 +42,9 @@ async function ownApproval({ toolCall, tools, toolsContext, messages }: AskedCal
 }
 
 /**
- * For `toolApproval` of the AI SDK. A call that is not allowed is denied with the reason for the model. One that waits for a person ends the
- * run with an approval request; answered, it runs only if the approval was granted in cstp. The SDK can't change an input here: a call that
- * rules would change is denied with the input that would pass.
+ * For `toolApproval` of the AI SDK. A call that is not allowed is denied, with the reason for the model. A call that waits for a person ends
+ * the run with an approval request; once that is answered, the call runs only if the approval was granted in cstp. The SDK can't change an
+ * input here, so a call that rules would change is denied with the input that would pass.
  * @example
  * ```ts
  * await generateText({ model, tools, prompt, toolApproval: toolApproval({ client }) })

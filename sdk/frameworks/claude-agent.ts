@@ -3,13 +3,13 @@ import { type GuardOptions, judge } from './guard.ts'
 
 export type { GuardOptions, ToolCall } from './guard.ts'
 
-/** What the adapter of the Claude Agent SDK takes. */
+/** Options of the adapter for the Claude Agent SDK. */
 export interface ClaudeAgentOptions extends GuardOptions {
-  /** Tools to check, as `matcher` of the hook has them, such as `Bash|Write`. Default: all. */
+  /** Tools to check, in the form of the hook's `matcher`, such as `Bash|Write`. Default: all. */
   matcher?: string | undefined
 }
 
-/** What a hook answers. Silence lets the call go on to the permissions of the session. */
+/** Output of a hook. An empty one leaves the call to the permissions of the session. */
 export interface HookAnswer {
   hookSpecificOutput?: {
     hookEventName: 'PreToolUse'
@@ -20,10 +20,10 @@ export interface HookAnswer {
   }
 }
 
-/** A hook with the tools that it is for, as the SDK takes it. */
+/** A hook and the tools that it applies to, as the SDK expects it. */
 export interface HookMatcher {
   matcher?: string
-  /** Each is asked before a call. */
+  /** Each is called before a tool call. */
   hooks: ((
     input: { hook_event_name: string },
     id: string | undefined,
@@ -35,8 +35,8 @@ export interface HookMatcher {
 
 /**
  * For `query({ options: { hooks: guardHooks({ client }) } })`. A call that is not allowed, or that waits for a person, is denied with the
- * reason for the model, under `bypassPermissions` too; tried again after the grant it passes. What the hook allows still needs the permission
- * of the session. One that rules changed runs as they changed it, and the model is told the difference.
+ * reason for the model, even under `bypassPermissions`; repeated after the grant, it passes. A call that the hook allows still needs the
+ * permission of the session. A call that rules changed runs with their changes, which the model is shown.
  * @example
  * ```ts
  * query({ prompt, options: { hooks: guardHooks({ client, matcher: 'Bash|Write|Edit' }) } })
@@ -51,7 +51,7 @@ export function guardHooks(options: ClaudeAgentOptions): { PreToolUse: HookMatch
     PreToolUse: [
       {
         ...(matcher !== undefined && { matcher }),
-        // The hook answers by itself before this ends; if it does not, the call is blocked.
+        // The hook answers before this timeout; if it does not, the call is blocked.
         timeout: Math.ceil(timeoutMs / 1_000) + 1,
         onFailure: 'block',
         hooks: [

@@ -1,4 +1,4 @@
-/** What the adapters of agent frameworks share: a tool call is checked before it runs, and the verdict decides its outcome. */
+/** Shared by the adapters of agent frameworks: a tool call is checked before it runs, and the verdict decides its outcome. */
 
 import { isClientError } from '../client/errors.ts'
 import type { ActionParams, ApprovalRef, CheckGuardrailsResult } from '../client.gen.ts'
@@ -13,9 +13,9 @@ export interface ToolCall {
   input: unknown
 }
 
-/** What every adapter takes. */
+/** Options of every adapter. */
 export interface GuardOptions {
-  /** A client of the service; its agent is who the rules see. */
+  /** A client of the service; its agent is the one that rules see. */
   client: Pick<Client, 'checkGuardrails'>
   /** Applied to the arguments before anything is sent: returns them without secrets, or shorter. If it throws, the call is denied. */
   mask?: ((input: unknown, tool: string) => unknown) | undefined
@@ -25,7 +25,7 @@ export interface GuardOptions {
   fail?: 'closed' | 'open' | undefined
   /** Milliseconds that a check may take. Default 5000. */
   timeoutMs?: number | undefined
-  /** Called for every check that failed, with whichever outcome. */
+  /** Called for every failed check, whatever its outcome. */
   onError?: ((error: unknown, call: ToolCall) => void) | undefined
 }
 
@@ -38,7 +38,7 @@ export type Outcome =
   | { verdict: 'hold'; approval: ApprovalRef; reason: string }
   | { verdict: 'deny'; reason: string }
 
-/** Of the arguments, in a description: rules and people see all of them in the context. */
+/** Maximum characters of the arguments in the description; rules and people see all of them in the context. */
 const longestShown = 300
 
 const shortForm = (input: unknown): string => {
@@ -49,7 +49,7 @@ const shortForm = (input: unknown): string => {
 type Plain = Record<string, unknown>
 const isPlain = (value: unknown): value is Plain => value !== null && typeof value === 'object' && !Array.isArray(value)
 
-/** The target with the value that the source has at the path; without one, if the source has none. */
+/** The target with the source's value at the path, or without that path if the source has none. */
 function takeOver(target: unknown, source: unknown, [step, ...rest]: readonly string[]): unknown {
   if (step === undefined) return source
   const inner = isPlain(target) ? target : {}
@@ -58,7 +58,7 @@ function takeOver(target: unknown, source: unknown, [step, ...rest]: readonly st
   return { ...inner, [step]: takeOver(inner[step], source[step], rest) }
 }
 
-/** The arguments as the rules changed them: only where they did, as what was sent may be masked. */
+/** The arguments with the rules' changes and nothing else of the answer, since the arguments that were sent may be masked. */
 function modified({ input }: ToolCall, { changes, modified_action }: CheckGuardrailsResult): Outcome {
   const context = modified_action?.context
   const inContext = changes.filter(({ field }) => field.startsWith('context.'))

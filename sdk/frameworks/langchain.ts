@@ -11,26 +11,26 @@ export interface Rejection {
   status: 'error'
 }
 
-/** What the adapter of LangChain takes. */
+/** Options of the adapter for LangChain. */
 export interface LangChainOptions<M> extends GuardOptions {
-  /** The class of `langchain`, of which answers to the model are made. */
+  /** The class of `langchain` whose instances are answers to the model. */
   ToolMessage: new (
     fields: Rejection,
   ) => M
   /**
-   * `interrupt` of `@langchain/langgraph`: a call that waits for a person interrupts the graph, whose resumption asks again. Without it such
-   * a call is rejected, and passes when the model tries it again after the grant.
+   * `interrupt` of `@langchain/langgraph`: a call that waits for a person interrupts the graph, and is checked again when the graph
+   * resumes. Without it such a call is rejected, and passes if the model repeats it after the grant.
    */
   interrupt?: ((value: unknown) => unknown) | undefined
 }
 
-/** A tool call, as LangChain hands it to a middleware. */
+/** A tool call, as LangChain passes it to a middleware. */
 export interface ToolRequest {
   toolCall: { name: string; args: Record<string, unknown>; id?: string | undefined }
   runtime?: unknown
 }
 
-/** A message of a tool, with a note for the model in front. */
+/** Puts a note for the model in front of a tool's message. */
 function noted(message: unknown, note: string): void {
   const { content } = message as { content?: unknown }
   if (typeof content === 'string') Object.assign(message as object, { content: `${note}\n${content}` })
@@ -39,7 +39,7 @@ function noted(message: unknown, note: string): void {
 
 /**
  * For `createMiddleware({ name: 'cstp', wrapToolCall: wrapToolCall({ client, ToolMessage }) })`. A call that is not allowed is answered with
- * the reason; one that rules changed runs as they changed it, and its result begins with the difference.
+ * the reason. A call that rules changed runs with their changes, and its result begins with them.
  * @example
  * ```ts
  * createMiddleware({ name: 'cstp', wrapToolCall: wrapToolCall({ client, ToolMessage, interrupt }) })
@@ -52,7 +52,7 @@ export function wrapToolCall<M>(options: LangChainOptions<M>) {
     const check = () => judge(options, { tool: name, input: args })
     let outcome = await check()
     if (outcome.verdict === 'hold' && interrupt) {
-      // Returns only in a graph that was resumed before the grant, or after it between two questions.
+      // Returns only in a resumed graph: one that was resumed before the grant, or if the grant came between two checks.
       interrupt({ approval: outcome.approval, reason: outcome.reason })
       outcome = await check()
     }

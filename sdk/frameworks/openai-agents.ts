@@ -3,10 +3,10 @@ import { type GuardOptions, judge, type Outcome } from './guard.ts'
 
 export type { GuardOptions, ToolCall } from './guard.ts'
 
-/** A guardrail of a tool's input, as the SDK takes it. */
+/** A guardrail on a tool's input, as the SDK expects it. */
 export interface ToolGuardrail {
   name: string
-  /** Lets the call go on, or rejects it with a message for the model. */
+  /** Lets the call proceed, or rejects it with a message for the model. */
   run(data: { context: object; toolCall: { callId: string; name: string; arguments: string } }): Promise<{
     outputInfo?: unknown
     behavior: { type: 'allow' } | { type: 'rejectContent'; message: string }
@@ -15,15 +15,15 @@ export interface ToolGuardrail {
 
 /** The parts of a tool's definition that ask the service. */
 export interface GuardedTool {
-  /** Whether a person has to be asked; then the run is interrupted. */
+  /** Whether a person has to be asked, which interrupts the run. */
   needsApproval(context: object, input: unknown, callId?: string): Promise<boolean>
   inputGuardrails: ToolGuardrail[]
 }
 
-/** What was found out of a call, between the question for an approval and its execution. */
+/** What is known of a call between its approval check and its execution. */
 interface Known {
   input: unknown
-  /** Null if an approval was asked for. */
+  /** Null if an approval was requested. */
   outcome: Outcome | null
 }
 
@@ -37,16 +37,16 @@ const parsed = (text: string): unknown => {
 
 /**
  * For the definition of a tool: `tool({ name: 'pay', …, ...guardTool('pay', options) })`. A call that is not allowed is rejected with the
- * reason for the model. One that waits for a person interrupts the run; after `state.approve` it runs only if the approval was granted in
- * cstp. The SDK can't change an input here: a call that rules would change is rejected with the input that would pass.
- * @param name of the tool, as the rules see it
+ * reason for the model. A call that waits for a person interrupts the run; after `state.approve` it runs only if the approval was granted in
+ * cstp. The SDK can't change an input here, so a call that rules would change is rejected with the input that would pass.
+ * @param name name of the tool, as the rules see it
  * @example
  * ```ts
  * tool({ name: 'pay', description, parameters, execute, ...guardTool('pay', { client }) })
  * ```
  */
 export function guardTool(name: string, options: GuardOptions): GuardedTool {
-  // By run, so that nothing of it outlives the run.
+  // By run, so that no entry outlives its run.
   const runs = new WeakMap<object, Map<string, Known>>()
   const knownOf = (run: object): Map<string, Known> => {
     const known = runs.get(run) ?? new Map<string, Known>()
@@ -68,7 +68,7 @@ export function guardTool(name: string, options: GuardOptions): GuardedTool {
           const known = knownOf(context)
           const before = known.get(toolCall.callId)
           known.delete(toolCall.callId)
-          // Checked a moment ago, a call is not checked again: that would use a second approval.
+          // A call that was just checked is not checked again: that would use a second approval.
           const call = { tool: name, input: before ? before.input : parsed(toolCall.arguments) }
           const outcome = before?.outcome ?? (await judge(options, call))
           if (outcome.verdict === 'allow') return { behavior: { type: 'allow' } }

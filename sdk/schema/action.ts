@@ -13,7 +13,7 @@ export interface ActionField {
   about: string
   /** Every value that it can have. */
   values?: readonly unknown[]
-  /** What it is compared as if it is absent and the condition does not say what absence means. */
+  /** Value to compare if it is absent and the condition does not say what absence means. */
   assumed?: string
   /** Bounds of a number, both included. */
   range?: readonly [low: number, high: number]
@@ -78,8 +78,8 @@ export type ActionFieldName = keyof typeof actionFields
 const names = v.optional(v.array(filledText(256)), () => [])
 
 /**
- * What the service itself knows of the past of an action, for conditions that name it; no caller can give it. It is looked up only if a
- * rule of the set asks for it. The part before the dot names what is looked up at once.
+ * Facts about an action's past that the service itself looks up, for conditions that name them; callers can't supply them. They are looked
+ * up only if a rule of the set needs them. The part before the dot names a group that is looked up at once.
  */
 export const factFields = {
   'session.actions': {

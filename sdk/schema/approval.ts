@@ -8,7 +8,7 @@ const d = v.description
 export const ApprovalState = v.picklist(['pending', 'approved', 'denied', 'expired', 'consumed'])
 export type ApprovalState = v.InferOutput<typeof ApprovalState>
 
-/** A rule that asked for the approval, as it was at the request. */
+/** A rule that required the approval, as it was at the time of the request. */
 const ApprovalRule = v.object({
   guardrail_id: v.pipe(v.string(), d('Id of the rule.')),
   name: v.pipe(v.string(), d('Short name of the rule.')),

@@ -1,4 +1,4 @@
-/** Answers about an earlier time: the parameter, and what the answer says of itself. */
+/** Answers about an earlier time: the parameter, and the block that describes such an answer. */
 import * as v from 'valibot'
 import { boundMs } from './params.ts'
 

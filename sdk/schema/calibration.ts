@@ -1,4 +1,4 @@
-/** What the calibration methods return. Scores are over reviewed decisions that were not abandoned; null where fewer than five are. */
+/** Results of the calibration methods. Scores are over reviewed decisions that were not abandoned; null for fewer than five. */
 import * as v from 'valibot'
 import { fraction, Stakes } from './decision.ts'
 
@@ -181,7 +181,7 @@ const change = (about: string) =>
     d(`${about} of both periods; null where either has fewer than five scored decisions.`),
   )
 
-/** What a comparison of the two periods finds. */
+/** Findings of a comparison of the two periods. */
 export const DriftFinding = v.object({
   drift_detected: v.pipe(v.boolean(), d('True if a threshold was passed by more than chance explains.')),
   recent_scored: v.pipe(v.number(), d('Scored decisions in the recent period.')),
@@ -198,7 +198,7 @@ export const DriftPoint = v.object({
 })
 export type DriftPoint = v.InferOutput<typeof DriftPoint>
 
-/** Calibration of now against that of before. */
+/** Current calibration compared with that of an earlier period. */
 export const DriftReport = v.object({
   drift_detected: v.pipe(v.boolean(), d('True if an alert is above `info`.')),
   verdict: v.pipe(Verdict, d('What is proven of the confidence of the recent period.')),

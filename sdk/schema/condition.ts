@@ -75,7 +75,7 @@ const clock = v.pipe(v.string(), v.regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'a time 
 /** Days of the week as a clock condition names them. */
 export const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
 
-/** Counts recorded decisions within a window, or looks at the clock. */
+/** Counts recorded decisions within a window, or tests the clock. */
 export const TemporalCondition = v.strictObject({
   type: v.literal('temporal'),
   field: v.optional(v.pipe(v.picklist(countedFields), d('Count recorded decisions by this field …'))),
@@ -132,7 +132,7 @@ export const CelCondition = v.strictObject({
 export type FieldCondition = v.InferOutput<typeof FieldCondition>
 /** Looks for past decisions with a similar meaning. */
 export type SemanticCondition = v.InferOutput<typeof SemanticCondition>
-/** Counts recorded decisions within a window, or looks at the clock. */
+/** Counts recorded decisions within a window, or tests the clock. */
 export type TemporalCondition = v.InferOutput<typeof TemporalCondition>
 /** Compares a figure over past decisions. */
 export type AggregateCondition = v.InferOutput<typeof AggregateCondition>

@@ -10,7 +10,7 @@ export const Scalar = v.union([v.string(), number, v.boolean()])
 /** What a control rule compares a payload field with. */
 export type Scalar = v.InferOutput<typeof Scalar>
 
-/** What a condition can ask; it asks exactly one of them. */
+/** The tests of a condition, which has exactly one of them. */
 export const tests = ['equals', 'gt', 'lt', 'truthy', 'in', 'absent'] as const
 
 /** A condition on one field of an event's payload. A field of another kind makes it false. */

@@ -1,4 +1,4 @@
-/** The decision record: what is stored in its YAML file and what getDecision answers. */
+/** The decision record: what its YAML file stores and getDecision returns. */
 import * as v from 'valibot'
 import { observedEntries } from './observed.ts'
 import { RecordedVerdict } from './verdict.ts'
@@ -118,12 +118,12 @@ export const edgeTypes = [
   'caused_by',
   'blocks',
 ] as const
-/** What one decision is to another. */
+/** Relation of one decision to another. */
 export const EdgeType = v.picklist(edgeTypes)
-/** What one decision is to another. */
+/** Relation of one decision to another. */
 export type EdgeType = v.InferOutput<typeof EdgeType>
 
-/** What an edge carries beside its ends and its type. */
+/** Fields of an edge in addition to its ends and its type. */
 export const linkFields = {
   weight: fraction,
   context: v.pipe(v.nullable(v.string()), d('Why they are linked.')),
@@ -137,14 +137,14 @@ export const linkFields = {
   ),
 }
 
-/** Who found that an automatic contradiction is none. */
+/** Who dismissed an automatic contradiction, and why. */
 const Dismissal = v.object({
   by: v.pipe(v.string(), d('The agent that dismissed it.')),
   at: v.pipe(v.string(), d('When, RFC 3339.')),
   reason: v.pipe(v.nullable(v.string()), d('Why.')),
 })
 
-/** An edge as its source's record carries it. */
+/** An edge in the record of its source. */
 export const Link = v.object({
   target_id: v.string(),
   edge_type: EdgeType,
@@ -156,19 +156,19 @@ export const Link = v.object({
     ),
   ),
 })
-/** An edge as the record of its source carries it. */
+/** An edge in the record of its source. */
 export type Link = v.InferOutput<typeof Link>
 
-/** What an attributed outcome rests on. */
+/** Basis of an attributed outcome. */
 export const AttributionBasis = v.picklist(['evidence', 'age'])
 export type AttributionBasis = v.InferOutput<typeof AttributionBasis>
 
-/** Who settled an outcome: the recorder, another agent, or evidence. Settled by age alone, it enters no score. */
+/** Who settled an outcome: the recorder, another agent, or evidence. An outcome settled by age alone enters no score. */
 export const settlers = ['self', 'others', 'observed', 'age'] as const
-/** Whose word an outcome is. */
+/** Who settled an outcome. */
 export type Settler = (typeof settlers)[number]
 
-/** One review, as the history keeps it. */
+/** One review in the history. */
 export const Review = v.object({
   outcome: Outcome,
   actual_result: v.nullable(v.string()),
@@ -180,10 +180,10 @@ export const Review = v.object({
   basis: v.pipe(v.nullable(AttributionBasis), d('What an attributed outcome rests on; null for a review.')),
   counts: v.pipe(v.boolean(), d('Whether it gives the outcome of the decision; of all reviews, one does.')),
 })
-/** One review, as the history keeps it. */
+/** One review in the history. */
 export type Review = v.InferOutput<typeof Review>
 
-/** One update: who changed what, and the values before, or their digest where they are too old to be kept. */
+/** One update: who changed what, and the previous values, or their digest if they are too old to be kept. */
 export const Revision = v.object({
   updated_at: v.string(),
   updated_by: v.string(),
@@ -194,7 +194,7 @@ export const Revision = v.object({
   ),
   digest: v.pipe(v.string(), d('SHA-256 of the values before, as JSON with sorted keys.')),
 })
-/** One update: who changed what, and the values before. */
+/** One update: who changed what, and the previous values. */
 export type Revision = v.InferOutput<typeof Revision>
 
 const nullableText = v.nullable(v.string())
@@ -205,7 +205,7 @@ export const Quality = v.object({ score: fraction, suggestions: v.array(v.string
 /** A precedent that was found before deciding. */
 export const RelatedDecision = v.object({ id: v.string(), summary: v.string(), distance: v.nullable(v.number()) })
 
-/** A decision with everything that is kept of it; its YAML file holds exactly this. */
+/** A decision with everything stored about it; its YAML file contains exactly this. */
 export const DecisionRecord = v.object({
   id: v.pipe(v.string(), d('`<yyyy-mm-dd>-decision-<12 hex>`; opaque.')),
   title: v.pipe(v.string(), d('Decision text cut at 120 characters on a word.')),
@@ -288,5 +288,5 @@ export const DecisionRecord = v.object({
   ),
   attribution_reason: v.pipe(nullableText, d('Why the outcome was attributed.')),
 })
-/** A decision with everything that is kept of it; its YAML file holds exactly this. */
+/** A decision with everything stored about it; its YAML file contains exactly this. */
 export type DecisionRecord = v.InferOutput<typeof DecisionRecord>

@@ -1,4 +1,4 @@
-/** The dossier of one decision: everything that is kept of it, signed as a whole. */
+/** The dossier of one decision: everything that is stored about it, signed as a whole. */
 import * as v from 'valibot'
 import { Approval } from './approval.ts'
 import { DecisionRecord, Outcome, Revision, settlers } from './decision.ts'
@@ -9,7 +9,7 @@ import { Receipt } from './receipt.ts'
 
 const d = v.description
 
-/** How an event came into a dossier. */
+/** How an event came to be in a dossier. */
 const Relation = v.pipe(
   v.picklist(['linked', 'link', 'pull_request']),
   d('`linked` to the decision, the record of such a `link`, or of the `pull_request` that the decision names.'),

@@ -1,4 +1,4 @@
-/** Evidence on the wire: events as they are given, records as they are kept. */
+/** Evidence on the wire: events as submitted, records as stored. */
 import * as v from 'valibot'
 import { filledText } from './decision.ts'
 
@@ -8,8 +8,8 @@ const timestampForm =
   /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.\d+)?(?:[Zz]|([+-])([01]\d|2[0-3]):([0-5]\d))$/
 
 /**
- * Whether a text is an instant of RFC 3339: a day of the calendar, a time of the day, and an offset. Second 60 exists only where a leap
- * second can be: at the end of a month in UTC.
+ * Whether a text is an instant of RFC 3339: a calendar day, a time of day, and an offset. Second 60 is valid only where a leap second can
+ * occur: at the end of a month in UTC.
  * @see RFC 3339 sections 5.6 and 5.7
  */
 export function isTimestamp(text: string): boolean {
@@ -34,13 +34,13 @@ export function isTimestamp(text: string): boolean {
   return at.getUTCDate() === 1 && at.getUTCHours() === 0 && at.getUTCMinutes() === 0
 }
 
-/** `observed`: seen by a system that the agent does not control. `attested`: said by an agent of itself. */
+/** `observed`: seen by a system that the agent does not control. `attested`: stated by an agent about itself. */
 export const EvidenceClass = v.picklist(['observed', 'attested'])
 
 /** 64 lowercase hexadecimal digits. */
 export const Hash = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, '64 lower-case hexadecimal digits'))
 
-/** A record schema would take a list, and drop keys such as `constructor`: what is hashed is what was sent. */
+/** A record schema would accept a list, and drop keys such as `constructor`. The hash must cover what was sent. */
 const Payload = v.pipe(
   v.unknown(),
   d('Any I-JSON object; kept in its canonical form (RFC 8785).'),

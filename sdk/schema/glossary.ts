@@ -1,4 +1,4 @@
-/** What fields mean wherever they stand: the words for those whose schema does not say more. */
+/** Meanings of fields by name, for those whose schema has no description. */
 export const glossary: Readonly<Record<string, string>> = {
   accuracy: 'Mean outcome value.',
   actual_result: 'What happened.',

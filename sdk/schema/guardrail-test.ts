@@ -69,7 +69,7 @@ export const TestCase = v.strictObject({
 /** A row of a table test: an action, and the verdict that the rules must give on it. */
 export type TestCase = v.InferOutput<typeof TestCase>
 
-/** A file of table tests, `<rules>.test.yaml` beside `<rules>.yaml`. */
+/** A file of table tests, `<rules>.test.yaml` next to `<rules>.yaml`. */
 export const TestFile = v.strictObject({
   rules: v.pipe(
     v.optional(v.union([filledText(256), v.array(filledText(256))])),

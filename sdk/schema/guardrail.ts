@@ -11,7 +11,7 @@ const count = v.pipe(v.number(), v.safeInteger('a whole number'), v.minValue(1, 
 const name = filledText(256)
 const duration = v.pipe(v.string(), v.regex(/^[1-9]\d{0,4}[smhdw]$/, 'a duration such as 30m, 1h or 7d'))
 
-/** What a violated rule asks for, the strictest first; the strictest of all rules is the verdict. */
+/** Actions of a violated rule, the strictest first; the strictest of all rules is the verdict. */
 export const ruleActions = ['block', 'defer', 'step_up', 'modify', 'warn', 'log'] as const
 
 /** Who approves an action, and for how long an approval counts. */
@@ -35,7 +35,7 @@ export const StepUp = v.strictObject({
 })
 export type StepUp = v.InferOutput<typeof StepUp>
 
-/** Why an action can't be judged now. */
+/** Why an action can't be decided now. */
 export const Defer = v.strictObject({
   reason: v.pipe(filledText(2_000), d('What is not known yet.')),
   expires: v.pipe(v.optional(duration, '1h'), d('After this time the same action is denied, for a day.')),
@@ -65,7 +65,7 @@ export const EvidenceRequirement = v.strictObject({
 })
 export type EvidenceRequirement = v.InferOutput<typeof EvidenceRequirement>
 
-/** An approval by somebody else. */
+/** An approval by another person. */
 export const ApprovalRequirement = v.strictObject({
   approval: v.pipe(name, d('Person or role that must approve.')),
 })

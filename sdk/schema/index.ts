@@ -1,4 +1,4 @@
-/** Every valibot schema of the wire and of the rule files; needs valibot beside this package. */
+/** Every valibot schema of the wire and of the rule files; needs the package valibot. */
 export * from './approval.ts'
 export * from './as-of.ts'
 export * from './bundle.ts'

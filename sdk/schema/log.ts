@@ -1,4 +1,4 @@
-/** What the methods of the evidence log tell about its Merkle tree. */
+/** Results that the methods of the evidence log share: proofs and signed notes. */
 import * as v from 'valibot'
 import { Hash } from './evidence.ts'
 

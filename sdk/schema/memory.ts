@@ -1,10 +1,10 @@
-/** What the memory methods return. */
+/** Results of the memory methods. */
 import * as v from 'valibot'
 import { fraction } from './decision.ts'
 
 const d = v.description
 
-/** What a category taught: how often it succeeds, by which principles, and how it fails. */
+/** Lessons of a category: how often it succeeds, by which principles, and how it fails. */
 export const WisdomEntry = v.object({
   category: v.string(),
   decisions: v.pipe(v.number(), d('Reviewed decisions.')),
@@ -54,7 +54,7 @@ export const WisdomEntry = v.object({
 })
 export type WisdomEntry = v.InferOutput<typeof WisdomEntry>
 
-/** Something that is to be done, with its reason. */
+/** Something that needs attention, with its reason. */
 export const ReadyAction = v.object({
   type: v.picklist(['review_outcome', 'stale_pending', 'calibration_drift', 'open_breaker', 'contradiction']),
   priority: v.pipe(v.picklist(['low', 'medium', 'high']), d('How soon it should be done.')),
@@ -68,7 +68,7 @@ export const ReadyAction = v.object({
 })
 export type ReadyAction = v.InferOutput<typeof ReadyAction>
 
-/** Two live decisions that speak against each other. */
+/** Two live decisions that contradict each other. */
 export const Contradiction = v.object({
   first_id: v.pipe(v.string(), d('One decision.')),
   second_id: v.pipe(v.string(), d('The other.')),

@@ -1,9 +1,9 @@
-/** What a decision says of itself if nobody recorded it. */
+/** Fields of a decision that no agent recorded. */
 import * as v from 'valibot'
 
 const d = v.description
 
-/** Fields of a decision that a hook saw being made; absent in all others. */
+/** Fields of a decision that a hook observed; absent in all others. */
 export const observedEntries = {
   source: v.optional(
     v.pipe(

@@ -26,8 +26,8 @@ export const DateBound = v.pipe(
 )
 
 /**
- * Milliseconds since 1970 of a bound; null when there is no such date. A day means its first or last millisecond, an instant without a
- * zone is UTC.
+ * Milliseconds since 1970 of a bound; null if there is no such date. A day means its first or last millisecond, an instant without a zone
+ * is UTC.
  */
 export function boundMs(value: string, end: boolean): number | null {
   const day = value.slice(0, 10)
@@ -40,7 +40,7 @@ export function boundMs(value: string, end: boolean): number | null {
   return Number.isNaN(ms) ? null : ms
 }
 
-/** A field of results that are pages. */
+/** A field of paged results. */
 export const shortened = v.optional(
   v.pipe(
     v.boolean(),
@@ -104,14 +104,13 @@ const track = v.pipe(
   d('False if it is no deliberation: nothing is noted for the next decision.'),
 )
 
-/** What tells the deliberation sessions of one agent apart; every tracked method takes both. */
+/** Parameters that distinguish the deliberation sessions of one agent; every tracked method takes both. */
 export const trackedParams = {
   agent_id: v.optional(v.pipe(v.nullable(name), d('Tells agents of one token apart.'))),
   tracker_scope: v.optional(v.pipe(v.nullable(name), d('Keeps deliberations apart; see `decision_id` of a record.'))),
 }
 
-/** What tracked reads take. */
-/** The id of what was done, as answers give it. */
+/** The id of an act, as answers contain it. */
 export const ThreadId = v.pipe(v.string(), v.description('Id of its record in the thread.'))
 
 /** What an answer waits for. */

@@ -1,4 +1,4 @@
-/** What the policy methods return. */
+/** Results of the policy methods. */
 import * as v from 'valibot'
 import { filledText, fraction, Stakes } from './decision.ts'
 import { verdictValues } from './verdict.ts'
@@ -49,7 +49,7 @@ export const Change = v.object({
 })
 export type Change = v.InferOutput<typeof Change>
 
-/** What checkGuardrails and preAction return of a verdict, beside `allowed`, `violations` and `warnings`. */
+/** Fields of a verdict that checkGuardrails and preAction return, in addition to `allowed`, `violations` and `warnings`. */
 export const verdictEntries = {
   verdict: v.pipe(
     v.picklist(verdictValues),
@@ -83,7 +83,7 @@ export const verdictEntries = {
   ),
 } as const
 
-/** The verdict of today, beside an answer that an earlier call with the same key gave. */
+/** The current verdict, next to the answer that an earlier call with the same key returned. */
 export const PresentVerdict = v.pipe(
   v.object({
     allowed: v.boolean(),
@@ -119,7 +119,7 @@ export const BreakerState = v.object({
   probe_decision_id: v.pipe(v.nullable(v.string()), d('The decision whose review settles a half-open breaker.')),
 })
 
-/** What is wrong in a rule file, and where. */
+/** A problem in a rule file, and its location. */
 export const RuleProblem = v.object({
   file: v.pipe(v.string(), d('Name of the file.')),
   line: v.pipe(v.number(), d('From 1.')),
@@ -128,15 +128,15 @@ export const RuleProblem = v.object({
 })
 export type RuleProblem = v.InferOutput<typeof RuleProblem>
 
-/** A record schema would accept a list, and drop keys such as `constructor`: rules and audit trail see what was sent. */
+/** A record schema would accept a list, and drop keys such as `constructor`. Rules and audit trail must see what was sent. */
 export const Context = v.pipe(
   v.unknown() as v.GenericSchema<Record<string, unknown>>,
   v.check((value) => value !== null && typeof value === 'object' && !Array.isArray(value), 'an object'),
-  // For JSON Schema, which can't see what the check says.
+  // For JSON Schema, which can't express the check.
   v.metadata({ type: 'object', additionalProperties: {} }),
 )
 
-/** Stakes as they are given: rules see whether they were. */
+/** Stakes as given by the caller; rules see whether they were given. */
 export const givenStakes = v.pipe(
   v.optional(Stakes),
   d('What is at risk; by default `medium`.'),

@@ -1,4 +1,4 @@
-/** What recordDecision takes and returns. */
+/** Parameters and result of recordDecision. */
 import * as v from 'valibot'
 import {
   Bridge,
@@ -20,7 +20,7 @@ const reviewInForm = /^[1-9]\d{0,3}[hdwm]$/
 
 const d = v.description
 
-/** Whether a given bridge is not searched by. */
+/** Whether a given bridge is not used by searches. */
 export const BridgeTooFar = v.pipe(
   v.boolean(),
   d("True if the given bridge is too far from the decision's own text: it is kept, and searches use the text."),

@@ -1,4 +1,4 @@
-/** Verdicts on actions, and the one that a decision keeps. */
+/** Verdicts on actions, and the one stored with a decision. */
 import * as v from 'valibot'
 
 const d = v.description

@@ -116,7 +116,7 @@ export function Columns({
     marks: string[]
   }[]
   unit: string
-  /** What a mark means. */
+  /** Meaning of a mark. */
   mark: string
 }) {
   const totals = columns.map(({ parts }) => parts.reduce((sum, { value }) => sum + value, 0))

@@ -58,7 +58,7 @@ export function verdictNote({ verdict: { proven_by }, overall: { gap_low, gap_hi
   return gap_low === null || gap_high === null ? null : inPoints({ low: gap_low, high: gap_high })
 }
 
-/** What is proven of one row of figures. */
+/** What one row of figures proves, in words. */
 export function provenWords({ interpretation, gap_low, gap_high }: Overall): string {
   const proven = gap_low !== null && gap_high !== null && (gap_low > 0 || gap_high < 0)
   return proven || ['well_calibrated', 'insufficient_data'].includes(interpretation)

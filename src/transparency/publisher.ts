@@ -23,7 +23,7 @@ interface PublisherOptions {
   /** Witnesses without an address count in the quorum, but get no requests. */
   policy: Pick<Policy, 'witnesses' | 'isQuorum'>
   now(): number
-  /** Calls back after so many milliseconds; returns the cancellation. */
+  /** Calls back after that many milliseconds; returns a function that cancels it. */
   after(ms: number, run: () => void): () => void
   /** Called with each witness that did not cosign. */
   failed(error: unknown): void

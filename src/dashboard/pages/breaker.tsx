@@ -1,4 +1,4 @@
-/** One circuit breaker: the failures that opened it, what it blocked since, when it lets an action through, and its reset with a reason. */
+/** One circuit breaker: the failures that opened it, the actions blocked since, when it lets one through, and its reset with a reason. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { GetCircuitStateResult } from '../../../sdk/client.ts'

@@ -110,7 +110,7 @@ export const trail = {
 }
 
 export const workbench = {
-  /** What the button for an example fills in. */
+  /** Draft that the button for an example fills in. */
   draft: `guardrails:
   - id: unsure-at-high-stakes
     mode: shadow

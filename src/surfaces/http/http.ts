@@ -18,7 +18,7 @@ export interface HttpOptions extends AdmitOptions, RpcOptions {
   /** Host names that requests may use; null for any. */
   hosts: readonly string[] | null
   health(): unknown
-  /** What is at `/`. */
+  /** The response at `/`. */
   root(request: Request): Response
   agentCard(): unknown
   a2aCard(): unknown

@@ -1,4 +1,4 @@
-/** MCP over stdin and stdout: one client, until it closes stdin or the program is told to stop. */
+/** MCP over stdin and stdout: one client, until it closes stdin or the program is stopped. */
 import { PassThrough, type Readable, type Writable } from 'node:stream'
 import type { Transport } from '@modelcontextprotocol/server'
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'

@@ -10,7 +10,7 @@ import { checkScope, explain, isObject, openCheck, readValue, refusal } from './
 
 const start = '/v1/data/'
 const documents = new Set(['cstp', 'cstp/allow'])
-/** Most characters of an input in the description; the context has all of it. */
+/** Maximum characters of an input in the description; the context has all of it. */
 const longestShown = 500
 
 /** The document that a path names; clients escape it as a whole, or each part. */

@@ -40,7 +40,7 @@ const suggested = (stats: GetStatsResult): Partial<Record<keyof Wanted, string[]
   tag: stats.top_tags.map(({ tag }) => tag),
 })
 
-/** What the fields suggest. */
+/** Suggestions for the fields. */
 export const Suggestions = ({ stats }: { stats: GetStatsResult | null }) => (
   <>
     {Object.entries(stats ? suggested(stats) : {}).map(([name, values]) => (
