@@ -24,7 +24,7 @@ export interface Approval
     | 'reason'
   > {
   state: ApprovalState
-  /** Whether the one that the requester says it acts for may not decide the approval either. */
+  /** True if the one that the requester says it acts for must not decide the approval either. */
   separation: boolean
   /** How long a grant lasts after it is given. */
   lasts_ms: number

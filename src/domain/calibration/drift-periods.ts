@@ -127,7 +127,7 @@ export async function driftingCategories(store: Store, filter: DecisionFilter, n
   return driftingOf(now!)(then!)
 }
 
-/** Cached by the groups: a store may return the same ones again and again, and the result is the same. */
+/** Cached by the groups: a store may return the same groups again and again, and they give the same result. */
 const driftingOf = remembered((recent: readonly OutcomeGroup[]) =>
   remembered((historical: readonly OutcomeGroup[]) => {
     const then = groupsByCategory(historical)

@@ -39,7 +39,7 @@ async function opposites(
   return near.map(({ id }) => id).filter((id) => id !== record.id)
 }
 
-/** Those of the decisions that are superseded. */
+/** The superseded ones among these decisions. */
 async function superseded(store: Store, ids: readonly string[]): Promise<Set<string>> {
   const edges = await store.edges.of(ids, { direction: 'incoming', types: ['supersedes'], limit: 10_000 })
   return new Set(edges.filter(({ effective }) => effective).map(({ target_id }) => target_id))

@@ -34,7 +34,7 @@ function replay<T extends object>(found: IdempotentResult, digest: string, key: 
   })
 }
 
-/** A result, marked if it is that of an earlier call. */
+/** A result, marked if it comes from an earlier call. */
 export type Replayable<T> = T & { replayed?: true }
 
 /** The part of a write that runs in its transaction. */

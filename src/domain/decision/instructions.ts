@@ -108,7 +108,7 @@ const patterns = shapes.map(([needs, shape]) => ({
 const turn = /(?:^|\n) *(?:system|assistant|user|human|developer) *:/iu
 
 const ascii = /^[\n\r\t -~]*$/
-/** Matches a text that may look different from its characters: anything but ASCII with single spaces and without emphasis marks. */
+/** Matches texts that need normalising: anything but ASCII with single spaces and without emphasis marks. */
 const unlike = /[^ !-)+-^a-}]| {2}/
 
 /** The text as readers see it: compatible forms folded, without invisible characters and emphasis marks, with single spaces. */

@@ -134,7 +134,7 @@ function draftOf({ caller, now }: RecordCall, given: RecordParams, { imported, s
 /**
  * Does all work that must not run in the record's transaction, and returns the part that must.
  * @param context the action's context, for rules
- * @param approved what was approved for this action just before
+ * @param approved the verdict that allowed this action just before
  * @throws RecordBlocked, here or in the transaction
  */
 export async function prepareRecord(

@@ -1,4 +1,4 @@
-/** The bundle: all that is needed to verify the chain and its conclusions offline, as canonical JSON in pieces. */
+/** The bundle: everything needed to verify the chain and its conclusions offline, as canonical JSON in pieces. */
 
 import { createHash } from 'node:crypto'
 import { readDecisions } from '../../../sdk/storage/decisions.ts'
@@ -41,9 +41,9 @@ interface DecisionDigest {
   id: string
   /** SHA-256 of the record as canonical JSON; null if the decision no longer exists. */
   sha256: string | null
-  /** The same of its content alone. */
+  /** The same of its content fields only. */
   content_sha256: string | null
-  /** Each link, with the content as it was then; null if that was not kept. */
+  /** Each link, with the digest of the content at that time; null if it was not kept. */
   linked: { seq: number; content_sha256: string | null }[]
 }
 
@@ -119,7 +119,7 @@ const recordText = ({
 }: EvidenceRecord): string =>
   `{"event_type":${JSON.stringify(event_type)},"evidence_class":"${evidence_class}","hash":"${hash}","payload":${payload},"prev_hash":"${prev_hash}","seq":${seq},"source":${JSON.stringify(source)},"ts":${JSON.stringify(ts)}}`
 
-/** The events up to the head, each checked again: a bundle is intact when it is written. */
+/** The events up to the head, each checked again, so that a written bundle is intact. */
 async function* eventsText({ evidence, breathe }: BundleSources, head: BundleHead): AsyncGenerator<string> {
   let hash = noHash
   let seq = 0
@@ -140,7 +140,7 @@ async function* eventsText({ evidence, breathe }: BundleSources, head: BundleHea
   if (hash !== head.head_hash) throw broken(seq)
 }
 
-/** The members before the signature, the brace at the start included, and the one after it. */
+/** The members before the signature, including the opening brace. */
 async function* signedText(bundle: Bundle, sources: BundleSources): AsyncGenerator<string> {
   const { head, mapped } = bundle
   const text = canonical
@@ -173,11 +173,11 @@ function* restText({ mapped }: Bundle): Generator<string> {
   yield '}'
 }
 
-/** What is signed: never the text of a checkpoint, whose second line is a number. @param sha256 of the bundle without its signature */
+/** The signed text. It can't be mistaken for a checkpoint, whose second line is a number. @param sha256 of the bundle without its signature */
 const bundleNote = (sha256: string): string => `cstp evidence bundle\nsha256:${sha256}\n`
 
 /**
- * The bundle as canonical JSON: keys in order, no space. Equal chains, times, keys and ids give equal bytes.
+ * The bundle as canonical JSON: sorted keys, no white space. Equal chains, times, keys and ids give equal bytes.
  * @throws StorageError `corrupt` if the chain is not intact
  */
 export async function* bundleText(bundle: Bundle, sources: BundleSources): AsyncGenerator<string> {
@@ -186,7 +186,7 @@ export async function* bundleText(bundle: Bundle, sources: BundleSources): Async
     digest.update(piece)
     yield piece
   }
-  // The signature comes before the last member, as keys are in order: that one is made twice.
+  // Keys are sorted, so the signature comes before the last member, whose text is generated twice.
   for (const piece of restText(bundle)) digest.update(piece)
   yield `,"signature":${canonical(sources.sign(bundleNote(digest.digest('hex'))))}`
   yield* restText(bundle)

@@ -5,7 +5,7 @@
 
 /** Thrown for a value that I-JSON can't carry. */
 export class NotInteroperable extends Error {
-  /** Keys and indexes from the root to the value that was refused. */
+  /** Keys and indexes from the root to the refused value. */
   readonly path: (string | number)[]
   readonly expected: string
 
@@ -46,7 +46,7 @@ function array(value: readonly unknown[], path: Path): string {
 
 function object(value: Record<string, unknown>, path: Path): string {
   let text = '{'
-  // The default order of sort is that of UTF-16 code units, as RFC 8785 asks.
+  // By default `sort` orders by UTF-16 code units, as RFC 8785 requires.
   for (const key of Object.keys(value).sort()) {
     path.push(key)
     text += `${text.length === 1 ? '' : ','}${string(key, path)}:${write(value[key], path)}`
@@ -55,7 +55,7 @@ function object(value: Record<string, unknown>, path: Path): string {
   return `${text}}`
 }
 
-/** @param path of the value: one array for the whole walk, which changes it */
+/** @param path of the value; one array, which the whole walk modifies */
 function write(value: unknown, path: Path): string {
   switch (typeof value) {
     case 'string':
@@ -77,7 +77,7 @@ function write(value: unknown, path: Path): string {
 /** Marks a value whose keys an object can't hold in canonical order, or that I-JSON can't carry. */
 const unsure = Symbol('unsure')
 
-/** Whether an object can have these keys in this order: it puts numeric keys first, and `__proto__` is not a key. */
+/** Whether an object can hold these keys in this order: it puts numeric keys first, and `__proto__` does not become a key. */
 const canHold = (sorted: readonly string[]): boolean =>
   (sorted.length === 0 || sorted[0]! >= ':') && !sorted.includes('__proto__')
 
@@ -93,7 +93,7 @@ function sortKeys(keys: string[]): string[] {
   return keys
 }
 
-/** Of each level the keys of the last object, as it had them and in canonical order: what one system sends is alike. */
+/** For each level, the keys of the last object in its own and in canonical order: objects from one sender mostly have the same keys. */
 const latest: { keys: readonly string[]; sorted: readonly string[] | null }[] = Array.from(
   { length: maxDepth },
   () => ({
@@ -157,8 +157,8 @@ function ordered(value: unknown, level: number): unknown {
 }
 
 /**
- * The canonical text of a JSON value. Nearly all values are sorted and then written by the engine, in half the time; the rest, and
- * refused ones, are written piece by piece.
+ * The canonical text of a JSON value. Nearly all values are sorted and then written by the engine, which takes half the time; the rest,
+ * including refused ones, are written piece by piece.
  * @throws NotInteroperable for a value that I-JSON can't carry
  */
 export function canonical(value: unknown): string {

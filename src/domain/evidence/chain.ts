@@ -1,4 +1,4 @@
-/** The chain as a program uses it: appends that refuse to build on damage, and verification. */
+/** The chain as programs use it: verification, and appends that are refused if the chain is damaged. */
 import { CstpError } from '../../../sdk/errors.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
 import type {
@@ -31,11 +31,11 @@ export function follow(head: EvidenceHead, events: readonly NewEvent[]): Evidenc
   return { records, ...grown }
 }
 
-/** Events, or a function that makes them from the records that webhooks have appended under some keys; it may be called again. */
+/** Events, or a function that makes them from the records that webhooks have appended under some keys; it may be called more than once. */
 export type Events = readonly NewEvent[] | ((known: readonly EvidenceRecord[]) => readonly NewEvent[])
 
 /**
- * Appends events as one batch without a check of the chain. Programs append through a {@link Chain}.
+ * Appends events as one batch without checking the chain. Programs append through a {@link Chain}.
  * @param checkHead throws if nothing may follow this head
  */
 export async function appendEvents(
@@ -55,7 +55,7 @@ export async function appendEvents(
 
 /** A running walk over the log. */
 interface Walking {
-  /** Walked so far. */
+  /** Records walked so far. */
   records: number
   /** Null while it is unknown. */
   total: number | null
@@ -91,9 +91,9 @@ const damaged = ({ seq, reason }: Flaw): CstpError =>
   })
 
 /**
- * A damaged chain must not grow: later nobody could know what preceded the damage. So the first append of a process waits for a walk
- * over the whole log; later appends check that the log ends where this process last saw its end, or after it. Every verification
- * renews the verdict.
+ * A damaged chain must not grow: later it would be impossible to tell what preceded the damage. The first append of a process therefore
+ * waits for a walk over the whole log; later appends check that the log ends at or after the end that this process saw last. Every
+ * verification renews the verdict.
  */
 export function openChain(options: VerifyOptions & { evidence: Evidence; now(): number }): Chain {
   const { evidence, now } = options
@@ -138,7 +138,7 @@ export function openChain(options: VerifyOptions & { evidence: Evidence; now(): 
         : `the log was rewritten: this process has seen another record ${seq}`,
   })
 
-  /** What this process saw before a walk must still be there after it. */
+  /** The end of the log that this process saw before a walk must still be in the log after it. */
   async function lossOf(before: { seq: number; hash: string }, records: number): Promise<Flaw | null> {
     if (before.seq === 0) return null
     const [hash] = await evidence.hashes(before.seq, 1)

@@ -1,16 +1,16 @@
-/** Checkpoints of a log: signs them, and never one that contradicts an earlier one. */
+/** Signs checkpoints of a log, and never one that contradicts an earlier one. */
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import type { Evidence, EvidenceHead } from '../../../sdk/storage/evidence.ts'
 import { bytesOfBase64, NoteError, parseNote, type Signer } from './note.ts'
 import { logTree } from './proof.ts'
 import { rootOf } from './tree.ts'
 
-/** The checkpoints that a log has kept, those saved last if it can tell them from the others. */
+/** The stored checkpoints of a log: only the `latest` saved ones if the log can select them, else all. */
 interface KeptCheckpoints {
   checkpoints(latest?: number): ReturnType<Evidence['checkpoints']>
 }
 
-/** What is read and kept of a log that is signed. */
+/** What signing reads from a log and stores with it. */
 export type SignedLog = Pick<Evidence, 'head' | 'hashes' | 'nodes' | 'saveCheckpoint'> & KeptCheckpoints
 
 interface SignedCheckpoint extends Checkpoint {
@@ -24,25 +24,25 @@ interface SignedCheckpoint extends Checkpoint {
 
 export interface Checkpoints {
   /**
-   * The checkpoint of the current log: signed, and stored beside the log. It stays the same while the log does not grow.
-   * @param max_age_ms maximum age of the last look at the log; 0 reads the log
+   * The checkpoint of the current log: signed, and stored with the log. It stays the same while the log does not grow.
+   * @param max_age_ms maximum age of the last read of the log; 0 always reads it
    * @throws StorageError `corrupt` if the log contradicts an earlier checkpoint
    */
   latest(max_age_ms?: number): Promise<SignedCheckpoint>
-  /** Remembers that a bundle holds this checkpoint: from now on a verification expects it. */
+  /** Marks this checkpoint as part of a bundle: from now on verifications expect it. */
   exported(checkpoint: SignedCheckpoint): Promise<void>
 }
 
-/** What the last signed checkpoint said of the log. */
+/** What the last signed checkpoint said about the log. */
 type LastCheckpoint = Omit<SignedCheckpoint, 'note' | 'created_at'>
 
 const damaged = (message: string, what = 'the evidence log'): StorageError =>
   new StorageError('corrupt', `${what} is damaged: ${message}`)
 
-/** Checkpoints among which the largest one is, though several servers save them. */
+/** The largest checkpoint is among this many saved last, even if several servers save them. */
 const recent = 256
 
-/** The largest stored checkpoint, of several the one that was stored last; null if there is none. */
+/** The largest stored checkpoint, and of equally large ones the last stored; null if there is none. */
 async function remembered(evidence: KeptCheckpoints, what?: string): Promise<LastCheckpoint | null> {
   const stored = await evidence.checkpoints(recent)
   const [largest] = stored.toReversed().toSorted((a, b) => b.size - a.size)
@@ -56,7 +56,7 @@ async function remembered(evidence: KeptCheckpoints, what?: string): Promise<Las
   throw damaged(`its checkpoint of size ${largest.size} can't be read`, what)
 }
 
-/** The root of the log as it is. @throws StorageError `corrupt` if the log does not extend its last checkpoint */
+/** The current root of the log. @throws StorageError `corrupt` if the log does not extend its last checkpoint */
 async function extended(
   evidence: SignedLog,
   head: EvidenceHead,
@@ -66,7 +66,7 @@ async function extended(
   const tree = logTree(evidence)
   const root = rootOf(head.frontier)
   if ((await tree.root(head.seq)) !== root) throw damaged('its tree does not match its records', what)
-  // The hash is stored with the note: a wrong one would report a rewritten log for ever.
+  // The hash is stored with the note: with a wrong one, every later check would report a rewritten log.
   if (head.seq > 0 && (await evidence.hashes(head.seq, 1))[0] !== head.hash)
     throw damaged(`its head does not name the hash of record ${head.seq}`, what)
   if (last === null || last.size === 0) return root
@@ -77,16 +77,16 @@ async function extended(
   return root
 }
 
-/** By whom a log was signed last, and how long it is. */
+/** The last signer of a log, and its length. */
 export interface Signed {
   records: number
-  /** Origin of the last checkpoint; null if there is none that can be read. */
+  /** Origin of the last checkpoint; null if there is no readable one. */
   origin: string | null
 }
 
 export async function lastSigned(evidence: Pick<Evidence, 'head'> & KeptCheckpoints): Promise<Signed> {
   const { seq: records } = await evidence.head()
-  // A log that is damaged is for its verification to report.
+  // A damaged log is reported by its verification.
   const last = records === 0 ? null : await remembered(evidence).catch(() => null)
   return { records, origin: last?.origin ?? null }
 }
@@ -102,7 +102,7 @@ export function createCheckpoints(input: {
   let first: Promise<LastCheckpoint | null> | undefined
   let last: SignedCheckpoint | null = null
   let looked_at_ms = Number.NEGATIVE_INFINITY
-  /** By head: concurrent calls make one checkpoint. */
+  /** By head, so that concurrent calls make one checkpoint. */
   const underWay = new Map<string, Promise<SignedCheckpoint>>()
 
   const make = async (head: EvidenceHead, at: number): Promise<SignedCheckpoint> => {
@@ -112,7 +112,7 @@ export function createCheckpoints(input: {
     const checkpoint = { origin: signer.name, size: head.seq, root_hash }
     const created_at = new Date(at).toISOString()
     const note = signer.sign(checkpointText(checkpoint))
-    // An empty log has nothing to lose. A new origin is kept although the log is the same.
+    // An empty log needs no stored checkpoint. A checkpoint with a new origin is stored even if the log is the same.
     const known = before?.size === head.seq && before.head_hash === head.hash && before.origin === signer.name
     if (head.seq > 0 && !known)
       await evidence.saveCheckpoint({ size: head.seq, head_hash: head.hash, note, created_at, exported: false })
@@ -139,7 +139,7 @@ export function createCheckpoints(input: {
         }
         return signed
       } catch (error) {
-        // The next call reads it again.
+        // The next call reads the stored checkpoint again.
         first = undefined
         throw error
       } finally {
@@ -156,7 +156,7 @@ export function createCheckpoints(input: {
 export interface Checkpoint {
   /** The name of the log. */
   origin: string
-  /** Records. */
+  /** Number of records. */
   size: number
   /** Lowercase hex. */
   root_hash: string

@@ -1,6 +1,6 @@
-/** What every export says of itself: what it rests on, and what it does not claim. */
+/** What every export says about itself: what it rests on, and what it does not claim. */
 
-/** In the words of each export, so that nobody reads more into one form than into another. */
+/** The same words in every export, so that no format seems to claim more than another. */
 export const claims = [
   'It is signed with the key of this service, and its times are those of the clock of this service.',
   'Only the cosignature of a witness, if a checkpoint carries one, is the word of somebody else.',

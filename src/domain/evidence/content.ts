@@ -1,11 +1,11 @@
-/** The content of a decision as a digest: taken when evidence is linked to it, so that a later change of the decision shows. */
+/** The digest of a decision's content, taken when evidence is linked to it, so that a later change of the decision is detected. */
 import { createHash } from 'node:crypto'
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import type { AuditReader } from '../../../sdk/storage/store.ts'
 import { stableJson } from '../../core/json.ts'
 import { canonical, NotInteroperable } from './canonical.ts'
 
-/** What was decided, by whom and why. Reviews, edges and what the service derives may come later without a change of it. */
+/** What was decided, by whom and why. Later reviews, edges and derived values don't change it. */
 const contentFields = [
   'id',
   'decision',
@@ -25,7 +25,7 @@ const contentFields = [
   'created_at',
 ] as const satisfies readonly (keyof DecisionRecord)[]
 
-/** RFC 8785 of a decision; an integer that I-JSON would refuse is written as JavaScript does. */
+/** A decision as RFC 8785 text; if I-JSON refuses one of its integers, as sorted JSON in JavaScript's notation. */
 function decisionText(record: unknown): string {
   try {
     // Undefined members are left out.
@@ -41,22 +41,22 @@ const digest = (record: unknown): string => createHash('sha256').update(decision
 /** SHA-256 of the whole record as canonical JSON, lowercase hex. */
 export const recordDigest = (record: DecisionRecord): string => digest(record)
 
-/** The same of its content alone. */
+/** The same of its content fields only. */
 export const contentDigest = (record: DecisionRecord): string =>
   digest(Object.fromEntries(contentFields.map((name) => [name, record[name]])))
 
-/** The method whose lines of the trail hold digests. */
+/** The method whose audit rows hold digests. */
 export const linkMethod = 'cstp.linkEvidence'
 const pageSize = 500
 
-/** What the audit trail keeps of a link beside its record in the chain, whose payload holds four fields and no more. */
+/** What the audit row of a link adds to its record in the chain, whose payload has only four fields. */
 export interface LinkDetail {
   attested_seq: number
   event_seqs: readonly number[]
   content_sha256: string
 }
 
-/** The digests that links were made with, by the number of the attested record. */
+/** The content digests at the time of each link, by the number of the attested record. */
 export async function linkedDigests(audit: Pick<AuditReader, 'list'>): Promise<Map<number, string>> {
   const found = new Map<number, string>()
   let cursor: number | undefined
@@ -64,7 +64,7 @@ export async function linkedDigests(audit: Pick<AuditReader, 'list'>): Promise<M
     const page = await audit.list({ method: linkMethod, limit: pageSize, ...(cursor !== undefined && { cursor }) })
     for (const { detail } of page) {
       const { attested_seq, content_sha256 } = (detail ?? {}) as Partial<LinkDetail>
-      // Newest first: a row that was added later for the same record does not count.
+      // Rows come newest first: one that was added later for the same record is overwritten and does not count.
       if (typeof attested_seq === 'number' && typeof content_sha256 === 'string')
         found.set(attested_seq, content_sha256)
     }

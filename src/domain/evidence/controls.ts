@@ -1,4 +1,4 @@
-/** The rules engine: which controls the events of the chain support, and which they do not. One walk, a few bytes per event. */
+/** The rules engine: which controls the events of the chain support, and which they do not. It takes one walk and a few bytes per event. */
 import type { ControlCondition, ControlRule } from '../../../sdk/schema/control.ts'
 import type { ClassCoverage } from '../../../sdk/schema/evidence.ts'
 import type { Evidence, EvidenceClass, EvidenceFact } from '../../../sdk/storage/evidence.ts'
@@ -15,7 +15,7 @@ interface CompiledRule {
   tests: Test[]
 }
 
-/** The rules of a control for one type of event. If no mapping holds, the first shortfall that does gives the reason. */
+/** The rules of a control for one type of event. If no mapping holds, the first shortfall that holds gives the reason. */
 interface Control {
   mappings: CompiledRule[]
   shortfalls: CompiledRule[]
@@ -23,7 +23,7 @@ interface Control {
 
 export interface ControlRules {
   sets: readonly ControlSet[]
-  /** By class, then type of the event. */
+  /** By class, then by type of the event. */
   controls: Record<EvidenceClass, ReadonlyMap<string, readonly Control[]>>
 }
 
@@ -35,7 +35,7 @@ export interface Verdict {
   shortfalls: PlacedRule[]
 }
 
-/** The verdicts over a chain. The lists are as long as the chain, in its order. */
+/** The verdicts over a chain. The arrays have an element for each event, in the order of the chain. */
 export interface Mapped {
   size: number
   seqs: Float64Array
@@ -95,8 +95,8 @@ function parsePayload(text: string): Payload {
 }
 
 /**
- * The rules that hold, as the bits of a number: a bit for each mapping, and if no mapping of a control holds, one for each of its
- * shortfalls up to the first that does.
+ * The rules that hold, as the bits of a number, with one bit per mapping and shortfall. A shortfall's bit is set only if no mapping of its
+ * control holds and it is the first shortfall that does.
  */
 function ruleBits(controls: readonly Control[], payload: Payload): number {
   let bits = 1
@@ -139,7 +139,7 @@ const byName = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 /**
  * Walks the chain up to `size` records.
  * @param breathe yields to other work between pages
- * @param look is called with each event
+ * @param look called with each event
  */
 export async function mapEvidence(
   evidence: Pick<Evidence, 'facts'>,

@@ -19,7 +19,7 @@ import { proveInclusion } from './proof.ts'
 import { signStatement } from './statement.ts'
 import { linesNear } from './trail.ts'
 
-/** Events of a dossier; a decision has a handful. */
+/** Most events of a dossier; a decision usually has a handful. */
 const maxEvents = 200
 const maxEdges = 500
 const pageSize = 500
@@ -32,25 +32,25 @@ export interface DossierSources {
   /** Milliseconds since 1970. */
   now: number
   service_version: string
-  /** Whether the caller may read a line of the trail. */
+  /** Whether the caller may read an audit row. */
   seesLine(line: StoredAuditEntry): boolean
   /** Verifier key of the thread. */
   thread_key: string
-  /** When acts concerned the decision, as the lines of the trail have it: of calls, such as links of evidence, all, of others the newest. */
+  /** Times of acts on the decision, as in the audit trail: of all calls, such as links of evidence, and of the newest other acts. */
   actedAt(decision_id: string): Promise<string[]>
-  /** Acts of the thread that concern the decision or have one of these ids, each with its place, and whether there are too many for all. */
+  /** Acts of the thread that concern the decision or have one of these ids, each with its place, and whether some were left out. */
   acts(decision_id: string, record_ids: readonly string[]): Promise<{ acts: StoredAct[]; isCut: boolean }>
   /** Whether the caller may see an act. */
   seesAct(act: StoredAct): boolean
   receipts(acts: readonly StoredAct[]): Promise<Dossier['receipts']>
-  /** The approval of an id, as it is shown; null if there is none, or the caller may not read it. */
+  /** The approval with this id as methods show it; null if there is none, `withheld` if the caller may not read it. */
   approval(id: string): Promise<Approval | 'withheld' | null>
 }
 
 type Audit = Pick<AuditReader, 'list'>
 type Relation = Dossier['evidence'][number]['relation']
 
-/** Events that were linked to the decision, the records of these links, and events of the pull request that it names. */
+/** Events linked to the decision, the records of these links, and events of the pull request that it names. */
 async function eventsOf(
   { evidence }: Pick<DossierSources, 'evidence'>,
   { project }: DecisionRecord,
@@ -79,7 +79,7 @@ async function eventsOf(
   return found
 }
 
-/** What the outcome counts in calibration; null if it enters no score. */
+/** How the outcome counts in calibration; null if it counts in no score. */
 function scoreOf(record: DecisionRecord): Dossier['score'] {
   const { confidence_at_record: confidence, outcome } = record
   const settled_by = settlerOf(record)
@@ -92,7 +92,7 @@ type Named = { record_id?: unknown; approval?: unknown; approval_id?: unknown }
 const namesIn = ({ detail }: StoredAuditEntry): Named => (detail ?? {}) as Named
 const approvalIn = (line: StoredAuditEntry): unknown => namesIn(line).approval ?? namesIn(line).approval_id
 
-/** Lines that name the decision or its evaluation, and those on approvals in the same requests. */
+/** Audit rows that name the decision or its evaluation, and those about approvals in the same requests. */
 async function linesOf(audit: Audit, record: DecisionRecord, acted: readonly string[]) {
   const { id, verdict, created_at, links, review_history } = record
   const instants = [
@@ -107,7 +107,7 @@ async function linesOf(audit: Audit, record: DecisionRecord, acted: readonly str
   return near.filter((line) => isOwn(line) || requests.has(`${line.agent} ${line.request_id}`))
 }
 
-/** How these approvals were requested and answered. */
+/** Audit rows of the requests and answers of these approvals. */
 const approvalLines = (audit: Audit, approvals: readonly Approval[]) =>
   linesNear(
     audit,
@@ -129,7 +129,7 @@ async function policyOf(keyed: KeyedReader, policy_hash: string): Promise<Dossie
   }
 }
 
-/** What is signed: never the text of a checkpoint. */
+/** The signed text, which can't be mistaken for a checkpoint. */
 const dossierNote = (sha256: string): string => `cstp dossier\nsha256:${sha256}\n`
 
 /** The dossier of a stored decision. @throws StorageError `corrupt` if an event can't be proved */
@@ -183,7 +183,7 @@ export async function dossierOf(sources: DossierSources, record: DecisionRecord)
     ],
     claims: [...claims],
   }
-  // What is optional and absent is no member, as in the answer.
+  // Absent optional members are left out, as in the answer.
   const plain = JSON.parse(JSON.stringify(unsigned)) as Omit<Dossier, 'signature'>
   const sha256 = createHash('sha256').update(stableJson(plain)).digest('hex')
   return { ...plain, signature: signer.sign(dossierNote(sha256)) }

@@ -1,10 +1,10 @@
 /**
- * DSSE envelopes in Sigstore bundles, so that the verifiers of others check what the key of a log signed.
+ * DSSE envelopes in Sigstore bundles, so that other verifiers can check what the key of a log signed.
  * @see DSSE protocol v1.0.2 (PAE); Sigstore bundle format v0.3
  */
 import type { Signer } from './note.ts'
 
-/** A Sigstore bundle around one DSSE envelope: no certificate, no entry of a public log, no timestamp of somebody else. */
+/** A Sigstore bundle around one DSSE envelope, without a certificate, an entry of a public log or a third party's timestamp. */
 export interface SigstoreBundle {
   mediaType: 'application/vnd.dev.sigstore.bundle.v0.3+json'
   verificationMaterial: {
@@ -22,13 +22,13 @@ export interface SigstoreBundle {
 }
 
 /**
- * What is signed. It begins with `DSSEv1` and has no line end of its own, which every signed note ends with: the key can sign both, and
- * neither can be taken for the other.
+ * The signed bytes. They begin with `DSSEv1` and don't end in a newline, as every signed note does: one key can sign both, and neither
+ * can be mistaken for the other.
  */
 const preAuthEncoding = (type: string, payload: Buffer): Buffer =>
   Buffer.concat([Buffer.from(`DSSEv1 ${Buffer.byteLength(type)} ${type} ${payload.length} `), payload])
 
-/** @param text payload, which must not end in a line end */
+/** @param text payload, which must not end in a newline */
 export function signEnvelope(
   signer: Pick<Signer, 'key_name' | 'signBytes'>,
   type: string,

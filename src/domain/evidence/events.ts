@@ -1,4 +1,4 @@
-/** Events that can be appended: canonical, within the limits, from a permitted source; pages of the log; and attestations. */
+/** Makes events that can be appended (canonical, within the limits, from a permitted source), pages of the log, and attestations. */
 
 import { decisionNotFound, invalidParams } from '../../../sdk/errors.ts'
 import type { Stakes } from '../../../sdk/schema/decision.ts'
@@ -17,21 +17,21 @@ export const maxEvents = 10_000
 /** Stored bytes per batch, in UTF-8. */
 export const maxBytes = 16 * 1_048_576
 
-/** Sources that only this program may write. */
+/** Prefixes of sources that only this program may use. */
 const reservedPrefixes = ['cstp:', 'webhook:']
 /** Marks that look like a colon. */
 const colons = /[\u02d0\u02d1\u02f8\u0589\u05c3\u0703\u0704\u16ec\u1803\u205a\u2236\ua789\ufe30]/gu
-/** Letters of an alphabet that has look-alikes of Latin ones: all but those of East Asia. */
+/** Letters of scripts that have look-alikes of Latin letters: all scripts but those of East Asia. */
 const otherLetter =
   /(?![\p{Script=Latin}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Common}])\p{L}/u
 
-/** As a reader sees it: without spaces, invisible characters, variants and look-alikes of characters. */
+/** A source as readers see it: without spaces, invisible characters, variants and look-alikes of characters. */
 const shown = (source: string): string =>
   skeleton(source.normalize('NFKC'))
     .replace(/[\p{White_Space}\p{Cc}\p{Default_Ignorable_Code_Point}]/gu, '')
     .replace(colons, ':')
 
-/** A reader must not mistake one source for another. */
+/** Refuses a source that a reader could mistake for another. */
 function checkSource(source: string): void {
   const refuse = (message: string) =>
     invalidParams({ path: 'source', message, expected: 'another source', received: source })
@@ -60,12 +60,12 @@ function canonicalPayload({ payload }: EvidenceEvent, index: number): string {
   }
 }
 
-/** Whether a batch is too long, in UTF-8. */
+/** Whether a batch has too many bytes in UTF-8. */
 function tooLong(events: readonly NewEvent[]): boolean {
   let units = 0
   for (const { ts, source, event_type, payload } of events)
     units += ts.length + source.length + event_type.length + payload.length
-  // A unit of UTF-16 takes at most three bytes: most batches need no closer look.
+  // A UTF-16 code unit takes at most three bytes, so most batches need no exact count.
   if (3 * units <= maxBytes) return false
   let bytes = 0
   for (const { ts, source, event_type, payload } of events)
@@ -94,13 +94,13 @@ interface EvidenceQuery {
   limit: number
 }
 
-/** Records that one page reads at most, however few match. */
+/** Most records that one page reads, however few match. */
 const mostSeen = 20_000
 const pageSize = 1_000
 /** Characters of payloads after which a page ends. */
 const mostCharacters = 16 * 1_048_576
 
-/** The records between two numbers in pages, each with the number at which the one after it begins; null after the last. */
+/** The records between two numbers in pages, each with the number at which the next page begins; null for the last one. */
 async function* pagesOf(
   evidence: Pick<Evidence, 'read' | 'head'>,
   { seq_from, seq_to, order }: Pick<EvidenceQuery, 'seq_from' | 'seq_to' | 'order'>,
@@ -120,7 +120,7 @@ async function* pagesOf(
     }
 }
 
-/** Matching records in order, and the number of the next page; null at the end. */
+/** Matching records in order, and the number at which the next page begins; null at the end. */
 export async function listEvidence(
   evidence: Pick<Evidence, 'read' | 'head'>,
   query: EvidenceQuery,
@@ -147,7 +147,7 @@ export async function listEvidence(
   return { records, next_seq: null }
 }
 
-/** What an agent says of a decision and the events that belong to it. */
+/** What an agent states about a decision and the events that belong to it. */
 export interface Link {
   decision_id: string
   event_seqs: readonly number[]
@@ -155,7 +155,7 @@ export interface Link {
   has_outcome: boolean | null
 }
 
-/** Each must be an observed event, named once. @throws CstpError `invalid_params` */
+/** Checks that each is an observed event and is named only once. @throws CstpError `invalid_params` */
 async function checkEvents(evidence: Evidence, seqs: readonly number[]): Promise<void> {
   const seen = new Set<number>()
   for (const [index, seq] of seqs.entries()) {
@@ -170,10 +170,10 @@ async function checkEvents(evidence: Evidence, seqs: readonly number[]): Promise
 }
 
 /**
- * The attestation as an event to append. Its statements about the decision are those of the decision's record.
+ * The attestation as an event to append. Its statements about the decision are taken from the decision's record.
  * @param input.ts RFC 3339
- * @returns also the digest of the decision's content, to be kept beside the record
- * @throws CstpError `decision_not_found`, or `invalid_params` for events that can't be linked and for statements that contradict the decision
+ * @returns also the digest of the decision's content, to be stored in the audit row
+ * @throws CstpError `decision_not_found`, or `invalid_params` if an event can't be linked or a statement contradicts the decision
  */
 export async function attestation(
   { decisions, evidence }: { decisions: DecisionReader; evidence: Evidence },

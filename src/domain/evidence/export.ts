@@ -16,7 +16,7 @@ interface ExportOptions extends BundleSources {
   format: ExportFormat
   /** Required for PDF. */
   printer: Printer | null
-  /** Milliseconds since 1970, with three decimals: names of files hold microseconds. */
+  /** Milliseconds since 1970, with three decimals: file names contain microseconds. */
   now_ms: number
   facts: Omit<Bundle, 'head' | 'mapped' | 'decisions' | 'generated_at'>
 }
@@ -35,14 +35,14 @@ function bundleName(now_ms: number, bundle_id: string): string {
   return `evidence-${time}Z-${bundle_id}`
 }
 
-/** @throws StorageError `corrupt` if the chain is not intact; no file is left behind then */
+/** @throws StorageError `corrupt` if the chain is not intact; then no file is left behind */
 export async function exportBundle(options: ExportOptions): Promise<Exported> {
   const { files, folder, format, printer, facts, now_ms } = options
   const head = await options.checkpoints.latest()
   const generated_at = new Date(now_ms).toISOString()
   const bundle = await prepareBundle(options, head, { ...facts, generated_at })
   const name = bundleName(now_ms, facts.bundle_id)
-  // Without a JSON bundle the events were not checked yet.
+  // Without a JSON bundle the events have not been checked yet.
   const check = async () => {
     for await (const _ of bundleText(bundle, options));
   }

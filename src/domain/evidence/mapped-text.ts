@@ -1,10 +1,10 @@
-/** The lists of a mapping as canonical JSON, written piece by piece: a chain of a million events is never one text. */
+/** The lists of a mapping as canonical JSON, written piece by piece: the text of a million events is never one string. */
 import { canonical } from './canonical.ts'
 import type { Mapped, PlacedRule, Verdict } from './controls.ts'
 
-/** Characters after which a piece goes out. */
+/** Characters after which a piece is yielded. */
 const pieceLength = 65_536
-/** Kept free for the names of the members and the envelope of the answer. */
+/** Bytes reserved for the names of the members and the envelope of the answer. */
 const namesBytes = 65_536
 
 /** The text around the two values that differ from event to event; its keys are in canonical order. */
@@ -39,7 +39,7 @@ const templates = {
 }
 type MappedList = keyof typeof templates
 
-/** Events by their place in the chain: from the first one up to, not including, the last. */
+/** Events by index in the chain, from `start` up to but not including `end`. */
 interface Page {
   start: number
   end: number
@@ -47,7 +47,7 @@ interface Page {
 
 const digitsOf = (value: number): string => (Number.isNaN(value) ? 'null' : String(value))
 
-/** As many events from a number on as have their entries in so many bytes; one at least, or there would be no end. */
+/** As many events from a number on as have entries of at most `most` bytes together; at least one, so that paging ends. */
 function pageOf({ size, seqs, prs, verdictOf, verdicts }: Mapped, seq_from: number, most: number): Page {
   const costs = verdicts.map((verdict) => {
     const entries = Object.values(templates).flatMap((entriesOf) => entriesOf(verdict))
@@ -65,7 +65,7 @@ function pageOf({ size, seqs, prs, verdictOf, verdicts }: Mapped, seq_from: numb
   return { start, end: size }
 }
 
-/** One of the lists, brackets included. */
+/** One of the lists, including its brackets. */
 export function* listText(
   mapped: Mapped,
   list: MappedList,
@@ -91,7 +91,7 @@ export function* listText(
   yield `${piece}]`
 }
 
-/** The result of `cstp.mapControls`: figures of all events, and the lists of a page of them. @param max_bytes of the whole text */
+/** The result of `cstp.mapControls`: figures of all events, and the lists of a page of them. @param max_bytes limit of the whole text */
 export function* mappedText(mapped: Mapped, { seq_from = 1, max_bytes = Infinity } = {}): Generator<string> {
   const { attested_only_controls, coverage, insufficient_evidence_count, size, seqs } = mapped
   const head = `{"attested_only_controls":${canonical(attested_only_controls)},"coverage":${canonical(coverage)},"insufficient_evidence":`

@@ -1,5 +1,5 @@
 /**
- * Signed notes: a text that people can read, and lines of signatures under it.
+ * Signed notes: a human-readable text, followed by lines with signatures.
  * @see C2SP signed-note; C2SP tlog-cosignature for the signatures of witnesses
  */
 import { createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto'
@@ -8,31 +8,31 @@ import { createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto
 export interface Signer {
   /** Key name, which is the origin of the log's checkpoints. */
   name: string
-  /** The verifier key as text, to be given to anyone. */
+  /** The verifier key as text, which is public. */
   verifier_key: string
   /** `name+hash`: the verifier key without the key. */
   key_name: string
-  /** The note of a text. @param text lines, the last one ended too @throws NoteError if a note can't carry it */
+  /** Signs a text as a note. @param text lines, each with its newline @throws NoteError if a note can't hold it */
   sign(text: string): string
-  /** The bare signature of bytes, for other framings than a note, none of whose texts may end in a line end. */
+  /** The bare signature of bytes, for formats other than a note; their signed bytes must not end in a newline. */
   signBytes(bytes: Uint8Array): Buffer
 }
 
 interface Note {
-  /** What is signed, with its last newline. */
+  /** The signed text, with its last newline. */
   text: string
   signatures: {
     name: string
     /** Eight lower-case hexadecimal digits. */
     id: string
-    /** What follows the key id. */
+    /** The bytes after the key id. */
     bytes: Buffer
     /** The whole line, with its newline. */
     line: string
   }[]
 }
 
-/** A signature that was checked. */
+/** A signature that was found valid. */
 interface Verified {
   verifier: Verifier
   /** When a witness cosigned, in seconds since 1970; null for a signature of a log. */
@@ -53,7 +53,7 @@ function checkText(text: string): void {
   if (!text.endsWith('\n')) throw new NoteError('expected a note that ends with a newline')
 }
 
-/** Reads a note without a check of its signatures. @throws NoteError */
+/** Reads a note without checking its signatures. @throws NoteError */
 export function parseNote(note: string): Note {
   checkText(note)
   const end = note.lastIndexOf('\n\n')
@@ -73,7 +73,7 @@ export function parseNote(note: string): Note {
 const signatureLine = ({ name, id }: Verifier, bytes: Buffer): string =>
   `— ${name} ${Buffer.concat([Buffer.from(id, 'hex'), bytes]).toString('base64')}\n`
 
-/** What a witness signs: the time, and the text. */
+/** The bytes that a witness signs: the time and the text. */
 const cosigned = (text: string, timestamp: bigint): Buffer => Buffer.from(`cosignature/v1\ntime ${timestamp}\n${text}`)
 
 /** A signer of notes. @param key a private Ed25519 key */
@@ -112,7 +112,7 @@ function check(text: string, bytes: Buffer, verifier: Verifier): Verified | null
   }
   if (bytes.length !== timestampLength + signatureLength) return null
   const timestamp = bytes.readBigUInt64BE()
-  // Later times are not exact numbers; the specification itself ends at 2^63 − 1.
+  // Later times can't be represented exactly; the specification itself ends at 2^63 − 1.
   if (timestamp > BigInt(Number.MAX_SAFE_INTEGER)) return null
   const holds = verify(null, cosigned(text, timestamp), verifier.key, bytes.subarray(timestampLength))
   return holds ? { verifier, timestamp: Number(timestamp) } : null
@@ -162,7 +162,7 @@ export class NoteError extends Error {
   }
 }
 
-/** A SubjectPublicKeyInfo of Ed25519 is this, then the 32 bytes of the key. */
+/** An Ed25519 SubjectPublicKeyInfo is this prefix followed by the 32 bytes of the key. */
 const spkiPrefix = Buffer.from('302a300506032b6570032100', 'hex')
 const keyLength = 32
 

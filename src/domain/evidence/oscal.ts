@@ -1,6 +1,6 @@
 /**
- * The control mappings as OSCAL assessment results. What is assessed is the evidence, not the control: each objective asks whether events
- * support a control and none falls short of it, so that "satisfied" says no more than that.
+ * The control mappings as OSCAL assessment results. They assess the evidence, not the control: each objective asks whether events
+ * support a control and none falls short of it, and "satisfied" says no more than that.
  * @see NIST OSCAL 1.2.1, Assessment Results Model
  */
 import { createHash } from 'node:crypto'
@@ -10,7 +10,7 @@ import type { ControlRules } from './controls.ts'
 import { standing } from './report/sections.ts'
 import { type ControlTally, type RuleTally, tallies } from './report/tallies.ts'
 
-/** Of the names below, and of properties that OSCAL does not define. */
+/** Namespaces of the names below, and of properties that OSCAL does not define. */
 const namespace = '17c143d7-68e4-4212-ae63-5f2fa05e5794'
 const ns = 'pkg:npm/cstp'
 
@@ -26,14 +26,14 @@ function uuidOf(...names: (string | number)[]): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-')
 }
 
-/** An identifier as OSCAL takes it: letters, digits and . _ - after a letter. */
+/** An OSCAL identifier: letters, digits and . _ - after a letter or an underscore. */
 const token = (text: string): string => text.replace(/[^\p{L}\p{N}._-]/gu, '_').replace(/^[^\p{L}_]/u, '_$&')
 /** Text without line breaks, and without white space at its ends. */
 const line = (text: string): string => text.replace(/\s+/g, ' ').trim()
 const prop = (name: string, value: string | number) => ({ name, ns, value: line(String(value)) })
 const objectiveId = ({ function_id }: Pick<ControlTally, 'function_id'>): string => `${token(function_id)}.evidence`
 
-/** Lists that hold nothing are left out, as OSCAL wants. */
+/** Leaves out an empty list, as OSCAL requires. */
 const unlessEmpty = <K extends string, T>(name: K, list: T[]): { [name in K]?: T[] } =>
   (list.length === 0 ? {} : { [name]: list }) as { [name in K]?: T[] }
 
@@ -55,7 +55,7 @@ const objective = (control: ControlTally) => ({
 })
 
 interface Origin {
-  /** What names the state of the log that was assessed. */
+  /** Identifies the state of the log that was assessed. */
   state: readonly (string | number)[]
   log_uuid: string
   collected: string
@@ -137,7 +137,7 @@ export function oscalResults(bundle: Bundle, rules: ControlRules, first_event_at
   )
   return {
     'assessment-results': {
-      // The same for each state of one log, whose version is its size.
+      // The same for every state of one log; the version is its size.
       uuid: uuidOf(log, 'assessment-results'),
       metadata: {
         title: `Evidence for controls in the log ${log}`,

@@ -1,16 +1,16 @@
-/** A page of records as bytes: each is hashed where it lies, which takes half the time of reading it as texts. */
+/** Checks a page of records as bytes: each record is hashed in place, which takes half the time of reading it as strings. */
 import { preimageFrame, sha256Into } from './hash.ts'
 
-/** What follows from a page in which nothing is wrong. */
+/** The result of a page without flaws. */
 export interface PackedPage {
   /** The first record's hash of the record before it. */
   first_prev: string
   last_hash: string
-  /** Of each record, 32 bytes; overwritten by the next page. */
+  /** 32 bytes for each record; overwritten by the next page. */
   hashes: readonly Uint8Array[]
 }
 
-/** Lengths of what is around the columns, in bytes. */
+/** Lengths of the texts around the columns, in bytes. */
 const [toType, toClass, toPayload, toPrev, toSeq, toSource, toTs, toEnd] = preimageFrame.map(
   ({ length }) => length,
 ) as [number, number, number, number, number, number, number, number]
@@ -20,7 +20,7 @@ const hashLength = 64
 const [space, quote, backslash, zero] = [0x20, 0x22, 0x5c, 0x30]
 const hexDigits = Buffer.from('0123456789abcdef')
 
-/** Whether JSON writes the text as it is. */
+/** Whether JSON writes the text unchanged. */
 function needsNoEscape(bytes: Uint8Array, from: number, to: number): boolean {
   for (let at = from; at < to; at++) {
     const byte = bytes[at]!
@@ -44,18 +44,18 @@ function isText(text: string, bytes: Uint8Array, from: number): boolean {
 }
 
 /**
- * Checks pages of up to so many records. What is not certain is refused: columns that JSON escapes, and all that is wrong. Then the page
- * has to be read record by record, which tells more.
+ * Checks pages of up to `most` records. A page that is not certainly intact, be it damaged or with columns that JSON escapes, gives null;
+ * it has to be read record by record, which tells more.
  */
 export function packedPages(most: number) {
   const room = Buffer.alloc(32 * most)
   const hashes = Array.from({ length: most }, (_, at) => room.subarray(32 * at, 32 * at + 32))
 
   /**
-   * @param bytes as the port's `packed` gives them with the {@link preimageFrame}
+   * @param bytes as the port's `packed` returns them with the {@link preimageFrame}
    * @param seq of the first record
    * @param count of records, at most `most`
-   * @param prev hash of the record before; null if that is not known
+   * @param prev hash of the record before; null if it is unknown
    */
   return (bytes: Uint8Array, seq: number, count: number, prev: string | null): PackedPage | null => {
     let at = 0

@@ -1,5 +1,5 @@
 /**
- * Checks inclusion and consistency proofs as an outsider does: from hashes alone.
+ * Checks inclusion and consistency proofs as an outsider does, from hashes only.
  * @see RFC 9162 sections 2.1.3.2 and 2.1.4.2, whose names and steps these functions follow
  */
 import { nodeHash, rootOf } from './tree.ts'
@@ -7,7 +7,7 @@ import { nodeHash, rootOf } from './tree.ts'
 const isHash = (text: unknown): text is string => typeof text === 'string' && /^[0-9a-f]{64}$/.test(text)
 const isSize = (size: number): boolean => Number.isSafeInteger(size) && size >= 0
 const odd = (number: number): boolean => number % 2 === 1
-/** A shift to the right; the operator of the language stops at 32 bits. */
+/** A right shift; the language's operator is limited to 32 bits. */
 const half = (number: number): number => Math.floor(number / 2)
 
 /** Bytes of hashes; null unless each is 64 lower-case hexadecimal digits. */
@@ -42,8 +42,8 @@ export function verifyInclusion(given: {
 }
 
 /**
- * Whether the tree of `new_size` begins with all that the tree of `old_size` held, in its order. Hashes are lowercase hex. The empty
- * tree is the beginning of every tree, and a tree that of itself; neither needs a hash.
+ * Whether the tree of `new_size` begins with all records of the tree of `old_size`, in their order. Hashes are lowercase hex. The empty
+ * tree is the beginning of every tree, and every tree is the beginning of itself; neither case needs a hash.
  */
 export function verifyConsistency(given: {
   old_size: number

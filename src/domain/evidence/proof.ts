@@ -1,5 +1,5 @@
 /**
- * Inclusion and consistency proofs over a stored log, for any size that it ever had. They read about a hundred hashes, however long the log is.
+ * Inclusion and consistency proofs over a stored log, for any size that it has had. They read about a hundred hashes, however long the log is.
  * @see RFC 9162 sections 2.1.3.1 and 2.1.4.1; `proof-check.ts` has the checks
  */
 import { StorageError } from '../../../sdk/storage/errors.ts'
@@ -10,11 +10,11 @@ import { keptLevels, leafHash, nodeHash, rootOf } from './tree.ts'
 /** What a proof reads. */
 export type LogHashes = Pick<Evidence, 'hashes' | 'nodes'>
 
-/** The tree over the records that a log holds now. All hashes are lowercase hex; all reject with StorageError `corrupt` if some are missing. */
+/** The tree over the current records of a log. All hashes are lowercase hex; all methods reject with StorageError `corrupt` if hashes are missing. */
 interface LogTree {
   /** The root of the first `size` records. */
   root(size: number): Promise<string>
-  /** PATH(index, D[size]): the hashes from a record to the root, its neighbour first. @param index from 0, below `size` */
+  /** PATH(index, D[size]): the hashes from a record to the root, its sibling first. @param index from 0, below `size` */
   inclusion(index: number, size: number): Promise<string[]>
   /**
    * PROOF(old_size, D[size]): shows that the tree of `size` begins with that of `old_size`. Empty if `old_size` is 0 or `size`.
@@ -124,13 +124,13 @@ export function logTree(log: LogHashes): LogTree {
   }
 }
 
-// A proof is checked before it is given out: an invalid one would look like a forgery. It means that stored hashes were changed.
+// A proof is checked before it is returned: an invalid one would look like a forgery. If it fails, stored hashes were changed.
 const damaged = (what: string): StorageError =>
   new StorageError('corrupt', `the evidence log is damaged: ${what} can't be proved`)
 
 /**
  * @param seq number of the record, from 1 to `size`
- * @param size at most that of the log
+ * @param size at most the size of the log
  * @param signed the root that was signed for this size, if any
  * @throws StorageError `corrupt`
  */
@@ -148,9 +148,9 @@ export async function proveInclusion(log: LogHashes, seq: number, size: number, 
 }
 
 /**
- * A changed node would be in both roots, which would agree: so the larger root must lead to the root of the head.
+ * A changed node would be part of both roots, which would agree, so the larger root must also lead to the root of the head.
  * @param old_size at most `new_size`
- * @param new_size at most that of the head
+ * @param new_size at most the size of the head
  * @throws StorageError `corrupt`
  */
 export async function proveConsistency(

@@ -1,4 +1,4 @@
-/** Control rule files to sets of rules: strict, and every error names file, line and what was expected. */
+/** Parses control rule files into sets of rules, strictly: every error names file, line and what was expected. */
 import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { nearest } from '../../../sdk/nearest.ts'
@@ -27,7 +27,7 @@ const knownKeys = (_: unknown, path: Path): string[] => {
   return path.includes('match') ? ['event_type', 'conditions'] : Object.keys(ControlRule.entries)
 }
 
-/** Rules of one file for one type of event: the engine keeps the rules that hold as the bits of a number. */
+/** Most rules of one file for one type of event: the engine keeps the rules that hold as the bits of a number. */
 const maxPerType = 50
 
 /** Problems that the schema can't express. */
@@ -78,7 +78,7 @@ export function parseControls({ name, text }: RuleText): { set: ControlSet | nul
 
 type Locate = (path: Path, message: string) => RuleProblem
 
-/** Reads the files as one body of rules; ids must be unique over all, and a control has one name. */
+/** Reads the files as one body of rules: ids must be unique across all files, and a control must have one name. */
 export function parseControlFiles(files: readonly RuleText[]): { sets: ControlSet[]; errors: RuleProblem[] } {
   const errors: RuleProblem[] = []
   const sets: ControlSet[] = []

@@ -1,6 +1,6 @@
 /**
- * A decision as an in-toto statement. The predicate type is ours and registered nowhere; its fields have the names of the open proposal
- * in-toto/attestation#591 where they mean the same. What is not known is absent, which claims nothing.
+ * A decision as an in-toto statement. The predicate type is our own and not registered; fields that mean the same as in the open proposal
+ * in-toto/attestation#591 have the names used there. Unknown values are absent, which claims nothing.
  * @see in-toto Attestation Framework, Statement v1
  */
 import type { Approval } from '../../../sdk/schema/approval.ts'
@@ -13,14 +13,14 @@ import { contentDigest, recordDigest } from './content.ts'
 import { type SigstoreBundle, signEnvelope } from './dsse.ts'
 import type { Signer } from './note.ts'
 
-/** A change of what a field means is a new version. */
+/** A change in the meaning of a field requires a new version. */
 export const predicateType = 'pkg:npm/cstp#attestation/agent-decision/v0.1'
 export const statementType = 'application/vnd.in-toto+json'
 
 /** What a statement is made from. */
 export interface StatementFacts {
   record: DecisionRecord
-  /** Those of the evaluation that it was recorded with; absent if they are not looked up. */
+  /** Approvals of the evaluation that it was recorded with; absent if they are not looked up. */
   approvals?: readonly Pick<Approval, 'id' | 'state' | 'decided_by' | 'decided_at' | 'rules'>[]
   /** Events that are linked to it, and the records of these links; absent if they are not looked up. */
   evidence?: readonly Pick<EvidenceRecord, 'seq' | 'event_type' | 'evidence_class' | 'hash'>[]
@@ -95,7 +95,7 @@ function predicate({ record, approvals, evidence }: StatementFacts): Record<stri
   })
 }
 
-/** The statement; its subject is the record as it is, as canonical JSON. */
+/** The statement; its subject is the current record as canonical JSON. */
 export const decisionStatement = (facts: StatementFacts): Record<string, unknown> => ({
   _type: 'https://in-toto.io/Statement/v1',
   subject: [{ name: `cstp:decision/${facts.record.id}`, digest: { sha256: recordDigest(facts.record) } }],

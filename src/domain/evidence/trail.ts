@@ -1,15 +1,15 @@
-/** Lines of the audit trail around known instants: it has no index by decision, but it is in the order of time. */
+/** Finds audit rows around known instants: the trail has no index by decision, but it is ordered by time. */
 import type { AuditReader, StoredAuditEntry } from '../../../sdk/storage/store.ts'
 
-/** The instant that a record keeps and that of its line are taken a moment apart. */
+/** The instants of a record and of its audit row are taken a moment apart. */
 const slackMs = 5_000
 const pageSize = 100
-/** Lines that are looked at for one instant; a busier second hides those before them. */
+/** Most audit rows that are read for one instant; if there are more around it, the older ones are missed. */
 const maxLines = 5_000
 
 type Reader = Pick<AuditReader, 'list'>
 
-/** The place after the last line of a time or before, by halving. */
+/** The position after the last row at or before a time, by binary search. */
 async function placeAfter(audit: Reader, at_ms: number, newest: number): Promise<number> {
   let [low, high] = [1, newest + 1]
   while (low < high) {
@@ -21,7 +21,7 @@ async function placeAfter(audit: Reader, at_ms: number, newest: number): Promise
   return low
 }
 
-/** Lines near any of these instants that match, oldest first. */
+/** The matching rows near any of these instants, oldest first. */
 export async function linesNear(
   audit: Reader,
   instants_ms: readonly number[],

@@ -1,6 +1,6 @@
 /**
  * The RFC 9162 Merkle tree over the records, grown without reading earlier records: an append needs only the frontier of subtree roots.
- * Hashes are lowercase hex outside and bytes inside.
+ * Hashes are lowercase hex in parameters and results, and bytes internally.
  * @see RFC 9162 section 2.1; "compact range" in transparency-dev/merkle
  */
 import type { TreeNode } from '../../../sdk/storage/evidence.ts'
@@ -48,10 +48,10 @@ export function rootOf(frontier: readonly string[]): string {
   return rest.reduce<Buffer>((right, left) => nodeHash(left, right), last).toString('hex')
 }
 
-/** The tree while it grows, level by level: a root waits as the left child of the node that its sibling will complete. */
+/** The growing tree, one node per level: a root waits as the left child of the node that its sibling will complete. */
 const growing = Array.from({ length: 54 }, emptyNode)
 
-/** Levels of the frontier's roots over so many subtrees of a level, the largest first. */
+/** Levels of the frontier's roots over this many subtrees of a level, highest first. */
 function levelsOf(subtrees: number, level: number): number[] {
   const levels: number[] = []
   for (let left = subtrees, at = level; left > 0; left = Math.floor(left / 2), at++)
@@ -69,7 +69,7 @@ const frontierOf = (subtrees: number, level: number): string[] =>
 
 const place = (level: number, index: number): Buffer => (index % 2 === 1 ? growing[level]!.right : growing[level]!.left)
 
-/** Joins the subtrees that a right child completes, each where it belongs among those above, and collects the nodes of stored levels. */
+/** Joins the subtrees that a right child completes, each into its place on the level above, and collects the nodes of stored levels. */
 function join(level: number, index: number, nodes: TreeNode[]): void {
   let at = level
   for (let which = index; which % 2 === 1; ) {
@@ -86,9 +86,9 @@ function join(level: number, index: number, nodes: TreeNode[]): void {
 const leafRecord = leafBytes.subarray(1)
 
 /**
- * Grows the tree by records whose hashes are made, or copied, where their leaves need them.
- * @param size records before
- * @param count of the records after them
+ * Grows the tree by records whose hashes are computed in, or copied into, their leaves.
+ * @param size number of records before
+ * @param count number of records to add
  * @param put writes the 32 bytes of the next record's hash
  * @returns the frontier after them, and the nodes of kept levels that they complete
  */
@@ -108,7 +108,7 @@ export function growWith(
   return { frontier: frontierOf(size + count, 0), nodes }
 }
 
-/** Grows the tree by records whose hashes are texts. */
+/** Grows the tree by records whose hashes are given as text. */
 export const grow = (
   frontier: readonly string[],
   size: number,

@@ -1,6 +1,6 @@
 /**
- * Verification: walks the whole log every time. Each record must follow the one before it, the tree must be that of the records, and
- * the log must still contain every head that was ever given out.
+ * Verification walks the whole log every time. Each record must follow the one before it, the tree must match the records, and
+ * the log must still contain every head that was ever issued.
  */
 import { isStorageError } from '../../../sdk/storage/errors.ts'
 import type { Evidence, EvidenceHead } from '../../../sdk/storage/evidence.ts'
@@ -8,17 +8,17 @@ import { noHash } from '../../../sdk/storage/evidence-checks.ts'
 import { growBy, keptLevels } from './tree.ts'
 import { type Flaw, nodeFlaw, type Piece, pieceLevel, pieceSize, walkPiece } from './walk.ts'
 
-/** Threads that walk pieces beside this one. */
+/** Further threads that walk pieces. */
 export interface Walkers {
   /** How many pieces are walked at once. */
   readonly lanes: number
-  /** @throws when its thread failed */
+  /** @throws if its thread fails */
   walk(index: number, end: number): Promise<Piece>
   /** Ends the threads; promises of running walks never settle. */
   close(): void
 }
 
-/** The verbs that a verification needs. */
+/** The methods that a verification needs. */
 type ReadEvidence = Pick<Evidence, 'head' | 'read' | 'packed' | 'hashes' | 'nodes' | 'checkpoints'>
 
 export interface VerifyOptions {
@@ -33,7 +33,7 @@ export interface VerifyOptions {
 
 /** The result of a walk over the whole log. */
 export interface Walked {
-  /** Records that follow, from the first on. */
+  /** How many records follow, from the first on. */
   records: number
   /** Hash of the last of them. */
   hash: string
@@ -42,7 +42,7 @@ export interface Walked {
   flaw: Flaw | null
 }
 
-/** Size from which threads are worth their start. */
+/** Size of the log from which starting threads pays off. */
 const walkersFrom = 4 * pieceSize
 
 /** The stored head; null if it can't be read. */
@@ -63,7 +63,7 @@ async function walkRecords(
   const { evidence, breathe } = options
   const walkers = end >= walkersFrom ? options.walkers?.() : undefined
   const here = (index: number) => walkPiece(evidence, index, end, breathe)
-  // If a thread fails, its piece is walked here.
+  // If a thread fails, its piece is walked on this thread.
   const walk = (index: number) => (walkers ? walkers.walk(index, end).catch(() => here(index)) : here(index))
   const ahead: Promise<Piece>[] = []
   let frontier: readonly string[] = []
@@ -75,7 +75,7 @@ async function walkRecords(
   report()
   try {
     for (let index = 0; index * pieceSize < end && flaw === null; index++) {
-      // The longest wait is for the oldest of them; twice as many as lanes keep all of these busy meanwhile.
+      // The oldest piece is awaited first; twice as many pieces as lanes keep all lanes busy meanwhile.
       for (let next = index + ahead.length; ahead.length < 2 * (walkers?.lanes ?? 0.5); next++) {
         if (next * pieceSize >= end) break
         const piece = walk(next)
@@ -110,7 +110,7 @@ async function walkRecords(
   return { records, hash, frontier, flaw: flaw ?? tree_flaw }
 }
 
-/** Checks head, tree and given-out heads against the records. */
+/** Checks head, tree and issued heads against the records. */
 async function flawBeside(
   evidence: ReadEvidence,
   head: EvidenceHead | null,
@@ -139,7 +139,7 @@ async function flawBeside(
   return null
 }
 
-/** The head, and a record after it. Records of another process's append are after it only until the head is read again. */
+/** The head, and the flaw if a record is stored after it. A record that another process appends is after it only until the head is read again. */
 async function endOf(evidence: ReadEvidence): Promise<{ head: EvidenceHead | null; beyond: Flaw | null }> {
   let head = await headOf(evidence)
   for (;;) {

@@ -29,11 +29,11 @@ export interface Piece {
   first_prev: string | null
   /** Null if there is no record. */
   last_hash: string | null
-  /** The frontier of a tree over these records alone: one root if the piece is full. */
+  /** The frontier of a tree over only these records: one root if the piece is full. */
   frontier: readonly string[]
   /** The first record that does not follow. */
   flaw: Flaw | null
-  /** The first node of the tree that is not that of the records. */
+  /** The first node of the tree that does not match the records. */
   tree_flaw: Flaw | null
 }
 
@@ -70,7 +70,7 @@ async function readPage(
   return { records: [...first.records, ...second.records], flaw: second.flaw }
 }
 
-/** The first of the stored nodes that is not the one that the records make. */
+/** The first stored node that differs from the one computed from the records. */
 async function wrongNode(reader: WalkReader, index: number, nodes: readonly TreeNode[]): Promise<Flaw | null> {
   for (let level = keptLevels; level <= pieceLevel; level += keptLevels) {
     const made = nodes.filter((node) => node.level === level)
@@ -88,7 +88,7 @@ export const nodeFlaw = ({ level, index }: Pick<TreeNode, 'level' | 'index'>): F
 
 /**
  * Walks the piece of this index, up to the record `end`.
- * @param breathe lets others have their turn
+ * @param breathe lets other work run
  */
 export async function walkPiece(
   reader: WalkReader,
@@ -104,7 +104,7 @@ export async function walkPiece(
   let frontier: readonly string[] = []
   const nodes: TreeNode[] = []
   let flaw: Flaw | null = null
-  // A tree of the piece alone; its nodes have higher indexes in the whole tree.
+  // A tree of only this piece; its nodes have higher indexes in the whole tree.
   const grown = (by: ReturnType<typeof grow>): void => {
     frontier = by.frontier
     for (const { level, index: at, hash } of by.nodes)
@@ -112,7 +112,7 @@ export async function walkPiece(
   }
   while (seq < last && flaw === null) {
     const limit = Math.min(pageSize, last - seq)
-    // From 0 on in the first piece, so that a record below 1 shows.
+    // The first piece is read from 0 on, so that a record below 1 is detected.
     const from = seq === 0 ? 0 : seq + 1
     const bytes = (await reader.packed?.(from, seq + 1 + limit, preimageFrame)) ?? null
     const packed: PackedPage | null = bytes && checkPacked(bytes, seq + 1, limit, prev)

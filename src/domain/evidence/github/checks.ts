@@ -1,4 +1,4 @@
-/** Deliveries on checks: results of continuous integration. */
+/** Deliveries about checks: results of continuous integration. */
 import * as v from 'valibot'
 import { Account, Count, event, foreign, kind, type Plan, Repository, type Seen, Sha, Text, Time } from './parts.ts'
 
@@ -14,14 +14,14 @@ interface Check {
   about: Record<string, unknown>
 }
 
-/** Events per check. */
+/** Most events per check. */
 const maxPullRequests = 100
 
 /** One event for each pull request whose head was checked; one event without a number if there is none. */
 function completed({ repository, sha, ts, pulls, about }: Check): Plan {
   const repo = repository.full_name
   const listed = pulls.filter(({ base }) => base.repo.id === repository.id).map(({ number }) => number)
-  // GitHub lists no pull requests for a fork: they are found by the commit in the log.
+  // GitHub lists no pull requests from forks: they are found by the commit in the log.
   const openedAt = (known: readonly Seen[]) =>
     known
       .filter(({ event_type }) => event_type === 'pr_opened' || event_type === 'pr_commit')

@@ -1,10 +1,10 @@
 /**
- * Deliveries of GitHub's webhook as observed events, each delivery once.
+ * Records deliveries of GitHub's webhook as observed events, each delivery once.
  *
- * Deliveries are recorded nowhere but in the chain. Each event holds the id and the digest of its delivery, and the log finds records
- * by them; the serialised append that adds the events of a delivery first looks for the delivery. So a crash leaves all of its events or
- * none, and of two processes the second sees what the first did. The digest is needed because the signature does not cover the header
- * with the id. A delivery without events leaves no record, and needs none.
+ * Deliveries are recorded only in the chain. Each event holds the id and the digest of its delivery, and the log finds records by them;
+ * the serialised append that adds the events of a delivery first searches for the delivery. A crash therefore leaves all of its events or
+ * none, and of two processes the second finds the events of the first. The digest is needed because the signature does not cover the
+ * header with the id. A delivery without events leaves no record, and needs none.
  */
 import * as v from 'valibot'
 import type { EvidenceRecord } from '../../../../sdk/storage/evidence.ts'
@@ -55,7 +55,7 @@ function planOf(delivery: Delivery, bots: readonly string[]): Plan | null | { re
 
 const seenOf = ({ event_type, ts, payload }: EvidenceRecord): Seen => ({ event_type, ts, payload: JSON.parse(payload) })
 
-/** Appends the events of a delivery as one batch, unless they are in the log. @throws CstpError if the chain is damaged */
+/** Appends the events of a delivery as one batch, unless they are in the log already. @throws CstpError if the chain is damaged */
 export async function takeDelivery(chain: Chain, delivery: Delivery, bots: readonly string[]): Promise<Taken> {
   const plan = planOf(delivery, bots)
   if (plan === null) return nothing

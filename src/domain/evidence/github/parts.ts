@@ -6,21 +6,21 @@ import { canonical } from '../canonical.ts'
 import type { NewEvent } from '../chain.ts'
 
 export const source = 'webhook:github'
-/** A push to a branch without a pull request: `commits` are those that one opened at `sha` has. */
+/** A push to a branch without a pull request: `commits` are those that a pull request opened at `sha` would have. */
 export const branchPushed = 'branch_pushed'
 
-/** A delivery whose signature holds. */
+/** A delivery with a valid signature. */
 export interface Delivery {
   /** `X-GitHub-Delivery`. */
   id: string
-  /** `X-GitHub-Event`: outside of the signature. */
+  /** `X-GitHub-Event`, which the signature does not cover. */
   kind: string
-  /** SHA-256 of the body as it was sent, lowercase hex. */
+  /** SHA-256 of the body as sent, lowercase hex. */
   body_sha256: string
   body: unknown
 }
 
-/** Input of a plan beside the body. */
+/** Input of a plan apart from the parsed body. */
 export interface Origin {
   delivery: Delivery
   bots: readonly string[]
@@ -47,7 +47,7 @@ export interface Kind {
   plan(origin: Origin): Plan | null
 }
 
-/** @throws v.ValiError from `plan` for a body of another form */
+/** @throws v.ValiError from `plan` if the body has another form */
 export const kind = <S extends v.GenericSchema>(
   schema: S,
   plan: (body: v.InferOutput<S>, origin: Origin) => Plan | null,
@@ -73,7 +73,7 @@ export const event = (event_type: string, ts: string, payload: Record<string, un
   payload: Object.fromEntries(Object.entries(payload).filter(([, value]) => value !== undefined)),
 })
 
-/** The event to append, with the keys of its delivery, by which a repetition is found. @throws NotInteroperable */
+/** The event to append, with the keys of its delivery, by which a repeated delivery is found. @throws NotInteroperable */
 export const stored = ({ event_type, ts, payload }: Seen, { id, body_sha256 }: Delivery): NewEvent => ({
   ts,
   source,
@@ -96,7 +96,7 @@ const isAgent = (account: NonNullable<Account>, bots: readonly string[]): boolea
 export const isHuman = (account: Account, bots: readonly string[]): boolean | undefined =>
   account ? account.type === 'User' && !isAgent(account, bots) : undefined
 
-/** The members of a payload on the author of a pull request. */
+/** The members of a payload about the author of a pull request. */
 export function authorship(author: Account, bots: readonly string[]): Record<string, unknown> {
   if (!author) return {}
   const is_agent_authored = isAgent(author, bots)
@@ -113,7 +113,7 @@ export const isInsider = (association: unknown): boolean => insiders.has(associa
 
 /** The latest opinion of a reviewer. */
 export interface Review {
-  /** Of its event, if that is in the log. */
+  /** Number of its event, if that is in the log. */
   seq: number
   id: unknown
   approves: boolean
@@ -128,7 +128,7 @@ export const loginOf = (login: unknown): string | null => (typeof login === 'str
 
 /**
  * Approvals in force: the latest review of each reviewer that approves or requests changes, if it approves and was not dismissed. The
- * author's own do not count.
+ * author's own reviews don't count.
  * @param seen events of this pull request, in the order of the log
  */
 export function latestReviews(
@@ -146,13 +146,13 @@ export function latestReviews(
     if (state !== 'approved' && state !== 'changes_requested') continue
     const [human, inside] = [actor_is_human === true, isInsider(payload.author_association)]
     const review = { seq, id, approves: state === 'approved', human, inside, sha: payload.reviewed_sha, at }
-    // Deliveries may arrive in another order than the reviews.
+    // Deliveries may arrive in a different order than the reviews.
     if (review.at >= (latest.get(reviewer)?.at ?? Number.NEGATIVE_INFINITY)) latest.set(reviewer, review)
   }
   return [...latest.values()].filter(({ id, approves }) => approves && !dismissed.has(id))
 }
 
-/** What is counted for whom. */
+/** Which reviews are counted. */
 export interface Counted {
   author: string | null
   /** The head of the pull request: approvals of other commits do not count. */
@@ -164,14 +164,14 @@ export interface Counted {
 export interface ApprovalCounts {
   approval_count: number
   human_approval_count: number
-  /** People whose approval is of another commit than the head. */
+  /** People whose approval is for another commit than the head. */
   stale_approval_count: number
   /** People who are not owners, members or collaborators. */
   outside_approval_count: number
 }
 
 /**
- * Approvals that count: those in force by an owner, member or collaborator, of the head.
+ * Approvals that count: those in force, by an owner, member or collaborator, for the head.
  * @param seen events of this pull request, in the order of the log
  */
 export function approvals(seen: readonly Seen[], { head, ...counted }: Counted): ApprovalCounts {

@@ -1,4 +1,4 @@
-/** Deliveries on pull requests, their reviews and review comments, and the reverts of a merge. */
+/** Deliveries about pull requests, their reviews and review comments, and reverts of merges. */
 import * as v from 'valibot'
 import {
   Account,
@@ -19,7 +19,7 @@ import {
 
 const Side = v.object({ ref: Text, sha: Sha, repo: v.nullish(Repository) })
 
-/** A pull request in all deliveries. */
+/** The members of a pull request that all deliveries have. */
 const PullRequest = v.object({
   number: Count,
   title: Text,
@@ -30,7 +30,7 @@ const PullRequest = v.object({
 })
 type PullRequest = v.InferOutput<typeof PullRequest>
 
-/** Members of each event of a pull request. The head's repository is null if the fork was deleted. */
+/** Payload members of every event of a pull request. The head's repository is null if the fork was deleted. */
 export const described = (repo: string, pull: PullRequest, bots: readonly string[]): Record<string, unknown> => ({
   repo,
   pr_number: pull.number,
@@ -47,7 +47,7 @@ const isOf =
   ({ payload }: Seen): boolean =>
     payload.pr_number === pr_number
 
-/** The commits that were pushed before a pull request was opened, without its head. */
+/** The commits that were pushed before a pull request was opened, except its head. */
 function pushedBefore(known: readonly Seen[], repo: string, { head }: PullRequest): string[] {
   if (head.repo?.full_name !== repo) return []
   const last = known.findLast(
@@ -182,7 +182,7 @@ export const review = kind(
     if (action !== 'submitted' && action !== 'dismissed') return null
     const repo = repository.full_name
     const state = action === 'dismissed' ? 'dismissed' : review.state.toLowerCase()
-    // A dismissal is later than the review, by another account.
+    // A dismissal happens after the review, and is made by another account.
     const ts = action === 'dismissed' ? pull.updated_at : (review.submitted_at ?? pull.updated_at)
     return {
       repo,
@@ -234,16 +234,16 @@ export const reviewComment = kind(
   },
 )
 
-/** Reverts that count per text. */
+/** Most reverts that count per text. */
 const maxReverts = 100
 
-/** Commits that a message reverts, in the words of `git revert`. */
+/** Commits that a message reverts, in the wording of `git revert`. */
 export const revertedCommits = (message: string): string[] =>
   [...message.matchAll(/^This reverts commit ([0-9a-f]{40}(?:[0-9a-f]{24})?)(?=[.,\s]|$)/gm)]
     .slice(0, maxReverts)
     .map(([, sha]) => sha!)
 
-/** Numbers of pull requests that a pull request reverts, in the words of GitHub's button: `Reverts owner/name#12`. */
+/** Numbers of pull requests that a pull request reverts, in the wording of GitHub's button: `Reverts owner/name#12`. */
 function revertedNumbers(title: string, body: string, repo: string): number[] {
   if (!/^revert\b/i.test(title)) return []
   return [...body.matchAll(/^Reverts (?:([\w.-]+\/[\w.-]+))?#([1-9]\d{0,9})[ \t\r]*$/gim)]
@@ -259,11 +259,11 @@ interface Reverting {
   numbers: readonly number[]
   commits: readonly string[]
   ts: string
-  /** Members of the payloads on the revert. */
+  /** Payload members about the revert. */
   about: Record<string, unknown>
 }
 
-/** One event for each pull request that is reverted and was not before. */
+/** One event for each reverted pull request that was not reverted before. */
 export function reversals({ repo, branch, numbers, commits, ts, about }: Reverting, known: readonly Seen[]): Seen[] {
   const merged = known.filter(({ event_type }) => event_type === 'pr_merged')
   const byCommit = merged.filter(({ payload }) => commits.some((sha) => sha === payload.merge_commit_sha))

@@ -1,4 +1,4 @@
-/** Deliveries on pushes: commits of open pull requests, and reverts without a pull request of their own. */
+/** Deliveries about pushes: commits of open pull requests, and reverts that have no pull request. */
 import * as v from 'valibot'
 import type { WebhookKey } from '../../../../sdk/storage/evidence.ts'
 import {
@@ -20,7 +20,7 @@ import { reversals, revertedCommits } from './pull-request.ts'
 const maxCommits = 2_048
 const heads = 'refs/heads/'
 
-/** The pull requests that were open with this head, as they were last described. */
+/** The pull requests that were open at this head, as last described. */
 function openAt(known: readonly Seen[], sha: string, branch: string, repo: string): Seen[] {
   const last = new Map<unknown, Seen>()
   for (const seen of known) {
@@ -36,12 +36,12 @@ function openAt(known: readonly Seen[], sha: string, branch: string, repo: strin
   )
 }
 
-/** Commits of a branch without a pull request that are kept for the one that may be opened. */
+/** Most commits of a branch without a pull request that are kept for one that may be opened later. */
 const maxWaiting = 250
 
 /**
- * The commits that a branch has got since it was last part of a pull request, if this push follows the one before; those that another
- * branch had before are not its own.
+ * The commits that a branch has received since it was last part of a pull request, if this push follows the previous one. Commits that
+ * were on another branch before don't count.
  */
 function waitingAt(known: readonly Seen[], before: string, branch: string): string[] {
   const last = known.findLast(({ payload }) => payload.sha === before && payload.head_ref === branch)

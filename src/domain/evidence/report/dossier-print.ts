@@ -1,4 +1,4 @@
-/** The sections of a dossier as Markdown, and as a document that is printed. */
+/** The sections of a dossier as Markdown, and as a document for printing. */
 import type { Dossier } from '../../../../sdk/schema/dossier.ts'
 import { markdownText } from '../../../core/quote.ts'
 import { auditDigest } from '../../thread/text.ts'
@@ -17,7 +17,7 @@ import {
   table,
 } from './text.ts'
 
-/** Characters of one text that a print shows; the JSON has all. */
+/** Most characters of one text that a print shows; the JSON has the whole text. */
 const longestText = 2_000
 
 function sectionsOf(dossier: Dossier): Section[] {

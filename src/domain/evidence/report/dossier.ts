@@ -1,7 +1,7 @@
-/** The dossier of a decision as sections of facts, lists and tables, whatever they are printed as. */
+/** The dossier of a decision as sections of facts, lists and tables, for any output format. */
 import type { Dossier } from '../../../../sdk/schema/dossier.ts'
 
-/** A part of a section. Texts are as others wrote them: what prints them makes them harmless. */
+/** A part of a section. Texts are as others wrote them: each output format has to escape them. */
 export type Block =
   | { facts: [name: string, value: string][] }
   | { table: { head: string[]; rows: string[][]; widths: (number | string)[]; code?: number[] } }
@@ -18,7 +18,7 @@ const percent = (share: number | null): string => (share === null ? 'not stated'
 const short = (hash: string): string => `${hash.slice(0, 16)}…`
 const count = (list: readonly unknown[], one: string): string => `${list.length} ${list.length === 1 ? one : `${one}s`}`
 
-/** Rows of those facts that have a value. */
+/** The facts that have a value. */
 const known = (facts: [string, string | null | undefined][]): Block => ({
   facts: facts.filter((fact): fact is [string, string] => fact[1] !== null && fact[1] !== undefined && fact[1] !== ''),
 })
@@ -104,7 +104,7 @@ function verdict({ decision, policy, approvals, withheld }: Dossier): Section {
   }
 }
 
-/** What each line of the trail did, and its place in the thread if an act of the dossier names it. */
+/** What each audit row reports, and its place in the thread if an act of the dossier names the row. */
 function trail(
   { trail: lines, receipts, revisions, withheld }: Dossier,
   actOf: (line: Dossier['trail'][number]) => string | null,
@@ -220,7 +220,7 @@ function proof({ checkpoint, thread_key, decision_sha256, content_sha256, receip
   }
 }
 
-/** @param actOf the id of the act that names a line of the trail, if it is known */
+/** @param actOf the id of the act that names an audit row, if it is known */
 export const dossierSections = (
   dossier: Dossier,
   actOf: (line: Dossier['trail'][number]) => string | null,

@@ -43,7 +43,7 @@ const timesOf = (records: readonly EvidenceRecord[]): string =>
     ? 'no events'
     : `event ${records[0]!.seq}: ${records[0]!.ts}; event ${records.at(-1)!.seq}: ${records.at(-1)!.ts}`
 
-/** @param json the JSON bundle beside it, if any */
+/** @param json the JSON bundle of the same export, if any */
 export async function reportDocument(
   bundle: Bundle,
   sources_of: { evidence: Pick<Evidence, 'read'>; controls: ControlRules },

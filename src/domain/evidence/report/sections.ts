@@ -262,7 +262,7 @@ export function sources({ sets }: ControlRules): Node[] {
   ]
 }
 
-/** Events that the register shows: the first and the last ones. */
+/** How many events the register shows from either end of the log. */
 export const registerEnds = 100
 
 export function register(records: readonly EvidenceRecord[], size: number, { text }: Writer): Node[] {

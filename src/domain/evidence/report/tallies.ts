@@ -1,8 +1,8 @@
-/** Totals of a mapping by control, by reason and by type. Numbers of events are ranges, so that long chains stay short. */
+/** Totals of a mapping by control, by reason and by type. Event numbers are kept as ranges, so that the lists of long chains stay short. */
 import type { EvidenceClass } from '../../../../sdk/storage/evidence.ts'
 import type { ControlRules, Mapped, PlacedRule } from '../controls.ts'
 
-/** Ranges that are listed; the rest is counted. */
+/** Most ranges that are listed; the rest are counted. */
 const maxRanges = 24
 
 /** A set of numbers, added in ascending order. */
@@ -63,7 +63,7 @@ interface TypeTally {
 }
 
 export interface Tallies {
-  /** Every control of the rules, also those without any event, in the order of the rules. */
+  /** Every control of the rules, including those without events, in the order of the rules. */
   controls: ControlTally[]
   reasons: RuleTally[]
   /** Rules that map events. */

@@ -1,12 +1,12 @@
-/** Text that a document can print, the parts of documents, and what an export needs of the machine. */
+/** Printable text, the parts of documents, and the files and the printer that an export needs. */
 
-/** A node of a document, as pdfmake takes it. */
+/** A node of a document in pdfmake's format. */
 export type Node = string | { [key: string]: unknown } | Node[]
 
 export interface Writer {
-  /** The text on one line; characters without a glyph are shown by their numbers, such as [U+4E2D]. */
+  /** The text on one line; characters without a glyph are shown by their code points, such as [U+4E2D]. */
   text(value: unknown): string
-  /** Whether a character had to be shown by its number. */
+  /** Whether a character had to be shown by its code point. */
   replaced(): boolean
 }
 
@@ -18,7 +18,7 @@ export function openWriter({ covers }: Pick<Printer, 'covers'>): Writer {
   const printable = (char: string): boolean => {
     const before = known.get(char)
     if (before !== undefined) return before
-    // Invisible characters and changes of direction are shown by number too: nothing may hide in a document.
+    // Invisible characters and changes of direction are shown by code point too: nothing may hide in a document.
     const fits = !/[\p{C}\p{Zl}\p{Zp}]/u.test(char) && covers(char.codePointAt(0)!)
     known.set(char, fits)
     return fits
@@ -50,14 +50,14 @@ export function openWriter({ covers }: Pick<Printer, 'covers'>): Writer {
   }
 }
 
-/** The text in at most so many characters. */
+/** The text cut to at most `most` characters. */
 export const cut = (text: string, most: number): string =>
   text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`
 
 export const heading = (text: string): Node => ({ text, style: 'heading', headlineLevel: 1 })
 export const subheading = (text: string): Node => ({ text, style: 'subheading', headlineLevel: 2 })
 export const paragraph = (text: Node): Node => ({ text, style: 'paragraph' })
-/** Hashes, keys and commands: they break anywhere, and never gain a character. */
+/** Hashes, keys and commands: they may break anywhere, and no character is added. */
 export const code = (text: string): Node => ({
   text,
   style: 'code',
@@ -120,10 +120,10 @@ export interface BundleFiles {
   remove(paths: readonly string[]): Promise<void>
 }
 
-/** A document as pdfmake takes it, but plain data: head and foot of the pages are text. Tables may have the layout `ruled`. */
+/** A document in pdfmake's format, but plain data: page headers and footers are text. Tables may have the layout `ruled`. */
 export interface PrintedDocument {
   content: unknown[]
-  /** At the head of each page but the first, and at the foot of each beside its number. */
+  /** Header of each page but the first, and footer of each page, next to the page number. */
   running: { head: string; foot: string }
   [member: string]: unknown
 }
