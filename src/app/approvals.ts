@@ -1,4 +1,4 @@
-/** Approvals of this server: where people decide them, and the delivery of signed notices, of drift too. */
+/** Approvals on this server: the pages where people decide them, and delivery of signed notices, including those of drift. */
 import { randomBytes } from 'node:crypto'
 import type { Store } from '../../sdk/storage/store.ts'
 import { describeError, type Log } from '../core/log.ts'
@@ -14,13 +14,13 @@ const answerMs = 10_000
 
 const everywhere = new Set(['0.0.0.0', '::', '[::]'])
 
-/** The address that the settings give the service, as far as they know it. */
+/** The service's expected address, derived from the settings. */
 export function expectedUrl({ public_url, host, port }: Pick<Settings, 'public_url' | 'host' | 'port'>): string {
   const name = everywhere.has(host) ? '127.0.0.1' : host
   return public_url ?? `http://${name.includes(':') && !name.startsWith('[') ? `[${name}]` : name}:${port}`
 }
 
-/** @param base the address of the service, asked at each use: the port is known once it listens */
+/** @param base returns the address of the service; called on each use, since the port is known only once it listens */
 export const openDesk = (
   settings: Pick<Settings, 'webhook_url' | 'webhook_events'>,
   base: () => string,
@@ -67,7 +67,7 @@ export function openNotices(
   })
 }
 
-/** Looks for drift to report; null if no webhook wants to know. */
+/** Starts the search for drift to report; null if the webhook does not ask for drift. */
 export const openDriftReports = (tools: Omit<DriftTools, 'breathe'>, log: Log): Rounds | null =>
   tools.desk.notifies.has('drift')
     ? startDriftReports({

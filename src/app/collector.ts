@@ -1,23 +1,23 @@
 /**
- * Collects the garbage of a service that is idle. The engine collects all of it when its heap has grown to three times what was in use, on a
- * machine of 16 GB, and in pieces of some milliseconds; while nothing is asked it leaves the heap as it is, and all at once it costs nobody time.
+ * Collects garbage while the service is idle. The engine itself collects everything only once the heap has grown to three times the bytes
+ * in use (on a machine with 16 GB), in steps of some milliseconds, and never while idle. A full collection while idle delays no call.
  */
 import { fullGC, heapSize } from 'bun:jsc'
 import { giveBackFreed } from '../drivers/shared/allocation.ts'
 import { every } from './lifecycle.ts'
 
 const lookEvery_ms = 1_000
-/** Less CPU between two looks is an idle service. */
+/** Below this much CPU time between two checks, the service counts as idle. */
 export const idle_ms = 50
-/** Less growth is not worth a pause of some ten milliseconds, which a call may meet. */
+/** Less heap growth is not worth a pause of about ten milliseconds, which could delay a call. */
 export const leastBytes = 16 * 1_048_576
 
 export interface Heap {
-  /** Bytes in use and of garbage. */
+  /** Bytes in use, including garbage. */
   size(): number
-  /** Leaves nothing but what is in use. */
+  /** Frees all garbage. */
   collect(): void
-  /** CPU time of the process. */
+  /** CPU time used by the process so far. */
   cpu_ms(): number
 }
 
@@ -33,7 +33,7 @@ const ownHeap: Heap = {
   },
 }
 
-/** What is done at each look at a heap. */
+/** Returns the function to run at each check of a heap. */
 export function collector(heap: Heap): () => void {
   let low = heap.size()
   let cpu_ms = heap.cpu_ms()
@@ -41,7 +41,7 @@ export function collector(heap: Heap): () => void {
     const before_ms = cpu_ms
     cpu_ms = heap.cpu_ms()
     const size = heap.size()
-    // Less than after the last time: the engine has collected.
+    // If the heap is smaller than after the last collection, the engine has collected.
     low = Math.min(low, size)
     if (cpu_ms - before_ms >= idle_ms || size - low < leastBytes) return
     heap.collect()
@@ -50,5 +50,5 @@ export function collector(heap: Heap): () => void {
   }
 }
 
-/** @returns ends it */
+/** @returns a function that stops it */
 export const startCollector = (): (() => void) => every(lookEvery_ms, collector(ownHeap))

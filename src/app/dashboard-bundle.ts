@@ -1,9 +1,9 @@
-/** Bundles the files of the dashboard from their source. A compiled program contains them instead, see `src/build/main.ts`. */
+/** Bundles the dashboard from source. A compiled program contains the bundle instead, see `src/build/main.ts`. */
 import { join } from 'node:path'
 
-/** A text file as a browser gets it. */
+/** A text file as sent to the browser. */
 interface BundledFile {
-  /** With the hash of what it holds. */
+  /** File name that includes a hash of the content. */
   name: string
   type: string
   text: string
@@ -35,7 +35,7 @@ const htmlOf = (nameOf: (extension: string) => string): string => `<!doctype htm
 </html>
 `
 
-/** @throws when the source of the pages can't be bundled */
+/** @throws if the dashboard's source can't be bundled */
 export async function bundle(): Promise<Bundle> {
   const folder = join(import.meta.dir, '../dashboard')
   const { outputs } = await Bun.build({

@@ -1,4 +1,4 @@
-/** A dossier for people: as Markdown, or as PDF. */
+/** Renders a dossier for people, as Markdown or PDF. */
 import type { Dossier } from '../../sdk/schema/dossier.ts'
 import { dossierDocument, dossierMarkdown } from '../domain/evidence/report/dossier-print.ts'
 import { openPrinter } from './printer.ts'

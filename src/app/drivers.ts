@@ -1,4 +1,4 @@
-/** Opens the drivers that the settings name; the libraries of a driver are loaded only when it is chosen. */
+/** Opens the drivers that the settings name; a driver's libraries are loaded only if it is chosen. */
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Embedder } from '../../sdk/storage/embedder.ts'
@@ -14,7 +14,7 @@ import { evidencePlace, isPostgres, type Settings } from './config/config.ts'
 import { loadDrivers } from './own-drivers.ts'
 import { openSearch } from './search.ts'
 
-/** Opens the embedder. @param failed called if a model that loads beside the first calls can't */
+/** Opens the embedder. @param failed called if a model that loads in the background can't be loaded */
 export async function openEmbedder(settings: Settings, log: Log, failed?: (error: unknown) => void): Promise<Embedder> {
   const own = await loadDrivers(settings.drivers)
   if (own.embedder) return own.embedder()
@@ -36,16 +36,16 @@ export async function openEmbedder(settings: Settings, log: Log, failed?: (error
   }
 }
 
-/** What servers that work on one database share besides the store. */
+/** What servers of one database share besides the store. */
 export interface Shared {
   lease: Lease
 }
 
 const pingMs = 2_000
-/** A more frequent question gets the last answer. */
+/** Within this interval, the previous answer is reused. */
 const pingEveryMs = 250
 
-/** A question that anyone may ask. `otherwise` is the answer if it fails, or takes too long. */
+/** Limits how often `ask` runs, since anyone may trigger it. `otherwise` is the answer if it fails or takes too long. */
 export function askedRarely<T>(ask: () => Promise<T>, otherwise: T, wait_ms = pingMs): () => Promise<T> {
   let asked = { at: Number.NEGATIVE_INFINITY, answer: Promise.resolve(otherwise) }
   return () => {
@@ -57,11 +57,11 @@ export function askedRarely<T>(ask: () => Promise<T>, otherwise: T, wait_ms = pi
   }
 }
 
-/** Bytes that a probe of the disk writes. */
+/** Bytes written to probe the disk. */
 const probeBytes = 65_536
 const probeEveryMs = 5_000
 
-/** Whether the disk of a folder takes writes; anyone may ask, so it is tried every five seconds at most. */
+/** Whether files in a folder can be written. Anyone may ask, so the disk is probed every five seconds at most. */
 export function writable(dir: string, every_ms = probeEveryMs): () => Promise<boolean> {
   const file = join(dir, `.ready.${process.pid}.tmp`)
   const zeros = new Uint8Array(probeBytes)
@@ -82,20 +82,20 @@ export function writable(dir: string, every_ms = probeEveryMs): () => Promise<bo
       asked = performance.now()
       probing = probing.then(probe)
     }
-    // A slow disk is not one that refuses: until it has answered, what it did last counts.
+    // A slow disk is not a failing one: until the probe finishes, the previous result stands.
     await Promise.race([probing, Bun.sleep(pingMs)])
     return works
   }
 }
 
-/** node:crypto's would ask the system each time. */
+/** Avoids node:crypto's version, which makes a system call each time. */
 export const randomHex = (bytes: number): string => crypto.getRandomValues(new Uint8Array(bytes)).toHex()
 
 /**
- * Opens the store, which tells the thread what it is told to keep. `shared` is set if other servers may use it too; `reachable` is whether
- * it can be written to now.
- * @param options.brief the process ends when it has done its work
- * @param acted called when acts wait for their places
+ * Opens the store, wrapped so that its transactions also write acts to the thread. `shared` is set if other servers may use the store too;
+ * `reachable` tells whether it can be written to now.
+ * @param options.brief the process exits when its work is done
+ * @param acted called when there are acts to sequence
  */
 export async function openStore(
   { store_url, data_dir }: Settings,
@@ -140,7 +140,7 @@ export function metered(embedder: Embedder, metrics: Metrics): Embedder {
   }
 }
 
-/** Opens the search index and keeps it in step with the store. What limits the search is logged. @param embedder id of the configured one */
+/** Opens the search index and keeps it up to date with the store. Logs any limits on search. @param embedder id of the configured one */
 export async function openIndex(
   settings: Settings,
   store: Store,

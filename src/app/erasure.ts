@@ -1,4 +1,4 @@
-/** What a server erases beside its calls: what has been kept for as long as the rules allow, and traces that are still on the disk. */
+/** What a server erases in the background: records whose retention period has ended, and traces of erasures still on disk. */
 import type { Services } from '../calls/services.ts'
 import { describeError } from '../core/log.ts'
 import { startFinishing } from '../domain/erasure/finish.ts'

@@ -1,4 +1,4 @@
-/** The services over the evidence log: the chain that is appended to, signed checkpoints, control rules, bundles and their printer. */
+/** The services around the evidence log: the chain, signed checkpoints, control rules, bundles and their PDF printer. */
 import { hkdfSync, type KeyObject } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
@@ -43,7 +43,7 @@ export async function evidenceServices(
 ): Promise<EvidenceServices> {
   const { signer, key } = await openSigner(settings, evidence, thread)
   const walkers = () => startWalkers(evidencePlace(settings), availableParallelism(), log)
-  // A timer would cost a walk a millisecond for each page.
+  // A timer would add a millisecond for each page of a walk.
   const breathe = () => new Promise<void>((resolve) => setImmediate(resolve))
   return {
     evidence,
@@ -58,19 +58,19 @@ export async function evidenceServices(
   }
 }
 
-/** Marks of erased sources hold for as long as the key of the evidence does: there is one file to keep. @see RFC 5869 */
+/** Derived from the evidence key, so that marks of erased sources need no key file of their own. @see RFC 5869 */
 function erasureSecret(key: KeyObject): Uint8Array {
   const seed = key.export({ type: 'pkcs8', format: 'der' }).subarray(-32)
   return new Uint8Array(hkdfSync('sha256', seed, Buffer.alloc(0), 'cstp/erasure/v1', 32))
 }
 
-/** The key of a data directory, if the settings name no other. */
+/** Path of the data directory's own key, used if the settings name no other. */
 export const ownKeyPath = (data_dir: string): string => join(data_dir, 'keys', 'evidence.pem')
 
-/** The name of a key derives from it: it stays when the service moves to another address, and no two keys share it. */
+/** A key's name is derived from the key: it survives a change of the service's address, and no two keys share one. */
 export const signerOfKey = (key: KeyObject): Signer => signerOf(`${serviceName}/${fingerprint(key)}`, key)
 
-/** The key that signs checkpoints: the one that the settings name, else one in the data directory, which is made if it is missing. */
+/** The key that signs checkpoints: the one in the settings, else one in the data directory, created if missing. */
 async function openKey({ evidence_key, data_dir }: Settings): Promise<{ signer: Signer; key: KeyObject }> {
   const key = await (evidence_key === null
     ? ownKey(ownKeyPath(data_dir), 'the evidence key (CSTP_EVIDENCE_KEY)')
@@ -78,14 +78,14 @@ async function openKey({ evidence_key, data_dir }: Settings): Promise<{ signer: 
   return { signer: signerOfKey(key), key }
 }
 
-/** What ends a start without the key that a log was signed with, and how to go on. */
+/** The error that aborts startup if the key that signed a log is missing, with instructions. */
 const otherKey = (what: string): Error =>
   new Error(
     `${what}. Restore the former key (keys/ of a backup, or CSTP_EVIDENCE_KEY); without it, cstp evidence new-key begins a new identity, which every witness has to be given`,
   )
 
 /**
- * The signer of a log, which must be the one that signed it last.
+ * Opens the signer of a log and checks that its key is the one that signed the log last.
  * @throws Error naming the setting and the file, never the content of the file
  */
 async function openSigner(
@@ -108,9 +108,9 @@ async function openSigner(
 }
 
 /**
- * Lets the configured key sign the log from now on, with a line in the audit trail; a key in the data directory is made if it is
- * missing. No server may work on the log meanwhile: it would go on with its own key.
- * @returns the origin of before, null if none is known, and the signer
+ * Makes the configured key sign the log from now on, and records that in the audit trail. A missing key in the data directory is created.
+ * No server may be running on the log meanwhile, since it would keep signing with its own key.
+ * @returns the previous origin, null if none is known, and the signer
  */
 export async function adoptKey(settings: Settings, log: Log): Promise<{ before: Signed; signer: Signer }> {
   const { keep, close } = closing(log)

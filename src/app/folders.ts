@@ -1,4 +1,4 @@
-/** Folders that callers name: held inside the data directory, with links resolved; files appear in the folder of bundles whole or not at all. */
+/** Folders named by callers, confined to the data directory with links resolved; and bundle files, written all or not at all. */
 import { createHash } from 'node:crypto'
 import { lstat, mkdir, open, realpath, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
@@ -6,7 +6,7 @@ import { invalidParams } from '../../sdk/errors.ts'
 import { syncFolder } from '../core/disk.ts'
 import type { BundleFiles, NewFile, Written } from '../domain/evidence/report/text.ts'
 
-/** A folder inside the data directory, by its path relative to it; null for anything else. */
+/** Relative path of a folder inside the data directory; null for anything else. */
 export async function folderInside(data_dir: string, given: string): Promise<string | null> {
   const root = await realpath(data_dir)
   const found = await realpath(isAbsolute(given) ? given : resolve(root, given)).catch(() => null)
@@ -16,8 +16,8 @@ export async function folderInside(data_dir: string, given: string): Promise<str
 }
 
 /**
- * The same if the decisions are in PostgreSQL: their paths are names, and a folder is the beginning of some.
- * @throws CstpError `invalid_params` for anything else
+ * Like {@link folderInside} for decisions in PostgreSQL, whose paths are only names: a folder is a prefix of names.
+ * @throws CstpError `invalid_params` for any other path
  */
 export function folderOfDecisions(given: string): string {
   const below = given.replace(/^\.\//, '').replace(/\/+$/, '')
@@ -36,7 +36,7 @@ const longestName = 255
 
 const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code
 
-/** What is at a path, without following links; null for nothing. */
+/** Kind of the entry at a path, without following links; null if there is none. */
 async function kindAt(path: string): Promise<'folder' | 'other' | null> {
   try {
     return (await lstat(path)).isDirectory() ? 'folder' : 'other'
@@ -47,7 +47,7 @@ async function kindAt(path: string): Promise<'folder' | 'other' | null> {
   }
 }
 
-/** Steps from the root down to a path that a caller named; null if it can lead out of the root. */
+/** Path components from the root down to a path named by a caller; null if the path may lead outside the root. */
 function stepsBelow(root: string, given: string): string[] | null {
   if (given.includes('\0') || given.length > longestPath || given.split(/[\\/]/).includes('..')) return null
   const below = relative(root, isAbsolute(given) ? resolve(given) : resolve(root, given))
@@ -74,7 +74,7 @@ async function writeFile(path: string, content: AsyncIterable<string | Uint8Arra
   return hash.digest('hex')
 }
 
-/** Makes a folder and those above it. @returns those that were made, the outermost first */
+/** Creates a folder and its missing parents. @returns the created folders, outermost first */
 async function makeFolders(path: string): Promise<string[]> {
   const first = await mkdir(path, { recursive: true, mode: 0o700 })
   if (first === undefined) return []
@@ -105,7 +105,7 @@ export function openBundleFiles(root: string): BundleFiles {
       const made = await makeFolders(folder)
       const left: string[] = []
       try {
-        // The path may have been replaced by a link since it was checked.
+        // The path may have been replaced by a link after the check.
         if ((await realpath(folder)) !== join(await realpath(root), relative(root, folder)))
           throw new Error('the folder of a bundle was replaced by a link')
         const written: (Written & { temporary: string })[] = []
@@ -122,7 +122,7 @@ export function openBundleFiles(root: string): BundleFiles {
         return written.map(({ path, sha256 }) => ({ path, sha256 }))
       } catch (error) {
         for (const path of left) await rm(path, { force: true })
-        // Another export may be writing there by now.
+        // Fails if the folder is not empty, since another export may be writing there by now.
         for (const path of made.reverse()) await rmdir(path).catch(() => null)
         throw error
       }

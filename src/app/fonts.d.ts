@@ -1,4 +1,4 @@
-/** Fonts imported `with { type: 'file' }` are paths; pdfmake and fontkit bring no types. */
+/** Fonts imported `with { type: 'file' }` are paths; pdfmake and fontkit have no type declarations. */
 
 declare module '*.ttf' {
   const path: string

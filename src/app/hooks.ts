@@ -1,4 +1,4 @@
-/** Hooks of agents' clients: which call of the domain an event becomes, and what is answered if the service fails. */
+/** Hooks of agents' clients: which domain call handles each event, and the answer if the service fails. */
 import { CstpError } from '../../sdk/errors.ts'
 import { toolNames } from '../calls/method.ts'
 import type { Services } from '../calls/services.ts'
@@ -11,7 +11,7 @@ import type { HookOptions } from '../surfaces/http/hooks.ts'
 import type { Metrics } from '../surfaces/http/metrics.ts'
 
 const methodOf = (client: HookClient): string => `POST /hooks/${client}`
-/** Names of hooks in the trail and in the metrics. */
+/** Method names of hooks in the audit trail and in the metrics. */
 export const hookMethods = hookClients.map(methodOf)
 
 /** The name under which `cstp init` registers the MCP server. */
@@ -19,7 +19,7 @@ const ownServer = /^(?:plugin[:_])?(?:cstp[:_])?cstp$/
 const isOwn = (server: string | null, tool: string): boolean =>
   server !== null && ownServer.test(server) && toolNames.some((name) => tool.endsWith(name))
 
-/** What a tool call is answered if it can't be judged now: only a verdict lets it pass. */
+/** The answer to a tool call that can't be evaluated now: denied, since only a verdict may allow it. */
 function failedOutcome(event: HookEvent, shadow: boolean, error: unknown): HookOutcome {
   if (shadow || event.kind !== 'before_tool') return silent
   const why = error instanceof CstpError ? error.message : 'the service could not evaluate its rules; see its log'

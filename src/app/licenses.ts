@@ -1,9 +1,9 @@
-/** Licences of the packages that the program is made of. A compiled program contains the text instead, see `src/build/main.ts`. */
+/** Licences of the program's packages. A compiled program contains the text instead, see `src/build/main.ts`. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 
 const root = join(import.meta.dir, '../..')
-/** The runtime is in the binary too. */
+/** The runtime is part of the binary too. */
 const runtime = 'bun'
 
 interface Manifest {
@@ -20,7 +20,7 @@ const read = (folder: string): Manifest => JSON.parse(readFileSync(join(folder, 
 const needed = ({ dependencies, optionalDependencies }: Manifest): string[] =>
   Object.keys({ ...dependencies, ...optionalDependencies })
 
-/** The folder of a package as another one finds it; null for an optional one that is not installed. */
+/** The folder of a package as resolved from another one; null for an optional package that is not installed. */
 function folderOf(name: string, from: string): string | null {
   for (let at = from; ; at = dirname(at)) {
     const folder = join(at, 'node_modules', name)
@@ -29,7 +29,7 @@ function folderOf(name: string, from: string): string | null {
   }
 }
 
-/** The text of a package: its name, its licence, and every file in which it states one. */
+/** The notice of a package: its name, its licence, and the text of its licence files. */
 function notice(folder: string, { name, version, license, homepage, repository }: Manifest): string {
   const source = homepage ?? (typeof repository === 'string' ? repository : repository?.url) ?? ''
   const files = readdirSync(folder).filter((file) =>
@@ -39,7 +39,7 @@ function notice(folder: string, { name, version, license, homepage, repository }
   return [`${name} ${version}`, `${license ?? 'see below'}${source && `, ${source}`}`, ...texts].join('\n\n')
 }
 
-/** Everything that the program needs when it runs, in the order of the names. */
+/** The licences of everything needed at run time, sorted by name. */
 export async function licenses(): Promise<string> {
   const found = new Map<string, string>()
   const seen = new Set<string>()
@@ -47,7 +47,7 @@ export async function licenses(): Promise<string> {
     if (folder === null || seen.has(folder)) return
     seen.add(folder)
     const manifest = read(folder)
-    // What replaces a package that is never loaded is part of this repository.
+    // The replacement for a package that is never loaded belongs to this repository.
     if (manifest.name !== 'empty-package') found.set(`${manifest.name} ${manifest.version}`, notice(folder, manifest))
     for (const name of needed(manifest)) visit(folderOf(name, folder))
   }

@@ -1,4 +1,4 @@
-/** What the program has opened and has to close, and the timers that the domain is given. */
+/** Resources that the program must close, and timers for the domain. */
 import { describeError, type Log } from '../core/log.ts'
 
 interface Closable {
@@ -6,9 +6,9 @@ interface Closable {
 }
 
 interface Closing {
-  /** Returns what it is given, and closes it with the rest. */
+  /** Registers a resource to be closed with the others, and returns it. */
   keep<T extends Closable>(one: T): T
-  /** Closes everything, the last one opened first; a failure is logged and does not keep the rest open. */
+  /** Closes everything in reverse order of opening; a failure is logged and the rest is still closed. */
   close(): Promise<void>
 }
 
@@ -26,13 +26,13 @@ export function closing(log: Log): Closing {
   }
 }
 
-/** Runs something once, after `ms`. @returns cancels it */
+/** Runs a function once, after `ms`. @returns a function that cancels it */
 export function later(ms: number, run: () => void): () => void {
   const timer = setTimeout(run, ms)
   return () => clearTimeout(timer)
 }
 
-/** Runs something every `ms`. @returns ends it */
+/** Runs a function every `ms`. @returns a function that stops it */
 export function every(ms: number, run: () => void): () => void {
   const timer = setInterval(run, ms)
   return () => clearInterval(timer)

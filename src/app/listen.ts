@@ -1,4 +1,4 @@
-/** The port: connections, their limits, and an end that lets calls under way finish. */
+/** The listening port: connections, their limits, and a shutdown that waits for calls in progress. */
 import { describeError, type Log } from '../core/log.ts'
 import type { Fetch } from '../surfaces/http/http.ts'
 import type { Address } from '../surfaces/http/route.ts'
@@ -7,22 +7,22 @@ interface ListenOptions {
   host: string
   port: number
   handle: Fetch
-  /** The largest body that the surface accepts. */
+  /** The largest request body that any path accepts. */
   largest_body_bytes: number
   log: Log
-  /** Seconds after which a silent connection is closed. */
+  /** Seconds after which an idle connection is closed. */
   idle_s?: number
 }
 
 export interface Listening {
   url: string
-  /** Waits for calls under way, for `limit_ms` at most. */
+  /** Waits for calls in progress, for `limit_ms` at most. */
   settled(limit_ms: number): Promise<void>
   /** Closes every connection. */
   close(): Promise<void>
 }
 
-/** Short, as a connection is a descriptor that somebody else needs. One that never sent anything is closed by the runtime, after 12 s. */
+/** Short, since each connection holds a file descriptor. A connection that never sends anything is closed by the runtime after 12 s. */
 const idleSeconds = 5
 const isStream = (response: Response): boolean =>
   response.headers.get('content-type')?.startsWith('text/event-stream') ?? false
@@ -35,7 +35,7 @@ export function listen(options: ListenOptions): Listening {
     hostname: host,
     port,
     idleTimeout: idle_s,
-    // The surface has limits of its own and answers in its own form; the runtime's is only a backstop.
+    // The HTTP surface has its own limits and error responses; the runtime's limit is only a backstop.
     maxRequestBodySize: 4 * largest_body_bytes,
     fetch(request) {
       underWay++
@@ -45,11 +45,11 @@ export function listen(options: ListenOptions): Listening {
         lifted = true
         server.timeout(request, 0)
       }
-      // The runtime counts the time of a handler as silence, unless the request had a body.
+      // The runtime counts handler time as idle time, unless the request had a body.
       if (request.method === 'GET') disableIdleTimeout()
       const answered = (response: Response) => {
         underWay--
-        // A lifted limit stays lifted for the connection, whose next request may never come.
+        // A disabled timeout stays disabled for the connection, whose next request may never come.
         if (lifted && !isStream(response)) server.timeout(request, idle_s)
         return response
       }

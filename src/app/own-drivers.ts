@@ -1,10 +1,10 @@
-/** Loads drivers that are written outside of the program, from the modules that CSTP_DRIVERS names. */
+/** Loads external drivers from the modules named in CSTP_DRIVERS. */
 import { nearest } from '../../sdk/nearest.ts'
 import type { Drivers } from '../../sdk/storage/drivers.ts'
 import { messageOf } from '../core/log.ts'
 import { ConfigError } from './config/config.ts'
 
-/** The members of what each port opens, by which something else is told from a driver. */
+/** Required members of each port's driver, to reject objects that are not drivers. */
 const members = {
   embedder: ['driver', 'id', 'effective_dimensions', 'noise_distance', 'embed', 'close'],
   search: ['driver', 'open', 'keepOnly', 'close'],
@@ -15,7 +15,7 @@ const ports = Object.keys(members) as Port[]
 const refused = (module: string, message: string): ConfigError =>
   new ConfigError([`CSTP_DRIVERS: ${module}: ${message}`])
 
-/** What one module exports by default. */
+/** The default export of one module. */
 async function driversOf(module: string): Promise<Record<string, unknown>> {
   const loaded = await import(module).catch((error: unknown) => {
     throw refused(module, `can't be loaded: ${messageOf(error)}`)
@@ -29,7 +29,7 @@ async function driversOf(module: string): Promise<Record<string, unknown>> {
   return drivers as Record<string, unknown>
 }
 
-/** Opens a driver and looks whether it is one. */
+/** Opens a driver and checks that it has the required members. */
 const opening = (module: string, port: Port, open: () => unknown) => async (): Promise<never> => {
   const opened = Object(await open()) as Record<string, unknown>
   const missing = members[port].filter((name) => opened[name] === undefined)
@@ -37,7 +37,7 @@ const opening = (module: string, port: Port, open: () => unknown) => async (): P
   return opened as never
 }
 
-/** @throws ConfigError naming the module and what was expected of it */
+/** @throws ConfigError naming the module and what was expected */
 export async function loadDrivers(modules: readonly string[]): Promise<Drivers> {
   const found: Drivers = {}
   const from = new Map<string, string>()

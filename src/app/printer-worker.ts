@@ -1,10 +1,10 @@
-/** The thread that prints one document. */
+/** Thread that prints one document. */
 import { messageOf } from '../core/log.ts'
 import type { PrintedDocument } from '../domain/evidence/report/text.ts'
 
 export type PrintReply = { pdf: Uint8Array } | { error: string }
 
-/** What is used of pdfmake 0.3, which brings no types. */
+/** The parts of pdfmake 0.3 that are used; it has no type declarations. */
 interface Pdfmake {
   virtualfs: { writeFileSync(name: string, content: Buffer): void }
   setFonts(fonts: object): void
@@ -13,7 +13,7 @@ interface Pdfmake {
   setLocalAccessPolicy(allowed: (path: string) => boolean): void
   createPdf(definition: object): { getBuffer(): Promise<Buffer> }
 }
-/** What pdfmake passes about a node when it asks for a page break. */
+/** What pdfmake passes about a node when asking for a page break. */
 interface Placed {
   headlineLevel?: number
   startPosition: { verticalRatio: number }
@@ -37,7 +37,7 @@ const ruled = {
   paddingTop: () => 3,
   paddingBottom: () => 3,
 }
-/** Below this share of a page a heading, or a heading above another one, would have hardly a line of what it is the heading of. */
+/** Lowest position of a heading on a page (0 to 1), by level: below it, hardly a line of text would fit under the headings. */
 const lowest = [0, 0.82, 0.88]
 
 async function open(): Promise<Pdfmake> {
@@ -49,7 +49,7 @@ async function open(): Promise<Pdfmake> {
   }
   pdfmake.setFonts({ Roboto: { ...names, bolditalics: names.bold } })
   pdfmake.setTableLayouts({ ruled })
-  // A document is made of text alone: it never reads a file or fetches anything.
+  // A document is text only: it never reads files or fetches anything.
   pdfmake.setUrlAccessPolicy(() => false)
   pdfmake.setLocalAccessPolicy(() => false)
   return pdfmake

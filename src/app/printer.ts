@@ -1,14 +1,14 @@
-/** Prints PDF. The library is optional and loaded with the first document; everything else works without it. */
+/** Prints PDF. The library is optional and loaded for the first document; everything else works without it. */
 import { startThread } from '../core/thread.ts'
 import type { PrintedDocument, Printer } from '../domain/evidence/report/text.ts'
 import type { PrintReply } from './printer-worker.ts'
 
-/** The part of fontkit that is used; it has no types. */
+/** The part of fontkit that is used; it has no type declarations. */
 interface Fontkit {
   create(bytes: Buffer): { hasGlyphForCodePoint(code_point: number): boolean }
 }
 
-/** Prints in a thread of its own: laying out a long document takes seconds. */
+/** Prints in a separate thread: laying out a long document takes seconds. */
 function print(definition: PrintedDocument): Promise<Uint8Array> {
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>()
   const worker = startThread('app/printer-worker.ts')
@@ -23,7 +23,7 @@ function print(definition: PrintedDocument): Promise<Uint8Array> {
 
 async function load(): Promise<Printer> {
   const fontkit = (await import('fontkit')) as unknown as Fontkit
-  // Only checks that it is installed: the thread loads it.
+  // Only checks that the package is installed: the thread loads it.
   await import('pdfmake/package.json')
   const { default: regular } = await import('pdfmake/fonts/Roboto/Roboto-Regular.ttf', { with: { type: 'file' } })
   const font = fontkit.create(Buffer.from(await Bun.file(regular).arrayBuffer()))

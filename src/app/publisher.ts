@@ -1,4 +1,4 @@
-/** What publishes the thread: alone, or with the witnesses of a policy file. */
+/** Opens the publisher of the thread: without witnesses, or with those of a policy file. */
 import { readFile } from 'node:fs/promises'
 import type { Store } from '../../sdk/storage/store.ts'
 import type { Services } from '../calls/services.ts'

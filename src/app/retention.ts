@@ -1,4 +1,4 @@
-/** Rules on how long records are kept, read from their file; and the sweep that applies them every hour. */
+/** Retention rules, read from their file, and the sweep that applies them every hour. */
 import { readFile } from 'node:fs/promises'
 import type { Store } from '../../sdk/storage/store.ts'
 import { causeOf } from '../core/log.ts'
@@ -13,7 +13,7 @@ const every_ms = 3_600_000
 
 type Retained = Pick<Settings, 'retention' | 'audit_retention_days'>
 
-/** @throws Error that names the file and each rule that is wrong, or contradicts another */
+/** @throws Error that names the file and each rule that is invalid or contradicts another */
 export async function loadRetention({ retention, audit_retention_days: days }: Retained): Promise<RetentionRule[]> {
   const own = days === null ? [] : [auditRule(days)]
   if (retention === null) return own
@@ -28,7 +28,7 @@ export async function loadRetention({ retention, audit_retention_days: days }: R
   return rules
 }
 
-/** Sweeps at the start and every hour. */
+/** Sweeps at startup and every hour. */
 export function startRetention(
   call: Omit<SweepCall, 'stopped'> & {
     after(ms: number, run: () => void): () => void
@@ -48,13 +48,13 @@ export function startRetention(
 
 export interface Due {
   rules: RetentionRule[]
-  /** Decisions that the next sweep erases: how many by rule, and the first of them. */
+  /** Decisions that the next sweep erases: their number by rule, and the ids of the first few. */
   due: { rule: string; basis: string; decisions: number; first: string[] }[]
 }
 
 const shown = 10
 
-/** What would go now, read without a server; nothing goes. */
+/** Previews the next sweep without a server; erases nothing. */
 export async function previewRetention(settings: Settings, now = Date.now): Promise<Due> {
   const rules = await loadRetention(settings)
   const log = Object.assign(() => {}, { flush() {} })

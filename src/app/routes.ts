@@ -1,4 +1,4 @@
-/** The paths of the server: what answers each of them, who may call, and how often. */
+/** The server's paths: the handler of each, who may call it, and its rate limit. */
 import type { Dispatch } from '../calls/dispatch.ts'
 import type { Services } from '../calls/services.ts'
 import { auditAppended } from '../core/audit.ts'
@@ -34,20 +34,20 @@ import { hookAnswers } from './hooks.ts'
 import { filesOfLog } from './publisher.ts'
 
 const failedLoginsPerMinute = 20
-/** For each address that reads the evidence log without credentials: a witness needs three a visit, an auditor more. */
+/** Reads of the evidence log without credentials, per address: a witness needs three a visit, an auditor more. */
 const readsPerMinute = 300
-/** For each address that reads the thread: a tile has 256 hashes, and a reader of all of it takes one after the other. */
+/** Reads of the thread, per address: a tile has 256 hashes, and reading the whole thread takes one tile after the other. */
 const tilesPerMinute = 6_000
 
 interface Limits {
-  /** Calls of an agent. */
+  /** Limits the calls of each agent. */
   requests: Limiter
   guesses: Guesses
   bodies: Bodies
 }
 type Access = Pick<DashboardOptions, 'authenticate' | 'agents'>
 
-/** @param lease given if servers share the rate of an agent */
+/** @param lease given if servers share an agent's rate limit */
 export function createLimits(
   settings: Settings,
   log: Log,
@@ -66,7 +66,7 @@ export function createLimits(
   }
 }
 
-/** Who may call: the agents of the settings, or those that are made at the first start. */
+/** The agents that may call: those of the settings, or those created at the first start. */
 export async function openAccess(settings: Settings): Promise<Access> {
   const credentials = settings.auth_tokens ?? (await ownCredentials(settings.data_dir))
   const agents = agentsOf(credentials, grantsOf(settings))
@@ -86,8 +86,8 @@ interface RoutesOptions {
 }
 
 /**
- * Every path that `surfaces/http/http.ts` does not answer itself: a new path is a line here. One that ends with a slash serves all below
- * it. `session` finds the person behind a cookie of the dashboard.
+ * All paths that `surfaces/http/http.ts` does not answer itself: a new path is a line here. A path that ends with a slash also serves
+ * everything below it. `session` finds the person behind a dashboard cookie.
  */
 export function createRoutes(options: RoutesOptions): { routes: Record<string, Route>; session?: Dashboard['caller'] } {
   const { settings, services, dispatch, guesses, mcp } = options
@@ -120,7 +120,7 @@ export function createRoutes(options: RoutesOptions): { routes: Record<string, R
   }
 }
 
-/** `/health`. @param started_ms when the service started, in milliseconds since 1970 */
+/** `/health`. @param started_ms start time of the service, in milliseconds since 1970 */
 export const health = (started_ms: number) => ({
   status: 'ok',
   version,
@@ -130,8 +130,8 @@ export const health = (started_ms: number) => ({
 })
 
 /**
- * What a GitHub delivery becomes: events of the evidence, a line of the audit trail and one of the log. They count as bytes of their source.
- * @param bots further accounts that are agents
+ * Turns a GitHub delivery into evidence events, an audit line and a log line. They count towards the byte quota of their source.
+ * @param bots further accounts to treat as agents
  */
 export function deliverTo(services: Services, bots: readonly string[]): GithubOptions['deliver'] {
   const quota = openQuota(services)

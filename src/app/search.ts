@@ -1,4 +1,4 @@
-/** Opens the search index: in memory while the store is small, and in segments beside it once it has grown. */
+/** Opens the search index: in memory while the store is small, with segments on disk once it has grown. */
 import { join } from 'node:path'
 import { isStorageError } from '../../sdk/storage/errors.ts'
 import { keyedPages } from '../../sdk/storage/keyed.ts'
@@ -11,10 +11,10 @@ import type { Settings } from './config/config.ts'
 import { loadDrivers } from './own-drivers.ts'
 
 const collection = 'search_segments'
-/** The id by which a place of segments knows the store. A migrated store is another one, a restored one is the same. */
+/** Identifies the store to the location of its segments. A migrated store gets a new id, a restored one keeps its id. */
 const owner = { collection: 'search_owner', key: 'store' }
 
-/** Manifests as keyed records of the store: a store that is restored from a backup knows the segments of that time, or none. */
+/** Manifests as keyed records of the store, so that a restored store knows the segments of its backup, or none. */
 export function manifestsOf(store: Pick<Store, 'keyed' | 'transaction'>): Manifests {
   const { keyed, transaction } = store
   const put = (of: string, key: string, value: unknown, version: number): Promise<boolean> =>
@@ -33,7 +33,7 @@ export function manifestsOf(store: Pick<Store, 'keyed' | 'transaction'>): Manife
     async store() {
       const known = await read(owner.collection, owner.key)
       if (known !== null) return String(known.value)
-      // Of several servers that start at once one makes it.
+      // Of several servers that start at once, only one creates it.
       await put(owner.collection, owner.key, crypto.randomUUID(), 0)
       return String((await read(owner.collection, owner.key))?.value)
     },
@@ -48,7 +48,7 @@ export function manifestsOf(store: Pick<Store, 'keyed' | 'transaction'>): Manife
   }
 }
 
-/** The folder of the segments. Databases that servers on one data directory work on have one each. */
+/** The folder of the segments. Each database has its own, since servers of several databases may share a data directory. */
 export function placeOfSegments({
   search_url,
   store_url,
@@ -61,8 +61,8 @@ export function placeOfSegments({
 }
 
 /**
- * How many changes are held in memory before they are written as a segment. Servers of one database hear of the same changes: each has
- * another number, so that they don't all write at the same moment.
+ * Changes kept in memory before they are written as a segment. Servers of one database see the same changes, so each gets its own limit:
+ * they then don't all write at the same moment.
  */
 export const tailMost = ({ store_url }: Pick<Settings, 'store_url'>, random = Math.random): number =>
   store_url === null ? 20_000 : 20_000 + Math.floor(random() * 6_000)

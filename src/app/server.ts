@@ -1,6 +1,6 @@
 /**
  * The composition root, read from top to bottom: drivers, services, dispatch, surfaces, port. Only here do settings become objects.
- * Start is in the order of the lines; what `keep` was given closes in the opposite order, after the port.
+ * Startup follows the order of the lines; what was passed to `keep` is closed in reverse order, after the port.
  */
 import { mkdir } from 'node:fs/promises'
 import { createDispatch, type Dispatch, discover, type Observe } from '../calls/dispatch.ts'
@@ -48,12 +48,12 @@ import { checkStart, followThread, refuseLostStore } from './thread-mark.ts'
 
 /** How long a record waits for its vectors before they are left to the outbox. */
 const embedWaitMs = 2_000
-/** How long calls under way may take when the server stops. */
+/** How long calls in progress may take when the server stops. */
 const drainMs = 10_000
-/** How long readiness waits for the counts of its index, without which it answers too. */
+/** How long a readiness check waits for the index counts; without them it answers anyway. */
 const countWaitMs = 500
 
-/** A search index that lacks more changes than this takes long to fill. */
+/** An index that lacks more changes than this is filled in the background. */
 const fillBesideFrom = 50_000
 
 interface Program {
@@ -64,16 +64,16 @@ interface Program {
   shared: Shared | undefined
   /** Whether the store can be written to now. */
   reachable(): Promise<boolean>
-  /** Rejects if the embedder, which loads beside the first calls, can't load; never resolves. */
+  /** Rejects if the embedder, which loads in the background, can't be loaded; never resolves. */
   failure: Promise<never>
-  /** Where people reach the service. */
+  /** The address at which people reach the service. */
   place: { url: string }
   close(): Promise<void>
 }
 
 /**
- * Opens everything behind the methods: for the server, and for the command line that works on a data directory itself.
- * @param running a search index that lacks more than `beside_from` changes is filled beside the calls, else they wait; `brief` is for a few calls
+ * Opens everything behind the methods, for the server and for commands that open a data directory themselves.
+ * @param running an index that lacks more than `beside_from` changes is filled in the background, else calls wait; `brief`: for a few calls
  */
 export async function openProgram(
   settings: Settings,
@@ -87,7 +87,7 @@ export async function openProgram(
   await refuseLostStore(settings)
   const { keep, close } = closing(log)
   const { promise: failure, reject: fail } = Promise.withResolvers<never>()
-  // The server waits for it; a command may end before.
+  // The server waits for this promise; a command may exit first.
   failure.catch(() => {})
   try {
     const now = overrides.now ?? Date.now
@@ -100,7 +100,7 @@ export async function openProgram(
       openEmbedder(settings, log, fail).then(keep),
       openEvidence(settings).then(keep),
     ] as const
-    // If one fails, those that open after it have to be closed too.
+    // If one fails, those that open after it must be closed too.
     await Promise.allSettled(opening)
     const [{ store, shared, reachable }, bare, evidence] = await Promise.all(opening)
     const embedder = metered(bare, metrics)
@@ -119,7 +119,7 @@ export async function openProgram(
     )
     const { threadSigner, ...ofEvidence } = await evidenceServices(settings, evidence, store.thread, now, log)
     await checkStart(settings, { store, evidence, signer: threadSigner })
-    // Closed after the thread, whose last acts it covers.
+    // Closed after the thread, so that the mark covers its last acts.
     keep(followThread(data_dir, store.thread, threadSigner, log))
     thread = keep(
       openThread({
@@ -193,7 +193,7 @@ export async function openProgram(
   }
 }
 
-/** What is recorded of every call: a count, and a line of the log without parameters and result. */
+/** Records each call: a metric, and a log line without parameters and result. */
 const observing =
   (metrics: Metrics, log: Log): Observe =>
   ({ request, code, duration_ms }) => {
@@ -201,7 +201,7 @@ const observing =
     log('info', 'call', {
       request_id: request.request_id,
       agent: request.caller.agent,
-      // The name of an unknown method is any text.
+      // An unknown method's name is arbitrary text.
       method: request.method.slice(0, 64),
       duration_ms: Math.round(duration_ms * 1_000) / 1_000,
       code,
@@ -210,15 +210,15 @@ const observing =
 
 export interface Serving {
   url: string
-  /** Reloads the guardrail files; what is wrong with them is logged. */
+  /** Reloads the guardrail files; problems with them are logged. */
   reload(): Promise<void>
-  /** Rejects if the embedder, which loads beside the first calls, can't load; the service has to stop then. */
+  /** Rejects if the embedder, which loads in the background, can't be loaded; the service must then stop. */
   failure: Promise<never>
-  /** Stops taking calls, lets those under way end, and closes everything. */
+  /** Stops accepting calls, waits for those in progress, and closes everything. */
   stop(): Promise<void>
 }
 
-/** Starts the service. Resolves when it answers. */
+/** Starts the service. Resolves once it accepts calls. */
 export async function serve(settings: Settings, log: Log): Promise<Serving> {
   const program = await openProgram(settings, log, {}, { beside_from: fillBesideFrom })
   try {

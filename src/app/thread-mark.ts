@@ -1,6 +1,6 @@
 /**
- * The high-water mark of the thread: a signed checkpoint of how far it was, in a file beside the key. A store or an evidence log that was
- * deleted, or exchanged for an older copy, contradicts it or the other one, and nothing starts on them.
+ * The high-water mark of the thread: a signed checkpoint in a file beside the key. If the store or the evidence log was deleted
+ * or replaced by an older copy, it contradicts the mark or the other of the two, and nothing starts.
  */
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
@@ -17,12 +17,12 @@ import { startFlaw } from '../domain/thread/examine/start.ts'
 import { evidencePlace, isPostgres, type Settings } from './config/config.ts'
 import { later } from './lifecycle.ts'
 
-/** How often it follows the thread: what is done since may be undone unseen if the program dies. */
+/** How often the mark is updated: acts since the last update could be undone unnoticed if the program dies. */
 const every_ms = 10_000
 
 export const markPath = (data_dir: string): string => join(data_dir, 'keys', 'thread.mark')
 
-/** A mark, and the note that it was read from. */
+/** A mark, and the signed note it was read from. */
 export interface Mark extends Checkpoint {
   note: string
 }
@@ -50,7 +50,7 @@ const isOf = (note: string, signer: Signer): boolean => {
   }
 }
 
-/** What to do about a store or a log that is older than what is known of it. */
+/** What to do about a store or log that is older than the mark. */
 export const wayOn =
   'Put the newer file back, or restore a backup: cstp restore <folder> --force. If it is lost for good, move keys/evidence.pem away and run cstp evidence new-key: it goes on under a new identity, since one that has signed a history must not sign another, and says so in the audit trail'
 
@@ -61,7 +61,7 @@ const evidenceName = (settings: Settings): string => {
   return isPostgres(place) ? 'the database of the evidence' : place
 }
 
-/** What is wrong with a store that is not there although the thread had entries; null if nothing is. */
+/** The problem if the store is missing although the thread had entries; else null. */
 export async function lostStore(settings: Settings): Promise<string | null> {
   const { store_url, data_dir } = settings
   const path = join(data_dir, 'cstp.db')
@@ -70,13 +70,13 @@ export async function lostStore(settings: Settings): Promise<string | null> {
   return size === 0 ? null : `${path} is missing, and the thread in it had ${size} entries`
 }
 
-/** @throws Error if the store was deleted: nothing is made in its place */
+/** @throws Error if the store was deleted, before a new one is created in its place */
 export async function refuseLostStore(settings: Settings): Promise<void> {
   const lost = await lostStore(settings)
   if (lost) throw new Error(`${lost}. ${wayOn}`)
 }
 
-/** What the thread, the evidence log and the mark say against each other, naming the file; null if they agree. */
+/** A contradiction between thread, evidence log and mark, naming the file; null if they agree. */
 export async function contradiction(
   settings: Settings,
   sources: Pick<Store, 'keyed'> & { thread: ThreadReads; evidence: Evidence | Pick<Evidence, 'head' | 'hashes'> },
@@ -87,8 +87,8 @@ export async function contradiction(
 }
 
 /**
- * Refuses to start on a thread that lacks what it had, or that another key signed.
- * @throws Error naming the file, and the way on
+ * Refuses to start on a thread that lacks earlier entries, or that another key signed.
+ * @throws Error naming the file, and what to do
  */
 export async function checkStart(
   settings: Settings,
@@ -98,7 +98,7 @@ export async function checkStart(
   const own = read !== null && isOf(read.note, signer)
   const [last] = await store.thread.checkpoints(1)
   const adopted = last !== undefined && isOf(last.note, signer)
-  // Of a new key that another server's operator let sign, this directory may know nothing yet.
+  // This data directory may not know yet that another server's operator adopted a new key.
   if ((read !== null && read.size > 0 && !own && !adopted) || (last !== undefined && !adopted)) {
     const origin = last && !adopted ? parseCheckpoint(parseNote(last.note).text).origin : read!.origin
     throw new Error(
@@ -109,7 +109,7 @@ export async function checkStart(
   if (found) throw new Error(`${found}. ${wayOn}. cstp doctor examines the rest`)
 }
 
-/** Writes how far the thread is. @returns its size */
+/** Writes the thread's current size and root to the mark. @returns the size */
 export async function writeMark(data_dir: string, thread: Pick<ThreadReads, 'head'>, signer: Signer): Promise<number> {
   const path = markPath(data_dir)
   const { seq: size, frontier } = await thread.head()
@@ -123,7 +123,7 @@ export async function writeMark(data_dir: string, thread: Pick<ThreadReads, 'hea
   return size
 }
 
-/** Lets the mark follow the thread until it is closed. */
+/** Keeps the mark up to date with the thread until closed. */
 export function followThread(data_dir: string, thread: Pick<ThreadReads, 'head'>, signer: Signer, log: Log) {
   let marked = 0
   let failing = false

@@ -1,4 +1,4 @@
-/** A thread that walks pieces of an evidence log, one at a time, over a connection of its own that only reads. */
+/** Thread that verifies pieces of an evidence log, one at a time, over its own read-only connection. */
 
 import { StorageError } from '../../sdk/storage/errors.ts'
 import { messageOf } from '../core/log.ts'

@@ -1,4 +1,4 @@
-/** Threads that walk the evidence, each with a connection of its own: a long verification leaves the server's thread alone. */
+/** Threads that verify the evidence, each with its own connection, so that a long verification does not block the server's thread. */
 
 import type { Log } from '../core/log.ts'
 import { startThread } from '../core/thread.ts'
@@ -12,7 +12,7 @@ interface Thread {
   waiting: PromiseWithResolvers<Piece> | null
 }
 
-/** The server itself needs the other cores. */
+/** The other cores are left to the server. */
 const mostThreads = 2
 
 /** @param place path of the evidence database, or its address in PostgreSQL */

@@ -8,12 +8,12 @@ import { relativePath } from '../drivers/store/sqlite/files.ts'
 
 const { O_CREAT, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants
 
-/** Writes each below `<folder>/decisions`; an existing file is replaced. */
+/** Writes each decision below `<folder>/decisions`, replacing existing files. */
 export async function writeYaml(folder: string, records: readonly DecisionRecord[]): Promise<void> {
   for (const record of records) {
     const path = join(folder, 'decisions', relativePath(record.id))
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-    // A link of this name is not followed: what it names may be any file.
+    // Don't follow a link of this name: its target may be any file.
     const file = await open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600)
     try {
       await file.writeFile(yamlOf(record))

@@ -1,4 +1,4 @@
-/** Decision files of a folder: those of the embedded store, and YAML that other programs wrote. */
+/** Reads decision files from a folder: those of the embedded store, and YAML files of other programs. */
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { basename, join, relative, sep } from 'node:path'
 import { parseDocument } from 'yaml'
@@ -10,7 +10,7 @@ const mostBytes = 1_048_576
 
 export type DecisionFile = { file: string } & (
   | { record: DecisionRecord }
-  /** Of another program. */
+  /** A file of another program. */
   | { other: Record<string, unknown> }
   | { problem: string }
 )
@@ -28,13 +28,13 @@ async function readOne(
   const value: unknown = document.toJS()
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return { problem: 'is not a decision: expected a map' }
-  // It says who recorded it and when, as ours do: what is wrong with it is told as ours.
+  // It has our fields, so its problem is reported as that of one of our files.
   return 'created_at' in value && 'review_history' in value
     ? { problem: ours.problem }
     : { other: value as Record<string, unknown> }
 }
 
-/** Every YAML file below the folder, by name. @throws if the folder can't be read */
+/** Every YAML file below the folder, in order of name. @throws if the folder can't be read */
 export async function* readDecisionFiles(folder: string): AsyncGenerator<DecisionFile> {
   const found = await readdir(folder, { recursive: true, withFileTypes: true })
   const files = found

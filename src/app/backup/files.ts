@@ -1,4 +1,4 @@
-/** Files of a backup, written to stable storage and hashed, and its manifest. */
+/** Writes and hashes the files of a backup on stable storage, and reads its manifest. */
 
 import { createHash } from 'node:crypto'
 import { createReadStream, existsSync } from 'node:fs'
@@ -30,13 +30,13 @@ export async function put(folder: string, path: string, content: Uint8Array): Pr
   return { path, size: content.length, sha256: createHash('sha256').update(content).digest('hex') }
 }
 
-/** Copies a file to stable storage. The hash is that of the copy: the original may be changing. */
+/** Copies a file to stable storage. The hash is of the copy, since the original may be changing. */
 export async function copy(from: string, folder: string, path: string): Promise<BackupFile> {
   await copyFile(from, await place(folder, path))
   return settle(folder, path)
 }
 
-/** Sets the mode of a file that another part has written, and flushes it to stable storage. */
+/** Sets the mode of a file that was already written, and flushes it to stable storage. */
 export async function settle(folder: string, path: string): Promise<BackupFile> {
   const handle = await open(join(folder, path), 'r+')
   try {
@@ -48,14 +48,14 @@ export async function settle(folder: string, path: string): Promise<BackupFile> 
   return measured(folder, path)
 }
 
-/** Flushes the names in a folder, and in all folders below it, to stable storage. */
+/** Flushes the entries of a folder, and of all folders below it, to stable storage. */
 export async function syncFolders(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true }))
     if (entry.isDirectory()) await syncFolders(join(folder, entry.name))
   await syncFolder(folder)
 }
 
-/** Runs `work` on each item, `width` at a time, started in order. */
+/** Runs `work` on each item, up to `width` at a time, started in order. */
 export async function each<T>(items: Iterable<T>, work: (item: T) => Promise<void>, width = 32): Promise<void> {
   const iterator = items[Symbol.iterator]()
   const lane = async () => {
@@ -67,20 +67,20 @@ export async function each<T>(items: Iterable<T>, work: (item: T) => Promise<voi
 }
 
 export const manifestName = 'cstp-backup.json'
-/** Of the manifest and the layout. */
+/** Format version of the manifest and the layout. */
 const format = 1
 
-/** The files of a backup with their hashes, so that a damaged or partial one is never taken for complete. */
+/** The files of a backup with their hashes, so that a damaged or partial backup is never accepted as complete. */
 const Manifest = v.object({
   product: v.literal('cstp'),
   format: v.literal(format),
-  /** Of the program that made the backup. */
+  /** Version of the program that made the backup. */
   version: v.string(),
   created_at: v.string(),
   decisions: v.number(),
   /** Null if there is no evidence database. */
   evidence_records: v.nullable(v.number()),
-  /** How far the thread is: who keeps a checkpoint elsewhere can compare size and root. */
+  /** Size and root of the thread, to compare with a checkpoint kept elsewhere. */
   thread: v.object({ size: v.number(), root_hash: v.string(), acts: v.number() }),
   /** Versions of the tables, by file name. */
   databases: v.record(v.string(), v.number()),
@@ -98,7 +98,7 @@ const Manifest = v.object({
 export type Manifest = v.InferOutput<typeof Manifest>
 export type BackupFile = Manifest['files'][number]
 
-/** The parts of a manifest that this program decides. */
+/** Constant fields of every manifest that this program writes. */
 export const manifestHead = { product: 'cstp', format } as const
 
 /** Reads the manifest of a backup. @throws Error if it is missing, damaged, or newer than this program */
@@ -122,10 +122,10 @@ export async function readManifest(folder: string): Promise<Manifest> {
   throw new Error(`${manifestName} is damaged: ${v.getDotPath(issue) ?? 'it'}: ${issue.message}`)
 }
 
-/** Marks a restore into an existing folder: while it exists, the folder has only a part of the data. */
+/** Marks a restore into an existing folder: while it exists, the folder holds only part of the data. */
 export const unfinished = '.restoring'
 
-/** @throws Error if a restore was interrupted: a server that started on a part would take the rest for deleted */
+/** @throws Error if a restore was interrupted: a server started on part of the data would treat the rest as deleted */
 export function refuseUnfinished(data_dir: string): void {
   if (existsSync(join(data_dir, unfinished)))
     throw new Error(`a restore into ${data_dir} was interrupted: empty the folder and run cstp restore again`)

@@ -1,4 +1,4 @@
-/** Restores a backup: it is checked first, put in place as a whole, and never under a running server. */
+/** Restores a backup: checks it first, puts it in place as a whole, and refuses while a server is running. */
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
@@ -11,7 +11,7 @@ import { copy, each, type Manifest, measured, readManifest, syncFolders, unfinis
 import { threadIn } from './thread.ts'
 
 /**
- * Reads all of a backup and compares it with its manifest.
+ * Reads the whole backup and compares it with its manifest.
  * @throws Error naming what is missing, damaged, or newer than this program
  */
 export async function checkBackup(folder: string): Promise<Manifest> {
@@ -41,7 +41,7 @@ export async function checkBackup(folder: string): Promise<Manifest> {
   return manifest
 }
 
-/** Locks the database, which fails while any server has it open. @returns unlocks it */
+/** Locks the database; fails while a server has it open. @returns a function that unlocks it */
 function lock(data_dir: string): () => void {
   const path = join(data_dir, 'cstp.db')
   if (!existsSync(path)) return () => {}
@@ -49,7 +49,7 @@ function lock(data_dir: string): () => void {
   try {
     db.run('PRAGMA busy_timeout = 500')
     db.run('PRAGMA locking_mode = EXCLUSIVE')
-    // A database leaves WAL mode only for its single user.
+    // SQLite leaves WAL mode only if no other connection is open.
     db.run('PRAGMA journal_mode = DELETE')
     db.run('BEGIN EXCLUSIVE')
   } catch (error) {
@@ -74,14 +74,14 @@ function entriesIn(data_dir: string): number | null {
   }
 }
 
-/** Names in the folder; null if there is none. */
+/** Names in the folder; null if the folder does not exist. */
 const held = (folder: string): Promise<string[] | null> =>
   readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null
     throw new Error(error.code === 'ENOTDIR' ? `${folder} is a file, not a folder` : error.message, { cause: error })
   })
 
-/** Moves the data directory aside. @returns where to, or null if there was none */
+/** Moves the data directory aside. @returns its new path, or null if there was none */
 async function makeRoom(data_dir: string): Promise<string | null> {
   if ((await held(data_dir)) === null) return null
   const unlock = lock(data_dir)
@@ -101,17 +101,17 @@ async function makeRoom(data_dir: string): Promise<string | null> {
 interface RestoreOptions {
   backup: string
   data_dir: string
-  /** Moves what the data directory holds aside. */
+  /** Moves the current content of the data directory aside. */
   force: boolean
   signal: AbortSignal
   progress(done: number, total: number): void
 }
 
-/** Restores a backup. @throws Error that says what is in the way; the data directory is then unchanged */
+/** Restores a backup. @throws Error that names the obstacle; the data directory is then unchanged */
 export async function restore(options: RestoreOptions): Promise<{
   manifest: Manifest
   aside: string | null
-  /** Entries of the thread now, and of the data directory that was moved aside; null where that is not known. */
+  /** Thread entries now, and in the data directory that was moved aside; null if unknown. */
   thread_entries: { before: number | null; now: number | null }
 }> {
   const { force, signal, progress } = options
@@ -120,10 +120,10 @@ export async function restore(options: RestoreOptions): Promise<{
   const before = await held(data_dir)
   if (before !== null && before.length > 0) {
     if (!force) throw new Error(`${data_dir} is not empty; --force moves what it holds aside`)
-    // Fail now rather than when everything is copied.
+    // Fail now rather than after copying everything.
     lock(data_dir)()
   }
-  // An existing folder may be a mount, into which nothing can be renamed from outside.
+  // An existing folder may be a mount point, which can't be replaced by a rename.
   const inside = before?.length === 0
   const folder = inside
     ? join(data_dir, unfinished)

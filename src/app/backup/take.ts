@@ -1,6 +1,6 @@
 /**
- * Copies a data directory while a server writes to it. Whatever refers to something is copied before it: exported bundles, then the
- * evidence that they end in, then the catalogue with the decisions that the evidence names, then the decision files of that catalogue.
+ * Copies a data directory while a server may be writing to it. Data that refers to other data is copied before it: exported bundles,
+ * then the evidence at their end, then the catalogue with the decisions named by the evidence, then the decision files of that catalogue.
  */
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, realpath, rename, rm } from 'node:fs/promises'
@@ -40,7 +40,7 @@ const evidence = 'provenance.db'
 const isDatabase = (name: string): boolean => /\.db(?:-wal|-shm|-journal)?$/.test(name)
 const isIn = (path: string, folder: string): boolean => path === folder || path.startsWith(folder + sep)
 
-/** @throws Error if the target is not empty or in the data directory, or if there is nothing to back up */
+/** @throws Error if the target is not empty or inside the data directory, or if there is nothing to back up */
 async function checkTarget(target: string, data_dir: string): Promise<void> {
   if (!existsSync(join(data_dir, catalogue)))
     throw new Error(`there is nothing to back up: ${data_dir} has no ${catalogue}`)
@@ -54,7 +54,7 @@ async function checkTarget(target: string, data_dir: string): Promise<void> {
   if (held.length > 0) throw new Error(`${target} is not empty; a backup never overwrites anything`)
 }
 
-/** Other files of the data directory: token, keys, bundles, and what people put there. */
+/** The remaining files of the data directory: token, keys, bundles, and files that people put there. */
 async function* others(data_dir: string, without: readonly string[], at = ''): AsyncGenerator<string> {
   for (const entry of await readdir(join(data_dir, at), { withFileTypes: true })) {
     const path = at === '' ? entry.name : `${at}/${entry.name}`
@@ -64,7 +64,7 @@ async function* others(data_dir: string, without: readonly string[], at = ''): A
   }
 }
 
-/** Rows of a table; null if the database has no such table. */
+/** Number of rows of a table; null if the database has no such table. */
 function count(database: string, table: string, where = 'true'): number | null {
   const db = openExisting(database)
   try {
@@ -75,7 +75,7 @@ function count(database: string, table: string, where = 'true'): number | null {
   }
 }
 
-/** Whether the thread in a copy knows more records of the evidence log than the copy of that has. */
+/** Whether the copied thread refers to more evidence records than the copied evidence log has. */
 function isAhead(folder: string): boolean {
   if (!existsSync(join(folder, evidence))) return false
   const db = openExisting(join(folder, catalogue))
@@ -91,9 +91,9 @@ function isAhead(folder: string): boolean {
 }
 
 /**
- * Copies databases in their order. The thread, which is copied after the evidence, may know more of it by then: then both are copied once
- * more while nothing is appended to the evidence.
- * @returns the version of each
+ * Copies databases in the given order. The thread is copied after the evidence, and may refer to later records. If it does, both are copied
+ * again while appends to the evidence are blocked.
+ * @returns the schema version of each database, by file name
  */
 export async function copyTogether(
   sources: ReadonlyMap<string, string>,
@@ -122,7 +122,7 @@ function refuseServer({ store_url, provenance_db }: BackupOptions['settings']): 
   )
 }
 
-/** Makes a backup. The target appears under its name once it is complete. @throws Error that says what is in the way */
+/** Makes a backup. The target gets its name only once complete. @throws Error that names the obstacle */
 export async function backup({ settings, target: given, signal, progress }: BackupOptions): Promise<Manifest> {
   const { data_dir, provenance_db } = settings
   refuseServer(settings)
@@ -133,12 +133,12 @@ export async function backup({ settings, target: given, signal, progress }: Back
   await mkdir(folder, { mode: 0o700 })
   try {
     const files: BackupFile[] = []
-    // A write is begun only if it is waited for: one that went on would make the folder again that an abort takes away.
+    // Start no write after an abort: nothing waits for it, and it would recreate the folder that the abort removes.
     const keep = async (file: () => Promise<BackupFile>) => {
       signal.throwIfAborted()
       files.push(await file())
     }
-    // The search index is rebuilt from the catalogue, wherever in the folder it is.
+    // The search index is left out, wherever it is in the folder: it is rebuilt from the catalogue.
     const place = placeOfSegments(settings)
     const index = place.includes('://') ? 'search' : relative(data_dir, place).split(sep).join('/')
     for await (const path of others(data_dir, ['decisions', 'search', index])) {

@@ -1,20 +1,20 @@
-/** The thread in a copy of the catalogue: what the manifest of a backup names, counted from the acts themselves. */
+/** Size, root and act count of the thread in a copied catalogue, for the backup's manifest; computed from the acts themselves. */
 import { join } from 'node:path'
 import { grow, rootOf } from '../../domain/evidence/tree.ts'
 import { connectReader } from '../../drivers/shared/sqlite/connect.ts'
 
 export interface ThreadCount {
-  /** Entries with their places: the size of the tree. */
+  /** Number of sequenced entries: the size of the tree. */
   size: number
-  /** Root of the tree over them, lowercase hex: that of a checkpoint of this size. */
+  /** Root hash of the tree, lowercase hex, as in a checkpoint of this size. */
   root_hash: string
-  /** All acts, those that wait for their places too. */
+  /** All acts, including those not yet sequenced. */
   acts: number
 }
 
 const page = 4_096
 
-/** @param folder that has the catalogue */
+/** @param folder the folder with the catalogue */
 export function threadIn(folder: string): ThreadCount {
   const db = connectReader(join(folder, 'cstp.db'))
   try {

@@ -1,4 +1,4 @@
-/** Settings of what is kept of what agents send. */
+/** Settings for how much of what agents send is stored. */
 import { oneOf, setting } from './read.ts'
 
 export const captureSettings = {

@@ -1,4 +1,4 @@
-/** Reads the settings, in the order default < YAML file < environment < flag. Their table is `table.ts`. */
+/** Reads the settings in the order default < YAML file < environment < flag. They are declared in `table.ts`. */
 import { join, resolve } from 'node:path'
 import { type Document, parseDocument, type YAMLParseError } from 'yaml'
 import { type Credential, type Grants, grantedScopes, type Scope } from '../../core/caller.ts'
@@ -23,7 +23,7 @@ export interface Configuration {
   sources: Record<SettingName, Source>
 }
 
-/** Thrown with every wrong setting at once; `problems` has a line for each. */
+/** Thrown once for all invalid settings; `problems` has one line for each. */
 export class ConfigError extends Error {
   readonly problems: string[]
 
@@ -36,13 +36,13 @@ export class ConfigError extends Error {
 
 const names = Object.keys(settings) as SettingName[]
 
-/** A value as it was given, without what may be secret in it. */
+/** A value as given, with possible secrets removed. */
 function received(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(withoutSecrets(value)).slice(0, 200)
   return Array.isArray(value) ? 'a list' : value !== null && typeof value === 'object' ? 'a mapping' : String(value)
 }
 
-/** Where the file is wrong, and how: the parser's own message quotes the file, which may hold secrets. */
+/** Position and kind of a syntax error: the parser's own message quotes the file, which may contain secrets. */
 function yamlProblem(file: string, { code, linePos }: YAMLParseError): string {
   const [start] = linePos ?? []
   const place = start ? `, line ${start.line}, column ${start.col}` : ''
@@ -75,7 +75,7 @@ function expand(value: unknown, env: Record<string, string | undefined>, at: str
   return value
 }
 
-/** Flattens a YAML tree to the paths of settings; an unknown path is a problem. */
+/** Flattens a YAML tree to paths of settings; an unknown path is reported as a problem. */
 function flatten(tree: unknown, file: string, problems: string[]): Map<string, unknown> {
   const found = new Map<string, unknown>()
   const known = new Set(names.map((name) => settings[name].yaml))
@@ -95,7 +95,7 @@ function flatten(tree: unknown, file: string, problems: string[]): Map<string, u
   return found
 }
 
-/** Servers that share a database need the same tokens and key, and can't create them themselves. */
+/** Servers that share a database need the same tokens and evidence key, so these can't be generated. */
 function sharedProblems(values: Partial<Settings>): string[] {
   const { store_url, provenance_db, auth_tokens, evidence_key, webhook_url, webhook_secret } = values
   const problems: string[] = []
@@ -118,21 +118,21 @@ const granting = {
   approve: 'approvers',
 } as const
 
-/** The agents that each scope is granted to by name. */
+/** The agents that are granted each scope by name. */
 export const grantsOf = (values: Partial<Settings>): Grants =>
   Object.fromEntries(Object.entries(granting).map(([scope, name]) => [scope, values[name] ?? []]))
 
 type Access = Pick<Settings, 'auth_tokens' | (typeof granting)[keyof typeof granting]>
 
-/** Who may call, and what each of them may do. */
+/** The agents that may call, each with its scopes. */
 export function scopesOfAgents(values: Partial<Access>): { agent: string; scopes: Scope[] }[] {
   const own: readonly Pick<Credential, 'agent' | 'scopes'>[] = values.auth_tokens ?? ownAgents
   return own.map((one) => ({ agent: one.agent, scopes: grantedScopes(one, grantsOf(values)) }))
 }
 
-/** Scopes are granted to agents that exist, and nobody who writes approves, but administrators. */
+/** Scopes may only be granted to known agents, and only administrators may both write and approve. */
 function accessProblems(values: Partial<Settings>, sources: Partial<Record<SettingName, Source>>): string[] {
-  // Wrong tokens were reported already; who is missing because of them is not known.
+  // Invalid tokens are already reported; without them the set of agents is unknown.
   if (values.auth_tokens === undefined) return []
   const agents = scopesOfAgents(values)
   const problems: string[] = []
@@ -161,7 +161,7 @@ function accessProblems(values: Partial<Settings>, sources: Partial<Record<Setti
  * Reads the settings.
  * @param input.flags values by flag name (`--port`), as given on the command line
  * @param input.readFile reads the YAML file
- * @throws ConfigError with every wrong value: its name, source and what was expected
+ * @throws ConfigError with each invalid value: its name, its source and what was expected
  */
 export async function loadSettings(input: {
   env: Record<string, string | undefined>
@@ -214,7 +214,7 @@ export async function loadSettings(input: {
   return { settings: values as unknown as Settings, sources: sources as Record<SettingName, Source> }
 }
 
-/** A setting's value as it may be shown: secrets are masked. */
+/** A setting's value for display, with secrets masked. */
 export function shownValue(name: SettingName, value: unknown): string {
   if (value === null) return '(none)'
   if (name === 'auth_tokens') return (value as Credential[]).map(({ agent }) => `${agent}:****`).join(',')
@@ -226,7 +226,7 @@ export function shownValue(name: SettingName, value: unknown): string {
   return (Array.isArray(value) ? value : [value]).map((one) => withoutSecrets(String(one))).join(',')
 }
 
-/** A setting's default as it is shown; empty where there is none. */
+/** A setting's default for display; empty if there is none. */
 export function shownDefault(name: SettingName): string {
   const { default: own } = settings[name]
   return typeof own === 'function' ? '~/.cstp' : own === null ? '' : shownValue(name, own)
@@ -240,6 +240,6 @@ export const evidencePlace = ({
 }: Pick<Settings, 'data_dir' | 'provenance_db' | 'store_url'>): string =>
   provenance_db ?? store_url ?? join(data_dir, 'provenance.db')
 
-/** The folder below which bundles are written, as a full path. */
+/** Absolute path of the folder that holds the evidence bundles. */
 export const bundlesPlace = ({ bundle_dir, data_dir }: Pick<Settings, 'bundle_dir' | 'data_dir'>): string =>
   resolve(bundle_dir ?? join(data_dir, 'bundles'))

@@ -1,4 +1,4 @@
-/** How a setting is declared, and readers of settings, from a YAML value or from text. Each throws an Error that says what was expected. */
+/** Declaration of a setting, and readers for its value from YAML or text. Each reader throws an Error that says what was expected. */
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type Credential, parseTokens, type Scope, scopes } from '../../core/caller.ts'
@@ -13,12 +13,12 @@ export const text = (value: unknown): string =>
 export const path = (value: unknown): string => {
   const given = text(value)
   if (given.includes('-----BEGIN')) return expected('the path of a file, not what it holds')
-  // A mistyped address would become a folder of that name.
+  // Otherwise a mistyped address would become a folder of that name.
   if (/^[a-z][a-z0-9+.-]*:/i.test(given)) return expected('a path, not an address; ./ before a name that has a colon')
   return resolve(given.startsWith('~/') ? join(homedir(), given.slice(2)) : given)
 }
 
-/** A folder, or an address in an object store, which may hold no key: those are in the environment. */
+/** A folder, or an address in an object store without credentials, which belong in the environment. */
 export const folderOrAddress = (value: unknown): string => {
   const given = text(value)
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(given)) return path(given)
@@ -51,10 +51,10 @@ export const listOf =
 /** Paths of modules. */
 export const modules = (value: unknown): string[] => list(value).map(path)
 
-/** Names of shipped packs of control rules, and paths of files, which have a slash or an ending. */
+/** Names of shipped packs of control rules, or paths of files; a path contains a slash or a file extension. */
 export const packs = (value: unknown): string[] => list(value).map((one) => (/[/\\.]/.test(one) ? path(one) : one))
 
-/** Directories of rules, separated by colons or as a list; the word `shipped` is the rules of the program, `./shipped` a directory. */
+/** Directories of rules, separated by colons or as a list; `shipped` means the built-in rules, `./shipped` a directory of that name. */
 export const rulePlaces = (value: unknown): string[] =>
   list(typeof value === 'string' ? value.split(':') : value).map((place) => (place === 'shipped' ? place : path(place)))
 
@@ -71,7 +71,7 @@ export const url =
 export const isPostgres = (place: string | null): place is `postgres${string}` =>
   /^postgres(?:ql)?:\/\//.test(place ?? '')
 
-/** The address of a PostgreSQL database; `?schema=` names the schema of the tables. */
+/** A PostgreSQL database URL; `?schema=` names the schema of the tables. */
 export const postgresUrl = (value: unknown): string => {
   const given = text(value)
   const wanted = 'an address such as postgres://user:password@host:5432/database'
@@ -82,7 +82,7 @@ export const postgresUrl = (value: unknown): string => {
   return /^[a-z_][a-z0-9_]{0,62}$/.test(schema) ? given : expected('a schema of lower-case letters, digits and _')
 }
 
-/** A file, or an address of PostgreSQL. */
+/** A file path or a PostgreSQL URL. */
 export const fileOrPostgres = (value: unknown): string => {
   const given = text(value)
   return given.includes('://') ? postgresUrl(given) : path(given)
@@ -152,7 +152,7 @@ export interface Setting<T> {
   /** One sentence for the reference and the help. */
   about: string
   secret?: boolean
-  /** Reads a value of the YAML file or a text. @throws Error whose message says what was expected */
+  /** Reads a YAML value or a text. @throws Error whose message says what was expected */
   read(value: unknown): T
 }
 

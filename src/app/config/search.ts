@@ -1,4 +1,4 @@
-/** Settings of what makes vectors and of where they are searched. */
+/** Settings of the embedder and the search index. */
 import { folderOrAddress, oneOf, optional, setting, text, url } from './read.ts'
 
 export const searchSettings = {

@@ -1,7 +1,7 @@
-/** Looks for links of the site that lead nowhere, and for links to elsewhere that have not the form of one. */
+/** Finds dead links within the site, and external links that are malformed. */
 import { posix } from 'node:path'
 
-/** Addresses of examples, which nobody is meant to open. */
+/** Addresses in examples, not meant to be opened. */
 const local = /^http:\/\/(?:127\.0\.0\.1|localhost)(?::\d+)?(?:\/|$)/
 
 const unescaped = (text: string): string =>

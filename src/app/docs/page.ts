@@ -1,4 +1,4 @@
-/** A page of the documentation as HTML: Markdown in, a page with navigation and search out, and what the search index has of it. */
+/** Renders a page of the documentation from Markdown to HTML with navigation and search, and extracts its entries for the search index. */
 import { Marked, type Token, type Tokens } from 'marked'
 
 /** A group of pages in the navigation. */
@@ -7,7 +7,7 @@ export interface Group {
   pages: { title: string; path: string }[]
 }
 
-/** What the search finds: a part of a page below one heading. */
+/** Unit of the search index: the part of a page below one heading. */
 export interface Section {
   page: string
   heading: string
@@ -39,7 +39,7 @@ export const anchorOf = (heading: string): string =>
     .replace(/[^\p{L}\p{N} _-]/gu, '')
     .replaceAll(' ', '-')
 
-/** The text of a heading or a paragraph without its marks. */
+/** Plain text of a heading or paragraph, without Markdown markup. */
 const plain = (text: string): string =>
   text
     .replace(/<!--[\s\S]*?-->/g, '')
@@ -48,10 +48,10 @@ const plain = (text: string): string =>
     .replace(/\s+/g, ' ')
     .trim()
 
-/** Of a part, so much is searched. */
+/** Characters of a section that are indexed for search. */
 const longestText = 700
 
-/** @param path of the page in the site @param linked turns a link of the source into one of the site */
+/** @param path of the page in the site @param linked turns a link in the source into a link of the site */
 export function renderMarkdown(markdown: string, path: string, linked: (href: string) => string): Rendered {
   const used = new Map<string, number>()
   const anchors = new Map<Token, string>()
@@ -102,7 +102,7 @@ export function renderMarkdown(markdown: string, path: string, linked: (href: st
   return { title, html: marked.parser(tokens), sections, headings }
 }
 
-/** Up from a page to the root of the site. */
+/** Relative path from a page up to the root of the site. */
 const upFrom = (path: string): string => '../'.repeat(path.split('/').length - 1)
 
 export interface Frame {
@@ -111,11 +111,11 @@ export interface Frame {
   html: string
   headings?: readonly Heading[]
   groups: readonly Group[]
-  /** Under the name of the site. */
+  /** Shown below the name of the site. */
   version: string
 }
 
-/** The parts of a long page, below its title. */
+/** Inserts a table of contents below the title of a long page. */
 function withContents(html: string, headings: readonly Heading[]): string {
   if (headings.length < 4) return html
   const items = headings.map(({ text, anchor }) => `<li><a href="#${escaped(anchor)}">${escaped(text)}</a></li>`)
@@ -164,7 +164,7 @@ ${withContents(html, headings)}
 `
 }
 
-/** A file of the repository with numbered lines, to which links about code lead. */
+/** A file of the repository with numbered lines; links to code lead here. */
 export function sourcePage(text: string, path: string): string {
   const lines = text.replace(/\n$/, '').split('\n')
   const rows = lines.map((line, at) => `<span id="L${at + 1}">${escaped(line)}</span>`)

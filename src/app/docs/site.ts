@@ -1,4 +1,4 @@
-/** The documentation as a site: every page with navigation and search, without a network. A compiled program contains it instead, see `src/build/main.ts`. */
+/** The documentation as an offline site with navigation and search. A compiled program contains it instead, see `src/build/main.ts`. */
 import { existsSync, statSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join, posix } from 'node:path'
@@ -9,7 +9,7 @@ import { framed, type Group, renderMarkdown, type Section, sourcePage } from './
 /** A file of the site. */
 export interface SiteFile {
   type: string
-  /** Text, or base64 of what is not text. */
+  /** Text, or base64 for binary files. */
   body: string
   base64: boolean
 }
@@ -26,7 +26,7 @@ const types: Record<string, string> = {
 }
 const binary = /\.png$/
 
-/** Pages outside of `docs`, with their places in the site. */
+/** Pages outside `docs`, with their paths in the site. */
 const others: Record<string, string> = {
   'README.md': 'index.html',
   'docs/README.md': 'pages.html',
@@ -35,12 +35,12 @@ const others: Record<string, string> = {
   'CONTRIBUTING.md': 'contribute.html',
   'sdk/README.md': 'client.html',
 }
-/** What is copied as it is. */
+/** Files that are copied unchanged. */
 const copied = /\.(?:png|svg|json)$/
-/** The pages of the client, where `bun run docs` has made them. */
+/** The client's API pages, if `bun run docs` has built them. */
 const apiPath = 'api/index.html'
 
-/** The place of a file of the repository in the site. */
+/** Path in the site of a file of the repository. */
 function placeOf(file: string): string {
   const named = others[file]
   if (named) return named
@@ -49,7 +49,7 @@ function placeOf(file: string): string {
   return copied.test(file) ? inside : `source/${file}.html`
 }
 
-/** The navigation: the bold words of the list of pages begin a group. */
+/** The navigation: each bold phrase in the list of pages begins a group. */
 function groupsOf(list: string, api: boolean): Group[] {
   const groups = list.split(/\n{2,}/).flatMap((paragraph) => {
     const title = /^\*\*([^*]+)\*\*/.exec(paragraph)?.[1]
@@ -71,13 +71,13 @@ function groupsOf(list: string, api: boolean): Group[] {
 }
 
 export interface SiteOptions {
-  /** Links lead to the pages of the client too. */
+  /** Include links to the client's API pages. */
   api?: boolean
-  /** Further files of the repository that get a page, such as those that the pages of the client link. */
+  /** Further repository files that get a page, such as those linked from the client's API pages. */
   sources?: readonly string[]
 }
 
-/** @throws Error that lists the links that lead nowhere */
+/** @throws Error that lists the dead links */
 export async function site({ api = false, sources = [] }: SiteOptions = {}): Promise<Site> {
   const below = (await readdir(join(root, 'docs'), { recursive: true }))
     .map((file) => `docs/${file.replaceAll('\\', '/')}`)
@@ -94,7 +94,7 @@ export async function site({ api = false, sources = [] }: SiteOptions = {}): Pro
     )
 
   const named = new Set<string>(sources)
-  /** A link of a page's source as one of the site. */
+  /** Turns a link in a page's source into a link of the site. */
   const linkedFrom =
     (file: string) =>
     (href: string): string => {

@@ -1,4 +1,4 @@
-/** Examines settings and data, and changes nothing: what is wrong, how severe it is, and how to fix it. */
+/** Checks settings and data without changing anything, and reports each problem with its severity and a fix. */
 import { nearest } from '../../../sdk/nearest.ts'
 import { messageOf } from '../../core/log.ts'
 import { adminAgent } from '../../core/token-file.ts'
@@ -14,7 +14,7 @@ import { checkSessions, checkThread } from './thread.ts'
 
 export type { Finding, Severity } from './finding.ts'
 
-/** Variables of this program that are not settings. */
+/** Environment variables of this program that are not settings. */
 const others = [
   'CSTP_CONFIG',
   'CSTP_AGENT',
@@ -28,7 +28,7 @@ const names = [...Object.values(table).map(({ env }) => env), ...others]
 
 const loopback = /^(?:localhost|127\.\d+\.\d+\.\d+|::1)$/
 
-/** Settings that are valid, but hardly meant. */
+/** Settings that are valid but probably unintended. */
 function* checkSettings(settings: Settings, env: Record<string, string | undefined>): Generator<Finding> {
   for (const name of Object.keys(env).sort()) {
     if (!name.startsWith('CSTP_') || names.includes(name)) continue
@@ -58,7 +58,7 @@ function* checkSettings(settings: Settings, env: Record<string, string | undefin
   yield* vouching(settings)
 }
 
-/** Agents whose token records what it may vouch for itself. The file admin.token is an administrator's by its name. */
+/** Agents whose token can vouch for its own records. The token in admin.token is expected to be an administrator's. */
 function* vouching(settings: Settings): Generator<Finding> {
   for (const { agent, scopes } of scopesOfAgents(settings)) {
     const beside = (['admin', 'evidence', 'approve'] as const).filter((scope) => scopes.includes(scope))
@@ -70,7 +70,7 @@ function* vouching(settings: Settings): Generator<Finding> {
   }
 }
 
-/** The guardrail files, as a start would read them. */
+/** Checks the guardrail files as they would be loaded at startup. */
 const checkGuardrails: Check = {
   name: 'guardrails',
   async *run({ guardrails_paths, ...lists }) {
@@ -109,7 +109,7 @@ const checks: readonly Check[] = [
   checkHooks,
 ]
 
-/** Runs every check, one after the other. @param env the environment, for names that are not settings */
+/** Runs all checks in sequence. @param env the environment, searched for unknown CSTP_ variables */
 export async function* examine(settings: Settings, env: Record<string, string | undefined>): AsyncGenerator<Examined> {
   const all: Check[] = [{ name: 'settings', run: (given) => checkSettings(given, env) }, ...checks]
   for (const { name, run } of all) {

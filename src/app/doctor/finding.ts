@@ -1,4 +1,4 @@
-/** What the checks of the doctor share: findings, and how they are made. */
+/** Findings of the doctor's checks, and helpers to create them. */
 import type { Settings } from '../config/config.ts'
 
 export type Severity = 'error' | 'warning' | 'note'
@@ -7,11 +7,11 @@ export interface Finding {
   severity: Severity
   /** What is wrong, in one sentence. */
   what: string
-  /** How to fix it: a command, or what to do. */
+  /** How to fix it: a command or an instruction. */
   fix: string
 }
 
-/** One thing to check; it finds nothing if all is well. */
+/** A single check; yields nothing if it passes. */
 export interface Check {
   name: string
   run(settings: Settings): Iterable<Finding> | AsyncIterable<Finding>
@@ -19,9 +19,9 @@ export interface Check {
 
 export const error = (what: string, fix: string): Finding => ({ severity: 'error', what, fix })
 export const warning = (what: string, fix: string): Finding => ({ severity: 'warning', what, fix })
-/** Nothing to worry about. */
+/** An informational finding. */
 export const note = (what: string, fix: string): Finding => ({ severity: 'note', what, fix })
 
-/** Text as one word of a POSIX shell. */
+/** Quotes text as one word of a POSIX shell. */
 export const word = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`

@@ -1,4 +1,4 @@
-/** Checks the data directory: it exists, belongs to its user, is writable, private, with room, and free of leftovers. */
+/** Checks the data directory: existence, owner, write access, permissions, free space and leftovers. */
 import { mkdirSync, readdirSync, rmdirSync, statfsSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { messageOf } from '../../core/log.ts'
@@ -6,7 +6,7 @@ import { ownAgents, tokenPath } from '../../core/token-file.ts'
 import { unfinished } from '../backup/files.ts'
 import { type Check, error, type Finding, note, warning, word } from './finding.ts'
 
-/** Free bytes below which it is an error, and a warning. */
+/** Free space in bytes: less than the first is an error, less than the second a warning. */
 const leastBytes = 100e6
 const scarceBytes = 1e9
 

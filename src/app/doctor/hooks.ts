@@ -1,4 +1,4 @@
-/** Checks the hooks that `cstp init` wrote: a client that does not trust a hook runs none of it, and says nothing. */
+/** Checks the hooks that `cstp init` wrote: a client that does not trust a hook skips it without a message. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { timestamp } from '../../core/time.ts'
@@ -7,7 +7,7 @@ import { openExisting } from '../../drivers/shared/sqlite/connect.ts'
 import { manifests } from '../init/apply.ts'
 import { type Check, note, warning } from './finding.ts'
 
-/** When each client was last heard, from the catalogue. */
+/** Time of the last event from each client, read from the catalogue. */
 function heard(data_dir: string): Map<string, number> {
   const path = join(data_dir, 'cstp.db')
   if (!existsSync(path)) return new Map()

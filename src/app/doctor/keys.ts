@@ -1,4 +1,4 @@
-/** Checks the keys that sign checkpoints: private, whole, of the right kind, and the one that signed the log. */
+/** Checks the keys that sign checkpoints: permissions, format, type, and that the configured key is the one that signed the log. */
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { readKey } from '../../core/key-file.ts'
@@ -11,7 +11,7 @@ import { openReader } from './stores.ts'
 
 const former = 'restore it from a backup; without it, cstp evidence new-key begins a new identity for every witness'
 
-/** The log was signed by this key, if by any. */
+/** Checks that the log, if it was ever signed, was signed by this key. */
 async function* checkSigner(settings: Settings): AsyncGenerator<Finding> {
   const evidence = await openReader(evidencePlace(settings))
   if (evidence === null) return

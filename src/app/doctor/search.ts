@@ -1,11 +1,11 @@
-/** Checks that the search index of a large store need not be in memory whole. */
+/** Checks that a large store does not have to keep its whole search index in memory. */
 import { messageOf } from '../../core/log.ts'
 import { load } from '../../drivers/search/lancedb/library.ts'
 import { loadDrivers } from '../own-drivers.ts'
 import { type Check, type Finding, warning } from './finding.ts'
 import { vectorsOf } from './stores.ts'
 
-/** A store of more decisions than this has segments, if the program can write them. */
+/** Above this number of decisions the index uses segments, provided that LanceDB can be loaded. */
 const outgrown = 20_000
 
 /** @param library loads LanceDB */

@@ -1,4 +1,4 @@
-/** Checks the stores: databases, the catalogue against the decision files and its vectors, the evidence log. */
+/** Checks the stores: databases, decision files against the catalogue, counters, vectors, erasures and the evidence log. */
 import type { Database } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -75,7 +75,7 @@ export const checkFiles: Check = {
   },
 }
 
-/** What is counted as decisions are written is what counting them gives. */
+/** Compares the counters, which are maintained on each write, with a recount. */
 export const checkCounters: Check = {
   name: 'counters',
   *run(settings) {
@@ -88,12 +88,12 @@ export const checkCounters: Check = {
   },
 }
 
-/** How the vectors of the configured embedder are marked: by driver, and by model if one is set. */
+/** Expected prefix of the id of the embedder that made the vectors: the driver, and the model if one is set. */
 const marks = ({ embedder, embedding_model }: Settings): string => `${embedder}/${embedding_model ?? ''}`
 
 function* vectorFindings(settings: Settings, state: VectorState, own: boolean): Generator<Finding> {
   const { embedder, building, decisions, missing, waiting, error: cause, odd } = state
-  // Who made them is known of the program's own embedders alone.
+  // Only the built-in embedders identify their vectors by driver and model.
   if (!own && embedder !== null && !embedder.startsWith(marks(settings)))
     yield error(`the vectors are from ${embedder}, but the settings name ${marks(settings)}`, again)
   if (odd > 0) yield error(`${odd} vectors have the wrong length, or no decision`, again)
@@ -105,7 +105,7 @@ function* vectorFindings(settings: Settings, state: VectorState, own: boolean): 
   if (building) yield note('a reindex is under way, or was interrupted', 'cstp reindex continues it')
 }
 
-/** What the store says of its vectors; null if there is none yet. */
+/** State of the store's vectors; null if there is no store yet. */
 export async function vectorsOf(settings: Settings): Promise<VectorState | null> {
   if (settings.store_url !== null) {
     const { inspectPostgres } = await import('../../drivers/store/postgres/inspect.ts')
@@ -132,7 +132,7 @@ export const checkVectors: Check = {
 
 const restore = 'stop the service and restore a backup: cstp restore <folder> --force'
 
-/** A database is whole, and of a version that this program knows. @param known versions up to this one can be opened */
+/** Checks a database's integrity and version. @param known the newest version that this program can open */
 function* checkDatabase(path: string, known: number, otherwise: string): Generator<Finding> {
   if (!existsSync(path)) return
   try {
@@ -182,7 +182,7 @@ async function* checkServer(url: string): AsyncGenerator<Finding> {
     )
 }
 
-/** A folder that was used has a catalogue. What only that holds is lost without it. */
+/** Checks a used folder that lacks its catalogue: data stored only there is lost. */
 async function* withoutCatalogue(settings: Settings): AsyncGenerator<Finding> {
   const lost = await lostStore(settings)
   if (lost) {
@@ -215,7 +215,7 @@ export const checkDatabases: Check = {
   },
 }
 
-/** Erasures of which a file or a segment still holds something. */
+/** Erasures that are unfinished because a file or a segment still holds some of the data. */
 export const checkErasures: Check = {
   name: 'erasures',
   async *run(settings) {
@@ -238,7 +238,7 @@ export const checkErasures: Check = {
 
 const preserve = 'keep the file for the investigation, and restore a backup: cstp restore <folder> --force'
 
-/** The evidence log, if there is one; nothing is created. */
+/** Opens the evidence log for reading, if it exists; creates nothing. */
 export async function openReader(place: string) {
   if (isPostgres(place)) {
     const { openPostgresEvidenceReader } = await import('../../drivers/evidence/postgres/driver.ts')

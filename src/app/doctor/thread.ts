@@ -1,4 +1,4 @@
-/** Checks the thread: every act against what it is committed to, the tree, what was signed, and all that acts speak of. */
+/** Checks the thread: each act against its commitment, the tree, the signed checkpoints, and everything the acts refer to. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { examineThread, type ThreadSources } from '../../domain/thread/examine/examine.ts'
@@ -11,12 +11,12 @@ import { contradiction, readMark, wayOn } from '../thread-mark.ts'
 import { type Check, error, type Finding, warning } from './finding.ts'
 import { openReader } from './stores.ts'
 
-/** More would say no more. */
+/** Findings after which the check stops. */
 const mostFlaws = 1_000
 
 type Opened = Omit<ThreadSources, 'evidence'> & { close(): unknown }
 
-/** Reads of the store; null if there is none of this version. */
+/** Readers of the store; null if there is no store of this version. */
 async function openReads({ store_url, data_dir }: Settings): Promise<Opened | null> {
   if (store_url !== null) return (await import('../../drivers/store/postgres/inspect.ts')).openReaders(store_url)
   const path = join(data_dir, 'cstp.db')
@@ -39,7 +39,7 @@ async function openReads({ store_url, data_dir }: Settings): Promise<Opened | nu
 const fix =
   'keep a copy for the investigation; docs/design/thread.md says what each finding means, a backup has what was there before'
 
-/** What sessions were sealed with is in the thread. */
+/** Checks that the thread contains the calls that each session was sealed with. */
 export const checkSessions: Check = {
   name: 'sessions',
   async *run(settings) {

@@ -1,22 +1,22 @@
-/** Writes the files of `cstp init` and takes them back: what was there before is kept in the data directory, byte for byte. */
+/** Writes and undoes the files of `cstp init`; the original content is saved byte for byte in the data directory. */
 import { createHash } from 'node:crypto'
 import { chmod, mkdir, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Edit } from './clients.ts'
 import { Uneditable } from './edits.ts'
 
-/** One file as it was, and as it was written. */
+/** The original and the written state of one file. */
 interface Kept {
   path: string
-  /** Base64; null if there was none. */
+  /** Original content in base64; null if the file did not exist. */
   before: string | null
-  /** SHA-256 of what was written. */
+  /** SHA-256 of the written content. */
   written: string
-  /** Folders that were made for it, the innermost first. */
+  /** Folders created for the file, innermost first. */
   folders: string[]
 }
 
-/** What was done in a folder. */
+/** The changes made in one folder. */
 export interface Manifest {
   dir: string
   clients: string[]
@@ -48,7 +48,7 @@ async function readManifest(path: string): Promise<Manifest | null> {
   return bytes && (JSON.parse(bytes.toString('utf8')) as Manifest)
 }
 
-/** Every folder in which something was written. */
+/** The manifests of all folders that were changed. */
 export async function manifests(data_dir: string): Promise<Manifest[]> {
   const files = await readdir(places(data_dir)).catch(() => [])
   const all = await Promise.all(
@@ -57,7 +57,7 @@ export async function manifests(data_dir: string): Promise<Manifest[]> {
   return all.filter((one) => one !== null)
 }
 
-/** What was written for other folders: the script of the data directory. */
+/** Paths written for other folders too, such as the shared script in the data directory. */
 async function pathsOfOthers(data_dir: string, dir: string): Promise<Set<string>> {
   const others = (await manifests(data_dir)).filter((one) => one.dir !== dir)
   return new Set(others.flatMap(({ files }) => files.map(({ path }) => path)))
@@ -99,7 +99,7 @@ export async function apply(
   for (const { path, before, text, withoutOurs } of planned) {
     if (before?.equals(Buffer.from(text))) {
       changes.push({ path, what: 'unchanged' })
-      // The script of several folders goes with the last of them.
+      // A script that several folders share is removed with the last of them.
       if (others.has(path) && !files.has(path))
         files.set(path, { path, before: null, written: sha256(text), folders: [] })
       continue
@@ -107,7 +107,7 @@ export async function apply(
     const first = files.get(path)
     const folders = await makeFolders(path)
     const isOurs = first !== undefined && before !== null && sha256(before) === first.written
-    // A file that was changed between two runs is restored as it is now, without what the first run added.
+    // If a file changed between two runs, undo restores its current content minus what the first run added.
     const found = first !== undefined && before !== null ? withoutOurs(before.toString('utf8')) : before
     files.set(path, {
       path,
@@ -115,7 +115,7 @@ export async function apply(
       written: sha256(text),
       folders: first?.folders ?? folders,
     })
-    // First what is needed to take it back.
+    // Save the undo information first.
     await keep()
     await writeFile(path, text)
     if (path.endsWith('.mjs')) await chmod(path, 0o755)
@@ -125,7 +125,7 @@ export async function apply(
   return changes
 }
 
-/** Takes back what was written in a folder; a file that was changed since loses only what cstp added. */
+/** Undoes the changes in a folder; from a file that changed since, only what cstp added is removed. */
 export async function undo(data_dir: string, dir: string, edits: readonly Edit[]): Promise<Change[]> {
   const place = placeOf(data_dir, dir)
   const known = await readManifest(place)
@@ -146,7 +146,7 @@ export async function undo(data_dir: string, dir: string, edits: readonly Edit[]
       else await writeFile(path, text)
       changes.push({ path, what: text === null ? 'removed' : 'edited' })
     }
-    // Not those in which something else is by now.
+    // Fails for folders that contain something else by now.
     for (const folder of folders) await rmdir(folder).catch(() => {})
   }
   await rm(place)

@@ -1,4 +1,4 @@
-/** What `cstp init` writes for each client: the files, and how each of them is edited. */
+/** What `cstp init` writes for each client: the files, and how each is edited. */
 import { join } from 'node:path'
 import { word } from '../doctor/finding.ts'
 import { type Entries, editJson, withHooks, withParagraph, withServer } from './edits.ts'
@@ -9,20 +9,20 @@ export const initClients = ['claude-code', 'codex', 'cursor', 'gemini', 'copilot
 export type InitClient = (typeof initClients)[number]
 
 export interface Wiring {
-  /** Files that a repository shares: nothing in them is of this machine. */
+  /** Whether the files are shared through the repository; they then contain nothing specific to this machine. */
   shared: boolean
-  /** Nothing is stopped; what would have been is kept. */
+  /** Shadow mode: nothing is denied, but denials are recorded. */
   shadow: boolean
   url: string
-  /** The data directory, with the token and, unless shared, the script. */
+  /** The data directory, with the token and, unless shared, the hook script. */
   data_dir: string
-  /** Whether the environment names the token, so that Claude Code can call without a process. */
+  /** Whether the environment holds the token, so that Claude Code can send requests without starting a process. */
   env_token: boolean
   /** Whether the clients run on Windows. */
   windows: boolean
 }
 
-/** A file and its edit. `undo` takes out what was added, where the file was changed since. */
+/** A file and its edit. `undo` removes what was added, if the file was changed since. */
 export interface Edit {
   path: string
   apply(before: string | null): string
@@ -33,7 +33,7 @@ export interface Edit {
 const scriptName = 'cstp-hook.mjs'
 const timeoutSeconds = 5
 
-/** How each client finds the folder of its project in a shell command. */
+/** How a shell command refers to the project folder, for each client. */
 const projectFolder: Partial<Record<InitClient, string>> = {
   'claude-code': '"$CLAUDE_PROJECT_DIR"/',
   gemini: '"$GEMINI_PROJECT_DIR"/',
@@ -42,7 +42,7 @@ const projectFolder: Partial<Record<InitClient, string>> = {
 const scriptPath = ({ shared, data_dir }: Wiring, dir: string): string =>
   shared ? join(dir, '.cstp', scriptName) : join(data_dir, 'hook', scriptName)
 
-/** All shells of Windows read slashes and double quotes alike. */
+/** Forward slashes and double quotes work in all Windows shells. */
 const argument = (text: string, windows: boolean): string => (windows ? `"${text.replaceAll('\\', '/')}"` : word(text))
 
 function commandOf(client: InitClient, { shared, shadow, url, data_dir, windows }: Wiring): string {
@@ -51,7 +51,7 @@ function commandOf(client: InitClient, { shared, shadow, url, data_dir, windows 
   return `node ${path} ${client}${shadow ? ' --shadow' : ''} --url ${argument(url, windows && !shared)}`
 }
 
-/** Codex and Gemini CLI run a call whose hook can't even be started: only exit status 2 stops it. */
+/** Codex and Gemini CLI run a call even if its hook can't be started: only exit status 2 stops it. */
 const orStop = (command: string, wiring: Wiring, event: string, end = ' || exit 2'): string =>
   wiring.shadow || !/^(?:PreToolUse|BeforeTool)$/.test(event) ? command : command + end
 
@@ -73,7 +73,7 @@ const hooksIn = (path: string, entries: Entries, more: Entries = {}): Edit =>
     (root) => withHooks(root, {}),
   )
 
-/** A file with the MCP server in a table of this name. */
+/** Edits a JSON file that lists MCP servers in this table. */
 const serverIn = (path: string, table: string, server: Entries, more: Entries = {}): Edit =>
   json(
     path,
@@ -87,7 +87,7 @@ const toEach = (events: readonly string[], entry: (event: string) => unknown): E
 const named = ['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'Stop'] as const
 const ofTools = /ToolUse|Tool$/
 
-/** An http hook costs no process; the event SessionStart has none. */
+/** An http hook starts no process; Claude Code does not support it for the event SessionStart. */
 function claudeHooks(wiring: Wiring): Entries {
   const { url, shadow, shared, env_token } = wiring
   const isHttp = shared || env_token
@@ -109,7 +109,7 @@ function claudeHooks(wiring: Wiring): Entries {
   })
 }
 
-/** Gemini CLI runs hooks by PowerShell there, of which version 5 has no `||`. */
+/** On Windows, Gemini CLI runs hooks in PowerShell, whose version 5 has no `||`. */
 const powershellEnd = '; if (!$?) { exit 2 }'
 
 function geminiHooks(wiring: Wiring): Entries {
@@ -162,7 +162,7 @@ This project records its decisions in cstp. Before you decide something that mat
 call of a tool: its reason names the rule and what would allow it. Do not work around it.
 `
 
-/** The MCP server. @param fromEnv how a client writes a variable of the environment, `byDefault` its value where there is none */
+/** The MCP server entry. @param fromEnv how a client refers to an environment variable @param byDefault suffix with its default value */
 const serverOf = (
   { shared, url }: Wiring,
   address: string,
@@ -210,9 +210,9 @@ function ofClient(client: InitClient, wiring: Wiring, dir: string): Edit[] {
   }
 }
 
-/** Every edit for these clients in a folder. */
+/** All edits for these clients in a folder. */
 export function editsOf(clients: readonly InitClient[], wiring: Wiring, dir: string): Edit[] {
-  // Claude Code and Copilot CLI read it.
+  // Read by Claude Code and Copilot CLI.
   const server = {
     ...(wiring.shared && { type: 'http' }),
     ...serverOf(wiring, 'url', (name) => `$\{${name}}`, ':-local'),

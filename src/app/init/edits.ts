@@ -1,21 +1,21 @@
-/** Edits of other programs' files: what cstp adds is found again by its mark, replaced and removed; everything else stays as it is. */
+/** Edits of other programs' files: entries added by cstp are found by a mark, replaced and removed; everything else stays unchanged. */
 
 type Plain = Record<string, unknown>
 
 const isPlain = (value: unknown): value is Plain => value !== null && typeof value === 'object' && !Array.isArray(value)
 
-/** A file that can't be edited without losing something of it. */
+/** A file that can't be edited without losing part of its content. */
 export class Uneditable extends Error {
   override name = 'Uneditable'
 }
 
-/** What each of our hooks has in its command or its address. */
+/** Matches the command or the address of each of our hooks. */
 const mark = /cstp-hook\.mjs|\bcstp hook \S|\/hooks\/(?:claude-code|codex|cursor|gemini|copilot|opencode)\b/
 
 const isOurs = (entry: unknown): boolean =>
   isPlain(entry) && ['command', 'url', 'bash'].some((key) => typeof entry[key] === 'string' && mark.test(entry[key]))
 
-/** A JSON file with a change; formatted as it was. @throws Uneditable if it is not an object in plain JSON */
+/** Changes a JSON file and keeps its indentation. @throws Uneditable if it is not an object in plain JSON */
 export function editJson(text: string | null, change: (root: Plain) => Plain): string {
   let root: unknown = {}
   if (text !== null && text.trim() !== '')
@@ -31,10 +31,10 @@ export function editJson(text: string | null, change: (root: Plain) => Plain): s
   return `${JSON.stringify(next, null, indent)}\n`
 }
 
-/** Entries by event, as a client's settings have them; `groups` of them with `hooks`, or the entries themselves. */
+/** Entries by event, as in a client's settings: either groups with `hooks`, or the hooks themselves. */
 export type Entries = Record<string, unknown>
 
-/** Without our hooks; what is empty then is left out. */
+/** Removes our hooks, and groups that become empty. */
 function withoutOurs(list: unknown): unknown[] {
   if (!Array.isArray(list)) return []
   return list.flatMap((one) => {
@@ -45,7 +45,7 @@ function withoutOurs(list: unknown): unknown[] {
   })
 }
 
-/** The settings with our hooks in `hooks`, after those of others. No entries: without ours. */
+/** The settings with our hooks in `hooks`, after any others; without our hooks if `entries` is empty. */
 export function withHooks(root: Plain, entries: Entries): Plain {
   const { hooks: given } = root
   if (given !== undefined && !isPlain(given)) throw new Uneditable('"hooks" is not an object')
@@ -62,7 +62,7 @@ export function withHooks(root: Plain, entries: Entries): Plain {
     : rest
 }
 
-/** The file with the MCP server named cstp in a table of servers; null removes it. */
+/** The file with the MCP server `cstp` in a table of servers; null removes the server. */
 export function withServer(root: Plain, table: string, server: Plain | null): Plain {
   const { [table]: given = {}, ...rest } = root
   if (!isPlain(given)) throw new Uneditable(`"${table}" is not an object`)
@@ -74,7 +74,7 @@ export function withServer(root: Plain, table: string, server: Plain | null): Pl
 const [begin, end] = ['<!-- cstp: begin -->', '<!-- cstp: end -->']
 const paragraphs = new RegExp(`(?:\\n\\n)?${begin}[\\s\\S]*?${end}\\n?`, 'g')
 
-/** A page of instructions with our paragraph at its end; null removes it. */
+/** A page of instructions with our paragraph at the end; null removes the paragraph. */
 export function withParagraph(text: string | null, paragraph: string | null): string {
   const before = text ?? ''
   const ours = paragraph === null ? '' : `${begin}\n${paragraph.trim()}\n${end}\n`

@@ -1,8 +1,8 @@
-/** OpenCode: its plugin, and the MCP server in its own settings (https://opencode.ai/docs/mcp-servers). */
+/** Configuration for OpenCode: its plugin, and the MCP server in its settings (https://opencode.ai/docs/mcp-servers). */
 
 const fromEnv = (name: string): string => `{env:${name}}`
 
-/** OpenCode adds the name of its schema to settings without one: then they are no longer as they were written. */
+/** OpenCode adds its schema to settings that name none, which would make the file look edited. */
 export const opencodeSchema = { $schema: 'https://opencode.ai/config.json' }
 
 /** The MCP server in the table `mcp` of opencode.json. */
@@ -17,7 +17,7 @@ export const opencodeServer = ({ shared, url }: { shared: boolean; url: string }
       }
     : { type: 'local', command: ['cstp', 'mcp', '--url', url], enabled: true }
 
-/** A plugin in the process of OpenCode, which throws to stop a call. */
+/** A plugin that runs inside OpenCode and throws to stop a call. */
 export const opencodePlugin = (
   command: string,
   enforced: boolean,

@@ -1,4 +1,4 @@
-/** Copies one store to another, kind by kind, continuing an interrupted run; and digests of both sides. */
+/** Copies one store to another, kind by kind, resuming an interrupted run; and computes digests of both sides. */
 
 import { createHash } from 'node:crypto'
 import { readDecisions } from '../../../sdk/storage/decisions.ts'
@@ -23,7 +23,7 @@ import { evidenceCursor } from '../../domain/thread/sequencer.ts'
 import { type Copying, changesOf, decisionsOf, keyedOf, type Side, trail } from './sides.ts'
 import { threadDigest } from './thread.ts'
 
-/** Records, and what derives from them, without those that the source has erased since an earlier run. A decision that was changed in the source since an earlier run is changed in the target. */
+/** Copies records with derived data. Decisions erased or changed in the source since an earlier run are erased or changed in the target. */
 export async function copyDecisions({ from, to, signal, progress }: Copying): Promise<void> {
   let done = 0
   for await (const page of keyedOf(from, erasureCollections.erased)) {
@@ -47,7 +47,7 @@ export async function copyDecisions({ from, to, signal, progress }: Copying): Pr
     })
     if (wanted.length > 0)
       await to.store.transaction(async (tx) => {
-        // The acts of a decision name it with its revision.
+        // Acts refer to a decision by its revision.
         for (const { record, revision } of wanted)
           await tx.decisions.put(record, there.get(record.id)?.revision ?? 0, revision)
       })
@@ -57,8 +57,8 @@ export async function copyDecisions({ from, to, signal, progress }: Copying): Pr
 }
 
 /**
- * Vectors of the active generation; decisions without vectors are left to the target's outbox. One that was still being built is not
- * copied: its builder has stopped, and a reindex always starts over.
+ * Copies the vectors of the active generation; decisions without vectors go to the target's outbox. A generation still being built is
+ * not copied: its builder has stopped, and a reindex always starts over.
  */
 export async function copyVectors({ from, to, now_ms, signal, progress }: Copying): Promise<void> {
   const generation = await from.store.embeddings.generation('active')
@@ -66,7 +66,7 @@ export async function copyVectors({ from, to, now_ms, signal, progress }: Copyin
     const { embedder, dimensions, number } = generation
     const target = await to.store.transaction(async (tx) => {
       const there = await tx.embeddings.generation('active')
-      // An earlier run may have found vectors of another embedder.
+      // The generation left by an earlier run may be of another embedder.
       return there?.embedder === embedder && there.dimensions === dimensions
         ? there
         : tx.embeddings.start(embedder, dimensions)
@@ -75,7 +75,7 @@ export async function copyVectors({ from, to, now_ms, signal, progress }: Copyin
     for await (const page of changesOf(from, number)) {
       signal.throwIfAborted()
       await to.store.transaction(async (tx) => {
-        // Those that the source has dropped since an earlier run are dropped here.
+        // Also removes vectors that the source has dropped since an earlier run.
         for (const { id, vectors } of page) await tx.embeddings.put(id, vectors && { embedder, vectors })
       })
       done += page.length
@@ -89,7 +89,7 @@ export async function copyVectors({ from, to, now_ms, signal, progress }: Copyin
     })
 }
 
-/** State that servers share besides decisions, without the logins at the dashboard and today's byte counts: people log in again. */
+/** Shared state other than decisions, except dashboard logins (people log in again) and today's byte counts. */
 const collections = {
   sessions: [sessionCollections.waiting, sessionCollections.consumed, actionSessionCollection, deferralCollection],
   breakers: [breakerCollection],
@@ -103,7 +103,7 @@ const collections = {
   erasures: Object.values(erasureCollections),
 } as const
 
-/** Keyed records; those that the source has no more since an earlier run are removed. */
+/** Copies keyed records, and removes those that the source has deleted since an earlier run. */
 export async function copyStates({ from, to }: Copying): Promise<void> {
   for (const collection of Object.values(collections).flat()) {
     const there = new Set<string>()
@@ -118,7 +118,7 @@ export async function copyStates({ from, to }: Copying): Promise<void> {
   }
 }
 
-/** The trail in its order. */
+/** Copies the audit trail in order. */
 export async function copyAudit({ from, to, signal, progress }: Copying): Promise<void> {
   let there = 0
   for await (const page of trail(to)) there += page.length
@@ -134,7 +134,7 @@ export async function copyAudit({ from, to, signal, progress }: Copying): Promis
   }
 }
 
-/** Records as they are, the nodes of the tree from their hashes, and the checkpoints. @throws Error if the target has another chain */
+/** Copies evidence records unchanged, tree nodes built from their hashes, and checkpoints. @throws Error if the target has another chain */
 export async function copyEvidence({ from, to, signal, progress }: Copying): Promise<void> {
   const head = await to.evidence.head()
   const [same] = head.seq === 0 ? [head.hash] : await from.evidence.hashes(head.seq, 1)
@@ -158,7 +158,7 @@ export async function copyEvidence({ from, to, signal, progress }: Copying): Pro
   for (const checkpoint of given.slice(known.length)) await to.evidence.saveCheckpoint(checkpoint)
 }
 
-/** The content of a side as counts and hashes. */
+/** The content of one side as counts and hashes. */
 export interface Digest extends Record<`${keyof typeof collections}_sha256`, string> {
   decisions: number
   decisions_sha256: string
@@ -179,7 +179,7 @@ export interface Digest extends Record<`${keyof typeof collections}_sha256`, str
 const sha256 = (): ReturnType<typeof createHash> => createHash('sha256')
 const hashOf = (value: unknown): string => sha256().update(JSON.stringify(value)).digest('hex')
 
-/** Independent of the order, in which the feeds differ. */
+/** Count and hash of all vectors, independent of their order, which differs between the feeds. */
 async function vectorsOf(side: Side): Promise<{ count: number; hash: string }> {
   const generation = await side.store.embeddings.generation('active')
   const sum = Buffer.alloc(32)
@@ -198,7 +198,7 @@ async function vectorsOf(side: Side): Promise<{ count: number; hash: string }> {
   return { count, hash: sum.toString('hex') }
 }
 
-/** Versions count the writes of one store: they may differ. */
+/** Leaves out versions: they count the writes of one store, so they may differ. */
 async function keyedDigest(side: Side, names: readonly string[]): Promise<string> {
   const digest = sha256()
   for (const name of names)

@@ -1,17 +1,17 @@
-/** Moves everything from one place to another: resumable, and verified by counts and hashes of both sides. */
+/** Migrates everything from one place to another: resumable, and verified by counts and hashes of both sides. */
 import { createHash } from 'node:crypto'
 import { copyAudit, copyDecisions, copyEvidence, copyStates, copyVectors, type Digest, digestOf } from './copy.ts'
 import { type Copying, openSide, type Side } from './sides.ts'
 import { copyThread } from './thread.ts'
 
-/** Where a target keeps which source it is filled from. */
+/** Keyed record in the target that identifies its source. */
 const marker = { collection: 'migration', key: 'source' }
 interface Marker {
   digest: string
   done: boolean
 }
 
-/** Marks an empty target as that of this source. @throws Error if it has other content */
+/** Marks an empty target with its source. @throws Error if the target has other content */
 async function claim({ from, to }: Copying): Promise<void> {
   const digest = createHash('sha256').update(from.name).digest('hex')
   const [stored] = await to.store.keyed.get(marker.collection, [marker.key])
@@ -37,7 +37,7 @@ export interface MigrateOptions {
   progress: Copying['progress']
 }
 
-/** @throws Error that says what is in the way, or which kind differs */
+/** @throws Error that names the obstacle, or the kinds that differ */
 export async function migrate({ from: source, to: target, ...rest }: MigrateOptions): Promise<Digest> {
   const from = await openSide(source, true)
   try {

@@ -10,24 +10,24 @@ import { analyse } from '../../domain/search/terms.ts'
 import { isPostgres } from '../config/config.ts'
 
 export interface Side {
-  /** For messages: a folder, or an address without its password. */
+  /** Name for messages: a folder, or an address without its password. */
   name: string
   store: Store
   evidence: Evidence
   close(): Promise<void>
 }
 
-/** A copy that is under way. */
+/** A copy in progress. */
 export interface Copying {
   from: Side
   to: Side
   now_ms: number
   signal: AbortSignal
-  /** Called with the number of a kind that is done. */
+  /** Called with how many of a kind are done. */
   progress(kind: string, done: number): void
 }
 
-/** @param existing whether the place must exist already @throws Error, StorageError */
+/** @param existing whether the place must already exist @throws Error, StorageError */
 export async function openSide(place: string, existing: boolean): Promise<Side> {
   const options = { analyse, now: Date.now }
   if (isPostgres(place)) {
@@ -72,7 +72,7 @@ const sideOf = (name: string, store: Store, evidence: Evidence): Side => ({
 const pageSize = 200
 const auditPage = 1_000
 
-/** Entries after which what was read of them is collected: the heap would double first, to 1.2 GB for a million decisions. */
+/** Entries between forced garbage collections: otherwise the heap would double first, to 1.2 GB for a million decisions. */
 const collectedAfter = 20_000
 
 async function* collecting<T>(pages: AsyncIterable<T[]>): AsyncGenerator<T[]> {
@@ -86,7 +86,7 @@ async function* collecting<T>(pages: AsyncIterable<T[]>): AsyncGenerator<T[]> {
   }
 }
 
-/** All decisions, oldest first, in pages: an order that both sides share. */
+/** All decisions in pages, oldest first: an order that both sides share. */
 export const decisionsOf = ({ store: { decisions } }: Side): AsyncGenerator<StoredDecision[]> =>
   collecting(
     (async function* () {
@@ -98,7 +98,7 @@ export const decisionsOf = ({ store: { decisions } }: Side): AsyncGenerator<Stor
     })(),
   )
 
-/** All changes with the vectors of a generation, in pages. */
+/** All changes with vectors of one generation, in pages. */
 export const changesOf = ({ store: { feed } }: Side, generation: number): AsyncGenerator<FeedEntry[]> =>
   collecting(
     (async function* () {
@@ -111,7 +111,7 @@ export const changesOf = ({ store: { feed } }: Side, generation: number): AsyncG
     })(),
   )
 
-/** The audit trail from its first line on, though stores read it from the last. */
+/** The audit trail from the oldest line on; stores read it from the newest. */
 export async function* trail({ store }: Side): AsyncGenerator<StoredAuditEntry[]> {
   const ends: (number | undefined)[] = []
   for (let cursor: number | undefined; ; ) {
@@ -124,6 +124,6 @@ export async function* trail({ store }: Side): AsyncGenerator<StoredAuditEntry[]
     yield (await store.audit.list({ ...(cursor !== undefined && { cursor }), limit: auditPage })).reverse()
 }
 
-/** Keyed records by key. What has expired is there until its owner removes it with what belongs to it: such a time may also be that of a next step. */
+/** Keyed records by key, including expired ones: the owner removes them with their dependents, or uses the time for a next step. */
 export const keyedOf = ({ store }: Side, collection: string): AsyncGenerator<KeyedRecord[]> =>
   keyedPages(store.keyed, collection)

@@ -1,4 +1,4 @@
-/** Copies the thread: acts as they are kept, in their order, so that the tree over them is the same. */
+/** Copies the thread: acts as stored and in order, so that their tree is the same. */
 import { createHash } from 'node:crypto'
 import type { EvidenceHead } from '../../../sdk/storage/evidence.ts'
 import { grow, rootOf } from '../../domain/evidence/tree.ts'
@@ -7,7 +7,7 @@ import type { Copying, Side } from './sides.ts'
 const page = 500
 const growth = ({ seq, frontier }: EvidenceHead, commitments: readonly string[]) => grow(frontier, seq, commitments)
 
-/** Gives all acts of a side their places. */
+/** Sequences all acts of a side. @returns the size of its thread */
 async function settle({ store }: Side): Promise<number> {
   while ((await store.thread.sequence(growth, page)) > 0) {}
   return (await store.thread.head()).seq
@@ -25,7 +25,7 @@ export async function copyThread({ from, to, signal, progress }: Copying): Promi
     if (acts.length === 0) break
     const erased = acts.filter(({ seq, payload }) => seq! <= there && payload === null)
     await to.store.transaction(async (tx) => {
-      // What was erased since an earlier run is erased here.
+      // Also erases what the source has erased since an earlier run.
       await tx.thread.erase(erased.map(({ record_id }) => record_id))
       await tx.thread.append(acts.filter(({ seq }) => seq! > there).map(({ seq: _, ...act }) => act))
     })
@@ -37,7 +37,7 @@ export async function copyThread({ from, to, signal, progress }: Copying): Promi
   for (const checkpoint of kept.slice(known.length)) await to.store.thread.saveCheckpoint(checkpoint)
 }
 
-/** The thread of a side as counts and hashes. */
+/** Counts and hashes of a side's thread. */
 export async function threadDigest({ store: { thread } }: Side) {
   const { seq, frontier } = await thread.head()
   const acts = createHash('sha256')
