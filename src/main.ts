@@ -1,4 +1,4 @@
-/** The program: argv to a command. */
+/** Entry point of the program: runs the command line. */
 import { run } from './cli/run.ts'
 
 process.exitCode = await run(process.argv.slice(2))

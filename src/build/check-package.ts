@@ -1,9 +1,9 @@
-/** What publint and "are the types wrong" find in a package as it would be published. */
+/** Problems that publint and "are the types wrong" find in a packed package. */
 import { type CheckResult, checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 
-/** The package is a module: these resolve as `require` and as resolvers older than `exports` do, which it does not promise. */
+/** The package is ESM only: it does not promise to resolve with `require` or with resolvers that predate `exports`. */
 const unpromised: readonly string[] = ['node10', 'node16-cjs']
 
 const typeProblems = (result: CheckResult): string[] =>
@@ -15,7 +15,7 @@ const typeProblems = (result: CheckResult): string[] =>
         return resolution !== null && unpromised.includes(resolution) ? [] : [`${one.kind}${where} ${resolution ?? ''}`]
       })
 
-/** One line for each problem of a tarball; none for a package that may be published. */
+/** One line for each problem in a tarball; none if it may be published. */
 export async function packageProblems(tarball: string): Promise<string[]> {
   const bytes = await Bun.file(tarball).bytes()
   const { messages, pkg } = await publint({ pack: { tarball: bytes.slice().buffer }, strict: true })

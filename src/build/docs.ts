@@ -1,11 +1,11 @@
-/** `bun run docs`: writes the site of the documentation to `dist/docs`, with the pages of every export of the client. A link that leads nowhere fails it. */
+/** `bun run docs`: writes the documentation site, with pages for every export of the client, to `dist/docs`. Fails on dead links. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { site } from '../app/docs/site.ts'
 
 const root = join(import.meta.dir, '../..')
 
-/** The pages of the client, whose links about code lead into the site. @returns the sources that they link */
+/** Builds the client's API pages, whose links to code lead into the site. @returns the source files that they link */
 function makeApi(folder: string): string[] {
   const typedoc = join(root, 'node_modules/typedoc/bin/typedoc')
   const { exitCode, stdout, stderr } = Bun.spawnSync([process.execPath, typedoc, '--out', join(folder, 'api')], {
@@ -21,7 +21,7 @@ function makeApi(folder: string): string[] {
   return [...new Set(linked.map(([, path]) => path!))].sort()
 }
 
-/** Writes the site. Resolves with the number of its pages. @param folder is emptied first */
+/** Writes the site. Resolves with the number of its pages. @param folder emptied first */
 export async function writeDocs(folder: string): Promise<number> {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })

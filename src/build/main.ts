@@ -1,6 +1,6 @@
 /**
  * Compiles the program into one file that needs nothing else: `bun run build [--full] [--target bun-linux-arm64] [--outfile path]`.
- * LanceDB, half of the size, is in the full build only.
+ * LanceDB, half of the size, is only in the full build.
  */
 import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ import { startUp } from './start-up.ts'
 
 const root = join(import.meta.dir, '../..')
 
-/** A plugin of the bundler that puts a value into the program, which can't make it when it runs, in the place of the module that makes it. */
+/** Bundler plugin that replaces a module by its precomputed result, which the compiled program can't compute at run time. */
 function madeBefore(module: string, name: string, value: unknown): Bun.BunPlugin & { loaded(): boolean } {
   let loaded = false
   return {
@@ -29,7 +29,7 @@ function madeBefore(module: string, name: string, value: unknown): Bun.BunPlugin
   }
 }
 
-/** A target of the bundler as the program will see it. */
+/** The platform and architecture of a bundler target, as the program will report them. */
 export function machineOf(target: string | undefined): { platform: string; arch: string } {
   if (target === undefined) return { platform: process.platform, arch: process.arch }
   const [, platform, arch] = /^bun-(linux|darwin|windows)-(x64|arm64)(?:-[a-z0-9-]+)?$/.exec(target) ?? []
@@ -38,7 +38,7 @@ export function machineOf(target: string | undefined): { platform: string; arch:
   return { platform: platform === 'windows' ? 'win32' : platform, arch }
 }
 
-/** LanceDB comes as a package for each machine, of which an install takes its own. */
+/** LanceDB has a package for each platform, and npm installs only the one of this machine. */
 function hasLance(target: string | undefined): boolean {
   const { platform, arch } = machineOf(target)
   const libc =
@@ -46,7 +46,7 @@ function hasLance(target: string | undefined): boolean {
   return existsSync(join(root, `node_modules/@lancedb/lancedb-${platform}-${arch}${libc}`))
 }
 
-/** In the place of LanceDB: loading it fails with a message that says where it is. */
+/** Replaces LanceDB: loading it fails with a message that says which build contains it. */
 const withoutLance: Bun.BunPlugin = {
   name: 'without-lancedb',
   setup(build) {
@@ -59,14 +59,14 @@ const withoutLance: Bun.BunPlugin = {
 }
 
 export interface BuildOptions {
-  /** As the bundler names it, such as `bun-linux-arm64`; by default this machine. */
+  /** Bundler target, such as `bun-linux-arm64`; by default this machine. */
   target?: string | undefined
   outfile?: string | undefined
-  /** With LanceDB. */
+  /** Includes LanceDB. */
   full?: boolean
 }
 
-/** Builds the program for this machine or for a target. Resolves with the path of the file. */
+/** Builds the program for this machine or for a target. Resolves with the path of the executable. */
 export async function build({ target, outfile: given, full = false }: BuildOptions = {}): Promise<string> {
   const { platform, arch } = machineOf(target)
   const program = full ? 'cstp-full' : 'cstp'
@@ -81,12 +81,12 @@ export async function build({ target, outfile: given, full = false }: BuildOptio
   ]
   await Bun.build({
     root: join(root, 'src'),
-    // Each thread is a program of its own.
+    // Each thread is a separate entry point.
     entrypoints: [
       join(root, 'src/main.ts'),
       ...new Bun.Glob('src/**/*worker.ts').scanSync({ cwd: root, absolute: true }),
     ],
-    // Native onnxruntime is built for the GNU C library; elsewhere its WebAssembly build serves.
+    // Native onnxruntime is built for glibc; other platforms use its WebAssembly build.
     plugins: [
       ...made,
       ...(full ? [] : [withoutLance]),
@@ -94,19 +94,19 @@ export async function build({ target, outfile: given, full = false }: BuildOptio
     ],
     target: 'bun',
     format: 'esm',
-    // Parsed beforehand, and in parts that are loaded when they are needed: a start takes a fifth of the time.
+    // Precompiled, and split into chunks that are loaded on demand: startup takes a fifth of the time.
     splitting: true,
     bytecode: true,
     minify: { whitespace: true, syntax: true },
     compile: {
       outfile,
-      // The rules are in the program's text; this is for the table tests beside them.
+      // The rules themselves are bundled; this adds their table tests.
       assets: [join(root, 'guardrails')],
       ...(target && { target: target as Bun.Build.CompileTarget }),
-      // The folder that it is started in must not change what it does.
+      // The working directory must not change the program's behaviour.
       autoloadDotenv: false,
       autoloadBunfig: false,
-      // Drivers of CSTP_DRIVERS import packages, whose package.json says what they export.
+      // Drivers of CSTP_DRIVERS import packages, which are resolved by the `exports` of their package.json.
       autoloadPackageJson: true,
     },
   })

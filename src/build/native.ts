@@ -1,4 +1,4 @@
-/** Puts onnxruntime's native build into the binary, compressed: its addon and the libraries next to it. */
+/** Bundles onnxruntime's native build, compressed: its addon and the adjacent libraries. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -7,7 +7,7 @@ const libraries = join(root, 'node_modules/onnxruntime-node/bin/napi-v6')
 const unpack = join(root, 'src/drivers/embedder/local/unpack.ts')
 const addon = 'onnxruntime_binding.node'
 
-/** The addon first; not the second copy of a library under its full version, which nothing loads. */
+/** The addon first; leaves out copies of libraries under their full version, which are never loaded. */
 function filesFor(platform: string, arch: string): string[] {
   const folder = join(libraries, platform, arch)
   if (!existsSync(folder)) return []
@@ -35,7 +35,7 @@ export default loadUnpacked([${list.join(', ')}])
 `
 }
 
-/** A plugin of the bundler. @param platform as in `process.platform`; `arch` as in `process.arch`; `into` a folder for what the build makes */
+/** A bundler plugin. @param platform as in `process.platform` @param arch as in `process.arch` @param into folder for generated files */
 export const nativeRuntime = (platform: string, arch: string, into: string): Bun.BunPlugin => ({
   name: 'onnxruntime-node',
   setup(build) {

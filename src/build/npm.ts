@@ -1,6 +1,6 @@
 /**
- * Makes what is published: the packages of `npx cstp` (`cstp`, which starts the program, and one with the program for each machine), the entry
- * of the MCP registry and the MCP bundle. `bun run package [--target bun-linux-arm64 …]` writes them to `dist`; without a target, for this machine.
+ * Builds what is published: the npm packages (`cstp`, which starts the program, and one package with the program for each platform), the
+ * MCP registry entry and the MCP bundle. `bun run package [--target bun-linux-arm64 …]` writes them to `dist`; by default this machine.
  */
 import { cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { build, machineOf } from './main.ts'
 import { serverJson, writeBundle } from './registry.ts'
 
 const root = join(import.meta.dir, '../..')
-/** Machines that have a package of their own, with the bundler's name of each. */
+/** Platforms with a package of their own, with the bundler target of each. */
 export const targets: Readonly<Record<string, string>> = {
   'linux-x64': 'bun-linux-x64',
   'linux-arm64': 'bun-linux-arm64',
@@ -33,7 +33,7 @@ function write(folder: string, manifest: object): void {
   cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'))
 }
 
-/** The package that people install. */
+/** Writes the package that people install. */
 function writeStarter(folder: string): void {
   mkdirSync(folder, { recursive: true })
   for (const name of ['cstp.mjs', 'README.md']) cpSync(join(import.meta.dir, 'package', name), join(folder, name))
@@ -48,7 +48,7 @@ function writeStarter(folder: string): void {
   })
 }
 
-/** The package of one machine, around a program that was built. The program is moved into it. */
+/** Writes the package of one platform around a compiled program, which is moved into it. */
 function writeProgram(folder: string, machine: string, program: string): void {
   const [os, cpu] = machine.split('-') as [string, string]
   const name = os === 'win32' ? 'cstp.exe' : 'cstp'
@@ -66,7 +66,7 @@ function writeProgram(folder: string, machine: string, program: string): void {
   })
 }
 
-/** Packs the folder as npm would publish it. Resolves with the path of the archive. */
+/** Packs a folder with npm. Resolves with the path of the archive. */
 export function pack(folder: string, into: string): string {
   const command = ['npm', 'pack', '--json', '--ignore-scripts', '--pack-destination', into]
   const { exitCode, stdout, stderr } = Bun.spawnSync(command, { cwd: folder })
@@ -75,7 +75,7 @@ export function pack(folder: string, into: string): string {
   return join(into, packed!.filename)
 }
 
-/** Builds and packs. @param into folder that is emptied first; `built` is a program of this machine that there is already */
+/** Builds and packs. @param into folder, emptied first @param built an existing build of the program for this machine */
 export async function makePackages(into: string, given: readonly string[] = [], built?: string): Promise<string[]> {
   rmSync(into, { recursive: true, force: true })
   mkdirSync(into, { recursive: true })
@@ -96,7 +96,7 @@ export async function makePackages(into: string, given: readonly string[] = [], 
   return packed
 }
 
-/** Writes `server.json` and the bundle, packed. Resolves with their paths. */
+/** Writes `server.json` and packs the MCP bundle. Resolves with their paths. */
 export function makeEntries(into: string, name: string): string[] {
   const tools = [...methods.values()].flatMap(({ mcp }) => (mcp ? [{ name: mcp.name, description: mcp.title }] : []))
   const entry = join(into, 'server.json')
@@ -113,7 +113,7 @@ if (import.meta.main) {
   const { values } = parseArgs({
     options: {
       target: { type: 'string', multiple: true },
-      // The registry proves the first part: it is the account or the domain that publishes.
+      // The registry verifies the part before the slash: it must be the account or domain of the publisher.
       'registry-name': { type: 'string', default: 'io.github.cstp/cstp' },
     },
   })

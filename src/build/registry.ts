@@ -1,4 +1,4 @@
-/** What makes the service known to MCP clients: `server.json` of the MCP registry, and a bundle that talks to a running server. */
+/** Makes the service known to MCP clients: `server.json` for the MCP registry, and a bundle that connects to a running server. */
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { version } from '../core/version.ts'
@@ -70,7 +70,7 @@ const manifest = (tools: readonly { name: string; description: string }[]) => ({
   compatibility: { platforms: ['darwin', 'win32', 'linux'], runtimes: { node: '>=20' } },
 })
 
-/** Writes the bundle's folder, as `mcpb pack` takes it. */
+/** Writes the bundle's folder, ready for `mcpb pack`. */
 export function writeBundle(folder: string, tools: readonly { name: string; description: string }[]): void {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })

@@ -1,6 +1,6 @@
 /**
- * `bun run release --dry`: makes everything that a release publishes (client, program, registry entry, site, recipe of the image) in
- * `dist/release`, checks it, and publishes nothing. Without `--dry` it dates the changelog and raises the version first.
+ * `bun run release --dry`: builds everything that a release publishes (client, program, registry entry, site, Dockerfile) in
+ * `dist/release` and checks it, without publishing. Without `--dry` it dates the changelog and raises the version first.
  */
 import { createHash } from 'node:crypto'
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -14,20 +14,20 @@ import { makeEntries, makePackages, pack } from './npm.ts'
 const root = join(import.meta.dir, '../..')
 
 export interface ReleaseOptions {
-  /** Machines of the program, as the bundler names them; by default this one. */
+  /** Bundler targets of the program; by default this machine. */
   targets?: readonly string[]
   registryName?: string
-  /** A program of this machine that there is already. */
+  /** An existing build of the program for this machine. */
   program?: string
-  /** Leaves the site out, which takes as long as the rest. */
+  /** Leaves out the site, which takes as long as the rest. */
   withoutDocs?: boolean
-  /** `sdk/dist` is that of this source. */
+  /** `sdk/dist` is up to date with the source. */
   clientIsBuilt?: boolean
   say?(line: string): void
 }
 
 export interface Release {
-  /** What would be published, by the command that would. */
+  /** The files, each with the command that would publish it. */
   files: { path: string; command: string }[]
   problems: string[]
 }
@@ -37,7 +37,7 @@ function run(command: string[], cwd: string): void {
   if (exitCode !== 0) throw new Error(`${command.join(' ')} failed:\n${stdout}${stderr}`)
 }
 
-/** The recipe names the Bun of this repository, and copies what is there. */
+/** The Dockerfile must use this repository's version of Bun and must not run as root. */
 function recipeProblems(recipe: string): string[] {
   const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     devDependencies: Record<string, string>
@@ -48,7 +48,7 @@ function recipeProblems(recipe: string): string[] {
   ]
 }
 
-/** Makes and checks a release in a folder that is emptied first. */
+/** Builds and checks a release. @param into folder, emptied first */
 export async function makeRelease(into: string, options: ReleaseOptions = {}): Promise<Release> {
   const {
     targets = [],
@@ -104,7 +104,7 @@ if (import.meta.main) {
   if (!values.dry) {
     run([process.execPath, join(root, 'src/generate/release.ts')], root)
     run([process.execPath, join(root, 'src/generate/main.ts')], root)
-    // The version of this process is the one before.
+    // This process still has the previous version: start a new one.
     const again = [
       '--dry',
       ...values.target.flatMap((one) => ['--target', one]),

@@ -1,11 +1,11 @@
-/** How long a compiled program takes to start, measured where it has never been. */
+/** Measures how long a compiled program takes to start on a machine where it has never run. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const times = 5
 
-/** Runs `work` in an empty folder, with an environment of that folder alone. */
+/** Runs `work` in an empty folder, with an environment that refers only to that folder. */
 async function somewhereNew<T>(work: (dir: string, env: Record<string, string>) => Promise<T>): Promise<T> {
   const dir = mkdtempSync(join(tmpdir(), 'cstp-start-'))
   try {
@@ -22,7 +22,7 @@ const version = (program: string): Promise<number> =>
     return performance.now() - began
   })
 
-/** From the start of a service without data to its answer to a query by keyword. */
+/** Time in milliseconds from starting a service without data to its answer to a keyword query. */
 const firstAnswer = (program: string): Promise<number> =>
   somewhereNew(async (cwd, env) => {
     const began = performance.now()

@@ -1,4 +1,4 @@
-/** The one way in which a method is called: find, authorise, validate, handle, map errors. */
+/** The single path of every method call: find, authorise, validate, handle, map errors. */
 import * as v from 'valibot'
 import { CstpError, type ErrorName, invalidParams } from '../../sdk/errors.ts'
 import { nearest } from '../../sdk/nearest.ts'
@@ -12,18 +12,18 @@ import type { Method, MethodTable } from './method.ts'
 import { type Pieces, printPage } from './page.ts'
 import type { Call, Services } from './services.ts'
 
-/** A call before it is known to be right. */
+/** A call that is not validated yet. */
 export interface Request {
   method: string
   params: unknown
   caller: Caller
   request_id: string
   signal: AbortSignal
-  /** The caller prints the result as JSON: it may come as a {@link JsonText}. */
+  /** The caller prints the result as JSON, so it may be a {@link JsonText}. */
   prints?: boolean
 }
 
-/** A result that is JSON already: passed on as it is, it need not be parsed to be printed again. */
+/** A result that is already JSON: passed on as it is, without parsing and serialising it again. */
 export class JsonText {
   readonly pieces: Pieces
 
@@ -39,7 +39,7 @@ export function toJson(result: unknown): string {
 /** Called after every call, for metrics and the log. `code` is 0 for a success. */
 export type Observe = (seen: { request: Request; code: number; duration_ms: number }) => void
 
-/** Resolves with the method's result. @throws CstpError and nothing else */
+/** Resolves with the method's result. @throws only CstpError */
 export type Dispatch = (request: Request) => Promise<unknown>
 
 const kinds: Record<StorageErrorKind, string> = {
@@ -52,7 +52,7 @@ const kinds: Record<StorageErrorKind, string> = {
 const unclear =
   'the storage was lost before it confirmed; it may have been done all the same: look first, or send it again with the same idempotency_key'
 
-/** What was thrown, as an error for the caller. The original goes to the log only: it may name files or hold secrets. */
+/** Maps a thrown error to one for the caller. The original is only logged, since it may contain file names or secrets. */
 function mapError(error: unknown, failure: ErrorName, request: Request, services: Services): CstpError {
   const { request_id, method, caller } = request
   const failed = () =>
@@ -78,7 +78,7 @@ function mapError(error: unknown, failure: ErrorName, request: Request, services
   return new CstpError('internal_error', 'Internal error', { request_id }, { cause: error })
 }
 
-/** The method that describes all others, as OpenRPC names it; no list of methods has it. */
+/** The method that describes all others, by its OpenRPC name; it is in no list of methods. */
 export const discover = 'rpc.discover'
 const discoverParams = compileParams(v.object({}))
 const described = new WeakMap<MethodTable, string>()
@@ -88,7 +88,7 @@ async function describeMethods(methods: MethodTable, { caller, params, prints }:
   if (!caller.scopes.has('read'))
     throw new CstpError('forbidden', `${discover} needs the scope read`, { scope: 'read' })
   discoverParams(params)
-  // Made when it is first asked for: the start need not wait for it.
+  // Created on first request, so that startup does not wait for it.
   let text = described.get(methods)
   if (text === undefined) {
     text = JSON.stringify((await import('./openrpc.ts')).openRpc(methods))
@@ -97,7 +97,7 @@ async function describeMethods(methods: MethodTable, { caller, params, prints }:
   return prints ? new JsonText([text]) : JSON.parse(text)
 }
 
-/** What a method may keep of its parameters. @throws CstpError `invalid_params` if they hold what is certainly a secret */
+/** The parameters as the method may store them. @throws CstpError `invalid_params` if they contain a certain secret */
 function withoutSecrets<P>(params: P, how: Services['secrets']): P {
   if (how === 'allow') return params
   const found = certainSecret(params)
@@ -147,7 +147,7 @@ export function createDispatch(
     return request.prints && method.json ? method.json(call, params) : method.handle(call, params)
   }
 
-  /** What the caller gets for what {@link run} resolved with. */
+  /** Converts the value that {@link run} resolved with into the caller's form. */
   function given({ method }: Entry, { prints }: Request, found: unknown): unknown {
     if (!prints) return found
     if (method.json) return new JsonText(found as Pieces)
@@ -183,7 +183,7 @@ export function createDispatch(
     return quota.require(caller.agent).then(() => run(entry, call, request))
   }
 
-  // Without `async` functions, and with two closures: each more, or a promise, costs a read as much as a look at a map.
+  // No `async` function and only two closures: each further closure or promise costs a read as much as a map look-up.
   return (request) => {
     const start = performance.now()
     let entry: Entry | null = null

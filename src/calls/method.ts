@@ -1,4 +1,4 @@
-/** The one declaration from which a method's dispatch, validation, aliases, clients and documents derive. */
+/** The declaration of a method, from which dispatch, validation, aliases, clients and documents derive. */
 import * as v from 'valibot'
 import type { Effect } from '../../sdk/client/options.ts'
 import type { ErrorName } from '../../sdk/errors.ts'
@@ -10,7 +10,7 @@ import type { Call } from './services.ts'
 export type ParamsSchema = v.ObjectSchema<v.ObjectEntries, undefined>
 export type ResultSchema = v.GenericSchema<unknown, unknown>
 
-/** The tools of the MCP surface, in the order in which a client lists them: the flow of a decision first, then what looks around it. */
+/** The MCP tools in the order in which clients list them: first the flow of a decision, then the tools to look around. */
 export const toolNames = [
   'query_decisions',
   'check_action',
@@ -34,19 +34,19 @@ export const toolNames = [
 ] as const
 export type ToolName = (typeof toolNames)[number]
 
-/** An input of a tool that is not the parameters themselves, and the pure step from one to the other. */
+/** Tool input that differs from the method's parameters, with a pure mapping between them. */
 export interface ToolInput<Params> {
   schema: ParamsSchema
   toParams(input: unknown): Params
 }
 
-/** Declares the input of a tool; the mapping gets what the schema lets through. */
+/** Declares the input of a tool; the mapping gets the validated value. */
 export const toolInput = <S extends ParamsSchema, Params>(
   schema: S,
   toParams: (input: v.InferOutput<S>) => Params,
 ): ToolInput<Params> => ({ schema, toParams: toParams as (input: unknown) => Params })
 
-/** The parameters of a read as the input of its tool, which always tracks: what a model reads with a tool is its deliberation. */
+/** A read method's parameters as tool input. Tracking is always on: what a model reads through a tool is part of its deliberation. */
 export function trackedInput<E extends v.ObjectEntries>({ entries }: v.ObjectSchema<E, undefined>) {
   const { track: _, ...fields } = entries
   return toolInput(v.object(fields as Omit<E, 'track'>), (input) => input)
@@ -55,15 +55,15 @@ export function trackedInput<E extends v.ObjectEntries>({ entries }: v.ObjectSch
 /** A method as a tool of the MCP surface. */
 export interface Tool<Params> {
   name: ToolName
-  /** For people: what a client shows on a button. */
+  /** For people: the label that a client shows. */
   title: string
-  /** For models: when to call it, and what to do with the answer. */
+  /** For models: when to call it, and how to use the result. */
   description: string
-  /** True if a call replaces an earlier value; never of one whose effect is `read`. */
+  /** True if a call replaces an earlier value; never if the effect is `read`. */
   destructive?: boolean
-  /** True if the same call a second time changes nothing more. */
+  /** True if repeating the same call changes nothing more. */
   idempotent?: boolean
-  /** The method's own parameters where not given. */
+  /** By default the method's own parameters. */
   input?: ToolInput<Params>
 }
 
@@ -76,24 +76,24 @@ export interface Method<P extends ParamsSchema = ParamsSchema, R extends ResultS
   /** What the caller's credentials must allow. */
   scope: Scope
   /**
-   * What a call leaves behind: the client repeats a lost call by it, and MCP clients are told. A line of the audit trail or a changed
-   * record counts; bookkeeping about what was read (inputs of the deliberation, the checkpoint signed for a reader) does not.
+   * What a call changes: clients decide by it whether to retry a lost call, and MCP tools get hints. Audit lines and changed records count;
+   * bookkeeping about reads (inputs of the deliberation, a checkpoint signed for a reader) does not.
    */
   effect: Effect
-  /** The error that a failing engine becomes. */
+  /** The error that an engine failure is reported as. */
   failure: ErrorName
-  /** True if it keeps the texts of its parameters: secrets in them are refused or masked, as the operator sets. */
+  /** True if the method stores texts of its parameters: secrets in them are refused or masked, depending on the settings. */
   keeps_texts?: true
-  /** Where MCP clients may call it. */
+  /** The MCP tool; absent if MCP clients can't call the method. */
   mcp?: Tool<NoInfer<v.InferInput<P>>>
-  /** Runs the method on valid parameters. May throw CstpError for the caller; a StorageError becomes `failure`. */
+  /** Runs the method with validated parameters. May throw CstpError for the caller; a StorageError becomes `failure`. */
   handle(call: Call, params: v.InferOutput<P>): Promise<v.InferInput<R>>
   /**
-   * What `handle` resolves with, as JSON in pieces, for callers that print it. Only where that text is at hand. Those of a long one are made
-   * as they are sent.
+   * The result of `handle` as pieces of JSON, for callers that print it; set only if the JSON is already available. Pieces of a long result
+   * may be generated while they are sent.
    */
   json?(call: Call, params: v.InferOutput<P>): Promise<Pieces>
-  /** If the result is a page of a list: it ends early if the answer would be too long, with `shortened`. */
+  /** Set if the result is a page of a list; the page ends early, with `shortened`, if the answer would be too long. */
   page?: Page
 }
 

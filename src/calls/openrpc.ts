@@ -16,7 +16,7 @@ interface Field {
 /** A JSON document of the OpenRPC specification. */
 export type OpenRpc = Record<string, unknown>
 
-/** What any method can answer, whatever it does. */
+/** Errors that any method can return. */
 const common: ErrorName[] = ['invalid_params', 'forbidden', 'rate_limited', 'internal_error']
 
 const takesId = ({ params }: Method): boolean =>
@@ -44,7 +44,7 @@ function example(name: string, fields: Field[]): { examples: unknown[] } | null 
   }
 }
 
-/** The document for these methods. It lists none that begins with `rpc.`, as OpenRPC asks. */
+/** The document for these methods. It leaves out names that begin with `rpc.`, as OpenRPC requires. */
 export function openRpc(methods: ReadonlyMap<string, Method>): OpenRpc {
   const shapes = new Map<string, JsonSchema>()
   const refer = (schema: JsonSchema): JsonSchema => withReferences(schema, '#/components/schemas/', shapes)
@@ -95,7 +95,7 @@ export function openRpc(methods: ReadonlyMap<string, Method>): OpenRpc {
   }
 }
 
-// One call of each step of the usual flow, for the OpenRPC document: look for precedents, ask, record, review.
+// One example call for each step of the usual flow: look for precedents, ask, record, review.
 
 export interface Example {
   name: string

@@ -1,30 +1,30 @@
-/** The length of answers: pages that would be longer than one may be end early, and say so. */
+/** Limits the size of answers: a page that would be too long ends early and is marked as shortened. */
 
-/** Most bytes of an answer, and of the answer to a batch. */
+/** Maximum size of an answer, including the answer to a batch. */
 export const maxAnswerBytes = 32 * 1_048_576
-/** Kept free for what is around the list of a page. */
+/** Reserved for the JSON around the list of a page. */
 const reserveBytes = 65_536
 
-/** A text in pieces: all at hand, or made as they are gone through, which is possible once. Joined they would be copied as often as there are ends. */
+/** A text in pieces: complete, or generated on a single pass. If they were joined, each part appended later would copy the text again. */
 export type Pieces = readonly string[] | Generator<string>
 
-/** How a result is a page of a list. */
+/** Describes a result that is a page of a list. */
 export interface Page {
   /** The field with the list. */
   list: string
-  /** What else changes if the page ends early: where the next one begins. */
+  /** Other fields that change if the page ends early, such as the start of the next page. */
   after?(last: never, next: never): object
 }
 
-/** Whether a text, given in pieces, is longer in UTF-8 than an answer may be. */
+/** Whether a text, given in pieces, exceeds the maximum answer size in UTF-8. */
 export function isTooLong(pieces: readonly string[], most = maxAnswerBytes): boolean {
   let units = 0
   for (const piece of pieces) units += piece.length
-  // A unit of a string takes at most three bytes.
+  // A UTF-16 code unit takes at most three bytes.
   return units * 3 > most && pieces.reduce((total, piece) => total + Buffer.byteLength(piece), 0) > most
 }
 
-/** A result as JSON in pieces; a page as far as an answer may be long. */
+/** A result as pieces of JSON; a page is cut to the maximum answer size. */
 export function printPage(result: unknown, page: Page, most = maxAnswerBytes): readonly string[] {
   const text = [JSON.stringify(result)]
   if (!isTooLong(text, most)) return text
@@ -40,13 +40,13 @@ function around(list: string, entries: readonly string[], rest: object): string[
   for (const entry of entries) pieces.push(entry, ',')
   const more = JSON.stringify(rest).slice(1)
   const end = more === '}' ? `]${more}` : `],${more}`
-  // In place of the last comma.
+  // Overwrites the last comma.
   if (entries.length > 0) pieces[pieces.length - 1] = end
   else pieces.push(end)
   return pieces
 }
 
-/** The same for entries that are JSON already. */
+/** Like {@link printPage} for entries that are already JSON. */
 export function printEntries(
   entries: readonly string[],
   rest: object,
@@ -59,7 +59,7 @@ export function printEntries(
   let count = 0
   for (const entry of entries) {
     left -= Buffer.byteLength(entry) + 1
-    // The first entry always stays: a page without one would never end.
+    // Always keep the first entry: with empty pages, paging would never end.
     if (left < 0 && count > 0) break
     count++
   }

@@ -1,4 +1,4 @@
-/** What a handler gets: the caller, the stores, and the outside world as values and functions. */
+/** What a handler gets: the caller, the stores, and access to the outside world as values and functions. */
 import type { Embedder } from '../../sdk/storage/embedder.ts'
 import type { Evidence } from '../../sdk/storage/evidence.ts'
 import type { Store } from '../../sdk/storage/store.ts'
@@ -21,68 +21,68 @@ import type { Follower } from '../domain/search/follower.ts'
 import type { Publisher } from '../domain/thread/receipts.ts'
 import type { Thread } from '../domain/thread/sequencer.ts'
 
-/** What lives as long as the server. */
+/** Services that live as long as the server. */
 export interface Services {
   store: Store
-  /** Nearest neighbours, always level with the store. */
+  /** The search index, kept up to date with the store. */
   index: Follower
   embedder: Embedder
-  /** The log of evidence, to read. */
+  /** The evidence log, for reading. */
   evidence: Evidence
-  /** The rules by which evidence supports controls. */
+  /** Rules that map evidence to controls. */
   controls: ControlRules
-  /** Signs notes in the name of the chain. */
+  /** Signs notes with the key of the evidence chain. */
   signer: Signer
-  /** Signed checkpoints of the chain. */
+  /** Signed checkpoints of the evidence chain. */
   checkpoints: Checkpoints
-  /** Appends to that log, and verifies it. */
+  /** Appends to the evidence log and verifies it. */
   chain: Chain
-  /** All acts in one log. */
+  /** The log of all acts. */
   thread: Thread
-  /** Which of its checkpoints are given out. */
+  /** Decides which of the thread's checkpoints are published. */
   publisher: Publisher
-  /** Makes the vectors that were not ready when a decision was recorded. */
+  /** Computes vectors that were not ready when a decision was recorded. */
   outbox: Rounds
   log: Log
   /** Milliseconds since 1970. */
   now(): number
   /** `bytes` random bytes as lowercase hex. */
   randomHex(bytes: number): string
-  /** What decisions taught. */
+  /** Lessons learned from decisions. */
   wisdom: WisdomReader
-  /** What agents look at and think before they decide. */
+  /** What agents read and think before they decide. */
   tracker: Tracker
   tracker_ttl_ms: number
-  /** The rules in force. */
+  /** The guardrails in force. */
   policy: Policy
-  /** What approvals need of this server. */
+  /** Values of this server that approvals need. */
   desk: Desk
-  /** Agents of each role that rules name as approvers. */
+  /** Agents of each role that rules may name as approver. */
   roles: Readonly<Record<string, readonly string[]>>
-  /** What happens to secrets in texts that are kept. */
+  /** How secrets in stored texts are handled. */
   secrets: 'mask' | 'reject' | 'allow'
-  /** Stands for a source key whose decision was erased. */
+  /** Replaces the source key of an erased decision. */
   sourceMark: SourceMark
-  /** How long records are kept at least and at most. */
+  /** Minimum and maximum retention of records. */
   retention: readonly RetentionRule[]
-  /** What a violation at recording does. */
+  /** How a violation is handled when a decision is recorded. */
   record_guardrails: 'off' | 'warn' | 'block'
-  /** What an operator sets for outcomes that are attributed. */
+  /** The operator's settings for attributing outcomes. */
   attribution: AttributionSettings
-  /** Milliseconds of a clock that only goes forward. */
+  /** Milliseconds of a monotonic clock. */
   elapsed(): number
-  /** Bytes that an agent may write in a day (UTC); 0 for no limit. */
+  /** Bytes that an agent may write in a UTC day; 0 for no limit. */
   agent_bytes_per_day: number
-  /** How long a record waits for its vectors, in milliseconds. */
+  /** Milliseconds for which recording waits for vectors. */
   embed_wait_ms: number
-  /** The path of a folder relative to the data directory, links resolved; null if it does not exist or is outside. */
+  /** Path of a folder relative to the data directory, links resolved; null if it does not exist or is outside. */
   folderInside(path: string): Promise<string | null>
-  /** The folder of evidence bundles. */
+  /** The folder for evidence bundles. */
   bundles: BundleFiles
-  /** What prints PDF; null if its library is not installed. */
+  /** Opens the PDF printer; null if its library is not installed. */
   openPrinter(): Promise<Printer | null>
   service_version: string
-  /** Resolves when other calls had their turn. */
+  /** Yields, so that other calls can run. */
   breathe(): Promise<void>
   /** Reports the progress of a reindex. */
   reindexProgress(done: number, total: number): void
@@ -94,6 +94,6 @@ export interface Call extends Services {
   /** Wire name of the method. */
   method: string
   request_id: string
-  /** Aborts when the caller has gone or the server stops. */
+  /** Aborts when the caller disconnects or the server stops. */
   signal: AbortSignal
 }

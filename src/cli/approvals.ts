@@ -1,4 +1,4 @@
-/** cstp approvals: what waits for a person, and the answer. */
+/** cstp approvals: lists requests that wait for a person, and answers them. */
 import { ApprovalState } from '../../sdk/schema/approval.ts'
 import { adminAgent } from '../core/token-file.ts'
 import { defineCommand, type Run } from './command.ts'
@@ -14,7 +14,7 @@ const flags = {
 } as const
 type Answering = Run<typeof flags>
 
-/** A person answers, so the administrator's own file is tried; it leaves the machine by request only. */
+/** A person answers, so the administrator's token file is used, unless the flags or the environment name another agent, token or server. */
 function answering<R extends Answering>(run: R): R {
   const { flags: own, env } = run
   const named = own.agent ?? own.token ?? own.url ?? env.CSTP_AGENT ?? env.CSTP_TOKEN
@@ -30,7 +30,7 @@ const columns = (paint: Paint): Column<Approval>[] => [
   { title: 'action', text: ({ action }) => plain(action.description), grows: true },
 ]
 
-/** Everything that a person needs for an answer. */
+/** Everything that a person needs to decide. */
 function described(approval: Approval): string {
   const { id, state, requester, on_behalf_of, action, rules, expires_at, decided_by, reason, url } = approval
   const lines: [string, string][] = [
@@ -51,7 +51,7 @@ function described(approval: Approval): string {
 
 const pollMs = 2_000
 
-/** Prints each request as it comes, until the run is interrupted. */
+/** Prints each new request until the run is interrupted. */
 const watch = (run: Answering): Promise<number> =>
   withConnection(run, async ({ call }) => {
     const seen = new Set<string>()

@@ -1,4 +1,4 @@
-/** Splits a command line into the command, its arguments and its flags; suggests what was meant if it can't. */
+/** Splits a command line into command, arguments and flags; suggests a correction if it can't. */
 import { parseArgs } from 'node:util'
 import { nearest } from '../../sdk/nearest.ts'
 import { settings } from '../app/config/config.ts'
@@ -6,7 +6,7 @@ import { withoutSecrets } from '../core/redact.ts'
 import type { Command, Flags, Values } from './command.ts'
 import { misuse } from './failure.ts'
 
-/** Flags of every command. */
+/** Flags that every command accepts. */
 export const everywhere = {
   json: { kind: 'switch', about: 'Print JSON for programs.' },
   help: { kind: 'switch', about: 'Print this help.' },
@@ -33,7 +33,7 @@ const tokensOf = (args: readonly string[], flags: Flags) =>
     tokens: true,
   }).tokens
 
-/** The name of the command and everything around it; flags may come before it. */
+/** The command's name and all other arguments; flags may precede the name. */
 export function splitCommand(argv: readonly string[], all: Flags): { name: string | null; rest: string[] } {
   const first = tokensOf(argv, all).find(({ kind }) => kind === 'positional')
   if (!first) return { name: null, rest: [...argv] }
@@ -43,11 +43,11 @@ export function splitCommand(argv: readonly string[], all: Flags): { name: strin
 export interface Parsed<F extends Flags> {
   flags: Values<F> & Values<Omit<typeof everywhere, 'config'>>
   words: string[]
-  /** Values of settings by their flag, as loadSettings takes them. */
+  /** Values of settings by flag, in the form that loadSettings takes. */
   settings: Record<string, string>
 }
 
-/** @throws Failure naming the flag that is unknown, lacks its value or takes none */
+/** @throws Failure naming the flag that is unknown, lacks its value, or takes none */
 export function parseFlags<F extends Flags>(rest: readonly string[], own: F): Parsed<F> {
   const { json, help, version } = everywhere
   const counted: Flags = { json, help, version, ...own }
@@ -81,10 +81,10 @@ export function parseFlags<F extends Flags>(rest: readonly string[], own: F): Pa
   return parsed
 }
 
-/** The word that chooses a part of a command. */
+/** The word that selects a subcommand. */
 export const verbOf = ({ name }: Command): string => name.split(' ').at(-1)!
 
-/** @throws Failure if arguments are missing or left over, or if the first one names no part of the command */
+/** @throws Failure if arguments are missing or left over, or if the first one is not a subcommand */
 export function checkWords({ name, usage, words: [least, most], verbs = [] }: Command, words: readonly string[]): void {
   const correct = `usage: cstp ${name} ${usage}`
   if (words.length < least) throw misuse(`missing argument; ${correct}`)
@@ -97,7 +97,7 @@ export function checkWords({ name, usage, words: [least, most], verbs = [] }: Co
   throw misuse(`unexpected argument ${JSON.stringify(withoutSecrets(words[most]!))}; ${correct}`)
 }
 
-/** The number in a flag's value. @throws Failure if it is not a number */
+/** Parses a number given as a flag. @throws Failure if it is not a number */
 export function numberOf(name: string, value: string | undefined): number | undefined {
   if (value === undefined) return undefined
   const number = Number(value)

@@ -1,4 +1,4 @@
-/** cstp audit replay: the stored inputs evaluated again, by the archived rules of their time and by those in force or named. */
+/** cstp audit replay: evaluates stored inputs again, by the archived rules of their time and by the rules in force or named. */
 import { CstpError } from '../../sdk/errors.ts'
 import type { Configuration } from '../app/config/config.ts'
 import {
@@ -45,14 +45,14 @@ function render(report: Replay, named: boolean, terminal: Terminal): string {
   ].join('\n')}\n`
 }
 
-/** The archived sets by hash, each fetched once. */
+/** Looks up archived rule sets by hash, fetching each one once. */
 function archive({ call }: Connection) {
   const known = new Map<string, ReturnType<typeof fetchSet>>()
   const fetchSet = async (policy_hash: string) => {
     try {
       return compileArchived(await call('getPolicy', { policy_hash }))
     } catch (error) {
-      // The trail may be older than the archive.
+      // Entries of the trail may be older than the archive.
       if (error instanceof CstpError && error.error === 'invalid_params') return null
       throw error
     }
@@ -64,7 +64,7 @@ function archive({ call }: Connection) {
   }
 }
 
-/** The rules that the server evaluates by. */
+/** The rules that the server has in force. */
 export async function rulesInForce({ call }: Connection): Promise<PolicySet> {
   const set = compileArchived(await call('getPolicy', {}))
   if (set === 'altered') throw new Failure('the rules in force are not what their hash says: the archive was altered')
@@ -73,8 +73,8 @@ export async function rulesInForce({ call }: Connection): Promise<PolicySet> {
 
 /**
  * @param configuration names the rules to compare with, if they are not those in force
- * @param entries of the trail, which are not asked for before the rules are loaded
- * @returns the exit status: 1 if a verdict is not the one of its rules
+ * @param entries of the trail, fetched only after the rules are loaded
+ * @returns the exit status: 1 if a verdict differs from that of its own rules
  */
 export async function runReplay(
   { settings, sources }: Configuration,
@@ -84,7 +84,7 @@ export async function runReplay(
 ): Promise<number> {
   const inForce = await rulesInForce(connection)
   const named = sources.guardrails_paths !== 'default'
-  // The lists of categories and environments are settings of the server, whose files may be others.
+  // Categories and environments are settings of the server, which may differ from the local files.
   const set = named ? await loadRules(settings.guardrails_paths, listsIn(inForce.rules)) : inForce
   const report = await replayAll(set, archive(connection), entries)
   await print(run, report, () => render(report, named, run.terminal))

@@ -1,4 +1,4 @@
-/** cstp audit: the trail of verdicts and writes, and what the current rules would say of its inputs. */
+/** cstp audit: the trail of verdicts and writes, and what the current rules would decide on its inputs. */
 import { boundMs } from '../../sdk/schema/params.ts'
 import { durationMs, timestamp } from '../core/time.ts'
 import { numberOf } from './args.ts'
@@ -40,14 +40,14 @@ const columns = (paint: Paint): Column<AuditEntry>[] => [
   { title: 'about', text: aboutOf, grows: true },
 ]
 
-/** What was checked, or the decisions that were written. */
+/** The checked action, or the ids of the decisions that were written. */
 function aboutOf({ detail, ids }: AuditEntry): string {
   const input = detail !== null && typeof detail === 'object' && 'input' in detail ? detail.input : null
   const text = input !== null && typeof input === 'object' && 'description' in input ? String(input.description) : ''
   return plain(text || ids.join(' '))
 }
 
-/** What the flags ask for, and the run as the agent that asks. @throws Failure naming the flag that is wrong */
+/** The filter given by the flags, and the run with the calling agent. @throws Failure naming the invalid flag */
 function asked(run: Run<typeof flags>) {
   const { flags: given } = run
   const since = sinceOf(given.since, Date.now())
@@ -120,7 +120,7 @@ export const audit = defineCommand({
 
 type AuditEntry = Result<'listAudit'>['entries'][number]
 
-/** `--since` as a time, RFC 3339; undefined if not given. @throws Failure if it is neither a date, a time nor how long ago */
+/** `--since` as an RFC 3339 time; undefined if not given. @throws Failure if it is neither a date, a time nor a duration */
 function sinceOf(given: string | undefined, now_ms: number): string | undefined {
   if (given === undefined) return undefined
   if (/^\d{1,6}[mhdw]$/.test(given)) return timestamp(now_ms - durationMs(given))

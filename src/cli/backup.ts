@@ -1,4 +1,4 @@
-/** cstp backup: a copy of the data directory, while a server writes to it or not. */
+/** cstp backup: copies the data directory, whether or not a server is writing to it. */
 import { resolve } from 'node:path'
 import { defineCommand } from './command.ts'
 import { plain, print, withProgress } from './terminal.ts'

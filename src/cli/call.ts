@@ -1,4 +1,4 @@
-/** cstp call: any method, with its parameters as JSON or by name. */
+/** cstp call: calls any method, with its parameters as JSON or by name. */
 import { readFile } from 'node:fs/promises'
 import { nearest } from '../../sdk/nearest.ts'
 import type { Method } from '../calls/method.ts'
@@ -14,7 +14,7 @@ import { prettyJson } from './terminal.ts'
 
 const short = (name: string): string => name.replace(/^cstp\./, '')
 
-/** @throws Failure if there is no such method */
+/** @throws Failure if the method does not exist */
 function methodOf(given: string): [name: string, method: Method] {
   const name = `cstp.${short(given)}`
   const method = methods.get(name)
@@ -25,7 +25,7 @@ function methodOf(given: string): [name: string, method: Method] {
   )
 }
 
-/** Parameters given by name: `id=1f0c52aa revisions=true filters.project=owner/repo`. */
+/** Parses parameters given by name: `id=1f0c52aa revisions=true filters.project=owner/repo`. */
 function named(method: Method | null, words: readonly string[]): Record<string, unknown> {
   const found: Record<string, unknown> = Object.create(null)
   for (const word of words) {
@@ -46,7 +46,7 @@ function named(method: Method | null, words: readonly string[]): Record<string, 
   return found
 }
 
-/** The parameters that the command line gives. @throws Failure if they can't be read or are not JSON */
+/** Reads the parameters from the command line. @throws Failure if they can't be read or are not JSON */
 async function readParams(method: Method | null, given: readonly string[]): Promise<unknown> {
   const [first] = given
   if (first === undefined) return {}
@@ -66,7 +66,7 @@ async function readParams(method: Method | null, given: readonly string[]): Prom
   }
 }
 
-/** What a method takes. */
+/** Help for a method's parameters. */
 function described([name, { summary, params, scope, effect }]: [string, Method]): More {
   const rows = fieldTexts(jsonSchema(params, 'input')).map(({ path, type, fallback, about }): [string, string] => {
     const more = fallback === '' || fallback === 'required' ? fallback : `default ${fallback}`
@@ -106,7 +106,7 @@ export const call = defineCommand({
   async run(run) {
     const [given, ...rest] = run.words
     const name = `cstp.${short(given!)}`
-    // A server may know methods that this program doesn't; what nobody knows, it names.
+    // A server may have methods that this program doesn't know; it reports names that are unknown to it too.
     const params = await readParams(methods.get(name) ?? null, rest)
     const result = await withConnection(run, ({ send }) => send(name, params))
     await run.terminal.out(prettyJson(result))

@@ -1,9 +1,9 @@
-/** What a command declares: its help, its flags and its work. Parsing and help derive from it. */
+/** Declaration of a command: its help, flags and work. Parsing and help texts derive from it. */
 import type { Configuration } from '../app/config/config.ts'
 import type { Terminal } from './terminal.ts'
 
 export interface Flag {
-  /** `switch` is on or off, `value` takes one text, `list` short ones, several times or with commas, `texts` one each time it is given. */
+  /** `switch`: on or off; `value`: one text; `list`: short texts, repeated or separated by commas; `texts`: one text for each use. */
   kind: 'switch' | 'value' | 'list' | 'texts'
   /** The placeholder of the value in the help, such as `n`. */
   value?: string
@@ -11,7 +11,7 @@ export interface Flag {
 }
 export type Flags = Record<string, Flag>
 
-/** The values of declared flags: undefined or an empty list if not given. */
+/** Values of declared flags: undefined or an empty list if not given. */
 export type Values<F extends Flags> = {
   [K in keyof F]: F[K]['kind'] extends 'switch'
     ? boolean
@@ -25,45 +25,45 @@ export type Values<F extends Flags> = {
 /** One run of a command. */
 export interface Run<F extends Flags = Flags> {
   flags: Values<F>
-  /** The arguments that are not flags. */
+  /** Positional arguments. */
   words: string[]
-  /** Whether the output is for a program. */
+  /** Whether the output is JSON for a program. */
   json: boolean
   terminal: Terminal
   env: Record<string, string | undefined>
-  /** @throws ConfigError with everything that is wrong */
+  /** @throws ConfigError with all invalid settings */
   configuration(): Promise<Configuration>
-  /** Aborts at Ctrl-C and SIGTERM; the second one ends the process. */
+  /** Aborts at Ctrl-C and SIGTERM; a second one ends the process. */
   signal: AbortSignal
 }
 
-/** Names and what they are, under a title. */
+/** Names and their descriptions, under a title. */
 export interface More {
   title: string
   about?: string
   rows: [name: string, about: string][]
-  /** True if the rest of the help has nothing to do with it. */
+  /** True if it replaces the rest of the help. */
   alone?: true
 }
 
 export interface Command<F extends Flags = Flags> {
   name: string
-  /** What follows the name, such as `<text>`. */
+  /** Text after the name in the usage line, such as `<text>`. */
   usage: string
   /** One line for the list of commands. */
   summary: string
   /** Paragraphs for the help. */
   about: string[]
   flags: F
-  /** Least and greatest number of arguments that are not flags. */
+  /** Minimum and maximum number of positional arguments. */
   words: [least: number, most: number]
-  /** Command lines with what they do. */
+  /** Example command lines with descriptions. */
   examples: [line: string, about: string][]
-  /** Parts of the command that are chosen by its first argument; the name of each is that of the command and its own. */
+  /** Subcommands, selected by the first argument; the name of each begins with the name of this command. */
   verbs?: readonly Command[]
-  /** More of the help that takes time to gather. @param words what follows the name */
+  /** Additional help that takes time to compute. @param words the arguments after the name */
   more?(words: readonly string[]): Promise<More>
-  /** True if SIGHUP means a reload, which the command handles, instead of an end. */
+  /** True if SIGHUP means reload, which the command handles itself, rather than exit. */
   reloads?: boolean
   /** Resolves with the exit status. */
   run(run: Run<F>): Promise<number>

@@ -1,4 +1,4 @@
-/** Every command, in the order of the help. */
+/** All commands, in the order of the help. */
 import { approvals } from './approvals.ts'
 import { audit } from './audit.ts'
 import { backup } from './backup.ts'

@@ -1,4 +1,4 @@
-/** cstp config: the settings in effect, where each comes from, and what each agent may do. */
+/** cstp config: the effective settings, the source of each, and the scopes of each agent. */
 import { settings as declared, type SettingName, scopesOfAgents, shownValue } from '../app/config/config.ts'
 import { defineCommand } from './command.ts'
 import { plain, print, table } from './terminal.ts'

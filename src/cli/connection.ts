@@ -1,4 +1,4 @@
-/** One way to call methods, whether a server answers or this process does; the flags choose which. */
+/** One interface to call methods, on a server or in this process; the flags choose which. */
 import type * as v from 'valibot'
 import { scopes } from '../core/caller.ts'
 import { localAgent } from '../core/token-file.ts'
@@ -17,15 +17,15 @@ export interface Connection {
   /** Calls a method by its name without `cstp.`. */
   call<K extends MethodName>(method: K, params: Params<K>): Promise<Result<K>>
   send: Send
-  /** Only if a server answers. */
+  /** Set only if calls go to a server. */
   get?: Get
   close(): Promise<void>
 }
 
-/** Whether a method, named with `cstp.`, leaves a note for the agent's next decision, unless the call says that it is none. */
+/** Whether a method, named with `cstp.`, is tracked as input to the agent's next decision by default. */
 export const isTracked = (method: string): boolean => 'track' in (methods.get(method)?.params.entries ?? {})
 
-/** What a person looks up at a terminal is no deliberation of the agent whose token is used, unless it is asked for. */
+/** Turns tracking off unless requested: what a person looks up in a terminal is not deliberation of the agent whose token is used. */
 export const untracked =
   (send: Send): Send =>
   (method, params, signal) =>
@@ -40,7 +40,7 @@ export const connect = (send: Send, close: () => Promise<void> = async () => {})
   close,
 })
 
-/** Flags of every command that calls methods. */
+/** Flags of all commands that call methods. */
 export const connectionFlags = {
   url: {
     kind: 'value',
@@ -58,11 +58,11 @@ export const connectionFlags = {
 } as const satisfies Flags
 
 interface Options {
-  /** Ends calls under way. */
+  /** Aborts calls in progress. */
   signal?: AbortSignal
-  /** Reports the progress of a reindex, if this process does it. */
+  /** Reports the progress of a reindex that runs in this process. */
   reindexProgress?(done: number, total: number): void
-  /** What is done belongs to an administrator, all of it. */
+  /** `always`: all calls are made as administrator. */
   admin?: 'always'
 }
 
@@ -88,7 +88,7 @@ export async function openConnection(
     return { ...connect(untracked(send)), get }
   }
   const log = openLog(configuration, { quiet: true })
-  // Loaded only here: calling a server needs none of it.
+  // Loaded only here: calling a server does not need it.
   const { openProgram } = await import('../app/server.ts')
   const program = await openProgram(settings, log, reindexProgress ? { reindexProgress } : {}, { brief: true })
   const caller = { agent: agent ?? localAgent, scopes: new Set(scopes) }
@@ -105,7 +105,7 @@ export async function openConnection(
   )
 }
 
-/** Does work over a connection that ends with it, or when the run is interrupted. */
+/** Opens a connection for some work, and closes it afterwards. An interrupted run aborts its calls. */
 export async function withConnection<T>(
   run: Run<typeof connectionFlags>,
   work: (connection: Connection) => Promise<T>,

@@ -1,11 +1,11 @@
-/** cstp docs: the documentation in a browser, or as files. */
+/** cstp docs: serves the documentation to a browser, or writes it as files. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { defineCommand } from './command.ts'
 import { misuse } from './failure.ts'
 import { jsonLine } from './terminal.ts'
 
-/** Of this machine only. */
+/** Reachable only from this machine. */
 const hostname = '127.0.0.1'
 
 export const docs = defineCommand({
@@ -26,7 +26,7 @@ export const docs = defineCommand({
     ['cstp docs --out ./site', 'a folder of static pages'],
   ],
   async run({ flags, json, terminal, signal }) {
-    // Loaded only here: the other commands do not wait for it.
+    // Loaded only here, so that other commands don't wait for it.
     const { site } = await import('../app/docs/site.ts')
     const files = await site()
     if (flags.out !== undefined) {
@@ -45,7 +45,7 @@ export const docs = defineCommand({
       hostname,
       port: Number(flags.at ?? 0),
       fetch(request) {
-        // As it was sent: no path of the site needs an escape, and the host need not be one.
+        // Taken from the raw URL: no path of the site needs escapes, and the host may be invalid.
         const path = /^https?:\/\/[^/?#]*\/([^?#]*)/.exec(request.url)?.[1] ?? ''
         const file = Object.hasOwn(files, path || 'index.html') ? files[path || 'index.html'] : undefined
         if (!file) return new Response('There is no such page', { status: 404 })

@@ -1,10 +1,10 @@
-/** cstp doctor: what is wrong with settings and data, and how to fix it. */
+/** cstp doctor: reports problems with settings and data, and how to fix them. */
 import { ConfigError } from '../app/config/config.ts'
 import type { Examined, Finding, Severity } from '../app/doctor/doctor.ts'
 import { defineCommand } from './command.ts'
 import { type Paint, plain, plural, print, type Terminal, wrap } from './terminal.ts'
 
-/** Most findings of one check in the text; the JSON has them all. */
+/** Findings of one check that the text output shows; JSON has all of them. */
 const maxShown = 10
 const rank: Severity[] = ['error', 'warning', 'note']
 const colours = { error: 'red', warning: 'yellow', note: 'dim' } as const satisfies Record<Severity, keyof Paint>

@@ -1,4 +1,4 @@
-/** cstp dossier: everything on one decision, for a program, a reader or a printer. */
+/** cstp dossier: everything about one decision, as JSON, Markdown or PDF. */
 import { writeFile } from 'node:fs/promises'
 import { causeOf } from '../core/log.ts'
 import { defineCommand, type Run } from './command.ts'

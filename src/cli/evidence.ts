@@ -5,7 +5,7 @@ import { type Connection, connectionFlags, type Result, withConnection } from '.
 import { Failure, misuse } from './failure.ts'
 import { openLog, plain, print, type Terminal } from './terminal.ts'
 
-/** A number of records. @throws Failure if it is not a number */
+/** Parses a number of records. @throws Failure if it is not a number */
 function countOf(name: string, given: string): number {
   const count = Number(given)
   if (!/^\d+$/.test(given) || !Number.isSafeInteger(count))
@@ -15,7 +15,7 @@ function countOf(name: string, given: string): number {
 
 const listed = (hashes: readonly string[]): string[] => hashes.map((hash, at) => `  ${String(at).padStart(2)}  ${hash}`)
 
-/** A proof of one record says nothing of the others: the whole chain is verified with it. */
+/** A proof of one record says nothing about the others, so the whole chain is verified too. */
 async function prove(connection: Connection, seq: number, size: number | undefined, asTlogProof: boolean) {
   const proof = await connection.call('getInclusionProof', { seq, ...(size !== undefined && { size }) })
   const { verifier_key } = await connection.call('getCheckpoint', { max_age_seconds: 60 })
@@ -69,7 +69,7 @@ const size = {
   about: 'Size of the checkpoint that you have; by default a new one.',
 } as const
 
-/** The signed checkpoint of now. @throws Failure if its signature is not that of the log */
+/** The current signed checkpoint. @throws Failure if its signature is not valid for the log */
 async function signed(run: Run<typeof connectionFlags>): Promise<Result<'getCheckpoint'>> {
   const result = await withConnection(run, ({ call }) => call('getCheckpoint', {}))
   if (!checkpointHolds(result.note, result.verifier_key)) throw new Failure('the checkpoint of the server is not valid')

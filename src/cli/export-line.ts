@@ -1,21 +1,21 @@
-/** A stored decision as a line of an import. */
+/** Converts a stored decision to an import line. */
 import type { DecisionRecord } from '../../sdk/schema/decision.ts'
 import type { ImportLine } from './import-lines.ts'
 
-/** Its own key if it has one, else its id, by which a copy then knows it. */
+/** Its source key if it has one, else its id, which then identifies it in a copy. */
 export const sourceOf = ({ source_key, id }: Pick<DecisionRecord, 'source_key' | 'id'>): string => source_key ?? id
 
 const empty = (value: unknown): boolean =>
   value === null || value === undefined || (Array.isArray(value) && value.length === 0)
 
-/** The same without nulls and empty lists. */
+/** Removes nulls and empty lists. */
 const tidy = <T extends object>(value: T): T =>
   Object.fromEntries(Object.entries(value).filter(([, inner]) => !empty(inner))) as T
 
 /**
- * A stored decision as a line of an import, without derived data (id, title, quality, an extracted bridge) and what import fields can't
+ * Converts a stored decision to an import line, without derived data (id, title, quality, an extracted bridge) and what an import can't
  * hold (who reviewed or linked it and when, earlier reviews and revisions, related decisions, preserve).
- * @param targets sources of the decisions that it is linked to, by id
+ * @param targets sources of the linked decisions, by id
  */
 export function importLine(record: DecisionRecord, targets: ReadonlyMap<string, string>): ImportLine {
   const links = record.links.map(({ target_id, edge_type, weight, context }) =>
@@ -45,6 +45,6 @@ export function importLine(record: DecisionRecord, targets: ReadonlyMap<string, 
     notes: record.review_notes,
     links,
   })
-  // Required, and null where an import or preAction had none.
+  // Both are required, but null if an import or preAction did not give them.
   return { ...rest, category: record.category, confidence: record.confidence } as ImportLine
 }

@@ -1,4 +1,4 @@
-/** cstp export: every decision as a line that cstp import reads. */
+/** cstp export: writes each decision as a line that cstp import can read. */
 import { open, rename, rm } from 'node:fs/promises'
 import type { DecisionRecord } from '../../sdk/schema/decision.ts'
 import { causeOf } from '../core/log.ts'
@@ -12,11 +12,11 @@ import { jsonLine, withProgress } from './terminal.ts'
 
 interface Sink {
   write(text: string): Promise<void>
-  /** Keeps what was written, or removes it. */
+  /** Keeps what was written if complete, else removes it. */
   close(complete: boolean): Promise<void>
 }
 
-/** A file that gets its name when it is complete. */
+/** A file that gets its name only once complete. */
 async function openFile(path: string): Promise<Sink> {
   const part = `${path}.${process.pid}.tmp`
   const file = await open(part, 'w').catch((error: Error) => {
@@ -34,7 +34,7 @@ async function openFile(path: string): Promise<Sink> {
 
 const nowhere: Sink = { write: async () => {}, close: async () => {} }
 
-/** Sources of link targets by id, cached. */
+/** Looks up the sources of link targets by id, with a cache. */
 function targetsOf(connection: Connection) {
   const known = new Map<string, string>()
   return async ({ links }: DecisionRecord): Promise<ReadonlyMap<string, string>> => {
@@ -93,7 +93,7 @@ export const exportDecisions = defineCommand({
         try {
           const targets = targetsOf(connection)
           for await (const { decisions, total } of pages(connection)) {
-            // The list leaves out the deliberation.
+            // Rows of the list lack the deliberation.
             const records = await fullRecords(
               connection,
               decisions.map(({ id }) => id),
@@ -116,7 +116,7 @@ export const exportDecisions = defineCommand({
         return exported
       }),
     )
-    // Without a file, stdout has the decisions themselves.
+    // Without a file, the decisions themselves go to stdout.
     const out = flags.yaml ?? flags.out
     if (out) await terminal.out(json ? jsonLine({ exported, out }) : `${exported} decisions in ${out}\n`)
     return 0

@@ -1,10 +1,10 @@
-/** Errors of the command line, and how any error is shown to a person or a program. */
+/** Errors of the command line, and how errors are shown to a person or a program. */
 import { CstpError, type Issue } from '../../sdk/errors.ts'
 import { ConfigError } from '../app/config/config.ts'
 import { messageOf } from '../core/log.ts'
 import { plain } from './terminal.ts'
 
-/** An error that the person at the terminal can fix: one clear message, no stack. */
+/** An error that the user can fix: a clear message without a stack. */
 export class Failure extends Error {
   readonly status: number
 
@@ -15,17 +15,17 @@ export class Failure extends Error {
   }
 }
 
-/** A command line that can't be understood. */
+/** An invalid command line. */
 export const misuse = (message: string): Failure => new Failure(message, 2)
 
-/** The exit status that an error means. */
+/** The exit status for an error. */
 export const statusOf = (error: unknown): number =>
   error instanceof Failure ? error.status : error instanceof ConfigError ? 2 : 1
 
 const issuesOf = (error: CstpError): Issue[] =>
   Array.isArray(error.data?.issues) ? (error.data.issues as Issue[]) : []
 
-/** The reason of a refused call on one line. */
+/** Why a call failed, on one line. */
 export function reasonOf(error: unknown): string {
   if (error instanceof CstpError) {
     const issues = issuesOf(error)
@@ -33,18 +33,18 @@ export function reasonOf(error: unknown): string {
     return plain(issues.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; '))
   }
   const message = plain(messageOf(error))
-  // A cause that repeats its wrapper adds nothing.
+  // Leave out a cause that repeats the outer message.
   const cause = error instanceof Error && error.cause !== undefined ? reasonOf(error.cause) : ''
   return cause === '' || message.includes(cause) ? message : `${message}: ${cause}`
 }
 
-/** An error that lists problems, such as that of the guardrail files; recognised by its shape so as not to load their code here. */
+/** Whether an error lists problems, such as that of the guardrail files; detected by its shape, to avoid loading their code. */
 const hasProblems = (error: unknown): error is Error & { problems: string[] } =>
   error instanceof Error && 'problems' in error && Array.isArray(error.problems)
 
 const firstLine = (message: string): string => plain(message.split('\n')[0]!.replace(/:$/, ''))
 
-/** An error for a person: what is wrong, a line for each problem. */
+/** Describes an error for a person, with a line for each problem. */
 export function describe(error: unknown): string {
   if (error instanceof ConfigError) return ['invalid settings', ...error.problems.map(plain)].join('\n  ')
   if (hasProblems(error)) return [firstLine(error.message), ...error.problems.map(plain)].join('\n  ')
@@ -55,7 +55,7 @@ export function describe(error: unknown): string {
   return `${head} (${error.code})${lines.join('')}`
 }
 
-/** An error for a program. */
+/** Describes an error for a program. */
 export function errorJson(error: unknown): Record<string, unknown> {
   if (error instanceof CstpError) {
     const { code, message, data } = error

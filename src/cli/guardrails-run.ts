@@ -1,4 +1,4 @@
-/** The work of cstp guardrails: checking rule files, running their table tests, and backtesting rules that are not active. */
+/** Implements cstp guardrails: checks rule files, runs their table tests, and backtests rules that are not in force. */
 
 import type { RuleProblem } from '../../sdk/schema/policy.ts'
 import type { Settings } from '../app/config/config.ts'
@@ -16,10 +16,10 @@ type Output = Pick<Run, 'terminal' | 'json'>
 const errorLine = ({ file, line, column, message }: RuleProblem, paint: Paint): string =>
   `${plain(file)}:${line}:${column}: ${paint.red('error')}: ${plain(message)}`
 
-/** Findings that fail the check although a server loads the rules. */
+/** Findings that fail the check although a server would load the rules. */
 const failing = ({ kind }: { kind: string }): boolean => kind === 'claims_only'
 
-/** Resolves with the exit status: 1 if something does not load, or a file does not keep the trust that it states. */
+/** Resolves with the exit status: 1 if a file can't be loaded, or a rule does not meet the trust that its file declares. */
 export async function check(
   places: readonly string[],
   run: Output,
@@ -54,7 +54,7 @@ export async function check(
   return errors.length + failed > 0 ? 1 : 0
 }
 
-/** Resolves with the exit status: 1 if a case fails or a file does not load. */
+/** Resolves with the exit status: 1 if a case fails or a file can't be loaded. */
 export async function test(directories: readonly string[], run: Output): Promise<number> {
   const report = await testRules(directories, Date.now())
   const { tables, errors, rules, covered, uncovered } = report
@@ -128,11 +128,11 @@ function render({ all, stopped, rules, uncertain }: Backtest, about: string, { w
 }
 
 /**
- * @param path of rules that are not in force; null for the rules in shadow mode of those that are
- * @throws PolicyError if the file does not load
+ * @param path of rules that are not in force; null for those in force that are in shadow mode
+ * @throws PolicyError if the file can't be loaded
  */
 export async function runBacktest(path: string | null, run: Run<typeof connectionFlags>): Promise<number> {
-  // Before anything is fetched: most first attempts have a typo.
+  // Loaded before anything is fetched: most first attempts have a typo.
   const given = path === null ? null : await loadRules([path])
   const found = await withConnection(run, async (connection) => {
     if (given !== null) return backtest(given, reviewed(connection))

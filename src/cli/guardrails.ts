@@ -8,13 +8,13 @@ import { connectionFlags, withConnection } from './connection.ts'
 import { misuse } from './failure.ts'
 import { plain, print } from './terminal.ts'
 
-// In a compiled binary all modules are at the root of the build, with the folder beside them.
+// In a compiled binary all modules are at the root of the build, beside the folder.
 const beside = import.meta.url.endsWith('/cli/guardrails.ts') ? '../../guardrails' : 'guardrails'
 const shipped = join(import.meta.dir, beside)
 
 type Connected = Run<typeof connectionFlags>
 
-/** The places that are named, else those of the settings. */
+/** The directories given as arguments, else those of the settings. */
 const places = async ({ words, configuration }: Connected): Promise<readonly string[]> =>
   words.length > 0 ? words : (await configuration()).settings.guardrails_paths
 
@@ -54,7 +54,7 @@ const test = defineCommand({
   words: [0, mostPlaces],
   examples: [['cstp guardrails test ./rules', 'run the table tests']],
   async run(run) {
-    // The tables of the shipped rules are files of the source, not of the program.
+    // The table tests of the shipped rules are files of the source tree, not part of the bundle.
     const folders = (await places(run)).flatMap((place) =>
       place !== 'shipped' ? [place] : existsSync(shipped) ? [shipped] : [],
     )

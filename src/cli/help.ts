@@ -7,14 +7,14 @@ import { pad, type Terminal, wrap } from './terminal.ts'
 
 const widest = 100
 
-/** Two columns: names and their descriptions, wrapped. */
+/** Two columns: names and wrapped descriptions. */
 function entries(rows: readonly (readonly [string, string])[], { width, paint }: Terminal): string[] {
   const left = Math.min(28, Math.max(0, ...rows.map(([name]) => name.length)))
   const room = Math.max(30, Math.min(width, widest) - left - 4)
   return rows.flatMap(([name, about]) => {
     const [first = '', ...rest] = wrap(about, room)
     const lines = rest.map((line) => ' '.repeat(left + 4) + line)
-    // A name that is wider than the column gets its own line.
+    // A name wider than the column gets its own line.
     if (name.length > left) return [`  ${paint.cyan(name)}`, ' '.repeat(left + 4) + first, ...lines]
     return [`  ${paint.cyan(pad(name, left))}  ${first}`, ...lines]
   })

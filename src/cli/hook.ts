@@ -1,4 +1,4 @@
-/** cstp hook: sends an event of a client to the server, and reports what hooks stopped or would have stopped. */
+/** cstp hook: forwards a client's event to the server, and reports what hooks stopped or would have stopped. */
 import { hook as sendHook } from '../../plugin/hooks/cstp-hook.mjs'
 import { initClients } from '../app/init/clients.ts'
 import { dayMs, timestamp } from '../core/time.ts'
@@ -15,7 +15,7 @@ interface Stopped {
   at: string
   client: string
   agent: string
-  /** False if it was stopped, true if it would have been. */
+  /** False if the call was stopped, true if it would have been in enforcing mode. */
   shadow: boolean
   rules: string[]
   description: string
@@ -25,7 +25,7 @@ interface Stopped {
 
 type Entry = Result<'listAudit'>['entries'][number]
 
-/** What a line of the trail says was stopped, or would have been; null if nothing was. */
+/** The call that an audit line reports as stopped, or as one that would have been; null if there is none. */
 function stoppedBy({ at, agent, method, detail, allowed }: Entry): Stopped | null {
   if (allowed === null || detail === null || typeof detail !== 'object') return null
   const {

@@ -1,4 +1,4 @@
-/** Decisions among the issues that beads exports as JSON Lines. */
+/** Reads decisions from issues that beads exports as JSON Lines. */
 import type { EdgeType } from '../../sdk/schema/decision.ts'
 import type { ImportLink, Line } from './import-lines.ts'
 
@@ -13,7 +13,7 @@ const edges: Record<string, EdgeType> = {
   related: 'relates_to',
   'relates-to': 'relates_to',
 }
-/** Outcomes by the words with which a reason for closing begins; what begins otherwise is no outcome. */
+/** Outcome by the first words of a closing reason; any other reason gives no outcome. */
 const outcomes: readonly [pattern: RegExp, outcome: string][] = [
   [
     /^(?:success|succeeded|done|completed?|shipped|works|worked|implemented|resolved|fixed|merged|delivered)\b/i,
@@ -37,7 +37,7 @@ function linksOf(issue: Issue, decisions: ReadonlySet<string>): ImportLink[] {
   return listOf(issue.dependencies).flatMap((one) => {
     const { depends_on_id: target, type } = (one ?? {}) as Issue
     const edge_type = Object.hasOwn(edges, String(type)) ? edges[String(type)] : undefined
-    // Tasks and bugs are no decisions: what leads to them is left out.
+    // Tasks and bugs are not decisions: links to them are left out.
     if (edge_type === undefined || typeof target !== 'string' || !decisions.has(target) || target === issue.id)
       return []
     return [{ target: sourceOf(target), edge_type, weight: 1, context: null }]
@@ -73,7 +73,7 @@ function lineOf(issue: Issue, decisions: ReadonlySet<string>): unknown {
   }
 }
 
-/** The decisions among the issues, with links between them; bad lines stay what they are. */
+/** The decisions among the issues, with the links between them; invalid lines are passed on. */
 export async function* beadLines(lines: AsyncIterable<Line>): AsyncGenerator<Line> {
   const decisions: (Line & { value: Issue })[] = []
   for await (const entry of lines) {

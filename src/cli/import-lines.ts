@@ -1,4 +1,4 @@
-/** The lines of an import: JSON Lines from bytes, each with a decision, its outcome and its links. */
+/** The lines of an import: parses JSON Lines from bytes, each with a decision, its outcome and its links. */
 import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { EdgeType, filledText, fraction, Outcome, text } from '../../sdk/schema/decision.ts'
@@ -53,13 +53,13 @@ export interface Plan {
 
 const parse = compileParams(ImportLine)
 
-/** The value of the one of two names that is given. @throws Error if both are */
+/** The value given under one of two names. @throws Error if both are given */
 function either<T>(names: string, a: T | null, b: T | null): T | null {
   if (a !== null && b !== null) throw new Error(`${names} mean the same; give one of them`)
   return a ?? b
 }
 
-/** @throws an error whose message says what is wrong with the line */
+/** @throws an error whose message describes the problem with the line */
 export function planLine(value: unknown): Plan {
   const { source, source_key, date, created_at, agent, recorded_by, ...rest } = parse(value)
   const { outcome, actual_result, lessons, notes, links, ...decision } = rest
@@ -88,13 +88,13 @@ const keyOf = (content: unknown): string =>
 /** Where a decision comes from: a line of a file, or a file of a folder. */
 export type Place = { line: number } | { file: string }
 export const placeOf = (entry: Place): Place => ('line' in entry ? { line: entry.line } : { file: entry.file })
-/** As a person reads it. */
+/** The place in words. */
 export const nameOf = (place: Place): string => ('line' in place ? `line ${place.line}` : place.file)
 
-/** What an import takes one by one, with its place: its value, or what is wrong with it. */
+/** One item of an import with its place: its value, or the problem with it. */
 export type Line = Place & ({ value: unknown } | { problem: string })
 
-/** A file without line ends must not fill the memory. */
+/** Bounds the memory for a file without line breaks. */
 const maxLineBytes = 16 * 1_048_576
 const newline = 10
 const utf8 = new TextDecoder('utf-8', { fatal: true })
@@ -102,7 +102,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 function parseText(line: number, bytes: Uint8Array): Line | null {
   let text: string
   try {
-    // The decoder drops a byte order mark; trim() the carriage return.
+    // The decoder drops a byte order mark; trim() drops the carriage return.
     text = utf8.decode(bytes).trim()
   } catch {
     return { line, problem: 'is not UTF-8' }
@@ -115,7 +115,7 @@ function parseText(line: number, bytes: Uint8Array): Line | null {
   }
 }
 
-/** Reads one line at a time, whatever the size of the file. @param seen called with the number of bytes read */
+/** Reads one line at a time, whatever the file size. @param seen called with the number of bytes read so far */
 export async function* readLines(
   input: AsyncIterable<Uint8Array>,
   seen: (bytes: number) => void = () => {},
@@ -148,7 +148,7 @@ export async function* readLines(
       seen(bytes + start)
       if (found) yield found
     }
-    // A copy: the stream may reuse the chunk's memory.
+    // Copied, since the stream may reuse the chunk's memory.
     take(chunk.slice(start))
     bytes += chunk.length
   }

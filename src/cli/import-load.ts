@@ -1,4 +1,4 @@
-/** Performs an import: decisions and their outcomes first, then the links between them, several at once. */
+/** Runs an import: first decisions and their outcomes, then the links between them, several at a time. */
 import { CstpError } from '../../sdk/errors.ts'
 import type { Connection, Result } from './connection.ts'
 import { reasonOf } from './failure.ts'
@@ -6,13 +6,13 @@ import { contentKey, type ImportLink, type Line, type Place, type Plan, placeOf,
 import { pages } from './pages.ts'
 
 export interface Summary {
-  /** Decisions that were recorded, or would be. */
+  /** Decisions that were recorded, or would be in a dry run. */
   imported: number
   /** Lines whose decision was already stored. */
   existing: number
   reviewed: number
   linked: number
-  /** Bad lines. */
+  /** Invalid lines. */
   skipped: number
   /** Outcomes and links of stored decisions that could not be imported. */
   incomplete: number
@@ -25,19 +25,19 @@ export interface Summary {
 }
 
 export interface LoadOptions {
-  /** Null for a dry run, which checks what can be checked without a connection. */
+  /** Null for a dry run, which checks what is possible without a connection. */
   connection: Connection | null
   problem(place: Place, reason: string): void
   progress?(phase: 'decisions' | 'links', done: number, total: number | null): void
   signal?: AbortSignal
 }
 
-/** Failures of the engine in a row after which the rest would fail too. */
+/** Consecutive engine failures after which the import gives up. */
 const maxFailures = 20
-/** The form of an id, or of enough of one. */
+/** The form of an id, or of an unambiguous part of one. */
 const idForm = /^(?:\d{4}-\d{2}-\d{2}-decision-[0-9a-f]{1,12}|[0-9a-f]{8,12})$/
 
-/** A recorded line whose links are still to be made. `before` is the record if it was already stored. */
+/** A recorded line whose links are not created yet. `before` is the record if it was already stored. */
 interface Waiting {
   place: Place
   id: string
@@ -49,12 +49,12 @@ interface Waiting {
 const isFatal = (error: unknown): boolean =>
   !(error instanceof CstpError) || error.error === 'forbidden' || error.error === 'method_not_found'
 
-/** @throws what would fail every line; what was done until then stays, and another run continues from there */
+/** @throws an error that would affect every line; earlier lines stay imported, and another run continues from there */
 export async function load(lines: AsyncIterable<Line>, options: LoadOptions): Promise<Summary> {
   const { connection, problem, progress, signal } = options
   const start = performance.now()
   const counts = { imported: 0, existing: 0, reviewed: 0, linked: 0, skipped: 0, incomplete: 0, unindexed: 0 }
-  /** Decision by source key; empty while it is under way. */
+  /** Decision id by source key; empty while the call is in progress. */
   const ids = new Map<string, string>()
   const waiting: Waiting[] = []
   let failedInARow = 0
@@ -64,7 +64,7 @@ export async function load(lines: AsyncIterable<Line>, options: LoadOptions): Pr
     problem(place, reasonOf(error))
   }
 
-  /** The decision is stored; a part of its line is not. */
+  /** Reports a part of a line that could not be imported although its decision is stored. */
   const leaveOut = (place: Place, part: string, error: unknown) => {
     if (isFatal(error)) throw error
     counts.incomplete++
@@ -125,7 +125,7 @@ export async function load(lines: AsyncIterable<Line>, options: LoadOptions): Pr
     }
   }
 
-  /** Adds the decisions of earlier imports to which links refer by source. */
+  /** Adds decisions of earlier imports that links refer to by source. */
   const lookUp = async (store: Connection): Promise<void> => {
     const targets = waiting.flatMap(({ links }) => links.map(({ target }) => target))
     const missing = new Set(targets.filter((target) => !ids.has(target) && !idForm.test(target)))
@@ -183,7 +183,7 @@ export async function load(lines: AsyncIterable<Line>, options: LoadOptions): Pr
   }
 }
 
-/** The items until the signal aborts; work under way then completes. */
+/** Yields the items until the signal aborts; work in progress still completes. */
 async function* until<T>(items: Iterable<T> | AsyncIterable<T>, signal: AbortSignal | undefined): AsyncGenerator<T> {
   for await (const item of items) {
     if (signal?.aborted) return
@@ -191,17 +191,17 @@ async function* until<T>(items: Iterable<T> | AsyncIterable<T>, signal: AbortSig
   }
 }
 
-// Adaptive concurrency: as much as keeps each piece of work short, whatever the speed of the server's embedder.
+// Adaptive concurrency: as high as possible while each piece of work stays short, whatever the speed of the server's embedder.
 
 const [first, least, most] = [8, 2, 32]
-/** Above this the server is falling behind; it stops waiting for vectors at 2 s. */
+/** If a call takes longer, the server is falling behind; it stops waiting for vectors at 2 s. */
 const slowMs = 800
 const quickMs = 400
 
 interface Pace {
-  /** How many may run now. */
+  /** How many pieces of work may run now. */
   concurrency(): number
-  /** Reports that a piece of work that began at `started` is done, in milliseconds of one clock. */
+  /** Reports the end of a piece of work that began at `started`; both in milliseconds of the same clock. */
   done(started: number, now: number): void
 }
 
@@ -211,7 +211,7 @@ export function createPace(): Pace {
   return {
     concurrency: () => concurrency,
     done(started, now) {
-      // What began before the last change says nothing about it.
+      // Work that began before the last change says nothing about it.
       if (started < changed) return
       const took = now - started
       if (took <= slowMs && (took >= quickMs || concurrency === most)) return
@@ -221,7 +221,7 @@ export function createPace(): Pace {
   }
 }
 
-/** Does the work for each item, several at once. @throws the first error, after all work under way has ended */
+/** Does the work for each item, several at a time. @throws the first error, after all work in progress has ended */
 export async function eachPaced<T>(
   items: AsyncIterable<T>,
   pace: Pace,

@@ -1,4 +1,4 @@
-/** Decision files as lines of an import: those of this program, and of others that keep a decision as YAML. */
+/** Converts decision files to import lines: those of this program, and YAML decisions of other programs. */
 import type { DecisionFile } from '../app/yaml-import.ts'
 import { messageOf } from '../core/log.ts'
 import { importLine, sourceOf } from './export-line.ts'
@@ -13,13 +13,13 @@ const textOf = (value: unknown): string | null =>
   value instanceof Date ? value.toISOString() : typeof value === 'string' && value.trim() !== '' ? value : null
 
 const day = 86_400_000
-/** The days from one date to the other as a review cadence, or nothing. */
+/** The days between two dates as a review cadence, or nothing. */
 function reviewIn(from: string | null, until: string | null): { review_in?: string } {
   const days = Math.round((Date.parse(until ?? '') - Date.parse(from ?? '')) / day)
   return days >= 1 && days <= 9_999 ? { review_in: `${days}d` } : {}
 }
 
-/** What other programs name otherwise. What has no place here is kept as text of the context. */
+/** Maps the field names of other programs. Fields without a counterpart are added to the context as text. */
 function fromOther(file: string, one: Values): Values {
   const date = textOf(one.date)
   const bridge = isMap(one.bridge) ? one.bridge : {}
@@ -80,7 +80,7 @@ function fromOther(file: string, one: Values): Values {
   }
 }
 
-/** @throws Failure if there is no such folder */
+/** @throws Failure if the folder can't be read */
 export async function yamlLines(folder: string): Promise<Line[]> {
   const { readDecisionFiles } = await import('../app/yaml-import.ts')
   const found: DecisionFile[] = []
@@ -89,7 +89,7 @@ export async function yamlLines(folder: string): Promise<Line[]> {
   } catch (error) {
     throw new Failure(`can't read ${folder}: ${messageOf(error)}`)
   }
-  // A link names the decision by its id; here its target is known by its source.
+  // A link names its target by id; an import needs the target's source.
   const sources = new Map(
     found.flatMap((entry) => ('record' in entry ? [[entry.record.id, sourceOf(entry.record)] as const] : [])),
   )

@@ -1,4 +1,4 @@
-/** cstp import: decisions from JSON Lines, records of architecture decisions, beads and folders of YAML files. */
+/** cstp import: imports decisions from JSON Lines, architecture decision records, beads and folders of YAML files. */
 import { stat } from 'node:fs/promises'
 import { CstpError } from '../../sdk/errors.ts'
 import { messageOf } from '../core/log.ts'
@@ -13,11 +13,11 @@ import { yamlLines } from './import-yaml.ts'
 import { retryWhenRateLimited } from './pages.ts'
 import { jsonLine, plain, withProgress } from './terminal.ts'
 
-/** Most problems in the JSON summary; stderr has them all. */
+/** Problems listed in the JSON summary at most; stderr has all of them. */
 const maxProblems = 1_000
 const interrupted = 130
 
-/** The bytes of a stream; the signal also ends a read that is waiting. */
+/** The bytes of a stream; the signal also ends a pending read. */
 async function* chunks(stream: ReadableStream<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   const reader = stream.getReader()
   const cancel = () => void reader.cancel().catch(() => {})
@@ -30,7 +30,7 @@ async function* chunks(stream: ReadableStream<Uint8Array>, signal: AbortSignal):
   }
 }
 
-/** The input and its size, which is not known for stdin. @throws Failure if there is no such file */
+/** The input and its size, which is unknown for stdin. @throws Failure if the file does not exist */
 async function open(path: string): Promise<{ stream: ReadableStream<Uint8Array>; bytes: number | null }> {
   if (path === '-') return { stream: Bun.stdin.stream(), bytes: null }
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
@@ -72,14 +72,14 @@ function summaryText(done: Summary): string {
   return `${[parts.join(', '), ...notes].join('\n')}\n`
 }
 
-/** What is imported, one by one, and what of it is said beside. */
+/** The lines to import, and what is reported about the input. */
 interface Source {
   lines: Iterable<Line> | AsyncIterable<Line>
-  /** Files that hold no decision, and links that lead nowhere. */
+  /** Files without a decision, and links without a target. */
   leftOut?: readonly { file: string; reason: string }[]
-  /** How much of the input was read, 0 to 1; null where that is not known. */
+  /** Fraction of the input read so far, 0 to 1; null if unknown. */
   part?(): number | null
-  /** True once some of it was read. */
+  /** True once part of the input has been read. */
   begun(): boolean
 }
 
@@ -93,7 +93,7 @@ const importFlags = {
 
 async function runImport(run: Run<typeof importFlags>, source: Source): Promise<number> {
   const { terminal, signal, json, flags } = run
-  // Not closed by the signal: calls under way complete.
+  // The signal does not close the connection, so that calls in progress complete.
   const opened = flags['dry-run'] ? null : await openConnection(run, { admin: 'always' })
   const problems: (Place & { reason: string })[] = []
   const { leftOut = [] } = source
@@ -133,7 +133,7 @@ async function* each<T>(items: Iterable<T> | AsyncIterable<T>): AsyncGenerator<T
   yield* items
 }
 
-/** A file or stdin, whose lines are read while they are imported. */
+/** A file or stdin, read while its lines are imported. */
 async function fromFile(path: string, signal: AbortSignal, lines: (input: AsyncIterable<Line>) => AsyncIterable<Line>) {
   const { stream, bytes } = await open(path)
   let read = 0

@@ -1,4 +1,4 @@
-/** cstp init: connects the clients of agents in a folder, and takes that back. */
+/** cstp init: connects the clients of agents in a folder, and undoes that. */
 import { existsSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { apply, type Change, undo } from '../app/init/apply.ts'
@@ -10,7 +10,7 @@ import { Failure, misuse } from './failure.ts'
 import { serverUrl } from './remote.ts'
 import { plain, print } from './terminal.ts'
 
-/** What shows that a client is used: its program, or a folder of the project. */
+/** Signs that a client is in use: its program is installed, or the project has its folder. */
 const signs: Record<InitClient, { program: string; folder: string }> = {
   'claude-code': { program: 'claude', folder: '.claude' },
   codex: { program: 'codex', folder: '.codex' },
@@ -36,7 +36,7 @@ function clientsOf(given: readonly string[]): InitClient[] {
   return given as InitClient[]
 }
 
-/** What the person has to do in a client. */
+/** What the user still has to do in a client. */
 const trust: Partial<Record<InitClient, string>> = {
   codex:
     'Codex runs no hook that is not trusted, and does not say so: open it here and run /hooks. Its MCP servers are yours: codex mcp add cstp -- cstp mcp',

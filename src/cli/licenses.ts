@@ -1,4 +1,4 @@
-/** cstp licenses: the licences of the program and of everything in it. */
+/** cstp licenses: the licences of the program and of its dependencies. */
 import { defineCommand } from './command.ts'
 
 export const licenses = defineCommand({
@@ -10,7 +10,7 @@ export const licenses = defineCommand({
   words: [0, 0],
   examples: [['cstp licenses > NOTICES.txt', 'keep them beside a copy of the binary']],
   async run({ terminal }) {
-    // Loaded only here: the other commands do not wait for it.
+    // Loaded only here, so that other commands don't wait for it.
     const app = await import('../app/licenses.ts')
     await terminal.out(await app.licenses())
     return 0

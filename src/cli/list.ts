@@ -1,4 +1,4 @@
-/** cstp list: decisions by their fields as a table. */
+/** cstp list: decisions filtered by their fields, as a table. */
 import { listDecisions } from '../methods/index.ts'
 import { type Command, defineCommand } from './command.ts'
 import { connectionFlags, type Params, type Result, withConnection } from './connection.ts'

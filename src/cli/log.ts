@@ -1,4 +1,4 @@
-/** cstp log: the log of all acts, for readers outside. */
+/** cstp log: exports the log of all acts for outside readers. */
 import { resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { exportLog } from '../transparency/export.ts'
@@ -11,14 +11,14 @@ import { openLog, plain, print, withProgress } from './terminal.ts'
 
 const { agent: _, token: __, ...placeFlags } = connectionFlags
 
-/** Reads files of the log by their paths. */
+/** Reads files of the log by path. */
 interface LogFiles {
   verifierKey(): Promise<string>
   read(path: string): Promise<Uint8Array | null>
   close(): Promise<void>
 }
 
-/** A file of the log, for which no credentials are needed; null if there is none. It waits where the server asks for that. */
+/** Fetches a file of the log, without credentials; null if it does not exist. Waits if the server limits the rate. */
 async function readOpen(url: string, signal: AbortSignal): Promise<Uint8Array | null> {
   for (;;) {
     const response = await fetch(url, { redirect: 'error', signal }).catch((error: Error) => {
@@ -37,7 +37,7 @@ async function openFiles(run: Run<typeof placeFlags>): Promise<LogFiles> {
   const { settings } = configuration
   if (run.flags.local) {
     const log = openLog(configuration, { quiet: true })
-    // Loaded only here: calling a server needs none of it.
+    // Loaded only here: calling a server does not need it.
     const { openProgram } = await import('../app/server.ts')
     const { filesOfLog } = await import('../app/publisher.ts')
     const program = await openProgram(settings, log, {}, { brief: true })

@@ -1,4 +1,4 @@
-/** cstp mcp: the tools for an MCP client that starts programs, over stdin and stdout. */
+/** cstp mcp: serves the tools over stdin and stdout to an MCP client that starts its servers as processes. */
 import { CstpError } from '../../sdk/errors.ts'
 import type { Dispatch } from '../calls/dispatch.ts'
 import type { Scope } from '../core/caller.ts'
@@ -27,10 +27,10 @@ interface Backend {
   close(): Promise<void>
 }
 
-/** A client may do what agents may: nothing that is for administrators only. */
+/** A client has the scopes of an agent, none of an administrator. */
 const scopes: ReadonlySet<Scope> = new Set(['read', 'write'])
 
-/** Calls go to a server; the agent is the one of the token. */
+/** Forwards calls to a server, as the agent of the token. */
 async function forward(run: Run<typeof flags>, url: string): Promise<Backend> {
   const { settings } = await run.configuration()
   const remote = await openRemote({
@@ -53,7 +53,7 @@ async function forward(run: Run<typeof flags>, url: string): Promise<Backend> {
   }
 }
 
-/** Calls are answered here, on the data directory; servers may run on the same one. */
+/** Handles calls in this process on the data directory; servers may run on the same one. */
 async function openHere(run: Run<typeof flags>, log: Log): Promise<Backend> {
   const { settings } = await run.configuration()
   const { openProgram } = await import('../app/server.ts')

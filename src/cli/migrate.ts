@@ -1,9 +1,9 @@
-/** cstp migrate: everything from a data directory to PostgreSQL, or back. */
+/** cstp migrate: moves everything from a data directory to PostgreSQL, or back. */
 import { defineCommand } from './command.ts'
 import { Failure, misuse } from './failure.ts'
 import { print, withProgress } from './terminal.ts'
 
-/** A place, or the name of the variable that holds it: everybody can see a command line. */
+/** A place, or the environment variable that contains it, since other users can see command lines. */
 function placeOf(flag: string, given: string | undefined, env: Record<string, string | undefined>): string {
   if (given === undefined || given === '') throw misuse(`${flag} needs a data directory, an address, or env:<variable>`)
   if (!given.startsWith('env:')) return given

@@ -1,4 +1,4 @@
-/** Reads every stored decision through a connection: pages by creation, full records, and a wait where the server limits the rate. */
+/** Reads all stored decisions through a connection: pages by creation time, full records, and waiting when rate limited. */
 import { CstpError } from '../../sdk/errors.ts'
 import type { DecisionRecord } from '../../sdk/schema/decision.ts'
 import { type Connection, connect, type Params, type Result } from './connection.ts'
@@ -6,15 +6,15 @@ import { type Connection, connect, type Params, type Result } from './connection
 const pageSize = 200
 
 /**
- * Yields the pages of listDecisions, oldest first, with the number of stored decisions. Pages go by time, not by position: a decision that
- * is imported meanwhile with an earlier date shifts nothing.
+ * Yields the pages of listDecisions, oldest first, with the number of stored decisions. Pages continue by time, not by position, so that a
+ * decision imported meanwhile with an earlier date shifts nothing.
  */
 export async function* pages(
   connection: Connection,
 ): AsyncGenerator<Pick<Result<'listDecisions'>, 'decisions' | 'total'>> {
   const { total } = await connection.call('listDecisions', { limit: 1 })
   let from: string | undefined
-  /** Those at exactly this time that were already yielded. */
+  /** Decisions at exactly this time that were already yielded. */
   let seen = new Set<string>()
   for (;;) {
     const { decisions } = await connection.call('listDecisions', {
@@ -36,7 +36,7 @@ export async function* pages(
 
 const requestsAtOnce = 16
 
-/** In the order of the ids. */
+/** Full records, in the order of the ids. */
 export async function fullRecords(connection: Connection, ids: readonly string[]): Promise<DecisionRecord[]> {
   const found = new Map<string, DecisionRecord>()
   const queue = [...ids]
@@ -48,7 +48,7 @@ export async function fullRecords(connection: Connection, ids: readonly string[]
   return ids.map((id) => found.get(id)!)
 }
 
-/** A connection that sends a call again after the time that the server names, if it was refused for the rate alone. */
+/** A connection that retries calls after the delay that the server names, if they were refused because of the rate limit. */
 export function retryWhenRateLimited(
   connection: Connection,
   waiting: (seconds: number) => void = () => {},
@@ -58,9 +58,9 @@ export function retryWhenRateLimited(
       try {
         return await connection.send(method, params)
       } catch (error) {
-        // Such a call was refused before it was read: sending it again does nothing twice.
+        // The call was refused before it was processed, so sending it again is safe.
         if (!(error instanceof CstpError) || error.error !== 'rate_limited') throw error
-        // What an agent may write today is used up: that takes longer than anyone waits.
+        // The agent's daily byte quota is used up: too long to wait for.
         if (error.data?.limit_bytes !== undefined) throw error
         const seconds = Math.min(60, Math.max(1, Number(error.data?.retry_after ?? 1)))
         waiting(seconds)

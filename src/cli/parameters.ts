@@ -1,4 +1,4 @@
-/** Flags that derive from the declared parameters of a method, and the values of these flags as parameters. */
+/** Derives flags from the declared parameters of a method, and parameters from the values of these flags. */
 import type { ParamsSchema } from '../calls/method.ts'
 import { type JsonSchema, jsonSchema } from '../core/json-schema.ts'
 import { typeName } from '../core/schema-text.ts'
@@ -13,7 +13,7 @@ interface Parameter {
 
 export interface Parameters {
   flags: Flags
-  /** The parameters that these flags give; what was not given is left to the server's defaults. @throws Failure naming the flag */
+  /** The parameters given by these flags; the server fills in defaults. @throws Failure naming the flag */
   read(values: Record<string, boolean | string | string[] | undefined>): Record<string, unknown>
 }
 
@@ -29,7 +29,7 @@ const isText = (schema: JsonSchema): boolean => {
   return type === 'string' || choices !== undefined
 }
 
-/** What is given as text on a command line, by the type that the schema names; other values are JSON. */
+/** Parses text from the command line by the type in the schema; anything else is JSON. */
 export function parsedValue(name: string, schema: JsonSchema, text: string): unknown {
   const { type, enum: choices } = inner(schema)
   if (choices && !choices.includes(text))
@@ -51,7 +51,7 @@ export function parsedValue(name: string, schema: JsonSchema, text: string): unk
   }
 }
 
-/** `technical: the team knows it`, as the object that the schema asks for. */
+/** Parses `technical: the team knows it` into the object that the schema requires. */
 function reasonOf(name: string, text: string): { type: string; text: string } {
   const [, type, rest] = /^\s*([\p{L}_-]+)\s*:\s*(\S[\s\S]*)$/u.exec(text) ?? []
   if (type === undefined || rest === undefined)
@@ -64,7 +64,7 @@ function reasonOf(name: string, text: string): { type: string; text: string } {
 const isReason = ({ properties }: JsonSchema): boolean =>
   properties !== undefined && 'type' in properties && 'text' in properties
 
-/** One word for the value in the help. */
+/** Placeholder for the value in the help. */
 function placeholderOf(schema: JsonSchema): string {
   const { type, enum: choices } = inner(schema)
   if (choices) return choices.join('|')
@@ -73,7 +73,7 @@ function placeholderOf(schema: JsonSchema): string {
   return type === 'string' ? 'text' : 'json'
 }
 
-/** What holds where the flag is not given, unless the description says so or it is empty. */
+/** Text about the default value, unless the description mentions it or it is empty. */
 function defaultOf({ default: fallback, description = '' }: JsonSchema): string {
   const text = typeof fallback === 'string' ? fallback : JSON.stringify(fallback)
   if (fallback === undefined || fallback === null || /^(?:\[\]|\{\})$/.test(text) || /default/.test(description))
@@ -86,7 +86,7 @@ function flagOf({ schema }: Parameter): Flag {
   if (isList(schema)) {
     const item = itemOf(schema)
     if (isReason(item)) return { kind: 'texts', value: 'type: text', about }
-    // Short words may be given with commas; sentences hold some.
+    // Short words may be separated by commas; sentences contain commas.
     const short = item.enum !== undefined || ((item.maxLength as number | undefined) ?? 0) <= 256
     return { kind: short ? 'list' : 'texts', value: placeholderOf(item), about }
   }
@@ -97,8 +97,8 @@ function flagOf({ schema }: Parameter): Flag {
 const kebab = (name: string): string => name.replaceAll('_', '-')
 
 /**
- * Flags for the parameters of a method. An object such as `project` may be given as flags of its own.
- * @param choose parameters by name with their flag: a text renames, null leaves out; others get their own name
+ * Flags for the parameters of a method. An object such as `project` may be given as several flags.
+ * @param choose flag by parameter name: a text renames it, null leaves it out; other parameters keep their own name
  */
 export function parametersOf(schema: ParamsSchema, choose: Record<string, string | null> = {}): Parameters {
   const parameters = new Map<string, Parameter>()

@@ -1,4 +1,4 @@
-/** cstp query: precedents for a question as a table. */
+/** cstp query: precedents for a question, as a table. */
 import { Filters } from '../../sdk/schema/params.ts'
 import { queryDecisions } from '../methods/index.ts'
 import { type Command, defineCommand } from './command.ts'

@@ -6,13 +6,13 @@ import { plain, print, withProgress } from './terminal.ts'
 
 const pollMs = 500
 
-/** Polls the progress of a server until `done` aborts. Errors are not shown: the call itself reports what is wrong. */
+/** Polls the progress of a server until `done` aborts. Ignores errors, since the call itself reports them. */
 async function watch(get: Get, show: (done: number, total: number) => void, done: AbortSignal): Promise<void> {
   const before = await gauges(get)
   let started = false
   while (!done.aborted) {
     const now = await gauges(get)
-    // The gauges show the previous reindex until this one has done its first decision.
+    // The gauges show the previous reindex until this one has processed its first decision.
     started ||= now !== null && (before === null || now.done !== before.done || now.total !== before.total)
     if (now && started && !done.aborted) show(now.done, now.total)
     await Bun.sleep(pollMs)

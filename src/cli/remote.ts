@@ -6,15 +6,15 @@ import { withoutSecrets } from '../core/redact.ts'
 import { adminAgent, localAgent, readToken, tokenPath } from '../core/token-file.ts'
 import { Failure, misuse } from './failure.ts'
 
-/** Calls a method by its wire name. `signal` aborts this call. @throws CstpError if the method refuses, Failure if nothing can be reached */
+/** Calls a method by its wire name; `signal` aborts the call. @throws CstpError if the method refuses, Failure if no server answers */
 export type Send = (method: string, params: unknown, signal?: AbortSignal) => Promise<unknown>
-/** A GET with the same credentials, for resources that are not methods. */
+/** A GET request with the same credentials, for resources that are not methods. */
 export type Get = (path: string) => Promise<Response>
 
 const loopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/
 const everywhere = new Set(['0.0.0.0', '::', '[::]'])
 
-/** Address of the server to call. @throws Failure if there is none */
+/** Address of the server to call. @throws Failure if it is invalid or unknown */
 export function serverUrl(given: string | undefined, { host, port }: Pick<Settings, 'host' | 'port'>): string {
   if (given !== undefined) {
     const parts = /^https?:\/\//.test(given) && URL.canParse(given) ? new URL(given) : null
@@ -30,7 +30,7 @@ export function serverUrl(given: string | undefined, { host, port }: Pick<Settin
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
 }
 
-/** The `Authorization` header of an agent of the data directory. @throws Failure if it has no token there */
+/** The `Authorization` header for an agent with a token file in the data directory. @throws Failure if there is no such file */
 async function ownAuthorization(data_dir: string, agent: string): Promise<string> {
   const own = await readToken(data_dir, agent).catch((error: Error) => {
     throw new Failure(`the token can't be read: ${error.message}`)
@@ -42,7 +42,7 @@ async function ownAuthorization(data_dir: string, agent: string): Promise<string
   return `Bearer ${agent}:${own}`
 }
 
-/** The `Authorization` header: what was given, else an agent with its token in the server's data directory. */
+/** The `Authorization` header: the given agent and token, else the token from the server's data directory. */
 async function authorization(agent = localAgent, token: string | undefined, data_dir: string): Promise<string> {
   if (token !== undefined) return `Bearer ${agent}:${token}`
   if (agent !== localAgent && agent !== adminAgent)
@@ -58,7 +58,7 @@ interface Body {
   message?: string
 }
 
-/** The result in a response. @throws the server's error, as a CstpError if it is about the call */
+/** The result of a response. @throws CstpError if the server refused the call, Failure for any other problem */
 async function read(response: Response, url: string): Promise<unknown> {
   const body = (await response.json().catch(() => null)) as Body | null
   if (body !== null && typeof body === 'object') {
@@ -83,12 +83,12 @@ export async function openRemote(options: {
   token?: string | undefined
   /** Directory with the tokens of the agents local and admin. */
   data_dir: string
-  /** A person calls: as agent admin what needs the scope admin or approve, or all of it, if the token of admin is there. */
+  /** For a person's calls: makes those that need the scope admin or approve, or all, as agent admin, if its token file exists. */
   admin?: 'if_needed' | 'always'
   signal?: AbortSignal
 }): Promise<{ send: Send; get: Get }> {
   const { url, agent, token, data_dir, signal } = options
-  // Commands of operators need no other flags: what local may not do is sent again as admin. That token leaves the machine by request only.
+  // Calls that local may not make are retried as admin, so that operators need no flags. By default that token never leaves the machine.
   const mayBeAdmin =
     options.admin !== undefined &&
     agent === undefined &&
@@ -101,7 +101,7 @@ export async function openRemote(options: {
   const request = async (path: string, init: RequestInit): Promise<Response> => {
     const ended = init.signal && signal ? AbortSignal.any([init.signal, signal]) : (init.signal ?? signal)
     try {
-      // No time limit: a reindex takes as long as it takes. No redirect: the token is for this server alone.
+      // No time limit, since a reindex may take long. No redirects, since the token is only for this server.
       return await fetch(`${url}${path}`, {
         ...init,
         redirect: 'manual',
@@ -121,7 +121,7 @@ export async function openRemote(options: {
   let calls = 0
   return {
     async send(method, params, given) {
-      // In JSON an infinite number would become null, which says that it was not given.
+      // JSON would turn an infinite number into null, which means that it was not given.
       checkKept(params)
       const body = JSON.stringify({ jsonrpc: '2.0', id: calls++, method, params })
       const post = async (own: { authorization: string }) => {

@@ -1,4 +1,4 @@
-/** cstp restore: a data directory from a backup. */
+/** cstp restore: restores a data directory from a backup. */
 import { join, resolve } from 'node:path'
 import { shownValue } from '../app/config/config.ts'
 import { defineCommand } from './command.ts'

@@ -1,4 +1,4 @@
-/** cstp retention: the rules on how long records are kept, and what they would end now. */
+/** cstp retention: shows the retention rules, and what they would erase now. */
 import { defineCommand } from './command.ts'
 import { plain, plural, print, table } from './terminal.ts'
 

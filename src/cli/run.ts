@@ -1,4 +1,4 @@
-/** From argv to a command, and from an error to a message and an exit status: 0 done, 1 failed, 2 a wrong command line or settings. */
+/** Runs a command line, and maps errors to a message and an exit status: 0 success, 1 failure, 2 invalid command line or settings. */
 import { readFile } from 'node:fs/promises'
 import { nearest } from '../../sdk/nearest.ts'
 import { loadSettings } from '../app/config/config.ts'
@@ -12,7 +12,7 @@ import { jsonLine, openTerminal, type Terminal } from './terminal.ts'
 
 const interrupted = 130
 
-/** A signal that aborts at Ctrl-C and SIGTERM; the second one ends the process at once. */
+/** A signal that aborts at Ctrl-C and SIGTERM; a second one ends the process at once. */
 function stopSignal(reloads: boolean): AbortSignal {
   const stopping = new AbortController()
   for (const name of ['SIGINT', 'SIGTERM', ...(reloads ? [] : (['SIGHUP'] as const))] as const) {
@@ -29,7 +29,7 @@ const unknownOf = (kind: string, name: string, known: readonly string[], where: 
   return misuse(`unknown ${kind} ${JSON.stringify(name)}${near ? `; did you mean ${near}?` : ''} (${where})`)
 }
 
-/** The command of this name, or the part of it that the next word names, with the words that are left. */
+/** The command of this name, or the subcommand named by the next word, with the remaining words. */
 function find(name: string, words: readonly string[]): { command: Command; words: string[] } {
   const found = commands.find((one) => one.name === name)
   if (!found)
@@ -59,7 +59,7 @@ async function execute(argv: string[], terminal: Terminal, env: NodeJS.ProcessEn
   const { name, rest } = splitCommand(argv, all)
   const given = parseFlags(rest, all)
   const found = name === null || name === 'help' ? null : find(name, given.words)
-  // Flags of a part whose name has a typo are not the ones that are wrong.
+  // Report a mistyped subcommand before its flags, which would be unknown too.
   if (found?.command.verbs && !given.flags.help && !given.flags.version) checkWords(found.command, found.words)
   const { flags, settings } = parseFlags(rest, found?.command.flags ?? {})
   if (flags.version) {
@@ -68,7 +68,7 @@ async function execute(argv: string[], terminal: Terminal, env: NodeJS.ProcessEn
   }
   if (!found || flags.help) {
     await help(found ? [name!, ...given.words] : given.words, terminal)
-    // No command is not a success: a script that forgot it should notice.
+    // Exit with an error if no command was given, so that a script notices.
     return argv.length === 0 ? 2 : 0
   }
   const { command, words } = found

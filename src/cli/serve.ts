@@ -1,14 +1,14 @@
-/** cstp serve: runs the service until it is stopped. */
+/** cstp serve: runs the service until stopped. */
 import type { Settings } from '../app/config/config.ts'
 import { adminAgent, localAgent, ownAgents, tokenPath } from '../core/token-file.ts'
 import { version } from '../core/version.ts'
 import { defineCommand } from './command.ts'
 import { jsonLine, openLog, type Terminal } from './terminal.ts'
 
-/** Text as one word of a POSIX shell. */
+/** Quotes text as one word of a POSIX shell. */
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
-/** A line that calls the server when pasted into a shell; the token is read from its file and never shown. */
+/** A shell command that calls the server; it reads the token from its file, so that the token is never shown. */
 const curlLine = (url: string, data_dir: string, agent: string): string =>
   `curl -s ${url}/cstp -H 'Content-Type: application/json' -H "Authorization: Bearer ${agent}:$(cat ${quoted(tokenPath(data_dir, agent))})" ` +
   `-d '{"jsonrpc":"2.0","id":1,"method":"cstp.${agent === adminAgent ? 'listAudit' : 'getStats'}"}'`
@@ -65,7 +65,7 @@ export const serve = defineCommand({
     const { data_dir, auth_tokens } = settings
     const log = openLog(configured)
     try {
-      // Loaded only here: the other commands do not wait for them.
+      // Loaded only here, so that other commands don't wait for it.
       const serving = await (await import('../app/server.ts')).serve(settings, log)
       const endCollecting = (await import('../app/collector.ts')).startCollector()
       const { url } = serving

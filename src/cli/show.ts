@@ -1,4 +1,4 @@
-/** cstp show and cstp context: one decision, or what an agent should know before a task, as text for people. */
+/** cstp show and cstp context: prints one decision, or what an agent should know before a task, for people. */
 import { getDecision, getSessionContext } from '../methods/index.ts'
 import { type Command, defineCommand } from './command.ts'
 import { connectionFlags, type Params, type Result, withConnection } from './connection.ts'
@@ -9,7 +9,7 @@ type Decision = Result<'getDecision'>
 
 const widest = 100
 
-/** A label, and its text in the columns beside it. */
+/** A label with its text in a column beside it. */
 function labelled(label: string, text: string, { width, paint }: Terminal): string[] {
   const room = Math.max(30, Math.min(width, widest) - 14)
   return wrap(text, room).map((line, at) => `${at === 0 ? paint.dim(label.padEnd(14)) : ' '.repeat(14)}${line}`)

@@ -1,21 +1,21 @@
-/** Where output goes: results to stdout, everything else to stderr; widths, colours, and text that can't control the terminal. */
+/** Terminal output: results to stdout, everything else to stderr; widths, colours, and text that can't control the terminal. */
 import type { AsOfBlock } from '../../sdk/schema/as-of.ts'
 import type { Configuration } from '../app/config/config.ts'
 import { createLog, type Log } from '../core/log.ts'
 import { plainText, visibleJson } from '../core/quote.ts'
 
 const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const
-/** Colours a text; the identity where colours are off. */
+/** Functions that colour a text; the identity if colours are off. */
 export type Paint = Record<keyof typeof codes, (text: string) => string>
 
 export interface Terminal {
-  /** Writes a result to stdout and waits while its reader is slow. */
+  /** Writes a result to stdout, and waits if the reader is slow. */
   out(text: string): Promise<void>
   /** Writes a message to stderr. */
   note(text: string): void
   /** Columns of stdout. */
   width: number
-  /** Whether stderr is a terminal, so that progress may be drawn on it. */
+  /** Whether stderr is a terminal, so that progress may be drawn. */
   live: boolean
   /** Columns of stderr. */
   noteWidth: number
@@ -25,7 +25,7 @@ export interface Terminal {
   notePaint: Paint
 }
 
-/** Columns if no terminal tells its width. */
+/** Columns if the terminal does not report its width. */
 const plainWidth = 100
 
 const paintFor = (colours: boolean): Paint => {
@@ -33,7 +33,7 @@ const paintFor = (colours: boolean): Paint => {
   return Object.fromEntries(Object.entries(codes).map(([name, code]) => [name, one(code)])) as Paint
 }
 
-/** Colours belong on a terminal, unless NO_COLOR says otherwise. */
+/** Colours only on a terminal, and only if NO_COLOR is not set. */
 const coloured = (stream: { isTTY?: boolean }, env: Record<string, string | undefined>): boolean =>
   stream.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb'
 
@@ -41,7 +41,7 @@ export function openTerminal(env: Record<string, string | undefined>): Terminal 
   const { stdout, stderr } = process
   const asked = Number(env.COLUMNS) || plainWidth
   for (const stream of [stdout, stderr]) {
-    // The reader has closed the pipe (`cstp export | head`): that is not a failure.
+    // The reader closed the pipe (`cstp export | head`): not a failure.
     stream.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
   }
   return {
@@ -59,7 +59,7 @@ export function openTerminal(env: Record<string, string | undefined>): Terminal 
   }
 }
 
-/** The log on stderr. @param quiet only warnings by default: a line for each call would bury the result */
+/** The log on stderr. @param quiet by default only warnings: a line for each call would bury the result */
 export function openLog({ settings, sources }: Configuration, { quiet = false } = {}): Log {
   const { stderr, env } = process
   return createLog({
@@ -74,10 +74,10 @@ export function openLog({ settings, sources }: Configuration, { quiet = false } 
 /** Stored text must not move the cursor or recolour the screen. */
 export const plain = plainText
 
-/** Indented JSON that is safe on a terminal. */
+/** Indented JSON that is safe to print on a terminal. */
 export const prettyJson = (value: unknown): string => `${visibleJson(JSON.stringify(value, null, 2))}\n`
 
-/** Prints the result of a command: as JSON for programs, else as text. */
+/** Prints a command's result, as JSON for programs, else as text. */
 export const print = (
   { json, terminal }: { json: boolean; terminal: Terminal },
   result: unknown,
@@ -90,10 +90,10 @@ export const plural = (count: number, one: string): string => `${count} ${one}${
 /** JSON on one line. */
 export const jsonLine = (value: unknown): string => `${visibleJson(JSON.stringify(value))}\n`
 
-/** Made on first use: it takes long to load. */
+/** Created on first use, since it loads slowly. */
 let segmenter: Intl.Segmenter | undefined
 
-/** The text in at most `columns` columns, with … if it was cut. */
+/** Fits the text into `columns` columns, with … if it was cut. */
 export function fit(text: string, columns: number): string {
   if (Bun.stringWidth(text) <= columns) return text
   segmenter ??= new Intl.Segmenter()
@@ -106,7 +106,7 @@ export function fit(text: string, columns: number): string {
   return `${kept.trimEnd()}…`
 }
 
-/** The text filled up with spaces to `columns` columns. */
+/** Pads the text with spaces to `columns` columns. */
 export const pad = (text: string, columns: number): string =>
   text + ' '.repeat(Math.max(0, columns - Bun.stringWidth(text)))
 
@@ -127,7 +127,7 @@ export function wrap(text: string, columns: number): string[] {
 /** The part of an id that is enough to identify a decision. */
 export const shortId = (id: string): string => id.slice(-12, -4)
 
-/** What an answer about an earlier time says of itself; nothing about the present. */
+/** Lines about the earlier time that an answer describes; none if it describes the present. */
 export function asOfLines(block: AsOfBlock | undefined): string[] {
   if (!block) return []
   const shown = (ids: readonly string[]) => `${ids.slice(0, 5).map(shortId).join(', ')}${ids.length > 5 ? ', …' : ''}`
@@ -139,7 +139,7 @@ export function asOfLines(block: AsOfBlock | undefined): string[] {
 export const outcomePaint = (paint: Paint, outcome: string | null): ((text: string) => string) =>
   outcome === 'success' ? paint.green : outcome === 'failure' ? paint.red : outcome === null ? paint.dim : paint.yellow
 
-// Tables that fit the terminal: one column is cut, and columns that matter less are left out.
+// Tables that fit the terminal: one column is cut, and less important columns are left out.
 
 export interface Column<R> {
   title: string
@@ -149,15 +149,15 @@ export interface Column<R> {
   right?: boolean
   /** The column that is cut to fit. */
   grows?: boolean
-  /** Columns of a lower rank are left out first; undefined stays. */
+  /** Columns with a lower rank are left out first; columns without a rank always stay. */
   rank?: number
 }
 
 const gap = '  '
-/** Least width of the growing column while others can be left out. */
+/** Minimum width of the growing column while others can still be left out. */
 const least = 32
 
-/** Lines of a table, its titles first. @param under a line that follows a row, or null */
+/** The lines of a table, with its titles first. @param under a line to print below a row, or null */
 export function table<R>(
   rows: readonly R[],
   columns: readonly Column<R>[],
@@ -211,7 +211,7 @@ export function table<R>(
 // A progress bar, drawn only if stderr is a terminal.
 
 export interface Progress {
-  /** @param part done of the whole, 0 to 1; null if the whole is not known */
+  /** @param part fraction done, 0 to 1; null if the total is unknown */
   show(part: number | null, text: string): void
   /** Prints a message above the bar. */
   note(text: string): void
@@ -222,7 +222,7 @@ export interface Progress {
 const cells = 24
 const everyMs = 80
 
-/** A bar of `columns` columns for a part of 1, in eighths of a column. */
+/** A bar of `columns` columns for a fraction from 0 to 1, in eighths of a column. */
 export function bar(part: number, columns: number): string {
   const eighths = Math.round(Math.min(1, Math.max(0, part)) * columns * 8)
   const full = '█'.repeat(Math.floor(eighths / 8))

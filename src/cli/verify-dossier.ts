@@ -1,4 +1,4 @@
-/** The work of cstp verify on the dossier of a decision. */
+/** Implements cstp verify for the dossier of a decision. */
 import { readFile, stat } from 'node:fs/promises'
 import { verifyDossier } from '../verify/dossier.ts'
 import { misuse } from './failure.ts'

@@ -1,4 +1,4 @@
-/** The work of cstp verify on receipts and on logs that were exported: both are checked against a policy. */
+/** Implements cstp verify for receipts and exported logs, both checked against a policy. */
 import { createReadStream } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -21,14 +21,14 @@ const maxPolicyBytes = 1_048_576
 const maxReceiptsBytes = 67_108_864
 const maxTileBytes = 16_777_216
 const firstBytes = 1_024
-/** Names of the first member of a file with receipts, in whatever order its members are. No bundle begins with one of them. */
+/** Possible names of the first member in a file of receipts, whatever the order of members. No bundle begins with one of them. */
 const receiptMembers =
   /^\s*\{\s*"(?:receipts|pending|record_id|kind|index|payload|salt|proof|commitment|statement|decision_id)"/
 
-/** Likewise of a dossier, as the service answers it or in canonical form. */
+/** Likewise for a dossier, as returned by the service or in canonical form. */
 const dossierMembers = /^\s*\{\s*"(?:dossier_format|approvals)"/
 
-/** What is to be verified. @throws Failure if there is no such file */
+/** The kind of file to verify. @throws Failure if it can't be read */
 export async function kindOf(path: string): Promise<'bundle' | 'receipts' | 'dossier' | 'log'> {
   try {
     if ((await stat(path)).isDirectory()) return 'log'
@@ -40,7 +40,7 @@ export async function kindOf(path: string): Promise<'bundle' | 'receipts' | 'dos
   }
 }
 
-/** A key as text, or the file that holds it. */
+/** A key given as text or as a file. */
 export async function openKey(
   flag: 'key' | 'witness',
   kind: NoteKey['kind'],
@@ -61,7 +61,7 @@ export async function openKey(
   }
 }
 
-/** The policy in a file. @throws Failure naming the flag, and the line that is wrong */
+/** The policy in a file. @throws Failure naming the flag and the invalid line */
 export async function openPolicy(flag: 'policy' | 'logs', path: string): Promise<Policy> {
   const found = await stat(path).catch(() => null)
   if (!found?.isFile() || found.size > maxPolicyBytes) throw misuse(`--${flag}: ${path} is not a file with a policy`)
@@ -73,7 +73,7 @@ export async function openPolicy(flag: 'policy' | 'logs', path: string): Promise
   }
 }
 
-/** The policy of the flags: that of a file, or a log and at most one witness by their keys. */
+/** The policy given by the flags: from a file, or made of the keys of a log and at most one witness. */
 async function policyOf({ policy: path, key: log, witness }: VerifyRun['flags']): Promise<Policy> {
   if (path !== undefined && witness !== undefined)
     throw misuse('--policy names the witnesses: leave --witness out, or --policy')

@@ -1,4 +1,4 @@
-/** The work of cstp verify on a bundle: opens the given files and prints the report. */
+/** Implements cstp verify for a bundle: opens the given files and prints the report. */
 import { createReadStream } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { causeOf } from '../core/log.ts'
@@ -37,7 +37,7 @@ async function openNote(path: string | undefined): Promise<ReadNote | null> {
   }
 }
 
-/** The digest of a set of control rules, given as a file or itself. */
+/** The digest of a set of control rules, given directly or as a file with the rules. */
 async function digestOf(given: string): Promise<string> {
   if (/^[0-9a-f]{64}$/.test(given)) return given
   const found = await stat(given).catch(() => null)

@@ -1,13 +1,13 @@
-/** How cstp verify prints what it found, whatever was verified. */
+/** Prints the findings of cstp verify, for all kinds of files. */
 import { fit, plain, type Terminal, wrap } from './terminal.ts'
 
 const marks = { passed: '✓', failed: '✗', unasked: '·', unproved: '?' } as const
 const maxStated = 300
 
-/** What a file claims about itself, which may be megabytes. */
+/** A file's claim about itself, cut to length, since it may be megabytes. */
 export const stated = (value: unknown): string => fit(plain(String(value).slice(0, maxStated)), maxStated)
 
-/** What every verification reports. */
+/** The common part of all verification reports. */
 interface Verification {
   verified: boolean
   checks: readonly { check: string; question: string; result: keyof typeof marks; detail: string }[]
@@ -16,7 +16,7 @@ interface Verification {
   open: readonly string[]
 }
 
-/** @param about lines on what was verified */
+/** @param about lines that describe what was verified */
 export function verificationText(
   path: string,
   report: Verification,

@@ -1,4 +1,4 @@
-/** cstp witness serve: cosigns the checkpoints that other logs hand in. */
+/** cstp witness serve: cosigns checkpoints submitted by other logs. */
 import { join, resolve } from 'node:path'
 import { serveWitness } from '../transparency/open.ts'
 import { defineCommand } from './command.ts'
@@ -8,7 +8,7 @@ import { openPolicy } from './verify-policy.ts'
 
 const defaultAddress = '127.0.0.1:9992'
 
-/** Host and port of `host:port` or `[v6]:port`. */
+/** Parses `host:port` or `[v6]:port`. */
 function addressOf(given: string): { host: string; port: number } {
   const [, v6, name, digits] = /^(?:\[([0-9a-f:.]+)\]|([^[\]:]+)):(\d{1,5})$/i.exec(given) ?? []
   const port = Number(digits)

@@ -26,7 +26,7 @@ function intervalOf(given: string): number {
   return ms
 }
 
-/** Reports an alarm, with the place of the proof. */
+/** Reports an alarm, with the location of the proof. */
 function showAlarm(alarm: Alarm, url: string, json: boolean, { note, notePaint }: Terminal): void {
   const { kind, message, kept } = alarm
   if (json) note(jsonLine({ alarm: kind, message, url, kept }))

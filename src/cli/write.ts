@@ -1,4 +1,4 @@
-/** cstp record, review, link and unlink: what a person writes about decisions. */
+/** cstp record, review, link and unlink: commands with which people write decisions. */
 import { Project } from '../../sdk/schema/decision.ts'
 import { linkDecisions, recordDecision, reviewDecision, unlinkDecisions } from '../methods/index.ts'
 import { type Command, defineCommand, type Run } from './command.ts'
@@ -7,7 +7,7 @@ import { misuse } from './failure.ts'
 import { parametersOf } from './parameters.ts'
 import { plain, print, shortId } from './terminal.ts'
 
-/** A text as it was given, or stdin for `-`. */
+/** The given text, or stdin for `-`. */
 async function textOf(given: string): Promise<string> {
   if (given !== '-') return given
   const text = (await Bun.stdin.text()).replace(/^\ufeff/, '').trimEnd()
@@ -17,7 +17,7 @@ async function textOf(given: string): Promise<string> {
 
 const recorded = parametersOf(recordDecision.params, {
   decision: null,
-  // What an import says, and what tools say of their own deliberation.
+  // Left out: fields for imports, and fields that tools set about their own deliberation.
   ...{ created_at: null, recorded_by: null, source_key: null, deliberation: null, pre_decision_protocol: null },
   ...{ agent_id: null, decision_id: null, reasoning_trace: null, bridge: null },
   reasons: 'reason',

@@ -1,4 +1,4 @@
-/** The JSON of an audit line's lists and detail, made once for all who count, keep and hash the line. */
+/** The JSON of an audit line's lists and detail, serialised once for counting, storing and hashing. */
 import type { AuditEntry } from '../../sdk/storage/store.ts'
 
 export interface AuditTexts {
@@ -10,7 +10,7 @@ export interface AuditTexts {
 
 const made = new WeakMap<AuditEntry, AuditTexts>()
 
-/** @param entry is not changed any more */
+/** @param entry must not be changed afterwards */
 export function auditTexts(entry: AuditEntry): AuditTexts {
   const known = made.get(entry)
   if (known !== undefined) return known

@@ -1,8 +1,8 @@
-/** Who calls: bearer credentials, their scopes, and the limit on failed logins. Tokens are held only as SHA-256. */
+/** Authenticates callers: bearer credentials and their scopes. Only the SHA-256 of a token is kept in memory. */
 
 export const scopes = ['read', 'write', 'evidence', 'curate', 'approve', 'admin'] as const
 export type Scope = (typeof scopes)[number]
-/** What a token may do that names no scopes. */
+/** Scopes of a token that names none. */
 const defaultScopes: readonly Scope[] = ['read', 'write']
 const shortestToken = 16
 
@@ -10,7 +10,7 @@ export interface Credential {
   agent: string
   /** SHA-256 of the token. */
   hash: Buffer
-  /** Its own, without what a setting grants to the agent by name. */
+  /** Scopes of the token itself, without those that settings grant to the agent by name. */
   scopes: readonly Scope[]
 }
 
@@ -21,7 +21,7 @@ export const mayCurate = ({ scopes }: Pick<Caller, 'scopes'>): boolean => scopes
 export interface Caller {
   agent: string
   scopes: ReadonlySet<Scope>
-  /** False where what is read is no deliberation of the agent: a person at the dashboard. */
+  /** False for a person at the dashboard, whose reads are not deliberation of the agent. */
   tracked?: boolean
 }
 
@@ -32,7 +32,7 @@ interface TokenEntry {
   scopes?: readonly Scope[] | undefined
 }
 
-/** Bun’s own costs a third of what node:crypto costs, and every request needs two. */
+/** Bun’s SHA-256 costs a third of node:crypto's, and every request needs two. */
 function sha256(text: string): Buffer {
   const hash = Buffer.allocUnsafe(32)
   Bun.SHA256.hash(text, hash)
@@ -40,8 +40,8 @@ function sha256(text: string): Buffer {
 }
 
 /**
- * Reads `agent:token,agent2:token2`, or the entries of the YAML form.
- * @throws Error naming the entry's position and what is wrong with it, never its token
+ * Parses `agent:token,agent2:token2`, or the entries of the YAML form.
+ * @throws Error naming the entry's position and the problem, never the token
  */
 export function parseTokens(given: string | TokenEntry[]): Credential[] {
   const entries: TokenEntry[] =
@@ -71,24 +71,24 @@ export function parseTokens(given: string | TokenEntry[]): Credential[] {
   })
 }
 
-/** Finds the caller behind an `Authorization` header; null where it is not a valid one. */
+/** Finds the caller for an `Authorization` header; null if the header is missing or invalid. */
 export type Authenticate = (header: string | null) => Caller | null
 
 /** Agents that are granted a scope by name. */
 export type Grants = Partial<Record<Scope, readonly string[]>>
 
-/** An agent that may call, and the SHA-256 of its name and of its token. */
+/** An agent that may call, with the SHA-256 of its name and of its token. */
 export interface Agent {
   name: Buffer
   hash: Buffer
   caller: Caller
 }
 
-/** What an agent may do: the scopes of its token, and those that it is granted by name. */
+/** An agent's scopes: those of its token, and those granted to it by name. */
 export const grantedScopes = (own: { agent: string; scopes: readonly Scope[] }, grants: Grants): Scope[] =>
   scopes.filter((scope) => own.scopes.includes(scope) || grants[scope]?.includes(own.agent))
 
-/** Those who may call, with the scopes that the settings give them. */
+/** The agents that may call, with the scopes that the settings give them. */
 export const agentsOf = (credentials: readonly Credential[], grants: Grants = {}): Agent[] =>
   credentials.map((own) => ({
     name: sha256(own.agent),
@@ -96,15 +96,15 @@ export const agentsOf = (credentials: readonly Credential[], grants: Grants = {}
     caller: { agent: own.agent, scopes: new Set(grantedScopes(own, grants)) },
   }))
 
-/** Words of the two hashes of a name and its token. */
+/** 32-bit words in the hashes of a name and a token. */
 const words = 16
 
-/** Right headers that are remembered: callers send the same one each time. */
+/** Valid headers that are cached: callers send the same header each time. */
 const mostKnown = 1_000
 
 export function createAuthenticator(entries: readonly Agent[]): Authenticate {
   const find = finder(entries)
-  // By a word of the hash of all of it: what is compared says nothing about the token.
+  // Keyed by the first word of the header's hash, so that the comparison reveals nothing about the token.
   const known = new Map<number, { hash: Buffer; caller: Caller }>()
   const hash = Buffer.alloc(32)
   return (header) => {
@@ -132,7 +132,7 @@ function finder(entries: readonly Agent[]): (header: string) => Caller | null {
     Bun.SHA256.hash(match[1]!, nameOf)
     Bun.SHA256.hash(match[2]!, tokenOf)
     let found: Caller | null = null
-    // Every word of every entry is compared, whether or not one matched already, so that time tells nothing.
+    // Compare every word of every entry, even after a match, so that timing reveals nothing.
     for (let entry = 0; entry < entries.length; entry++) {
       let difference = 0
       for (let at = 0; at < words; at++) difference |= hashes[entry * words + at]! ^ given[at]!

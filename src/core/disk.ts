@@ -1,7 +1,7 @@
-/** Puts files, and the names in folders, on stable storage. */
+/** Flushes files and folder entries to stable storage. */
 import { open } from 'node:fs/promises'
 
-/** @param flags of a file: Windows writes out only what is opened for writing */
+/** @param flags for opening a file: Windows only flushes files that are open for writing */
 async function sync(path: string, flags: 'r' | 'r+'): Promise<void> {
   const opened = await open(path, flags)
   try {
@@ -11,10 +11,10 @@ async function sync(path: string, flags: 'r' | 'r+'): Promise<void> {
   }
 }
 
-/** Resolves once what a file holds is on stable storage. */
+/** Resolves once the file's content is on stable storage. */
 export const syncFile = (path: string): Promise<void> => sync(path, 'r+')
 
-/** Makes what was created, renamed or removed in a folder durable. Windows refuses it (EPERM), and does it by itself. */
+/** Makes creations, renames and removals in a folder durable. Windows refuses this (EPERM), and does it on its own. */
 export async function syncFolder(path: string, platform: string = process.platform): Promise<void> {
   if (platform !== 'win32') await sync(path, 'r')
 }

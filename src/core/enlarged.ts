@@ -1,4 +1,4 @@
-/** Typed arrays that grow. */
+/** Copies a typed array into a longer one. */
 
 export function enlarged<T extends Uint8Array | Uint16Array | Uint32Array | Int32Array | Float64Array>(
   array: T,

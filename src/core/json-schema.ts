@@ -1,9 +1,9 @@
-/** Valibot schemas as JSON Schema (draft 7), with a description on every field and names for the shapes that recur. */
+/** Converts Valibot schemas to JSON Schema (draft 7), with descriptions for known fields and names for recurring shapes. */
 import { toJsonSchema } from '@valibot/to-json-schema'
 import type * as v from 'valibot'
 import * as shapes from '../../sdk/schema/index.ts'
 
-/** What is used of JSON Schema. */
+/** The part of JSON Schema that is used. */
 export interface JsonSchema {
   $ref?: string
   type?: string
@@ -19,10 +19,10 @@ export interface JsonSchema {
   [keyword: string]: unknown
 }
 
-/** `input`: what a caller may send. `output`: what is sent back. */
+/** `input`: what a caller may send. `output`: what the service returns. */
 export type Mode = 'input' | 'output'
 
-/** A schema with its direct parts replaced. */
+/** A schema with its direct subschemas replaced. */
 function mapParts(schema: JsonSchema, change: (part: JsonSchema, name?: string) => JsonSchema): JsonSchema {
   const { anyOf, items, properties, additionalProperties } = schema
   return {
@@ -36,7 +36,7 @@ function mapParts(schema: JsonSchema, change: (part: JsonSchema, name?: string) 
   }
 }
 
-/** Takes out what only this program knows, and says what each field is. */
+/** Removes internal keywords, and adds descriptions of fields. */
 const finish =
   (mode: Mode) =>
   (schema: JsonSchema, name?: string): JsonSchema => {
@@ -54,7 +54,7 @@ interface ObjectShape {
   entries: Record<string, { default?: unknown }>
 }
 
-/** What is open may hold more than its fields; parameters that are not open may not. */
+/** Loose objects and results may have further fields; other parameters may not. */
 export function jsonSchema(schema: v.GenericSchema<unknown, unknown>, mode: Mode): JsonSchema {
   const found = toJsonSchema(schema as never, {
     errorMode: 'ignore',
@@ -64,7 +64,7 @@ export function jsonSchema(schema: v.GenericSchema<unknown, unknown>, mode: Mode
       if (!/^(?:loose_|strict_)?object$/.test(type)) return undefined
       const open = type === 'loose_object' ? {} : mode === 'output' && type === 'object' ? undefined : false
       const { required = [] } = converted
-      // What has a default is always there once it was parsed.
+      // After parsing, a field with a default is always present.
       const filled = (name: string) => mode === 'output' && entries[name]!.default !== undefined
       return {
         ...converted,
@@ -78,7 +78,7 @@ export function jsonSchema(schema: v.GenericSchema<unknown, unknown>, mode: Mode
 
 const nameable = (schema: JsonSchema): boolean => schema.properties !== undefined || schema.enum !== undefined
 
-/** What makes two schemas the same shape: all but what is said about this use of it, and whether a caller may add to it. */
+/** Identifies a shape: everything but its description and default here, and whether callers may add fields. */
 const signature = ({ description, default: _, ...shape }: JsonSchema): string =>
   JSON.stringify(shape).replaceAll(',"additionalProperties":false', '')
 
@@ -91,12 +91,12 @@ function nameShapes(): NameOf {
     .sort(([a], [b]) => (a < b ? -1 : 1))
   for (const mode of ['output', 'input'] as const)
     for (const [name, schema] of schemas) {
-      // Parameters are only ever sent by callers.
+      // Only callers send parameters.
       if (mode === 'output' && name.endsWith('Params')) continue
       const found = jsonSchema(schema, mode)
       const as = signature(found)
       if (!nameable(found) || names.has(as)) continue
-      // Taken: the caller's form of what the server sends.
+      // If the name is taken by the output form, this is the input form.
       const taken = new Set(names.values())
       const own = taken.has(name) ? `${name}Input` : name
       if (taken.has(own)) throw new Error(`two shapes would have the name ${own}`)
@@ -106,18 +106,18 @@ function nameShapes(): NameOf {
 }
 
 let named: NameOf | null = null
-/** Name of a schema that is one of `sdk/schema`; null for others. */
+/** Name of a schema that is exported by `sdk/schema`; null for others. */
 export const nameOf: NameOf = (schema) => {
   named ??= nameShapes()
   return named(schema)
 }
 
-/** The schema with named shapes replaced by references to `at`; those are collected in `found`. */
+/** Replaces named shapes by references to `at`, and collects them in `found`. */
 export function withReferences(schema: JsonSchema, at: string, found: Map<string, JsonSchema>): JsonSchema {
   const name = nameOf(schema)
   if (name === null) return mapParts(schema, (part) => withReferences(part, at, found))
   if (!found.has(name)) {
-    // Held at once, so that the order is that of the first use.
+    // Reserved now, so that the order is that of first use.
     found.set(name, {})
     const { default: _, ...shape } = schema
     found.set(

@@ -1,24 +1,24 @@
-/** JSON: a stable text of a value, and bounds on a body before it is parsed, as its values cost far more time and memory than its bytes. */
+/** Stable JSON text of a value, and limits on a body before it is parsed: its values cost far more time and memory than its bytes. */
 
-/** JSON of a JSON value with sorted keys: equal for equal values. */
+/** JSON with sorted keys: equal values give equal text. */
 export const stableJson = (value: unknown): string => JSON.stringify(sorted(value))
 
 function sorted(value: unknown): unknown {
   if (value === null || typeof value !== 'object') return value
   if (Array.isArray(value)) return value.map(sorted)
-  // Without a prototype, so that any name is a key.
+  // Without a prototype, so that any name can be a key.
   const copy: Record<string, unknown> = Object.create(null)
   for (const key of Object.keys(value).sort()) copy[key] = sorted((value as Record<string, unknown>)[key])
   return copy
 }
 
-/** Shorter bodies are parsed unchecked: parsing megabytes of brackets takes a second, kilobytes do no harm. */
+/** Shorter bodies are not checked: parsing kilobytes does no harm, while parsing megabytes of brackets takes a second. */
 const uncheckedLength = 65_536
 const maxDepth = 512
-/** 16 MiB of evidence hold so many values if each takes 33 bytes; more would block the server for seconds. */
+/** About as many values as 16 MiB of evidence has at 33 bytes each; more would block the server for seconds. */
 const maxValues = 500_000
 
-/** The index of the quote that ends the string which begins at `from`. */
+/** Index of the quote that ends the string starting at `from`. */
 function endOfString(text: string, from: number): number {
   let end = text.indexOf('"', from)
   while (end !== -1) {
@@ -30,7 +30,7 @@ function endOfString(text: string, from: number): number {
   return text.length
 }
 
-/** Which bound a text of JSON exceeds, as a sentence; null if none. */
+/** The limit that a JSON text exceeds, as a sentence; null if none. */
 export function exceededBound(text: string): string | null {
   if (text.length <= uncheckedLength) return null
   let depth = 0

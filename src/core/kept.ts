@@ -1,10 +1,10 @@
-/** Values that no store and no wire keeps as they are: numbers beyond JSON, broken Unicode, endless nesting. They are refused, not changed. */
+/** Refuses values that stores and JSON would change: non-finite numbers, broken Unicode, very deep nesting. */
 import { invalidParams } from '../../sdk/errors.ts'
 
-/** Deeper values are refused: nothing that is meant is nested so far, and many a walk ends in the stack's end. */
+/** Deeper values are refused: no meaningful value is nested so deeply, and recursive code would overflow the stack. */
 const maxDepth = 64
 
-/** Where a value holds what no store keeps as it is, or null. `path` is built from the inside out. */
+/** Finds the first part of a value that can't be stored unchanged; null if none. `path` is built from the inside out. */
 function findUnkept(
   value: unknown,
   depth: number,
@@ -31,11 +31,11 @@ function findUnkept(
   return null
 }
 
-/** A path or value for an error. */
+/** Shortens a path or value for an error. */
 export const shorten = (text: string): string =>
   text.length > 100 ? `${text.slice(0, 100).toWellFormed()}…` : text.toWellFormed()
 
-/** @throws CstpError `invalid_params` with the path of the first part that would not arrive as it is */
+/** @throws CstpError `invalid_params` with the path of the first part that would not be stored unchanged */
 export function checkKept(params: unknown): void {
   const unkept = findUnkept(params, 0)
   if (unkept === null) return

@@ -1,4 +1,4 @@
-/** Structured log: JSON lines on stderr, or readable ones when a terminal watches. */
+/** Structured log: JSON lines on stderr, or readable lines on a terminal. */
 
 export const levels = ['debug', 'info', 'warn', 'error'] as const
 export type Level = (typeof levels)[number]
@@ -7,18 +7,18 @@ export type Level = (typeof levels)[number]
 export type LogWriter = (level: Level, message: string, data?: Record<string, unknown>) => void
 
 export interface Log extends LogWriter {
-  /** Writes out what is buffered. */
+  /** Writes buffered messages. */
   flush(): void
 }
 
 const colours: Record<Level, string> = { debug: '\x1b[2m', info: '\x1b[36m', warn: '\x1b[33m', error: '\x1b[31m' }
 
-/** A caller's text (a method's name, say) must not write lines of its own or drive the terminal. */
+/** A caller's text, such as a method name, must not start new lines or control the terminal. */
 const control = /\p{Cc}/u
 const controlInLine = /[^\P{Cc}\n]/gu
 const escaped = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
 
-/** A line for a person. @param style wraps a text in a terminal's codes, or leaves it as it is */
+/** A line for people. @param style wraps a text in terminal codes, or returns it unchanged */
 function pretty(
   style: (code: string, text: string) => string,
   level: Level,
@@ -36,24 +36,24 @@ function pretty(
   return `${head}${rest.length > 0 ? `  ${rest.join(' ')}` : ''}\n`
 }
 
-/** The message of an error. One of the file system, `ENOENT: no such file or directory, open 'x'`, is told without code and call. */
+/** The message of an error; for file system errors such as `ENOENT: no such file or directory, open 'x'`, without code and system call. */
 export function messageOf(error: unknown): string {
   const { path } = Object(error) as { path?: unknown }
   const cause = causeOf(error)
   return typeof path === 'string' && error instanceof Error && cause !== error.message ? `${path}: ${cause}` : cause
 }
 
-/** The same without the path of the file, for a text that names it. */
+/** Like {@link messageOf} without the path of the file, for texts that name it already. */
 export function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return /^E[A-Z]{3,}: ([^']+?), [a-z_]+(?: '.*)?$/s.exec(error.message)?.[1] ?? error.message
 }
 
-/** Level of a failure: what ended because its caller left is no fault of the service. */
+/** Log level of a failure: a call aborted by its caller is not a failure of the service. */
 export const failureLevel = (error: unknown, { signal }: { signal: AbortSignal }): 'info' | 'error' =>
   signal.aborted && error === signal.reason ? 'info' : 'error'
 
-/** What an error is for a log: its message, cause and stack. Never sent to a caller. */
+/** Describes an error for the log: message, cause and stack. Never sent to a caller. */
 export function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { error: String(error) }
   const cause = error.cause === undefined ? {} : { cause: messageOf(error.cause) }
@@ -67,12 +67,12 @@ interface Message {
   data: Record<string, unknown>
 }
 
-/** Messages that are printed without waiting for more. */
+/** Number of buffered messages that triggers an immediate write. */
 const mostWaiting = 256
 
 /**
- * Messages are gathered, and printed and written together at most 50 ms later, at once from `warn` up: a write for each request would
- * cost more than the request, and a line printed between two requests costs three times what it costs after another.
+ * Messages are buffered, then formatted and written together at most 50 ms later; `warn` and `error` are written at once. A write for each
+ * request would cost more than the request, and formatting a line between two requests costs three times as much as in a batch.
  * @param input.write takes whole lines
  */
 export function createLog(input: {
@@ -91,7 +91,7 @@ export function createLog(input: {
   let at = ''
   let timer: ReturnType<typeof setTimeout> | null = null
   const lineOf = ({ at_ms, level, message, data }: Message): string => {
-    // Many lines are of one millisecond when many calls are.
+    // Under load, many lines have the same millisecond.
     if (at_ms !== last_ms) {
       last_ms = at_ms
       at = new Date(at_ms).toISOString()

@@ -1,23 +1,23 @@
 /**
- * Words and their numbers, in the order in which they came. A table of our own over typed arrays: a word is found by its characters where it
- * is in a text, without a string of its own. Millions of words are read so; looking each up as a string took fifteen times as long.
+ * A table that numbers words in order of first occurrence. It uses typed arrays and looks up a word by its characters in place, without
+ * creating a string. This matters for millions of words: a look-up by string took fifteen times as long.
  */
 import { enlarged } from './enlarged.ts'
 
-/** Seed and factor of FNV-1a: the hash of a word begins with the seed, and takes one unit after another. */
+/** Offset basis of FNV-1a: a word's hash starts with it, and adds one code unit after another. */
 export const wordSeed = 0x811c9dc5
 const factor = 0x01000193
 export const hashed = (hash: number, unit: number): number => Math.imul(hash ^ unit, factor)
 
-/** What each unit of a text counts as, if as nothing else. */
+/** Folding table that maps each code unit to itself. */
 const asIs = Uint16Array.from({ length: 1 << 16 }, (_, unit) => unit)
 
-/** @param folded what each unit counts as; hashes are of that */
+/** @param folded maps each code unit before hashing and comparing */
 export function numberedWords(folded: Uint16Array = asIs) {
-  /** One more than the number of a word, at a place that its hash says; 0 where there is none. The length is a power of two. */
+  /** Open-addressing hash table of word numbers plus one; 0 marks a free slot. The length is a power of two. */
   let table = new Int32Array(1 << 12)
   let hashes = new Int32Array(1 << 11)
-  /** Units of all words, one after another; word `n` ends where the next begins. */
+  /** Code units of all words, concatenated; word `n` ends where the next begins. */
   let units = new Uint16Array(1 << 14)
   let starts = new Uint32Array((1 << 11) + 1)
   let size = 0
@@ -29,7 +29,7 @@ export function numberedWords(folded: Uint16Array = asIs) {
     return true
   }
 
-  /** The place in the table of a part of a text, or the free one where it belongs. */
+  /** The slot of a word given as part of a text, or the free slot where it belongs. */
   function placeOf(hash: number, text: string, from: number, to: number): number {
     const mask = table.length - 1
     for (let place = hash & mask; ; place = (place + 1) & mask) {
@@ -55,12 +55,12 @@ export function numberedWords(folded: Uint16Array = asIs) {
 
   return {
     size: (): number => size,
-    /** Whether a word is this part of a text. */
+    /** Whether a word equals this part of a text. */
     is: (number: number, hash: number, text: string, from: number, to: number): boolean =>
       hashes[number] === hash && isAt(number, text, from, to),
-    /** The number of the word that is this part of a text, -1 if there is none. */
+    /** Number of the word that equals this part of a text; -1 if there is none. */
     find: (hash: number, text: string, from: number, to: number): number => table[placeOf(hash, text, from, to)]! - 1,
-    /** Adds a word that is not there. Returns its number. */
+    /** Adds a word that is not in the table yet. Returns its number. */
     add(hash: number, text: string, from: number, to: number): number {
       grow()
       const start = starts[size]!
@@ -72,7 +72,7 @@ export function numberedWords(folded: Uint16Array = asIs) {
       starts[size + 1] = end
       return size++
     },
-    /** A text of its own: a slice would keep the whole of what it is of. */
+    /** A new string: a slice of the original text would keep the whole text in memory. */
     text: (number: number): string => String.fromCharCode(...units.subarray(starts[number], starts[number + 1])),
     clear(): void {
       table.fill(0)

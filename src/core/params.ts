@@ -1,11 +1,11 @@
-/** Parameters as they come to parameters as they are declared: aliases, unknown names, validation. Derived from the schemas alone. */
+/** Turns raw parameters into declared ones: aliases, unknown names, validation. Derived only from the schemas. */
 import * as v from 'valibot'
 import { type CstpError, type Issue, invalidParams } from '../../sdk/errors.ts'
 import { nearest } from '../../sdk/nearest.ts'
 import { checkKept, shorten } from './kept.ts'
 
 type Schema = v.GenericSchema<unknown, unknown>
-/** The parts of valibot's schema objects that are walked here. */
+/** The parts of valibot's schema objects that are used here. */
 interface Shape {
   type: string
   entries?: Record<string, Schema>
@@ -18,13 +18,13 @@ interface Shape {
 const shapeOf = (schema: Schema): Shape => schema as unknown as Shape
 const camel = (name: string): string => name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
 
-/** Looks through optional and nullable. */
+/** Strips optional and nullable wrappers. */
 function unwrap(schema: Schema): Schema {
   const { wrapped } = shapeOf(schema)
   return wrapped ? unwrap(wrapped) : schema
 }
 
-/** Looks for something in a schema, in those of its pipe, and in what it wraps. */
+/** Searches a schema, its pipe, and the schema that it wraps. */
 function seek<T>(schema: Schema, look: (one: Schema) => T | undefined): T | undefined {
   const { pipe, wrapped } = shapeOf(schema)
   for (const one of pipe?.slice(1) ?? []) {
@@ -38,21 +38,21 @@ function seek<T>(schema: Schema, look: (one: Schema) => T | undefined): T | unde
 const isIdentifier = (schema: Schema): boolean =>
   seek(schema, (one) => (one as unknown as { metadata?: { identifier?: true } }).metadata?.identifier) === true
 
-/** The most entries that an array may have, where its schema says so. */
+/** Maximum number of entries of an array, if its schema declares one. */
 const mostEntries = (schema: Schema): number | undefined =>
   seek(schema, (one) => {
     const { type, requirement } = one as unknown as { type: string; requirement: number }
     return type === 'max_length' ? requirement : undefined
   })
 
-/** What is wrong with one call. */
+/** The problems found in one call. */
 interface Found {
   readonly issues: Issue[]
-  /** True where no more are wanted. */
+  /** True once enough problems have been found. */
   full(): boolean
 }
 
-/** Brings the keys of a value to their declared spelling; unknown and doubly spelt keys are told as issues. */
+/** Renames the keys of a value to their declared spelling; reports unknown keys, and keys given in two spellings. */
 type Normalise = (value: unknown, path: string, found: Found) => unknown
 
 const plainObject = (value: unknown): value is Record<string, unknown> =>
@@ -60,7 +60,7 @@ const plainObject = (value: unknown): value is Record<string, unknown> =>
 
 const below = (path: string, key: string | number): string => (path ? `${path}.${key}` : String(key))
 
-/** Names that a free-form object of a schema can't hold. */
+/** Key names that a free-form object can't hold. */
 const unkept = new Set(['__proto__', 'prototype', 'constructor'])
 
 function unknownKey(key: string, path: string, names: readonly string[]): Issue {
@@ -70,7 +70,7 @@ function unknownKey(key: string, path: string, names: readonly string[]): Issue 
   return { path: shorten(path), message: `unknown parameter; ${hint}`, expected, received: shorten(key) }
 }
 
-/** @param open whether the object may hold more than its entries; such keys stay as they are */
+/** @param open whether further keys are allowed; they are kept unchanged */
 function normaliseObject(entries: Record<string, Schema>, open: boolean): Normalise {
   const known = new Map<string, string>()
   const inner = new Map<string, Normalise>()
@@ -117,7 +117,7 @@ function normaliseObject(entries: Record<string, Schema>, open: boolean): Normal
   }
 }
 
-/** Refuses what is too long before anything looks at its entries. */
+/** Refuses an array that is too long before looking at its entries. */
 function normaliseArray(each: Normalise | null, most: number | undefined): Normalise {
   return (value, path, found) => {
     if (!Array.isArray(value)) return value
@@ -131,7 +131,7 @@ function normaliseArray(each: Normalise | null, most: number | undefined): Norma
   }
 }
 
-/** The normaliser of a schema, or null where nothing inside it has declared keys or bounds. */
+/** The normaliser of a schema; null if nothing in it has declared keys or bounds. */
 function normaliser(schema: Schema): Normalise | null {
   const { type, entries, item, options } = shapeOf(unwrap(schema))
   if (entries && (type === 'object' || type === 'loose_object'))
@@ -145,7 +145,7 @@ function normaliser(schema: Schema): Normalise | null {
   return null
 }
 
-/** Of a union's issues, those of the option that got furthest into the value. */
+/** Of a union's issues, those of the options that got furthest into the value. */
 function leaves(issue: v.BaseIssue<unknown>): v.BaseIssue<unknown>[] {
   if (issue.type !== 'union' || !issue.issues) return [issue]
   const deep = issue.issues.filter((inner) => (inner.path?.length ?? 0) > 0)
@@ -171,7 +171,7 @@ const kindOf = (value: unknown): string =>
 
 const refused = (issues: Issue[]): CstpError => invalidParams(issues.slice(0, mostIssues))
 
-/** What a member is that is not given, if that never changes; undefined if it is left out. Null if the schema has to be asked each time. */
+/** The constant value of a missing member, undefined if it is left out; null if the schema must compute it each time. */
 function absentValue(schema: Schema): { value: unknown } | null {
   const { type, default: preset, fallback } = schema as { type: string; default?: unknown; fallback?: unknown }
   if (!/^(?:optional|nullish|exact_optional)$/.test(type) || fallback !== undefined) return null
@@ -181,8 +181,8 @@ function absentValue(schema: Schema): { value: unknown } | null {
 }
 
 /**
- * Checks the members of an object one by one, as its schema does; what is not given, most of them, is not checked each time.
- * Returns null for what the schema itself has to look at: to refuse it, or to make a value that is new each time.
+ * Checks the members of an object one by one, as its schema does, but skips missing members, which are the majority.
+ * The check returns null if the schema itself must run: to report issues, or to create a fresh default.
  */
 function memberwise(schema: Schema): ((value: unknown) => Record<string, unknown> | null) | null {
   const { type, entries, pipe } = shapeOf(schema)
@@ -206,7 +206,7 @@ function memberwise(schema: Schema): ((value: unknown) => Record<string, unknown
   }
 }
 
-/** Compiles the check of one method's parameters: raw JSON in, declared values out. */
+/** Compiles a method's parameter check: raw JSON in, declared values out. */
 export function compileParams<S extends Schema>(schema: S): (raw: unknown) => v.InferOutput<S> {
   const normalise = normaliser(schema)
   const quick = memberwise(schema)

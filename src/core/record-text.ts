@@ -1,9 +1,9 @@
-/** The JSON of a decision, made once for all who measure, count and keep it. */
+/** The JSON of a decision, serialised once for measuring, counting and storing. */
 import type { DecisionRecord } from '../../sdk/schema/decision.ts'
 
 const made = new WeakMap<DecisionRecord, string>()
 
-/** @param record is not changed any more */
+/** @param record must not be changed afterwards */
 export function recordText(record: DecisionRecord): string {
   let text = made.get(record)
   if (text === undefined) {

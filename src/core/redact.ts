@@ -1,16 +1,16 @@
-/** Copies of what callers send, and texts of settings and errors, without what is or looks like a secret. */
+/** Removes secrets, and text that looks like one, from copies of what callers send, and from settings and errors. */
 import { maskSecrets } from './secrets.ts'
 
 const hidden = '[redacted]'
-/** Names that hold secrets wherever they stand. */
+/** Names whose values are secret, wherever they occur. */
 const secretName =
   /(?:^|[_\-.])(?:pass(?:word|wd|phrase)?|secret|token|api_?key|access_?key|private_?key|credentials?|authorization|cookie|session)(?:$|[_\-.])/i
 const secretNameTail = /(?:password|passphrase|secret|token|apikey|accesskey|privatekey|authorization)$/i
 
-/** In the context of an action it names the session of an agent, not that of a browser. */
+/** In the context of an action, this names the session of an agent, not of a browser. */
 const sessionName = 'session_id'
 
-/** Names that were judged before, whether they hold secrets and how they are shown: the same few come with every call. */
+/** Cache: whether a name holds a secret, and how it is shown. The same few names occur in every call. */
 const judgedNames = new Map<string, { secret: boolean; shown: string }>()
 const mostJudgedNames = 1_000
 const longestJudgedName = 64
@@ -27,7 +27,7 @@ function judge(name: string): { secret: boolean; shown: string } {
 
 const isSecretName = (name: string): boolean => judge(name).secret
 
-/** The copy, and whether anything was hidden in it. */
+/** The redacted copy, and whether anything was hidden in it. */
 export function redact(value: unknown): { value: unknown; redacted: boolean } {
   let redacted = false
   const noted = (text: string, shown: string): string => {
@@ -55,13 +55,13 @@ export function redact(value: unknown): { value: unknown; redacted: boolean } {
 }
 
 const masked = '****'
-/** Parameters of an address that are never secret. */
+/** URL parameters that are never secret. */
 const openParameters: readonly string[] = ['schema', 'connections', 'statement_timeout_ms', 'sslmode', 'host', 'port']
 const isOpen = (name: string, value: string): boolean => openParameters.includes(name) && /^[\w.-]*$/.test(value)
 
 /**
- * The text of a setting as it may be shown. It may be an address, also one with a mistake in it, or a connection string of libpq: user
- * and password are masked, and every parameter that is not known to be harmless. A key in PEM is masked whole.
+ * The text of a setting for display. If it is a URL, even a malformed one, or a libpq connection string, then user, password and all
+ * parameters not known to be harmless are masked. A key in PEM is masked completely.
  */
 export function withoutSecrets(text: string): string {
   if (text.includes('-----BEGIN')) return masked
@@ -70,13 +70,13 @@ export function withoutSecrets(text: string): string {
   return isAddress || anonymous.includes('?') ? maskParameters(anonymous) : anonymous
 }
 
-/** `name=value` and `name = 'value'`. */
+/** Masks secrets in `name=value` and `name = 'value'`. */
 const maskPairs = (text: string): string =>
   text.replace(/([\w-]+)(\s*=\s*)('(?:[^'\\]|\\.)*'?|\S+)/g, (pair, name: string, equals: string) =>
     isSecretName(name) ? `${name}${equals}${masked}` : pair,
   )
 
-/** Everything between the scheme and the host. A `@` behind a `?` belongs to a parameter or to a password, so that nothing after it is known to be a host. */
+/** Masks everything between scheme and host. A `@` after a `?` may be part of a parameter or a password: then the rest is masked too. */
 function maskUser(text: string): string {
   if (!/:[\s\S]*@/.test(text)) return text
   const scheme = /^[a-z][a-z0-9+.-]*:\/+/i.exec(text)?.[0] ?? ''
@@ -90,7 +90,7 @@ const maskParameters = (text: string): string =>
     return isSecretName(name) && value !== undefined ? `${mark}${name}=${masked}` : `${mark}${masked}`
   })
 
-/** What an address carries that must not be shown. Shorter values would take words out of messages that have nothing to do with them. */
+/** Secret values in a URL. Values of fewer than 4 characters are left out: hiding them would garble unrelated messages. */
 export function secretsIn(address: string): string[] {
   if (!URL.canParse(address)) return []
   const { password, searchParams } = new URL(address)
@@ -106,7 +106,7 @@ function decodeLeniently(text: string): string {
   }
 }
 
-/** Takes these secrets out of texts, in the spellings in which a server repeats them. */
+/** Hides these secrets in texts, in all spellings that a server may repeat them in. */
 export function hideAll(secrets: readonly string[], shown = hidden): (text: string) => string {
   const spellings = secrets
     .flatMap((secret) => [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1), base64(secret)])
@@ -120,7 +120,7 @@ const maxCopy = 8_192
 const maxText = 2_000
 const maxMember = 3_000
 
-/** The copy of an action, in about 8 KiB of JSON: of what is larger, the beginnings of its description and its context. */
+/** Limits the copy of an action to about 8 KiB of JSON: if it is larger, description and context are cut. */
 export function bounded<T extends { description: string; context: unknown }>(copy: T) {
   if (JSON.stringify(copy).length <= maxCopy) return { value: copy, truncated: false }
   const context = JSON.stringify(copy.context)

@@ -1,6 +1,6 @@
-/** What is made of an object once, and goes with it. */
+/** Caches a value computed from an object for as long as the object lives. */
 
-/** The same function, run once for each object. */
+/** The same function, run only once for each object. */
 export function remembered<K extends object, V>(make: (key: K) => V): (key: K) => V {
   const known = new WeakMap<K, V>()
   return (key) => {

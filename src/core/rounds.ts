@@ -1,21 +1,21 @@
-/** Work that is looked for now and then, one round at a time, until it is closed. */
+/** Periodic background work, one round at a time, until closed. */
 
 export interface Rounds {
-  /** Looks for work now rather than at the next round. */
+  /** Starts a round now rather than at the next interval. */
   wake(): void
-  /** Does what there is; resolves with how much was done. A call while it runs waits for the same. */
+  /** Runs a round; resolves with the number of items done. During a round, further calls wait for that round. */
   drain(): Promise<number>
-  /** Aborts the signal, and waits for the round that is under way. */
+  /** Aborts the signal, and waits for the round in progress. */
   close(): Promise<void>
 }
 
 export function startRounds(options: {
   every_ms: number
-  /** Calls back after so many milliseconds; returns the cancellation. */
+  /** Calls back after `ms` milliseconds; returns a function that cancels it. */
   after(ms: number, run: () => void): () => void
-  /** Does what there is; resolves with how much was done. */
+  /** Does the pending work; resolves with the number of items done. */
   work(stop: AbortSignal): Promise<number>
-  /** Called with what a round threw. */
+  /** Called with the error of a failed round. */
   failed(error: unknown): void
 }): Rounds {
   const { every_ms, after, work, failed } = options

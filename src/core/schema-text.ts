@@ -1,8 +1,8 @@
-/** A JSON Schema in words: the type of each field as a reader wants it. */
+/** Describes a JSON Schema in words: the type of each field, for readers. */
 import { glossary } from '../../sdk/schema/glossary.ts'
 import type { JsonSchema } from './json-schema.ts'
 
-/** How values and alternatives are written: plain, or as Markdown. */
+/** How values and alternatives are formatted: plain, or as Markdown. */
 export interface Style {
   literal(value: string): string
   or: string
@@ -27,7 +27,7 @@ export function typeName(schema: JsonSchema, style: Style = plainStyle): string 
   return `${Array.isArray(type) ? type.join(' or ') : (type ?? 'anything')}${bounds}`
 }
 
-/** The object that a field holds, through arrays and unions; null where it holds none. */
+/** The object schema inside a field, through arrays and unions; null if there is none. */
 function objectIn(schema: JsonSchema): JsonSchema | null {
   if (schema.properties) return schema
   if (schema.items) return objectIn(schema.items)
@@ -43,7 +43,7 @@ export interface FieldText {
   about: string
 }
 
-/** Every field of an object, those of objects inside after the field that holds them. */
+/** All fields of an object; those of a nested object follow the field that contains it. */
 export function fieldTexts(schema: JsonSchema, style: Style = plainStyle, at = ''): FieldText[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
     const path = at ? `${at}.${name}` : name

@@ -1,10 +1,10 @@
-/** Shapes of secrets: one row a kind, as their services document them. What is certain comes first: what it has masked no later row changes. */
+/** Shapes of secrets by kind, as the services document them. Certain shapes come first: later rows don't change what these have masked. */
 
 export interface SecretShape {
   kind: string
-  /** Global; bounded, so that no crafted text is walked again and again. Its match is the secret alone. */
+  /** Global, and bounded so that crafted text is not scanned over and over. Matches only the secret. */
   shape: RegExp
-  /** A literal that every such secret has in it or before it. */
+  /** A literal that is in or before every such secret. */
   hint: string
 }
 
@@ -17,7 +17,7 @@ const token = (kind: string, prefix: string, rest: string): SecretShape =>
 const each = (kind: string, prefixes: string, rest: string): SecretShape[] =>
   prefixes.split(' ').map((prefix) => token(kind, prefix, rest))
 
-/** Nothing else looks like these: a record that holds one is refused. */
+/** Shapes that nothing else has: a record that contains one is refused. */
 export const certainShapes: readonly SecretShape[] = [
   row(
     'private-key',
@@ -115,20 +115,20 @@ export const certainShapes: readonly SecretShape[] = [
   token('aws-bedrock-key', 'bedrock-api-key-', '[A-Za-z0-9+/]{40,2000}={0,2}'),
 ]
 
-/** What every secret of `namedSecrets` has beside it. */
+/** Occurs beside every secret of `namedSecrets`. */
 export const namesSecret =
   /bearer|basic|authorization|curl|passw|passphrase|pwd|secret|token|credential|key["']?\s{0,3}[:=]/i
 
 const secretName =
   '(?:passw(?:or)?d|passphrase|pwd|secret|token|credentials?|(?:api|access|secret|private|signing|encryption|auth|account|storage)[_-]?key)'
 
-/** As settings, programs and requests write what a name has: `=`, `:=`, `=>`, `?=`, `: text =`, `>`, or the next argument. */
+/** Assignments as in settings, programs and requests: `=`, `:=`, `=>`, `?=`, `: text =`, `>`, or the next argument. */
 const assigned = '(?::?\\s?[a-z]{1,10}\\s?=|[:?.+]{0,3}=>?|:|>|,(?=\\s?["\']))'
 const quote = '\\\\{0,9}["\'`]?'
-/** What is masked already, or names a variable, is none. */
+/** Excludes values that are already masked, and names of variables. */
 const value = '(?!\\[|\\$[A-Z_({])[^\\s"\'`,;<\\\\]{4,4000}'
 
-/** Tokens that something else may look like: they are masked in what is kept, and refuse no record. */
+/** Tokens whose shape is ambiguous: they are masked in what is stored, but do not cause a refusal. */
 export const likelyTokens: readonly SecretShape[] = [
   ...each('aws-access-key', 'AKIA ASIA ABIA ACCA AGPA AIDA AROA AIPA ANPA ANVA', '[0-9A-Z]{16}\\b'),
   ...each('github-token', 'ghp_ gho_ ghu_ ghs_ ghr_ github_pat_', '\\w{20,255}'),
@@ -149,7 +149,7 @@ export const likelyTokens: readonly SecretShape[] = [
   row('jwt', 'eyJ', /\beyJ[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{0,1000}/g),
 ]
 
-/** Values that are secrets by what is before or after them. */
+/** Values that are secret because of the text before or after them. */
 export const namedSecrets: readonly SecretShape[] = [
   row('credentials', ' ', /(?<=\b(?:Bearer|Basic)\s{1,3})[A-Za-z0-9+/=._:~-]{8,4000}/gi),
   row(
@@ -166,7 +166,7 @@ export const namedSecrets: readonly SecretShape[] = [
   row('secret', '', new RegExp(`(?<=${secretName}${quote}\\s{0,3}${assigned}\\s{0,9}${quote})${value}`, 'gi')),
 ]
 
-/** Who may enter an address. */
+/** Credentials in URLs. */
 export const inAddresses: readonly SecretShape[] = [
   row('password', '://', /(?<=:\/\/[^\s/:@]{1,100}:)(?!\[)[^\s/@]{1,200}(?=@)/g),
   row('token', '://', /(?<=:\/\/)[^\s/:@[\]]{20,255}(?=(?::\[[^\]]*\])?@)/g),

@@ -1,4 +1,4 @@
-/** Secrets inside texts: found by their shapes, and masked so that the kind and the last four characters stay. */
+/** Finds secrets in texts by their shapes, and masks all but the kind and the last four characters. */
 import {
   certainShapes,
   inAddresses,
@@ -8,13 +8,13 @@ import {
   type SecretShape,
 } from './secret-shapes.ts'
 
-/** The least length of which four characters tell nothing. */
+/** Minimum length of a secret for showing its last four characters. */
 const minShown = 16
 
 const shown = (kind: string, secret: string): string =>
   kind === 'private-key' || secret.length < minShown ? `[${kind}]` : `[${kind} …${secret.slice(-4).toWellFormed()}]`
 
-/** @param hints where the hint of every shape is that can be in the text */
+/** @param hints contains the hint of every shape that may be in the text */
 const masked = (text: string, shapes: readonly SecretShape[], hints: string): string => {
   let rest = text
   for (const { kind, shape, hint } of shapes)
@@ -23,13 +23,13 @@ const masked = (text: string, shapes: readonly SecretShape[], hints: string): st
 }
 
 const keyHint = 'PRIVATE KEY'
-/** The least length of a token, with what is before it; words of a language are shorter. */
+/** Minimum length of a token including its prefix; words of natural language are shorter. */
 const minToken = 20
 const ofTokens = new Uint8Array(128)
 for (const char of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.+/=~:-')
   ofTokens[char.charCodeAt(0)] = 1
 
-/** The runs of characters as long as a token, which hold the hints of all tokens: most texts have none. Each covers one of every twenty places. */
+/** Runs of token characters long enough for a token; most texts have none. Each run covers every twentieth position at least once. */
 function longRuns(text: string): string {
   let runs = text.includes(keyHint) ? keyHint : ''
   for (let at = minToken - 1; at < text.length; at += minToken) {
@@ -43,7 +43,7 @@ function longRuns(text: string): string {
   return runs
 }
 
-/** Three characters as a place in a table; hints are known by their last ones, which hardly a word has. */
+/** Hash of three characters. Hints are found by their last three, which hardly any word contains. */
 const placeOf = (text: string, at: number): number =>
   ((text.charCodeAt(at) * 31 + text.charCodeAt(at + 1)) * 31 + text.charCodeAt(at + 2)) & 0xffff
 const ends = new Uint8Array(65_536)
@@ -52,7 +52,7 @@ for (const { hint } of [...certainShapes, ...likelyTokens])
   if (hint.length < 3) shortHints.add(hint)
   else ends[placeOf(hint, hint.length - 3)] = 1
 
-/** Whether a hint may be in the runs: asked once instead of for each shape, as most are addresses and hashes. */
+/** Whether any hint may be in the runs: one check instead of one for each shape, as most runs are addresses and hashes. */
 function mayHint(runs: string): boolean {
   if (runs === '') return false
   for (let at = 0; at + 2 < runs.length; at++) if (ends[placeOf(runs, at)]) return true
@@ -60,7 +60,7 @@ function mayHint(runs: string): boolean {
   return false
 }
 
-/** Enough for secrets without anything between them. */
+/** Enough for secrets that directly follow each other. */
 const maxPasses = 4
 
 /** The text with every secret masked. */
@@ -77,7 +77,7 @@ export function maskSecrets(text: string): string {
   return rest
 }
 
-/** A secret of which there is no doubt, shown as it would be masked; null if a value holds none. */
+/** The first certain secret in a value, in masked form; null if there is none. */
 export function certainSecret(value: unknown): { path: string; shown: string } | null {
   if (typeof value === 'string') {
     const runs = longRuns(value)
@@ -98,7 +98,7 @@ export function certainSecret(value: unknown): { path: string; shown: string } |
   return null
 }
 
-/** A copy of the value with every certain and likely secret masked in its texts. */
+/** A copy of the value with all certain and likely secrets in its texts masked. */
 export function withoutSecretTexts<T>(value: T): T {
   if (typeof value === 'string') return maskSecrets(value) as T
   if (Array.isArray(value)) return value.map(withoutSecretTexts) as T

@@ -1,7 +1,7 @@
-/** Starts threads by the path of their script, from the source tree and from a compiled binary alike. */
+/** Starts worker threads by the path of their script, from source and from a compiled binary. */
 
-// In a binary the modules are at the root of the build, and each script is an entry below it.
+// In a binary, modules are at the root of the build, with each script as an entry below it.
 const root = new URL(import.meta.url.endsWith('/core/thread.ts') ? '../' : './', import.meta.url)
 
-/** @param script path below `src/`; the build takes every file whose name ends with `worker.ts` into the binary */
+/** @param script path below `src/`; the build includes every file whose name ends with `worker.ts` */
 export const startThread = (script: `${string}worker.ts`): Worker => new Worker(new URL(script, root))

@@ -1,11 +1,11 @@
-/** Instants and days: as milliseconds since 1970, and as text. */
+/** Instants and days, as milliseconds since 1970 and as text. */
 import { boundMs } from '../../sdk/schema/params.ts'
 
 export const dayMs = 86_400_000
 
 const unitMs: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: dayMs, w: 7 * dayMs }
 
-/** Milliseconds of a duration such as `90s`, `15m`, `1h`, `30d` or `2w`, whose form has been checked. */
+/** Milliseconds of a duration such as `90s`, `15m`, `1h`, `30d` or `2w`, which must be valid. */
 export const durationMs = (text: string): number => Number(text.slice(0, -1)) * unitMs[text.at(-1)!]!
 
 /** RFC 3339 in UTC. */

@@ -1,7 +1,7 @@
-/** What this program is, in one place. */
+/** Name and versions of this program, in one place. */
 import manifest from '../../package.json' with { type: 'json' }
 
 export const version: string = manifest.version
-/** Version of the protocol that it speaks. */
+/** Version of its protocol. */
 export const protocolVersion = '0.10.0'
 export const serviceName = 'cstp'

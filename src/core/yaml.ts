@@ -1,17 +1,17 @@
 /**
- * Writes JSON values as YAML: one line a scalar, strings in double quotes. `yaml`'s own writer loses some strings and takes seven
+ * Writes JSON values as YAML: one line for each scalar, strings in double quotes. The writer of `yaml` loses some strings and takes seven
  * times as long.
  */
 
-// JSON.stringify leaves these as they are; YAML calls them line breaks, byte order marks or not printable.
+// JSON.stringify leaves these characters alone, but in YAML they are line breaks, byte order marks or not printable.
 const escaped = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/
 const escapedEach = new RegExp(escaped, 'g')
-/** What needs no escapes. */
+/** Text without characters that need escaping. */
 const plainText = /^[ !#-[\]-~]*$/
 const plainKey = /^[A-Za-z_][A-Za-z0-9_]*$/
 /** Words that YAML 1.1 or 1.2 reads as something other than text. */
 const reserved = /^(?:y|yes|n|no|on|off|true|false|null)$/i
-/** YAML wants longer keys marked with a `?`. */
+/** YAML requires a `?` before longer keys. */
 const longestKey = 1_000
 
 const quote = (text: string): string => {
@@ -22,7 +22,7 @@ const quote = (text: string): string => {
     : quoted
 }
 
-/** Keys that need no quotes, with their colon: all decisions have the same. */
+/** Cache of keys that need no quotes, with their colon: all decisions have the same keys. */
 const plain = new Map<string, string>()
 const mostPlain = 1_000
 
@@ -40,14 +40,14 @@ const keyOf = (key: string): string => {
 
 /**
  * The lines of a value.
- * @param before what is on its first line already
- * @param inline whether the first line is that of a dash, after which a block goes on at once
+ * @param before text that is already on the first line
+ * @param inline whether the first line begins with a dash, after which a block continues on the same line
  */
 function write(value: unknown, before: string, indent: string, inline: boolean): string {
   if (typeof value === 'string') return `${before} ${quote(value)}\n`
   if (typeof value !== 'object' || value === null) return `${before} ${JSON.stringify(value) ?? 'null'}\n`
   let out = ''
-  // A block begins on the line of its dash, and on a new one below a key.
+  // A block starts on the line of its dash, but on a new line after a key.
   let lead = inline ? `${before} ` : before === '' ? indent : `${before}\n${indent}`
   const inner = `${indent}  `
   if (Array.isArray(value)) {
@@ -67,5 +67,5 @@ function write(value: unknown, before: string, indent: string, inline: boolean):
   return out === '' ? `${before} {}\n` : out
 }
 
-/** The value as a YAML document. What JSON can't hold is written as JSON would. */
+/** The value as a YAML document. Values that JSON can't represent are written as JSON would write them. */
 export const yamlOf = (value: unknown): string => write(value, '', '', false).replace(/^ /, '')

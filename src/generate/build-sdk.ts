@@ -1,4 +1,4 @@
-/** Builds `sdk/dist`: JavaScript and declarations that run and check without this repository. */
+/** Builds `sdk/dist`: JavaScript and type declarations that work without this repository. */
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -14,7 +14,7 @@ const files = await readdir(dist, { recursive: true })
 for (const file of files.filter((one) => one.endsWith('.d.ts'))) {
   const path = join(dist, file)
   const text = await readFile(path, 'utf8')
-  // The compiler turns the names of imported files into those of its output in the code alone.
+  // In declarations, the compiler does not rename imported `.ts` files to their output.
   await writeFile(path, text.replace(/((?:from|import\()\s*['"]\.[^'"]*)\.ts(['"])/g, '$1.js$2'))
 }
 console.log(`sdk/dist: ${files.filter((one) => one.endsWith('.js')).length} modules`)

@@ -1,4 +1,4 @@
-/** The changelog: entries of released versions as they stand, above them one that is made of the changesets that wait for a release. */
+/** The changelog: released entries unchanged, and above them an entry made of the pending changesets. */
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { version } from '../core/version.ts'
@@ -7,7 +7,7 @@ const root = join(import.meta.dir, '../..')
 const folder = join(root, '.changeset')
 const title = '# Changes\n\nWhat a reader of cstp and of `@cstp/client` wants to know; both have the same version.\n'
 
-/** Paths of the changesets that wait, in the order of their names. */
+/** Paths of the pending changesets, ordered by name. */
 export async function changesets(): Promise<string[]> {
   const names = (await readdir(folder)).filter((name) => name.endsWith('.md') && name !== 'README.md')
   return names.sort().map((name) => join(folder, name))
@@ -26,7 +26,7 @@ const subjects: Record<string, string> = {
 }
 const bumps: Record<string, string> = { major: 'Breaking changes', minor: 'Added', patch: 'Fixed' }
 
-/** The kind under which a changeset is listed: its subject, or else how it raises the version. Null for what begins the entry. */
+/** The heading for a changeset: its subject, or else the kind of version bump. Null for the introduction of the entry. */
 export function kindOf(name: string, changeset: string): string | null {
   if (name.startsWith('0')) return null
   return (
@@ -34,7 +34,7 @@ export function kindOf(name: string, changeset: string): string | null {
   )
 }
 
-/** A section of a changeset: its first sentence is the heading, and links are seen from the root. */
+/** A section for a changeset: the first sentence is the heading, and links are made relative to the root. */
 export function section(changeset: string): string {
   const text = changeset.replace(/^---\n(?:[\s\S]*?\n)?---\n/, '').trim()
   const end = /[.?!](?=\s|$)/.exec(text)
@@ -43,14 +43,14 @@ export function section(changeset: string): string {
   return `#### ${heading.replace(/\s+/g, ' ').replace(/\.$/, '')}\n\n${rest.replaceAll('](../', '](').trim()}`.trim()
 }
 
-/** From the first released entry on; empty where nothing was released. */
+/** The text from the first released entry on; empty if nothing was released. */
 export const released = (changelog: string): string =>
   /^## \d[^\n]*, \d{4}-\d\d-\d\d$[\s\S]*/m.exec(changelog)?.[0] ?? ''
 
 /** Whether this version has a dated entry. */
 export const isReleased = (changelog: string, one: string): boolean => released(changelog).includes(`## ${one}, `)
 
-/** The changelog with these sections under this heading, above what was released. */
+/** The changelog with a new entry of these sections above the released ones. */
 export function withEntry(changelog: string, heading: string, sections: readonly string[]): string {
   const entry = sections.length > 0 ? `## ${heading}\n\n${sections.join('\n\n')}\n` : ''
   return [title, entry, released(changelog)].filter(Boolean).join('\n')
@@ -58,7 +58,7 @@ export function withEntry(changelog: string, heading: string, sections: readonly
 
 export const readChangelog = (): Promise<string> => readFile(join(root, 'CHANGELOG.md'), 'utf8').catch(() => '')
 
-/** The changesets that wait, a text for each kind with its sections. */
+/** The pending changesets as one text for each kind, with its sections. */
 export async function sections(): Promise<string[]> {
   const kinds = new Map<string | null, string[]>()
   for (const path of await changesets()) {

@@ -1,4 +1,4 @@
-/** The typed half of the client, from the registry: parameters and results as TypeScript, a documented function for each method. */
+/** The generated half of the client: parameters and results as TypeScript types, and a documented function for each method. */
 import type { Method } from '../calls/method.ts'
 import { type JsonSchema, jsonSchema, nameOf } from '../core/json-schema.ts'
 import { exampleCode, exampleOf } from './examples.ts'
@@ -15,7 +15,7 @@ function wrap(text: string, columns: number): string[] {
   return lines
 }
 
-/** A doc comment of these paragraphs. @param tags lines below them, as they are */
+/** A doc comment of these paragraphs. @param tags lines below them, unchanged */
 function comment(paragraphs: string[], indent: string, tags: readonly string[] = []): string {
   const safe = paragraphs.map((text) => text.replaceAll('*/', '* /'))
   if (tags.length === 0 && safe.length === 1 && safe[0]!.length <= 110) return `${indent}/** ${safe[0]} */\n`
@@ -27,7 +27,7 @@ function comment(paragraphs: string[], indent: string, tags: readonly string[] =
 const spelt = (value: unknown): string =>
   typeof value === 'string' ? `'${value.replaceAll("'", "\\'")}'` : JSON.stringify(value)
 
-/** Types that were referred to by name, for {@link declarations}. */
+/** Types that were referred to by name. */
 type Used = Map<string, JsonSchema>
 
 function typeOf(schema: JsonSchema, indent: string, used: Used): string {
@@ -55,7 +55,7 @@ function shapeOf(schema: JsonSchema, indent: string, used: Used): string {
   return type ?? 'unknown'
 }
 
-/** A large shape that lacks only a field or two of a named one, as an `Omit` of that; null for others. */
+/** A large shape that lacks at most two fields of a named one, as an `Omit` of that type; null for others. */
 function omission({ properties = {} }: JsonSchema, used: Used): string | null {
   const own = Object.entries(properties)
   if (own.length < 10) return null
@@ -108,7 +108,7 @@ function method(
   return `${text}  ${name}(params${optional}: ${type}Params, options?: CallOptions): Promise<${type}Result>\n`
 }
 
-/** What a named shape is: the comment on its schema; a caller's form of it says so. */
+/** The comment on a named schema; for the input form of a shape it says so. */
 function shapeComment(name: string, about: ReadonlyMap<string, string>): string {
   const own = about.get(name)
   if (own) return comment([own], '')
@@ -117,13 +117,13 @@ function shapeComment(name: string, about: ReadonlyMap<string, string>): string 
   return comment([base, 'As a caller gives it.'], '')
 }
 
-/** What holds for every function of the client. */
+/** What applies to every function of the client. */
 const about = [
   'A function for each method of the service, by its name without `cstp.`, with the scope that it needs and its effect.',
   'A call whose answer was lost is sent again if its effect is `read`, or `keyed` and it has an `idempotency_key`. A failing engine is the error `internal_error` unless another is named.',
 ]
 
-/** The text of `sdk/client.gen.ts`. @param comments those on the schemas by their names */
+/** The text of `sdk/client.gen.ts`. @param comments comment of each schema, by name */
 export async function clientSource(
   methods: ReadonlyMap<string, Method>,
   comments: ReadonlyMap<string, string>,

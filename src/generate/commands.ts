@@ -1,4 +1,4 @@
-/** The reference page of the command line, from what the commands declare. */
+/** The reference page of the command line, derived from the declarations of the commands. */
 import { verbOf } from '../cli/args.ts'
 import type { Command, Flags } from '../cli/command.ts'
 import { commands } from '../cli/commands.ts'
@@ -6,7 +6,7 @@ import { connectionFlags } from '../cli/connection.ts'
 
 const cell = (text: string): string => text.replaceAll('|', '\\|')
 
-/** @param known flags that stand elsewhere */
+/** @param known flags that are documented elsewhere */
 function flagTable(flags: Flags, known: Flags = connectionFlags): string[] {
   const own = Object.entries(flags).filter(([name]) => flags[name] !== known[name])
   if (own.length === 0) return []

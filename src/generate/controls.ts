@@ -1,4 +1,4 @@
-/** What derives from the schemas of control rules and of bundles, and from the shipped rules: JSON Schema and the reference page. */
+/** JSON Schemas and the reference page for control rules and bundles, derived from their schemas and the shipped rules. */
 import { toJsonSchema } from '@valibot/to-json-schema'
 import { BundleFile } from '../../sdk/schema/bundle.ts'
 import { ControlFile } from '../../sdk/schema/control.ts'
@@ -6,10 +6,10 @@ import type { PlacedRule } from '../domain/evidence/controls.ts'
 import type { ControlSet } from '../domain/evidence/rules.ts'
 import { controlPacks, loadControls, shippedControls } from '../policy/files.ts'
 
-/** The default rules, then those of packs. */
+/** The default rules, followed by those of packs. */
 const every = loadControls([...shippedControls, ...Object.values(controlPacks).flat()]).sets
 
-/** A JSON Schema as a file. */
+/** A JSON Schema as the text of a file. */
 const schemaFile = (schema: unknown, title: string): string => {
   const { $schema, ...rest } = toJsonSchema(schema as never, { errorMode: 'ignore', typeMode: 'input' })
   return `${JSON.stringify({ $schema, title, ...rest }, null, 2)}\n`
@@ -39,14 +39,14 @@ function section({ framework, version, date, source, note, evidence_class, diges
   ].join('\n\n')
 }
 
-/** The reference page. @param head of a page */
+/** The reference page. @param head renders the head of a page */
 export function controlsPage(head: (title: string, about: string) => string): string {
   const about =
     'The control rules: the first three files are applied by default, those after them if `CSTP_CONTROL_PACKS` names their pack (`eu-ai-act`, `iso-42001`) or a file of your own. A control is judged once for each event: where no rule maps it, the first rule about insufficient evidence that fits says why. The digest is the SHA-256 of the rules as canonical JSON; a bundle carries the rules by which it was made, and `cstp verify` prints their digests. For editors: [controls.schema.json](controls.schema.json). [The guide](../guide/evidence.md) says how to read mappings.'
   return `${[head('Control rules', about), ...every.map(section)].join('\n')}\n`
 }
 
-/** The digests of the shipped rules, for the verifier, which reads no rules but those in a bundle. */
+/** The digests of the shipped rules, for the verifier, which only reads the rules in a bundle. */
 export function publishedRules(): string {
   const rows = every.map(
     ({ framework, version, evidence_class, digest }) =>

@@ -1,4 +1,4 @@
-/** The reference page and the JSON Schema of the file of a decision, with a sample that the program's own writer wrote. */
+/** The reference page and the JSON Schema of decision files, with a sample made by the program's own writer. */
 import { toJsonSchema } from '@valibot/to-json-schema'
 import * as v from 'valibot'
 import { DecisionRecord } from '../../sdk/schema/decision.ts'
@@ -7,7 +7,7 @@ import { yamlOf } from '../core/yaml.ts'
 const recorded = '2026-03-02T09:30:00.000Z'
 const reviewed = '2026-03-10T16:05:00.000Z'
 
-/** A decision after its review. */
+/** A reviewed decision. */
 export const sample: v.InferOutput<typeof DecisionRecord> = v.parse(DecisionRecord, {
   id: '2026-03-02-decision-4f1c2a9b7e30',
   title: 'Retry calls of the payment provider with growing pauses, five times at most',

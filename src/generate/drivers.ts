@@ -1,4 +1,4 @@
-/** The reference page of the drivers: the first comment of each file that opens one. */
+/** The reference page of the drivers, made of the first comment of each file that opens one. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -11,7 +11,7 @@ const ports = {
   embedder: 'What makes vectors of texts, chosen by `CSTP_EMBEDDER`. [Embedders](../guide/embedders.md) compares them.',
 }
 
-/** The text of a comment, without its frame. */
+/** The text of a comment, without its delimiters. */
 const textOf = (comment: string): string =>
   comment
     .split('\n')
@@ -20,7 +20,7 @@ const textOf = (comment: string): string =>
     .join(' ')
 
 async function sectionOf(port: string, about: string): Promise<string> {
-  // A driver is a file, or a folder whose `driver.ts` opens it.
+  // A driver is either a file, or a folder with a `driver.ts`.
   const files = (await readdir(join(folder, port), { recursive: true }))
     .filter((file) => /^[^/]+\.ts$|^[^/]+\/driver\.ts$/.test(file))
     .sort()

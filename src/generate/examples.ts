@@ -1,4 +1,4 @@
-/** An example of each method for its reference: the first call of its cases in `test/wire/cases` that succeeds, with values in the place of what differs from run to run. */
+/** An example of each method: the first successful call in `test/wire/cases`, with fixed values for what differs between runs. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parse } from 'yaml'
@@ -6,7 +6,7 @@ import { parse } from 'yaml'
 const folder = join(import.meta.dir, '../../test/wire/cases')
 const longestList = 2
 const longestText = 160
-/** Lines of an answer; the rest is an ellipsis. */
+/** Maximum number of lines of an answer; the rest becomes an ellipsis. */
 const longestAnswer = 40
 
 interface Step {
@@ -31,7 +31,7 @@ const words: Record<string, unknown> = {
   '<boolean>': true,
 }
 
-/** The agents of the cases, by what each does. */
+/** Roles shown in place of the agents in the cases. */
 const roles = new Map([
   ['alice', 'coder'],
   ['bob', 'reviewer'],
@@ -39,7 +39,7 @@ const roles = new Map([
 ])
 const roleOf = (text: string): string => text.replace(/\w+/g, (word) => roles.get(word) ?? word)
 
-/** A value for what a case expects: words in angle brackets become one that fits. */
+/** Turns an expected value into an example: words in angle brackets become fixed values. */
 function shown(value: unknown): unknown {
   if (typeof value === 'string') {
     const near = /^<(-?[\d.]+) ± [\d.]+>$/.exec(value)
@@ -65,7 +65,7 @@ const at = (value: unknown, path: string): unknown =>
     .filter(Boolean)
     .reduce<unknown>((now, key) => (now as Record<string, unknown> | undefined)?.[key], value)
 
-/** The parameters with what earlier steps saved, `$name` and `$name[0:8]`. */
+/** Fills in values saved by earlier steps, such as `$name` and `$name[0:8]`. */
 function filled(value: unknown, saved: Map<string, unknown>): unknown {
   if (Array.isArray(value)) return value.map((one) => filled(one, saved))
   if (value !== null && typeof value === 'object')
@@ -81,7 +81,7 @@ function filled(value: unknown, saved: Map<string, unknown>): unknown {
   })
 }
 
-/** @param method without `cstp.` @throws if no call of the cases succeeds */
+/** @param method without `cstp.` @throws if no case has a successful call of it */
 export async function exampleOf(method: string): Promise<Example> {
   const file = parse(await readFile(join(folder, `${method}.yaml`), 'utf8')) as { cases: { steps: Step[] }[] }
   for (const { steps } of file.cases) {
@@ -95,7 +95,7 @@ export async function exampleOf(method: string): Promise<Example> {
   throw new Error(`no case of ${method} succeeds`)
 }
 
-/** The example as Markdown: a command that makes the call, and the answer. */
+/** The example as Markdown: a command that makes the call, and its answer. */
 export function exampleText(method: string, { params, result }: Example): string {
   const json = JSON.stringify(params)
   const given = json === '{}' ? '' : ` '${json.replaceAll("'", "'\\''")}'`
@@ -104,7 +104,7 @@ export function exampleText(method: string, { params, result }: Example): string
   return ['```sh', `cstp call ${method}${given}`, '```', '', '```text', ...answer, '```'].join('\n')
 }
 
-/** A value as TypeScript writes it. */
+/** A value as a TypeScript literal. */
 function literal(value: unknown): string {
   if (typeof value === 'string')
     return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\n', '\\n')}'`

@@ -1,4 +1,4 @@
-/** What derives from the schemas of guardrail files: JSON Schema for editors, and the reference page. */
+/** JSON Schemas for editors and the reference page, derived from the schemas of guardrail files. */
 import { toJsonSchema } from '@valibot/to-json-schema'
 import { actionFields } from '../../sdk/schema/action.ts'
 import { BreakerRule, operators, Rule, RuleFile } from '../../sdk/schema/guardrail.ts'
@@ -26,7 +26,7 @@ const flatForms = {
   '^requires_.+': { description: 'A field that must be exactly true.', const: true },
 }
 
-/** JSON Schema of rule files, with the flat forms that are read before the schema looks. */
+/** JSON Schema of rule files, including the flat forms that are converted before the schema is applied. */
 export function rulesSchema(): string {
   const file = schemaOf(RuleFile)
   const { $schema, $defs, ...long } = file
@@ -62,7 +62,7 @@ const meanings: Record<(typeof operators)[number], string> = {
   exists: 'The field is there; with the value false, that it is not.',
 }
 
-/** The reference page. @param rows lines of a table of fields, @param head of a page */
+/** The reference page. @param rows renders the rows of a table of fields @param head renders the head of a page */
 export function guardrailsPage(
   rows: (schema: never, withDefaults: boolean) => string[],
   head: (title: string, about: string) => string,

@@ -1,14 +1,14 @@
-/** The reference page of the HTTP paths: who may call each, and the statuses that it answers. `test/generate/http-page.test.ts` compares it with a running service. */
+/** Reference page of the HTTP paths: credentials and statuses. `test/generate/http-page.test.ts` checks it on a running service. */
 import type { Scope } from '../core/caller.ts'
 
 export interface PathText {
-  /** A path that ends with a slash serves all below it. */
+  /** A path that ends with a slash also serves everything below it. */
   path: string
   methods: readonly string[]
-  /** `any` is any valid token; null needs none. */
+  /** `any`: any valid token; null: no credentials. */
   login: Scope | 'any' | null
   about: string
-  /** Statuses of its own, beside those of every path. */
+  /** Statuses specific to the path, in addition to those of every path. */
   statuses: readonly number[]
 }
 
@@ -242,5 +242,5 @@ export function httpPage(head: (title: string, about: string) => string): string
   ].join('\n')
 }
 
-/** Statuses that the page explains. */
+/** Statuses explained on the page. */
 export const explained: ReadonlySet<number> = new Set(statusTexts.map(([status]) => status))

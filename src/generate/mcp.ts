@@ -1,4 +1,4 @@
-/** The reference page of the MCP surface: tools, resources and prompts, from what clients receive. */
+/** The reference page of the MCP surface: tools, resources and prompts, as clients receive them. */
 import { prompts } from '../surfaces/mcp/prompts.ts'
 import { fixed, templates } from '../surfaces/mcp/resources.ts'
 import { listTools, methodOf } from '../surfaces/mcp/tools.ts'

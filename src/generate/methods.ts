@@ -1,4 +1,4 @@
-/** The reference pages of the methods, and of the scopes that they need. */
+/** The reference pages of the methods and of their scopes. */
 import { toJsonSchema } from '@valibot/to-json-schema'
 import type { Effect } from '../../sdk/client/options.ts'
 import { codes } from '../../sdk/errors.ts'

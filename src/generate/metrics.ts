@@ -1,4 +1,4 @@
-/** The reference page of the metrics, read from the exposition of a registry in which each was set once. */
+/** The reference page of the metrics, read from the output of a registry in which each metric was set once. */
 import { createMetrics } from '../surfaces/http/metrics.ts'
 
 interface MetricText {

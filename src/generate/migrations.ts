@@ -16,15 +16,15 @@ export const groups = ['store/sqlite', 'store/postgres', 'evidence/sqlite', 'evi
 type Group = (typeof groups)[number]
 export const folderOf = (group: Group): string => join(drivers, group, 'migrations')
 
-/** What drizzle-kit compares two schemas by. */
+/** The form of a schema that drizzle-kit compares. */
 interface Snapshot {
   id: string
   tables: Record<string, unknown>
 }
 
-/** The statements that turn the tables of one snapshot into those of another, and the snapshot of `schema.ts`. */
+/** The statements that migrate a snapshot to the current `schema.ts`, and the new snapshot. */
 export async function migrationOf(group: Group, from: Snapshot | null): Promise<{ sql: string; snapshot: Snapshot }> {
-  // Only here: it is large, and only developers have it.
+  // Loaded only here: it is large, and only developers have it.
   const kit = await import('drizzle-kit/api')
   const schema: Record<string, unknown> = await import(join(drivers, group, 'schema.ts'))
   const isSqlite = group.endsWith('sqlite')
@@ -43,13 +43,13 @@ export async function migrationOf(group: Group, from: Snapshot | null): Promise<
   return { sql: withOptions.map((one) => `${one}\n`).join(''), snapshot: after }
 }
 
-/** Of the latest migration; null where there is none. */
+/** Snapshot of the latest migration; null if there is none. */
 export async function storedSnapshot(group: Group): Promise<Snapshot | null> {
   const path = join(folderOf(group), 'snapshot.json')
   return existsSync(path) ? JSON.parse(await readFile(path, 'utf8')) : null
 }
 
-/** A line for each table, so that a change shows which. */
+/** One line for each table, so that diffs show which table changed. */
 function textOf({ tables, ...rest }: Snapshot): string {
   const lines = Object.entries(tables).map(([name, table]) => `${JSON.stringify(name)}:${JSON.stringify(table)}`)
   return `{"tables":{\n${lines.join(',\n')}\n},${JSON.stringify(rest).slice(1)}\n`

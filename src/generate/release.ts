@@ -1,6 +1,6 @@
 /**
- * Makes a release of the changesets that wait: dates their entry of the changelog, and takes them away. Where this version was released before,
- * the next one is what the changesets ask for. It changes files only; committing, tagging and publishing stay with a person.
+ * Makes a release of the pending changesets: dates their changelog entry and removes them. If this version was released before, the version
+ * is raised as the changesets ask. It only changes files; committing, tagging and publishing are left to a person.
  */
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

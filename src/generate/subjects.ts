@@ -1,6 +1,6 @@
-/** What each method is about: the groups of the reference and of the client's pages. */
+/** The subject of each method: groups for the reference and the client's pages. */
 
-/** The first pattern that fits the name decides. */
+/** The first pattern that matches the name decides. */
 const subjects: readonly [subject: string, names: RegExp][] = [
   ['Evidence', /Evidence|Checkpoint|Proof|Controls|Verification|Dossier|Receipt|Thread|Statement|Acts?$/],
   ['Policy', /Guardrail|Policy|Circuit|Breaker|Approval|Audit|preAction/],

@@ -1,14 +1,14 @@
-/** The words that never pass: prints each use in code and documents, with the plain word for it, and exits with 1 where there is one. */
+/** Checks for banned words: prints each use in code and documents with its replacement, and exits with 1 if there is one. */
 import { join } from 'node:path'
 
 const places = ['src', 'sdk', 'docs', 'guardrails', 'README.md', 'SECURITY.md', '.changeset']
-/** Generated files follow from their sources; this one names the words. */
+/** Generated files follow from their sources; this file lists the words. */
 const exempt = /\.gen\.ts$|^docs\/reference\/|\/migrations\/|^src\/generate\/words\.ts$/
 const texts = /\.(?:ts|tsx|js|mjs|md|ya?ml|json|sql|css|html|sh|service)$/
 
 const where = '(?:in|on|at|here|there|under|before|behind|beside|between|above|below|inside|outside|beyond|once|next)'
 
-/** A pattern, without regard to case, and what to write instead. A space stands for any break, over lines of a comment too. */
+/** Case-insensitive pattern, and its replacement. A space matches any whitespace, including line breaks within a comment. */
 export const words: readonly (readonly [pattern: string, better: string])[] = [
   ['anew', 'again, rebuild, reload'],
   ['mend(?:s|ed|ing)?', 'fix'],
@@ -47,7 +47,7 @@ export interface Finding {
   better: string
 }
 
-/** The words in a text, from top to bottom. */
+/** The banned words in a text, from top to bottom. */
 export function findWords(text: string): Finding[] {
   const found = expressions.flatMap(({ expression, pattern, better }) =>
     [...text.matchAll(expression)].map((match) => ({ at: match.index, found: match[0], pattern, better })),
@@ -58,7 +58,7 @@ export function findWords(text: string): Finding[] {
 }
 
 if (import.meta.main) {
-  // Another tree than this one may be named, for the test.
+  // The test passes another tree.
   const root = process.argv[2] ?? join(import.meta.dir, '../..')
   const listed = Bun.spawnSync(['git', 'ls-files', '--cached', '--others', '--exclude-standard', '--', ...places], {
     cwd: root,

@@ -9,7 +9,7 @@ import { attributePending } from '../domain/decision/attribution.ts'
 
 const d = v.description
 
-/** The start of the look-back: `<n>d` or a date. */
+/** Start of the look-back period, from `<n>d` or a date. */
 function sinceMs(since: string, now_ms: number): number {
   const days = /^([1-9]\d{0,4})d$/.exec(since)?.[1]
   const ms = days === undefined ? boundMs(since, false) : now_ms - Number(days) * dayMs

@@ -1,4 +1,4 @@
-/** cstp.checkDrift: whether recent decisions are calibrated otherwise than old ones. */
+/** cstp.checkDrift: whether the calibration of recent decisions differs from that of old ones. */
 import * as v from 'valibot'
 import { DriftReport } from '../../sdk/schema/calibration.ts'
 import { filledText, fraction } from '../../sdk/schema/decision.ts'

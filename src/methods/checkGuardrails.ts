@@ -1,4 +1,4 @@
-/** cstp.checkGuardrails: may this action go on? */
+/** cstp.checkGuardrails: whether the guardrails allow an action. */
 import * as v from 'valibot'
 import { invalidParams } from '../../sdk/errors.ts'
 import { AsOf, AsOfBlock } from '../../sdk/schema/as-of.ts'

@@ -1,4 +1,4 @@
-/** cstp.compact: counts decisions by level of detail, and those that became shorter since the last time. */
+/** cstp.compact: counts decisions by level of detail, and those that were shortened since the last run. */
 import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { LevelCounts } from '../../sdk/schema/memory.ts'

@@ -1,4 +1,4 @@
-/** cstp.eraseDecision: takes a decision out for good, with every copy that the service holds of it. */
+/** cstp.eraseDecision: erases a decision permanently, with every copy that the service holds. */
 import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { DecisionId } from '../../sdk/schema/params.ts'

@@ -1,4 +1,4 @@
-/** cstp.exportEvidenceBundle: the evidence as files that an outsider can verify. */
+/** cstp.exportEvidenceBundle: exports the evidence as files that an outsider can verify. */
 import * as v from 'valibot'
 import { CstpError, invalidParams } from '../../sdk/errors.ts'
 import { filledText } from '../../sdk/schema/decision.ts'
@@ -28,7 +28,7 @@ const broken = (data: Record<string, unknown>, cause?: unknown): CstpError =>
     { cause },
   )
 
-/** Damage found while the bundle is written is reported like damage found before. */
+/** Reports damage found while the bundle is being written in the same way as damage found before. */
 async function refusing<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
@@ -101,7 +101,7 @@ export const exportEvidenceBundle = defineMethod({
     const { decisions, audit: trail } = call.store
     const sign = (text: string) => call.signer.sign(text)
     const sources = { evidence, checkpoints, controls, breathe, files, decisions, audit: trail, sign }
-    // The clock knows milliseconds; the rest comes from one that only goes forward.
+    // The wall clock has milliseconds; the fraction comes from a monotonic clock.
     const now_ms = call.now() + (call.elapsed() % 1)
     const { bundle, json, pdf, oscal } = await refusing(
       exportBundle({ ...sources, folder, format, printer, now_ms, facts }),
@@ -112,7 +112,7 @@ export const exportEvidenceBundle = defineMethod({
       const detail = { format, bundle_id, bundle_sha256, events: head.size, chain_head_hash: head.head_hash }
       await call.store.transaction((tx) => audit(call, tx, [], detail))
     } catch (error) {
-      // What no line of the audit trail knows must not be there.
+      // No bundle may exist without its audit line.
       await files.remove([json, pdf, oscal].flatMap((one) => one?.path ?? []))
       throw error
     }

@@ -1,4 +1,4 @@
-/** cstp.getCheckpoint: the evidence log as it is, signed. */
+/** cstp.getCheckpoint: a signed checkpoint of the evidence log. */
 import * as v from 'valibot'
 import { Hash } from '../../sdk/schema/evidence.ts'
 import { SignedNote } from '../../sdk/schema/log.ts'

@@ -1,4 +1,4 @@
-/** cstp.getCompacted: decisions, each in the detail of its age. */
+/** cstp.getCompacted: decisions, each at the level of detail for its age. */
 import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { LevelCounts } from '../../sdk/schema/memory.ts'

@@ -1,4 +1,4 @@
-/** cstp.getConsistencyProof: that the evidence log only grew between two sizes. */
+/** cstp.getConsistencyProof: a proof that the evidence log was only appended to between two sizes. */
 import * as v from 'valibot'
 import { invalidParams } from '../../sdk/errors.ts'
 import { Hash } from '../../sdk/schema/evidence.ts'

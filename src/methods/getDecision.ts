@@ -34,7 +34,7 @@ function find(call: Call, asked: Asked): Promise<readonly string[]> {
   return isWholeId(given) ? found(given) : resolveId(decisions, given, 'id').then(found)
 }
 
-/** What an agent has just recorded is no precedent of what comes next: it reads its own record back. */
+/** Notes the look-up as input, unless an agent reads back what it has just recorded, which is not a precedent of its next decision. */
 function noteLookup(call: Call, asked: Asked, { id, agent, created_ms }: RecordText): void {
   const reads_back = call.now() - created_ms < call.tracker_ttl_ms && agent === call.caller.agent
   if (!reads_back) noteInput(call, asked, { type: inputTypes.lookup, text: `Looked at ${id}`, data: { id } })
@@ -68,6 +68,6 @@ export const getDecision = defineMethod({
   },
   failure: 'internal_error',
   handle: async (call, given) => JSON.parse((await find(call, given)).join('')),
-  // Stored records are JSON already: to parse and print one again would cost half of the request.
+  // Stored records are already JSON: parsing and serialising them again would cost half of the request.
   json: find,
 })

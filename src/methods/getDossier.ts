@@ -1,4 +1,4 @@
-/** cstp.getDossier: everything that is kept of one decision, signed, with the proofs of its evidence. */
+/** cstp.getDossier: everything stored about one decision, signed, with the proofs of its evidence. */
 
 import * as v from 'valibot'
 import { Dossier } from '../../sdk/schema/dossier.ts'
@@ -13,19 +13,19 @@ import { requireDecision, resolveId } from '../domain/decision/lookup.ts'
 import { type DossierSources, dossierOf } from '../domain/evidence/dossier.ts'
 import { actsThatFit, maySee, receiptsOf } from '../domain/thread/receipts.ts'
 
-/** Acts of one decision that are looked at; only writes are acts. */
+/** Maximum number of a decision's acts that are examined; only writes are acts. */
 const mostLooked = 10_000
-/** Of these, so many are in a dossier. */
+/** Maximum number of these in a dossier. */
 const mostActs = 200
 const mostTries = 5
 
 const updates: ReadonlySet<string> = new Set(['revision', 'link', 'review'])
 
-/** Acts that have their places; of too many the oldest updates are left out, as each repeats the record. */
+/** The sequenced acts. If there are too many, the oldest updates are left out, as each repeats the record. */
 async function placedActs({ store, thread }: Call, decision_id: string, others: readonly string[]) {
   await thread.sequence()
   const newest = (await store.thread.ofDecision(decision_id, mostLooked)).filter(({ seq }) => seq !== null).reverse()
-  // The record is compared with its last state.
+  // Kept, since the record is compared with its last state.
   const last = newest.find(({ kind }) => updates.has(kind))
   const rank = (one: ActEntry) => (one === last ? 0 : updates.has(one.kind) ? 2 : 1)
   const { acts, isCut } = await actsThatFit(
@@ -39,7 +39,7 @@ async function placedActs({ store, thread }: Call, decision_id: string, others: 
   return { acts: [...all.values()].filter(({ seq }) => seq !== null).sort((a, b) => a.seq! - b.seq!), isCut }
 }
 
-/** When acts concerned a decision: calls, which are few, and the newest of the others. */
+/** Times of the acts on a decision: all calls, which are few, and the newest of the others. */
 async function actedAt({ store }: Call, decision_id: string): Promise<string[]> {
   const known = await store.thread.ofDecision(decision_id, mostLooked)
   const isCall = ({ kind }: ActEntry) => kind === 'call'
@@ -80,7 +80,7 @@ export const getDossier = defineMethod({
     for (let tries = 1; ; tries++) {
       const { record, revision } = await requireDecision(store, id, given)
       const dossier = await dossierOf(sources, record)
-      // A dossier of a record that was changed meanwhile would have acts that the record does not know.
+      // If the record changed meanwhile, the dossier could contain acts later than the record.
       if (tries === mostTries || (await readDecision(store.decisions, id))?.revision === revision) return dossier
     }
   },

@@ -1,4 +1,4 @@
-/** cstp.getGraph: the decisions around one. */
+/** cstp.getGraph: the graph of decisions around one decision. */
 import * as v from 'valibot'
 import { AsOf, AsOfBlock } from '../../sdk/schema/as-of.ts'
 import { EdgeType } from '../../sdk/schema/decision.ts'

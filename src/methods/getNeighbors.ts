@@ -1,4 +1,4 @@
-/** cstp.getNeighbors: what a decision is linked with. */
+/** cstp.getNeighbors: the decisions that a decision is linked with. */
 import * as v from 'valibot'
 import { EdgeType, fraction } from '../../sdk/schema/decision.ts'
 import { Direction } from '../../sdk/schema/graph.ts'

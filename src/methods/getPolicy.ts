@@ -1,4 +1,4 @@
-/** cstp.getPolicy: a rule set of the archive, and when it was in force. */
+/** cstp.getPolicy: an archived rule set, and when it was in force. */
 import * as v from 'valibot'
 import { invalidParams } from '../../sdk/errors.ts'
 import { Hash } from '../../sdk/schema/evidence.ts'
@@ -45,7 +45,7 @@ export const getPolicy = defineMethod({
       const expected = 'the hash of a rule set that was in force'
       throw invalidParams({ path: 'policy_hash', message: `expected ${expected}`, expected, received: hash })
     }
-    // Another server on this store may use other rules: what this one uses is in force.
+    // Another server on this store may use other rules; the rules of this server count as in force.
     const periods = found.periods.map(({ from, until }, at) => ({
       in_force_from: from,
       in_force_until: hash === set.hash && at === found.periods.length - 1 ? null : until,

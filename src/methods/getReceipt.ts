@@ -1,4 +1,4 @@
-/** cstp.getReceipt: acts with the proof that they are in the log, which anyone can verify offline. */
+/** cstp.getReceipt: acts with a proof that they are in the log, which anyone can verify offline. */
 
 import * as v from 'valibot'
 import { CstpError, decisionNotFound, invalidParams } from '../../sdk/errors.ts'
@@ -15,9 +15,9 @@ import { actsThatFit, maySee, receiptsOf } from '../domain/thread/receipts.ts'
 
 const d = v.description
 
-/** Acts of one decision that are looked at; only writes are acts. */
+/** Maximum number of a decision's acts that are examined; only writes are acts. */
 const mostLooked = 10_000
-/** Of these, so many are in an answer. */
+/** Maximum number of these in an answer. */
 const mostActs = 1_000
 
 const params = v.object({
@@ -33,7 +33,7 @@ const params = v.object({
 
 type Params = v.InferOutput<typeof params>
 
-/** @throws CstpError `decision_not_found`; what was erased still has its acts */
+/** @throws CstpError `decision_not_found`; erased decisions still have their acts */
 async function actsFor({ store }: Call, { record_id, decision_id, kind }: Params): ReturnType<typeof actsThatFit> {
   if (record_id !== undefined) return { acts: await store.thread.read({ record_ids: [record_id] }), isCut: false }
   const id = await resolveId(store.decisions, decision_id!, 'decision_id')
@@ -59,7 +59,7 @@ const payload_json = v.pipe(
   ),
 )
 
-/** The statement of an act that is a state of a decision. It claims nothing of approvals and evidence; a dossier has them. */
+/** The statement of an act that is a state of a decision. Approvals and evidence are not part of it; a dossier has them. */
 const statementIn = ({ signer }: Call, { payload }: Pick<v.InferOutput<typeof Receipt>, 'payload'>) =>
   payload !== null && 'record' in payload
     ? { statement: { ...signStatement(signer, { record: payload.record as DecisionRecord }) } }

@@ -1,4 +1,4 @@
-/** cstp.getStats: how many decisions, of which kinds, when. */
+/** cstp.getStats: counts of decisions by kind and time. */
 
 import * as v from 'valibot'
 import { AsOf, AsOfBlock } from '../../sdk/schema/as-of.ts'
@@ -45,7 +45,7 @@ export const getStats = defineMethod({
     const filter = toListFilter(filters)
     const by = async (key: CountKey) =>
       Object.fromEntries((await store.decisions.countBy(filter, key)).map(({ value, count }) => [value, count]))
-    // The last days are those before now, within the period asked for.
+    // Counts the last days before now, limited to the requested period.
     const since = (days: number) =>
       store.decisions.count({
         ...filter,

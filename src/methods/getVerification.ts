@@ -1,4 +1,4 @@
-/** cstp.getVerification: progress of the walk over the evidence chain, and the result of the latest one. */
+/** cstp.getVerification: progress of the evidence chain's verification, and the latest result. */
 import * as v from 'valibot'
 import { defineMethod } from '../calls/method.ts'
 

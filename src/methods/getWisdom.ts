@@ -1,4 +1,4 @@
-/** cstp.getWisdom: what each category's decisions taught. */
+/** cstp.getWisdom: lessons from the decisions of each category. */
 import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { WisdomEntry } from '../../sdk/schema/memory.ts'
@@ -8,7 +8,7 @@ import { given } from '../domain/decision/lookup.ts'
 
 const d = v.description
 
-/** How long the first call waits for the embedder to compare what agents state; later ones find most of it compared. */
+/** How long the first call waits for the embedder to compare agents' statements; for later calls most are compared already. */
 const maxWaitMs = 5_000
 
 export const getWisdom = defineMethod({

@@ -1,4 +1,4 @@
-/** cstp.ingestEvidence: events of other systems, appended to the hash chain as one batch. */
+/** cstp.ingestEvidence: appends events of other systems to the hash chain as one batch. */
 import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { EvidenceEvent } from '../../sdk/schema/evidence.ts'

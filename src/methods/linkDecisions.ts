@@ -1,4 +1,4 @@
-/** cstp.linkDecisions: a typed edge between two decisions, kept in the record of its source. */
+/** cstp.linkDecisions: adds a typed edge between two decisions, stored in the record of its source. */
 import * as v from 'valibot'
 import { invalidParams } from '../../sdk/errors.ts'
 import { EdgeType, fraction, text } from '../../sdk/schema/decision.ts'

@@ -40,7 +40,7 @@ export const linkEvidence = defineMethod({
     const { evidence, store, caller } = call
     const given = { agent: caller.agent, ts: timestamp(call.now()), link }
     const stores = { decisions: store.decisions, evidence }
-    // What can't be linked is refused before the decision takes the pull request of the events.
+    // Refuse invalid links before the decision gets the pull request of the events.
     const { id } = await attestation(stores, given)
     await bindPullRequest(call, id, link.event_seqs)
     const { event, content_sha256 } = await attestation(stores, given)

@@ -1,4 +1,4 @@
-/** cstp.listApprovals: requests for approval, the newest first. */
+/** cstp.listApprovals: requests for approval, newest first. */
 import * as v from 'valibot'
 import { Approval, ApprovalState } from '../../sdk/schema/approval.ts'
 import { shortened, whole } from '../../sdk/schema/params.ts'

@@ -1,4 +1,4 @@
-/** cstp.listDecisions: decisions by their fields, sorted and paged. */
+/** cstp.listDecisions: decisions filtered by their fields, sorted and paged. */
 import * as v from 'valibot'
 import { AsOf, AsOfBlock } from '../../sdk/schema/as-of.ts'
 import { DecisionRecord, text } from '../../sdk/schema/decision.ts'
@@ -27,7 +27,7 @@ const params = v.object({
 })
 const page = { list: 'decisions' }
 
-/** A row of the list, made once for as long as the store keeps the text. */
+/** A row of the list, cached for as long as the store keeps the text. */
 const rowOf = remembered((text: RecordText) => {
   const { deliberation: _, ...record } = parseRecord(text)
   return JSON.stringify(record)

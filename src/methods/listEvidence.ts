@@ -1,4 +1,4 @@
-/** cstp.listEvidence: the records of the evidence chain, by number in either direction. */
+/** cstp.listEvidence: the records of the evidence chain, in order of number, ascending or descending. */
 import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { EvidenceClass, EvidenceEntry } from '../../sdk/schema/evidence.ts'

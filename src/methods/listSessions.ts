@@ -1,4 +1,4 @@
-/** cstp.listSessions: what agents' clients reported with their hooks, session by session. */
+/** cstp.listSessions: what agents' clients reported through their hooks, by session. */
 import * as v from 'valibot'
 import { CstpError } from '../../sdk/errors.ts'
 import { filledText } from '../../sdk/schema/decision.ts'

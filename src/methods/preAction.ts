@@ -1,4 +1,4 @@
-/** cstp.preAction: precedents, verdict and calibration in one call, then the record when it is allowed. */
+/** cstp.preAction: precedents, verdict and calibration in one call, then the record if allowed. */
 import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { trackedParams, whole } from '../../sdk/schema/params.ts'
@@ -10,7 +10,7 @@ import { PreActionResult } from '../domain/decision/pre-action-answer.ts'
 const d = v.description
 const { entries } = ActionParams
 
-/** The same as the method takes, flat. */
+/** The method's parameters with a flat structure. */
 const input = toolInput(
   v.object({
     description: v.pipe(entries.description, d('What you intend to do; it becomes the decision.')),

@@ -164,7 +164,7 @@ export const queryDecisions = defineMethod({
     const { entries, rest } = await find(call, given)
     return { decisions: entries.map((entry) => JSON.parse(entry)), ...rest }
   },
-  // What is shown of a decision is kept as JSON: to parse records and print their hits again would cost a third of a search by keyword.
+  // Hits are cached as JSON: parsing records and serialising the hits again would cost a third of a keyword search.
   async json(call, given) {
     const { entries, rest } = await find(call, given)
     return printEntries(entries, rest, page)

@@ -1,4 +1,4 @@
-/** cstp.recordDecision: one decision, durable and searchable when the answer leaves. */
+/** cstp.recordDecision: records a decision; it is durable and searchable once the call returns. */
 import * as v from 'valibot'
 import { Category, filledText, Project } from '../../sdk/schema/decision.ts'
 import { Durability } from '../../sdk/schema/params.ts'
@@ -10,7 +10,7 @@ import { placed } from '../domain/thread/sequencer.ts'
 const d = v.description
 const { entries } = RecordParams
 
-/** A decision with its project spelt flat. */
+/** The method's parameters with the project as flat fields. */
 const LogDecision = toolInput(
   v.object({
     decision: entries.decision,

@@ -1,4 +1,4 @@
-/** cstp.recordThought: reasoning, before a decision or after it. */
+/** cstp.recordThought: records reasoning, before or after a decision. */
 import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { DecisionId, trackedParams } from '../../sdk/schema/params.ts'

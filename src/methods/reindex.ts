@@ -1,4 +1,4 @@
-/** cstp.reindex: rebuilds all embeddings while the old ones are served. */
+/** cstp.reindex: rebuilds all embeddings while the old ones stay in use. */
 import * as v from 'valibot'
 import { invalidParams } from '../../sdk/errors.ts'
 import { filledText } from '../../sdk/schema/decision.ts'

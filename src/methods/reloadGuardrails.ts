@@ -1,4 +1,4 @@
-/** cstp.reloadGuardrails: reads the guardrail files now. */
+/** cstp.reloadGuardrails: reloads the guardrail files. */
 import * as v from 'valibot'
 import { RuleProblem } from '../../sdk/schema/policy.ts'
 import { defineMethod } from '../calls/method.ts'

@@ -1,4 +1,4 @@
-/** cstp.resetCircuit: an operator closes a breaker, or lets one probe through. */
+/** cstp.resetCircuit: an operator closes a breaker, or allows one trial. */
 import * as v from 'valibot'
 import { filledText, text } from '../../sdk/schema/decision.ts'
 import { defineMethod } from '../calls/method.ts'

@@ -1,4 +1,4 @@
-/** cstp.reviewDecision: the outcome of a decision. */
+/** cstp.reviewDecision: records the outcome of a decision. */
 import * as v from 'valibot'
 import { Outcome, Status, text } from '../../sdk/schema/decision.ts'
 import { DecisionId, ThreadId } from '../../sdk/schema/params.ts'

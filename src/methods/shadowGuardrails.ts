@@ -1,4 +1,4 @@
-/** cstp.shadowGuardrails: puts a draft of rules in shadow mode, as a new file in the folder of rules. */
+/** cstp.shadowGuardrails: adds draft rules in shadow mode, as a new file in the folder of rules. */
 import * as v from 'valibot'
 import { text } from '../../sdk/schema/decision.ts'
 import { RuleProblem } from '../../sdk/schema/policy.ts'

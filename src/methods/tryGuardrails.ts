@@ -1,4 +1,4 @@
-/** cstp.tryGuardrails: a draft of rules tried on the past, and what the rules in shadow mode have found. */
+/** cstp.tryGuardrails: backtests draft rules, and shows what the rules in shadow mode have found. */
 import * as v from 'valibot'
 import { fraction, text } from '../../sdk/schema/decision.ts'
 import { ruleActions } from '../../sdk/schema/guardrail.ts'

@@ -1,4 +1,4 @@
-/** cstp.unlinkDecisions: takes back an edge between two decisions. */
+/** cstp.unlinkDecisions: removes an edge between two decisions. */
 
 import * as v from 'valibot'
 import { CstpError } from '../../sdk/errors.ts'
@@ -55,7 +55,7 @@ export const unlinkDecisions = defineMethod({
       const given = await requireDecision(tx, source, source_id)
       const other = await readDecision(tx.decisions, target)
       const found = (record: DecisionRecord, to: string) => sameLinks(record, { target_id: to, edge_type })
-      // Two contradict each other whichever way the service has linked them.
+      // `contradicts` is symmetric: the service may have stored the link in either direction.
       const isTurned = edge_type === 'contradicts' && other !== null && found(given.record, target).length === 0
       const [from, to] = isTurned ? [other, given] : [given, other]
       const links = found(from.record, isTurned ? source : target)

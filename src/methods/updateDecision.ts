@@ -1,4 +1,4 @@
-/** cstp.updateDecision: changes fields of a decision, and keeps their earlier values. */
+/** cstp.updateDecision: changes fields of a decision; their earlier values are kept. */
 import * as v from 'valibot'
 import { Bridge, type DecisionRecord, filledText, fraction, Reason, text } from '../../sdk/schema/decision.ts'
 import { DecisionId, ThreadId, whole } from '../../sdk/schema/params.ts'
@@ -69,7 +69,7 @@ export const updateDecision = defineMethod({
   mcp: {
     name: 'update_decision',
     title: 'Update decision',
-    // A form that stays open for long names the revision; a model has just read the record.
+    // No revision here: forms that stay open for long send it, while a model has just read the record.
     input: toolInput(v.object({ id: DecisionId, updates }), (input) => input),
     description:
       'Change the text, confidence, context, tags, pattern, reasons or bridge of a recorded decision, or name its pull request; earlier values stay in its revisions. For an outcome use review_outcome, for a change of mind record a new decision and link it with `supersedes`.',
@@ -91,7 +91,7 @@ export const updateDecision = defineMethod({
     const plannedTexts = textsOf(planned)
     const made = plannedTexts === textsOf(before.record) ? null : await embedInTime(call, id, planned)
     return call.store.transaction(async (tx) => {
-      // Another update may have been committed since: this one is applied to the current record, so that neither is lost.
+      // Applied to the current record, so that an update committed since then is not lost.
       const now = await requireOwn(tx, id, params.id, call.caller)
       requireUnchanged(now.record, params.revision_count)
       if (project) requireFirst(now.record, project, call.caller)

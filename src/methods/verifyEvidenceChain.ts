@@ -1,4 +1,4 @@
-/** cstp.verifyEvidenceChain: walks the whole evidence chain. */
+/** cstp.verifyEvidenceChain: verifies the whole evidence chain. */
 import * as v from 'valibot'
 import { Hash } from '../../sdk/schema/evidence.ts'
 import { defineMethod } from '../calls/method.ts'

@@ -1,18 +1,18 @@
-/** From an architecture decision record to a line of an import: what it says, and nothing that it does not. */
+/** Parses an architecture decision record into the fields of an import line, without adding anything. */
 import type { EdgeType } from '../../../sdk/schema/decision.ts'
 import { type AdrParts, isOwn, itemsOf, type Role, readSections, type Section } from './sections.ts'
 
-/** A link that a record names: to a file, or to a record of a number. */
+/** A link in a record, to a file or to a record number. */
 export interface NamedLink {
   target: string
   edge_type: EdgeType
-  /** True where the other record is the source: `superseded by`. */
+  /** True if the other record is the source: `superseded by`. */
   reverse: boolean
 }
 
 export interface Adr {
   title: string
-  /** As the record has it, on one line; null where it has none. */
+  /** The record's status, on one line; null if it has none. */
   status: string | null
   date: string | null
   people: string[]
@@ -23,16 +23,16 @@ export interface Adr {
   reasons: { type: string; text: string }[]
   alternatives: (string | { option: string; reason: string })[]
   links: NamedLink[]
-  /** What `cstp export adr` wrote of fields that such records don't have. */
+  /** Fields written by `cstp export adr` that such records don't otherwise have. */
   own: Record<string, unknown>
 }
 
-/** The longest decision and reason that a record of ours holds. */
+/** Maximum length of a decision or a reason. */
 const longest = 10_000
 
 const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim()
 const wrapped = /^(?:(["'`]|\*\*|__|\*|_)(.+)\1|“(.+)”|‘(.+)’|«(.+)»)$/
-/** Without what stands around all of it: quotes, emphasis, a stop. */
+/** Strips enclosing quotes and emphasis, and trailing punctuation. */
 function bare(text: string): string {
   const line = oneLine(text).replace(/[.,;:]+$/, '')
   const inner = wrapped
@@ -50,12 +50,12 @@ const present = (text: string | undefined): string | null =>
   text === undefined || text.trim() === '' ? null : text.trim()
 
 const choice = /chosen (?:option|solution|alternative)s?\s*:?\**\s*:?\s*/i
-/** `Chosen option: "X", because …`, in quotes of any kind; those inside are part of the name. */
+/** `Chosen option: "X", because …` with quotes of any kind; quotes inside are part of the name. */
 const quotedChoice = /^(?:["“](.+?)["”]|['‘](.+?)['’]|`(.+?)`|«(.+?)»)(?=\s*(?:[,.;:(]|because\b|$))/im
 const plainChoice = /^(.+?)(?=,?\s*because\b|[.;](?:\s|$)|$)/im
 const because = /^["”'’»`*_]*\s*[,.;:]?\s*because\b:?\s*([\s\S]*)/i
 
-/** The option of a list with which a text begins, whatever is in its name. */
+/** The listed option that a text begins with, even if its name contains punctuation. */
 function listedChoice(rest: string, options: readonly string[]): { whole: string; name: string } | null {
   const found = options.flatMap((option) => {
     const name = bare(option)
@@ -66,7 +66,7 @@ function listedChoice(rest: string, options: readonly string[]): { whole: string
   return found.sort((one, other) => other.whole.length - one.whole.length)[0] ?? null
 }
 
-/** The option that a decision says it chose, and why. @param options what the record lists */
+/** The option that a text states as chosen, and why. @param options the options that the record lists */
 export function stated(
   body: string,
   options: readonly string[] = [],
@@ -82,7 +82,7 @@ export function stated(
   return chosen === '' ? null : { chosen, because: present(because.exec(rest.slice(whole.length))?.[1]) }
 }
 
-/** Whether an option of a list is the one that was chosen: the same words, or one begins with the other. */
+/** Whether a listed option is the chosen one: the same words, or one is a prefix of the other. */
 function isChosen(option: string, chosen: string): boolean {
   const [a, b] = [folded(option), folded(chosen)]
   return a !== '' && b !== '' && (a === b || a.startsWith(`${b} `) || b.startsWith(`${a} `))
@@ -103,7 +103,7 @@ const edges: readonly [pattern: RegExp, edge_type: EdgeType, reverse: boolean][]
 const markdownLink = /\[[^\]\n]*\]\(\s*<?([^)\s>]+)>?[^)]*\)/
 const number = /\b(?:ADR|AD)?[\s#_-]*0*(\d{1,5})\b/i
 
-/** Where a line says `<verb> <record>`. */
+/** The link in a line of the form `<verb> <record>`. */
 function linkOf(line: string): NamedLink | null {
   const found = edges.flatMap(([pattern, edge_type, reverse]) => {
     const at = pattern.exec(line)
@@ -129,7 +129,7 @@ const listOf = (value: unknown): string[] =>
   })
 
 const months = 'jan feb mar apr may jun jul aug sep oct nov dec'.split(' ')
-/** The day of a date as people write it, or null. */
+/** A date as people write it, as YYYY-MM-DD; null if it has no day. */
 export function dayOf(text: string | null): string | null {
   if (text === null) return null
   const digits = /\b(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})\b/.exec(text)
@@ -148,7 +148,7 @@ export function dayOf(text: string | null): string | null {
   return Number.isFinite(time) && new Date(time).toISOString().startsWith(value) ? value : null
 }
 
-/** Every part of a role, in the order of the record. */
+/** All parts with a role, in the order of the record. */
 const partsOf = ({ sections }: AdrParts, role: Role): Section[] => sections.filter((one) => one.role === role)
 const bodyOf = (parts: readonly Section[]): string | null =>
   present(
@@ -163,7 +163,7 @@ const isContents = ({ body }: Section): boolean =>
 
 const firstParagraph = (item: string): string => item.split('\n\n')[0]!
 
-/** The options of a record, and what it says of each. */
+/** The alternatives with their reasons, and the reason for the chosen option. */
 function optionsOf(parts: AdrParts, chosen: string | null) {
   const listed = partsOf(parts, 'options')
   const options = listed.flatMap(itemsOf).map(firstParagraph)
@@ -178,7 +178,7 @@ function optionsOf(parts: AdrParts, chosen: string | null) {
   const reasonOf = (option: string): string | null =>
     present(told.get([...told.keys()].find((name) => isChosen(name, bare(option))) ?? ''))
   const taken = chosen === null ? -1 : options.findIndex((option) => isChosen(bare(option), chosen))
-  // Without the chosen one among them, nobody can say which were rejected.
+  // If the chosen option is not listed, it is unclear which were rejected.
   if (taken === -1 || options.length > 50)
     return { alternatives: [], chosenReason: null, kept: [...listed, ...partsOf(parts, 'arguments')] }
   const alternatives = options
@@ -192,7 +192,7 @@ function optionsOf(parts: AdrParts, chosen: string | null) {
 
 /**
  * Reads a record in the form of MADR, Nygard or log4brains.
- * @returns null for Markdown that is no record: without a title, or with neither a decision nor a status
+ * @returns null if the Markdown is not a record: it has no title, or neither a decision nor a status
  * @throws Error if its YAML or Markdown can't be read
  */
 export function readAdr(markdown: string): Adr | null {
@@ -203,7 +203,7 @@ export function readAdr(markdown: string): Adr | null {
   const said = parts.sections.some(({ role, body }) => (role === null || role === 'context') && body !== '')
   const own = isOwn(front)
   if (!own && (title === '' || (decided === null && (status === null || !said)))) return null
-  // The template itself.
+  // Skip the template itself.
   if (!own && /^[[{]/.test(title)) return null
 
   const listed = partsOf(parts, 'options').flatMap(itemsOf)

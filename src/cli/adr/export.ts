@@ -1,4 +1,4 @@
-/** cstp export adr: a folder of architecture decision records that is level with the store. */
+/** cstp export adr: keeps a folder of architecture decision records in sync with the store. */
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
@@ -23,13 +23,13 @@ const slugOf = (title: string): string =>
     .slice(0, 60)
     .replace(/-+$/, '')
 
-/** The name that it was imported from, or its day and title. */
+/** The file name that it was imported from, else its day and title. */
 function fileOf(row: Row): string {
   const imported = /^adr:.*\/([\w.-]+\.md)$/i.exec(row.source_key ?? '')?.[1]
   return imported ?? `${row.date.replaceAll('-', '')}-${slugOf(headOf(row).title) || 'decision'}.md`
 }
 
-/** Names and neighbours of every decision. Two of one name are numbered in the order of their time. */
+/** Names and neighbours of every decision. Equal names are numbered in order of creation. */
 function placesOf(rows: readonly Row[]): Neighbours {
   const taken = new Map<string, number>()
   const named = new Map<string, { file: string; title: string }>()
@@ -56,7 +56,7 @@ function placesOf(rows: readonly Row[]): Neighbours {
   }
 }
 
-/** The Markdown files of the folder and what wrote them. */
+/** The Markdown files of the folder, each with its origin. */
 async function filesOf(folder: string): Promise<Map<string, { text: string; state: ReturnType<typeof stateOf> }>> {
   const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.md'))
   const read = async (name: string) => {
@@ -66,7 +66,7 @@ async function filesOf(folder: string): Promise<Map<string, { text: string; stat
   return new Map(await Promise.all(names.map(read)))
 }
 
-/** @throws Failure if a file is in the way that no export wrote, or that was edited since */
+/** @throws Failure if an exported file was edited since, or if a file to be written exists and is not from an export */
 function checkFree(files: Awaited<ReturnType<typeof filesOf>>, wanted: ReadonlySet<string>): void {
   const edited = [...files].filter(([, { state }]) => state === 'edited').map(([name]) => name)
   const foreign = [...files]

@@ -1,4 +1,4 @@
-/** A folder of architecture decision records as lines of an import. */
+/** Reads a folder of architecture decision records as lines of an import. */
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { basename, join, posix, relative, resolve, sep } from 'node:path'
 import { messageOf } from '../../core/log.ts'
@@ -6,7 +6,7 @@ import { Failure } from '../failure.ts'
 import type { ImportLink, Line } from '../import-lines.ts'
 import { type Adr, type NamedLink, readAdr } from './decision.ts'
 
-/** A file without a decision, or a link to none: reported, and no failure. */
+/** A file without a decision, or a link without a target: reported, but not a failure. */
 export interface LeftOut {
   file: string
   reason: string
@@ -14,7 +14,7 @@ export interface LeftOut {
 
 const mostBytes = 1_048_576
 
-/** What git prints, or null where it can't say. */
+/** What git prints; null if it fails or prints nothing. */
 async function git(folder: string, ...args: string[]): Promise<string | null> {
   try {
     const child = Bun.spawn(['git', '-C', folder, ...args], { stdout: 'pipe', stderr: 'ignore', stdin: 'ignore' })
@@ -25,7 +25,7 @@ async function git(folder: string, ...args: string[]): Promise<string | null> {
   }
 }
 
-/** `owner/repo` of a remote's address. */
+/** `owner/repo` from the URL of a git remote. */
 const repositoryOf = (remote: string | null): string | null =>
   remote === null ? null : (/[/:]([^/:\s]+\/[^/\s]+?)(?:\.git)?\/?$/.exec(remote)?.[1] ?? null)
 
@@ -42,7 +42,7 @@ async function markdownFiles(folder: string): Promise<string[]> {
     .sort()
 }
 
-/** The first words of a status, by which records are found: `superseded by ADR-7` is `superseded`. */
+/** A tag made of the first words of a status: `superseded by ADR-7` gives `status:superseded`. */
 export function statusTag(status: string | null): string | null {
   const word = (status ?? '')
     .toLowerCase()
@@ -70,7 +70,7 @@ function targetOf({ target }: NamedLink, from: string, all: readonly Found[]): F
   return numbered.length === 1 ? numbered[0] : undefined
 }
 
-/** The line of an import that a record is. */
+/** The import line for a record. */
 export function lineOf({ adr, source, links }: Found, date: string | null, project: string | null): unknown {
   const { digest: _, ...own } = adr.own
   const status = statusTag(adr.status)
@@ -93,9 +93,9 @@ export function lineOf({ adr, source, links }: Found, date: string | null, proje
 }
 
 /**
- * Reads every record below the folder; what they name of each other becomes links.
+ * Reads all records below the folder; references between them become links.
  * @param project by default that of the folder's git remote
- * @throws Failure if there is no such folder
+ * @throws Failure if the folder does not exist
  */
 export async function readAdrFolder(folder: string, project?: string): Promise<{ lines: Line[]; leftOut: LeftOut[] }> {
   if ((await stat(folder).catch(() => null))?.isFile()) throw new Failure(`${folder} is a file, not a folder`)
@@ -153,14 +153,14 @@ export async function readAdrFolder(folder: string, project?: string): Promise<{
   return { lines, leftOut }
 }
 
-/** log4brains names files by the day on which they were made. */
+/** log4brains puts the creation day into file names. */
 function fileDay(file: string): string | null {
   const [, year, month, day] = /^(\d{4})-?(\d{2})-?(\d{2})[-_]/.exec(posix.basename(file)) ?? []
   const text = `${year}-${month}-${day}`
   return year !== undefined && Number.isFinite(Date.parse(text)) ? text : null
 }
 
-/** When git has first seen the file. */
+/** When git first saw the file. */
 async function addedOn(folder: string, file: string): Promise<string | null> {
   const times = await git(folder, 'log', '--follow', '--diff-filter=A', '--format=%aI', '--', file)
   const first = times?.split('\n').at(-1)

@@ -1,8 +1,8 @@
-/** The parts of an architecture decision record, told apart by the names of its headings: MADR, Nygard, log4brains and their relatives. */
+/** Splits an architecture decision record into parts by their headings: MADR, Nygard, log4brains and relatives. */
 import { lexer, type Token, type Tokens } from 'marked'
 import { parseDocument } from 'yaml'
 
-/** What a part of a record says. */
+/** The kind of content in a part. */
 export type Role =
   | 'context'
   | 'decision'
@@ -28,9 +28,9 @@ export interface Section {
 }
 
 export interface AdrParts {
-  /** Without its number; empty where the record has none. */
+  /** Without its number; empty if the record has no title. */
   title: string
-  /** The YAML at the top. */
+  /** The YAML front matter. */
   front: Record<string, unknown>
   sections: Section[]
 }
@@ -65,7 +65,7 @@ const plainHeading = (text: string): string =>
     .trim()
 export const roleOf = (heading: string): Role | null => roles.get(plainHeading(heading).toLowerCase()) ?? null
 
-/** A number, and what a template puts before a title. */
+/** A number or template prefix before a title. */
 const numbering =
   /^(?:(?:architectur(?:e|al) )?decision record(?: \(ADR\))?(?:\s*[:–—-]\s*|\s+for\s+)|(?:ADR|AD)[\s_-]?\d*\s*[.:–—-]\s*|\d+\s*[.:)–—-]\s+|\d{4}\s+)/i
 
@@ -76,7 +76,7 @@ const bareTitle = (heading: string): string => {
 
 const frontMatter = /^---[^\S\n]*\n([\s\S]*?)\n?^---[^\S\n]*(?:\n|$)/m
 
-/** @throws Error if the YAML at the top is none */
+/** @throws Error if the YAML front matter is invalid */
 function splitFront(text: string): { front: Record<string, unknown>; rest: string } {
   const found = text.startsWith('---') ? frontMatter.exec(text) : null
   if (found?.index !== 0) return { front: {}, rest: text }
@@ -94,10 +94,10 @@ function splitFront(text: string): { front: Record<string, unknown>; rest: strin
   return { front: front as Record<string, unknown>, rest: text.slice(found[0].length) }
 }
 
-/** `Status: accepted` in a list or on a line of its own, before the first part or in it. */
+/** `Status: accepted`, as a list item or a line, before or within the first part. */
 const field = /^\s*(?:[-*+]\s+)?[*_]*([A-Za-z][A-Za-z -]{2,24}?)[*_]*\s*:[*_]*[^\S\n]*(\S.*)$/
 
-/** The lines below the title: those that name a part become one, the others are context. */
+/** The lines below the title: lines that name a field become parts, the others are context. */
 function preamble(tokens: readonly Token[]): Section[] {
   const sections: Section[] = []
   const rest: string[] = []
@@ -121,11 +121,11 @@ const section = (role: Role | null, heading: string, tokens: Token[], raw = rawO
 })
 const isComment = (token: Token): boolean => token.type === 'html' && token.raw.trimStart().startsWith('<!--')
 
-/** Whether `cstp export adr` wrote it: then the front matter alone holds all that Markdown might not give back. */
+/** Whether `cstp export adr` wrote it: the front matter then holds everything that the Markdown might not preserve. */
 export const isOwn = (front: Record<string, unknown>): boolean =>
   typeof front.cstp === 'object' && front.cstp !== null && 'source' in front.cstp
 
-/** The parser fails on some texts that are hardly Markdown. @throws Error for one that nothing else stands for */
+/** The parser fails on some texts that are hardly Markdown. @throws Error if there is no front matter of ours to use instead */
 function tokensOf(markdown: string, front: Record<string, unknown>): Token[] {
   try {
     return lexer(markdown).filter((token) => !isComment(token))
@@ -140,7 +140,7 @@ export function readSections(markdown: string): AdrParts {
   const { front, rest } = splitFront(markdown.replace(/^\ufeff/, '').replace(/\r\n?/g, '\n'))
   const tokens = tokensOf(rest, front)
   const first = tokens.findIndex((token) => token.type === 'heading')
-  // A record without a title begins with one of its parts.
+  // A record without a title begins with one of the known parts.
   const titled = first !== -1 && roleOf((tokens[first] as Tokens.Heading).text) === null
   const title = titled ? (tokens[first] as Tokens.Heading).text : typeof front.title === 'string' ? front.title : ''
   const before = first === -1 ? tokens : tokens.slice(0, first)
@@ -157,7 +157,7 @@ export function readSections(markdown: string): AdrParts {
     }
     const heading = token as Tokens.Heading
     const role = roleOf(heading.text)
-    // A heading that no template knows, below one: a part of that one.
+    // An unknown heading of a deeper level belongs to the current part.
     if (open && role === null && heading.depth > open.heading.depth) open.tokens.push(token)
     else parts.push({ heading, role, tokens: [] })
   }
@@ -171,7 +171,7 @@ export function readSections(markdown: string): AdrParts {
   }
 }
 
-/** The items of every list of a part, each with its Markdown. */
+/** The items of all lists in a part, as Markdown. */
 export const itemsOf = ({ tokens }: Section): string[] =>
   tokens.flatMap((token) =>
     token.type === 'list'

@@ -1,23 +1,23 @@
-/** A decision as an architecture decision record in the form of MADR 4, such that reading it back gives the same decision. */
+/** Writes a decision as an architecture decision record (MADR 4), such that reading it back gives the same decision. */
 import { createHash } from 'node:crypto'
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import { yamlOf } from '../../core/yaml.ts'
 import { importLine, sourceOf } from '../export-line.ts'
 import { readAdr, stated } from './decision.ts'
 
-/** Another decision as a link names it. */
+/** A linked decision. */
 export interface Named {
   file: string
   title: string
 }
 
-/** What the records say of each other. */
+/** Relations between the records. */
 export interface Neighbours {
-  /** Sources by id, for links. */
+  /** Source by decision id, for links. */
   sources: ReadonlyMap<string, string>
-  /** Files and titles by id. */
+  /** File and title by decision id. */
   named: ReadonlyMap<string, Named>
-  /** Ids of what supersedes a decision, by its id. */
+  /** Id of the superseding decision, by the id of the superseded one. */
   supersededBy: ReadonlyMap<string, string>
 }
 
@@ -31,7 +31,7 @@ const verbs: Record<string, string> = {
   relates_to: 'Relates to',
 }
 
-/** The first line as the title, where the rest stands apart; else the record's own title. */
+/** The first line as the title if the rest is separated by a blank line; else the record's own title. */
 export function headOf({ decision, title }: Pick<DecisionRecord, 'decision' | 'title'>): {
   title: string
   body: string | null
@@ -94,14 +94,14 @@ function body(record: DecisionRecord, { named }: Neighbours): string {
 const digestLine = /^ {2}digest: "([0-9a-f]{64})"\n/m
 const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-/** Whether a file is as an export wrote it; `foreign` was never written by one. */
+/** Whether a file is unchanged since an export wrote it; `foreign` if no export wrote it. */
 export function stateOf(text: string): 'ours' | 'edited' | 'foreign' {
   const found = digestLine.exec(text)
   if (!found) return 'foreign'
   return digestOf(text.replace(found[0], '')) === found[1] ? 'ours' : 'edited'
 }
 
-/** What the Markdown alone says; null where it can't be read. */
+/** Parses only the Markdown; null if it can't be read. */
 function readBack(text: string): ReturnType<typeof readAdr> {
   try {
     return readAdr(`${text}\n`)
@@ -110,12 +110,12 @@ function readBack(text: string): ReturnType<typeof readAdr> {
   }
 }
 
-/** The whole file. */
+/** The complete file: front matter and Markdown. */
 export function madrOf(record: DecisionRecord, neighbours: Neighbours): string {
   const line = importLine(record, neighbours.sources)
   const text = body(record, neighbours).toWellFormed()
   const found = readBack(text)
-  // Said even where it is empty, so that nothing comes back that the Markdown alone suggests.
+  // Includes empty fields, so that reading back adds nothing that only the Markdown suggests.
   const told = { reasons: [], alternatives_considered: [], tags: [], links: [], ...line, context: record.context }
   const read: Record<string, unknown> = {
     decision: found?.decision,
