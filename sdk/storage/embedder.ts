@@ -10,7 +10,7 @@ export const DIMENSIONS = 768
 export interface Embedder {
   /** Name of the driver, such as `local`. */
   readonly driver: string
-  /** Identifies driver, model and weights: vectors are comparable exactly if the ids of their embedders are equal. */
+  /** Identifies driver, model and weights: vectors are comparable if and only if the ids of their embedders are equal. */
   readonly id: string
   /** Number of leading dimensions that can differ from 0; the rest is padding. At most {@link DIMENSIONS}. */
   readonly effective_dimensions: number

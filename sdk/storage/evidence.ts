@@ -1,5 +1,5 @@
 /**
- * The evidence port: an append-only log of hash-chained records with the Merkle tree over them. It has no verb that changes or removes
+ * The evidence port: an append-only log of hash-chained records with the Merkle tree over them. It has no method that changes or removes
  * a record.
  *
  * A driver promises atomic batches, sequence numbers from 1 without a gap, one order over all processes, and durability once a promise

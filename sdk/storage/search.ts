@@ -9,7 +9,7 @@ import type { Side, VectorSet } from './vectors.ts'
 
 /** What the index holds for a decision. */
 export interface SearchValue {
-  /** `indexed` is true exactly if there are vectors. */
+  /** `indexed` is true if and only if there are vectors. */
   fields: DecisionFields
   /** The terms of the record's text, as {@link StoreOptions.analyse} makes them. */
   terms: string
@@ -70,7 +70,7 @@ export interface NearTerm {
 export interface SearchState {
   /** All decisions. */
   decisions: number
-  /** Those with vectors. */
+  /** Decisions with vectors. */
   indexed: number
   /** Decisions held in memory: the newest changes. */
   tail: number
@@ -105,7 +105,7 @@ export interface Search {
 
 /** The index of one generation. */
 export interface SearchIndex {
-  /** The `watermark` of the last `apply`; 0 for a new index. It survives a restart exactly if the entries do. */
+  /** The `watermark` of the last `apply`; 0 for a new index. It survives a restart if and only if the entries do. */
   watermark(): Promise<number>
   /**
    * Upserts and removes entries, then stores the watermark. Once it resolves, the next search sees the entries. Applying the same entries

@@ -1,4 +1,4 @@
-/** The suite that proves a driver keeps the embedder port. */
+/** The suite that checks a driver against the embedder port. */
 
 import { DIMENSIONS, type Embedder } from '../embedder.ts'
 import { isStorageError } from '../errors.ts'
@@ -7,7 +7,7 @@ import { isStorageError } from '../errors.ts'
 export interface TestRunner {
   /** Groups tests. */
   describe(name: string, body: () => void): void
-  /** One test; it fails when its promise rejects. */
+  /** Defines one test; it fails if its promise rejects. */
   test(name: string, body: () => Promise<void>): void
   /** Runs before the tests of its group. */
   beforeAll(body: () => Promise<void>): void
@@ -16,12 +16,15 @@ export interface TestRunner {
 }
 
 export interface EmbedderSuite {
-  /** Heads the report, such as `local (native)`. */
+  /** Title of the report, such as `local (native)`. */
   name: string
-  /** Opens the driver afresh. Called three times: a cache in the first must not hide that the vectors depend on the batch. */
+  /**
+   * Opens a new instance of the driver. It is called three times, so that the first instance's cache can't hide that vectors depend on the
+   * batch.
+   */
   open(): Promise<Embedder>
   /**
-   * How much one value may differ between two answers for the same text. 0 where the arithmetic is in the driver's hands; a remote
+   * The largest allowed difference of a value between two results for the same text. 0 if the driver controls the arithmetic; a remote
    * server that sums in another order for another batch needs about 0.001.
    */
   tolerance?: number
@@ -166,7 +169,7 @@ export function testEmbedder(runner: TestRunner, { name, open, tolerance = 0 }: 
       const call = failure(embedder.embed(texts, 'document', controller.signal))
       controller.abort(reason)
       const error = await call
-      // A driver may have been done already.
+      // The driver may have finished before the abort.
       check(error === undefined || error === reason, `another error: ${error}`)
       checkVector(await one(cats), embedder.effective_dimensions)
     })

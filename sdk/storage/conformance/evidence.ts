@@ -1,14 +1,14 @@
-/** The suite that proves an evidence driver keeps its promises. Run it with any test runner of the usual shape. */
+/** The suite that checks a driver against the evidence port. Run it with any common test runner. */
 import { isStorageError } from '../errors.ts'
 import type { Evidence, EvidenceBatch, EvidenceHead, EvidenceRecord, WebhookKey } from '../evidence.ts'
 import { noHash } from '../evidence-checks.ts'
 import type { TestRunner } from './runner.ts'
 
-/** Distinct stand-ins for hashes: the chain's arithmetic is the domain's, a driver only keeps it in order. */
+/** Distinct placeholders for hashes: the domain computes the chain, and a driver only stores it in order. */
 const hashOf = (seq: number, salt: string): string =>
   `${seq.toString(16).padStart(8, '0')}${salt.repeat(56)}`.slice(0, 64)
 
-/** As many stand-ins as perfect subtrees cover so many records. */
+/** One placeholder for each perfect subtree that covers `size` records. */
 const frontierOf = (size: number): string[] =>
   [...size.toString(2)].flatMap((bit, index) => (bit === '1' ? [hashOf(index, 'f')] : []))
 
@@ -144,7 +144,7 @@ export function evidenceConformance(
       }),
     )
 
-    /** One record for each payload, in one batch. */
+    /** Appends one record for each payload, in one batch. */
     const holding = (log: Evidence, payloads: (string | [source: string, payload: string])[]) =>
       log.append((head) =>
         batchOf(

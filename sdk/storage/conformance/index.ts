@@ -1,4 +1,4 @@
-/** The suites that prove a driver keeps its port; run them with bun:test, vitest or jest. */
+/** The suites that check a driver against its port; run them with bun:test, vitest or jest. */
 export { type EmbedderSuite, type TestRunner as EmbedderRunner, testEmbedder } from './embedder.ts'
 export { evidenceConformance } from './evidence.ts'
 export type { Expectation, TestRunner } from './runner.ts'

@@ -1,10 +1,10 @@
-/** What the suites need of a test runner; those of bun:test, vitest and jest fit. */
+/** The parts of a test runner that the suites use; those of bun:test, vitest and jest fit. */
 
-/** What `expect` gives. */
+/** The return value of `expect`. */
 export interface Expectation {
-  /** Fails unless both are the same. */
+  /** Fails unless both are identical. */
   toBe(expected: unknown): void
-  /** Fails unless both have the same content. */
+  /** Fails unless both have equal content. */
   toEqual(expected: unknown): void
   readonly not: Expectation
 }
@@ -13,8 +13,8 @@ export interface Expectation {
 export interface TestRunner {
   /** Groups tests. */
   describe(name: string, body: () => void): void
-  /** One test; it fails when its promise rejects. */
+  /** Defines one test; it fails if its promise rejects. */
   test(name: string, body: () => Promise<void>): void
-  /** Says what is expected of a value. */
+  /** Starts an assertion about a value. */
   expect(actual: unknown): Expectation
 }

@@ -1,4 +1,4 @@
-/** The suite that proves a driver keeps the search port. */
+/** The suite that checks a driver against the search port. */
 import type { TestRunner } from './runner.ts'
 import { testChanges } from './search/changes.ts'
 import { testKeyword } from './search/keyword.ts'

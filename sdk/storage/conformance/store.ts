@@ -1,4 +1,4 @@
-/** The suite that proves a driver keeps the store port. */
+/** The suite that checks a driver against the store port. */
 import type { TestRunner } from './runner.ts'
 import { testCoordination } from './store/coordination.ts'
 import { testCounters } from './store/counters.ts'

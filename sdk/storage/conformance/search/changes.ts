@@ -1,4 +1,4 @@
-/** Search suite: changes, watermarks, generations, and what a search sees while they go on. */
+/** Search suite: changes, watermarks and generations, and what searches see during changes. */
 import type { SearchState, VectorHit } from '../../search.ts'
 import { sides } from '../../vectors.ts'
 import { check, distance, equal, refused } from './check.ts'

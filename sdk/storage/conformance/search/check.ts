@@ -1,4 +1,4 @@
-/** What the search suite compares with: plain arithmetic, and assertions that say what they looked at. */
+/** Expected results of the search suite by plain arithmetic, and assertions whose messages name what was compared. */
 import { isStorageError } from '../../errors.ts'
 import type { VectorHit } from '../../search.ts'
 

@@ -1,9 +1,9 @@
-/** Made-up entries for the search suite, the same on every run, with values that break a careless filter. */
+/** Generated entries for the search suite, the same on every run, with values that break a careless filter. */
 import type { SearchEntry, SearchValue } from '../../search.ts'
 import type { DecisionFields, DecisionFilter } from '../../store.ts'
 import type { VectorSet } from '../../vectors.ts'
 
-/** Numbers from 0 to 1 that depend on nothing but `seed` (mulberry32). */
+/** Numbers from 0 to 1 that depend only on `seed` (mulberry32). */
 export function random(seed: number): () => number {
   let state = seed
   return () => {
@@ -79,17 +79,17 @@ function vectorSet(next: () => number, dimensions: number): VectorSet {
 
 const vocabulary = 'cache queue lock retry batch index schema token shard lease page fence quorum ledger'.split(' ')
 
-/** Early words are common, late ones rare. */
+/** Words from the start of the vocabulary are common, later ones rare. */
 export const wordsOf = (next: () => number): string[] =>
   Array.from({ length: 1 + Math.floor(next() * 12) }, () => vocabulary[Math.floor(next() ** 2 * vocabulary.length)]!)
 
-/** Words as the terms of a text: equal ones next to each other. */
+/** Words as the terms of a text: equal terms are adjacent. */
 export const termsOf = (words: readonly string[]): string =>
   [...Map.groupBy(words, (word) => word).values()].flat().join(' ')
 
 export type Entry = SearchEntry & { value: SearchValue }
 
-/** One with vectors. */
+/** An entry with vectors. */
 export function entry(
   number: number,
   next: () => number,
@@ -100,7 +100,7 @@ export function entry(
   return { id, value: { fields: fields(id, next), terms: termsOf(wordsOf(next)), vectors } }
 }
 
-/** The same without vectors. */
+/** The same entry without vectors. */
 export const withoutVectors = ({ id, value }: Entry): Entry => ({
   id,
   value: { ...value, fields: { ...value.fields, indexed: false }, vectors: null },
@@ -108,7 +108,7 @@ export const withoutVectors = ({ id, value }: Entry): Entry => ({
 
 type Member = keyof DecisionFilter
 
-/** For each member of a filter, a made-up value. */
+/** For each member of a filter, a random value. */
 export const members: { [M in Member]-?: (next: () => number) => NonNullable<DecisionFilter[M]> } = {
   category: (next) => pick(next, names),
   min_confidence: (next) => pick(next, confidences),
@@ -130,7 +130,7 @@ export const members: { [M in Member]-?: (next: () => number) => NonNullable<Dec
 
 export const memberNames = Object.keys(members) as Member[]
 
-/** A filter of these members. */
+/** A filter with these members and random values. */
 export function filterOf(chosen: readonly Member[], next: () => number): DecisionFilter {
   return Object.fromEntries(chosen.map((member) => [member, members[member](next)]))
 }

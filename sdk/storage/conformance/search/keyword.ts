@@ -1,4 +1,4 @@
-/** Search suite: BM25 as the port states it, against a plain computation. */
+/** Search suite: BM25 as the port defines it, compared with a plain computation. */
 import { compileFilter } from '../../filter.ts'
 import type { KeywordQuery, KeywordResult, SearchIndex } from '../../search.ts'
 import { equal } from './check.ts'
@@ -67,7 +67,7 @@ export function testKeyword({ onEmpty }: SearchKit): void {
           `scores, ${what}`,
         )
       }
-      // Half of the changes leave the words alone; few changes leave words behind that nobody else uses.
+      // Half of the changes keep the terms; a few leave behind terms that no other decision contains.
       const changing = round % 2 === 0 ? 0.3 : 0.02
       const changed = [...corpus.values()].filter(() => next() < changing)
       const gone = [...corpus.keys()].filter(() => next() < 0.01)

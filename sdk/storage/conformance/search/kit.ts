@@ -1,4 +1,4 @@
-/** What the parts of the search suite share. */
+/** Helpers shared by the parts of the search suite. */
 import { compileFilter } from '../../filter.ts'
 import type { Search, SearchIndex } from '../../search.ts'
 import type { DecisionFilter } from '../../store.ts'
@@ -9,11 +9,11 @@ import type { Entry } from './corpus.ts'
 
 /** A search driver under test. */
 export interface SearchSuite {
-  /** Heads the report, such as `resident (worker)`. */
+  /** Title of the report, such as `resident (worker)`. */
   name: string
-  /** Opens the driver on the data at `place`: none, if the name is new. Closed again by the suite. */
+  /** Opens the driver on the data at `place`, which is empty if the name is new. The suite closes it. */
   open(place: string): Promise<Search>
-  /** How far a distance may lie from the one computed in double precision. */
+  /** The largest allowed difference between a distance and the one computed in double precision. [1e-5] */
   tolerance?: number
 }
 
@@ -22,9 +22,9 @@ export const embedder = 'test:1'
 
 export interface SearchKit extends Pick<TestRunner, 'test'> {
   open: SearchSuite['open']
-  /** Runs `body` on an empty index, then closes all. */
+  /** Runs `body` on an empty index, then closes everything. */
   onEmpty(title: string, body: (index: SearchIndex, search: Search) => Promise<void>, length?: number): void
-  /** Asks for the nearest, exactly and not, and compares them with plain arithmetic over what is held. */
+  /** Queries the nearest, with and without `exact`, and compares them with plain arithmetic over the entries in `held`. */
   compare(
     index: SearchIndex,
     held: readonly Entry[],

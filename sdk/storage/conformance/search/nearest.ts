@@ -1,4 +1,4 @@
-/** Search suite: the nearest by vector, against plain arithmetic. */
+/** Search suite: the nearest by vector, compared with plain arithmetic. */
 import { sides } from '../../vectors.ts'
 import { check, distance, equal } from './check.ts'
 import { entry, filterOf, idOf, memberNames, random, unitVector, withoutVectors } from './corpus.ts'

@@ -1,4 +1,4 @@
-/** Store suite: what several servers agree on through the store. */
+/** Store suite: the state that several servers share through the store. */
 import { newOutboxValue, outboxCollection } from '../../keyed.ts'
 import type { AuditEntry, KeyedRecord, Store } from '../../store.ts'
 import type { Kit } from './kit.ts'
@@ -168,7 +168,7 @@ export function testCoordination({ onEmpty, expect, refused }: Kit): void {
       rules: ['a', `b${number}`],
       detail: null,
     })
-    // Not in the order of their times: a clock was set back.
+    // Not in the order of their times, as if a clock was set back.
     for (const number of [3, 2, 1, 4, 5, 6, 7, 8, 9]) await store.transaction((tx) => tx.audit.append(entry(number)))
     const expire = (before_ms: number, limit: number) =>
       store.transaction((tx) => tx.audit.expire({ before_ms, keep: ['keep'], limit }))
@@ -183,7 +183,7 @@ export function testCoordination({ onEmpty, expect, refused }: Kit): void {
     expect(await left()).toEqual(['retention', 'r9', 'r8', 'r7', 'r6', 'r5', 'r4', 'r3'])
     expect(await left({ rule: 'b1' })).toEqual([])
     expect(await left({ rule: 'a' })).toEqual(['r9', 'r8', 'r7', 'r6', 'r5', 'r4', 'r3'])
-    // All at once, from two servers: each line goes once. What is kept stays, and what says that others went.
+    // Concurrently, from two servers: each entry is removed once. Kept entries and retention entries stay.
     const other = await again()
     const both = [store, other].map((one) =>
       one.transaction((tx) => tx.audit.expire({ before_ms: 7_000, keep: ['keep'], limit: 9 })),

@@ -1,4 +1,4 @@
-/** Store suite: whatever was written in whatever order, counts and lists are what a look at every decision gives. */
+/** Store suite: after any sequence of writes, counts and lists equal those computed from all decisions. */
 import type { DecisionRecord } from '../../../schema/decision.ts'
 import { compareText, confidenceRank, fieldsOf, fieldsOrder, scoredValue } from '../../fields.ts'
 import { compileFilter } from '../../filter.ts'
@@ -8,12 +8,12 @@ import type { Kit } from './kit.ts'
 import { idOf, recordOf } from './records.ts'
 
 const dayMs = 86_400_000
-/** The middle of the days that {@link changedRecord} spreads over. */
+/** The middle of the time range over which {@link changedRecord} spreads decisions. */
 const middle_ms = Date.UTC(2026, 0, 20, 12)
 const keys = ['category', 'stakes', 'status', 'outcome', 'agent', 'day', 'tag', 'project'] as const
 const sorts = ['created_at', 'confidence', 'category', 'stakes', 'status'] as const
 
-/** A decision as somebody might leave it: few values of each field, so that many decisions share them. */
+/** A random decision with few values for each field, so that many decisions share them. */
 export function changedRecord(number: number, next: () => number): DecisionRecord {
   const one = <T>(values: readonly T[]): T => values[Math.floor(next() * values.length)]!
   const outcome = one(['success', 'failure', 'partial', 'abandoned', null, null] as const)
@@ -38,7 +38,7 @@ export function changedRecord(number: number, next: () => number): DecisionRecor
   })
 }
 
-/** Some that the combinations and the time of a decision answer, and some that nothing but its row does. */
+/** Filters that a decision's combinations and time decide, and filters that only its row can decide. */
 const filters: readonly ListFilter[] = [
   {},
   { agent: 'ada' },
@@ -93,7 +93,7 @@ function groupsOf(fields: readonly DecisionFields[]): OutcomeGroup[] {
   )
 }
 
-/** As text, with sums rounded: the order of adding is the driver's. */
+/** As text, with rounded sums, because a driver may add in any order. */
 const scoreTexts = (sums: readonly ScoreSum[]): string[] =>
   sums
     .map(({ agent, category, stakes, ...sum }) => {
@@ -114,7 +114,7 @@ function scoresOf(fields: readonly DecisionFields[]): ScoreSum[] {
   return [...sums.values()]
 }
 
-/** Expects every count and list of a store to be that of these decisions. */
+/** Expects every count and list of a store to equal that of these decisions. */
 export async function expectCounts({ expect }: Pick<Kit, 'expect'>, store: Store, all: readonly DecisionFields[]) {
   const { decisions } = store
   for (const [number, filter] of filters.entries()) {
@@ -163,7 +163,7 @@ export function testCounters({ onEmpty, expect, shared }: Kit): void {
     onEmpty(`counts and lists follow any sequence of writes, seed ${seed}`, async (store, again) => {
       const next = random(seed)
       const known = new Map<string, { record: DecisionRecord; revision: number; indexed: boolean }>()
-      // One that follows from the start, as another process does.
+      // A second instance that follows from the start, as another process does.
       const other = shared ? await again() : null
       let embedder = 'test:0'
       await store.transaction((tx) => tx.embeddings.start(embedder, 2))
@@ -177,7 +177,7 @@ export function testCounters({ onEmpty, expect, shared }: Kit): void {
         const kind = step === 60 ? 'replace' : kinds[Math.floor(next() * kinds.length)]!
         const record = changedRecord(number, next)
         if (kind === 'replace') {
-          // A generation with the vectors of other decisions takes the place of the active one.
+          // Replace the active generation by one that has vectors for other decisions.
           embedder = 'test:1'
           await store.transaction(async (tx) => {
             const { number: generation } = await tx.embeddings.start(embedder, 2)

@@ -1,4 +1,4 @@
-/** Store suite: decisions are kept whole, found by id, and listed in a total order. */
+/** Store suite: decisions are stored unchanged, found by id, and listed in a total order. */
 import type { DecisionRecord } from '../../../schema/decision.ts'
 import { decisionPages, parseRecord, readDecision, readDecisions } from '../../decisions.ts'
 import { confidenceRank, fieldsOf, fieldsOrder } from '../../fields.ts'
@@ -305,7 +305,7 @@ async function embedSome(store: Store, records: readonly DecisionRecord[]): Prom
   })
 }
 
-/** The groups of `outcomes`, one look at each record. */
+/** The groups of `outcomes`, computed record by record. */
 function outcomesOf(passing: readonly DecisionFields[]): OutcomeGroup[] {
   const groups: OutcomeGroup[] = []
   for (const { outcome, settled_by, confidence_at_record: confidence } of passing) {

@@ -8,7 +8,7 @@ import type { VectorSet } from '../../vectors.ts'
 import type { Kit } from './kit.ts'
 import { analyseSimply, createAll, idOf, recordOf } from './records.ts'
 
-/** Sides of equal text share an array, in each of the ways they can. */
+/** Vectors in which sides of equal text share an array, in each possible combination. */
 function vectorsOf(number: number, dimensions = 3): VectorSet {
   const made = (shift: number) =>
     Float32Array.from({ length: dimensions }, (_, at) => Math.fround(Math.sin(number + shift + at)))
@@ -149,7 +149,7 @@ export function testEmbeddings({ onEmpty, expect, refused }: Kit): void {
       const reviewed = recordOf(1, { status: 'reviewed', outcome: 'failure' })
       const steps: ((tx: Transaction) => Promise<unknown>)[] = [
         (tx) => tx.decisions.put(reviewed, 1),
-        // One that has it from the start, and one that has it no more.
+        // A decision that has an outcome from the start, and one whose outcome was removed.
         (tx) => tx.decisions.put({ ...reviewed, id: idOf(4) }, 0),
         (tx) => tx.decisions.put(newOf(4), 1),
         (tx) => tx.embeddings.start('test:1', 3),

@@ -1,4 +1,4 @@
-/** The part of the store suite on what is taken out for good: decisions, and the detail of lines of the trail. */
+/** Store suite: erasing decisions, and the detail of audit entries. */
 
 import { mostRedacted } from '../../audit.ts'
 import { readDecision } from '../../decisions.ts'
@@ -20,7 +20,7 @@ const line = (detail: unknown): AuditEntry => ({
   detail,
 })
 
-/** Everything that answers of decisions. */
+/** The results of all reads of decisions. */
 const seen = async ({ decisions, edges }: Store) => ({
   one: await readDecision(decisions, idOf(1)),
   texts: (await decisions.get([idOf(0), idOf(1)])).map(({ id }) => id),
@@ -132,7 +132,7 @@ export function testErasure({ onEmpty, expect, refused, shared }: Kit): void {
     expect(after).toEqual([third!, { ...second!, detail }, { ...first!, detail }])
     expect(said!.method).toBe('audit.redaction')
     expect(said!.detail).toEqual({ redacted_by: 'R', lines: [second!.seq, first!.seq] })
-    // What says so is removed by no retention.
+    // Retention never removes the entry that records a redaction.
     await store.transaction((tx) => tx.audit.expire({ before_ms: 4e12, keep: [], limit: 9 }))
     expect((await store.audit.list({ limit: 9 })).map(({ method }) => method).sort()).toEqual([
       'audit.redaction',

@@ -1,4 +1,4 @@
-/** Store suite: decisions grouped by outcome and reason, and edges by type, against the records themselves. */
+/** Store suite: decisions grouped by outcome and by reason, and edges by type, compared with the records themselves. */
 import type { DecisionRecord, Outcome } from '../../../schema/decision.ts'
 import { compareText, confidenceRank, fieldsOf, outcomeValue, settlerOf } from '../../fields.ts'
 import { compileFilter } from '../../filter.ts'
@@ -9,13 +9,13 @@ import { createAll, idOf, recordOf } from './records.ts'
 
 const types = ['analysis', 'risk', 'risk', 'pattern']
 const outcomes: (Outcome | null)[] = ['success', 'failure', 'partial', 'abandoned', null]
-/** Days of 2026, some of them edges of spans. */
+/** Days of 2026; some are edges of time ranges. */
 const days = [1, 2, 3, 40, 41, 80]
 const msOf = (day: number): number => Date.UTC(2026, 0, day)
 const at = (day: number): string => new Date(msOf(day)).toISOString()
 const edgeKinds = ['relates_to', 'contradicts', 'supersedes'] as const
 
-/** A record like many others: few confidences and types, so that groups hold several. */
+/** A record with few distinct confidences and types, so that groups have several members. */
 function variedRecord(number: number, next: () => number): DecisionRecord {
   const one = <T>(values: readonly T[]): T => values[Math.floor(next() * values.length)]!
   const outcome = one(outcomes)
@@ -51,7 +51,7 @@ function variedRecord(number: number, next: () => number): DecisionRecord {
   })
 }
 
-/** Counts by a key; the sums that `more` names are added up. */
+/** Counts items by key, and sums the values in `more`. */
 function tally<T extends object>(items: readonly { key: unknown[]; group: T; more: Record<string, number> }[]) {
   const groups = new Map<string, T & Record<string, number>>()
   for (const { key, group, more } of items) {
@@ -65,7 +65,7 @@ function tally<T extends object>(items: readonly { key: unknown[]; group: T; mor
   return [...groups.values()]
 }
 
-/** What an outcome is grouped by. */
+/** The key by which outcomes are grouped. */
 const groupOf = (record: DecisionRecord) => ({
   confidence: record.confidence_at_record,
   outcome: record.outcome,
@@ -108,7 +108,7 @@ const expectedOver = (records: readonly DecisionRecord[], edges: { created_ms: n
   )
 }
 
-/** Sums of quarters and tenths: rounded, since the order of adding is the driver's. */
+/** Sums of quarters and tenths, rounded because a driver may add in any order. */
 const summed = (sums: readonly ScoreSum[]) =>
   sums
     .map((one) => ({ ...one, confidence: Math.round(one.confidence * 1e6) / 1e6 }))

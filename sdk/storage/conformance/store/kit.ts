@@ -1,15 +1,15 @@
-/** What the parts of the store suite share. */
+/** Helpers shared by the parts of the store suite. */
 import { isStorageError, type StorageErrorKind } from '../../errors.ts'
 import type { Store } from '../../store.ts'
 import type { TestRunner } from '../runner.ts'
 
 /** A store driver under test. */
 export interface StoreSuite {
-  /** Heads the report, such as `sqlite`. */
+  /** Title of the report, such as `sqlite`. */
   name: string
-  /** Opens the driver with {@link suiteOptions} on the data at `place`: none, if the name is new. */
+  /** Opens the driver with {@link suiteOptions} on the data at `place`, which is empty if the name is new. */
   open(place: string): Promise<Store>
-  /** True when a place can be opened again, by another process or after closing, and holds what was written. */
+  /** True if a place can be opened again, by another process or after closing, with its data. */
   shared: boolean
 }
 
@@ -17,7 +17,7 @@ export interface Kit extends TestRunner {
   shared: boolean
   /** Runs `body` on an empty store; `again` opens a second one on the same place. All are closed afterwards. */
   onEmpty(title: string, body: (store: Store, again: () => Promise<Store>) => Promise<void>): void
-  /** Expects `promise` to be refused with a storage error of this kind. */
+  /** Expects `promise` to reject with a storage error of this kind. */
   refused(promise: Promise<unknown>, kind: StorageErrorKind): Promise<void>
 }
 

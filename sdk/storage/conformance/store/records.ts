@@ -1,8 +1,8 @@
-/** Decision records for the store suite: small, different, and the same for the same number. */
+/** Decision records for the store suite: small, distinct, and the same for the same number. */
 import { type DecisionRecord, outcomeValues, stakesValues } from '../../../schema/decision.ts'
 import type { Store, StoreOptions } from '../../store.ts'
 
-/** Seven a day. Ids ascend with the number; their parts after `-decision-` do not. */
+/** Ids of seven decisions a day. They ascend with the number; their parts after `-decision-` do not. */
 export function idOf(number: number): string {
   const day = String(1 + (Math.floor(number / 7) % 28)).padStart(2, '0')
   const month = String(1 + (Math.floor(number / 196) % 12)).padStart(2, '0')
@@ -80,16 +80,16 @@ export function recordOf(number: number, changes: Partial<DecisionRecord> = {}):
   }
 }
 
-/** Lower-case words: an analysis simple enough to be done again by the suite. */
+/** Splits into lower-case words: an analysis that the suite can easily repeat. */
 export function analyseSimply(record: DecisionRecord): string {
   const words = `${record.decision} ${record.context ?? ''}`.toLowerCase().match(/[a-z0-9]+/g) ?? []
   return [...Map.groupBy(words, (word) => word).values()].flat().join(' ')
 }
 
-/** The options with which the suite wants a driver opened. */
+/** The options with which a driver under test must be opened. */
 export const suiteOptions: StoreOptions = { analyse: analyseSimply, now: () => 1_750_000_000_000 }
 
-/** A record full of text that careless storage breaks. */
+/** A record full of text that careless storage corrupts. */
 export function oddRecord(number: number): DecisionRecord {
   const odd = [
     'nul\0',

@@ -1,4 +1,4 @@
-/** Store suite: what was written lasts, and others on the same data see it. */
+/** Store suite: writes are durable, and other instances on the same data see them. */
 import { readDecision } from '../../decisions.ts'
 import type { Kit } from './kit.ts'
 import { createAll, idOf, oddRecord, recordOf } from './records.ts'

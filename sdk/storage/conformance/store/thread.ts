@@ -1,4 +1,4 @@
-/** Store suite: acts are kept with what they speak of, and get their places in one order. */
+/** Store suite: acts are stored together with what they describe, and get their places in one order. */
 import { readDecision } from '../../decisions.ts'
 import type { EvidenceHead } from '../../evidence.ts'
 import { noHash } from '../../evidence-checks.ts'
@@ -7,7 +7,7 @@ import { type Grown, keptCheckpoints, type NewAct, type StoredAct } from '../../
 import type { Kit } from './kit.ts'
 import { createAll, idOf, recordOf } from './records.ts'
 
-/** Distinct stand-ins for hashes: the tree's arithmetic is the domain's, a driver only keeps it. */
+/** Distinct placeholders for hashes: the domain computes the tree, and a driver only stores it. */
 const hashOf = (number: number, kind: string): string =>
   `${number.toString(16).padStart(8, '0')}${kind.repeat(56)}`.slice(0, 64)
 
@@ -25,7 +25,7 @@ function actOf(number: number, changes: Partial<NewAct> = {}): NewAct {
 }
 const actsOf = (from: number, to: number): NewAct[] => Array.from({ length: to - from }, (_, at) => actOf(from + at))
 
-/** As a tree would grow: every eighth place completes a node. */
+/** Grows like a tree: every eighth place completes a node. */
 function grow({ seq }: EvidenceHead, commitments: readonly string[]): Grown {
   const end = seq + commitments.length
   const nodes = Array.from({ length: Math.floor(end / 8) - Math.floor(seq / 8) }, (_, at) => {
@@ -190,7 +190,7 @@ export function testThread({ onEmpty, expect, refused, shared }: Kit): void {
     expect(await thread.checkpoints()).toEqual(all)
     expect(await thread.checkpoints(2)).toEqual(all.slice(1))
     expect([await thread.checkpoints(0), await thread.checkpoints(9)]).toEqual([[], all])
-    // Each sort has its own newest ones: what was exported is not crowded out.
+    // The limit applies to each sort separately: others do not displace exported checkpoints.
     const more = Array.from({ length: keptCheckpoints + 2 }, (_, at) => checkpoint(8 + at, false))
     for (const one of more) await thread.saveCheckpoint(one)
     expect(await thread.checkpoints()).toEqual([...all.slice(1), ...more.slice(2)])

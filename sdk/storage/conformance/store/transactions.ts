@@ -1,4 +1,4 @@
-/** Store suite: all or nothing, one after another, fresh. */
+/** Store suite: transactions are atomic, serial, and visible to later reads. */
 import { parseRecord, readDecision, readDecisions } from '../../decisions.ts'
 import type { Store, Transaction } from '../../store.ts'
 import type { Kit } from './kit.ts'
@@ -157,7 +157,7 @@ export function testTransactions({ onEmpty, expect, refused }: Kit): void {
   })
 
   onEmpty('of transactions that write what another has looked at, one comes after the other', async (store) => {
-    // Each takes the last place if it is free, and notes so under a name of its own: no two write the same.
+    // Each transaction takes the last place if it is free, and records that under its own name: no two write the same key.
     const places = Array.from({ length: 24 }, (_, number) => `p${number}`)
     await Promise.all(
       places.map((own) =>

@@ -1,4 +1,4 @@
-/** What may go from the audit trail: its oldest lines, and the detail of some. Triggers allow either only after the line that says so. */
+/** Removes the oldest entries of the audit trail, and the detail of some. Triggers allow either only after the entry that records it. */
 import { checkRedaction, markMethods, redactionEntry, retentionEntry } from '../../../../sdk/storage/audit.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type { AuditEntry, AuditExpiry, AuditWriter } from '../../../../sdk/storage/store.ts'
@@ -7,12 +7,12 @@ import { rowsOf } from '../../shared/postgres/rows.ts'
 import { nameOf } from './draft.ts'
 import type { Access } from './transaction.ts'
 
-/** @param append adds a line at the end */
+/** @param append adds an entry at the end */
 export const auditExpiry =
   (access: Access, append: (entry: AuditEntry) => void, now: () => number) =>
   async ({ before_ms, keep, limit, at_ms = now() }: AuditExpiry): Promise<number> => {
     await access.engine()
-    // One server at a time, so that the latest line of a retention is its own.
+    // One server at a time, so that the latest retention entry is its own.
     const old = await access.look([nameOf('retention', 'audit')], (query) =>
       query<{ seq: string }>(
         `select seq::text as seq from audit where at_ms < $1::float8 and method <> all($2::text[])
@@ -27,7 +27,7 @@ export const auditExpiry =
     return old.length
   }
 
-/** @param append adds a line at the end */
+/** @param append adds an entry at the end */
 export const auditRedaction =
   (access: Access, append: (entry: AuditEntry) => void, now: () => number) =>
   async (...[lines, redacted_by, at_ms = now()]: Parameters<AuditWriter['redact']>): Promise<void> => {
@@ -35,7 +35,7 @@ export const auditRedaction =
     if (lines.length === 0) return
     await access.engine()
     const seqs = lines.map(({ seq }) => seq)
-    // One server at a time, so that the latest line of a redaction is its own.
+    // One server at a time, so that the latest redaction entry is its own.
     const found = await access.look([nameOf('retention', 'audit')], (query) =>
       query<{ seq: number; entry: string }>(
         `select seq::float8 as seq, entry::text as entry from audit where seq = any($1::text[]::bigint[])`,

@@ -1,6 +1,6 @@
 /**
- * Group commit: drafts that wait together are compared with the tables and written by one transaction of the engine, in two round trips. A
- * group never waits for a lock: a draft whose locks somebody else holds, or that was made of something that has changed, is left out.
+ * Group commit: waiting drafts are compared with the tables and written by one database transaction, in two round trips. A group never
+ * waits for a lock: a draft is left out if its locks are held by others, or if something it has read has changed.
  */
 import { isStorageError } from '../../../../sdk/storage/errors.ts'
 import type { Client, Query } from '../../shared/postgres/client.ts'
@@ -13,26 +13,26 @@ import { namesHeld } from './locks.ts'
 import type { Fate } from './transaction.ts'
 import { changesOf, send } from './writes.ts'
 
-/** Drafts of one group at most: the engine has room for so many locks only. */
+/** The most drafts in a group: the engine has room for a limited number of locks. */
 const largestGroup = 48
-/** How often a draft waits for the next group, before it waits for its locks. */
+/** How often a draft is left to the next group before it waits for its locks. */
 const mostContested = 3
-/** Groups at a time: if many wait, one is prepared while another becomes durable. */
+/** Concurrent groups: if many drafts wait, one group is prepared while another becomes durable. */
 const lanes = { lanes: 2, least: 16, patience: 1, longest_ms: 50 }
 
-/** Its statements find rows by their keys, so one plan is right for all groups; the planner would make most of them again each time. */
+/** All statements find rows by key, so one generic plan suits every group; the planner would replan most of them each time. */
 const beginning = `${announceChanges}; set local plan_cache_mode = force_generic_plan`
 
 interface Job {
   draft: Draft
   locks: Map<string, boolean>
-  /** How often it was left out for a lock that somebody else held. */
+  /** How often it was left out because another transaction held a lock. */
   contested: number
   resolve(fate: Fate): void
   reject(error: unknown): void
 }
 
-/** What is compared: which rows of `wanted` are no longer so. */
+/** For each kind of read, the query for rows of `wanted` that have changed. */
 const comparisons: { [Kind in Found['kind']]: { types: string[]; columns: string; differs: string } } = {
   decision: {
     types: ['text', 'int', 'bool'],
@@ -66,7 +66,7 @@ function valuesOf(found: Found): unknown[] {
   return [found.text]
 }
 
-/** Those of the drafts that found what is no longer so, by their places. */
+/** Indexes of the drafts whose reads are outdated. */
 async function outdated(query: Query, drafts: readonly Draft[]): Promise<number[]> {
   const all = drafts.flatMap(({ found }, place) => [...found.values()].map((one) => ({ place, one })))
   const values: unknown[] = []
@@ -82,7 +82,7 @@ async function outdated(query: Query, drafts: readonly Draft[]): Promise<number[
   return found.map(({ place }) => place)
 }
 
-/** Those whose locks somebody else holds. The locks of the others are held from here on. */
+/** Returns a test for jobs whose locks another transaction holds. All other locks are held from here on. */
 async function contested(query: Query, jobs: readonly Job[]): Promise<(job: Job) => boolean> {
   const names = new Map(jobs.flatMap(({ locks }) => [...locks]))
   const alone = new Set(jobs.flatMap(({ locks }) => [...locks].flatMap(([name, only]) => (only ? name : []))))
@@ -93,7 +93,7 @@ async function contested(query: Query, jobs: readonly Job[]): Promise<(job: Job)
   return ({ locks }) => held.size > 0 && locks.keys().some((name) => held.has(toText(name)))
 }
 
-/** Those that go together, in their order, and what waits for one of them and was made of what it changes: that is lost. */
+/** Takes the jobs that can run together, in order. A job that waits for one of them and has read what that one changes is lost. */
 function takeGroup(queue: Job[]): { taken: Job[]; lost: Job[] } {
   const taken: Job[] = []
   const lost: Job[] = []
@@ -112,9 +112,9 @@ function takeGroup(queue: Job[]): { taken: Job[]; lost: Job[] } {
   return { taken, lost }
 }
 
-/** @param written is told how many decisions a group has changed */
+/** @param written called with the number of decisions that a group has changed */
 export function groupCommit(client: Client, written: (changes: number) => void): (draft: Draft) => Promise<Fate> {
-  /** Its lock is mostly held by a group of another server, which is done when the next one begins here. */
+  /** Usually a group of another server holds the lock, and is done when the next group begins here. */
   function leave(job: Job): void {
     if (++job.contested > mostContested) job.resolve('contested')
     else add(job)
@@ -144,7 +144,8 @@ export function groupCommit(client: Client, written: (changes: number) => void):
         else leave(job)
     } catch (error) {
       for (const job of jobs) {
-        // Nothing was kept, and each finds out by itself whose fault it was; unless the database is unavailable, or was lost during the commit.
+        // Nothing was kept. Each draft runs again by itself to find the one at fault, except if the database is unavailable or the
+        // connection was lost during the commit.
         const isOver = isStorageError(error) && (!error.unclear || kept.includes(job))
         if (isOver) job.reject(error)
         else job.resolve('contested')

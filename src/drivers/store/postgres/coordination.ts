@@ -1,4 +1,4 @@
-/** What servers agree on besides decisions: keyed records and the audit trail of the store port, and rate limits. */
+/** What servers share besides decisions: keyed records and the audit trail of the store port, and rate limits. */
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type {
   AuditEntry,
@@ -21,13 +21,19 @@ import type { Access, Verb } from './transaction.ts'
 const columns = 'r.key, r.value::text as value, r.version, r.expires_ms'
 const recordOf = (row: KeyedRow): KeyedRecord => keyedOf({ ...row, key: fromText(row.key) })
 
-/** Looks keyed records up, in the order asked for. */
+/** Finds keyed records, in the order of `keys`. */
 export type Find = (collection: string, keys: readonly string[]) => Promise<KeyedRecord[]>
 
-/** What was read just now outside of transactions, null where there was nothing: the one that follows need not read it again, as its commit compares. */
+/**
+ * Records read just now outside of transactions, null if there was none. The next transaction need not read them again, since its commit
+ * compares their versions.
+ */
 export interface Remembered {
   keep(collection: string, keys: readonly string[], found: readonly KeyedRecord[]): void
-  /** Each is given once: what changes all the time must not be taken for what it was. Undefined if it was not read just now. */
+  /**
+   * Returns each record only once, since a record that changes all the time must not be assumed unchanged. Undefined if it was not read
+   * just now.
+   */
   take(collection: string, key: string): KeyedRecord | null | undefined
 }
 
@@ -84,10 +90,10 @@ export function remember(): Remembered {
   }
 }
 
-/** Statements at a time; questions that come meanwhile are one. */
+/** The most concurrent statements; questions that arrive in the meantime share the next one. */
 const lanes = { lanes: 2, least: 8 }
 
-/** Finds what is committed: all who ask at once ask in one statement. */
+/** Finds committed records; concurrent callers share one statement. */
 export function finder({ read }: Pick<Client, 'read'>): Find {
   const ask = openLanes<Question>(lanes, async (queue) => {
     const questions = queue.splice(0)
@@ -120,7 +126,7 @@ export const keyedReader = ({ read }: Client, find: Find, remembered?: Remembere
 
 export function keyedWriter(access: Access, verb: Verb, find: Find, remembered: Remembered): KeyedWriter {
   const { draft } = access
-  /** What was written before is sent first, where one of the keys is among it. */
+  /** Sends earlier writes first if they include one of these keys. */
   const apart = async (names: readonly string[]) => {
     if (names.some((name) => draft.keyed.has(name))) await access.engine()
   }
@@ -139,7 +145,7 @@ export function keyedWriter(access: Access, verb: Verb, find: Find, remembered: 
       const question = { collection, keys: missing }
       const read = async (query: Query) =>
         access.held ? pick(await findAll(query, [question]), question) : find(collection, missing)
-      // Many look at the same one, such as a breaker, and few write it.
+      // Shared, because many transactions read the same record, such as a breaker, and few write it.
       const found = await access.look(names, read, 'shared')
       for (const record of found) records.set(record.key, record)
       for (const key of missing)
@@ -152,7 +158,7 @@ export function keyedWriter(access: Access, verb: Verb, find: Find, remembered: 
     }
     return keys.flatMap((key) => records.get(key) ?? [])
   }
-  /** Its version, 0 where there is none: `guess` where it need not be read before the commit. */
+  /** The version of a record, 0 if there is none; `guess` if it need not be read before the commit. */
   async function versionOf(collection: string, key: string, guess: number): Promise<number> {
     const name = keyedName(collection, key)
     const found = draft.found.get(name)
@@ -183,10 +189,10 @@ export function keyedWriter(access: Access, verb: Verb, find: Find, remembered: 
     }),
     expire: verb(async (collection, now_ms, limit) => {
       const due = 'select from keyed_records where collection = $1 and expires_ms <= $2::float8 limit 1'
-      // Nearly always there is none; what expires meanwhile is left for the next time.
+      // Nearly always there is none; records that expire in the meantime are left for the next call.
       if (!access.held && (await access.glance((query) => query(due, [collection, now_ms]))).length === 0) return []
       const query = await access.engine()
-      // A key that somebody holds is skipped; the condition is looked at again on rows that changed while this statement ran.
+      // A key that another transaction holds is skipped. The condition is checked again for rows that changed while this statement ran.
       const rows = await query<KeyedRow>(
         `with old as materialized (select key from keyed_records where collection = $1 and expires_ms <= $2::float8
            order by expires_ms, key limit $3::int),
@@ -237,7 +243,7 @@ export function auditWriter(access: Access, verb: Verb, now: () => number): Audi
   }
 }
 
-/** What is in the bucket `r` at `excluded.at_ms`. */
+/** The tokens in bucket `r` at `excluded.at_ms`. */
 const available = `least($2::float8, r.tokens + greatest(0, excluded.at_ms - r.at_ms) * $3::float8)`
 const granted = `least($4::float8, floor(${available}))`
 
@@ -247,7 +253,7 @@ const leaseSql = `insert into rate_limits as r (agent, tokens, at_ms, granted)
     at_ms = greatest(r.at_ms, excluded.at_ms)
   returning granted`
 
-/** Takes up to `tokens` from the bucket of an agent; a bucket that is new is full. @returns how many there were */
+/** Takes up to `tokens` from the bucket of an agent; a new bucket is full. @returns the number of tokens taken */
 export const leaser =
   ({ begin }: Client) =>
   async (agent: string, tokens: number, bucket: { per_minute: number; burst: number }): Promise<number> => {

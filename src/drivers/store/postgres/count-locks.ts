@@ -1,21 +1,18 @@
-/**
- * The locks of transactions that count: of two of them, neither writes what the other has counted, and those that have nothing to do with
- * each other go on side by side.
- */
+/** The locks of counting transactions: of two, neither writes what the other has counted, and unrelated ones run concurrently. */
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import { fieldsOf } from '../../../../sdk/storage/fields.ts'
 import { skeleton } from '../../../../sdk/storage/skeleton.ts'
 import type { CountFilter } from '../../../../sdk/storage/store.ts'
 import { nameOf } from './draft.ts'
 
-/** Held by all that count: alone by those that count, or change, what has no name of its own. */
+/** Held by every counting transaction: exclusively if it counts, or changes, something that has no name of its own; otherwise shared. */
 export const allCounts = nameOf('counts', '')
 
 const named = (field: string, value: string): string => nameOf('counts', `${field} ${value}`)
 const looked = (field: string, value: string | null | undefined): string[] =>
   value == null ? [] : [named(field, skeleton(value))]
 
-/** What is counted, as narrow as it has a name: held alone. */
+/** The narrowest name of what is counted; it is held exclusively. */
 export function countedName({ agent, category, project, feature, alike = {} }: CountFilter): string {
   const names = [
     ...(agent === undefined ? [] : [named('agent', agent)]),
@@ -27,7 +24,7 @@ export function countedName({ agent, category, project, feature, alike = {} }: C
   return names[0] ?? allCounts
 }
 
-/** Every name under which a new decision may be counted: shared with others that add. */
+/** Every name under which a new decision may be counted; held in share mode by transactions that add decisions. */
 export function countedUnder(record: DecisionRecord): string[] {
   const { agent, category, project, feature, tags } = fieldsOf(record, false)
   return [

@@ -1,4 +1,4 @@
-/** Counts of decisions: from the tallies that triggers keep, wherever these tell all that is asked; else from the decisions themselves. */
+/** Counts of decisions: from the tallies that triggers keep if they suffice, otherwise from the decisions themselves. */
 import { stakesValues } from '../../../../sdk/schema/decision.ts'
 import { outcomeValue } from '../../../../sdk/storage/fields.ts'
 import { isEmptyFilter } from '../../../../sdk/storage/filter.ts'
@@ -37,14 +37,14 @@ const outcomeValueOf = `case d.outcome ${Object.entries(outcomeValue)
   .map(([outcome, value]) => `when '${outcome}' then ${value}::float8`)
   .join(' ')} end`
 
-/** What a decision is tallied by, and a filter can ask for. */
+/** The fields that decisions are tallied by and filters can use. */
 const tallied = new Set(['agent', 'category', 'stakes', 'status', 'outcome', 'preserve', 'scored'])
 const asked = (filter: object): string[] =>
   Object.entries(filter).flatMap(([name, value]) => (value === undefined ? [] : name))
 const isTallied = ({ alike = {}, ...filter }: CountFilter): boolean =>
   [...asked(filter), ...asked(alike)].every((name) => tallied.has(name))
 
-/** Where `d` is to be read, and how many decisions its rows are. */
+/** The table to read as `d`, and the expression for the number of decisions that its rows stand for. */
 const placeOf = (filter: CountFilter): [from: string, many: string] =>
   isTallied(filter) ? ['tallies d', 'coalesce(sum(d.decisions), 0)'] : ['decisions d', 'count(*)']
 
@@ -54,11 +54,11 @@ async function one(query: Query, sql: string, values: readonly unknown[]): Promi
 }
 
 async function countOf(query: Query, filter: CountFilter): Promise<number> {
-  // Every decision has stakes, of which there are four.
+  // Every decision has one of the four stakes, so their tallies add up to all decisions.
   if (isEmptyFilter(filter))
     return one(query, `select coalesce(sum(decisions), 0)::int as count from value_tallies where field = 'stakes'`, [])
   const { indexed, ...rest } = filter
-  // Those without vectors are few.
+  // Few decisions have no vectors.
   if (indexed !== undefined) {
     const values: unknown[] = []
     const where = whereOf(rest, values)
@@ -77,7 +77,7 @@ async function countOf(query: Query, filter: CountFilter): Promise<number> {
   return one(query, `select ${many}::int as count from ${from} where ${whereOf(filter, values)}`, values)
 }
 
-/** Whole days from their tallies, the hours before and after them one by one. */
+/** Whole days from their tallies, the hours before and after them from the decisions. */
 function countBetween(query: Query, from_ms: number, to_ms: number): Promise<number> {
   const [first, end] = [Math.ceil(from_ms / dayMs), Math.floor(to_ms / dayMs)]
   if (!(first < end))
@@ -96,7 +96,7 @@ function countBetween(query: Query, from_ms: number, to_ms: number): Promise<num
   )
 }
 
-/** What outcomes are grouped by, in their order, and which decisions are left out. */
+/** The columns that outcomes are grouped by, their order, and the condition on the decisions that are counted. */
 function groupingOf(
   split: OutcomeSplit | undefined,
   values: unknown[],
@@ -129,7 +129,7 @@ async function outcomesOf(query: Query, filter: CountFilter, split?: OutcomeSpli
 type Counts = Pick<DecisionReader, 'count' | 'countBy' | 'outcomes' | 'scores'>
 
 export function counter(query: Query): Counts {
-  /** What is asked, in the order of the port. */
+  /** The counts, in the order that the port requires. */
   async function rowsBy(filter: DecisionFilter, by: CountKey): Promise<{ value: string; count: number }[]> {
     const values: unknown[] = []
     if (isEmptyFilter(filter)) {
@@ -186,7 +186,7 @@ export function counter(query: Query): Counts {
   }
 }
 
-/** Counts by what the server remembers; by the tables where only those tell. */
+/** Counts from the server's memory, or from the tables if the memory does not suffice. */
 export function rememberedCounts(query: Query, tallies: Tallies): Counts {
   const byTables = counter(query)
   const ask = <T>(work: (counts: ReturnType<typeof countsOf>) => T | null): Promise<T | null> =>
@@ -195,7 +195,7 @@ export function rememberedCounts(query: Query, tallies: Tallies): Counts {
 
   async function count(filter: CountFilter): Promise<number> {
     const { indexed, ...rest } = filter
-    // Those without vectors are few.
+    // Few decisions have no vectors.
     if (indexed === true) return (await count(rest)) - (await byTables.count({ ...rest, indexed: false }))
     return (hasIndexed(filter) ? null : await ask((counts) => counts.count(filter))) ?? byTables.count(filter)
   }

@@ -25,7 +25,7 @@ export function decisionWriter(access: Access, verb: Verb, analyse: StoreOptions
     new StorageError('conflict', `the id or source key of decision ${record.id} is taken`)
   const written = (id: string) => draft.decisions.has(id) || draft.vectors.has(id) || draft.gone.has(id)
 
-  /** The revision of a decision, 0 where there is none: `guess` where it need not be read before the commit. */
+  /** The revision of a decision, 0 if there is none; `guess` if it need not be read before the commit. */
   async function revisionOf(id: string, guess: number): Promise<number> {
     const name = nameOf('decision', id)
     const found = draft.found.get(name) as FoundOf<'decision'> | undefined
@@ -42,7 +42,7 @@ export function decisionWriter(access: Access, verb: Verb, analyse: StoreOptions
     return revision
   }
 
-  /** The decision that has a source key. */
+  /** Id of the decision that has a source key, if there is one. */
   async function holdersOf(key: string): Promise<string[]> {
     const name = nameOf('source', key)
     const ids = await access.look([name], (query) => idsOfSource(query, key))
@@ -50,7 +50,7 @@ export function decisionWriter(access: Access, verb: Verb, analyse: StoreOptions
     note(draft, name, { kind: 'source', key, holders: [holder, holder] })
     return ids
   }
-  /** Whether a decision that is `mine` may have the key. */
+  /** Whether a record may have its source key. `mine` is its id if it replaces a decision, otherwise null. */
   async function isFree({ source_key: key, id }: DecisionRecord, mine: string | null): Promise<boolean> {
     if (key === null) return true
     const name = nameOf('source', key)
@@ -62,7 +62,7 @@ export function decisionWriter(access: Access, verb: Verb, analyse: StoreOptions
     }
     let holder = found ? found.holders[0] : ((await holdersOf(key))[0] ?? null)
     if (holder !== null && written(holder)) {
-      // It may have the key no longer.
+      // This transaction may have taken the key from that decision.
       await access.engine()
       holder = (await holdersOf(key))[0] ?? null
     }
@@ -99,7 +99,7 @@ export function decisionWriter(access: Access, verb: Verb, analyse: StoreOptions
       if (stored !== replaces)
         throw new StorageError('conflict', `decision ${id} is at revision ${stored}, not ${replaces}`)
       if (!(await isFree(record, isNew ? null : id))) throw taken(record)
-      // What it was counted under before nobody looks up.
+      // The names that an existing decision was counted under are not looked up, so a change of it locks all counts.
       if (counts) await (isNew ? access.guard(countedUnder(record), 'shared') : access.guard([allCounts]))
       draft.decisions.set(id, { record, replaces, revision, terms })
     }),

@@ -1,6 +1,6 @@
 /**
- * Documents that were read last. The database says which version of a row is current, and sends a document only if that is not the one that
- * is known: so an answer is as fresh as without, and what was made of a text is found again with it.
+ * A cache of recently read documents. The database returns the current version of each row, and sends the document only if the cached
+ * version differs. So answers are as fresh as without the cache, and callers get the same text object again.
  */
 import type { StoredText } from '../../../../sdk/storage/store.ts'
 import type { Query } from '../../shared/postgres/client.ts'
@@ -14,20 +14,24 @@ interface Known {
   json: string
 }
 
-/** `json` is null where the version is known. */
+/** `json` is null if the cached version is current. */
 type Row = Omit<StoredText, 'json'> & { json: string | null; version: string }
 
-/** The number of the transaction that wrote the row: no other version of the row has it before 2³² transactions have passed. */
+/** The number of the transaction that wrote the row: unique among the versions of a row until 2³² transactions have passed. */
 const version = 'd.xmin::text'
 const facts = `d.id, ${version} as version, d.agent, d.created_ms, d.revision, ${isIndexed} as indexed`
 
-/** More than so many at once are seldom asked for again. */
+/** Larger pages are rarely requested again. */
 const mostOfPage = 50
 
 export interface Documents {
-  /** Those that exist, in this order. */
+  /** The documents that exist, in the order of `ids`. */
   get(ids: readonly string[]): Promise<StoredText[]>
-  /** @param page `from` and what follows it, with `decisions d` @param values its parameters @param isFirst whether it is a first page, which is asked for again more often */
+  /**
+   * @param page the query from `from` on, with `decisions d`
+   * @param values the parameters of `page`
+   * @param isFirst whether it is a first page, which is requested again more often
+   */
   list(page: string, values: readonly unknown[], limit: number, isFirst: boolean): Promise<StoredText[]>
 }
 

@@ -1,4 +1,4 @@
-/** What a transaction has found and what it will write: the first is compared with the tables when the second is sent to them, all at once. */
+/** What a transaction has read and what it will write. The reads are compared with the tables when the writes are sent, all at once. */
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import type { VectorRow } from '../shared.ts'
 import type { LockKind } from './locks.ts'
@@ -6,14 +6,14 @@ import type { LockKind } from './locks.ts'
 /** A decision to write. */
 export interface DecisionWrite {
   record: DecisionRecord
-  /** The revision that it replaces, 0 for one that is new; and the one that it gets. */
+  /** The revision to replace, 0 for a new decision; and the new revision. */
   replaces: number
   revision: number
   /** As they are stored. */
   terms: string
 }
 
-/** Vectors by the generations that get them. */
+/** Vectors by generation. */
 export type VectorWrite = readonly { generation: number; row: VectorRow }[]
 
 export interface KeyedWrite {
@@ -24,28 +24,28 @@ export interface KeyedWrite {
   expires_ms: number | null
 }
 
-/** A decision: its revision, 0 where there is none. `indexed` is null if nobody asked. */
+/** The revision of a decision, 0 if there is none. `indexed` is null if it was not read. */
 interface FoundDecision {
   kind: 'decision'
   id: string
-  /** Null: any, as long as there is one. */
+  /** Null: any revision, as long as the decision exists. */
   revision: number | null
   indexed: boolean | null
 }
-/** The holder of a source key: one of these. */
+/** The holder of a source key, which must be one of these two. */
 interface FoundSource {
   kind: 'source'
   key: string
   holders: readonly [string | null, string | null]
 }
-/** A keyed record: its version, 0 where there is none. */
+/** The version of a keyed record, 0 if there is none. */
 interface FoundKeyed {
   kind: 'keyed'
   collection: string
   key: string
   version: number
 }
-/** The generations as {@link generationsText} tells them. */
+/** The generations as text: number and state of each, in order of their numbers. */
 interface FoundGenerations {
   kind: 'generations'
   text: string
@@ -57,15 +57,15 @@ export interface Draft {
   /** By the name of the lock that guards it. */
   readonly found: Map<string, Found>
   readonly decisions: Map<string, DecisionWrite>
-  /** Ids of decisions that are erased. */
+  /** Ids of erased decisions. */
   readonly gone: Set<string>
-  /** Null drops those of the decision. */
+  /** Null drops the vectors of the decision. */
   readonly vectors: Map<string, VectorWrite | null>
   /** By the name of the lock. */
   readonly keyed: Map<string, KeyedWrite>
   readonly audit: (readonly unknown[])[]
   readonly acts: (readonly unknown[])[]
-  /** Acts that are erased. */
+  /** Record ids of erased acts. */
   readonly erased: string[]
 }
 
@@ -84,11 +84,11 @@ export const writesOf = ({ decisions, gone, vectors, keyed, audit, acts, erased 
   [decisions, gone, vectors, keyed].reduce((sum, { size }) => sum + size, 0) +
   [audit, acts, erased].reduce((sum, { length }) => sum + length, 0)
 
-/** Forgets what was written, and what was found of it. */
+/** Clears the writes, and the reads of written keys. */
 export function clear({ found, decisions, gone, vectors, keyed, audit, acts, erased }: Draft): void {
   for (const name of keyed.keys()) found.delete(name)
   for (const id of [...decisions.keys(), ...gone, ...vectors.keys()]) found.delete(nameOf('decision', id))
-  // Those of before that the decisions had too.
+  // Includes the source keys that the decisions had before.
   for (const [name, { kind }] of found) if (kind === 'source') found.delete(name)
   for (const list of [decisions, gone, vectors, keyed]) list.clear()
   for (const list of [audit, acts, erased]) list.length = 0
@@ -100,8 +100,8 @@ export const keyedName = (collection: string, key: string): string => nameOf('ke
 export const generationsName = nameOf('generations', '')
 
 /**
- * Notes what was found under a name. What was found first stays: work that found something else the second time has been told both, so the
- * comparison has to fail. Only what nobody knew before is added.
+ * Notes what was found under a name. The first finding stays: if work found something else the second time, it has seen both values, so the
+ * comparison must fail. A later finding only adds what was unknown before.
  */
 export function note(draft: Pick<Draft, 'found'>, name: string, found: Found): void {
   const first = draft.found.get(name)
@@ -109,13 +109,13 @@ export function note(draft: Pick<Draft, 'found'>, name: string, found: Found): v
   else if (first.kind === 'decision' && found.kind === 'decision')
     draft.found.set(name, {
       ...first,
-      // One that was taken to exist and is not there stays wrong.
+      // If the decision was assumed to exist but does not, the assumption stays and the comparison fails.
       revision: first.revision ?? (found.revision || null),
       indexed: first.indexed ?? found.indexed,
     })
 }
 
-/** The locks that guard a draft; true for those of what it writes, which nobody else may look at meanwhile. */
+/** The locks that guard a draft; true for keys that it writes, which are locked exclusively. */
 export function locksOf({ found, decisions, gone, vectors, keyed }: Draft): Map<string, boolean> {
   const names = new Map<string, boolean>()
   for (const name of found.keys()) names.set(name, false)

@@ -1,4 +1,4 @@
-/** The store for many servers: PostgreSQL holds the document and everything that the servers agree on. Opens it and puts its parts together. */
+/** The store for many servers: PostgreSQL holds the documents and everything that the servers share. Opens it and connects its parts. */
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { outboxCollection } from '../../../../sdk/storage/keyed.ts'
 import type { Store, StoreOptions } from '../../../../sdk/storage/store.ts'
@@ -19,15 +19,15 @@ import { type Transactions, transact } from './transaction.ts'
 export type PostgresStoreOptions = StoreOptions & Pick<ClientOptions, 'url'> & Partial<ClientOptions>
 
 export interface PostgresStore extends Store {
-  /** Takes tokens of a rate limit that servers share. */
+  /** Leases tokens of a rate limit that servers share. */
   lease: ReturnType<typeof leaser>
-  /** Resolves when the database answers. @throws when it doesn't */
+  /** Resolves when the database answers. @throws if it doesn't */
   ping(): Promise<void>
 }
 
 /**
- * Opens the store, making or updating its tables.
- * @throws StorageError `unavailable` when the database can't be reached, `invalid` when a newer program made its tables
+ * Opens the store, and creates or updates its tables.
+ * @throws StorageError `unavailable` if the database can't be reached, `invalid` if a newer program made its tables
  */
 export async function openPostgresStore({
   analyse,
@@ -71,7 +71,7 @@ export async function openPostgresStore({
     },
   }
   let isClosed = false
-  // What servers that have ended left, and what was restored or copied, is folded beside the first calls.
+  // Folds the changes left by servers that have ended, and those of a restored or copied database, while the first calls run.
   foldTallies(client).catch(() => {})
   return {
     driver: 'postgres',
@@ -96,7 +96,7 @@ export async function openPostgresStore({
     },
     ...facts,
     reconcile: async () => [],
-    // Rows of the engine that nobody sees any more are its own to clear.
+    // PostgreSQL itself removes row versions that are no longer visible.
     scrub: async () => ((await foldTallies(client, true)) ? [] : ['counts of decisions: another server folds them']),
     lease: leaser(client),
     ping: () => client.ping(),

@@ -9,7 +9,7 @@ import { generationsName, nameOf } from './draft.ts'
 import { holdsVectors } from './filter.ts'
 import type { Access, Verb } from './transaction.ts'
 
-/** The generations as they were when they were last read: transactions take them for granted until one finds that they have changed. */
+/** The generations as they were last read: transactions assume them unchanged until one finds that they have changed. */
 export interface KnownGenerations {
   last: readonly Generation[] | null
 }
@@ -38,7 +38,7 @@ export function embeddingWriter(access: Access, verb: Verb, known: KnownGenerati
     }
     return list
   }
-  /** To change them, while nobody else looks at them. */
+  /** Locks the generations exclusively, to change them. */
   async function change(): Promise<[Query, readonly Generation[]]> {
     const query = await access.engine()
     return [query, await access.look([generationsName], generations)]
@@ -47,7 +47,7 @@ export function embeddingWriter(access: Access, verb: Verb, known: KnownGenerati
     await query('delete from embeddings where generation = $1', [number])
     await query('delete from generations where number = $1', [number])
   }
-  /** Whether there is such a decision; taken for granted where no locks are held. */
+  /** Whether a decision exists; assumed if no locks are held. */
   async function exists(id: string): Promise<boolean> {
     if (draft.decisions.has(id)) return true
     const name = nameOf('decision', id)

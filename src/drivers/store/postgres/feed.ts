@@ -1,6 +1,6 @@
 /**
- * The feed of changes that derived indexes follow, in the order in which transactions began to write. It needs no lock of its own: the
- * number of a change is made of its transaction's, and PostgreSQL says which transactions are still under way.
+ * The feed of changes that derived indexes follow, in the order in which transactions began to write. It needs no lock: the number of a
+ * change is derived from its transaction number, and PostgreSQL knows which transactions are still open.
  */
 import { sharedRun } from '../../../../sdk/storage/shared-run.ts'
 import type { Feed, FeedEntry } from '../../../../sdk/storage/store.ts'
@@ -9,18 +9,21 @@ import { fromText } from '../../shared/postgres/filter.ts'
 import { unpackVectors, type VectorRow } from '../shared.ts'
 import { type FieldRow, fieldColumns, fieldsOfRow } from './filter.ts'
 
-/** Numbers that each transaction has for its changes; those past them share the last. */
+/** Numbers that each transaction has for its changes; further changes share the last number. */
 const perTransaction = 4_096
 
 const lastNumber = 2n ** 63n - 1n
 
-/** Before a transaction writes anything: those that look where the feed ends know by it that changes may come. It makes nobody wait. */
+/**
+ * Run before a transaction writes anything: readers that look for the end of the feed see from this lock that changes may follow. It blocks
+ * no other transaction.
+ */
 export const announceChanges = 'lock table changes in row exclusive mode'
 
 /**
- * Gives changes their numbers.
- * @param changed what follows `from`: rows with `num`, `indexed` and `settled`, and `given`, which counts those that the transaction has
- * given before
+ * Assigns numbers to changes.
+ * @param changed the rest of the query after `from`: rows with `num`, `indexed` and `settled`, and `given`, the number of changes that the
+ * transaction has numbered before
  */
 export const numberChanges = (changed: string): string =>
   `insert into changes (num, seq, indexed, settled)
@@ -30,9 +33,9 @@ export const numberChanges = (changed: string): string =>
    on conflict (num) do update set seq = excluded.seq, indexed = excluded.indexed, settled = excluded.settled`
 
 /**
- * The newest change that is committed, and whether one may still come at or before it: a transaction that has a lower number is under way
- * and may write changes. Those of other programs may not, however long they take: what they hold shows it. One whose locks can't be seen is
- * just getting its number, or has just ended.
+ * The newest committed change, and whether another may still appear at or before it: that is, whether an open transaction has a lower
+ * number and may write changes. Transactions of other programs may not, however long they take, as their locks show. A transaction whose
+ * locks can't be seen is just getting its number or has just ended, and counts as one that may.
  */
 const headSql = `with newest as (select coalesce($1::bigint, max(seq), 0) as seq from changes),
   held as materialized (select pid, locktype, transactionid, relation, mode from pg_locks
@@ -47,19 +50,20 @@ const headSql = `with newest as (select coalesce($1::bigint, max(seq), 0) as seq
           and not exists (select from held writer where writer.pid = held.pid and writer.locktype = 'relation'))) as more
   from newest`
 
-/** What is committed later than this was not answered before it was asked: no need to wait for it. */
+/** Changes committed after this query had not been acknowledged when the caller asked, so there is no need to wait for them. */
 const settledSql = `select coalesce((select max(seq) from changes where settled), 0)::float8 as seq,
   coalesce((select number from generations where state = 'active'), 0) as generation`
 
-/** Milliseconds between two looks at the most. */
+/** The longest pause between two checks, in milliseconds. */
 const longestPause = 20
 
 type FeedRow = Partial<VectorRow> & FieldRow & { seq: number; terms: string; erased_id: string | null }
 
 /**
- * What changes again while it is read moves behind the end, and would be missed: it was answered long ago. So what is committed behind the end
- * is read too, as if it were there; it comes once more with its own number. The place to read from is hidden from the planner, which would
- * else plan this again for each place: that takes longer than to read what is new.
+ * A decision that changes again while the feed is read moves beyond the end, and its earlier change, which was acknowledged long ago, would
+ * be missed. So committed changes beyond the end are read too, with the number of the end; they appear again with their own number. The
+ * start position is hidden from the planner, which would otherwise replan for each position: that takes longer than reading the new
+ * changes.
  */
 const feedSql = (
   limit: number,
@@ -83,9 +87,9 @@ function entryOf(row: FeedRow): FeedEntry {
 }
 
 export function feedReader({ read }: Pick<Client, 'read'>): Feed {
-  /** The last one that was found: nothing can come before it any more, and what is committed behind it is read with it. */
+  /** The end that was found last: no change can appear before it, and committed changes beyond it are read with it. */
   let end = 0
-  /** Up to the newest change that was committed when it was asked; waits until nothing can come before it. */
+  /** Reads the newest committed change, and waits until no other can appear before it. */
   const readHead = async () => {
     let seq: number | null = null
     for (let pause = 0; ; pause = Math.min(longestPause, 2 * pause + 1)) {
@@ -99,7 +103,7 @@ export function feedReader({ read }: Pick<Client, 'read'>): Feed {
     }
   }
 
-  /** Searches that come together ask once. */
+  /** Concurrent searches share one query. */
   const head = sharedRun(readHead)
 
   return {
@@ -117,7 +121,10 @@ export function feedReader({ read }: Pick<Client, 'read'>): Feed {
   }
 }
 
-/** A database that was restored elsewhere may hold numbers that its transactions are still to reach: new changes go on after them, and deltas are all old. */
+/**
+ * Handles a database that was restored elsewhere, which may hold numbers that its transactions have not reached yet: numbers of new changes
+ * follow the old ones, and all deltas count as old.
+ */
 export async function levelFeed({ begin }: Client): Promise<void> {
   await begin(async (query) => {
     await query(namespaceLock)

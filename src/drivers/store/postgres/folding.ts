@@ -2,13 +2,14 @@
 import type { Client } from '../../shared/postgres/client.ts'
 import { tryLockName } from './locks.ts'
 
-/** What a combination is made of. */
+/** The columns of a combination. */
 export const kind = 'agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve'
 const delta = `xid, created_ms, ${kind}, decisions`
-/** At least so many of the last deltas are kept: who has seen none of them for that long reads all totals again. */
+/** The number of latest deltas to keep at least; a server that is further behind reads all totals again. */
 const deltasKept = 10_000
 const folds = [
-  // What is asked most often, one field of all decisions, is added up here: nobody else has to add the many combinations.
+  // The most frequent question, counts by one field of all decisions, is added up here, so that readers need not add up the many
+  // combinations.
   `with taken as (delete from deltas returning *), kept as (insert into folded_deltas (${delta}) select ${delta} from taken),
    alone as (insert into value_totals (field, value, decisions) select v.field, v.value, sum(d.decisions)
      from taken d, kind_values(d.agent, d.category, d.stakes, d.status, d.outcome) v group by v.field, v.value
@@ -16,7 +17,7 @@ const folds = [
    insert into totals (kind, ${kind}, decisions) select row(${kind})::text, ${kind}, sum(decisions) from taken group by ${kind}
    on conflict (kind) do update set decisions = totals.decisions + excluded.decisions`,
   'delete from totals where decisions = 0',
-  // Only what everybody has seen who reads now, whatever long transaction is open: they need not read all again.
+  // Not beyond the oldest open transaction: snapshots of servers reach back to it, and those servers would have to read all totals again.
   `update feed set deltas_from = old.xid from (select least(xid, pg_snapshot_xmin(pg_current_snapshot())) as xid
      from folded_deltas order by folded_deltas.xid desc offset ${deltasKept} limit 1) old where deltas_from < old.xid`,
   'delete from folded_deltas where xid < (select deltas_from from feed)',
@@ -31,13 +32,13 @@ const folds = [
      uses = reason_totals.uses + excluded.uses, strength = reason_totals.strength + excluded.strength`,
   'delete from reason_totals where decisions = 0',
 ]
-/** Changes of a server after which it folds. */
+/** The number of changes after which a server folds. */
 const foldEvery = 1_000
 
 /**
- * Folds what has been added, unless another server just does.
- * @param forget whether the last deltas go too, which name what erased decisions were counted by
- * @returns whether it did
+ * Folds the changes, unless another server is folding.
+ * @param forget whether to delete the latest deltas too, which hold the values that erased decisions were counted by
+ * @returns whether it folded
  */
 export const foldTallies = ({ begin }: Pick<Client, 'begin'>, forget = false): Promise<boolean> =>
   begin(async (query) => {
@@ -47,7 +48,7 @@ export const foldTallies = ({ begin }: Pick<Client, 'begin'>, forget = false): P
     return row!.free
   })
 
-/** Receives changes, and folds after many. What is not folded is counted all the same, and the next time takes it too. */
+/** Receives numbers of changes, and folds after many. Unfolded changes are counted all the same, and the next fold includes them. */
 export function folding(client: Pick<Client, 'begin'>): (changes: number) => void {
   let unfolded = 0
   return (changes) => {

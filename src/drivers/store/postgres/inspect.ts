@@ -1,4 +1,4 @@
-/** Looks at a PostgreSQL store from outside and changes nothing: what an operator should know of the server, its tables and the vectors. */
+/** Inspects a PostgreSQL store without changing anything: facts about the server, its tables and the vectors for an operator. */
 import { outboxCollection } from '../../../../sdk/storage/keyed.ts'
 import type { Store } from '../../../../sdk/storage/store.ts'
 import type { ThreadReads } from '../../../../sdk/storage/thread.ts'
@@ -12,16 +12,16 @@ import { wrongTallies } from './recount.ts'
 import { threadReader } from './thread.ts'
 
 export interface Inspected {
-  /** Of the server, such as `15.13`. */
+  /** Version of the server, such as `15.13`. */
   server_version: string
-  /** Server settings that let it lose what it has acknowledged. */
+  /** Server settings with which acknowledged data can be lost. */
   forgetful: string[]
-  /** Of the tables; null where there are none. */
+  /** Version of the tables; null if there are none. */
   version: number | null
   known_version: number
-  /** Null where there are no tables, or newer ones. */
+  /** Null if there are no tables, or their version is another. */
   vectors: VectorState | null
-  /** Tallies that are not what counting gives. */
+  /** Tallies that differ from a recount. */
   wrong_tallies: string[]
 }
 
@@ -44,7 +44,7 @@ async function vectorState(query: Query): Promise<VectorState> {
   return { ...rest, missing: bare - rest.waiting }
 }
 
-/** How many keyed records a collection has; 0 where there are no tables. @throws StorageError `unavailable` */
+/** Number of keyed records in a collection; 0 if there are no tables. @throws StorageError `unavailable` */
 export const keyedCount = (url: string, collection: string): Promise<number> =>
   looking(url, async ({ read }) => {
     if ((await versionOf(read, 'store')) === null) return 0
@@ -65,7 +65,7 @@ async function looking<T>(url: string, look: (client: Client) => Promise<T>): Pr
   }
 }
 
-/** @throws StorageError `unavailable` when the database can't be reached */
+/** @throws StorageError `unavailable` if the database can't be reached */
 export const inspectPostgres = (url: string): Promise<Inspected> =>
   looking(url, async (client) => {
     const rows = await client.read<{ name: string; setting: string }>(
@@ -83,7 +83,7 @@ export const inspectPostgres = (url: string): Promise<Inspected> =>
     }
   })
 
-/** What a database holds of the thread and of what it speaks of; null where the tables are not those of this program. */
+/** Readers of the thread and of the data it refers to; null if the tables are not those of this program. */
 export async function openReaders(
   url: string,
 ): Promise<(Pick<Store, 'audit' | 'keyed' | 'decisions'> & { thread: ThreadReads; close(): Promise<void> }) | null> {

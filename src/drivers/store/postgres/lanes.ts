@@ -1,29 +1,29 @@
-/** Work for the database that is done together: what comes while all lanes are busy shares the next turn. */
+/** Batches work for the database: jobs that arrive while all lanes are busy share the next turn. */
 
 interface Lanes {
-  /** Turns at a time. */
+  /** The most concurrent turns. */
   lanes: number
-  /** A turn beside another one begins only if so much waits: many small ones cost more than they save. */
+  /** A turn begins beside another one only if this many jobs wait: many small turns cost more than they save. */
   least: number
   /**
-   * A turn waits for those who shared the one before, or waited for it, so long at most, as a part of that one's time: they come again as
-   * soon as they were answered. Who comes alone, or later than that, never waits. [0]
+   * How long a turn waits, at most, for the clients of the previous turn and those that waited for it, as a fraction of that turn's
+   * duration: they return as soon as they are answered. A job that arrives alone, or later than that, never waits. [0]
    */
   patience?: number
-  /** Nor does anybody wait longer than this, as after a turn for which the database could not be reached. [no bound] */
+  /** An upper bound of this wait, as after a turn for which the database could not be reached. [no bound] */
   longest_ms?: number
 }
 
-/** @param turn takes what it likes from the queue, at least one; it must not throw */
+/** @param turn takes as many jobs from the queue as it likes, at least one; it must not throw */
 export function openLanes<Job>(
   { lanes, least, patience = 0, longest_ms = Number.POSITIVE_INFINITY }: Lanes,
   turn: (queue: Job[]) => Promise<void>,
 ): (job: Job) => void {
   const queue: Job[] = []
   let busy = 0
-  /** Those of the last turn, and those who waited for it. */
+  /** Number of jobs of the last turn, and of those that waited for it. */
   let expected = 0
-  /** Until when those are waited for. */
+  /** The time until which a turn waits for them. */
   let until_ms = 0
   let full: (() => void) | null = null
   const isWorth = (others: number): boolean => queue.length >= (others === 0 ? 1 : least)
@@ -48,7 +48,7 @@ export function openLanes<Job>(
     expected = taken + queue.length
   }
   async function work(): Promise<void> {
-    // Requests that came in together are read in a turn of the event loop each: they belong together.
+    // Requests that arrive together are each read in a turn of the event loop of their own: wait for all of them.
     await new Promise(setImmediate)
     while (isWorth(busy - 1)) {
       await gather()

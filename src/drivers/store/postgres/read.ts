@@ -17,10 +17,10 @@ const sortColumns = {
   status: 'd.status',
 }
 
-/** Part of the id after `yyyy-mm-dd-decision-`, as the index has it. */
+/** The part of an id after `yyyy-mm-dd-decision-`, as it is indexed. */
 const suffix = 'substr(d.id, 21) collate "C"'
 
-/** The first text after all that start with `prefix`, by bytes. */
+/** The first text after all texts that start with `prefix`, by bytes. */
 const endOf = (prefix: string): string => `${prefix}\u{10ffff}`
 
 export function decisionReader(client: Client): DecisionReader {
@@ -51,7 +51,7 @@ export function decisionReader(client: Client): DecisionReader {
         : counts.count(filter)
       const ordered = `order by ${sortColumns[sort]} ${order}, d.id ${order}`
       const found = texts.list(
-        // The page first: a sort would carry every document along.
+        // Select the page first: a sort would carry every document along.
         `from decisions d join (select d.id from decisions d where ${where}
            ${ordered} offset $${values.push(offset)}::int limit $${values.push(limit)}::int) page using (id) ${ordered}`,
         values,

@@ -1,8 +1,8 @@
-/** Whether the tallies are what counting gives. */
+/** Compares the tallies with a recount. */
 import type { Query } from '../../shared/postgres/client.ts'
 import { kind } from './folding.ts'
 
-/** What each is by its rows and by counting. */
+/** For each view, queries for its stored and its recounted values. */
 const tallies = {
   tallies: [
     `select ${kind}, sum(decisions)::bigint from tallies group by ${kind} having sum(decisions) <> 0`,
@@ -21,7 +21,7 @@ const tallies = {
   ],
 } as const
 
-/** The tallies that differ from a recount, by their views. */
+/** The views whose tallies differ from a recount. */
 export async function wrongTallies(query: Query): Promise<string[]> {
   const wrong: string[] = []
   for (const [name, [kept, counted]] of Object.entries(tallies)) {

@@ -1,4 +1,4 @@
-/** Rows of decisions: what is stored of a record, and how it is read. */
+/** Rows of decisions: which columns are stored for a record, and how they are read. */
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import { fieldsOf } from '../../../../sdk/storage/fields.ts'
 import type { StoredText } from '../../../../sdk/storage/store.ts'
@@ -6,7 +6,7 @@ import type { Query } from '../../shared/postgres/client.ts'
 import { fromText, rankOf, toText } from '../../shared/postgres/filter.ts'
 import { isIndexed } from './filter.ts'
 
-/** The decisions of the ids `$1` that exist, in their order. */
+/** The decisions with these ids that exist, in the order of `ids`. */
 export async function getStored(query: Query, ids: readonly string[]): Promise<StoredText[]> {
   const rows = await query<StoredText>(
     `select d.id, d.doc::text as json, d.agent, d.created_ms, d.revision, ${isIndexed} as indexed

@@ -1,4 +1,7 @@
-/** The tables of the store in PostgreSQL, from which `bun run migrations` generates SQL; what Drizzle can't say is written by hand beside it. */
+/**
+ * The tables of the store in PostgreSQL, from which `bun run migrations` generates SQL; what Drizzle can't express is written by hand in a
+ * separate file.
+ */
 import { sql } from 'drizzle-orm'
 import { boolean, doublePrecision, index, integer, pgTable, primaryKey } from 'drizzle-orm/pg-core'
 import { big, bytea, json, text, texts, xid8 } from '../../shared/postgres/columns.ts'
@@ -27,7 +30,7 @@ export const decisions = pgTable(
     confidence_at_record: doublePrecision(),
     settled_by: text(),
     preserve: boolean().notNull(),
-    /** The analysed text: the search index is made of it. */
+    /** The analysed text, from which the search index is built. */
     terms: text().notNull(),
     /** The record. */
     doc: json().notNull(),
@@ -46,15 +49,18 @@ export const decisions = pgTable(
   ],
 )
 
-/** Number of a decision's latest change, made of that of its transaction. Apart from the decision, whose indexes would all be written again. */
+/**
+ * Number of a decision's latest change, derived from the transaction number. In a separate table, so that the indexes of `decisions` need
+ * not be written again.
+ */
 export const changes = pgTable(
   'changes',
   {
     num: big().primaryKey(),
     seq: big().notNull(),
-    /** Whether the active generation holds its vectors. Nearly all do: only the others are looked up. */
+    /** Whether the active generation has its vectors. Nearly all decisions have them; only the others are looked up. */
     indexed: boolean().notNull(),
-    /** False while the decision is as it was first made, without an outcome. */
+    /** False while the decision is as first recorded, without an outcome. */
     settled: boolean().notNull(),
   },
   (table) => [
@@ -64,10 +70,13 @@ export const changes = pgTable(
   ],
 )
 
-/** Decisions that were erased: only the id is left, so that indexes hear of it. */
+/** Erased decisions: only the id is left, so that derived indexes learn of the erasure. */
 export const erased = pgTable('erased', { num: big().primaryKey(), id: text().notNull().unique() })
 
-/** One row: what is added to the number of a transaction, so that numbers never fall; and from which transaction on all deltas are there. */
+/**
+ * One row: the offset that is added to transaction numbers so that change numbers never decrease, and the first transaction from which all
+ * deltas are kept.
+ */
 export const feed = pgTable('feed', { base: big().notNull(), deltas_from: xid8().notNull().default('0') })
 
 /** What decisions are counted by. */
@@ -83,23 +92,26 @@ const counted = () => ({
   decisions: big().notNull(),
 })
 
-/** A change of the tallies: of which transaction, and of which time its decision is. */
+/** A change of the tallies: its transaction, and the time of its decision. */
 const delta = () => ({
   xid: xid8().notNull().default(sql`pg_current_xact_id()`),
   created_ms: doublePrecision().notNull(),
   ...counted(),
 })
 
-/** Decisions of each combination, by triggers: the sum of both tables. Rows of `deltas` are only added, so that writers never wait; now and then they are folded. */
+/**
+ * Number of decisions of each combination, kept by triggers: the sum of `deltas` and `totals`. Rows are only added to `deltas`, so that
+ * writers never wait; they are folded from time to time.
+ */
 export const deltas = pgTable('deltas', delta())
-/** The last ones that were folded: servers that remember counts follow these. */
+/** The deltas that were folded last; servers with counters in memory follow them. */
 export const folded_deltas = pgTable('folded_deltas', delta(), (table) => [index('folded_deltas_xid').on(table.xid)])
-/** See `deltas`; `kind` is the combination as text, whose parts may be null. */
+/** See `deltas`. `kind` is the combination as text, because parts of it may be null. */
 export const totals = pgTable('totals', { kind: text().primaryKey(), ...counted() })
 
 /**
- * Decisions of each day (number since 1970, UTC), project and tag, kept the same way; in the totals also of each agent, category, stakes,
- * status and outcome, which are folded out of `deltas`.
+ * Number of decisions of each day (days since 1970, UTC), project and tag, kept in the same way. The totals also have each agent, category,
+ * stakes, status and outcome, which are folded from `deltas`.
  */
 export const value_deltas = pgTable('value_deltas', {
   field: text().notNull(),
@@ -112,24 +124,24 @@ export const value_totals = pgTable(
   (table) => [primaryKey({ columns: [table.field, table.value] })],
 )
 
-/** Spellings of texts that don't look as they are written, so that counts find all that look alike. */
+/** Spellings that differ from their skeleton, so that counts find all texts that look alike. */
 export const spellings = pgTable(
   'spellings',
   { field: text().notNull(), look: text().notNull(), value: text().notNull() },
   (table) => [primaryKey({ columns: [table.field, table.look, table.value] })],
 )
 
-/** The types of a reviewed decision's reasons. Triggers keep the totals. */
+/** The types of a reviewed decision's reasons. Triggers keep their totals. */
 export const reasons = pgTable(
   'reasons',
   {
     num: big().notNull(),
     type: text().notNull(),
-    /** The one that is scored. */
+    /** The confidence that is scored. */
     confidence: doublePrecision().notNull(),
     outcome: text().notNull(),
     uses: integer().notNull(),
-    /** Sum over the uses. */
+    /** Sum over all uses. */
     strength: doublePrecision().notNull(),
   },
   (table) => [primaryKey({ columns: [table.num, table.type] })],
@@ -180,7 +192,7 @@ export const embeddings = pgTable(
   {
     generation: integer().notNull(),
     num: big().notNull(),
-    /** 32-bit floats, little-endian; null where the side equals an earlier one, which `shared` names. */
+    /** 32-bit floats, little-endian; null if the side equals an earlier one, which `shared` names. */
     structure: bytea().notNull(),
     function: bytea(),
     both: bytea(),
@@ -190,7 +202,7 @@ export const embeddings = pgTable(
   (table) => [primaryKey({ columns: [table.num, table.generation] })],
 )
 
-/** What servers agree on besides decisions. */
+/** What servers share besides decisions. */
 export const keyed_records = pgTable(
   'keyed_records',
   {
@@ -206,7 +218,10 @@ export const keyed_records = pgTable(
   ],
 )
 
-/** Append-only: triggers refuse TRUNCATE, UPDATE but of the detail of lines that the latest redaction names, and DELETE but of lines that the latest line of their retention covers. */
+/**
+ * Append-only. Triggers refuse TRUNCATE, UPDATE, except of the detail of entries that the latest redaction names, and DELETE, except of
+ * entries that the latest retention entry covers.
+ */
 export const audit = pgTable(
   'audit',
   {
@@ -227,7 +242,7 @@ export const audit = pgTable(
   ],
 )
 
-/** Append-only: triggers refuse DELETE, TRUNCATE, and UPDATE but of what is erased. */
+/** Append-only. Triggers refuse DELETE, TRUNCATE, and UPDATE except for erasure. */
 export const acts = pgTable(
   'acts',
   {
@@ -236,7 +251,7 @@ export const acts = pgTable(
     kind: text().notNull(),
     decision_id: text(),
     at: text().notNull(),
-    /** Null once erased, as the salt. */
+    /** Null once erased; the same applies to the salt. */
     payload: text(),
     salt: text(),
     commitment: text().notNull(),
@@ -247,17 +262,17 @@ export const acts = pgTable(
 /** Acts that wait for their places. */
 export const acts_waiting = pgTable('acts_waiting', { num: big().primaryKey() })
 
-/** The places of acts, apart from the acts, which would all be written again. */
+/** The places of acts. In a separate table, so that acts need not be written again. */
 export const act_places = pgTable('act_places', { seq: big().primaryKey(), num: big().notNull().unique() })
 
-/** The tree over the acts that have their places. */
+/** The tree over the acts that have places. */
 export const { nodes: act_nodes, head: act_head, checkpoints: act_checkpoints } = logTables('act_')
 
-/** Tokens that servers lease for the requests of an agent. Unlogged: a bucket that is lost is full again. */
+/** Tokens that servers lease for the requests of an agent. Unlogged: a bucket that is lost starts full again. */
 export const rate_limits = pgTable('rate_limits', {
   agent: text().primaryKey(),
   tokens: doublePrecision().notNull(),
   at_ms: doublePrecision().notNull(),
-  /** What the last lease got. */
+  /** Tokens that the last lease got. */
   granted: doublePrecision().notNull(),
 })

@@ -1,6 +1,6 @@
 /**
- * The counters that a server remembers: it follows the deltas of all servers, by the snapshot up to which it has them, and reads days when
- * they are asked about. What it answers is of a state that holds all that was committed before the question.
+ * The counters in a server's memory. They follow the deltas of all servers, from the snapshot up to which the deltas are included, and read
+ * days when they are asked about. Every answer includes all that was committed before the question.
  */
 
 import { stakesValues } from '../../../../sdk/schema/decision.ts'
@@ -15,7 +15,7 @@ import { type Counters, countMemory, dayOf } from '../counts/memory.ts'
 import { kind } from './folding.ts'
 
 export interface Tallies {
-  /** What `work` makes of the counters as they are now; null if it asks for more days than are worth reading. */
+  /** The result of `work` on the current counters; null if it needs more days than are worth reading. */
   ask<T>(work: (counters: Counters) => T): Promise<T | null>
 }
 
@@ -27,7 +27,10 @@ type KindRow = Omit<Place, 'stakes'> &
 type DeltaRow = KindRow & { created_ms: number | null; decisions: number; snapshot: string; is_over: boolean }
 type DayRow = KindRow & { created_ms: number; review_by_ms: number }
 
-/** What is visible now and was not at `$1`, beside the snapshot of now. `is_over`: some of that may be gone, or the database is that of an earlier time. */
+/**
+ * The deltas that are visible now but were not at `$1`, and the current snapshot. `is_over`: some of them may be gone, or the database was
+ * reset to an earlier time.
+ */
 const newDeltas = `select pg_current_snapshot()::text as snapshot,
     pg_snapshot_xmin($1::pg_snapshot) < (select deltas_from from feed)
       or pg_snapshot_xmax($1::pg_snapshot) > pg_snapshot_xmax(pg_current_snapshot()) as is_over,
@@ -41,21 +44,21 @@ const daysSql = (pending: boolean) => `select d.created_ms, d.review_by_ms, ${ki
   from unnest($1::float8[], $2::float8[]) as span (from_ms, end_ms)
   join decisions d on d.created_ms >= span.from_ms and d.created_ms < span.end_ms ${pending ? `and d.status = 'pending'` : ''}`
 
-/** All of one state. */
+/** All statements see one state. */
 const oneSnapshot = 'set transaction isolation level repeatable read, read only'
 
-/** More decisions than these are counted by the database. */
+/** Days with more decisions than this are counted by the database. */
 const mostRead = 200_000
-/** Days that are read may take the place of others that the same question asks for. */
+/** Days that are read may evict others that the same question needs. */
 const mostRounds = 3
 
-/** Numbers of combinations, which only this process gives. */
+/** Numbers combinations; the numbers are valid only in this process. */
 function numbering() {
   let kinds: Kinds = { places: [], groups: [] }
   const found: { places: Place[]; groups: Group[] } = { places: [], groups: [] }
   const places = new Map<string, number>()
   const groups = new Map<string, number>()
-  /** The same lists until something is new. */
+  /** Returns the same lists until a combination is added. */
   function listed(): Kinds {
     if (found.places.length > kinds.places.length) kinds = { ...kinds, places: [...found.places] }
     if (found.groups.length > kinds.groups.length) kinds = { ...kinds, groups: [...found.groups] }
@@ -83,7 +86,7 @@ function numbering() {
   }
 }
 
-/** Days that follow each other as one span. */
+/** Merges consecutive days into spans. */
 function spansOf(days: readonly number[]): [from_ms: number[], end_ms: number[]] {
   const [from_ms, end_ms]: [number[], number[]] = [[], []]
   for (const day of [...days].sort((a, b) => a - b)) {
@@ -104,10 +107,10 @@ export function tallies({ read, begin }: Pick<Client, 'read' | 'begin'>): Tallie
     return null
   }
   const memory = countMemory({ decisions: lacks(lacking.decisions), pending: lacks(lacking.pending) })
-  /** What is visible in it is counted. */
+  /** The snapshot up to which deltas are counted: all that are visible in it. */
   let seen: string | null = null
 
-  /** False if something that is needed for it is gone. */
+  /** False if deltas that are needed are gone. */
   function follow(rows: readonly DeltaRow[]): boolean {
     const [{ snapshot, is_over }] = rows as [DeltaRow]
     if (is_over) return false
@@ -120,7 +123,7 @@ export function tallies({ read, begin }: Pick<Client, 'read' | 'begin'>): Tallie
     seen = snapshot
     return true
   }
-  /** In a transaction of one snapshot. */
+  /** Call it in a transaction with one snapshot. */
   async function catchUp(query: Query): Promise<void> {
     if (seen !== null && follow(await query<DeltaRow>(newDeltas, [seen]))) return
     const [[now], totals, days] = await Promise.all([
@@ -162,7 +165,7 @@ export function tallies({ read, begin }: Pick<Client, 'read' | 'begin'>): Tallie
   }
 
   let last: Promise<unknown> = Promise.resolve()
-  /** One after the other: each goes on where the one before has ended. */
+  /** Runs work in sequence: each starts where the previous one ended. */
   function inTurn(work: () => Promise<void>): Promise<void> {
     const turn = last.then(work)
     last = turn.catch(() => {})

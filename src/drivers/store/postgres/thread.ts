@@ -1,6 +1,6 @@
 /**
- * The thread in PostgreSQL. Acts are written beside each other by all servers; the one that holds the head's row gives those that are
- * committed their places, so that the order is one and nobody who acts waits.
+ * The thread in PostgreSQL. All servers write acts concurrently; the one that locks the head's row gives committed acts their places. So
+ * there is one order, and no caller waits.
  */
 import { growsTree } from '../../../../sdk/storage/evidence-checks.ts'
 import {
@@ -77,8 +77,8 @@ export const threadReader = ({ read, begin }: Pick<Client, 'read' | 'begin'>): T
     return begin(async (query) => {
       const [row] = await query<HeadRow>(`${selectHead} for update`)
       const head = headOf(row, 'postgres thread')
-      // Those of transactions that are still under way are not seen: they get later places. Each is looked up by its number: the planner,
-      // which hears late how a table grows, would read all acts.
+      // Acts of open transactions are not visible yet: they get later places. Each act is looked up by its number: the planner learns late
+      // how a table grows, and would read all acts.
       const taken = await query<{ num: string; commitment: string }>(
         `with taken as (delete from acts_waiting w where num = any(array(select num from acts_waiting order by num limit $1::int))
            returning num, (select commitment from acts a where a.num = w.num) as commitment)

@@ -1,8 +1,8 @@
 /**
- * Transactions. One runs without locks at first: what it finds is noted, what it writes is kept, and both are sent together with those of
- * others; it holds if what it found is still so. If it isn't, it runs again. If that doesn't help, or if the work asks what can't be noted,
- * it runs in a transaction of the engine: before a verb looks at something by its key it locks the key until the commit, so what it read
- * stays true. Two of those that wait for each other are told apart by the engine, and one runs again.
+ * Transactions. A transaction first runs without locks: its reads are noted, its writes are kept in memory, and both are sent together with
+ * those of others. It commits if its reads still hold; otherwise it runs again. If that doesn't help, or if the work asks questions that
+ * can't be noted, it runs in a database transaction of its own, which locks each key until the commit before it reads it, so that its reads
+ * stay valid. On a deadlock the engine aborts one transaction, which runs again.
  */
 import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
 import { type Client, isLost, isRetryable, type Query, storageErrorOf } from '../../shared/postgres/client.ts'
@@ -14,42 +14,42 @@ import { changesOf, send } from './writes.ts'
 
 type Mode = 'shared' | 'exclusive'
 
-/** What verbs work with. */
+/** What the methods of a transaction work with. */
 export interface Access {
   readonly draft: Draft
   /** Whether locks are held. */
   readonly held: boolean
-  /** Reads what these names of locks guard: under them, or to be compared at the commit. */
+  /** Reads what the locks with these names guard: under the locks, or to be compared at the commit. */
   look<T>(names: readonly string[], read: (query: Query) => Promise<T>, mode?: Mode): Promise<T>
-  /** Reads what may be otherwise by the time of the commit. */
+  /** Reads something that may change before the commit. */
   glance<T>(read: (query: Query) => Promise<T>): Promise<T>
-  /** Takes something for granted that was not read; only where no locks are held. */
+  /** Assumes something without reading it; only if no locks are held. */
   assume(name: string, found: Found): void
-  /** Locks what will be written, where locks are held; else the commit does. */
+  /** Locks what will be written if locks are held; otherwise the commit does so. */
   guard(names: readonly string[], mode?: Mode): Promise<void>
-  /** What only a transaction of the engine can do: on its connection, where what was written so far has been sent. */
+  /** For what needs a database transaction: returns its connection, to which all earlier writes have been sent. */
   engine(): Promise<Query>
 }
 
 export type Verb = <A extends unknown[], R>(run: (...args: A) => Promise<R>) => (...args: A) => Promise<R>
 
-/** The outcome of a draft: kept, or nothing of it, as what it found is no longer so, or as only locks can tell. */
+/** The outcome of a draft: `kept` if it was committed, `outdated` if something it has read has changed, `contested` if it needs locks. */
 export type Fate = 'kept' | 'outdated' | 'contested'
 
 type Work<T> = (access: Access, verb: Verb) => Promise<T>
 
-/** What transactions of one store share. */
+/** State shared by the transactions of one store. */
 export interface Transactions {
   client: Client
-  /** Sends a draft with those of others. */
+  /** Sends a draft together with those of others. */
   commit(draft: Draft): Promise<Fate>
-  /** Is told how many decisions a transaction has changed. */
+  /** Called with the number of decisions that a transaction has changed. */
   changed(changes: number): void
-  /** Something did not hold: nothing that is remembered of the tables may be trusted. */
+  /** Called if an assumption did not hold: cached contents of tables can't be trusted. */
   forget(): void
 }
 
-/** Runs without locks, before one waits for them. */
+/** Attempts without locks, before one that waits for them. */
 const freeAttempts = 3
 const attempts = 20
 const cutAttempts = 3
@@ -59,7 +59,7 @@ interface State {
   broken: unknown
 }
 
-/** Verbs work while the transaction does, and none after one that failed halfway. */
+/** Methods work while the transaction is open, but not after one that failed halfway. */
 const verbOf =
   (state: State): Verb =>
   (run) =>
@@ -69,14 +69,14 @@ const verbOf =
     try {
       return await run(...args)
     } catch (error) {
-      // Refusals come before anything is written: `work` may catch them and go on.
+      // Refusals happen before anything is written: `work` may catch them and continue.
       if (isStorageError(error)) throw error
       state.broken = error
       throw storageErrorOf(error, 'cannot write')
     }
   }
 
-/** Runs `work` and commits; again where that is needed. @throws StorageError, and whatever `work` throws */
+/** Runs `work` and commits, several times if needed. @throws StorageError, and whatever `work` throws */
 export async function transact<T>(shared: Transactions, work: Work<T>): Promise<T> {
   const alone = new Set<string>()
   for (let attempt = 1; attempt <= freeAttempts; attempt++) {
@@ -90,7 +90,7 @@ export async function transact<T>(shared: Transactions, work: Work<T>): Promise<
   return withLocks(shared, work, alone)
 }
 
-/** `contested` if it has to run with locks. */
+/** Returns `contested` if it has to run with locks. */
 async function withoutLocks<T>(
   { client, commit }: Transactions,
   work: Work<T>,
@@ -116,7 +116,7 @@ async function withoutLocks<T>(
       throw new StorageError('unavailable', 'the transaction runs again with locks')
     },
   }
-  // What one statement found was so at one time.
+  // What one statement found was true at one time.
   const isSure = () => reads <= 1 && !assumed
   let value: T
   try {
@@ -134,7 +134,7 @@ async function withoutLocks<T>(
   return fate === 'kept' ? { value } : fate
 }
 
-/** @param alone names that are locked for writing before anything is looked at under them; grows */
+/** @param alone names that are locked exclusively before anything under them is read; grows */
 async function withLocks<T>({ client, changed }: Transactions, work: Work<T>, alone: Set<string>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     const state: State = { open: true, broken: undefined }
@@ -146,16 +146,16 @@ async function withLocks<T>({ client, changed }: Transactions, work: Work<T>, al
       changed(changes)
       return result
     } catch (error) {
-      // Of a BEGIN that failed the engine says it itself.
+      // If BEGIN failed, the error is the engine's own.
       const cause = isFromEngine(error) ? error : (state.broken ?? error)
-      // A verb that failed for its connection came before the commit: nothing of the transaction was kept.
+      // If a method failed because its connection was lost, that was before the commit: nothing of the transaction was kept.
       const isCut = state.broken !== undefined && isLost(cause) && attempt < cutAttempts
       if (isCut || (isRetryable(cause) && attempt < attempts)) {
         await Bun.sleep(Math.random() * 2 ** Math.min(attempt, 6))
         continue
       }
       if (state.broken !== undefined) throw storageErrorOf(cause, 'cannot write')
-      // What `work` threw is the caller's; what the engine threw at the commit is ours.
+      // Errors that `work` threw are the caller's; errors that the engine threw at the commit are ours.
       throw 'query' in Object(error) || !isFromEngine(error) ? error : storageErrorOf(error, 'cannot commit')
     } finally {
       state.open = false
@@ -179,7 +179,7 @@ async function runLocked<T>(
   async function lock(names: readonly string[], mode: Mode): Promise<void> {
     const wanted = names.filter((name) => locked.get(name) !== 'exclusive' && locked.get(name) !== mode).sort()
     if (wanted.length === 0) return
-    // Of two that go on to write what both have looked at, the engine ends one at once: it is to wait the next time.
+    // If two transactions have both read what they then write, the engine aborts one at once; its next attempt should wait instead.
     for (const name of wanted) if (locked.has(name)) alone.add(name)
     const modes = wanted.map((name) => (alone.has(name) ? 'exclusive' : mode))
     for (const [at, name] of wanted.entries()) locked.set(name, modes[at]!)
@@ -189,7 +189,7 @@ async function runLocked<T>(
     draft,
     held: true,
     async look(names, read, mode = 'exclusive') {
-      // Sent at once: a statement sees what was committed before it runs, which is after those before it.
+      // Sent together: a statement sees what was committed before it runs, and it runs after the one that locks.
       const waiting = lock(names, mode)
       const [found] = await Promise.all([read(query), waiting])
       return found

@@ -1,4 +1,4 @@
-/** Drafts as statements: of each kind of write one, whatever the number of drafts. */
+/** Drafts as statements: one for each kind of write, whatever the number of drafts. */
 import { edgesOf } from '../../../../sdk/storage/edges.ts'
 import { fieldsOf } from '../../../../sdk/storage/fields.ts'
 import { skeleton } from '../../../../sdk/storage/skeleton.ts'
@@ -13,8 +13,8 @@ import { holdsVectors } from './filter.ts'
 import { columns, names, valuesOf } from './rows.ts'
 
 /**
- * Sends what drafts write; they must not concern the same keys. What is new is one statement, with all that belongs to it; before it goes
- * what it replaces. `given`: changes that the transaction has numbered before.
+ * Sends the writes of drafts, which must not concern the same keys. New decisions with everything that belongs to them are one statement;
+ * what they replace is removed before it. `given`: number of changes that the transaction has numbered before.
  */
 export function send(query: Query, drafts: readonly Draft[], given: number): Promise<unknown>[] {
   const { each, send: sendThem } = openStatement(query)
@@ -44,7 +44,7 @@ export function send(query: Query, drafts: readonly Draft[], given: number): Pro
   return sent
 }
 
-/** The trail, and acts that wait for their places. */
+/** Audit entries, and acts that wait for their places. */
 function putLogs(drafts: readonly Draft[], each: Each): void {
   each(
     ['float8', 'text', 'text', 'bool', 'text', 'document'],
@@ -65,12 +65,12 @@ function putLogs(drafts: readonly Draft[], each: Each): void {
   if (acts.length > 0) each([], [], () => 'insert into acts_waiting (num) select num from acted')
 }
 
-/** Decisions that change, each once. */
+/** Ids of the decisions that change, each once. */
 export const changesOf = (drafts: readonly Draft[]): string[] => [
   ...new Set(drafts.flatMap(({ decisions, gone, vectors }) => [...decisions.keys(), ...gone, ...vectors.keys()])),
 ]
 
-/** What is left is the id, and the number of the change. */
+/** Leaves only the id and the number of the change. */
 const eraseDecisions = (query: Query, ids: readonly string[], given: number): Promise<unknown>[] => [
   query('insert into erased (num, id) select num, id from decisions where id = any($1::text[])', [ids]),
   query(
@@ -94,7 +94,7 @@ const eraseDecisions = (query: Query, ids: readonly string[], given: number): Pr
   ),
 ]
 
-/** Columns of a row of decisions; an array and a document go as text, so that they stay as they were written. */
+/** Column types of a decision row; arrays and documents are sent as text, so that they stay as they were written. */
 const givenAs: Record<string, string> = { 'text[]': 'text', json: 'document' }
 const types = ['text', 'int', ...columns.map(([, type]) => givenAs[type] ?? type)]
 const selected = columns.map(([name, type]) => `g.${name}${type in givenAs ? `::${type}` : ''}`)
@@ -110,7 +110,7 @@ function rowOf({ record, revision, terms }: DecisionWrite): unknown[] {
 
 const given = `as g (id, revision, ${names.join(', ')})`
 
-/** New decisions, and `known`: the numbers of all that change. */
+/** Inserts new decisions, and defines `known`: the numbers of all that change. */
 function makeDecisions(made: readonly DecisionWrite[], changes: readonly string[], each: Each): void {
   const found = 'id, num, revision > 1 or outcome is not null as settled'
   each(
@@ -137,7 +137,7 @@ function makeDecisions(made: readonly DecisionWrite[], changes: readonly string[
     )
 }
 
-/** Numbers the changes of all that are known. What this statement itself writes, it does not see. */
+/** Numbers the changes of all `known` decisions. The statement does not see its own writes. */
 function numberThem(before: number, vectors: Vectors, each: Each): void {
   const active = "select from put_vectors v join generations g on g.number = v.generation where g.state = 'active'"
   const indexed = vectors.some(([, rows]) => rows !== null && rows.length > 0)
@@ -148,7 +148,7 @@ function numberThem(before: number, vectors: Vectors, each: Each): void {
   )
 }
 
-/** Decisions that are there, without what belonged to them. */
+/** Updates existing decisions, and deletes their edges and reasons. */
 function changeDecisions(old: readonly DecisionWrite[], each: Each): void {
   const oldIds = old.map(({ record }) => [toText(record.id)])
   each(
@@ -165,7 +165,7 @@ function changeDecisions(old: readonly DecisionWrite[], each: Each): void {
   )
 }
 
-/** What is kept of decisions beside them. */
+/** Inserts the reasons, spellings and edges of decisions. */
 function putParts(written: readonly DecisionWrite[], each: Each): void {
   each(
     ['text', 'text', 'float8', 'text', 'int', 'float8'],
@@ -188,7 +188,7 @@ function putParts(written: readonly DecisionWrite[], each: Each): void {
   each(
     ['text', 'text', 'text'],
     written.flatMap(({ record }) => spellingsOf(fieldsOf(record, false))),
-    // In one order, so that two writers don't wait for each other.
+    // In a fixed order, so that two writers can't deadlock.
     (rows) => `insert into spellings (field, look, value)
       select distinct field, look, value from ${rows} as g (field, look, value) order by 1, 2, 3 on conflict do nothing`,
   )
@@ -211,7 +211,7 @@ function putParts(written: readonly DecisionWrite[], each: Each): void {
   )
 }
 
-/** The texts of a decision that are not written as they look: few, and mostly known. */
+/** The texts of a decision that differ from their skeleton: few, and mostly known. */
 function spellingsOf({ category, project, feature, tags }: DecisionFields): string[][] {
   const all = [
     ['category', category],

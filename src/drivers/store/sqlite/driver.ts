@@ -131,7 +131,7 @@ export async function openSqliteStore({
     const reconcile = async () => {
       findings = await files.reconcile()
     }
-    // Comparing a hundred thousand files takes seconds: it runs beside the first calls, or not at all if the process exits soon.
+    // Comparing a hundred thousand files takes seconds: it runs concurrently with the first calls, or not at all if the process exits soon.
     const first = !isLarge() ? await reconcile() : brief ? undefined : reconcile().catch(surveyFailed)
 
     return {

@@ -11,7 +11,7 @@ import type { Committer } from './commit.ts'
 import { emptyLog } from './connect.ts'
 
 const piece = 4 * 1_048_576
-/** A reader in another process holds the log while it reads; its files stay pending for some milliseconds. */
+/** A reader in another process holds the log while it reads, and files of other processes stay pending for a few milliseconds. */
 const attempts = 40
 const pause_ms = 50
 const readAt = promisify(read)

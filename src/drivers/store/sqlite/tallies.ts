@@ -20,7 +20,7 @@ export interface Tallies extends Counters {
   position(): number
   /**
    * Runs `work`. If days that it needs are not in memory, also returns steps that read them, one day each; `work` then has to run again for
-   * the right answer. No steps if the days have more decisions than can be kept.
+   * the right answer. If the days have more decisions than can be kept, `work` reads them itself and there are no steps.
    */
   tried<T>(work: () => T): { answer: T; steps: (() => void)[] }
 }

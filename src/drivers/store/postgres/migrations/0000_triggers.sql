@@ -1,6 +1,6 @@
 CREATE FUNCTION audit_is_append_only() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'the audit trail is append-only'; END $$;
 CREATE TRIGGER audit_append_only BEFORE TRUNCATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION audit_is_append_only();
--- Of a line that the latest redaction names the detail may go, and nothing else.
+-- An update may change only the detail of entries that the latest redaction names.
 CREATE FUNCTION audit_loses_only_what_is_redacted() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE said json;
 BEGIN
@@ -8,7 +8,7 @@ BEGIN
   IF (SELECT count(*) FROM after) <> (SELECT count(*) FROM before JOIN after USING (seq)) OR EXISTS (
     SELECT FROM before b JOIN after a USING (seq) WHERE said IS NULL OR b.method IN ('audit.retention', 'audit.redaction')
       OR (a.at_ms, a.agent, a.method, a.rules) IS DISTINCT FROM (b.at_ms, b.agent, b.method, b.rules) OR a.allowed IS DISTINCT FROM b.allowed
-      -- As text: what the detail held may be no text of this engine. The detail is last, and no string before it holds a bare quote.
+      -- Compared as text: the old detail may not be valid text in this engine. The detail comes last, and no string before it contains an unescaped quote.
       OR split_part(a.entry::text, ',"detail":', 1) <> split_part(b.entry::text, ',"detail":', 1)
       OR (SELECT count(*) FROM json_object_keys(a.entry)) <> 8
       OR (a.entry->'detail'->>'redacted_by') IS DISTINCT FROM (said->>'redacted_by')
@@ -50,13 +50,13 @@ INSERT INTO act_head VALUES (1, 0, repeat('0', 64), '[]');
 INSERT INTO feed (base) VALUES (0);
 ALTER TABLE rate_limits SET UNLOGGED;
 CREATE VIEW tallies AS SELECT agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, decisions FROM totals UNION ALL SELECT agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, decisions FROM deltas;
--- What of its combination a decision is counted under alone.
+-- The values of a combination that decisions are also counted under separately.
 CREATE FUNCTION kind_values(agent text, category text, stakes int, status text, outcome text) RETURNS TABLE (field text, value text) LANGUAGE sql IMMUTABLE AS $$
   SELECT f, v FROM (VALUES ('agent', agent), ('category', category), ('stakes', stakes::text), ('status', status), ('outcome', outcome)) AS of_kind (f, v) WHERE v IS NOT NULL
 $$;
 CREATE VIEW value_tallies AS SELECT field, value, decisions FROM value_totals UNION ALL SELECT field, value, decisions FROM value_deltas
   UNION ALL SELECT v.field, v.value, d.decisions FROM deltas d, kind_values(d.agent, d.category, d.stakes, d.status, d.outcome) v;
--- What a decision is counted under, beside its combination.
+-- The values that a decision is counted under, besides its combination.
 CREATE FUNCTION counted_values(created_ms float8, project text, tags text[]) RETURNS TABLE (field text, value text) LANGUAGE sql IMMUTABLE AS $$
   SELECT 'day', floor(created_ms / 86400000)::bigint::text
   UNION ALL SELECT 'project', project WHERE project IS NOT NULL
@@ -72,7 +72,7 @@ CREATE FUNCTION decisions_are_removed() RETURNS trigger LANGUAGE plpgsql AS $$ B
   INSERT INTO value_deltas SELECT field, value, -count(*) FROM removed d, counted_values(d.created_ms, d.project, d.tags) GROUP BY field, value;
   RETURN NULL;
 END $$;
--- By the time of the review too: who remembers what is due must hear of it.
+-- Also by review date: servers that hold pending decisions in memory must see the change.
 CREATE FUNCTION decisions_are_changed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
   INSERT INTO deltas (created_ms, agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, decisions) SELECT created_ms, agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, sum(n)
     FROM (SELECT created_ms, review_by_ms, agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, 1 AS n FROM added UNION ALL SELECT created_ms, review_by_ms, agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, -1 FROM removed) both_of
@@ -96,12 +96,12 @@ CREATE FUNCTION reasons_are_removed() RETURNS trigger LANGUAGE plpgsql AS $$ BEG
 END $$;
 CREATE TRIGGER reasons_added AFTER INSERT ON reasons REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION reasons_are_added();
 CREATE TRIGGER reasons_removed AFTER DELETE ON reasons REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION reasons_are_removed();
--- Servers that remember counts read all of them again.
+-- Makes servers read all counts again.
 CREATE FUNCTION forget_deltas() RETURNS void LANGUAGE sql AS $$
   DELETE FROM folded_deltas;
   UPDATE feed SET deltas_from = (pg_current_xact_id()::text::bigint + 1)::text::xid8;
 $$;
--- For an operator who has changed the tables by hand.
+-- For operators who have changed the tables by hand.
 CREATE FUNCTION recount_decisions() RETURNS void LANGUAGE plpgsql AS $$ BEGIN
   LOCK TABLE decisions, reasons IN SHARE MODE;
   DELETE FROM totals;
@@ -116,7 +116,7 @@ CREATE FUNCTION recount_decisions() RETURNS void LANGUAGE plpgsql AS $$ BEGIN
     UNION ALL SELECT * FROM kind_values(d.agent, d.category, d.stakes, d.status, d.outcome)) v GROUP BY v.field, v.value;
   INSERT INTO reason_totals SELECT type, confidence, outcome, count(*), sum(uses), sum(strength) FROM reasons GROUP BY type, confidence, outcome;
 END $$;
--- The long values: LZ4 takes a quarter of the time of the default, and a fifth more room. An engine that was built without it keeps the default.
+-- LZ4 for long values: a quarter of the default's time, and a fifth more space. An engine built without it keeps the default.
 DO $$ BEGIN
   ALTER TABLE decisions ALTER doc SET COMPRESSION lz4, ALTER terms SET COMPRESSION lz4;
   ALTER TABLE acts ALTER payload SET COMPRESSION lz4;
