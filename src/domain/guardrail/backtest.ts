@@ -94,7 +94,7 @@ export function backtest(set: PolicySet, records: AsyncIterable<DecisionRecord>)
   )
 }
 
-/** The shadow rules that would have stopped each decision, as audit entries say, by decision id. */
+/** The shadow rules that would have stopped each decision according to audit entries, by decision id. */
 async function shadowsOf(entries: AsyncIterable<StoredAuditEntry>): Promise<Map<string, string[]>> {
   const found = new Map<string, string[]>()
   for await (const { ids, detail } of entries) {

@@ -29,7 +29,7 @@ interface ConditionKind<C> {
   schema: v.GenericSchema<unknown, C> & { entries: object }
   /** For the reference page. */
   about: string
-  /** What is wrong with a condition that its schema allows, apart from nested conditions; null if nothing is. */
+  /** The problem of a condition that its schema can't find, apart from nested conditions; null if there is none. */
   problem(condition: C): string | null
   compile(condition: C): Test
 }

@@ -1,6 +1,6 @@
 /**
  * What an agent did earlier in its session, for rules that use it. A session holds the actions of the authenticated agent until the agent
- * is idle for a while. A session name from the caller starts no new one: otherwise an agent could discard what it has read.
+ * is idle for a while. A session name from the caller starts no new one: otherwise an agent could hide what it has read.
  */
 import type { KeyedReader, Transaction } from '../../../sdk/storage/store.ts'
 import type { Action } from './action.ts'

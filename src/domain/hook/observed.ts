@@ -1,4 +1,4 @@
-/** Unrecorded decisions: calls that hooks observed, as a record without confidence that the agent or a person can adopt. */
+/** Decisions that no agent recorded: observed calls become a record without confidence, which the agent or a person can adopt. */
 import * as v from 'valibot'
 import { RecordParams } from '../../../sdk/schema/record.ts'
 import { parseRecord } from '../../../sdk/storage/decisions.ts'

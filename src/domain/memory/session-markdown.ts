@@ -76,7 +76,7 @@ const calibration = ({ calibration_by_category }: SessionContext): Section => ({
     })),
 })
 
-// Precedents. Similar ones share a line: the third of a kind tells an agent nothing new.
+// Precedents. Those that say the same share a line: a third one tells an agent nothing new.
 
 /** Titles that share at least this part of their words say the same. */
 const alike = 0.8

@@ -7,7 +7,7 @@ import { brierOf, countOf, groupsByCategory, meanOf, round, scoredOf, statedOf }
 import type { Phrases } from './phrases.ts'
 import { type Learnt, learntFrom } from './principles.ts'
 
-/** Most decisions read in all; fewest and most of one category; most of a category requested on its own. Categories beyond get only figures. */
+/** Most decisions read in all; fewest and most of one category; most of a category requested on its own. Further categories get only figures. */
 const [maxRead, fewestOfOne, mostOfOne, mostAlone] = [2_000, 20, 80, 400]
 /** Most additional failures, as a category that rarely fails has none among its newest decisions. */
 const maxFailures = 20

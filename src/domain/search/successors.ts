@@ -59,7 +59,7 @@ export async function successorsFirst(
     own.some(isForeign) && !recorders.has(target) ? [target] : [],
   )
   for (const { record } of await readDecisions(store.decisions, unread)) recorders.set(record.id, record.recorded_by)
-  /** Whether the recorder of the retired decision named another agent's decision as its successor; curators may do so for others. */
+  /** Whether the recorder of the retired decision named another agent's decision as its successor. Links by curators are not such. */
   const isOwnWord = (target: string, one: Successor): boolean => isForeign(one) && recorders.get(target) === one.by
 
   const isRanked = new Set(ranked)

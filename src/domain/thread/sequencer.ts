@@ -132,7 +132,7 @@ export function openThread({ store, evidence, signer, after, failed, ...tools }:
   }
 }
 
-/** Resolves when the acts of this call have their places. @throws StorageError marked `unclear`, as the acts are stored all the same */
+/** Resolves when the acts of this call have their places. @throws StorageError marked `unclear`, since the acts are stored all the same */
 export async function placed(thread: Pick<Thread, 'sequence'>): Promise<void> {
   try {
     await thread.sequence()
