@@ -97,8 +97,10 @@ const created = Float64Array.from({ length: 400 }, (_, row) => row * dayMs)
 /** An exact search of rows that are not there, which tells what was kept and how each question was answered. */
 function watched(most: number) {
   const kept: number[] = []
+  /** Those that nobody dropped. */
+  const held = new Set<Int32Array>()
   const forgets: (() => void)[] = []
-  let failing = false
+  let [tries, isFailing] = [0, false]
   const reader: NearestOfAll = {
     nearest: async (_query, rows, passes = () => true) => {
       const { rows: all } = await rows.bounds(new Float32Array(1))
@@ -106,19 +108,17 @@ function watched(most: number) {
     },
     among: (passing) => ({ bounds: async () => ({ rows: rowsOf(passing!), upper: new Float32Array(0) }) }),
     async keep(rows, forget) {
+      tries++
       await Promise.resolve()
-      if (failing) throw new Error('cut off')
+      if (isFailing) throw new Error('cut off')
       if (rows.length > most) return null
       kept.push(rows.length)
-      let isThere = true
-      const drop = () => {
-        isThere = false
-        forget()
-      }
+      held.add(rows)
+      const drop = () => held.delete(rows) && forget()
       forgets.push(drop)
       return {
         bounds: async () => ({ rows, upper: new Float32Array(0) }),
-        use: () => isThere,
+        use: () => held.has(rows),
         drop,
       } as unknown as KeptRows
     },
@@ -143,14 +143,14 @@ function watched(most: number) {
     const answers = hits.map(({ id }) => id.split(' '))
     return [answers[0]![0], answers.length]
   }
-  const fail = (isFailing: boolean) => {
-    failing = isFailing
+  const fail = (is: boolean) => {
+    isFailing = is
   }
-  return { kept, forgets, ask, close: exact.close, fail }
+  return { kept, forgets, held, ask, tries: () => tries, close: exact.close, fail }
 }
 
 test('what is asked for again is kept once, of whole days; a longer time takes the place of a shorter one', async () => {
-  const { kept, ask, forgets, close } = watched(1_000)
+  const { kept, held, ask, forgets, close } = watched(1_000)
   expect(await Promise.all([ask(10.2), ask(10.5), ask(10.1)])).toEqual([
     ['kept', 10],
     ['kept', 10],
@@ -162,6 +162,7 @@ test('what is asked for again is kept once, of whole days; a longer time takes t
   expect(await ask(30)).toEqual(['kept', 30])
   expect(await ask(10)).toEqual(['kept', 10])
   expect(kept).toEqual([11, 30])
+  expect([...held].map(({ length }) => length)).toEqual([30])
   expect(await ask(10, { preserve: about.preserve })).toEqual(['kept', 10])
   expect(await ask(null)).toEqual(['kept', 400])
   expect(kept).toEqual([11, 30, 10, 400])
@@ -170,6 +171,8 @@ test('what is asked for again is kept once, of whole days; a longer time takes t
   expect(await ask(5)).toEqual(['kept', 5])
   expect(kept).toEqual([11, 30, 10, 400, 5])
   close()
+  await null
+  expect([...held]).toEqual([])
   expect(await ask(5)).toEqual(['kept', 5])
   expect(kept).toEqual([11, 30, 10, 400, 5, 5])
   // All rows are read as they lie.
@@ -177,12 +180,14 @@ test('what is asked for again is kept once, of whole days; a longer time takes t
 })
 
 test('rows that are too many are read, and a shorter time stays; what fails is tried again', async () => {
-  const { kept, ask, fail } = watched(100)
+  const { kept, ask, fail, tries } = watched(100)
   expect(await ask(20)).toEqual(['kept', 20])
-  expect(await ask(200)).toEqual(['read', 200])
+  expect(await ask(200.5)).toEqual(['read', 200])
+  // A question of the same day asks for as many.
+  expect(await ask(200.2)).toEqual(['read', 200])
   expect(await ask(null)).toEqual(['read', 400])
   expect(await ask(20)).toEqual(['kept', 20])
-  expect(kept).toEqual([20])
+  expect([tries(), kept]).toEqual([2, [20]])
   fail(true)
   const refused = await Promise.allSettled([ask(40), ask(40)])
   expect(refused.map(({ status }) => status)).toEqual(['rejected', 'rejected'])

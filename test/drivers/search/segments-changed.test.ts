@@ -32,3 +32,33 @@ test('a decision that changes while it is searched for is found once', async () 
   }
   await search.close()
 })
+
+test('a decision that changes before a search has come to it in memory, and after it was read elsewhere, is found once', async () => {
+  const search = openSegmentSearch({ url: join(folder, 'busy'), manifests: openManifests(), tail_most: 100, worker_from: 1 })
+  const index = await opened(search)
+  const all = many(0, 100)
+  await index.apply(all, 100)
+  await index.maintain()
+  let watermark = 100
+  await index.apply(many(100, 110), ++watermark)
+  expect(await index.state()).toMatchObject({ segments: 1, tail: 10 })
+  for (const [at, entry] of all.slice(0, 20).entries()) {
+    const query = {
+      vector: entry.value.vectors!.both,
+      side: 'both',
+      k: 10,
+      filter: { created_from_ms: -1 },
+      exact: true,
+    } as const
+    await index.nearest(query)
+    // The first one keeps the memory busy, in a thread: the change waits for it, and the last one for the change.
+    const first = index.nearest(query)
+    for (let turn = 0; turn < at; turn++) await null
+    const changed = index.apply([entry], ++watermark)
+    const ids = (await index.nearest(query)).map(({ id }) => id)
+    expect(ids).toEqual([...new Set(ids)])
+    expect(ids).toContain(entry.id)
+    await Promise.all([first, changed])
+  }
+  await search.close()
+})

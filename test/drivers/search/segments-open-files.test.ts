@@ -31,20 +31,25 @@ const openRows = (folder: string): string[] =>
 
 const question = { vector: one(0).value.vectors!.both, side: 'both', k: 1, filter: {} } as const
 
+/** LanceDB whose connections are changed before they are used. */
+const changed = (change: (connection: Connection) => void) => async () => {
+  const libraries = await load()
+  const connect = async (...given: unknown[]) => {
+    const connection: Connection = await Reflect.apply(libraries.lancedb.connect, null, given)
+    change(connection)
+    return connection
+  }
+  return { ...libraries, lancedb: { ...libraries.lancedb, connect } }
+}
+
 linux('a segment that can not be written leaves none open of those that it was to replace', async () => {
   const folder = join(root, 'full')
   let isFull = false
-  const library = async () => {
-    const libraries = await load()
-    const connect = async (...given: unknown[]) => {
-      const connection: Connection = await Reflect.apply(libraries.lancedb.connect, null, given)
-      const create = connection.createEmptyTable
-      connection.createEmptyTable = (...all: unknown[]) =>
-        isFull ? Promise.reject(new Error('No space is left')) : Reflect.apply(create, connection, all)
-      return connection
-    }
-    return { ...libraries, lancedb: { ...libraries.lancedb, connect } }
-  }
+  const library = changed((connection) => {
+    const create = connection.createEmptyTable
+    connection.createEmptyTable = (...all: unknown[]) =>
+      isFull ? Promise.reject(new Error('No space is left')) : Reflect.apply(create, connection, all)
+  })
   const search = openSegmentSearch({ url: folder, manifests: openManifests(), tail_most: 100, library })
   const index = await opened(search)
   await index.apply(many(0, 100), 100)
@@ -82,4 +87,51 @@ linux('a segment that can not be opened leaves none of the others open', async (
   expect(await other.state()).toMatchObject({ segments: 0, building: true })
   expect(openRows(folder)).toEqual([])
   await again.close()
+})
+
+test('a search that fails in one segment ends after all others, which may be closed then', async () => {
+  const folder = join(root, 'failing')
+  const manifests = openManifests()
+  const hold = Promise.withResolvers<void>()
+  const asked: string[] = []
+  let isFailing = false
+  const library = changed((connection) => {
+    const open = connection.openTable
+    connection.openTable = async (name, ...more) => {
+      const table = await Reflect.apply(open, connection, [name, ...more])
+      const begin = table.query
+      table.query = () => {
+        const query = begin.call(table)
+        const run = query.toArrow
+        query.toArrow = async (...given) => {
+          if (!isFailing) return Reflect.apply(run, query, given)
+          asked.push(name)
+          if (name === asked[0] && asked.length <= 2) throw new Error('a part is missing')
+          await hold.promise
+          return Reflect.apply(run, query, given)
+        }
+        return query
+      }
+      return table
+    }
+  })
+  const search = openSegmentSearch({ url: folder, manifests, tail_most: 100, library })
+  const index = await opened(search)
+  await index.apply(many(0, 300), 300)
+  await index.maintain()
+  await index.apply(many(300, 400), 400)
+  await index.maintain()
+  expect(await index.state()).toMatchObject({ segments: 2 })
+  const terms = one(0).value.terms.split(' ').slice(0, 1)
+  const expected = await index.holding({ terms })
+  isFailing = true
+  const found = index.holding({ terms })
+  while (asked.length < 2) await Bun.sleep(1)
+  await Bun.sleep(20)
+  // Not asked again as long as the other one is at it.
+  expect(new Set(asked).size).toBe(asked.length)
+  hold.resolve()
+  expect((await found).sort()).toEqual(expected.sort())
+  expect(asked).toHaveLength(4)
+  await search.close()
 })

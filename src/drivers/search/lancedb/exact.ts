@@ -19,6 +19,8 @@ interface Kept {
   many_ms: number | null
 }
 
+const dropped = (kept: KeptRows | null): void => kept?.drop()
+
 export function openExact(reader: NearestOfAll, masks: Masks) {
   const sets = new Map<string, Kept>()
 
@@ -28,17 +30,17 @@ export function openExact(reader: NearestOfAll, masks: Masks) {
     const name = conditions(rest).join(' AND ')
     // All rows are read one after the other as they lie.
     if (name === '' && !Number.isFinite(from_ms)) return null
+    // Of a whole day, as the next question asks from a little later or, beside this one, earlier on.
+    const day_ms = Math.floor(from_ms / dayMs) * dayMs
     const before = sets.get(name)
     if (before !== undefined) {
-      if (before.many_ms !== null && from_ms <= before.many_ms) return null
+      if (before.many_ms !== null && day_ms <= before.many_ms) return null
       if (from_ms >= before.from_ms) {
         const rows = await before.rows
         if (rows?.use()) return rows
         if (sets.get(name) !== before) return keptOf(filter)
       }
     }
-    // Of a whole day, as the next question asks from a little later or, beside this one, earlier on.
-    const day_ms = Math.floor(from_ms / dayMs) * dayMs
     const forget = () => sets.get(name)?.rows === rows && sets.delete(name)
     const rows: Kept['rows'] = keep(day_ms, rest, forget)
     sets.set(name, { from_ms: day_ms, rows, many_ms: before?.many_ms ?? null })
@@ -46,7 +48,8 @@ export function openExact(reader: NearestOfAll, masks: Masks) {
       forget()
       throw error
     })
-    if (kept === null && sets.get(name)?.rows === rows)
+    if (kept !== null) before?.rows.then(dropped, () => {})
+    else if (sets.get(name)?.rows === rows)
       sets.set(name, { from_ms: Number.POSITIVE_INFINITY, rows, ...before, many_ms: day_ms })
     return kept
   }
@@ -76,7 +79,7 @@ export function openExact(reader: NearestOfAll, masks: Masks) {
     },
     nearestOnce,
     close(): void {
-      for (const { rows } of sets.values()) rows.then((kept) => kept?.drop()).catch(() => {})
+      for (const { rows } of sets.values()) rows.then(dropped, () => {})
       sets.clear()
     },
   }

@@ -26,3 +26,7 @@ export function openGate() {
     },
   }
 }
+
+/** All of these; if one fails, once the others have ended too: what a search leaves behind would read segments that a change has closed. */
+export const allOf = <T extends readonly unknown[] | []>(work: T) =>
+  Promise.allSettled(work).then(() => Promise.all(work))

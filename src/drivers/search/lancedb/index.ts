@@ -7,6 +7,7 @@ import { checkVector } from '../../../../sdk/storage/vector-checks.ts'
 import { openResidentIndex } from '../resident/index.ts'
 import type { Corpus } from '../resident/keywords.ts'
 import { nearestTerms } from '../resident/near-terms.ts'
+import { allOf } from './gate.ts'
 import { openKeeper } from './keeper.ts'
 import type { Place } from './place.ts'
 import { scorer, weighingOf } from './score.ts'
@@ -33,18 +34,18 @@ export async function openSegmentedIndex(
   /** Of each search that runs: what the tail has hidden only since it began. */
   const running = new Set<Set<string>>()
 
-  /** Asks again if a decision was left out that was hidden meanwhile: the tail may have been asked before it held it. */
+  /** Asks again if a decision changed that was looked at: the tail may have been asked before it held it, or a segment before it hid it. */
   async function search<T>(work: (segments: readonly Segment[], isHidden: IsHidden) => Promise<T>): Promise<T> {
     const late = new Set<string>()
-    let isLate = false
+    const looked: string[] = []
     const isHidden = (id: string): boolean => {
-      isLate ||= late.has(id)
+      looked.push(id)
       return keeper.isHidden(id)
     }
     running.add(late)
     try {
       const answer = await keeper.search((segments) => work(segments, isHidden))
-      if (!isLate) return answer
+      if (late.size === 0 || !looked.some((id) => late.has(id))) return answer
     } finally {
       running.delete(late)
     }
@@ -103,7 +104,7 @@ export async function openSegmentedIndex(
       checkVector(vector, dimensions, 'The vector of the query')
       if (k <= 0) return []
       return search(async (segments, isHidden) => {
-        const found = await Promise.all([
+        const found = await allOf([
           tail.nearest({ vector, side, k, filter, exact, within }),
           ...segments.map((segment) =>
             visible(k, isHidden, (limit) => segment.nearest({ vector, side, k: limit, filter, exact, within })),
@@ -118,7 +119,7 @@ export async function openSegmentedIndex(
         const rest = ids.filter((id) => !isHidden(id))
         const own = await tail.distances({ vector, side, ids })
         if (rest.length === 0) return own
-        const found = await Promise.all(segments.map((segment) => segment.distances({ vector, side, ids: rest })))
+        const found = await allOf(segments.map((segment) => segment.distances({ vector, side, ids: rest })))
         for (const { id, distance } of found.flat()) own.set(id, distance)
         return inOrder(ids, own)
       })
@@ -130,10 +131,10 @@ export async function openSegmentedIndex(
         const beyond = await shadow.rest(segments, terms)
         const weighing = weighingOf(terms, corpus(tail.corpus(terms), beyond))
         const score = scorer(weighing)
-        const [own, ...others] = await Promise.all([
+        const [own, ...others] = await allOf([
           tail.keyword({ terms, filter, limit, counted: isCounted, beyond }),
           ...segments.map(async (segment) => {
-            const [texts, total, total_unindexed] = await Promise.all([
+            const [texts, total, total_unindexed] = await allOf([
               limit === 0
                 ? []
                 : visible(segment.enough(limit), isHidden, (most) => segment.candidates(weighing, filter, most)),
@@ -164,13 +165,13 @@ export async function openSegmentedIndex(
         const score = scorer(weighingOf(terms, corpus(tail.corpus(terms), beyond)))
         const own = await tail.scores({ terms, ids, beyond })
         if (rest.length === 0) return own
-        for (const texts of await Promise.all(segments.map((segment) => segment.texts(rest))))
+        for (const texts of await allOf(segments.map((segment) => segment.texts(rest))))
           for (const text of texts) own.set(text.id, score(text))
         return inOrder(ids, own)
       }),
     holding: ({ terms }) =>
       search(async (segments, isHidden) => {
-        const [own, ...others] = await Promise.all([
+        const [own, ...others] = await allOf([
           tail.holding({ terms }),
           ...segments.map((segment) => segment.holding(terms)),
         ])
@@ -187,7 +188,7 @@ export async function openSegmentedIndex(
         const add = (word: string, decisions: number) => held.set(word, (held.get(word) ?? 0) + decisions)
         for (const one of await tail.nearTerms({ term, max_edits, limit: Number.POSITIVE_INFINITY }))
           add(one.term, one.decisions)
-        for (const words of await Promise.all(segments.map((segment) => segment.near(term, max_edits))))
+        for (const words of await allOf(segments.map((segment) => segment.near(term, max_edits))))
           for (const [word, decisions] of words) add(word, decisions)
         const known = [...held].flatMap(([word, decisions]): [string, number][] => {
           const left = decisions - shadow.holding(word)

@@ -6,6 +6,7 @@ import type { Table } from '@lancedb/lancedb'
 import type { DecisionFilter } from '../../../../sdk/storage/store.ts'
 import { type Bits, intersect, keepSets, noBits, put, sizeOf } from './bits.ts'
 import { conditions } from './filter.ts'
+import { allOf } from './gate.ts'
 
 /** Bytes of the sets that are kept. */
 const KEPT = 8_000_000
@@ -85,7 +86,7 @@ export function openMasks(table: Table, { count, rowOf }: Numbering) {
         wanted.push(
           bitsOf(`created ${created_from_ms} ${created_to_ms}`, () => bitsWithin(created_from_ms, created_to_ms)),
         )
-      const [first, ...others] = await Promise.all(wanted)
+      const [first, ...others] = await allOf(wanted)
       const bits = first!.slice()
       for (const other of others) intersect(bits, other)
       return { bits, passing: sizeOf(bits) }

@@ -3,6 +3,7 @@
  * the tail's decisions are in a segment is looked up when a search needs to know, many at once.
  */
 import type { Corpus } from '../resident/keywords.ts'
+import { allOf } from './gate.ts'
 import type { Text } from './reader.ts'
 import type { Segment } from './segment.ts'
 import { count } from './words.ts'
@@ -23,7 +24,7 @@ export function openShadow() {
   async function look(segments: readonly Segment[]): Promise<void> {
     if (unknown.size === 0) return
     const ids = [...unknown]
-    const found = segments.length === 0 ? [] : await Promise.all(segments.map((segment) => segment.texts(ids)))
+    const found = segments.length === 0 ? [] : await allOf(segments.map((segment) => segment.texts(ids)))
     found.forEach((texts, at) => {
       for (const text of texts) {
         hidden.set(text.id, { ...text, segment: segments[at]! })
@@ -64,7 +65,7 @@ export function openShadow() {
     holding: (term: string): number => counts.get(term) ?? 0,
     /** What of the segments counts for these terms. */
     async rest(segments: readonly Segment[], terms: readonly string[]): Promise<Corpus> {
-      const frequencies = await Promise.all(segments.map((segment) => segment.frequencies(terms)))
+      const frequencies = await allOf(segments.map((segment) => segment.frequencies(terms)))
       const sum = (of: 'decisions' | 'length') => segments.reduce((all, { facts }) => all + facts[of], -sums[of])
       return {
         decisions: sum('decisions'),
