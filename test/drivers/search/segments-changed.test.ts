@@ -34,7 +34,12 @@ test('a decision that changes while it is searched for is found once', async () 
 })
 
 test('a decision that changes before a search has come to it in memory, and after it was read elsewhere, is found once', async () => {
-  const search = openSegmentSearch({ url: join(folder, 'busy'), manifests: openManifests(), tail_most: 100, worker_from: 1 })
+  const search = openSegmentSearch({
+    url: join(folder, 'busy'),
+    manifests: openManifests(),
+    tail_most: 100,
+    worker_from: 1,
+  })
   const index = await opened(search)
   const all = many(0, 100)
   await index.apply(all, 100)

@@ -1,13 +1,14 @@
 /** What segments keep open goes with them, also when another one can't be written or opened. */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdtempSync, readdirSync, readlinkSync, rmSync, truncateSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync, truncateSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Connection } from '@lancedb/lancedb'
 import { openSegmentSearch } from '../../../src/drivers/search/lancedb/driver.ts'
+import { openFlatWriter } from '../../../src/drivers/search/lancedb/flat.ts'
 import { load } from '../../../src/drivers/search/lancedb/library.ts'
 import { openManifests } from '../../support/manifests.ts'
-import { many, one, opened } from './segment-tools.ts'
+import { dimensions, many, one, opened } from './segment-tools.ts'
 
 setDefaultTimeout(120_000)
 
@@ -65,6 +66,16 @@ linux('a segment that can not be written leaves none open of those that it was t
   await search.close()
   expect(openRows(folder)).toEqual([])
 })
+
+linux.each(['texts', 'vectors', 'coarse', 'postings.parts'])(
+  'plain files are not left open if %s can not be made',
+  async (name) => {
+    const folder = join(root, name, 'rows')
+    mkdirSync(join(folder, name), { recursive: true })
+    await expect(openFlatWriter(folder, dimensions)).rejects.toThrow('EISDIR')
+    expect(openRows(folder)).toEqual([])
+  },
+)
 
 linux('a segment that can not be opened leaves none of the others open', async () => {
   const folder = join(root, 'damaged')

@@ -21,11 +21,11 @@ const stepsOf = (dimensions: number): number => Math.ceil(dimensions / STEP)
 const rowBytesOf = (dimensions: number): number => HEADER_BYTES + stepsOf(dimensions) * STEP
 
 export async function openCoarseWriter(folder: string, dimensions: number) {
-  const file = await open(join(folder, FILE), 'w')
   const { arena, kernel } = openKernel()
   const [steps, rowBytes] = [stepsOf(dimensions), rowBytesOf(dimensions)]
   const [source, row, low] = [arena.take(steps * STEP * 4), arena.take(rowBytes), arena.take(steps * STEP * 2)]
   const packed = new Uint8Array(arena.memory.buffer, row, rowBytes)
+  const file = await open(join(folder, FILE), 'w')
   return {
     /** @param vectors one after another; NaN where a row has none, whose bound is NaN then */
     async add(vectors: Float32Array): Promise<void> {

@@ -43,10 +43,18 @@ const ANNOUNCED = 256
 /** Writes the files of a segment while its rows are added to LanceDB's table. */
 export async function openFlatWriter(folder: string, dimensions: number) {
   await mkdir(folder, { recursive: true })
-  const texts = await openRecordWriter(folder, 'texts')
-  const vectors = await open(join(folder, 'vectors'), 'w')
-  const coarse = dimensions === 0 ? null : await openCoarseWriter(folder, dimensions)
-  const postings = await collectPostings(folder)
+  const opening = [
+    openRecordWriter(folder, 'texts'),
+    open(join(folder, 'vectors'), 'w'),
+    dimensions === 0 ? null : openCoarseWriter(folder, dimensions),
+    collectPostings(folder),
+  ] as const
+  const tried = await Promise.allSettled(opening)
+  const close = () => Promise.all(tried.map((one) => (one.status === 'fulfilled' ? one.value?.close() : null)))
+  const [texts, vectors, coarse, postings] = await Promise.all(opening).catch(async (error) => {
+    await close()
+    throw error
+  })
   let lengths = new Int32Array(1_024)
 
   return {
@@ -88,7 +96,7 @@ export async function openFlatWriter(folder: string, dimensions: number) {
       await writeFile(join(folder, 'lengths'), bytesOf(lengths.subarray(0, texts.count())))
       await writeFile(join(folder, 'about'), JSON.stringify({ dimensions, runs } satisfies About))
     },
-    close: () => Promise.all([texts.close(), vectors.close(), coarse?.close(), postings.close()]),
+    close,
   }
 }
 
