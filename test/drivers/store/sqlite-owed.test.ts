@@ -183,3 +183,19 @@ test('what was answered is whole after the power failed before files were synced
   }
   await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 5 }), run), { numRuns: 12 })
 })
+
+test('a file whose text the database has lost is left as it is', async () => {
+  const dir = freshDir()
+  const store = await openAt(dir)
+  await createAll(store, [recordOf(1)])
+  await store.close()
+  behind(dir, (db) => {
+    db.run('insert into pending_files select num, revision from decisions')
+    db.run('delete from documents')
+  })
+  const log: Logged[] = []
+  const next = await openAt(dir, log)
+  expect(readFileSync(pathOf(dir, idOf(1)), 'utf8')).toBe(yamlOf(recordOf(1)))
+  expect(log.filter(({ level }) => level === 'error').length).toBe(1)
+  await next.close()
+})

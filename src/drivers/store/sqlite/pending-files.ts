@@ -47,7 +47,13 @@ interface Row {
   mtime: number
   hash: string
   gone: number
-  doc: string
+  /** Null for one that was erased. */
+  doc: string | null
+}
+
+function textOf({ doc }: Row): string {
+  if (doc === null) throw new Error('the database has lost the text of a decision')
+  return yamlOf(JSON.parse(doc))
 }
 
 // A cross join fixes the order: `pending_files` is nearly empty, but SQLite does not know that and would scan all decisions.
@@ -80,7 +86,7 @@ export function pendingFiles(db: Database, { prepare }: Statements, root: string
     for (const { id } of removed) removeFiles(root, id)
     const lost = rows.filter((row) => row.gone === 0 && !isEdited(row))
     const nums = new Map(lost.map(({ id, num }) => [id, num]))
-    const temps = await writeTemps(root, new Map(lost.map(({ id, doc }) => [id, yamlOf(JSON.parse(doc))])))
+    const temps = await writeTemps(root, new Map(lost.map((row) => [row.id, textOf(row)])))
     try {
       await syncFiles(temps).finally(() => closeFiles(temps))
       for (const temp of temps) place(temp)
