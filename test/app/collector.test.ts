@@ -1,6 +1,12 @@
 /** When a service collects its garbage by itself. */
-import { expect, test } from 'bun:test'
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { collector, idle_ms, leastBytes } from '../../src/app/collector.ts'
+import { bareEnv, ended, fromSource, root, spawn } from '../support/process.ts'
+
+setDefaultTimeout(60_000)
 
 const mb = 1_048_576
 const in_use = 90 * mb
@@ -46,4 +52,19 @@ test('growth is counted from what the engine left when it collected', () => {
   expect(after(-30 * mb, 900)).toBe(0)
   expect(after(-30 * mb + leastBytes - 1, 1)).toBe(0)
   expect(after(-30 * mb + leastBytes, 1)).toBe(1)
+})
+
+test('a service that nobody asks collects its garbage at the first look', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'cstp-collector-'))
+  const [bun, main] = fromSource
+  const command = [bun!, '--preload', join(import.meta.dir, 'collector-watch.ts'), main!]
+  const service = spawn(['serve', '--port', '0'], bareEnv(dir), undefined, { command, cwd: root })
+  try {
+    const { status, err } = await ended(service)
+    expect(err.match(/^(not )?collected$/m)?.[0]).toBe('collected')
+    expect(status).toBe(0)
+  } finally {
+    service.kill()
+    rmSync(dir, { recursive: true })
+  }
 })
