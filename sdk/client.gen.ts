@@ -2891,7 +2891,7 @@ export interface ReadyAction {
   /** Figures behind it. */ detail: Record<string, unknown>
 }
 
-/** Why it was decided so, with its kind and weight. */
+/** A reason for the decision, with its kind and weight. */
 export interface Reason {
   /** technical, risk, constraint, authority, analogy, analysis, pattern, intuition … */ type: string
   /** The reason itself. */ text: string
@@ -2899,7 +2899,7 @@ export interface Reason {
 }
 
 /**
- * Why it was decided so, with its kind and weight.
+ * A reason for the decision, with its kind and weight.
  *
  * As a caller gives it.
  */

@@ -1,4 +1,4 @@
-/** The client of a cstp service: one typed function per method, batches, and nothing but web standards underneath. */
+/** The client of a cstp service: one typed function per method, and batches. It needs web standards only. */
 import { ClientError, readError } from './client/errors.ts'
 import { createExchange } from './client/http.ts'
 import type { CallOptions, ClientOptions, Effect } from './client/options.ts'

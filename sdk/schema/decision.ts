@@ -52,13 +52,13 @@ export type Status = v.InferOutput<typeof Status>
 /** What kind of decision it is: an open list. */
 export const Category = v.pipe(filledText(64), d('Open list: architecture, process, tooling, trading, deployment …'))
 
-/** Why it was decided so, with its kind and weight. */
+/** A reason for the decision, with its kind and weight. */
 export const Reason = v.object({
   type: v.pipe(filledText(64), d('technical, risk, constraint, authority, analogy, analysis, pattern, intuition …')),
   text: v.pipe(text(10_000), d('The reason itself.')),
   strength: v.pipe(v.optional(fraction, 0.8), d('Weight from 0 to 1.')),
 })
-/** Why it was decided so, with its kind and weight. */
+/** A reason for the decision, with its kind and weight. */
 export type Reason = v.InferOutput<typeof Reason>
 
 const features = v.optional(v.pipe(v.array(text(1_000)), v.maxLength(100, 'at most 100 entries')), () => [])

@@ -20,7 +20,7 @@ const entryBytes = 34
 const hashBytes = 32
 const lengthOf = ({ level, width }: Tile): number => width * (level === 'entries' ? entryBytes : hashBytes)
 
-/** Writes a file whole or not at all. */
+/** Writes a file atomically. */
 async function put(path: string, content: Uint8Array | string): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
   const fresh = `${path}.${randomBytes(4).toString('hex')}.tmp`

@@ -29,7 +29,7 @@ interface PublisherOptions {
   failed(error: unknown): void
 }
 
-/** The witnesses of the policy whose cosignatures are under a note. */
+/** The witnesses of the policy that cosigned a note. */
 function cosignersOf(note: string, { witnesses }: Pick<Policy, 'witnesses'>): Set<string> {
   try {
     const read = readNote(note)
@@ -105,7 +105,7 @@ export function publishWitnessed(options: PublisherOptions): Publisher {
   })
   const rounds = startRounds({ every_ms, after, failed, work: () => publish().then(() => 0) })
 
-  /** Waits for a checkpoint with a quorum, but not for long. */
+  /** Waits up to `wait_ms` for a checkpoint with a quorum. */
   const publishSoon = (): Promise<void> =>
     new Promise((resolve, reject) => {
       const cancel = after(wait_ms, resolve)

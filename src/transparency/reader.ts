@@ -94,7 +94,7 @@ export async function replaceFile(path: string, text: string): Promise<void> {
   await syncFolder(dirname(path))
 }
 
-/** Writes a file that must not exist yet; false if it does. */
+/** Creates a file; false if it exists already. */
 export async function createFile(path: string, text: string): Promise<boolean> {
   const fresh = await writeFresh(path, text)
   try {

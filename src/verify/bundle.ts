@@ -1,4 +1,4 @@
-/** One walk through a bundle: every check that needs nothing but the file. */
+/** One pass over a bundle: every check that needs only the file. */
 import { createHash } from 'node:crypto'
 import { chainFormat } from '../domain/evidence/hash.ts'
 import { type Chain, openChain } from './chain.ts'

@@ -1,4 +1,4 @@
-/** The checks of a verification and their findings, and the verifier's own reading of control rules. */
+/** The checks of a verification and their findings, and the verifier's own parser of control rules. */
 import { shown } from './read.ts'
 
 /** Every check with its question, in the order of the report. */

@@ -102,7 +102,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     public_url?.startsWith('https:') === true ||
     request.url.startsWith('https:') ||
     (trust_proxy > 0 && /^https$/i.test(request.headers.get('x-forwarded-proto')?.split(',').at(-1)?.trim() ?? ''))
-  // Browsers accept the `__Host-` prefix only with Secure and for this host only.
+  // Browsers accept the `__Host-` prefix only for cookies that are Secure and limited to this host.
   const cookieName = (secure: boolean) => (secure ? '__Host-cstp' : 'cstp')
   const cookie = (request: Request, id: string, seconds: number): string => {
     const secure = isSecure(request)

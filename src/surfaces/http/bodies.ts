@@ -8,9 +8,7 @@ export interface Sender {
 }
 
 export interface Bodies {
-  /**
-   * The body, or the response that refuses it: 413 over the limit, 503 while too many bytes are being received, 408 if it takes too long.
-   */
+  /** The body, or the response that refuses it: 413 over the limit, 503 if too much is being received, 408 if it takes too long. */
   read(request: Request, limit: number, sender: () => Sender): Promise<Uint8Array | Response>
   /** Called when the request has been answered; releases the bytes of its body. */
   release(request: Request): void

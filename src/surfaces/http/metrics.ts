@@ -119,9 +119,9 @@ export function createMetrics(version: string, known: ReadonlySet<string>): Metr
     async render({ store, index, evidence, chain }) {
       const [status, search, seq] = await Promise.all([
         store.status(),
-        // Nor must an unreachable index.
+        // An unreachable index must not suppress the other figures.
         index.state().catch(() => null),
-        // A damaged log must not suppress the other figures.
+        // Nor must a damaged log.
         evidence.head().then(
           ({ seq }) => seq,
           () => Number.NaN,

@@ -1,9 +1,6 @@
 /** Token buckets, in memory or leased from a bucket that servers share: limits on an agent's requests and on an address's failed logins. */
 
-/**
- * Returns the seconds to wait: 0 to proceed, Infinity if the cost is over what the limit ever allows. A shared limit may have to ask the
- * database.
- */
+/** `take` returns the seconds to wait: 0 to proceed, Infinity if waiting never helps. A shared limit may have to ask the database. */
 export interface Limiter {
   take(key: string, cost: number): number | Promise<number>
 }

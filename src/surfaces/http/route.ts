@@ -14,9 +14,7 @@ export type DisableIdleTimeout = () => void
 /** A path in addition to the service's own. CORS, OPTIONS, method, login and rate limit are handled before `handle` runs. */
 export interface Route {
   methods: readonly string[]
-  /**
-   * Scope that the caller's credentials need; `any` accepts all credentials. If absent, the path needs none, and `visit.caller` is null.
-   */
+  /** Scope that the credentials need; `any` accepts all. If absent, the path needs no credentials, and `visit.caller` is null. */
   scope?: Scope | 'any'
   /** For pages of this service only: no other origin is allowed, whatever `CSTP_CORS_ORIGINS` lists. */
   own_pages?: boolean

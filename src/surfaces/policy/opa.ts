@@ -24,7 +24,7 @@ function documentAt(path: string): string | null {
 
 /**
  * The check for an input: `input.action` if it is an action of `cstp.checkGuardrails`, else the whole input. An object with a description
- * is taken as an action, so that a mistake in it is reported instead of evaluated as something else.
+ * is taken as an action, so that a mistake in it is reported and not evaluated as something else.
  */
 function toParams(input: unknown): CheckGuardrailsParams {
   const action = isObject(input) ? input.action : undefined
