@@ -1,7 +1,7 @@
 /** Makes text by others safe to show: on one line, without control characters, and quoted so that Markdown sees no structure. */
 
 /** Terminal escape sequences: CSI, OSC and similar, and single letters. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the expression removes them
 const ansi = /(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b(?:[\]P^_X][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])/g
 /** Control characters and invisible ones: zero-width, direction, tags, variation selectors, fillers, private use. */
 const unseen = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Default_Ignorable_Code_Point}]/gu

@@ -1,4 +1,4 @@
-/** Search in the documentation: loads the index at the first key, and lists the parts that have every word, best first. */
+/** Search in the documentation: loads the index at the first key press, and lists sections with all words, best first. */
 {
   const input = document.getElementById('search')
   const list = document.getElementById('results')
@@ -15,7 +15,7 @@
     return loading
   }
   const wordsOf = (text) => text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? []
-  /** How well a part has the word: in its heading, its page's title, or its text. */
+  /** Score of a word in a section, from its heading, its page's title and its text. */
   const score = ({ page, heading, text }, word) => {
     const found = (where) => {
       const at = where.toLowerCase().indexOf(word)
@@ -99,6 +99,6 @@
   document.addEventListener('click', ({ target }) => {
     if (!target.closest('search')) hide()
   })
-  // On a narrow screen the list of pages begins closed.
+  // On a narrow screen the list of pages is initially closed.
   if (matchMedia('(max-width: 60rem)').matches) document.querySelector('nav details').open = false
 }

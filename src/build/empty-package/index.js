@@ -1,1 +1,1 @@
-// Nothing: what loads a package that this one replaces gets no functions.
+// Empty: replaces packages that must not be loaded.

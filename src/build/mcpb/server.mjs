@@ -1,4 +1,4 @@
-/** An MCP server on stdin and stdout that passes every message to the /mcp of a running cstp, and what it answers back. */
+/** An MCP server on stdin and stdout that forwards each message to `/mcp` of a running cstp, and returns the answers. */
 import process from 'node:process'
 import { createInterface } from 'node:readline'
 
@@ -15,7 +15,7 @@ const headers = (more = {}) => ({
   ...(version && { 'mcp-protocol-version': version }),
 })
 
-/** What revisions without sessions say in headers too: their own name, the method and what it is about. */
+/** Headers required by protocol revisions without sessions: the revision, the method, and the name of its subject. */
 function mirrored(message) {
   const meta = message?.params?._meta?.['io.modelcontextprotocol/protocolVersion']
   if (typeof meta !== 'string' || message.id === undefined) return {}
@@ -30,7 +30,7 @@ function mirrored(message) {
   }
 }
 
-/** A message of the server: its revision of the protocol is in the first answer. */
+/** Prints a message of the server. The first answer contains the protocol revision. */
 function pass(message) {
   version ??= message?.result?.protocolVersion ?? null
   print(message)
@@ -55,7 +55,7 @@ async function readEvents(body) {
   }
 }
 
-/** What the client gets where nothing can answer: an error for each request that waits. */
+/** Answers each request of a message with an error if the server can't. */
 function fail(message, reason) {
   for (const one of Array.isArray(message) ? message : [message])
     if (one?.id !== undefined && one.method !== undefined)
@@ -92,7 +92,7 @@ async function send(line) {
 }
 
 const waiting = new Set()
-// The first message opens the session: the others wait for it.
+// The first message opens the session; the others wait for it.
 let opened = Promise.resolve()
 for await (const line of createInterface({ input: process.stdin })) {
   if (line.trim() === '') continue

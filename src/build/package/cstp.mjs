@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** Starts the program of this machine, which is a package of its own; without a command, the service. */
+/** Starts the program from the package for this platform; without a command, it starts the service. */
 import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -22,7 +22,7 @@ function find() {
 
 const given = process.argv.slice(2)
 const child = spawn(find(), given.length === 0 ? ['serve'] : given, { stdio: 'inherit' })
-// The program ends cleanly by itself; this process ends after it.
+// The program shuts down cleanly on its own; this process exits after it.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
 child.on('error', (error) => {
   console.error(`cstp: ${error.message}`)
