@@ -1,5 +1,6 @@
 /**
  * The store port: the decision records, and everything that several servers must agree on.
+ *
  * A driver promises:
  * - **Durable**: what a transaction wrote is on stable storage when its promise resolves.
  * - **All or nothing**: a transaction whose `work` throws, or whose process dies, leaves no trace.

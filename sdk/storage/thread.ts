@@ -95,7 +95,7 @@ export interface ThreadReads {
   checkpoints(latest?: number): Promise<StoredCheckpoint[]>
 }
 
-/** Number of checkpoints that are kept, for exported ones and others each. */
+/** Number of checkpoints to keep: this many exported ones, and this many others. */
 export const keptCheckpoints = 256
 
 /** Reads the log, and gives acts their places in it. */

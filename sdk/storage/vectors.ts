@@ -1,8 +1,8 @@
-/** The vectors of a decision: one for each of the texts that it is found by. */
+/** The vectors of a decision: one for each text by which it is found. */
 
 /** The three texts of a decision that have a vector. */
 export const sides = ['structure', 'function', 'both'] as const
-/** Which text of a decision a vector stands for. */
+/** The text of a decision that a vector represents. */
 export type Side = (typeof sides)[number]
 
 /** Three unit vectors of one length. Sides of equal text may be the same array. */

@@ -9,7 +9,7 @@ export interface DecisionWrite {
   /** The revision to replace, 0 for a new decision; and the new revision. */
   replaces: number
   revision: number
-  /** As they are stored. */
+  /** The search terms, as stored. */
   terms: string
 }
 

@@ -1,4 +1,4 @@
-/** Reads of decisions and edges, each one statement. */
+/** Reads of decisions and edges. */
 
 import type { DecisionReader, Edge, EdgeReader, ReasonGroup } from '../../../../sdk/storage/store.ts'
 import type { Client } from '../../shared/postgres/client.ts'
