@@ -1,4 +1,4 @@
-/** `npx bun docs/terminal.ts` records the terminal of the README: runs these commands on the demonstration's decisions, and writes what they print as an animated SVG. */
+/** `npx bun docs/terminal.ts` records the terminal of the README: runs these commands on the demonstration's decisions, and writes their output as an animated SVG. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

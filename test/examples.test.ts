@@ -110,5 +110,5 @@ test('auditor: the bundle holds, a changed copy does not', () =>
       { cwd: dir, env },
     )
     expect({ status, err: status === 0 ? '' : err + out }).toEqual({ status: 0, err: '' })
-    expect(out).toContain('== the bundle holds, the changed copy does not')
+    expect(out).toContain('== the bundle is valid, the changed copy is not')
   }))

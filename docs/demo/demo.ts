@@ -1,4 +1,4 @@
-/** The main job on real decisions: starts a service of its own, imports, asks ten questions, and leaves nothing behind. */
+/** The main use case on real decisions: starts its own service, imports decisions, asks ten questions, and removes everything afterwards. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,10 +14,10 @@ import { openLog, openProgress, openTerminal, type Terminal } from '../../src/cl
 import { type Material, pepMaterial, shopMaterial } from './material.ts'
 import { showAnswer } from './show.ts'
 
-/** Flag that asks for the small set even where the large one is there; settings are flags as well. */
+/** Flag that selects the small set even if the large one exists; settings are flags as well. */
 const small = '--small'
 
-/** Waits for the vectors of decisions that were recorded without; a busy machine leaves some for later. */
+/** Waits for the vectors of decisions that were recorded without them; a busy machine computes some later. */
 async function untilIndexed(get: Get): Promise<void> {
   for (let tries = 0; tries < 600; tries++) {
     const metrics = await (await get('/metrics')).text()

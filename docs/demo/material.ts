@@ -1,4 +1,4 @@
-/** What the demonstration works on: the large set of real decisions if it is next to the project, else the small one. */
+/** The decisions of the demonstration: the large set of real decisions if it is next to the project, otherwise the small one. */
 import { join, resolve } from 'node:path'
 import { type Line, readLines } from '../../src/cli/import-lines.ts'
 import { type Pep, pepLines } from './peps.ts'
@@ -25,7 +25,7 @@ export const shopMaterial = (): Material => ({
   questions: shopQuestions,
 })
 
-/** Null where the file is not there. */
+/** Null if the file does not exist. */
 export const pepMaterial = async (): Promise<Material | null> =>
   (await Bun.file(peps).exists())
     ? { about: 'decisions about the Python language (PEPs)', lines: pepsAsLines(), questions: pepQuestions }

@@ -1,4 +1,4 @@
-/** Python Enhancement Proposals as decisions: rows of ../shared/data/peps.jsonl to lines that cstp import takes. */
+/** Python Enhancement Proposals as decisions: rows of ../shared/data/peps.jsonl to lines that cstp import accepts. */
 import type { ImportLine } from '../../src/cli/import-lines.ts'
 
 export interface Pep {
@@ -19,7 +19,7 @@ export interface Pep {
   feature: string | null
 }
 
-/** The source holds no confidence; this one is filled in for all of them. */
+/** The source states no confidence; this value is used for all of them. */
 const filledInConfidence = 0.7
 
 const results: Record<string, string> = {
@@ -30,8 +30,8 @@ const results: Record<string, string> = {
 }
 
 /**
- * All rows at once, since a row that was superseded names the row that supersedes it.
- * @param all keep links to proposals that are not among the data; an import reports them
+ * Converts all rows at once, since a superseded row names the row that supersedes it.
+ * @param all keep links to proposals that are not in the data; an import reports them
  */
 export function pepLines(rows: readonly Pep[], all = false): ImportLine[] {
   const known = new Set(rows.map(({ source }) => source))
@@ -45,12 +45,12 @@ export function pepLines(rows: readonly Pep[], all = false): ImportLine[] {
     const links = [
       ...depends.map((target) => ({ target, edge_type: 'depends_on' as const })),
       ...[...supersedes.get(row.source)!].map((target) => ({ target, edge_type: 'supersedes' as const })),
-      // The edge would start at a decision that is not there: told from this end.
+      // The edge would start at a decision that is not in the data, so it is noted at this end.
       ...row.superseded_by
         .map((number) => `PEP ${number}`)
         .filter((newer) => !known.has(newer))
         .map((target) => ({ target, edge_type: 'relates_to' as const, context: 'superseded by it' })),
-      // Some rows speak of proposals that are not among the data.
+      // Some rows refer to proposals that are not in the data.
     ].filter(({ target }) => (all || known.has(target)) && target !== row.source)
     return {
       source: row.source,

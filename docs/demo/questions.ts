@@ -1,4 +1,4 @@
-/** Ten questions for each set of decisions; to the last one no decision knows an answer. */
+/** Ten questions for each set of decisions; no decision answers the last one. */
 
 export const shopQuestions = [
   'Where should the basket live?',

@@ -1,4 +1,4 @@
-/** Answers as a person would like to read them. */
+/** Formats answers for people. */
 import type { DecisionRecord } from '../../sdk/schema/decision.ts'
 import type { Result } from '../../src/cli/connection.ts'
 import { bar, fit, outcomePaint, type Paint, pad, plain, wrap } from '../../src/cli/terminal.ts'
@@ -13,12 +13,12 @@ export interface Answer {
 const widest = 100
 const barCells = 8
 const sentences = new Intl.Segmenter('en', { granularity: 'sentence' })
-/** Longest reason that is shown whole. */
+/** Longest reason that is shown completely. */
 const shortReason = 200
 
 const firstSentence = (text: string): string => [...sentences.segment(text)][0]?.segment.trim() ?? ''
 
-/** Why it was decided: its strongest reason where that is short, else what its context begins with. */
+/** The reason for a decision: its strongest reason if that is short, otherwise the first sentence of its context. */
 function why({ reasons, context }: DecisionRecord): string {
   const [strongest] = [...reasons].sort((a, b) => b.strength - a.strength)
   const text = strongest && strongest.text.length <= shortReason ? strongest.text : (context ?? strongest?.text ?? '')

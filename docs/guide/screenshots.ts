@@ -1,4 +1,4 @@
-/** Takes the pictures of the README and the guide: `bun docs/guide/screenshots.ts`. It needs a chromium; ImageMagick makes them smaller. */
+/** Takes the pictures of the README and the guide: `bun docs/guide/screenshots.ts`. It needs Chromium; ImageMagick reduces their size. */
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { executable, launch, logIn, open, settled, visit } from '../../test/dashboard/browser.ts'
@@ -43,7 +43,7 @@ try {
     await settled(page)
     const file = join(import.meta.dir, 'pictures', `${name}.png`)
     await page.screenshot({ path: file })
-    // A page has few colours: half the size, and nobody sees it.
+    // A page has few colours, so reducing them halves the size without a visible difference.
     if (packer) await Bun.spawn([packer, file, '-dither', 'none', '-colors', '128', `PNG8:${file}`]).exited
     if (complaints.length > 0) throw new Error(complaints.join('\n'))
     await context.close()

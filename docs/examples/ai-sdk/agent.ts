@@ -1,9 +1,9 @@
-/** An agent of the AI SDK that knows its precedents, is checked at each call of a tool, and records what it decided. `CSTP_TOKEN=… bun agent.ts` */
+/** An AI SDK agent that queries precedents, has each tool call checked, and records its decision. `CSTP_TOKEN=… bun agent.ts` */
 import { createClient } from '@cstp/client'
 import { toolApproval } from '@cstp/client/ai'
 import { generateText, isStepCount, tool } from 'ai'
 import * as z from 'zod'
-// A model that follows a script, so that this runs without a key: put yours in its place.
+// A scripted model, so that this runs without an API key: replace it by yours.
 import { model } from './model.ts'
 
 const client = createClient({
@@ -13,11 +13,11 @@ const client = createClient({
 })
 const task = 'Customers report that the checkout is slow. Find out why, and fix it.'
 
-// 1. What was decided before about this?
+// 1. Query earlier decisions about this task.
 const { decisions, no_precedent } = await client.queryDecisions({ query: task, retrieval_mode: 'hybrid', limit: 3 })
 const precedents = no_precedent ? [] : decisions.map(({ title, outcome }) => `- "${title}" (${outcome ?? 'pending'})`)
 
-// 2. Every call of a tool is checked before it runs; the model is told why one may not.
+// 2. Every tool call is checked before it runs; the model gets the reason if one is denied.
 const tools = {
   read_log: tool({
     description: 'Reads the log of a service',
@@ -45,7 +45,7 @@ for (const { toolCalls } of steps)
   for (const { toolName, input } of toolCalls) console.log(toolName, JSON.stringify(input))
 console.log(text)
 
-// 3. What it decided is recorded, with what it looked at, and reviewed when the result is known.
+// 3. The decision is recorded with its inputs, and reviewed when the result is known.
 const { decision_id } = await client.recordDecision({
   decision: text,
   category: 'operations',

@@ -1,4 +1,4 @@
-/** A model without a provider: it reads the log, tries to restart the service, and when it may not says what to do instead. */
+/** A model without a provider: it reads the log, tries to restart the service, and proposes an alternative when the restart is denied. */
 import { MockLanguageModelV4 } from 'ai/test'
 
 const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } } as never

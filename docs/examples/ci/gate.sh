@@ -1,5 +1,5 @@
 #!/bin/sh
-# Asks cstp whether a deployment may go on; the status is 0 if it may. gate.sh <environment> <day> <hour> <tests_passed>
+# Asks cstp whether a deployment is allowed; the exit status is 0 if it is. gate.sh <environment> <day> <hour> <tests_passed>
 set -eu
 action=$(printf '{"action":{"description":"Deploy %s","category":"deployment","context":{"environment":"%s","day":"%s","hour":%d,"tests_passed":%s}}}' \
   "${GITHUB_SHA:-this commit}" "$1" "$2" "$3" "$4")

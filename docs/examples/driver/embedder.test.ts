@@ -1,4 +1,4 @@
-/** The suite that comes with the port proves that the driver keeps it. */
+/** Runs the suite of the port against the driver. */
 import { afterAll, beforeAll, describe, test } from 'bun:test'
 import { testEmbedder } from '@cstp/client/storage/conformance'
 import { openTrigramEmbedder } from './embedder.ts'

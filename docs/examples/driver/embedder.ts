@@ -1,5 +1,5 @@
 /**
- * An embedder driver written outside the service: hashed trigrams of letters. It imports the storage SDK and nothing else.
+ * An embedder driver written outside the service: hashed trigrams of letters. It imports only the storage SDK.
  * `CSTP_DRIVERS=docs/examples/driver/embedder.ts` makes a service use it.
  */
 import { DIMENSIONS, type Drivers, type Embedder, StorageError } from '@cstp/client/storage'
@@ -29,7 +29,7 @@ function vectorOf(text: string): Float32Array {
   }
   const length = Math.hypot(...sums)
   const vector = new Float32Array(DIMENSIONS)
-  // A text without a word has a direction too: the port promises vectors of length 1.
+  // A text without words needs a direction too: the port promises vectors of length 1.
   if (length === 0) vector[0] = 1
   else vector.set(sums.map((sum) => sum / length))
   return vector

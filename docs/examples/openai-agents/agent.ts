@@ -1,4 +1,4 @@
-/** An agent of the OpenAI Agents SDK whose payments are checked: small ones pass, large ones wait for a person. `CSTP_TOKEN=… bun agent.ts` */
+/** An OpenAI Agents SDK agent whose payments are checked: small ones are allowed, large ones wait for a person. `CSTP_TOKEN=… bun agent.ts` */
 import { createClient } from '@cstp/client'
 import { guardTool } from '@cstp/client/openai-agents'
 import { Agent, type AgentInputItem, type Model, Runner, tool, Usage } from '@openai/agents'
@@ -18,7 +18,7 @@ const pay = tool({
   ...guardTool('pay', { client, action: () => ({ category: 'payment' }) }),
 })
 
-/** A model that follows a script, so that this runs without a key: leave `model` out to use a real one. */
+/** A scripted model, so that this runs without an API key: omit `model` to use a real one. */
 const scripted = (amount: number): Model => ({
   async getResponse({ input }) {
     const items = input as AgentInputItem[]
