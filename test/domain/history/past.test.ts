@@ -35,18 +35,24 @@ test('a decision that changes between the reads of its record and of its past is
   await program.close()
 })
 
-test('an answer that needs too many decisions names what leaves fewer; between pages others have their turn', async () => {
+test('an answer that needs too many decisions names what leaves fewer, and reads none; between pages others have their turn', async () => {
   const program = await opened()
   const { services, record, then } = program
   for (let count = 0; count < 3; count++) await record({ category: count === 0 ? 'process' : 'tooling' })
-  let turns = 0
-  const tools = { ...services, breathe: async () => void turns++ }
-  const past = openPast(tools, then, 2)
+  const { store } = services
+  let [turns, walks] = [0, 0]
+  const walk: typeof store.decisions.walk = (...given) => {
+    walks++
+    return store.decisions.walk(...given)
+  }
+  const counted = { ...store, decisions: { ...store.decisions, walk } }
+  const past = openPast({ ...services, store: counted, breathe: async () => void turns++ }, then, 2)
   await expect(past.store.decisions.count({})).rejects.toMatchObject({
     error: 'invalid_params',
     message: expect.stringContaining('at most 2 decisions'),
   })
+  expect(walks).toBe(0)
   expect(await past.store.decisions.count({ category: 'tooling' })).toBe(2)
-  expect(turns).toBe(1)
+  expect([walks, turns]).toEqual([1, 1])
   await program.close()
 })

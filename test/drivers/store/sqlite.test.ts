@@ -8,6 +8,7 @@ import { createAll, idOf, oddRecord, recordOf } from '../../../sdk/storage/confo
 import { readDecision, readDecisions } from '../../../sdk/storage/decisions.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
 import type { Store } from '../../../sdk/storage/store.ts'
+import { walkSql } from '../../../src/drivers/store/sqlite/lists.ts'
 import { leftSql, pendingSql, someSql } from '../../../src/drivers/store/sqlite/pending-files.ts'
 import { holdingTerm } from '../../support/search.ts'
 import {
@@ -370,6 +371,19 @@ test('lines of a rare method are found without the others', async () => {
     db.query(`explain query plan select * from audit where method = 'm' and seq < 9 order by seq desc limit 1`).all(),
   )
   expect(plan).toMatchObject([{ detail: 'SEARCH audit USING INDEX audit_method (method=? AND rowid<?)' }])
+})
+
+test('a walk over the decisions of a project reads no others', async () => {
+  const dir = freshDir()
+  await (await openAt(dir)).close()
+  const where = "d.gone = 0 and d.created_ms >= 0 and d.project = 'api'"
+  for (const isResumed of [false, true]) {
+    const explained = `explain query plan ${walkSql(where, true, isResumed)}`
+    const plan = behind(dir, (db) => db.query<{ detail: string }, []>(explained).all())
+    expect(plan.map(({ detail }) => detail)).toEqual([
+      expect.stringMatching(/^SEARCH d USING INDEX decisions_project \(project=\? AND .*created_ms/),
+    ])
+  }
 })
 
 test('what is pending is looked for among what is pending, not among all decisions', async () => {

@@ -30,6 +30,11 @@ export interface Lists {
   findIds(prefix: string, limit: number): string[]
 }
 
+/** A walk over the decisions that pass, oldest first. The index of a project is in this order too, and has its decisions only. */
+export const walkSql = (where: string, ofProject: boolean, isResumed: boolean): string =>
+  `select ${fieldColumns} from decisions d indexed by ${ofProject ? 'decisions_project' : 'decisions_created'}
+   where ${where} ${isResumed ? 'and (d.created_ms, d.id) > (?, ?)' : ''} order by d.created_ms, d.id limit ?`
+
 export function decisionLists(
   statements: Statements,
   tallies: Tallies,
@@ -110,12 +115,11 @@ export function decisionLists(
     },
     walk(filter, after, limit) {
       const { sql, values } = whereOf(tallies.kinds(), filter)
-      const more = after === null ? '' : 'and (d.created_ms, d.id) > (?, ?)'
-      const rows = all<FieldRow>(
-        `select ${fieldColumns} from decisions d indexed by decisions_created where ${sql} ${more}
-         order by d.created_ms, d.id limit ?`,
-        [...values, ...(after === null ? [] : [after.created_ms, after.id]), limit],
-      )
+      const rows = all<FieldRow>(walkSql(sql, filter.project !== undefined, after !== null), [
+        ...values,
+        ...(after === null ? [] : [after.created_ms, after.id]),
+        limit,
+      ])
       return rows.map(fieldsOfRow)
     },
     findIds: (prefix, limit) => idsOf.all(prefix, `${prefix}\u{10ffff}`, limit).map(({ id }) => id),
