@@ -254,7 +254,7 @@ export function openFlatReader(folder: string, version: number): RowReader {
         nearestOf(vector, sides.indexOf(side), addresses.map(rowOf), k, beyond),
       nearestOfAll: nearestOfAll(),
       words: words(),
-      rows: { count: texts.count, rowOf, addressOf },
+      rows: { count: texts.count, rowOf },
       close,
     }
   }

@@ -15,7 +15,6 @@ const KEPT = 8_000_000
 export interface Numbering {
   count: number
   rowOf(address: number): number
-  addressOf(row: number): number
 }
 
 export interface Mask {
