@@ -7,6 +7,7 @@ import type { Connection } from '@lancedb/lancedb'
 import { openSegmentSearch } from '../../../src/drivers/search/lancedb/driver.ts'
 import { openFlatWriter } from '../../../src/drivers/search/lancedb/flat.ts'
 import { load } from '../../../src/drivers/search/lancedb/library.ts'
+import { FlatError } from '../../../src/drivers/search/lancedb/records.ts'
 import { openManifests } from '../../support/manifests.ts'
 import { dimensions, many, one, opened } from './segment-tools.ts'
 
@@ -144,5 +145,30 @@ test('a search that fails in one segment ends after all others, which may be clo
   hold.resolve()
   expect((await found).sort()).toEqual(expected.sort())
   expect(asked).toHaveLength(4)
+  await search.close()
+})
+
+test('a process that may open no more files has lost no segment', async () => {
+  const folder = join(root, 'many')
+  const manifests = openManifests()
+  let failure: unknown = null
+  const library = changed((connection) => {
+    const open = connection.openTable
+    connection.openTable = (...given) =>
+      failure === null ? Reflect.apply(open, connection, given) : Promise.reject(failure)
+  })
+  const first = openSegmentSearch({ url: folder, manifests, tail_most: 100 })
+  const written = await opened(first)
+  await written.apply(many(0, 100), 100)
+  await written.maintain()
+  await first.close()
+  const search = openSegmentSearch({ url: folder, manifests, tail_most: 100, library })
+  const index = await opened(search)
+  const native = new Error('LanceError(IO): Too many open files (os error 24)')
+  for (failure of [Object.assign(native, { code: 'GenericFailure' }), new FlatError('texts: too many open files')])
+    await expect(index.nearest(question)).rejects.toThrow(/too many open files/i)
+  failure = null
+  expect(await index.state()).toMatchObject({ segments: 1, building: false })
+  expect(await index.nearest(question)).toHaveLength(1)
   await search.close()
 })

@@ -108,9 +108,11 @@ export function openPlace({ url, storage_options, own, library = load, ...rest }
       const error = await Promise.race([refused, Bun.sleep(ASKED_MS).then(() => null)])
       if (error !== null) throw error
     },
-    // Files in a folder can be reached; what an object store refuses may be its network, unless it says that something is not there.
+    // Files in a folder can be reached, unless the process has too many others open; what an object store refuses may be its network,
+    // unless it says that something is not there.
     isLoss: (error) =>
-      error instanceof FlatError ||
-      (isNative(error) && (folder !== null || /not found|NoSuchKey|\b404\b/i.test(String(error)))),
+      !/too many open files/i.test(String(error)) &&
+      (error instanceof FlatError ||
+        (isNative(error) && (folder !== null || /not found|NoSuchKey|\b404\b/i.test(String(error))))),
   }
 }
