@@ -2346,7 +2346,7 @@ export interface AsOfBlock {
 /** One limit of an answer about an earlier time. */
 export interface AsOfLimit {
   /** Which limit. */
-  limit: 'text_changed_since' | 'imported_since' | 'old_values_dropped' | 'erased' | 'more_candidates' | 'file_errors' | 'circuit_breakers' | 'evidence_times'
+  limit: 'text_changed_since' | 'imported_since' | 'old_values_dropped' | 'erased' | 'more_candidates' | 'total_of_today' | 'file_errors' | 'circuit_breakers' | 'evidence_times'
   /** What it means for this answer. */ message: string
   /** Decisions concerned, at most 100; empty if it concerns no single one. */ ids: string[]
 }

@@ -25,6 +25,7 @@ export const asOfLimits = [
   'old_values_dropped',
   'erased',
   'more_candidates',
+  'total_of_today',
   'file_errors',
   'circuit_breakers',
   'evidence_times',

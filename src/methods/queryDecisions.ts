@@ -11,7 +11,7 @@ import type { Call } from '../calls/services.ts'
 import { toFilter } from '../domain/decision/lookup.ts'
 import { noteInput, queryInput } from '../domain/deliberation/inputs.ts'
 import { openPast } from '../domain/history/past.ts'
-import { limitSearch, pastIndex } from '../domain/history/search.ts'
+import { limitSearch, pastTools } from '../domain/history/search.ts'
 import { hitJson, Scores } from '../domain/search/hits.ts'
 import { RetrievalMode, search, searchEntries } from '../domain/search/search.ts'
 
@@ -53,7 +53,7 @@ async function find(
 ) {
   const start = call.now()
   const past = as_of === undefined ? null : openPast(call, as_of)
-  const tools = past ? { ...call, store: past.store, index: pastIndex(call.index, past) } : call
+  const tools = past ? pastTools(call, past) : call
   const filter = toFilter(filters)
   const { hits, total, no_precedent, precedents, corrections, degraded, index } = await search(tools, {
     query,

@@ -38,6 +38,8 @@ export interface Past {
   now(): number
   /** Decisions by id as they were then, without those that had not been recorded yet. */
   read(ids: readonly string[]): Promise<StoredDecision[]>
+  /** Whether so few decisions pass the immutable part of a filter that they can be read and counted as they were then. */
+  canCount(filter: CountFilter): Promise<boolean>
   /** Notes a limit of the answer. */
   limit(limit: AsOfLimit['limit'], message: string, ids?: readonly string[]): void
   /** Notes that decisions were erased since, if there are any. */
@@ -128,11 +130,13 @@ export function openPast({ store, now, breathe }: PastCall, as_of: string, most 
 
   const walked = new Map<string, Promise<DecisionFields[]>>()
 
+  const isReadable = async (fixed: DecisionFilter): Promise<boolean> => (await store.decisions.count(fixed)) <= most
+
   /** All decisions as they were then that pass the immutable part of a filter. */
   async function walk(fixed: DecisionFilter): Promise<DecisionFields[]> {
     await noteErased()
     // Counted first: reading the decisions only to refuse them would take seconds.
-    if ((await store.decisions.count(fixed)) > most)
+    if (!(await isReadable(fixed)))
       throw refused(`filters (agent, category, dates …) that leave at most ${most} decisions`, as_of)
     const found: DecisionFields[] = []
     for await (const page of decisionPages(store.decisions, fixed, pageSize)) {
@@ -143,14 +147,8 @@ export function openPast({ store, now, breathe }: PastCall, as_of: string, most 
   }
 
   async function passing(filter: CountFilter): Promise<DecisionFields[]> {
-    const { category, agent, stakes, created_from_ms, created_to_ms } = filter
-    const same = { ...(category !== undefined && { category }), ...(agent !== undefined && { agent }) }
-    const whole = {
-      ...same,
-      ...(stakes && { stakes }),
-      created_to_ms: Math.min(created_to_ms ?? at_ms, at_ms),
-    }
-    const fixed = created_from_ms === undefined ? whole : { ...whole, created_from_ms }
+    const fixed = fixedOf(filter, at_ms)
+    const { created_from_ms: _, ...whole } = fixed
     const known = walked.get(JSON.stringify(whole)) ?? walked.get(JSON.stringify(fixed)) ?? walk(fixed)
     walked.set(JSON.stringify(fixed), known)
     return (await known).filter(compileFilter(filter))
@@ -203,11 +201,24 @@ export function openPast({ store, now, breathe }: PastCall, as_of: string, most 
     now: () => at_ms,
     store: { decisions, edges, keyed: store.keyed },
     read,
+    canCount: (filter) => isReadable(fixedOf(filter, at_ms)),
     limit,
     noteErased,
     block: () => ({ at: timestamp(at_ms), limits: shown() }),
   }
 }
+
+/** The part of a filter that no update changes, for the decisions of a time. */
+export const fixedOf = (
+  { agent, category, stakes, created_from_ms, created_to_ms }: CountFilter,
+  at_ms: number,
+): DecisionFilter => ({
+  ...(agent !== undefined && { agent }),
+  ...(category !== undefined && { category }),
+  ...(stakes && { stakes }),
+  ...(created_from_ms !== undefined && { created_from_ms }),
+  created_to_ms: Math.min(created_to_ms ?? at_ms, at_ms),
+})
 
 /** Ids of decisions that were erased after a time, and may have been recorded before it. */
 async function erasedSince(keyed: KeyedReader, at_ms: number): Promise<string[]> {

@@ -2,28 +2,43 @@
 import { type DecisionReader, readDecisions } from '../../../sdk/storage/decisions.ts'
 import { fieldsOf } from '../../../sdk/storage/fields.ts'
 import { compileFilter } from '../../../sdk/storage/filter.ts'
-import type { DecisionFields, DecisionFilter } from '../../../sdk/storage/store.ts'
+import type { DecisionFields, DecisionFilter, Store } from '../../../sdk/storage/store.ts'
 import { embeddedTexts } from '../search/embeddings.ts'
 import type { Follower, SearchView } from '../search/follower.ts'
+import type { SearchTools } from '../search/search.ts'
 import { analyse } from '../search/terms.ts'
-import type { Past } from './past.ts'
+import { fixedOf, type Past } from './past.ts'
 
 /** Most candidates that a search reads. */
 const maxCandidates = 5_000
 
 type Read = (ids: readonly string[]) => Promise<Map<string, DecisionFields>>
 
-/** The immutable part of a filter, for which the current index gives the same answer as the one of that time. */
-const fixedOf = ({ agent, category, stakes, created_from_ms, created_to_ms }: DecisionFilter, at_ms: number) => ({
-  ...(agent !== undefined && { agent }),
-  ...(category !== undefined && { category }),
-  ...(stakes && { stakes }),
-  ...(created_from_ms !== undefined && { created_from_ms }),
-  created_to_ms: Math.min(created_to_ms ?? at_ms, at_ms),
+/** The tools of a search about the past. */
+export const pastTools = <T extends Omit<SearchTools, 'store'> & { store: Pick<Store, 'decisions'> }>(
+  call: T,
+  past: Past,
+): Omit<T, 'store'> & SearchTools => ({
+  ...call,
+  index: pastIndex(call.index, past),
+  store: {
+    edges: past.store.edges,
+    decisions: {
+      get: past.store.decisions.get,
+      async count(filter) {
+        if (await past.canCount(filter)) return past.store.decisions.count(filter)
+        past.limit(
+          'total_of_today',
+          'Too many decisions to count them as of then: `total` counts those of then by their values of today',
+        )
+        return call.store.decisions.count(filter)
+      },
+    },
+  },
 })
 
 /** The current index, as a search about the past sees it. */
-export function pastIndex(index: Pick<Follower, 'once'>, past: Past): Pick<Follower, 'once'> {
+function pastIndex(index: Pick<Follower, 'once'>, past: Past): Pick<Follower, 'once'> {
   return {
     once: (run) =>
       index.once((view) => {

@@ -1,0 +1,31 @@
+/** Searches about an earlier time: what is found, and what is counted where there are many. */
+import { expect, test } from 'bun:test'
+import { openPast } from '../../../src/domain/history/past.ts'
+import { pastTools } from '../../../src/domain/history/search.ts'
+import { search } from '../../../src/domain/search/search.ts'
+import { openMemoryProgram } from '../../support/program.ts'
+
+test('a search of a time with too many decisions to count finds those of then, and says that it counted by their values of today', async () => {
+  const program = await openMemoryProgram()
+  const { services, record, call, clock } = program
+  const ids = [await record(), await record(), await record()]
+  const at_ms = clock.now
+  clock.now += 60_000
+  await record()
+  await call('reviewDecision', { id: ids[0]!, outcome: 'success' })
+  const found = async (most: number) => {
+    const past = openPast(services, new Date(at_ms).toISOString(), most)
+    const tools = pastTools({ ...services, signal: new AbortController().signal }, past)
+    const filter = { status: ['pending' as const], created_to_ms: at_ms }
+    const given = { query: 'sqlite', mode: 'hybrid', side: 'both', weight: 0.7, filter, offset: 0, limit: 10 } as const
+    const { hits, total } = await search(tools, given)
+    return {
+      found: hits.map(({ text }) => text.id).sort(),
+      total,
+      limits: past.block().limits.map(({ limit }) => limit),
+    }
+  }
+  expect(await found(3)).toEqual({ found: ids.sort(), total: 3, limits: [] })
+  expect(await found(2)).toEqual({ found: ids.sort(), total: 2, limits: ['total_of_today'] })
+  await program.close()
+})
