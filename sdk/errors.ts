@@ -24,20 +24,19 @@ export type ErrorName = keyof typeof codes
 export const meanings: Record<ErrorName, string> = {
   parse_error: 'The body is not JSON.',
   invalid_request: 'The JSON is not a JSON-RPC 2.0 request.',
-  method_not_found: 'No method of that name is registered; `data.available` lists those that are.',
-  invalid_params:
-    'A parameter is missing, unknown or of the wrong form; `data.issues` says which and what was expected.',
-  internal_error: 'Something unexpected failed in the server; its log has `data.request_id`.',
-  forbidden: 'The credentials are valid but lack the scope that the method needs.',
+  method_not_found: 'Unknown method; `data.available` lists the methods.',
+  invalid_params: 'A parameter is missing, unknown or invalid; `data.issues` lists each with what was expected.',
+  internal_error: 'Unexpected server error; the server log contains `data.request_id`.',
+  forbidden: 'The credentials are valid but lack the scope required by the method.',
   rate_limited:
-    'The agent has used up its requests for now, or the bytes that it may write today (`data.limit_bytes`); `Retry-After`, or `data.retry_after`, says in how many seconds to try again.',
-  query_failed: 'The engine failed while it searched decisions.',
-  guardrail_eval_failed: 'The engine failed while it evaluated guardrails.',
+    'The agent has exceeded its request rate or its daily write limit (`data.limit_bytes`). `Retry-After` or `data.retry_after` is the number of seconds to wait.',
+  query_failed: 'The engine failed while searching decisions.',
+  guardrail_eval_failed: 'The engine failed while evaluating guardrails.',
   record_failed:
-    'The decision could not be recorded, or a guardrail blocked it (`data.violations`). Nothing was written, unless the message says that nobody can tell.',
-  review_failed: 'The engine failed while it recorded a review.',
-  decision_not_found: 'No decision has that id; `data.id` repeats it.',
-  attribution_failed: 'The engine failed while it attributed outcomes.',
+    'The decision could not be recorded, or a guardrail blocked it (`data.violations`). Nothing was written, unless the message says that the result is unknown.',
+  review_failed: 'The engine failed while recording a review.',
+  decision_not_found: 'No decision has this id (`data.id`).',
+  attribution_failed: 'The engine failed while attributing outcomes.',
 }
 
 /** What is wrong with one parameter. `path` is dotted (`filters.stakes.0`), empty for the whole object. */

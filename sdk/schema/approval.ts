@@ -12,7 +12,7 @@ export type ApprovalState = v.InferOutput<typeof ApprovalState>
 const ApprovalRule = v.object({
   guardrail_id: v.pipe(v.string(), d('Id of the rule.')),
   name: v.pipe(v.string(), d('Short name of the rule.')),
-  message: v.pipe(v.string(), d('What the rule says to the caller.')),
+  message: v.pipe(v.string(), d('Message of the rule for the caller.')),
   text: v.pipe(v.string(), d('The rule as canonical JSON.')),
 })
 
@@ -31,33 +31,33 @@ const ApprovalAction = v.object({
 /** One request for an approval, with its answer. */
 export const Approval = v.object({
   id: v.pipe(v.string(), d('Short code, such as 7F3K-Q2MX.')),
-  url: v.pipe(v.string(), d('Where a person decides it.')),
-  state: v.pipe(ApprovalState, d('`consumed` is a grant that an action has used.')),
-  expires_at: v.pipe(v.string(), d('RFC 3339. Without an answer until then it is denied.')),
-  evaluation_id: v.pipe(v.string(), d('The evaluation that asked, as the audit trail names it.')),
+  url: v.pipe(v.string(), d('URL where a person answers it.')),
+  state: v.pipe(ApprovalState, d('`consumed`: granted, and used by an action.')),
+  expires_at: v.pipe(v.string(), d('When an unanswered request is denied, RFC 3339.')),
+  evaluation_id: v.pipe(v.string(), d('Id in the audit trail of the evaluation that requested it.')),
   request_digest: v.pipe(v.string(), d('SHA-256 of the JCS of agent, tool, arguments, resource and policy_hash.')),
-  policy_hash: v.pipe(v.string(), d('The rules that asked.')),
+  policy_hash: v.pipe(v.string(), d('SHA-256 of the rules and circuit breakers that were evaluated.')),
   requester: v.pipe(v.string(), d('The agent that wants to act.')),
-  on_behalf_of: v.pipe(v.nullable(v.string()), d('Whom the requester says that it acts for.')),
-  session: v.pipe(v.nullable(v.string()), d('Session of the requester, if it named one.')),
-  action: v.pipe(ApprovalAction, d('What is to be approved, secrets redacted.')),
-  rules: v.pipe(v.array(ApprovalRule), d('The rules that asked.')),
+  on_behalf_of: v.pipe(v.nullable(v.string()), d('On whose behalf the requester claims to act.')),
+  session: v.pipe(v.nullable(v.string()), d('Session of the requester, if given.')),
+  action: v.pipe(ApprovalAction, d('The action to approve, with secrets redacted.')),
+  rules: v.pipe(v.array(ApprovalRule), d('The rules that require it.')),
   approvers: v.pipe(
     v.array(v.string()),
-    d('Who may decide: agents or roles; empty for everybody with the scope approve.'),
+    d('Agents or roles that may decide; empty for everyone with the scope approve.'),
   ),
   remember: v.pipe(
     v.string(),
-    d('`none`: the next action uses a grant up. `exact:24h`: the same action passes for so long.'),
+    d('`none`: the approval is valid for one action. `exact:24h`: the same action is allowed for that long.'),
   ),
   requested_at: v.pipe(v.string(), d('RFC 3339.')),
-  decided_by: v.pipe(v.nullable(v.string()), d('Who answered.')),
+  decided_by: v.pipe(v.nullable(v.string()), d('Who answered the request.')),
   decided_at: v.pipe(v.nullable(v.string()), d('RFC 3339.')),
-  reason: v.pipe(v.nullable(v.string()), d('Why it was decided so.')),
-  approved_until: v.pipe(v.nullable(v.string()), d('RFC 3339. Until then a grant can be used.')),
-  consumed_at: v.pipe(v.nullable(v.string()), d('RFC 3339. When a grant was first used.')),
+  reason: v.pipe(v.nullable(v.string()), d('Reason for the answer.')),
+  approved_until: v.pipe(v.nullable(v.string()), d('End of validity of a granted approval, RFC 3339.')),
+  consumed_at: v.pipe(v.nullable(v.string()), d('When the approval was first used, RFC 3339.')),
 })
 export type Approval = v.InferOutput<typeof Approval>
 
 /** Id of an approval; it names no decision. */
-export const ApprovalId = v.pipe(filledText(32), d('Its id, such as 7F3K-Q2MX.'))
+export const ApprovalId = v.pipe(filledText(32), d('Id of the request, such as 7F3K-Q2MX.'))

@@ -14,7 +14,7 @@ export const AsOf = v.optional(
       (value) => form.test(value) && boundMs(value, false) !== null,
       'an RFC 3339 time such as 2026-03-03T12:00:00Z',
     ),
-    d('Answer as of this RFC 3339 time.'),
+    d('Time to answer for, RFC 3339.'),
   ),
 )
 
@@ -33,9 +33,9 @@ export const asOfLimits = [
 
 /** One limit of an answer about an earlier time. */
 export const AsOfLimit = v.object({
-  limit: v.pipe(v.picklist(asOfLimits), d('Which limit.')),
-  message: v.pipe(v.string(), d('What it means for this answer.')),
-  ids: v.pipe(v.array(v.string()), d('Decisions concerned, at most 100; empty if it concerns no single one.')),
+  limit: v.pipe(v.picklist(asOfLimits), d('Kind of limit.')),
+  message: v.pipe(v.string(), d('Its effect on this answer.')),
+  ids: v.pipe(v.array(v.string()), d('Decisions concerned, at most 100; empty if it concerns no specific decision.')),
 })
 /** One limit of an answer about an earlier time. */
 export type AsOfLimit = v.InferOutput<typeof AsOfLimit>
@@ -44,9 +44,9 @@ export type AsOfLimit = v.InferOutput<typeof AsOfLimit>
 export const AsOfBlock = v.pipe(
   v.object({
     at: v.pipe(v.string(), d('The time, RFC 3339, UTC.')),
-    limits: v.pipe(v.array(AsOfLimit), d('What the answer can not know of that time; empty if nothing is missing.')),
+    limits: v.pipe(v.array(AsOfLimit), d('What is not known about that time; empty if nothing is missing.')),
   }),
-  d('Only with the parameter `as_of`: the time of the answer, and its limits.'),
+  d('Only with the parameter `as_of`: the time that the answer is for, and its limits.'),
 )
 /** The field `as_of` of an answer. */
 export type AsOfBlock = v.InferOutput<typeof AsOfBlock>

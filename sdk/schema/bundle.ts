@@ -4,7 +4,7 @@ import { ControlFile } from './control.ts'
 import { Coverage, EvidenceClass, Hash as hash } from './evidence.ts'
 
 const d = v.description
-const pr_number = v.pipe(v.nullable(v.number()), d('Pull request that the payload names.'))
+const pr_number = v.pipe(v.nullable(v.number()), d('Pull request in the payload.'))
 const control = {
   framework: v.string(),
   function_id: v.string(),
@@ -18,12 +18,15 @@ const control = {
 export const BundleFile = v.strictObject({
   attested_only_controls: v.pipe(
     v.array(v.string()),
-    d('Controls that attested events support and no observed one does.'),
+    d('Controls supported by attested events but by no observed event.'),
   ),
   bundle_format: v.literal(1),
-  bundle_id: v.pipe(v.string(), d('Random; the one thing that two bundles of one chain at one time differ by.')),
+  bundle_id: v.pipe(
+    v.string(),
+    d('Random; the only difference between two bundles of the same chain at the same time.'),
+  ),
   chain_format: v.pipe(v.literal(3), d('Formula of the hashes.')),
-  chain_head_hash: v.pipe(hash, d('Hash of the last event; 64 zeros where there is none.')),
+  chain_head_hash: v.pipe(hash, d('Hash of the last event; 64 zeros if there is none.')),
   chain_intact: v.literal(true),
   chain_root_hash: v.pipe(hash, d('Root of the RFC 9162 Merkle tree over the hashes.')),
   chain_size: v.pipe(v.number(), d('Number of events.')),
@@ -33,19 +36,22 @@ export const BundleFile = v.strictObject({
   }),
   control_rules: v.pipe(
     v.array(v.strictObject({ ...ControlFile.entries, digest: hash })),
-    d('The rules by which the events were mapped; the digest is the SHA-256 of the rest as canonical JSON.'),
+    d('The rules that mapped the events; the digest is the SHA-256 of the other members as canonical JSON.'),
   ),
   coverage: Coverage,
   decisions: v.pipe(
     v.array(
       v.strictObject({
-        content_sha256: v.pipe(v.nullable(hash), d('SHA-256 of its content as canonical JSON; null if it is gone.')),
+        content_sha256: v.pipe(
+          v.nullable(hash),
+          d('SHA-256 of its content as canonical JSON; null if it does not exist now.'),
+        ),
         id: v.string(),
         linked: v.pipe(
           v.array(v.strictObject({ content_sha256: v.nullable(hash), seq: v.number() })),
-          d('Each event that links it, with the digest of its content at that time; null if it was not kept.'),
+          d('Each event that links it, with the digest of its content at that time; null if it was not stored.'),
         ),
-        sha256: v.pipe(v.nullable(hash), d('SHA-256 of its record as canonical JSON; null if it is gone.')),
+        sha256: v.pipe(v.nullable(hash), d('SHA-256 of its record as canonical JSON; null if it does not exist now.')),
       }),
     ),
     d('Decisions that events link to.'),
@@ -57,8 +63,8 @@ export const BundleFile = v.strictObject({
         evidence_class: EvidenceClass,
         hash: v.pipe(hash, d('SHA-256 of the canonical JSON of the other seven fields.')),
         payload: v.record(v.string(), v.unknown()),
-        prev_hash: v.pipe(hash, d('Hash of the event before; 64 zeros for the first.')),
-        seq: v.pipe(v.number(), d('From 1, without a gap.')),
+        prev_hash: v.pipe(hash, d('Hash of the previous event; 64 zeros for the first.')),
+        seq: v.pipe(v.number(), d('From 1, without gaps.')),
         source: v.string(),
         ts: v.pipe(v.string(), d('RFC 3339, as it was reported.')),
       }),
@@ -79,7 +85,7 @@ export const BundleFile = v.strictObject({
       type: v.literal('mapping'),
     }),
   ),
-  policy_hash: v.pipe(hash, d('SHA-256 of the guardrails in force when the bundle was made.')),
+  policy_hash: v.pipe(hash, d('SHA-256 of the guardrails in force when the bundle was created.')),
   service_version: v.string(),
   signature: v.pipe(
     v.string(),

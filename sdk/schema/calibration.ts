@@ -21,7 +21,7 @@ export const Verdict = v.object({
   interpretation: v.pipe(
     Interpretation,
     d(
-      'The worst that is proven; `well_calibrated` if nothing is and the gap of all is within 0.05 (single ranges of confidence are in the recommendations), `insufficient_data` if chance alone may explain a larger one.',
+      'The worst proven finding. If nothing is proven: `well_calibrated` if the gap of all decisions is within 0.05 (the recommendations cover single ranges of confidence), `insufficient_data` if chance alone may explain a larger gap.',
     ),
   ),
   proven_by: v.pipe(
@@ -29,163 +29,173 @@ export const Verdict = v.object({
       v.object({
         by: v.pipe(
           v.picklist(['agent', 'category', 'stakes', 'agent_category', 'agent_stakes', 'category_stakes']),
-          d('What the part is of; with two names, of both.'),
+          d('Field that defines the part, or two fields.'),
         ),
-        key: v.pipe(v.string(), d('Its value, such as the name of the agent; two are joined by ` / `.')),
-        n: v.pipe(v.number(), d('Scored decisions in it.')),
-        gap: v.pipe(v.number(), d('Accuracy less mean confidence; below 0 is overconfident.')),
-        low: v.pipe(v.number(), d('Lower end of the interval of the gap: 95 % for all parts together.')),
-        high: v.pipe(v.number(), d('Upper end of it.')),
+        key: v.pipe(
+          v.string(),
+          d('Value of the field, such as the name of the agent; two values are joined by ` / `.'),
+        ),
+        n: v.pipe(v.number(), d('Scored decisions of the part.')),
+        gap: v.pipe(v.number(), d('Accuracy minus mean confidence; below 0 is overconfident.')),
+        low: v.pipe(v.number(), d('Lower bound of the interval of the gap: 95 % for all parts together.')),
+        high: v.pipe(v.number(), d('Upper bound of the interval.')),
       }),
     ),
-    d('The part that is proven to be worse than all decisions together; null if none is.'),
+    d('The part that is proven to be worse than all decisions together; null if there is none.'),
   ),
 })
 export type Verdict = v.InferOutput<typeof Verdict>
 
 /** Scores of stated confidence; null with fewer than five scored decisions. */
 export const OverallFigures = v.object({
-  brier_score: figure('Mean squared distance of confidence and result; 0 is best.'),
+  brier_score: figure('Mean squared difference between confidence and result; 0 is best.'),
   accuracy: figure('Mean result: 1 for success, 0.5 for partial, 0 for failure.'),
   mean_confidence: figure('Mean confidence of the same decisions.'),
-  calibration_gap: figure('Accuracy less mean confidence; below 0 is overconfident.'),
-  gap_low: figure('Lower end of the 95 % interval of the gap.'),
-  gap_high: figure('Upper end of it.'),
-  interpretation: v.pipe(Interpretation, d('What the gap means.')),
-  scored: v.pipe(v.number(), d('Decisions behind the figures.')),
+  calibration_gap: figure('Accuracy minus mean confidence; below 0 is overconfident.'),
+  gap_low: figure('Lower bound of the 95 % interval of the gap.'),
+  gap_high: figure('Upper bound of the interval.'),
+  interpretation: v.pipe(Interpretation, d('Meaning of the gap.')),
+  scored: v.pipe(v.number(), d('Number of decisions in the figures.')),
   ece: figure('Expected calibration error over the five buckets.'),
-  ece_noise_floor: figure('The error that a perfectly calibrated agent would show by chance with these confidences.'),
-  reliability: figure('Murphy: how far confidences lie from results; 0 is best.'),
-  resolution: figure('Murphy: how well confidences tell successes from failures; higher is better.'),
-  uncertainty: figure('Murphy: variance of the results.'),
+  ece_noise_floor: figure('Error that a perfectly calibrated agent would have by chance with these confidences.'),
+  reliability: figure('Murphy decomposition, reliability: distance of confidences from results; 0 is best.'),
+  resolution: figure(
+    'Murphy decomposition, resolution: how well confidences separate successes from failures; higher is better.',
+  ),
+  uncertainty: figure('Murphy decomposition, uncertainty: variance of the results.'),
   log_score: figure('Mean negative log likelihood; 0 is best.'),
-  skill: figure('Brier skill against always stating the base rate; above 0 is better than that.'),
+  skill: figure('Brier skill score relative to always stating the base rate; above 0 is better.'),
 })
 export type OverallFigures = v.InferOutput<typeof OverallFigures>
 
 /** Scored decisions of one agent, category or stakes, or of two of them; null stands for all values. */
 export const CalibrationCell = v.object({
   agent: v.pipe(v.nullable(v.string()), d('Agent that recorded them.')),
-  category: v.pipe(v.nullable(v.string()), d('Their category.')),
-  stakes: v.pipe(v.nullable(Stakes), d('Their stakes.')),
+  category: v.pipe(v.nullable(v.string()), d('Category of the decisions.')),
+  stakes: v.pipe(v.nullable(Stakes), d('Stakes of the decisions.')),
   scored: v.pipe(v.number(), d('Scored decisions; listDecisions finds them with `scored`.')),
-  mean_confidence: v.pipe(fraction, d('What was said: the mean confidence.')),
-  accuracy: v.pipe(fraction, d('What came true: the mean result.')),
-  accuracy_low: figure('Lower end of its 95 % interval; null with fewer than five.'),
-  accuracy_high: figure('Upper end of it.'),
-  calibration_gap: v.pipe(v.number(), d('Accuracy less mean confidence; below 0 is overconfident.')),
+  mean_confidence: v.pipe(fraction, d('Mean stated confidence.')),
+  accuracy: v.pipe(fraction, d('Mean result.')),
+  accuracy_low: figure('Lower bound of its 95 % interval; null with fewer than five decisions.'),
+  accuracy_high: figure('Upper bound of the interval.'),
+  calibration_gap: v.pipe(v.number(), d('Accuracy minus mean confidence; below 0 is overconfident.')),
   proven: v.pipe(
     v.nullable(
       v.object({
         interpretation: Interpretation,
-        low: v.pipe(v.number(), d('Lower end of the interval of the gap: 95 % for all parts together.')),
-        high: v.pipe(v.number(), d('Upper end of it.')),
+        low: v.pipe(v.number(), d('Lower bound of the interval of the gap: 95 % for all parts together.')),
+        high: v.pipe(v.number(), d('Upper bound of the interval.')),
       }),
     ),
-    d('What the gap means, if it is proven as the verdict proves it; null if chance explains it.'),
+    d('Meaning of the gap, if it is proven by the criterion of the verdict; null if chance explains it.'),
   ),
   trend: v.pipe(
     v.nullable(
       v.object({
         direction: v.pipe(
           v.picklist(['improving', 'worsening', 'steady']),
-          d('Whether the gap became smaller or larger; `steady` if the 95 % interval of its change holds 0.'),
+          d('Whether the gap became smaller or larger; `steady` if the 95 % interval of its change contains 0.'),
         ),
         recent_scored: v.pipe(v.number(), d('Scored decisions of the last 90 days.')),
-        recent_gap: v.pipe(v.number(), d('Their gap.')),
-        earlier_scored: v.pipe(v.number(), d('Scored decisions before.')),
-        earlier_gap: v.pipe(v.number(), d('Their gap.')),
+        recent_gap: v.pipe(v.number(), d('Gap of these decisions.')),
+        earlier_scored: v.pipe(v.number(), d('Earlier scored decisions.')),
+        earlier_gap: v.pipe(v.number(), d('Gap of these decisions.')),
       }),
     ),
-    d('The last 90 days against all before, whatever the window; null with fewer than five in either.'),
+    d(
+      'The last 90 days compared with all earlier decisions, regardless of the window; null with fewer than five in either period.',
+    ),
   ),
 })
 export type CalibrationCell = v.InferOutput<typeof CalibrationCell>
 
 /** What stated confidence is worth: scores, five ranges, use of the scale, advice. */
 export const CalibrationReport = v.object({
-  total_decisions: v.pipe(v.number(), d('Decisions that pass the filters.')),
-  reviewed_decisions: v.pipe(v.number(), d('Those that were reviewed, abandoned ones too.')),
-  verdict: v.pipe(Verdict, d('What the figures prove: the headline.')),
+  total_decisions: v.pipe(v.number(), d('Decisions that match the filters.')),
+  reviewed_decisions: v.pipe(v.number(), d('Those that were reviewed, including abandoned ones.')),
+  verdict: v.pipe(Verdict, d('Summary of what the figures prove.')),
   overall: v.pipe(
     OverallFigures,
-    d('The figures over all of them; the interpretation is that of their gap, proven or not.'),
+    d('The figures of all matching decisions; `interpretation` describes their gap, whether proven or not.'),
   ),
   buckets: v.pipe(
     v.array(
       v.object({
-        range: v.pipe(v.string(), d('Confidences from the first to below the second; the last includes 1.')),
-        decisions: v.pipe(v.number(), d('Scored decisions in it.')),
+        range: v.pipe(
+          v.string(),
+          d('Range of confidence: lower bound included, upper bound excluded; the last range includes 1.'),
+        ),
+        decisions: v.pipe(v.number(), d('Scored decisions in the range.')),
         predicted: figure('Mean confidence.'),
         actual: figure('Mean result.'),
         brier: figure('Brier score.'),
-        actual_low: figure('Lower end of the 95 % Wilson interval of the result.'),
-        actual_high: figure('Upper end of it.'),
+        actual_low: figure('Lower bound of the 95 % Wilson interval of the mean result.'),
+        actual_high: figure('Upper bound of the interval.'),
       }),
     ),
-    d('Always five.'),
+    d('Always five ranges.'),
   ),
   confidence_stats: v.pipe(
     v.object({
       mean: figure('Mean confidence of all decisions, scored or not.'),
       std_dev: figure('Population standard deviation.'),
-      min: figure('Lowest.'),
-      max: figure('Highest.'),
-      habituation_detected: v.pipe(v.boolean(), d('True when the confidence hardly varies.')),
-      histogram: v.pipe(v.array(v.number()), d('Decisions by tenth of confidence.')),
+      min: figure('Lowest confidence.'),
+      max: figure('Highest confidence.'),
+      habituation_detected: v.pipe(v.boolean(), d('True if the confidence hardly varies.')),
+      histogram: v.pipe(v.array(v.number()), d('Decisions by range of confidence, each 0.1 wide.')),
     }),
-    d('Spread of stated confidence.'),
+    d('Distribution of stated confidence.'),
   ),
   recommendations: v.pipe(
     v.array(
       v.object({
         type: v.string(),
         message: v.string(),
-        severity: v.pipe(v.picklist(['info', 'warning', 'critical']), d('How urgent it is.')),
+        severity: v.pipe(v.picklist(['info', 'warning', 'critical']), d('Urgency.')),
       }),
     ),
-    d('What to do, most urgent first.'),
+    d('Recommendations, most urgent first.'),
   ),
   by_settlement: v.pipe(
     v.object({
-      observed: v.pipe(OverallFigures, d('Settled by evidence of pull requests.')),
-      attested: v.pipe(OverallFigures, d('Said in a review.')),
+      observed: v.pipe(OverallFigures, d('Outcomes from pull request evidence.')),
+      attested: v.pipe(OverallFigures, d('Outcomes from reviews.')),
     }),
-    d('The same figures by what settled the outcome; never blended.'),
+    d('The same figures by source of outcome; the sources are never combined.'),
   ),
   by_reviewer: v.pipe(
     v.object({
-      self: v.pipe(OverallFigures, d('Reviewed by the recorder itself.')),
+      self: v.pipe(OverallFigures, d('Reviewed by the agent that recorded the decision.')),
       others: v.pipe(OverallFigures, d('Reviewed by another agent.')),
-      observed: v.pipe(OverallFigures, d('Settled by evidence.')),
+      observed: v.pipe(OverallFigures, d('Outcome from evidence.')),
     }),
-    d('The same figures by who settled the outcome.'),
+    d('The same figures by who determined the outcome.'),
   ),
   cells: v.pipe(
     v.array(CalibrationCell),
-    d('With `cells`: each cell, each row, each column and all together, those with most decisions first; else empty.'),
+    d('With `cells`: each cell, each row, each column and the total, most decisions first; otherwise empty.'),
   ),
 })
 export type CalibrationReport = v.InferOutput<typeof CalibrationReport>
 
 /** A figure of two periods. */
 export const FigureChange = v.object({
-  recent: v.pipe(v.number(), d('Of the recent period.')),
-  historical: v.pipe(v.number(), d('Of the historical one.')),
-  change: v.pipe(v.number(), d('Recent less historical.')),
-  p_value: v.pipe(fraction, d('How often chance alone shows it so much worse; given at each point, alert or not.')),
+  recent: v.pipe(v.number(), d('Value in the recent period.')),
+  historical: v.pipe(v.number(), d('Value in the historical period.')),
+  change: v.pipe(v.number(), d('Recent minus historical value.')),
+  p_value: v.pipe(
+    fraction,
+    d('Probability of such a deterioration by chance alone; given at each point, with or without an alert.'),
+  ),
 })
 const change = (about: string) =>
-  v.pipe(
-    v.nullable(FigureChange),
-    d(`${about} of both periods; null where either has fewer than five scored decisions.`),
-  )
+  v.pipe(v.nullable(FigureChange), d(`${about} of both periods; null if either has fewer than five scored decisions.`))
 
 /** Findings of a comparison of the two periods. */
 export const DriftFinding = v.object({
-  drift_detected: v.pipe(v.boolean(), d('True if a threshold was passed by more than chance explains.')),
+  drift_detected: v.pipe(v.boolean(), d('True if a threshold was exceeded by more than chance explains.')),
   recent_scored: v.pipe(v.number(), d('Scored decisions in the recent period.')),
-  historical_scored: v.pipe(v.number(), d('Scored decisions in the historical one.')),
+  historical_scored: v.pipe(v.number(), d('Scored decisions in the historical period.')),
   brier_score: change('Brier score'),
   accuracy: change('Accuracy'),
 })
@@ -193,7 +203,7 @@ export type DriftFinding = v.InferOutput<typeof DriftFinding>
 
 /** What checkDrift would have found at one instant, with the reviews that were known then. */
 export const DriftPoint = v.object({
-  at: v.pipe(v.string(), d('The instant, RFC 3339, UTC; both periods are counted from it.')),
+  at: v.pipe(v.string(), d('The time, RFC 3339, UTC; both periods are counted back from it.')),
   ...DriftFinding.entries,
 })
 export type DriftPoint = v.InferOutput<typeof DriftPoint>
@@ -201,40 +211,40 @@ export type DriftPoint = v.InferOutput<typeof DriftPoint>
 /** Current calibration compared with that of an earlier period. */
 export const DriftReport = v.object({
   drift_detected: v.pipe(v.boolean(), d('True if an alert is above `info`.')),
-  verdict: v.pipe(Verdict, d('What is proven of the confidence of the recent period.')),
+  verdict: v.pipe(Verdict, d('Proven calibration in the recent period.')),
   alerts: v.pipe(
     v.array(
       v.object({
         type: v.picklist(['brier_degradation', 'accuracy_drop']),
-        recent_value: v.pipe(v.number(), d('Figure of the recent period.')),
-        historical_value: v.pipe(v.number(), d('Figure of the historical one.')),
-        change_pct: v.pipe(v.nullable(v.number()), d('Change in per cent; null from 0.')),
-        p_value: v.pipe(fraction, d('How often chance alone shows as much.')),
+        recent_value: v.pipe(v.number(), d('Value in the recent period.')),
+        historical_value: v.pipe(v.number(), d('Value in the historical period.')),
+        change_pct: v.pipe(v.nullable(v.number()), d('Change in per cent; null if the historical value is 0.')),
+        p_value: v.pipe(fraction, d('Probability of such a change by chance alone.')),
         severity: v.pipe(
           v.picklist(['info', 'warning', 'critical']),
-          d('`info` if chance may explain it: p above .025, or .05 if the other figure is at .05 too.'),
+          d('`info` if chance may explain it: p above .025, or above .05 if the other figure also has p at most .05.'),
         ),
       }),
     ),
     d('What got worse.'),
   ),
-  recent_period: v.pipe(v.string(), d('The days compared.')),
-  historical_period: v.pipe(v.string(), d('The days compared with.')),
+  recent_period: v.pipe(v.string(), d('The recent period.')),
+  historical_period: v.pipe(v.string(), d('The historical period.')),
   recent_scored: v.pipe(v.number(), d('Scored decisions in the recent period.')),
-  historical_scored: v.pipe(v.number(), d('Scored decisions in the historical one.')),
+  historical_scored: v.pipe(v.number(), d('Scored decisions in the historical period.')),
   recommendations: v.pipe(v.array(v.string()), d('What to do.')),
   by_reviewer: v.pipe(
     v.object({
-      self: v.pipe(DriftFinding, d('Reviewed by the recorder itself.')),
+      self: v.pipe(DriftFinding, d('Reviewed by the agent that recorded the decision.')),
       others: v.pipe(DriftFinding, d('Reviewed by another agent.')),
-      observed: v.pipe(DriftFinding, d('Settled by evidence.')),
+      observed: v.pipe(DriftFinding, d('Outcome from evidence.')),
     }),
-    d('The same comparison by who settled the outcomes.'),
+    d('The same comparison by who determined the outcomes.'),
   ),
   history: v.pipe(
     v.array(DriftPoint),
     d(
-      'Oldest first; empty unless history_points was given. A decision that was reviewed again counts from the review on that gives its outcome.',
+      'The comparison at earlier times, oldest first; empty unless history_points was given. A decision with several reviews counts from the review that determines its outcome.',
     ),
   ),
 })

@@ -33,14 +33,14 @@ export const FieldCondition = v.strictObject({
   exact: v.optional(
     v.pipe(
       v.boolean(),
-      d('Compares text as it is. By default case, compatible forms and look-alike letters make no difference.'),
+      d('Compares text exactly. By default, case, compatibility forms and look-alike letters are ignored.'),
     ),
   ),
   when_missing: v.optional(
     v.pipe(
       v.picklist(['match', 'no_match']),
       d(
-        'The result if the field is absent: by default `match` for fields of the context in a rule that blocks, else `no_match`.',
+        'The result if the field is absent; by default `match` for context fields in a rule that blocks, otherwise `no_match`.',
       ),
     ),
   ),
@@ -48,7 +48,7 @@ export const FieldCondition = v.strictObject({
     v.pipe(
       count,
       d(
-        'For `precedents.failed` and `calibration.gap`: with fewer decisions the action is deferred, as nothing can be said.',
+        'For `precedents.failed` and `calibration.gap`: with fewer decisions the action is deferred, because the figure is not reliable.',
       ),
     ),
   ),
@@ -60,12 +60,12 @@ export const SemanticCondition = v.strictObject({
   threshold: v.pipe(
     v.union([fraction, v.literal('auto')]),
     d(
-      'Minimum similarity (1 − cosine distance) of a past decision to the description; `auto` is the one that was measured for the embedder in use.',
+      'Minimum similarity (1 − cosine distance) of a past decision to the description; `auto` is the value measured for the embedder in use.',
     ),
   ),
   outcome: v.optional(v.pipe(Outcome, d('Only past decisions with this outcome.'))),
-  within_days: v.optional(v.pipe(positive, d('Only decisions of this many past days.'))),
-  min_matches: v.pipe(v.optional(count, 1), d('How many must be this similar.')),
+  within_days: v.optional(v.pipe(positive, d('Only decisions of the last N days.'))),
+  min_matches: v.pipe(v.optional(count, 1), d('Minimum number of decisions with this similarity.')),
 })
 
 /** Fields of recorded decisions that a temporal condition can count by. */
@@ -82,9 +82,7 @@ export const TemporalCondition = v.strictObject({
   value: v.optional(v.pipe(name, d('… with this value …'))),
   window_hours: v.optional(v.pipe(positive, d('… recorded within this many hours.'))),
   max_occurrences: v.optional(v.pipe(count, d('True if at least this many match.'))),
-  between: v.optional(
-    v.pipe(v.tuple([clock, clock]), d('Times of day, the first included; the span may cross midnight.')),
-  ),
+  between: v.optional(v.pipe(v.tuple([clock, clock]), d('Times of day, start included; the span may cross midnight.'))),
   weekdays: v.optional(
     v.pipe(v.array(v.picklist(weekdays)), v.minLength(1, 'at least one day'), d('Days of the week.')),
   ),
@@ -119,7 +117,7 @@ export const AggregateCondition = v.strictObject({
   min_decisions: v.optional(
     v.pipe(count, d('With fewer decisions the condition is false; by default 1, for `count` 0.')),
   ),
-  window_days: v.optional(v.pipe(positive, d('Only decisions of this many past days.'))),
+  window_days: v.optional(v.pipe(positive, d('Only decisions of the last N days.'))),
 })
 
 /** An expression in the Common Expression Language. */

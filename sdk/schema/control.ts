@@ -15,15 +15,19 @@ export const tests = ['equals', 'gt', 'lt', 'truthy', 'in', 'absent'] as const
 
 /** A condition on one field of an event's payload. A field of another kind makes it false. */
 export const ControlCondition = v.strictObject({
-  field: v.pipe(name, d('Field of the payload; dots lead into objects.')),
-  equals: v.optional(v.pipe(Scalar, d('It is this very value, of the same kind.'))),
-  gt: v.optional(v.pipe(number, d('It is a number above this.'))),
-  lt: v.optional(v.pipe(number, d('It is a number below this.'))),
-  truthy: v.optional(v.pipe(v.literal(true), d('It is true, a text that is not blank, or a number other than 0.'))),
+  field: v.pipe(name, d('Field of the payload; dots separate nested fields.')),
+  equals: v.optional(v.pipe(Scalar, d('The field equals this value, with the same type.'))),
+  gt: v.optional(v.pipe(number, d('The field is a number above this.'))),
+  lt: v.optional(v.pipe(number, d('The field is a number below this.'))),
+  truthy: v.optional(v.pipe(v.literal(true), d('The field is true, a non-blank text, or a number other than 0.'))),
   in: v.optional(
-    v.pipe(v.array(Scalar), v.minLength(1, 'at least one value'), d('It is one of these values, of the same kind.')),
+    v.pipe(
+      v.array(Scalar),
+      v.minLength(1, 'at least one value'),
+      d('The field equals one of these values, with the same type.'),
+    ),
   ),
-  absent: v.optional(v.pipe(v.boolean(), d('With true, it is not there or null; with false, it is.'))),
+  absent: v.optional(v.pipe(v.boolean(), d('With true, the field is absent or null; with false, it is neither.'))),
 })
 export type ControlCondition = v.InferOutput<typeof ControlCondition>
 
@@ -34,21 +38,23 @@ const id = v.pipe(
 
 /** One rule: which events support a control, or why they fall short of it. */
 export const ControlRule = v.strictObject({
-  id: v.pipe(id, d('Unique over all files.')),
-  framework: v.optional(v.pipe(name, d('Framework of the control, where it is not that of the file.'))),
+  id: v.pipe(id, d('Unique across all files.')),
+  framework: v.optional(v.pipe(name, d('Framework of the control, if it differs from that of the file.'))),
   stage: v.pipe(name, d('Part of the framework that the control belongs to.')),
   function_id: v.pipe(id, d('Identifier of the control.')),
   control_name: v.pipe(name, d('Name of the control.')),
-  description: v.optional(v.pipe(filledText(2_000), d('What a match shows. The rule makes a mapping.'))),
+  description: v.optional(v.pipe(filledText(2_000), d('What a match shows. The rule produces a mapping.'))),
   insufficient_evidence: v.optional(
     v.pipe(
       v.literal(true),
-      d('The rule makes no mapping: it says why the event does not support the control, where no other rule maps it.'),
+      d(
+        'The rule produces no mapping; it gives the reason why the event does not support the control, unless another rule maps it.',
+      ),
     ),
   ),
   reason: v.optional(v.pipe(filledText(2_000), d('Why the event does not support the control, in plain language.'))),
   match: v.strictObject({
-    event_type: v.pipe(name, d('Type of the events that the rule looks at.')),
+    event_type: v.pipe(name, d('Type of the events to which the rule applies.')),
     conditions: v.pipe(
       v.optional(v.array(ControlCondition), () => []),
       d('All must hold.'),
@@ -63,11 +69,11 @@ export const ControlFile = v.strictObject({
   framework: v.pipe(name, d('Name of the framework.')),
   version: v.pipe(name, d('Version of this file, as a text.')),
   date: v.pipe(v.string(), v.isoDate('a date such as 2026-07-01'), d('When this file was last changed.')),
-  source: v.pipe(filledText(2_000), d('The document that the rules were written from.')),
-  note: v.pipe(filledText(2_000), d('What a reader of the mappings has to know.')),
+  source: v.pipe(filledText(2_000), d('The document on which the rules are based.')),
+  note: v.pipe(filledText(2_000), d('Notes for readers of the mappings.')),
   evidence_class: v.pipe(
     v.picklist(['observed', 'attested']),
-    d('Class of the events that the rules look at; never another.'),
+    d('Class of the events to which the rules apply; no other class is mapped.'),
   ),
   rules: v.pipe(v.array(ControlRule), v.minLength(1, 'at least one rule'), d('Rules, in the order of the report.')),
 })

@@ -67,7 +67,7 @@ const features = v.optional(v.pipe(v.array(text(1_000)), v.maxLength(100, 'at mo
 export const Bridge = v.object({
   structure: v.pipe(filledText(10_000), d('What the decision looks like: its pattern.')),
   function: v.pipe(filledText(10_000), d('What problem it solves: its purpose.')),
-  tolerance: v.pipe(features, d('Features that do not matter.')),
+  tolerance: v.pipe(features, d('Features that are irrelevant.')),
   enforcement: v.pipe(features, d('Features that must be present.')),
   prevention: v.pipe(features, d('Features that must be absent.')),
 })
@@ -84,7 +84,7 @@ export const Project = v.object({
   ),
   files: v.pipe(
     v.optional(v.pipe(v.array(filledText(1_024)), v.maxLength(1_000, 'at most 1000 files')), () => []),
-    d('Paths that the decision concerns.'),
+    d('Paths concerned by the decision.'),
   ),
 })
 /** Where a decision belongs: repository, feature, pull request, files. */
@@ -101,7 +101,7 @@ export const Deliberation = v.object({
   given: v.optional(
     v.pipe(
       v.boolean(),
-      d('True if the caller gave some of it. Each part that was given says so too, and satisfies no rule.'),
+      d('True if the caller supplied parts of it. These parts are marked as well, and satisfy no rule.'),
     ),
   ),
 })
@@ -128,11 +128,11 @@ export const linkFields = {
   weight: fraction,
   context: v.pipe(v.nullable(v.string()), d('Why they are linked.')),
   created_at: v.string(),
-  created_by: v.pipe(v.string(), d('The agent that made it, and alone may replace it.')),
+  created_by: v.pipe(v.string(), d('The agent that created it; only this agent may replace it.')),
   effective: v.pipe(
     v.boolean(),
     d(
-      'False for a `supersedes` that was made neither by the recorder of its target nor by a curator, which ranking ignores, and for a contradiction that was dismissed.',
+      'False for a dismissed contradiction, and for a `supersedes` that was created neither by the recorder of its target nor by a curator; ranking ignores such an edge.',
     ),
   ),
 }
@@ -140,7 +140,7 @@ export const linkFields = {
 /** Who dismissed an automatic contradiction, and why. */
 const Dismissal = v.object({
   by: v.pipe(v.string(), d('The agent that dismissed it.')),
-  at: v.pipe(v.string(), d('When, RFC 3339.')),
+  at: v.pipe(v.string(), d('When it was dismissed, RFC 3339.')),
   reason: v.pipe(v.nullable(v.string()), d('Why.')),
 })
 
@@ -152,7 +152,7 @@ export const Link = v.object({
   dismissed: v.optional(
     v.pipe(
       Dismissal,
-      d('Only on an automatic `contradicts` that was dismissed: it is kept without effect, and not found again.'),
+      d('Only on a dismissed automatic `contradicts`, which is kept without effect and not reported again.'),
     ),
   ),
 })
@@ -177,8 +177,11 @@ export const Review = v.object({
   reviewed_at: v.string(),
   reviewed_by: v.string(),
   self_reviewed: v.pipe(v.boolean(), d('Whether the recorder reviewed its own decision.')),
-  basis: v.pipe(v.nullable(AttributionBasis), d('What an attributed outcome rests on; null for a review.')),
-  counts: v.pipe(v.boolean(), d('Whether it gives the outcome of the decision; of all reviews, one does.')),
+  basis: v.pipe(v.nullable(AttributionBasis), d('Basis of an attributed outcome; null for a review.')),
+  counts: v.pipe(
+    v.boolean(),
+    d('Whether this review determines the outcome of the decision; exactly one review does.'),
+  ),
 })
 /** One review in the history. */
 export type Review = v.InferOutput<typeof Review>
@@ -190,9 +193,9 @@ export const Revision = v.object({
   fields: v.array(v.string()),
   old_values: v.pipe(
     v.nullable(v.record(v.string(), v.unknown())),
-    d('The values before; null for updates before the newest 200.'),
+    d('The previous values; null for updates older than the newest 200.'),
   ),
-  digest: v.pipe(v.string(), d('SHA-256 of the values before, as JSON with sorted keys.')),
+  digest: v.pipe(v.string(), d('SHA-256 of the previous values, as JSON with sorted keys.')),
 })
 /** One update: who changed what, and the previous values. */
 export type Revision = v.InferOutput<typeof Revision>
@@ -208,13 +211,13 @@ export const RelatedDecision = v.object({ id: v.string(), summary: v.string(), d
 /** A decision with everything stored about it; its YAML file contains exactly this. */
 export const DecisionRecord = v.object({
   id: v.pipe(v.string(), d('`<yyyy-mm-dd>-decision-<12 hex>`; opaque.')),
-  title: v.pipe(v.string(), d('Decision text cut at 120 characters on a word.')),
+  title: v.pipe(v.string(), d('Decision text, truncated to 120 characters at a word boundary.')),
   decision: v.pipe(v.string(), d('Decision text.')),
   category: v.pipe(
     v.nullable(v.string()),
-    d('What kind of decision it is; an open list. Null if its agent named none: it is in no figure by category.'),
+    d('Kind of decision; an open list. Null if the agent gave none; the decision is then in no figure by category.'),
   ),
-  confidence: v.pipe(v.nullable(fraction), d('How sure the agent is, 0 to 1; null if it did not say.')),
+  confidence: v.pipe(v.nullable(fraction), d('How sure the agent is, 0 to 1; null if not stated.')),
   stakes: v.pipe(Stakes, d('What was at risk.')),
   status: v.pipe(Status, d('`pending` until the first review.')),
   outcome: v.pipe(v.nullable(Outcome), d('The outcome; null while pending.')),
@@ -222,68 +225,67 @@ export const DecisionRecord = v.object({
   context: v.pipe(nullableText, d('The situation in which it was decided.')),
   reasons: v.pipe(v.array(Reason), d('Why.')),
   alternatives_considered: v.array(v.union([v.string(), v.looseObject({ option: v.string() })])),
-  review_in: v.pipe(v.string(), d('Review cadence, such as 24h, 3d, 7d, 30d.')),
-  review_by: v.pipe(v.string(), d('Day on which the review is due.')),
-  project: v.pipe(v.nullable(Project), d('The project concerned.')),
+  review_in: v.pipe(v.string(), d('Time until the review, such as 24h, 3d, 7d, 30d.')),
+  review_by: v.pipe(v.string(), d('Due date of the review.')),
+  project: v.pipe(v.nullable(Project), d('The project.')),
   reasoning_trace: v.array(v.union([v.string(), v.looseObject({ step: v.number(), thought: v.string() })])),
-  bridge: v.pipe(Bridge, d('What it looks like and what it is for; search by meaning compares these.')),
-  bridge_method: v.pipe(v.picklist(['rule', 'given']), d('`rule` when it was extracted from the text.')),
-  deliberation: v.pipe(v.nullable(Deliberation), d('What led to it; grows only.')),
-  tags: v.pipe(v.array(v.string()), d('Tags for finding it again.')),
+  bridge: v.pipe(Bridge, d('What the decision looks like and what it is for; semantic search compares these texts.')),
+  bridge_method: v.pipe(v.picklist(['rule', 'given']), d('`rule` if it was extracted from the text.')),
+  deliberation: v.pipe(v.nullable(Deliberation), d('How the decision came about; append-only.')),
+  tags: v.pipe(v.array(v.string()), d('Tags for search and filters.')),
   pattern: v.pipe(nullableText, d('The abstract principle behind the decision.')),
   pre_decision_protocol: v.pipe(
     v.nullable(
       v.looseObject({
         query_run: v.boolean(),
         guardrails_checked: v.boolean(),
-        given: v.optional(v.pipe(v.boolean(), d('True if the caller gave it: it satisfies no rule.'))),
+        given: v.optional(v.pipe(v.boolean(), d('True if the caller supplied it; it then satisfies no rule.'))),
       }),
     ),
     d(
-      'What was done before deciding; with `given: true` the caller says so, which satisfies no rule. Null if it was imported without.',
+      'Steps before the decision. With `given: true` the caller states them, which satisfies no rule. Null if the decision was imported without them.',
     ),
   ),
-  verdict: v.pipe(
-    v.nullable(RecordedVerdict),
-    d('The verdict with which it was recorded; null if none was asked for.'),
-  ),
+  verdict: v.pipe(v.nullable(RecordedVerdict), d('The verdict at recording; null if none was requested.')),
   quality: Quality,
   related_to: v.array(RelatedDecision),
   links: v.pipe(v.array(Link), d('Edges that start at this decision.')),
   recorded_by: v.pipe(v.string(), d('The authenticated agent that recorded it.')),
-  agent_id: v.pipe(nullableText, d('Identity that the caller gave beside its credentials; never trusted.')),
-  imported_by: v.pipe(nullableText, d('The agent that imported it; null where it was recorded directly.')),
-  source_key: v.pipe(nullableText, d('Key in the system that the decision was imported from.')),
+  agent_id: v.pipe(nullableText, d('Identity stated by the caller in addition to its credentials; never trusted.')),
+  imported_by: v.pipe(nullableText, d('The agent that imported it; null if it was recorded directly.')),
+  source_key: v.pipe(nullableText, d('Key in the system from which the decision was imported.')),
   ...observedEntries,
-  recorded_at: v.optional(v.pipe(v.string(), d('Only if imported with a `created_at`: when that was, RFC 3339, UTC.'))),
+  recorded_at: v.optional(
+    v.pipe(v.string(), d('Time of the import, RFC 3339, UTC; only if imported with a `created_at`.')),
+  ),
   created_at: v.pipe(v.string(), d('RFC 3339, UTC.')),
   updated_at: v.pipe(v.string(), d('Time of the last change, RFC 3339, UTC.')),
   actual_result: v.pipe(nullableText, d('What happened.')),
-  lessons: v.pipe(nullableText, d('What to do otherwise next time.')),
-  review_notes: v.pipe(nullableText, d('Anything else that a review said.')),
-  reviewed_at: v.pipe(nullableText, d('Time of the review that counts, RFC 3339, UTC.')),
-  reviewed_by: v.pipe(nullableText, d('The agent whose review counts.')),
+  lessons: v.pipe(nullableText, d('What to do differently next time.')),
+  review_notes: v.pipe(nullableText, d('Further notes of reviews.')),
+  reviewed_at: v.pipe(nullableText, d('Time of the effective review, RFC 3339, UTC.')),
+  reviewed_by: v.pipe(nullableText, d('Author of the effective review.')),
   self_reviewed: v.pipe(
     v.nullable(v.boolean()),
-    d('Whether the review that counts is by the recorder itself; null while pending.'),
+    d('Whether the effective review is by the recorder; null while pending.'),
   ),
   confidence_at_record: v.pipe(
     v.nullable(fraction),
-    d('Confidence when it was recorded, which scores use; null enters no score.'),
+    d('Confidence at recording, used for scores; if null, the decision is not scored.'),
   ),
   confidence_at_review: v.pipe(v.nullable(fraction), d('Confidence at the first review; never scored.')),
   review_history: v.pipe(v.array(Review), d('Every review, oldest first.')),
   breaker_scopes: v.pipe(
     v.array(v.string()),
-    d('Scopes of the circuit breakers that watch it, by what it said when it was recorded.'),
+    d('Scopes of the circuit breakers that apply to it, based on its fields at recording.'),
   ),
-  revision_count: v.pipe(v.number(), d('Updates so far; getDecision shows them with `revisions: true`.')),
-  preserve: v.pipe(v.boolean(), d('True keeps the record at full detail in compaction.')),
-  auto_attributed: v.pipe(v.boolean(), d('True if the outcome was attributed, not reviewed.')),
+  revision_count: v.pipe(v.number(), d('Number of updates; getDecision returns them with `revisions: true`.')),
+  preserve: v.pipe(v.boolean(), d('True if compaction keeps the record at full detail.')),
+  auto_attributed: v.pipe(v.boolean(), d('True if the outcome was attributed instead of reviewed.')),
   attribution_basis: v.pipe(
     v.nullable(AttributionBasis),
     d(
-      'What an attributed outcome rests on: `evidence` of its pull request, or the `age` of the decision alone; null where it was reviewed.',
+      'Basis of an attributed outcome: `evidence` of its pull request, or only the `age` of the decision; null if it was reviewed.',
     ),
   ),
   attribution_reason: v.pipe(nullableText, d('Why the outcome was attributed.')),

@@ -12,20 +12,22 @@ const d = v.description
 /** How an event came to be in a dossier. */
 const Relation = v.pipe(
   v.picklist(['linked', 'link', 'pull_request']),
-  d('`linked` to the decision, the record of such a `link`, or of the `pull_request` that the decision names.'),
+  d(
+    '`linked`: linked to the decision; `link`: the record of such a link; `pull_request`: an event of the pull request of the decision.',
+  ),
 )
 
 /** A line of the audit trail. */
 export const TrailLine = v.object({
-  seq: v.pipe(v.number(), d('Ascending in the order of commits.')),
+  seq: v.pipe(v.number(), d('Ascending, in commit order.')),
   at: v.pipe(v.string(), d('RFC 3339, UTC.')),
   agent: v.pipe(v.string(), d('The agent that called.')),
   method: v.pipe(v.string(), d('Method that was called, or the step of an approval.')),
-  request_id: v.pipe(v.string(), d('Also in the log of the server.')),
+  request_id: v.pipe(v.string(), d('Id of the request; the server log contains it too.')),
   ids: v.pipe(v.array(v.string()), d('Decisions concerned.')),
   allowed: v.pipe(v.nullable(v.boolean()), d('Null if nothing was evaluated.')),
   rules: v.pipe(v.array(v.string()), d('Rules and breakers that fired.')),
-  detail: v.pipe(v.unknown(), d('Of an evaluation: digest and redacted copy of the input, verdict, policy hash.')),
+  detail: v.pipe(v.unknown(), d('For an evaluation: digest and redacted copy of the input, verdict, policy hash.')),
 })
 
 /** A rule set as it was in force. */
@@ -38,7 +40,7 @@ const ArchivedRules = v.object({
         until: v.pipe(v.nullable(v.string()), d('RFC 3339; null while it is in force.')),
       }),
     ),
-    d('When it was in force, oldest first.'),
+    d('Periods in which the rules were in force, oldest first.'),
   ),
   guardrails: v.pipe(v.array(v.record(v.string(), v.unknown())), d('The rules, in the order of the files.')),
   circuit_breakers: v.pipe(v.array(v.record(v.string(), v.unknown())), d('The circuit breakers.')),
@@ -48,50 +50,53 @@ const ArchivedRules = v.object({
 export const Dossier = v.object({
   dossier_format: v.pipe(v.literal(1), d('Version of the format.')),
   generated_at: v.pipe(v.string(), d('RFC 3339, UTC.')),
-  service_version: v.pipe(v.string(), d('Version of the service that made it.')),
-  decision: v.pipe(DecisionRecord, d('The record as it is.')),
+  service_version: v.pipe(v.string(), d('Version of the service that created it.')),
+  decision: v.pipe(DecisionRecord, d('The record as stored.')),
   decision_sha256: v.pipe(Hash, d('SHA-256 of the record as canonical JSON.')),
-  content_sha256: v.pipe(Hash, d('The same of what was decided, by whom and why: reviews and edges do not change it.')),
-  revisions: v.pipe(v.array(Revision), d('Every update with the values before it, oldest first.')),
-  trail: v.pipe(v.array(TrailLine), d('Lines of the audit trail that name it or its evaluation, oldest first.')),
-  approvals: v.pipe(v.array(Approval), d('Requests for approval that its evaluation depended on.')),
-  policy: v.pipe(v.nullable(ArchivedRules), d('The rules of its verdict; null if it has none.')),
+  content_sha256: v.pipe(
+    Hash,
+    d('SHA-256 of the decision itself (what, by whom, why); not changed by reviews and edges.'),
+  ),
+  revisions: v.pipe(v.array(Revision), d('Every update with the previous values, oldest first.')),
+  trail: v.pipe(v.array(TrailLine), d('Audit entries that refer to the decision or its evaluation, oldest first.')),
+  approvals: v.pipe(v.array(Approval), d('Approval requests that its evaluation depended on.')),
+  policy: v.pipe(v.nullable(ArchivedRules), d('The rules behind its verdict; null if it has no verdict.')),
   evidence: v.pipe(
     v.array(
       v.object({
         ...EvidenceEntry.entries,
         relation: Relation,
-        index: v.pipe(v.number(), d('Place in the tree, from 0.')),
+        index: v.pipe(v.number(), d('Position in the tree, from 0.')),
         hashes: ProofHashes,
       }),
     ),
-    d('Events that concern it, each with the proof that it is in the log of the checkpoint.'),
+    d('Events that concern the decision, each with a proof of inclusion in the log of the checkpoint.'),
   ),
-  evidence_total: v.pipe(v.number(), d('Events that concern it; the first ones are listed.')),
+  evidence_total: v.pipe(v.number(), d('Number of events that concern the decision; only the first ones are listed.')),
   checkpoint: v.pipe(
     v.object({
       note: SignedNote,
       verifier_key: v.pipe(v.string(), d('C2SP verifier key of the log, which also signs the dossier.')),
     }),
-    d('State of the evidence log when the dossier was made.'),
+    d('State of the evidence log when the dossier was created.'),
   ),
   receipts: v.pipe(
     v.array(Receipt),
-    d('Acts that concern it, in the order of the thread: its states, verdict, approvals, score.'),
+    d('Acts that concern the decision, in the order of the thread: states, verdict, approvals, score.'),
   ),
   thread_key: v.pipe(v.string(), d('C2SP verifier key of the thread, whose checkpoints the receipts carry.')),
-  links: v.pipe(v.array(GraphEdge), d('Edges from and to it.')),
+  links: v.pipe(v.array(GraphEdge), d('Edges from and to the decision.')),
   score: v.pipe(
     v.nullable(
       v.object({
-        confidence: v.pipe(v.number(), d('At recording.')),
+        confidence: v.pipe(v.number(), d('Confidence at recording.')),
         outcome: Outcome,
-        settled_by: v.pipe(v.picklist(settlers), d('Who settled the outcome.')),
-        value: v.pipe(v.number(), d('Of the outcome: 1, 0.5 or 0.')),
+        settled_by: v.pipe(v.picklist(settlers), d('Who determined the outcome.')),
+        value: v.pipe(v.number(), d('Value of the outcome: 1, 0.5 or 0.')),
         brier: v.pipe(v.number(), d('(confidence − value)².')),
       }),
     ),
-    d('What it counts in calibration; null if it enters no score.'),
+    d('Its contribution to calibration; null if it is not scored.'),
   ),
   statement: v.pipe(
     v.record(v.string(), v.unknown()),
@@ -100,13 +105,13 @@ export const Dossier = v.object({
   withheld: v.pipe(
     v.array(v.picklist(['trail', 'approvals', 'receipts'])),
     d(
-      'Parts of which something is left out that the caller may not read, or that is too long: then the oldest receipts.',
+      'Parts that are incomplete because the caller may not read some entries, or because they are too long (the oldest receipts are then left out).',
     ),
   ),
-  claims: v.pipe(v.array(v.string()), d('What the dossier rests on, and what it does not claim.')),
+  claims: v.pipe(v.array(v.string()), d('What the dossier is based on, and what it does not claim.')),
   signature: v.pipe(
     v.string(),
-    d('C2SP signed note by the key of the log over the SHA-256 of the rest as canonical JSON.'),
+    d('C2SP signed note by the key of the log over the SHA-256 of the other members as canonical JSON.'),
   ),
 })
 /** The dossier of one decision. */

@@ -43,7 +43,7 @@ export const Hash = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, '64 lower-case 
 /** A record schema would accept a list, and drop keys such as `constructor`. The hash must cover what was sent. */
 const Payload = v.pipe(
   v.unknown(),
-  d('Any I-JSON object; kept in its canonical form (RFC 8785).'),
+  d('Any I-JSON object; stored in its canonical form (RFC 8785).'),
   v.check((value) => value !== null && typeof value === 'object' && !Array.isArray(value), 'an object'),
   v.transform((value) => value as Record<string, unknown>),
 )
@@ -52,13 +52,13 @@ const Payload = v.pipe(
 export const EvidenceEvent = v.object({
   event_type: v.pipe(
     filledText(128),
-    d('What happened: `pr_opened`, `pr_commit`, `pr_review_approved`, `pr_merged`, `ci_completed` …'),
+    d('Type of event: `pr_opened`, `pr_commit`, `pr_review_approved`, `pr_merged`, `ci_completed` …'),
   ),
   ts: v.pipe(
     v.string(),
     v.maxLength(64, 'at most 64 characters'),
     v.check(isTimestamp, 'an RFC 3339 instant with its offset, such as 2026-07-01T10:00:00Z'),
-    d('When it happened, RFC 3339; kept as given.'),
+    d('When it happened, RFC 3339; stored as given.'),
   ),
   payload: Payload,
 })
@@ -66,13 +66,16 @@ export type EvidenceEvent = v.InferOutput<typeof EvidenceEvent>
 
 /** A record of the chain. */
 export const EvidenceEntry = v.object({
-  seq: v.pipe(v.number(), d('Its number, from 1 on without a gap.')),
-  ts: v.pipe(v.string(), d('When it happened, RFC 3339, as it was given.')),
-  source: v.pipe(v.string(), d('Where it comes from; `cstp:<agent>` for links.')),
+  seq: v.pipe(v.number(), d('Sequence number, from 1 without gaps.')),
+  ts: v.pipe(v.string(), d('When it happened, RFC 3339, as given.')),
+  source: v.pipe(v.string(), d('Source; `cstp:<agent>` for links.')),
   event_type: v.pipe(v.string(), d('What happened.')),
-  evidence_class: v.pipe(EvidenceClass, d('`observed` for events of other systems, `attested` for what agents say.')),
-  payload: v.pipe(v.record(v.string(), v.unknown()), d('What is known of it.')),
-  prev_hash: v.pipe(v.string(), d('Hash of the record before it; 64 zeros before the first.')),
+  evidence_class: v.pipe(
+    EvidenceClass,
+    d('`observed` for events of other systems, `attested` for statements of agents.'),
+  ),
+  payload: v.pipe(v.record(v.string(), v.unknown()), d('Content of the event.')),
+  prev_hash: v.pipe(v.string(), d('Hash of the previous record; 64 zeros for the first.')),
   hash: v.pipe(v.string(), d('SHA-256 of the canonical JSON of the other seven fields, lowercase hex.')),
 })
 
@@ -80,16 +83,18 @@ export const EvidenceEntry = v.object({
 export const ClassCoverage = v.object({
   total_events: v.pipe(v.number(), d('Events of the class.')),
   mapped_events: v.pipe(v.number(), d('Events that support at least one control.')),
-  unmapped_events: v.pipe(v.number(), d('The others.')),
+  unmapped_events: v.pipe(v.number(), d('Events that support no control.')),
   coverage_pct: v.pipe(
     v.number(),
-    d('Mapped events of all events of the class, 0 to 100 with two decimals; 0 and 100 only for none and all.'),
+    d(
+      'Percentage of the events of the class that are mapped, 0 to 100 with two decimals; exactly 0 or 100 only for none or all.',
+    ),
   ),
   by_source: v.pipe(
     v.array(
       v.object({
-        source: v.pipe(v.string(), d('Who reported them.')),
-        events: v.pipe(v.number(), d('How many events.')),
+        source: v.pipe(v.string(), d('Source of the events.')),
+        events: v.pipe(v.number(), d('Number of events.')),
       }),
     ),
     d('Events by source, ascending by name.'),
@@ -102,8 +107,8 @@ export type ClassCoverage = v.InferOutput<typeof ClassCoverage>
 /** Coverage by class of evidence. */
 export const Coverage = v.pipe(
   v.object({
-    observed: v.pipe(ClassCoverage, d('Events that third parties reported.')),
-    attested: v.pipe(ClassCoverage, d('Records that agents made about themselves.')),
+    observed: v.pipe(ClassCoverage, d('Events reported by third parties.')),
+    attested: v.pipe(ClassCoverage, d('Records of agents about themselves.')),
   }),
-  d('By class of evidence; the two are never added up.'),
+  d('Coverage by class of evidence; the two classes are never added up.'),
 )

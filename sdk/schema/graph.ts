@@ -17,13 +17,13 @@ export type GraphEdge = v.InferOutput<typeof GraphEdge>
 export const GraphNode = v.object({
   id: v.string(),
   title: v.string(),
-  category: v.pipe(v.nullable(v.string()), d('Null if its agent named none.')),
+  category: v.pipe(v.nullable(v.string()), d('Null if the agent gave none.')),
   stakes: Stakes,
   status: Status,
   outcome: v.nullable(Outcome),
   confidence: v.nullable(fraction),
   date: v.string(),
-  depth: v.pipe(v.number(), d('Steps from the centre.')),
+  depth: v.pipe(v.number(), d('Maximum distance from the centre, in steps.')),
   in_degree: v.pipe(v.number(), d('Edges that end here, in the whole graph.')),
   out_degree: v.pipe(v.number(), d('Edges that start here.')),
 })

@@ -39,20 +39,20 @@ export const Past = v.strictObject({
   calibration: factsOf('calibration'),
   evidence: v.pipe(
     v.optional(v.array(filledText(128)), () => []),
-    d('Types of events that satisfy what a rule requires of them; none by default.'),
+    d('Types of events that satisfy the requirements of a rule; none by default.'),
   ),
-  similar: v.pipe(v.optional(count, 0), d('Past decisions that every semantic condition finds.')),
-  count: v.pipe(v.optional(count, 0), d('Decisions that every temporal condition counts.')),
+  similar: v.pipe(v.optional(count, 0), d('Past decisions found by every semantic condition.')),
+  count: v.pipe(v.optional(count, 0), d('Decisions counted by every temporal condition.')),
   aggregate: v.pipe(
     v.optional(v.strictObject({ decisions: count, value: v.nullable(v.number()) })),
-    d('What every aggregate condition finds; no decisions by default.'),
+    d('Result of every aggregate condition; no decisions by default.'),
   ),
 })
 
 /** A row of a table test: an action, and the verdict that the rules must give on it. */
 export const TestCase = v.strictObject({
   name: v.pipe(filledText(256), d('What the case shows.')),
-  action: v.pipe(TestAction, d('The action that is checked.')),
+  action: v.pipe(TestAction, d('The action to check.')),
   now: v.optional(
     v.pipe(v.string(), v.isoTimestamp('a time such as 2026-07-01T10:00:00Z'), d('The time of the check.')),
   ),
@@ -74,7 +74,7 @@ export const TestFile = v.strictObject({
   rules: v.pipe(
     v.optional(v.union([filledText(256), v.array(filledText(256))])),
     d(
-      'Rule files, by their paths from this one, loaded as one set; `shipped` stands for the rules of the program. By default the file of the same name.',
+      'Rule files, by paths relative to this file, loaded as one set; `shipped` stands for the built-in rules. By default the file with the same name.',
     ),
   ),
   cases: v.pipe(v.array(TestCase), v.minLength(1, 'at least one case'), d('The table.')),

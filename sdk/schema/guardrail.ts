@@ -20,17 +20,17 @@ export const StepUp = v.strictObject({
     v.optional(v.array(name), () => []),
     d('People or roles that may approve; by default anyone with the scope `approve`.'),
   ),
-  expires: v.pipe(v.optional(duration, '1h'), d('How long the request waits; no answer is a denial.')),
+  expires: v.pipe(v.optional(duration, '1h'), d('How long the request waits; without an answer it is denied.')),
   remember: v.pipe(
     v.optional(
       v.pipe(v.string(), v.regex(/^(?:none|exact:[1-9]\d{0,4}[smhdw])$/, '`none`, or `exact:` and a duration')),
       'none',
     ),
-    d('`none`: an approval lets one evaluation pass. `exact:24h`: the same request passes for that long.'),
+    d('`none`: an approval is valid for one evaluation. `exact:24h`: the same request is allowed for that long.'),
   ),
   separation: v.pipe(
     v.optional(v.boolean(), true),
-    d('Also refuses whom the requester says that it acts for. The requester never approves.'),
+    d('Also excludes the one on whose behalf the requester claims to act. The requester can never approve.'),
   ),
 })
 export type StepUp = v.InferOutput<typeof StepUp>
@@ -59,9 +59,9 @@ export const EvidenceRequirement = v.strictObject({
   evidence: v.pipe(filledText(128), d('Type of the event, such as `pr_review_approved`.')),
   by: v.optional(v.pipe(v.picklist(['human', 'bot']), d('Kind of account that caused it.'))),
   not_by: v.optional(v.pipe(v.picklist(['author']), d('Not by the author of the pull request.'))),
-  within: v.optional(v.pipe(duration, d('How recent it must be.'))),
+  within: v.optional(v.pipe(duration, d('Maximum age of the event.'))),
   for: v.optional(v.pipe(name, d('Field that names the pull request or the commit; by default the action’s own.'))),
-  conclusion: v.optional(v.pipe(name, d('Conclusion that it must have, such as `success`.'))),
+  conclusion: v.optional(v.pipe(name, d('Required conclusion, such as `success`.'))),
 })
 export type EvidenceRequirement = v.InferOutput<typeof EvidenceRequirement>
 
@@ -75,14 +75,14 @@ export const Rule = v.strictObject({
   id: v.pipe(
     v.string(),
     v.regex(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/, 'letters, digits and . _ : - (at most 128)'),
-    d('Unique over all files.'),
+    d('Unique across all files.'),
   ),
   name: v.optional(v.pipe(name, d('Short name, shown in violations.'))),
   description: v.optional(v.pipe(filledText(2_000), d('Its purpose.'))),
   action: v.pipe(v.optional(v.picklist(ruleActions), 'block'), d('The effect of a violation.')),
   mode: v.pipe(
     v.optional(v.picklist(['enforce', 'shadow']), 'enforce'),
-    d('`shadow`: the rule is evaluated and kept in the trail, and stops nothing.'),
+    d('`shadow`: the rule is evaluated and written to the audit trail, but blocks nothing.'),
   ),
   step_up: v.optional(v.pipe(StepUp, d('With `action: step_up`: who approves.'))),
   defer: v.optional(v.pipe(Defer, d('With `action: defer`: why it can’t be judged now.'))),
@@ -100,7 +100,7 @@ export const Rule = v.strictObject({
   tag: v.optional(
     v.pipe(
       v.union([name, v.pipe(v.array(name), v.minLength(1, 'at least one tag'))]),
-      d('If the rule fires on an action that is allowed, the session is classified so: `session.classifications`.'),
+      d('Classifications added to the session (`session.classifications`) if the rule fires on an allowed action.'),
     ),
   ),
   suggestion: v.optional(v.pipe(filledText(2_000), d('What the caller can do.'))),
@@ -114,7 +114,7 @@ export const Rule = v.strictObject({
   ),
   requires: v.pipe(
     v.optional(v.array(v.union([EvidenceRequirement, ApprovalRequirement])), () => []),
-    d('Evidence and approvals without which the rule is violated. No field of the context satisfies them.'),
+    d('Evidence and approvals without which the rule is violated. Context fields do not satisfy them.'),
   ),
 })
 /** A guardrail: when its conditions hold, its requirements must be true. */
@@ -159,7 +159,7 @@ export const RuleFile = v.strictObject({
   ),
   template: v.pipe(
     v.optional(v.union([name, v.array(name)])),
-    d('Templates to load as well: `templates/<name>.yaml` beside the file, else a shipped one.'),
+    d('Templates to load: `templates/<name>.yaml` next to the file, or a built-in one.'),
   ),
 })
 export type RuleFile = v.InferOutput<typeof RuleFile>

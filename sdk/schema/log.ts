@@ -5,7 +5,7 @@ import { Hash } from './evidence.ts'
 const d = v.description
 
 /** The hashes of a proof. */
-export const ProofHashes = v.pipe(v.array(Hash), d('SHA-256, lowercase hex, in the order of RFC 9162.'))
+export const ProofHashes = v.pipe(v.array(Hash), d('SHA-256 hashes, lowercase hex, in the order of RFC 9162.'))
 
 /** A signed note. */
 export const SignedNote = v.pipe(v.string(), d('Checkpoint in the C2SP tlog-checkpoint form, signed with Ed25519.'))

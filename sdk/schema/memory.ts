@@ -8,46 +8,45 @@ const d = v.description
 export const WisdomEntry = v.object({
   category: v.string(),
   decisions: v.pipe(v.number(), d('Reviewed decisions.')),
-  success_rate: v.pipe(v.nullable(fraction), d('Mean result; null where nothing is scored.')),
+  success_rate: v.pipe(v.nullable(fraction), d('Mean result; null if nothing is scored.')),
   key_principles: v.pipe(
     v.array(
       v.object({
-        text: v.pipe(v.string(), d('The wording nearest to all that say the same.')),
+        text: v.pipe(v.string(), d('The most central of the equivalent statements.')),
         confirmations: v.pipe(
           v.number(),
-          d('Successes that confirm it, at least two: of one recorder only those that others reviewed.'),
+          d(
+            'Successes that confirm it, at least two. If all have the same recorder, only those reviewed by others count.',
+          ),
         ),
-        failures: v.pipe(v.number(), d('Failures with it, fewer than confirmations.')),
+        failures: v.pipe(v.number(), d('Failures with it; fewer than confirmations.')),
         recorders: v.pipe(v.number(), d('Agents that recorded a success with it.')),
-        confirmed_by: v.pipe(
-          v.array(v.string()),
-          d('Agents whose word the confirmations are, the most frequent first.'),
-        ),
+        confirmed_by: v.pipe(v.array(v.string()), d('Agents that the confirmations come from, most frequent first.')),
         source: v.pipe(
           v.picklist(['statement', 'decisions']),
           d(
-            '`statement`: patterns, reasons of type `pattern`, and lessons. `decisions`: where none of them is confirmed, decisions that are alike.',
+            '`statement`: patterns, reasons of type `pattern`, and lessons. `decisions`: similar decisions, if no statement is confirmed.',
           ),
         ),
-        example_ids: v.pipe(v.array(v.string()), d('Newest of the confirmations.')),
+        example_ids: v.pipe(v.array(v.string()), d('The newest confirmations.')),
       }),
     ),
-    d('What succeeded more often than it failed, for several agents or by the reviews of others.'),
+    d('Principles that succeeded more often than they failed, confirmed by several agents or by reviews of others.'),
   ),
-  common_failure_mode: v.pipe(v.nullable(v.string()), d('The first of `failure_modes`; null without any.')),
+  common_failure_mode: v.pipe(v.nullable(v.string()), d('The first of `failure_modes`; null if there are none.')),
   failure_modes: v.pipe(
     v.array(
       v.object({
-        text: v.pipe(v.string(), d('The wording nearest to all that say the same.')),
+        text: v.pipe(v.string(), d('The most central of the equivalent statements.')),
         source: v.pipe(
           v.picklist(['lesson', 'result']),
-          d('Whether it is the lesson that they drew, or, where none was drawn twice, what happened.'),
+          d('Source of the statement: the lessons of the failures, or, if no lesson occurs twice, what happened.'),
         ),
-        failures: v.pipe(v.number(), d('Failures that say so, at least two.')),
-        example_ids: v.pipe(v.array(v.string()), d('Newest of them.')),
+        failures: v.pipe(v.number(), d('Failures with this statement, at least two.')),
+        example_ids: v.pipe(v.array(v.string()), d('The newest of them.')),
       }),
     ),
-    d('How failures are alike, the most frequent first.'),
+    d('Common causes of failure, most frequent first.'),
   ),
   avg_confidence: v.pipe(v.nullable(fraction), d('Mean stated confidence.')),
   brier_score: v.pipe(v.nullable(v.number()), d('Brier score.')),
@@ -57,24 +56,24 @@ export type WisdomEntry = v.InferOutput<typeof WisdomEntry>
 /** Something that needs attention, with its reason. */
 export const ReadyAction = v.object({
   type: v.picklist(['review_outcome', 'stale_pending', 'calibration_drift', 'open_breaker', 'contradiction']),
-  priority: v.pipe(v.picklist(['low', 'medium', 'high']), d('How soon it should be done.')),
+  priority: v.pipe(v.picklist(['low', 'medium', 'high']), d('Urgency of the action.')),
   decision_id: v.pipe(v.nullable(v.string()), d('The decision concerned.')),
   category: v.pipe(v.nullable(v.string()), d('The category concerned.')),
   date: v.pipe(v.nullable(v.string()), d('Day of the decision.')),
   title: v.pipe(v.nullable(v.string()), d('Its title.')),
-  reason: v.pipe(v.string(), d('Why it is to be done.')),
+  reason: v.pipe(v.string(), d('Reason for the action.')),
   suggestion: v.pipe(v.string(), d('What to do.')),
-  detail: v.pipe(v.record(v.string(), v.unknown()), d('Figures behind it.')),
+  detail: v.pipe(v.record(v.string(), v.unknown()), d('Figures for the reason.')),
 })
 export type ReadyAction = v.InferOutput<typeof ReadyAction>
 
 /** Two live decisions that contradict each other. */
 export const Contradiction = v.object({
-  first_id: v.pipe(v.string(), d('One decision.')),
-  second_id: v.pipe(v.string(), d('The other.')),
-  first_title: v.pipe(v.string(), d('Title of the first.')),
-  second_title: v.pipe(v.string(), d('Title of the second.')),
-  category: v.pipe(v.nullable(v.string()), d('Category of the first; null if it has none.')),
+  first_id: v.pipe(v.string(), d('The first decision.')),
+  second_id: v.pipe(v.string(), d('The second decision.')),
+  first_title: v.pipe(v.string(), d('Title of the first decision.')),
+  second_title: v.pipe(v.string(), d('Title of the second decision.')),
+  category: v.pipe(v.nullable(v.string()), d('Category of the first decision; null if it has none.')),
   reason: v.pipe(v.string(), d('Why they contradict each other.')),
 })
 export type Contradiction = v.InferOutput<typeof Contradiction>

@@ -9,11 +9,14 @@ export const observedEntries = {
     v.pipe(
       v.picklist(['hook']),
       d(
-        '`hook` if nobody recorded it: a hook of the agent’s client saw it done. It enters no score until it is adopted.',
+        '`hook` if a hook of the agent’s client observed the action and no agent recorded it. It is not scored until an agent adopts it.',
       ),
     ),
   ),
   adopted_by: v.optional(
-    v.pipe(v.string(), d('With `source: hook`: who gave it a confidence, with which it is scored from then on.')),
+    v.pipe(
+      v.string(),
+      d('With `source: hook`: the agent that stated a confidence; the decision is scored with it from then on.'),
+    ),
   ),
 } as const

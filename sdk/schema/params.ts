@@ -44,7 +44,7 @@ export function boundMs(value: string, end: boolean): number | null {
 export const shortened = v.optional(
   v.pipe(
     v.boolean(),
-    v.description('True if the page ends early, as its answer would be over 32 MiB; the next page goes on.'),
+    v.description('True if the page ends early because the answer would exceed 32 MiB; continue with the next page.'),
   ),
 )
 
@@ -63,9 +63,9 @@ const pullRequest = v.pipe(v.number(), v.safeInteger('a whole number'), v.minVal
 
 /** The filters of queryDecisions. All that are given must hold. */
 export const Filters = v.object({
-  category: v.optional(v.pipe(name, d('Exactly this category.'))),
-  min_confidence: v.optional(v.pipe(fraction, d('Least confidence, included.'))),
-  max_confidence: v.optional(v.pipe(fraction, d('Greatest confidence, included.'))),
+  category: v.optional(v.pipe(name, d('Only this category.'))),
+  min_confidence: v.optional(v.pipe(fraction, d('Minimum confidence (inclusive).'))),
+  max_confidence: v.optional(v.pipe(fraction, d('Maximum confidence (inclusive).'))),
   stakes: v.optional(v.pipe(listOf(Stakes), d('Any of these stakes.'))),
   status: v.optional(v.pipe(listOf(Status), d('Any of these states.'))),
   outcome: v.optional(v.pipe(v.union([Outcome, listOf(Outcome)]), d('This outcome, or any of a list.'))),
@@ -74,15 +74,15 @@ export const Filters = v.object({
   feature: v.optional(v.pipe(name, d('Feature of a project.'))),
   pr: v.optional(v.pipe(pullRequest, d('Pull request number.'))),
   has_outcome: v.optional(v.pipe(v.boolean(), d('True for reviewed decisions only, false for pending ones.'))),
-  date_after: v.optional(v.pipe(DateBound, d('Recorded on this day or instant, or later.'))),
-  date_before: v.optional(v.pipe(DateBound, d('Recorded on this day or instant, or earlier.'))),
+  date_after: v.optional(v.pipe(DateBound, d('Recorded on or after this day or time.'))),
+  date_before: v.optional(v.pipe(DateBound, d('Recorded on or before this day or time.'))),
   tags: v.optional(v.pipe(listOf(text(64)), d('Any of these tags, compared exactly.'))),
 })
 export type Filters = v.InferOutput<typeof Filters>
 
 /** The filters of listDecisions. */
 export const ListFilters = {
-  category: v.optional(v.pipe(name, d('Exactly this category.'))),
+  category: v.optional(v.pipe(name, d('Only this category.'))),
   stakes: v.optional(v.pipe(v.union([Stakes, listOf(Stakes)]), d('These stakes, or any of a list.'))),
   status: v.optional(v.pipe(v.union([Status, listOf(Status)]), d('This state, or any of a list.'))),
   outcome: v.optional(v.pipe(v.union([Outcome, listOf(Outcome)]), d('This outcome, or any of a list.'))),
@@ -91,9 +91,9 @@ export const ListFilters = {
   feature: v.optional(v.pipe(name, d('Feature of a project.'))),
   pr: v.optional(v.pipe(pullRequest, d('Pull request number.'))),
   tags: v.optional(v.pipe(listOf(text(64)), d('Any of these tags, compared exactly.'))),
-  date_from: v.optional(v.pipe(DateBound, d('Recorded on this day or instant, or later.'))),
-  date_to: v.optional(v.pipe(DateBound, d('Recorded on this day or instant, or earlier.'))),
-  scored: v.optional(v.pipe(v.literal(true), d('Those alone that enter the figures of getCalibration.'))),
+  date_from: v.optional(v.pipe(DateBound, d('Recorded on or after this day or time.'))),
+  date_to: v.optional(v.pipe(DateBound, d('Recorded on or before this day or time.'))),
+  scored: v.optional(v.pipe(v.literal(true), d('Only decisions that are scored by getCalibration.'))),
 }
 /** The filters of a list. */
 export type ListFilters = v.InferOutput<v.ObjectSchema<typeof ListFilters, undefined>>
@@ -101,13 +101,13 @@ export type ListFilters = v.InferOutput<v.ObjectSchema<typeof ListFilters, undef
 /** Whether a read is part of the deliberation of its agent. */
 const track = v.pipe(
   v.optional(v.boolean(), true),
-  d('False if it is no deliberation: nothing is noted for the next decision.'),
+  d('False if the call is not part of a deliberation: nothing is kept for the next decision.'),
 )
 
 /** Parameters that distinguish the deliberation sessions of one agent; every tracked method takes both. */
 export const trackedParams = {
-  agent_id: v.optional(v.pipe(v.nullable(name), d('Tells agents of one token apart.'))),
-  tracker_scope: v.optional(v.pipe(v.nullable(name), d('Keeps deliberations apart; see `decision_id` of a record.'))),
+  agent_id: v.optional(v.pipe(v.nullable(name), d('Distinguishes agents that share a token.'))),
+  tracker_scope: v.optional(v.pipe(v.nullable(name), d('Separates parallel deliberations.'))),
 }
 
 /** The id of an act, as answers contain it. */
@@ -116,7 +116,9 @@ export const ThreadId = v.pipe(v.string(), v.description('Id of its record in th
 /** What an answer waits for. */
 export const Durability = v.pipe(
   v.optional(v.picklist(['stored', 'logged']), 'stored'),
-  v.description('`logged` waits until the record has its place in the thread as well; `stored` is durable too.'),
+  v.description(
+    '`stored` waits until the record is durable; `logged` also waits until it has its place in the thread.',
+  ),
 )
 
 /** Parameters of a method that reads. */

@@ -8,11 +8,11 @@ const d = v.description
 /** An act with the proof that it is an entry of the log. */
 export const Receipt = v.object({
   record_id: v.pipe(v.string(), d('Id of the act.')),
-  kind: v.pipe(v.picklist(actKinds), d('What the act is.')),
-  index: v.pipe(v.number(), d('Place in the log, from 0.')),
+  kind: v.pipe(v.picklist(actKinds), d('Kind of act.')),
+  index: v.pipe(v.number(), d('Position in the log, from 0.')),
   payload: v.pipe(
     v.nullable(v.record(v.string(), v.unknown())),
-    d('What the act says. Its canonical JSON (RFC 8785) is what is committed to; null once erased.'),
+    d('Content of the act. The log commits to its canonical JSON (RFC 8785). Null once erased.'),
   ),
   salt: v.pipe(v.nullable(Hash), d('32 random bytes; null once erased.')),
   commitment: v.pipe(Hash, d('The entry of the log: `SHA-256("cstp/record/v2" || salt || payload)`.')),

@@ -23,13 +23,13 @@ const d = v.description
 /** Whether a given bridge is not used by searches. */
 export const BridgeTooFar = v.pipe(
   v.boolean(),
-  d("True if the given bridge is too far from the decision's own text: it is kept, and searches use the text."),
+  d('True if the given bridge is too far from the decision text; it is stored, but searches use the text.'),
 )
 const listUpTo = <T extends v.GenericSchema>(item: T, most: number) =>
   v.optional(v.pipe(v.array(item), v.maxLength(most, `at most ${most} entries`)), () => [])
 
 const Protocol = v.looseObject({
-  query_run: v.pipe(v.optional(v.boolean(), false), d('A query for precedents was made before.')),
+  query_run: v.pipe(v.optional(v.boolean(), false), d('Precedents were queried before.')),
   guardrails_checked: v.pipe(v.optional(v.boolean(), false), d('Guardrails were checked before.')),
 })
 
@@ -48,20 +48,20 @@ export const RecordParams = v.object({
   category: v.pipe(
     v.nullable(Category),
     d(
-      'Open list: architecture, process, tooling, trading, deployment …; null in an import only: it is in no figure by category.',
+      'Open list: architecture, process, tooling, trading, deployment …; null only in an import, and then the decision is in no figure by category.',
     ),
   ),
   stakes: givenStakes,
   context: v.pipe(v.nullish(text(100_000), null), d('The situation in which it was decided.')),
   action_context: v.pipe(
     v.optional(Context, () => ({})),
-    d('What rules see as `context`; at most 64 KiB and 8 deep.'),
+    d('The `context` for rules; at most 64 KiB and 8 levels deep.'),
   ),
-  scope: v.pipe(v.nullish(filledText(256), null), d('Scope of further rules; not kept.')),
+  scope: v.pipe(v.nullish(filledText(256), null), d('Also applies the rules of this scope; not stored.')),
   reasons: v.pipe(listUpTo(Reason, 100), d('Why.')),
   alternatives_considered: v.pipe(
     listUpTo(v.union([text(10_000), v.looseObject({ option: text(10_000), reason: v.optional(text(10_000)) })]), 50),
-    d('What was rejected: texts, or objects with `option` and `reason`.'),
+    d('Rejected alternatives: texts, or objects with `option` and `reason`.'),
   ),
   review_in: v.pipe(
     v.optional(
@@ -89,11 +89,11 @@ export const RecordParams = v.object({
   ),
   bridge: v.pipe(
     v.nullish(Bridge, null),
-    d('What the decision looks like and what it is for; extracted from the text where not given.'),
+    d('What the decision looks like and what it is for; extracted from the text if not given.'),
   ),
   pre_decision_protocol: v.pipe(
     v.nullish(Protocol, null),
-    d('What was done before deciding; marked `given`, it satisfies no rule.'),
+    d('Steps before the decision; marked `given`, so they satisfy no rule.'),
   ),
   deliberation: v.pipe(
     v.nullish(GivenDeliberation, null),
@@ -101,11 +101,8 @@ export const RecordParams = v.object({
   ),
   tags: v.pipe(listUpTo(filledText(64), 50), d('Tags.')),
   pattern: v.pipe(v.nullish(text(10_000), null), d('The abstract principle behind it.')),
-  agent_id: v.pipe(v.nullish(filledText(256), null), d('Identity beside the credentials; recorded, never trusted.')),
-  decision_id: v.pipe(
-    v.nullish(filledText(256), null),
-    d('Scope of the tracked deliberation that this record takes up.'),
-  ),
+  agent_id: v.pipe(v.nullish(filledText(256), null), d('Identity besides the credentials; recorded, never trusted.')),
+  decision_id: v.pipe(v.nullish(filledText(256), null), d('The `tracker_scope` of the deliberation to attach.')),
   idempotency_key: v.pipe(
     v.nullish(filledText(256), null),
     d('The same key within 24 hours returns the first result.'),
@@ -128,18 +125,18 @@ export const RecordResult = v.object({
   decision_id: v.string(),
   record_id: ThreadId,
   path: v.pipe(v.string(), d('Path of the YAML file, relative to the data directory.')),
-  indexed: v.pipe(v.boolean(), d('Whether it can be found by meaning already; by keyword it always can.')),
-  existing: v.pipe(v.boolean(), d('True when the source key was recorded before and nothing was written.')),
+  indexed: v.pipe(v.boolean(), d('Whether it is already in the semantic index; keyword search always finds it.')),
+  existing: v.pipe(v.boolean(), d('True if the source key was already recorded; nothing was written.')),
   guardrails_checked: v.boolean(),
-  guardrail_warnings: v.pipe(v.array(Violation), d('Violations and warnings that did not stop it.')),
+  guardrail_warnings: v.pipe(v.array(Violation), d('Violations and warnings that did not block it.')),
   bridge_auto: v.pipe(v.boolean(), d('Whether the bridge was extracted.')),
   bridge_too_far: v.optional(BridgeTooFar),
-  deliberation_auto: v.pipe(v.boolean(), d('Whether tracked deliberation was attached.')),
+  deliberation_auto: v.pipe(v.boolean(), d('Whether a tracked deliberation was attached.')),
   deliberation_inputs_count: v.number(),
   related_count: v.number(),
   quality: Quality,
   message: v.string(),
-  replayed: v.pipe(v.optional(v.literal(true)), d('True if an earlier call with the same key gave this answer.')),
+  replayed: v.pipe(v.optional(v.literal(true)), d('True if this is the answer of an earlier call with the same key.')),
   present: v.optional(PresentVerdict),
 })
 export type RecordResult = v.InferOutput<typeof RecordResult>

@@ -81,12 +81,10 @@ export function openRpc(methods: ReadonlyMap<string, Method>): OpenRpc {
       title: 'cstp',
       version,
       description:
-        'Decision memory and policy service for software agents. JSON-RPC 2.0 at POST /cstp with `Authorization: Bearer <agent>:<token>`. Parameters are accepted in camelCase as well; unknown ones are refused.',
+        'Decision memory and policy service for software agents. JSON-RPC 2.0 at POST /cstp with `Authorization: Bearer <agent>:<token>`. Parameters are also accepted in camelCase; unknown parameters are rejected.',
       license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
     },
-    servers: [
-      { name: 'local', url: 'http://127.0.0.1:9991/cstp', description: 'Where the service listens by default.' },
-    ],
+    servers: [{ name: 'local', url: 'http://127.0.0.1:9991/cstp', description: 'Default address of the service.' }],
     methods: described,
     components: {
       schemas: Object.fromEntries([...shapes].sort(([a], [b]) => (a < b ? -1 : 1))),

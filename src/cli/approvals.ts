@@ -116,7 +116,7 @@ const answer = (decision: 'approve' | 'deny', summary: string) =>
       'The first answer wins, and an agent never answers its own request. A grant counts for exactly the action that is shown, once, or for as long as the rule says.',
     ],
     flags: {
-      reason: { kind: 'value', value: 'text', about: 'Why; the requester reads it.' },
+      reason: { kind: 'value', value: 'text', about: 'Reason, shown to the requester.' },
       ...flags,
     },
     words: [1, 1],

@@ -114,13 +114,13 @@ function shapeComment(name: string, about: ReadonlyMap<string, string>): string 
   if (own) return comment([own], '')
   const base = about.get(name.replace(/Input$/, ''))
   if (!base) throw new Error(`the schema ${name} has no comment`)
-  return comment([base, 'As a caller gives it.'], '')
+  return comment([base, 'The input form of this shape.'], '')
 }
 
 /** What applies to every function of the client. */
 const about = [
-  'A function for each method of the service, by its name without `cstp.`, with the scope that it needs and its effect.',
-  'A call whose answer was lost is sent again if its effect is `read`, or `keyed` and it has an `idempotency_key`. A failing engine is the error `internal_error` unless another is named.',
+  'One function per method of the service, named without `cstp.`, with its scope and effect.',
+  'If the answer to a call is lost, the call is sent again if its effect is `read`, or `keyed` with an `idempotency_key`. If the engine fails, the error is `internal_error` unless another one is named.',
 ]
 
 /** The text of `sdk/client.gen.ts`. @param comments comment of each schema, by name */

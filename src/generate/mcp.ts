@@ -41,6 +41,6 @@ export function mcpPage(rows: Rows, head: (title: string, about: string) => stri
     ),
   ].join('\n')
   const about =
-    'What MCP clients see at `/mcp` and from `cstp mcp`; [the guide](../guide/mcp.md) says how to set one up. Unknown fields are refused. A refused call is a result with `isError`, whose text is JSON: `error` (`validation_error` or `internal_error`), `message`, `code` (as in [the errors](errors.md)), and `data` where more is known.'
+    'Tools, resources and prompts for MCP clients at `/mcp` and in `cstp mcp`; for the setup, see [the guide](../guide/mcp.md). Unknown fields are rejected. A failed call returns a result with `isError` whose text is JSON: `error` (`validation_error` or `internal_error`), `message`, `code` (see [Errors](errors.md)) and, if available, `data`.'
   return `${[head('MCP', about).trimEnd(), ...tools, `## Resources\n\n${resources}`, `## Prompts\n\n${asked}`].join('\n\n')}\n`
 }

@@ -16,9 +16,9 @@ const schemaOf = (schema: unknown): JsonSchema =>
   toJsonSchema(schema as never, { errorMode: 'ignore', typeMode: 'input' }) as JsonSchema
 
 const effects: Record<Effect, string> = {
-  read: 'it reads, and may be repeated',
-  keyed: 'it writes, and may be repeated with the same `idempotency_key`',
-  write: 'it writes',
+  read: 'reads; can be repeated',
+  keyed: 'writes; can be repeated with the same `idempotency_key`',
+  write: 'writes',
 }
 
 export async function methodsPage(rows: Rows, head: Head): Promise<string> {
@@ -33,7 +33,7 @@ export async function methodsPage(rows: Rows, head: Head): Promise<string> {
       return [
         `## ${name}`,
         summary,
-        `Scope \`${scope}\`; ${effects[effect]}; a failing engine is error ${codes[failure]} (\`${failure}\`).`,
+        `Scope \`${scope}\`; ${effects[effect]}; returns ${codes[failure]} (\`${failure}\`) if the engine fails.`,
         `### Parameters of ${name}`,
         table,
         `### Result of ${name}`,
@@ -44,7 +44,7 @@ export async function methodsPage(rows: Rows, head: Head): Promise<string> {
     }),
   )
   const about =
-    'Every method is called by `POST /cstp` as JSON-RPC 2.0, by `cstp call`, or by its function of the client. Parameters are accepted in snake_case and in camelCase; unknown ones are refused. Lists in the examples are cut after two entries, and answers after forty lines.'
+    'Call methods with `POST /cstp` (JSON-RPC 2.0), with `cstp call`, or with the functions of the client. Parameters are accepted in snake_case and camelCase; unknown parameters are rejected. In the examples, lists are truncated after two entries and answers after forty lines.'
   const index = subjectNames.map((subject) => {
     const names = [...methods.keys()].filter((name) => subjectOf(name.replace('cstp.', '')) === subject)
     return `**${subject}**: ${names.map((name) => `[${name.replace('cstp.', '')}](#${anchorOf(name)})`).join(' · ')}`
@@ -53,12 +53,12 @@ export async function methodsPage(rows: Rows, head: Head): Promise<string> {
 }
 
 const meanings: Record<Scope, string> = {
-  read: 'Reads everything that is recorded. Every token without a list of scopes has it.',
-  write: 'Records decisions, thoughts and reviews of its own. Every token without a list of scopes has it.',
-  evidence: 'Writes observed events and exports evidence. No model should have it.',
-  curate: 'Changes what others recorded.',
-  approve: 'Answers requests for approval. A token with it may not write, unless it is an admin.',
-  admin: 'Operates the service: rules, breakers, the audit trail, the index. For people.',
+  read: 'Reads all records. Every token without a list of scopes has it.',
+  write: 'Records decisions, thoughts and reviews. Every token without a list of scopes has it.',
+  evidence: 'Imports observed events and exports evidence. Do not give it to a model.',
+  curate: 'Changes records of other agents.',
+  approve: 'Answers approval requests. A token with this scope cannot write unless it also has the scope admin.',
+  admin: 'Operates the service: rules, breakers, audit trail, index. For people.',
 }
 
 export function scopesPage(head: Head): string {
@@ -69,12 +69,14 @@ export function scopesPage(head: Head): string {
       one.login === scope ? [`- [\`${one.methods.join('`, `')} ${one.path}\`](http.md)`] : [],
     )
     const list = [...called, ...served]
-    return [`## ${scope}`, meanings[scope], list.length === 0 ? 'No method needs it alone.' : list.join('\n')].join(
-      '\n\n',
-    )
+    return [
+      `## ${scope}`,
+      meanings[scope],
+      list.length === 0 ? 'No method requires only this scope.' : list.join('\n'),
+    ].join('\n\n')
   })
   const about =
-    'What a token may do, and the methods and paths that need it. [Agents, tokens and scopes](../guide/access.md) says how to grant them.'
+    'The scopes of tokens, and the methods and paths that require them. To grant scopes, see [Agents, tokens and scopes](../guide/access.md).'
   return `${[head('Scopes', about).trimEnd(), ...sections].join('\n\n')}\n`
 }
 

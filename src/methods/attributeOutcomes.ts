@@ -19,32 +19,32 @@ function sinceMs(since: string, now_ms: number): number {
 }
 
 export const attributeOutcomes = defineMethod({
-  summary: 'Attributes outcomes to decisions by the evidence of their pull requests.',
+  summary: 'Attributes outcomes to decisions based on evidence from their pull requests.',
   params: v.object({
     project: v.pipe(filledText(256), d('Project name.')),
     since: v.pipe(v.optional(v.string(), '30d'), d('Look-back: a number of days, or a date.')),
     stability_days: v.pipe(
       v.optional(whole(0, 3_650)),
       d(
-        'Days after which a merged pull request counts as stable; 7, or the minimum that the operator sets if that is more. Less than the minimum needs the scope admin.',
+        'Days after which a merged pull request counts as stable. Default: 7, or the minimum set by the operator if it is higher. A value below the minimum needs the scope admin.',
       ),
     ),
-    dry_run: v.pipe(v.optional(v.boolean(), false), d('Dry run: only shows what would be done.')),
+    dry_run: v.pipe(v.optional(v.boolean(), false), d('Dry run: returns the result without writing anything.')),
   }),
   result: v.object({
     processed: v.pipe(
       v.number(),
-      d('Pending decisions with a pull request, and settled ones whose outcome evidence corrects.'),
+      d('Pending decisions with a pull request, and attributed ones whose outcome is corrected by evidence.'),
     ),
-    attributed: v.pipe(v.number(), d('Decisions that got an outcome, or would get one.')),
-    skipped: v.pipe(v.number(), d('Decisions that can not be settled yet.')),
+    attributed: v.pipe(v.number(), d('Decisions that received an outcome, or would receive one in a dry run.')),
+    skipped: v.pipe(v.number(), d('Decisions whose outcome cannot be determined yet.')),
     dry_run: v.pipe(v.boolean(), d('Whether nothing was written.')),
     decisions: v.array(
       v.object({
         id: v.string(),
         pr: v.pipe(v.number(), d('Pull request number.')),
         outcome: v.pipe(v.nullable(Outcome), d('Null if it was skipped.')),
-        basis: v.pipe(AttributionBasis, d('What it was settled by.')),
+        basis: v.pipe(AttributionBasis, d('Basis of the outcome.')),
         reason: v.string(),
         applied: v.pipe(v.boolean(), d('Whether it was written.')),
       }),

@@ -10,16 +10,16 @@ import { given } from '../domain/decision/lookup.ts'
 const d = v.description
 
 export const checkDrift = defineMethod({
-  summary: 'Compares the calibration of the last 30 days with that of 90 days ago and earlier.',
+  summary: 'Compares the calibration of the last 30 days with that of decisions at least 90 days old.',
   params: v.object({
-    category: v.optional(v.pipe(filledText(256), d('Exactly this category.'))),
+    category: v.optional(v.pipe(filledText(256), d('Only this category.'))),
     project: v.optional(v.pipe(filledText(256), d('Project name.'))),
     agent: v.optional(v.pipe(filledText(256), d('Agent that recorded the decisions.'))),
-    brier_threshold: v.pipe(v.optional(fraction, 0.05), d('Rise of the Brier score that raises an alert.')),
-    accuracy_threshold: v.pipe(v.optional(fraction, 0.1), d('Fall of the accuracy that raises one.')),
+    brier_threshold: v.pipe(v.optional(fraction, 0.05), d('Increase of the Brier score that triggers an alert.')),
+    accuracy_threshold: v.pipe(v.optional(fraction, 0.1), d('Decrease of the accuracy that triggers an alert.')),
     history_points: v.pipe(
       v.optional(whole(0, 52), 0),
-      d('Also returns what would have been found on each of so many days, a week apart, the last of them now.'),
+      d('Number of points in `history`: the same comparison at weekly intervals, the last one now.'),
     ),
   }),
   result: DriftReport,

@@ -19,7 +19,9 @@ const d = v.description
 
 const dryRun = v.pipe(
   v.optional(v.boolean(), false),
-  d('Dry run: the same verdict; its row in the trail says so, and it enters no deliberation and uses no approval.'),
+  d(
+    'Dry run: returns the same verdict. The audit entry is marked as a dry run; the check is not added to a deliberation and uses no approval.',
+  ),
 )
 
 export const checkGuardrails = defineMethod({
@@ -29,7 +31,7 @@ export const checkGuardrails = defineMethod({
     action: v.pipe(ActionParams, d('The action.')),
     agent: v.optional(
       v.object({
-        id: v.pipe(v.optional(v.nullable(text(256))), d('Identity beside the credentials; recorded, never trusted.')),
+        id: v.pipe(v.optional(v.nullable(text(256))), d('Identity besides the credentials; recorded, never trusted.')),
         url: v.pipe(v.optional(v.nullable(text(2_048))), d('Callback URL; recorded, never called.')),
       }),
     ),
@@ -41,13 +43,13 @@ export const checkGuardrails = defineMethod({
   result: v.object({
     allowed: v.boolean(),
     ...verdictEntries,
-    violations: v.pipe(v.array(Violation), d('Why it is blocked.')),
+    violations: v.pipe(v.array(Violation), d('Why the action is blocked.')),
     warnings: v.pipe(v.array(Violation), d('What needs attention.')),
-    evaluated: v.pipe(v.number(), d('Number of guardrails loaded, out of scope ones too.')),
+    evaluated: v.pipe(v.number(), d('Number of guardrails loaded, including those out of scope.')),
     evaluated_at: v.pipe(v.string(), d('RFC 3339.')),
     agent: v.string(),
-    policy_hash: v.pipe(v.string(), d('SHA-256 of the rules that judged.')),
-    dry_run: v.optional(v.pipe(v.literal(true), d('With dry_run: the check changed nothing.'))),
+    policy_hash: v.pipe(v.string(), d('SHA-256 of the rules that were evaluated.')),
+    dry_run: v.optional(v.pipe(v.literal(true), d('True for a dry run.'))),
     as_of: v.optional(AsOfBlock),
   }),
   scope: 'read',
@@ -57,7 +59,7 @@ export const checkGuardrails = defineMethod({
     name: 'check_action',
     title: 'Check guardrails',
     description:
-      'Check a planned action against the guardrails and circuit breakers before you do it. With `allowed: false` do not act: `violations` say why and what to do instead; a pending `approval` is granted by a person at its url, then the same call passes. The verdict enters the audit trail; no decision is recorded. pre_action checks and records in one call.',
+      'Check a planned action against the guardrails and circuit breakers before you act. If `allowed` is false, do not act: `violations` say why and what to do instead. If an `approval` is pending, a person grants it at its url; then repeat the call. The verdict is audited; no decision is recorded. pre_action checks and records in one call.',
     input: toolInput(
       v.object({
         description: ActionParams.entries.description,

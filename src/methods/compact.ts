@@ -11,24 +11,27 @@ const d = v.description
 
 export const compact = defineMethod({
   summary:
-    'Counts decisions by their level of detail, and how many are shown shorter since the last call. Levels follow from age; nothing is deleted.',
+    'Counts decisions by level of detail, and those compacted since the last call. The level depends on the age of a decision; nothing is deleted.',
   params: v.object({
-    category: v.optional(v.pipe(filledText(64), d('Exactly this category.'))),
-    dry_run: v.pipe(v.optional(v.boolean(), false), d('Writes nothing: the next call counts the same decisions.')),
+    category: v.optional(v.pipe(filledText(64), d('Only this category.'))),
+    dry_run: v.pipe(
+      v.optional(v.boolean(), false),
+      d('Dry run: writes nothing; the next call counts the same decisions.'),
+    ),
   }),
   result: v.object({
     compacted: v.pipe(
       v.number(),
-      d('How many more are shown shorter than full than at `since`; all of them at the first call.'),
+      d('Increase since `since` of the number of decisions below full detail; at the first call, all of them.'),
     ),
-    shorter: v.pipe(v.number(), d('All that are shown shorter than full.')),
+    shorter: v.pipe(v.number(), d('Decisions below full detail.')),
     since: v.pipe(
       v.nullable(v.string()),
-      d('The last compaction with the same `category`, RFC 3339, UTC; null at the first call.'),
+      d('Time of the last compaction with the same `category`, RFC 3339, UTC; null at the first call.'),
     ),
     preserved: v.pipe(v.number(), d('Reviewed decisions that are kept at full detail.')),
     levels: v.pipe(LevelCounts, d('Decisions at each level.')),
-    dry_run: v.pipe(v.boolean(), d('As requested.')),
+    dry_run: v.pipe(v.boolean(), d('As in the request.')),
   }),
   scope: 'admin',
   effect: 'write',

@@ -8,29 +8,29 @@ const maxSessions = 100
 const maxConsumed = 50
 
 export const debugTracker = defineMethod({
-  summary: "Shows the caller's deliberation sessions; with the scope admin, those of all agents.",
+  summary: 'Returns the deliberation sessions of the caller; with the scope admin, those of all agents.',
   params: v.object({}),
   result: v.object({
     sessions: v.pipe(
       v.array(
         v.object({
-          key: v.pipe(v.string(), d('Agent, and what its calls gave to tell sessions apart.')),
+          key: v.pipe(v.string(), d('Agent, and the values in its calls that distinguish sessions.')),
           agent: v.string(),
-          input_count: v.pipe(v.number(), d('Inputs held.')),
+          input_count: v.pipe(v.number(), d('Inputs kept.')),
           dropped: v.pipe(v.number(), d('Inputs dropped because the session was full.')),
           inputs: v.array(
             v.object({
               id: v.pipe(v.string(), d('Id of the input.')),
               type: v.string(),
-              text: v.pipe(v.string(), d('What was asked, found or thought.')),
-              source: v.pipe(v.string(), d('Method that left it.')),
-              age_seconds: v.pipe(v.number(), d('Since it was left.')),
+              text: v.pipe(v.string(), d('The question, finding or thought.')),
+              source: v.pipe(v.string(), d('Method that recorded it.')),
+              age_seconds: v.pipe(v.number(), d('Seconds since it was recorded.')),
             }),
           ),
-          idle_seconds: v.pipe(v.number(), d('Since the last input.')),
+          idle_seconds: v.pipe(v.number(), d('Seconds since the last input.')),
         }),
       ),
-      d('Sessions that wait, newest first.'),
+      d('Sessions without a decision, newest first.'),
     ),
     consumed: v.pipe(
       v.array(
@@ -38,11 +38,11 @@ export const debugTracker = defineMethod({
           key: v.pipe(v.string(), d('Key of the session.')),
           agent: v.string(),
           decision_id: v.string(),
-          input_count: v.pipe(v.number(), d('Inputs taken.')),
-          age_seconds: v.pipe(v.number(), d('Since it was taken.')),
+          input_count: v.pipe(v.number(), d('Inputs attached to the decision.')),
+          age_seconds: v.pipe(v.number(), d('Seconds since it was attached.')),
         }),
       ),
-      d('The last sessions that a decision took, newest first.'),
+      d('The latest sessions attached to a decision, newest first.'),
     ),
   }),
   scope: 'read',

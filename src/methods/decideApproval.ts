@@ -11,11 +11,12 @@ import { approvalStepId } from '../domain/thread/ids.ts'
 const d = v.description
 
 export const decideApproval = defineMethod({
-  summary: 'Grants or denies a request for approval; the first answer wins, and the requester never answers.',
+  summary:
+    'Grants or denies an approval request. The first answer is final; the requester cannot answer its own request.',
   params: v.object({
     id: ApprovalId,
     decision: v.pipe(v.picklist(['approve', 'deny']), d('The answer.')),
-    reason: v.pipe(v.nullish(text(2_000), null), d('Why; the requester reads it.')),
+    reason: v.pipe(v.nullish(text(2_000), null), d('Reason, shown to the requester.')),
   }),
   result: v.object({ ...Approval.entries, record_id: ThreadId }),
   scope: 'approve',

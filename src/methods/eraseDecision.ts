@@ -11,33 +11,41 @@ import { countsOf } from '../domain/erasure/take.ts'
 const d = v.description
 
 const Copies = v.object({
-  decisions: v.pipe(v.number(), d('Other decisions that named it: its title and what was said of the link went.')),
-  audit_lines: v.pipe(v.number(), d('Lines of the audit trail that keep their place without its text.')),
-  keyed_records: v.pipe(v.number(), d('Earlier values, results of repeatable calls, sessions, approvals and notices.')),
-  acts: v.pipe(v.number(), d('Acts of the thread whose content and salt went. Their proofs hold as before.')),
+  decisions: v.pipe(
+    v.number(),
+    d('Other decisions that referred to it; its title and the texts of the links were erased.'),
+  ),
+  audit_lines: v.pipe(v.number(), d('Audit entries whose text was erased; the entries remain.')),
+  keyed_records: v.pipe(
+    v.number(),
+    d('Earlier values, results of repeatable calls, sessions, approvals and notices that were erased.'),
+  ),
+  acts: v.pipe(v.number(), d('Acts of the thread whose content and salt were erased. Their proofs remain valid.')),
 })
 
 export const eraseDecision = defineMethod({
   summary:
-    'Erases a decision with every copy of its text that the service holds, and leaves its id as a tombstone. A decision with `preserve: true` is under a legal hold, and one that a retention rule keeps is not over: both are refused.',
+    'Erases a decision and every copy of its text in the service; its id remains as a tombstone. Refused for a decision with `preserve: true` (legal hold), and while a retention rule keeps it.',
   params: v.object({
     id: DecisionId,
-    basis: v.pipe(filledText(200), d('On what ground, such as `GDPR Art. 17`. The tombstone shows it.')),
+    basis: v.pipe(filledText(200), d('Legal basis, such as `GDPR Art. 17`. The tombstone shows it.')),
     reason: v.pipe(
       filledText(1_000),
-      d('Why. Only the audit trail has it, which administrators read; it should not repeat what is erased.'),
+      d(
+        'Reason. It is stored only in the audit trail, which administrators read; it should not repeat the erased text.',
+      ),
     ),
-    dry_run: v.pipe(v.optional(v.boolean(), false), d('Nothing goes: the answer counts what would.')),
+    dry_run: v.pipe(v.optional(v.boolean(), false), d('Dry run: erases nothing and counts what would be erased.')),
   }),
   result: v.object({
-    erased: v.pipe(v.boolean(), d('True if it is gone from every answer; also if it was erased before.')),
+    erased: v.pipe(v.boolean(), d('True if no answer contains the decision; also true if it was erased before.')),
     id: v.string(),
-    redaction_record_id: v.pipe(v.nullable(v.string()), d('The act of the erasure in the thread; null for a dry run.')),
-    copies: v.pipe(v.nullable(Copies), d('What went beside the decision itself; null if it was erased before.')),
+    redaction_record_id: v.pipe(v.nullable(v.string()), d('Id of the erasure in the thread; null for a dry run.')),
+    copies: v.pipe(v.nullable(Copies), d('What was erased in addition to the decision; null if it was erased before.')),
     pending: v.pipe(
       v.array(v.string()),
       d(
-        'What still holds traces on a disk, in words. It is tried again every minute; `cstp doctor` shows what is left.',
+        'Places on disk that still contain traces. The erasure is retried every minute; `cstp doctor` shows what is left.',
       ),
     ),
   }),

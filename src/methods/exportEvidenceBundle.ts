@@ -23,7 +23,7 @@ const refused = (path: string, expected: string, received: string): CstpError =>
 const broken = (data: Record<string, unknown>, cause?: unknown): CstpError =>
   new CstpError(
     'internal_error',
-    'The evidence chain is not intact: no bundle is made; cstp.verifyEvidenceChain says what is wrong',
+    'The evidence chain is not intact, so no bundle is created; cstp.verifyEvidenceChain reports the damage',
     { chain_intact: false, ...data },
     { cause },
   )
@@ -54,34 +54,37 @@ async function targetOf(call: Call, format: (typeof exportFormats)[number], outp
 
 export const exportEvidenceBundle = defineMethod({
   summary:
-    'Writes the evidence, its signed checkpoint and the control mappings as a bundle that can be verified offline, as JSON, PDF or both; or the mappings as OSCAL.',
+    'Exports the evidence, its signed checkpoint and the control mappings as a bundle that can be verified offline (JSON, PDF or both), or the mappings as OSCAL.',
   params: v.object({
     format: v.pipe(
       v.optional(v.picklist(exportFormats), 'json'),
       d(
-        'JSON can be verified; PDF is for reading, and needs an optional library; `oscal` is the control mappings as OSCAL 1.2.1 assessment results.',
+        'JSON can be verified; PDF is for reading and needs an optional library; `oscal` is the control mappings as OSCAL 1.2.1 assessment results.',
       ),
     ),
     output_dir: v.optional(
-      v.pipe(filledText(1_024), d('Folder below the folder of bundles, relative to it; created if it is missing.')),
+      v.pipe(filledText(1_024), d('Subfolder, relative to the folder of bundles; created if it does not exist.')),
     ),
   }),
   result: v.object({
-    json_path: v.pipe(v.nullable(v.string()), d('Absolute path of the JSON bundle; null if none was asked for.')),
-    pdf_path: v.pipe(v.nullable(v.string()), d('Absolute path of the PDF; null if none was asked for.')),
-    oscal_path: v.pipe(v.nullable(v.string()), d('Absolute path of the OSCAL document; null if none was asked for.')),
+    json_path: v.pipe(v.nullable(v.string()), d('Absolute path of the JSON bundle; null if not requested.')),
+    pdf_path: v.pipe(v.nullable(v.string()), d('Absolute path of the PDF; null if not requested.')),
+    oscal_path: v.pipe(v.nullable(v.string()), d('Absolute path of the OSCAL document; null if not requested.')),
     bundle_sha256: v.pipe(
       v.string(),
       d('SHA-256 of the JSON bundle, lowercase hex; of the other file if there is no JSON.'),
     ),
     chain_head_hash: v.pipe(
       v.string(),
-      d('Hash of the last event in the bundle; it is kept, so that a truncated tail is found.'),
+      d('Hash of the last event in the bundle. The service stores it to detect a truncated chain later.'),
     ),
-    chain_intact: v.pipe(v.boolean(), d('True: of a chain that is not intact no bundle is made.')),
+    chain_intact: v.pipe(v.boolean(), d('Always true: no bundle is created from a damaged chain.')),
     coverage: Coverage,
-    insufficient_evidence_count: v.pipe(v.number(), d('How often an event did not support a control that it should.')),
-    attested_only_controls: v.pipe(v.array(v.string()), d('Controls that only attested evidence supports, ascending.')),
+    insufficient_evidence_count: v.pipe(
+      v.number(),
+      d('Number of cases in which an event did not support a control that it should support.'),
+    ),
+    attested_only_controls: v.pipe(v.array(v.string()), d('Controls supported only by attested evidence, ascending.')),
   }),
   scope: 'evidence',
   effect: 'write',

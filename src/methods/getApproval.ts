@@ -6,7 +6,7 @@ import { findApproval, viewerOf } from '../domain/approval/answers.ts'
 import { show } from '../domain/approval/approval.ts'
 
 export const getApproval = defineMethod({
-  summary: 'Returns a request for approval: your own, or any with the scope approve.',
+  summary: 'Returns an approval request: your own, or with the scope approve any.',
   params: v.object({ id: ApprovalId }),
   result: Approval,
   scope: 'read',

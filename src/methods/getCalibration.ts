@@ -15,18 +15,20 @@ import { openPast } from '../domain/history/past.ts'
 const name = (about: string) => v.optional(v.pipe(filledText(256), v.description(about)))
 
 export const getCalibration = defineMethod({
-  summary: 'Compares stated confidence with what came true: Brier score, calibration, and what to do about it.',
+  summary: 'Compares stated confidence with outcomes: Brier score, calibration and recommendations.',
   params: v.object({
     agent: name('Agent that recorded the decisions.'),
-    category: name('Exactly this category.'),
-    stakes: v.optional(v.pipe(Stakes, v.description('Exactly these stakes.'))),
+    category: name('Only this category.'),
+    stakes: v.optional(v.pipe(Stakes, v.description('Only these stakes.'))),
     project: name('Project name.'),
     feature: name('Feature of a project.'),
     window: v.pipe(
       v.optional(v.picklist(['30d', '60d', '90d', 'all']), 'all'),
-      v.description('Decisions recorded within so many days.'),
+      v.description('Only decisions of the last N days.'),
     ),
-    cells: v.optional(v.pipe(v.picklist(cellKinds), v.description('Also returns the figures by these two.'))),
+    cells: v.optional(
+      v.pipe(v.picklist(cellKinds), v.description('Also returns the figures for combinations of these two fields.')),
+    ),
     as_of: AsOf,
   }),
   result: v.object({ ...CalibrationReport.entries, as_of: v.optional(AsOfBlock) }),
@@ -36,14 +38,14 @@ export const getCalibration = defineMethod({
     name: 'get_stats',
     title: 'Get calibration',
     description:
-      'How far can stated confidence be trusted? Brier score, over- or underconfidence, buckets and advice from reviewed decisions. Ask before you state a confidence in a category you know little about.',
+      'How reliable is stated confidence? Brier score, over- or underconfidence, buckets and recommendations from reviewed decisions. Use before stating a confidence in an unfamiliar category.',
     input: toolInput(
       v.object({
-        category: name('Exactly this category.'),
+        category: name('Only this category.'),
         project: name('Project, as owner/repo.'),
         window: v.pipe(
           v.optional(v.picklist(['30d', '60d', '90d', 'all']), 'all'),
-          v.description('Decisions recorded within so many days.'),
+          v.description('Only decisions of the last N days.'),
         ),
         as_of: AsOf,
       }),

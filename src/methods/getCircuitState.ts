@@ -17,7 +17,7 @@ export const getCircuitState = defineMethod({
     name: 'get_circuit_state',
     title: 'Get circuit breaker',
     description:
-      'The state of one circuit breaker, such as `category:deployment`, and when it lets an action through again.',
+      'Get the state of a circuit breaker, such as `category:deployment`, and when it allows an action again.',
   },
   failure: 'internal_error',
   async handle({ store, policy, now }, { scope }) {

@@ -10,34 +10,31 @@ import { countLevels, levels as levelNames, listCompacted } from '../domain/memo
 const d = v.description
 
 export const getCompacted = defineMethod({
-  summary: 'Lists decisions, newest first, each in the detail of its age: full, summary, digest or wisdom.',
+  summary: 'Lists decisions, newest first, each at the level of detail for its age: full, summary, digest or wisdom.',
   params: v.object({
-    category: v.optional(v.pipe(filledText(64), d('Exactly this category.'))),
-    level: v.optional(v.pipe(v.picklist(levelNames), d('This level only.'))),
+    category: v.optional(v.pipe(filledText(64), d('Only this category.'))),
+    level: v.optional(v.pipe(v.picklist(levelNames), d('Only this level.'))),
     limit: v.optional(whole(1, 500), 50),
-    include_preserved: v.pipe(
-      v.optional(v.boolean(), true),
-      d('False leaves out what is kept at full detail on purpose.'),
-    ),
+    include_preserved: v.pipe(v.optional(v.boolean(), true), d('False leaves out preserved decisions.')),
   }),
   result: v.object({
     decisions: v.pipe(
       v.array(
         v.looseObject({
           id: v.string(),
-          level: v.pipe(v.picklist(levelNames), d('The detail it is shown in.')),
+          level: v.pipe(v.picklist(levelNames), d('Its level of detail.')),
           decision: v.string(),
-          category: v.pipe(v.nullable(v.string()), d('Null if its agent named none.')),
+          category: v.pipe(v.nullable(v.string()), d('Null if the agent gave none.')),
           date: v.string(),
-          preserved: v.pipe(v.boolean(), d('Kept at full detail on purpose.')),
+          preserved: v.pipe(v.boolean(), d('Whether it is kept at full detail (preserved).')),
         }),
       ),
       d(
-        'Every level adds `outcome, pattern, lessons`; a digest adds `one_line`, a summary `confidence, actual, stakes`; full is the whole record.',
+        'Every level contains `outcome, pattern, lessons`; a digest adds `one_line`, a summary adds `confidence, actual, stakes`; full is the whole record.',
       ),
     ),
     total: v.number(),
-    levels: v.pipe(LevelCounts, d('Decisions at each level, whatever `level` asks for.')),
+    levels: v.pipe(LevelCounts, d('Decisions at each level, regardless of the parameter `level`.')),
   }),
   scope: 'read',
   effect: 'read',

@@ -11,10 +11,11 @@ const d = v.description
 const most = Number.MAX_SAFE_INTEGER
 
 export const getConsistencyProof = defineMethod({
-  summary: 'Proves that the evidence log only grew: that its tree of one size begins with that of a smaller one.',
+  summary:
+    'Proves that the evidence log is append-only: that its tree of one size starts with its tree of a smaller size.',
   params: v.object({
     old: v.pipe(whole(0, most), d('Size of the older checkpoint.')),
-    new: v.optional(v.pipe(whole(0, most), d('Size of the newer checkpoint; by default all records.'))),
+    new: v.optional(v.pipe(whole(0, most), d('Size of the newer checkpoint; by default the current size of the log.'))),
   }),
   result: v.object({
     old: v.pipe(v.number(), d('Size of the older tree.')),

@@ -14,7 +14,7 @@ import { openPast, type Past } from '../domain/history/past.ts'
 
 const params = v.object({
   id: DecisionId,
-  revisions: v.pipe(v.optional(v.boolean(), false), v.description('Add every update with the values before it.')),
+  revisions: v.pipe(v.optional(v.boolean(), false), v.description('Include every update with the previous values.')),
   as_of: AsOf,
   ...readParams,
 })
@@ -63,7 +63,7 @@ export const getDecision = defineMethod({
     name: 'get_decision',
     title: 'Get decision',
     description:
-      'The full record of one decision: context, reasons, alternatives, deliberation, links, outcome and lessons. Use it on an id from query_decisions.',
+      'Get the full record of a decision: context, reasons, alternatives, deliberation, links, outcome and lessons. Use it with an id from query_decisions.',
     input: trackedInput(params),
   },
   failure: 'internal_error',

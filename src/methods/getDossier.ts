@@ -49,7 +49,7 @@ async function actedAt({ store }: Call, decision_id: string): Promise<string[]> 
 
 export const getDossier = defineMethod({
   summary:
-    'Returns everything that is kept of a decision in one signed document: its record and updates, verdict and rules, approvals, evidence with proofs, outcome and score.',
+    'Returns everything stored about a decision in one signed document: record and updates, verdict and rules, approvals, evidence with proofs, outcome and score.',
   params: v.object({ id: DecisionId }),
   result: Dossier,
   scope: 'read',

@@ -12,21 +12,21 @@ import { openPast } from '../domain/history/past.ts'
 const d = v.description
 
 export const getGraph = defineMethod({
-  summary: 'Returns the decisions within some steps of one, with the edges among them.',
+  summary: 'Returns the decisions within a number of steps of one decision, and the edges between them.',
   params: v.object({
     decision_id: DecisionId,
-    depth: v.pipe(v.optional(whole(1, 5), 1), d('Steps from the centre.')),
+    depth: v.pipe(v.optional(whole(1, 5), 1), d('Maximum distance from the centre, in steps.')),
     edge_types: v.optional(v.pipe(v.array(EdgeType), d('Follow only edges of these types.'))),
-    direction: v.pipe(v.optional(Direction, 'both'), d('Follow edges from source to target, the other way, or both.')),
-    limit: v.pipe(v.optional(whole(1, 1_000), 200), d('Most decisions.')),
+    direction: v.pipe(v.optional(Direction, 'both'), d('Follow edges from source to target, the reverse, or both.')),
+    limit: v.pipe(v.optional(whole(1, 1_000), 200), d('Maximum number of decisions.')),
     as_of: AsOf,
   }),
   result: v.object({
     center_id: v.pipe(v.string(), d('Id of the centre.')),
-    depth: v.pipe(v.number(), d('Steps that were followed.')),
-    nodes: v.pipe(v.array(GraphNode), d('By distance from the centre.')),
-    edges: v.pipe(v.array(GraphEdge), d('Edges that were followed between them.')),
-    truncated: v.pipe(v.boolean(), d('True when the limit cut it.')),
+    depth: v.pipe(v.number(), d('Distance that was followed, in steps.')),
+    nodes: v.pipe(v.array(GraphNode), d('Sorted by distance from the centre.')),
+    edges: v.pipe(v.array(GraphEdge), d('The edges followed between the nodes.')),
+    truncated: v.pipe(v.boolean(), d('True if the limit cut off the result.')),
     as_of: v.optional(AsOfBlock),
   }),
   scope: 'read',
@@ -35,7 +35,7 @@ export const getGraph = defineMethod({
     name: 'get_graph',
     title: 'Get decision graph',
     description:
-      'The decisions within some steps of one, with the links among them: what it depends on, what it replaced, what depends on it. Use get_neighbors if one step is enough.',
+      'Get the decisions near a decision and the links between them: what it depends on, what it replaced, what depends on it. Use get_neighbors if one step is enough.',
   },
   failure: 'internal_error',
   async handle(call, { decision_id, depth, edge_types, direction, limit, as_of }) {

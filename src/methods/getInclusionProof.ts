@@ -11,17 +11,17 @@ const d = v.description
 const most = Number.MAX_SAFE_INTEGER
 
 export const getInclusionProof = defineMethod({
-  summary: 'Proves that a record is in the evidence log: the hashes that lead from it to the root of a checkpoint.',
+  summary: 'Proves that a record is in the evidence log, with the hashes from the record to the root of a checkpoint.',
   params: v.object({
     seq: v.pipe(whole(1, most), d('Number of the record.')),
     size: v.optional(
-      v.pipe(whole(1, most), d('Size of the checkpoint that the caller holds; by default that of a new one.')),
+      v.pipe(whole(1, most), d('Size of the checkpoint that the caller has; by default that of a new one.')),
     ),
   }),
   result: v.object({
     seq: v.pipe(v.number(), d('Number of the record.')),
-    index: v.pipe(v.number(), d('Its place in the tree, from 0: one less than `seq`.')),
-    size: v.pipe(v.number(), d('Records that the proof is about.')),
+    index: v.pipe(v.number(), d('Its position in the tree, from 0 (`seq` − 1).')),
+    size: v.pipe(v.number(), d('Size of the tree, in records.')),
     record_hash: v.pipe(Hash, d('Hash of the record in the chain.')),
     leaf_hash: v.pipe(Hash, d('`SHA-256(0x00 || record hash)`.')),
     root_hash: v.pipe(Hash, d('Root of the tree of that size.')),

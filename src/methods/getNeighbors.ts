@@ -10,12 +10,12 @@ import { requireDecision, resolveId } from '../domain/decision/lookup.ts'
 const d = v.description
 
 export const getNeighbors = defineMethod({
-  summary: 'Lists the decisions that one is linked with, strongest first.',
+  summary: 'Lists the decisions linked to a decision, strongest link first.',
   params: v.object({
     decision_id: DecisionId,
-    edge_type: v.optional(v.pipe(EdgeType, d('Edges of this type only.'))),
-    direction: v.pipe(v.optional(Direction, 'both'), d('Edges that start here, that end here, or both.')),
-    limit: v.pipe(v.optional(whole(1, 100), 20), d('Most neighbours.')),
+    edge_type: v.optional(v.pipe(EdgeType, d('Only edges of this type.'))),
+    direction: v.pipe(v.optional(Direction, 'both'), d('Outgoing edges, incoming edges, or both.')),
+    limit: v.pipe(v.optional(whole(1, 100), 20), d('Maximum number of neighbours.')),
   }),
   result: v.object({
     decision_id: v.string(),
@@ -25,7 +25,7 @@ export const getNeighbors = defineMethod({
           id: v.string(),
           edge_type: EdgeType,
           weight: fraction,
-          direction: v.pipe(v.picklist(['outgoing', 'incoming']), d('Seen from the decision asked about.')),
+          direction: v.pipe(v.picklist(['outgoing', 'incoming']), d('Seen from the given decision.')),
           title: v.string(),
         }),
       ),
@@ -38,7 +38,7 @@ export const getNeighbors = defineMethod({
   mcp: {
     name: 'get_neighbors',
     title: 'Get linked decisions',
-    description: 'Ids, link types and weights of the decisions directly linked with one, strongest first.',
+    description: 'Get the ids, link types and weights of the decisions directly linked to a decision, strongest first.',
   },
   failure: 'internal_error',
   async handle({ store }, { decision_id, edge_type, direction, limit }) {

@@ -14,14 +14,17 @@ const period = {
 const AsWritten = v.record(v.string(), v.unknown())
 
 export const getPolicy = defineMethod({
-  summary: 'Returns a rule set that is or was in force, as the audit trail names it by its hash.',
+  summary: 'Returns the rule set with the given hash, which is or was in force; audit entries contain the hash.',
   params: v.object({
-    policy_hash: v.optional(v.pipe(Hash, d('By default that of the rules in force.'))),
+    policy_hash: v.optional(v.pipe(Hash, d('SHA-256 of the rule set; by default that of the rules in force.'))),
   }),
   result: v.object({
     policy_hash: v.pipe(Hash, d('SHA-256 of the rules and circuit breakers.')),
     ...period,
-    periods: v.pipe(v.array(v.object(period)), d('Every time it was in force, oldest first; at most the last 100.')),
+    periods: v.pipe(
+      v.array(v.object(period)),
+      d('Periods in which it was in force, oldest first; at most the last 100.'),
+    ),
     guardrails: v.pipe(
       v.array(AsWritten),
       d('The rules in the long form of a guardrail file, in the order of the files, each with `file` and `line`.'),
@@ -29,9 +32,9 @@ export const getPolicy = defineMethod({
     circuit_breakers: v.pipe(v.array(AsWritten), d('The circuit breakers.')),
     changes: v.pipe(
       v.array(v.object({ policy_hash: Hash, in_force_from: period.in_force_from })),
-      d('When rules came into force, those asked for and all others, the newest first; at most 100.'),
+      d('When rule sets came into force (this one and all others), newest first; at most 100.'),
     ),
-    applies: v.pipe(v.record(v.string(), v.string()), d('What each rule looks at, in words, by its id.')),
+    applies: v.pipe(v.record(v.string(), v.string()), d('The condition of each rule in words, by rule id.')),
   }),
   scope: 'read',
   effect: 'read',

@@ -8,13 +8,15 @@ import { inputTypes, noteInput } from '../domain/deliberation/inputs.ts'
 const d = v.description
 
 const params = v.object({
-  min_reviewed: v.pipe(v.optional(whole(0, 1_000_000), 10), d('With fewer reviewed decisions no rates are given.')),
+  min_reviewed: v.pipe(
+    v.optional(whole(0, 1_000_000), 10),
+    d('Minimum number of reviewed decisions; with fewer, no rates are returned.'),
+  ),
   ...readParams,
 })
 
 export const getReasonStats = defineMethod({
-  summary:
-    'Shows how often decisions succeed by the types of their reasons, against those without such a reason. Reviewed decisions only.',
+  summary: 'Compares the success rate of reviewed decisions with and without each type of reason.',
   params,
   result: ReasonStats,
   scope: 'read',
@@ -23,7 +25,7 @@ export const getReasonStats = defineMethod({
     name: 'get_reason_stats',
     title: 'Get reason statistics',
     description:
-      'How often reviewed decisions succeed by the types of their reasons, and whether you lean on one too much.',
+      'Get the success rate of reviewed decisions by type of reason, and whether you rely on one type too much.',
     input: trackedInput(params),
   },
   failure: 'internal_error',

@@ -24,10 +24,10 @@ const params = v.object({
   record_id: v.optional(
     v.pipe(
       filledText(256),
-      d('Act: the `record_id` of a verdict, or that of an earlier receipt. Or give `decision_id`.'),
+      d('The act: the `record_id` of a verdict or of an earlier receipt. Alternative to `decision_id`.'),
     ),
   ),
-  decision_id: v.optional(v.pipe(DecisionId, d('Decision: the receipts of all acts that concern it.'))),
+  decision_id: v.optional(v.pipe(DecisionId, d('The decision: returns the receipts of all acts that concern it.'))),
   kind: v.optional(v.pipe(v.picklist(actKinds), d('Only acts of this kind.'))),
 })
 
@@ -47,16 +47,14 @@ const statement = v.optional(
   v.pipe(
     v.record(v.string(), v.unknown()),
     d(
-      'Of a state of a decision: an in-toto statement in DSSE (Sigstore bundle v0.3), signed by the key of the evidence log.',
+      'For a state of a decision: an in-toto statement in DSSE (Sigstore bundle v0.3), signed by the key of the evidence log.',
     ),
   ),
 )
 
 const payload_json = v.pipe(
   v.nullable(v.string()),
-  d(
-    'The payload as the bytes that are committed to, for verifiers that do not write canonical JSON; null once erased.',
-  ),
+  d('The payload as the exact bytes that the log commits to, for verifiers without canonical JSON; null once erased.'),
 )
 
 /** The statement of an act that is a state of a decision. Approvals and evidence are not part of it; a dossier has them. */
@@ -66,14 +64,14 @@ const statementIn = ({ signer }: Call, { payload }: Pick<v.InferOutput<typeof Re
     : {}
 
 export const getReceipt = defineMethod({
-  summary: 'Returns acts with the proof that they are entries of the log: what `cstp verify` checks offline.',
+  summary: 'Returns acts with proofs that they are entries of the log; `cstp verify` checks them offline.',
   params,
   result: v.object({
     receipts: v.pipe(v.array(v.object({ ...Receipt.entries, payload_json, statement })), d('In the order of the log.')),
-    pending: v.pipe(v.boolean(), d('True if some acts have no place in the log yet; ask again.')),
+    pending: v.pipe(v.boolean(), d('True if some acts have no position in the log yet; repeat the call.')),
     withheld: v.pipe(
       v.number(),
-      d('Acts of other agents that the caller may not see: calls, verdicts, tool uses and approvals.'),
+      d('Number of acts of other agents that the caller may not see: calls, verdicts, tool uses and approvals.'),
     ),
     shortened,
   }),

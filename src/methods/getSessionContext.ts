@@ -9,24 +9,21 @@ import { toMarkdown } from '../domain/memory/session-markdown.ts'
 
 const d = v.description
 const params = v.object({
-  task_description: v.optional(v.pipe(text(10_000), d('The task, to find precedents.'))),
-  include: v.optional(v.pipe(v.array(v.picklist(parts)), d('Parts wanted; all if not given.'))),
-  decisions_limit: v.pipe(v.optional(whole(1, 50), 10), d('Most precedents.')),
-  ready_limit: v.pipe(v.optional(whole(1, 50), 5), d('Most things to be done.')),
-  format: v.pipe(
-    v.optional(v.picklist(['json', 'markdown']), 'json'),
-    d('Data, or text that a model can use at once.'),
-  ),
-  token_budget: v.optional(v.pipe(whole(50, 1_000_000), d('Most tokens of the Markdown.'))),
+  task_description: v.optional(v.pipe(text(10_000), d('The task, used to find precedents.'))),
+  include: v.optional(v.pipe(v.array(v.picklist(parts)), d('Parts to return; by default all.'))),
+  decisions_limit: v.pipe(v.optional(whole(1, 50), 10), d('Maximum number of precedents.')),
+  ready_limit: v.pipe(v.optional(whole(1, 50), 5), d('Maximum number of due actions.')),
+  format: v.pipe(v.optional(v.picklist(['json', 'markdown']), 'json'), d('JSON data, or Markdown for a model.')),
+  token_budget: v.optional(v.pipe(whole(50, 1_000_000), d('Maximum size of the Markdown, in tokens.'))),
   ...readParams,
 })
 
 export const getSessionContext = defineMethod({
-  summary: 'Gives an agent what it should know when it starts a task: its record, precedents, rules, what is due.',
+  summary: 'Returns what an agent needs at the start of a task: its track record, precedents, rules and due actions.',
   params,
   result: v.object({
     ...v.partial(SessionContext).entries,
-    markdown: v.optional(v.pipe(v.string(), d('All of it as text, with format markdown.'))),
+    markdown: v.optional(v.pipe(v.string(), d('The whole result as text; only with format markdown.'))),
     query_time_ms: v.number(),
   }),
   scope: 'read',
@@ -35,11 +32,11 @@ export const getSessionContext = defineMethod({
     name: 'get_session_context',
     title: 'Get session context',
     description:
-      'Call it first in a session: your track record, precedents for the task, rules in force, what is due and what was learnt, as Markdown.',
+      'Call this first in a session. Returns your track record, precedents for the task, rules in force, due actions and lessons, as Markdown.',
     input: trackedInput(
       v.object({
         ...params.entries,
-        format: v.pipe(v.optional(v.picklist(['json', 'markdown']), 'markdown'), d('Text to read, or data.')),
+        format: v.pipe(v.optional(v.picklist(['json', 'markdown']), 'markdown'), d('Markdown text, or JSON data.')),
       }),
     ),
   },

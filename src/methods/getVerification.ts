@@ -7,32 +7,38 @@ const instant = (ms: number): string => new Date(ms).toISOString()
 
 export const getVerification = defineMethod({
   summary:
-    'Shows the progress of a verification of the evidence chain on this server, and the result of the latest one.',
+    'Returns the progress of the verification of the evidence chain on this server, and the result of the latest one.',
   params: v.object({}),
   result: v.object({
-    running: v.pipe(v.boolean(), d('Whether this server walks the chain now.')),
-    records: v.pipe(v.nullable(v.number()), d('Records walked so far; null if none is under way.')),
+    running: v.pipe(v.boolean(), d('Whether this server is verifying the chain now.')),
+    records: v.pipe(v.nullable(v.number()), d('Records verified so far; null if no verification is running.')),
     total: v.pipe(
       v.nullable(v.number()),
-      d('Records to be walked; null if none is under way, or if the head was not read yet.'),
+      d('Records to verify; null if no verification is running, or if the head was not read yet.'),
     ),
-    started_at: v.pipe(v.nullable(v.string()), d('When it began, RFC 3339, UTC; null if none is under way.')),
+    started_at: v.pipe(
+      v.nullable(v.string()),
+      d('When it started, RFC 3339, UTC; null if no verification is running.'),
+    ),
     latest: v.pipe(
       v.nullable(
         v.object({
           intact: v.pipe(
             v.boolean(),
-            d('Whether no damage is known to this server, found by this walk or by an append since.'),
+            d('False if this server knows of damage, found by this verification or by an append since.'),
           ),
-          broken_at_seq: v.pipe(v.nullable(v.number()), d('The first record that does not follow; null if each does.')),
+          broken_at_seq: v.pipe(
+            v.nullable(v.number()),
+            d('The first record that does not follow its predecessor; null if there is none.'),
+          ),
           reason: v.pipe(v.nullable(v.string()), d('The damage found; null if there is none.')),
-          records: v.pipe(v.number(), d('Records that follow, from the first on.')),
-          started_at: v.pipe(v.string(), d('When that walk began, RFC 3339, UTC.')),
-          finished_at: v.pipe(v.string(), d('When it ended, RFC 3339, UTC.')),
+          records: v.pipe(v.number(), d('Number of intact records from the start.')),
+          started_at: v.pipe(v.string(), d('When that verification started, RFC 3339, UTC.')),
+          finished_at: v.pipe(v.string(), d('When that verification ended, RFC 3339, UTC.')),
         }),
       ),
       d(
-        'The latest walk that ended on this server; null before the first. It does not cover a hash that a caller expected.',
+        'The latest verification completed on this server; null before the first. It does not cover the `expected_head_hash` of a call.',
       ),
     ),
   }),

@@ -13,21 +13,21 @@ const maxWaitMs = 5_000
 
 export const getWisdom = defineMethod({
   summary:
-    'Distils each category: how often it succeeds, which principles hold, and how its failures are alike. Compares the newest decisions of each category, and more of one that is asked for.',
+    'Summarizes each category: success rate, confirmed principles and common causes of failure. Compares the newest decisions of each category, and more of them for a requested category.',
   params: v.object({
-    category: v.optional(v.pipe(filledText(64), d('Exactly this category.'))),
+    category: v.optional(v.pipe(filledText(64), d('Only this category.'))),
     min_decisions: v.pipe(
       v.optional(whole(1, 1_000_000), 5),
-      d('Categories with fewer reviewed decisions are left out.'),
+      d('Minimum number of reviewed decisions; categories with fewer are left out.'),
     ),
   }),
   result: v.object({
     wisdom: v.pipe(v.array(WisdomEntry), d('Largest category first.')),
-    total_decisions: v.pipe(v.number(), d('Reviewed decisions behind it.')),
-    categories_analyzed: v.pipe(v.number(), d('Categories with enough of them.')),
+    total_decisions: v.pipe(v.number(), d('Reviewed decisions on which it is based.')),
+    categories_analyzed: v.pipe(v.number(), d('Categories with enough reviewed decisions.')),
     by_meaning: v.pipe(
       v.boolean(),
-      d('False if the embedder did not compare all statements in time: some are joined by their wording only.'),
+      d('False if the embedder did not compare all statements in time; some are then grouped only by wording.'),
     ),
   }),
   scope: 'read',

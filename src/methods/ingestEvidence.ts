@@ -9,10 +9,9 @@ import { maxEvents, observedEvents } from '../domain/evidence/events.ts'
 const d = v.description
 
 export const ingestEvidence = defineMethod({
-  summary:
-    'Appends events of other systems to the evidence chain, all of them or none; their class is always `observed`.',
+  summary: 'Appends events of other systems to the evidence chain, all or none; their class is always `observed`.',
   params: v.object({
-    source: v.pipe(filledText(256), d('Where the events come from; the prefixes `cstp:` and `webhook:` are reserved.')),
+    source: v.pipe(filledText(256), d('Source of the events; the prefixes `cstp:` and `webhook:` are reserved.')),
     events: v.pipe(
       v.array(EvidenceEvent),
       v.minLength(1, 'at least 1 event'),
@@ -22,8 +21,8 @@ export const ingestEvidence = defineMethod({
   }),
   result: v.object({
     ingested: v.pipe(v.number(), d('Events appended.')),
-    head_hash: v.pipe(v.string(), d('Hash of the last record of the chain after them.')),
-    first_seq: v.pipe(v.number(), d('Number of the first of them; the others follow it.')),
+    head_hash: v.pipe(v.string(), d('Hash of the last record of the chain after the append.')),
+    first_seq: v.pipe(v.number(), d('Number of the first event; the others follow it.')),
   }),
   scope: 'evidence',
   effect: 'write',

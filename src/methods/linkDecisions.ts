@@ -15,12 +15,12 @@ import { keepChange } from '../domain/history/changes.ts'
 import { stateId } from '../domain/thread/ids.ts'
 
 export const linkDecisions = defineMethod({
-  summary: 'Links two decisions; the same source, target and type replaces the edge that the same agent made before.',
+  summary: 'Links two decisions. An edge of the same agent with the same source, target and type is replaced.',
   params: v.object({
     source_id: LinkEnd,
     target_id: LinkEnd,
-    edge_type: v.pipe(EdgeType, v.description('What the source is to the target.')),
-    weight: v.pipe(v.optional(fraction, 1), v.description('How strong the link is.')),
+    edge_type: v.pipe(EdgeType, v.description('Relation of the source to the target.')),
+    weight: v.pipe(v.optional(fraction, 1), v.description('Strength of the link.')),
     context: v.pipe(v.nullish(text(10_000), null), v.description('Why they are linked.')),
   }),
   result: v.object({ success: v.boolean(), record_id: ThreadId, edge: GraphEdge }),
@@ -31,7 +31,7 @@ export const linkDecisions = defineMethod({
     name: 'link_decisions',
     title: 'Link decisions',
     description:
-      'State how one decision relates to another: `supersedes` if it replaces the other, `depends_on`, `relates_to` and others. The same link again replaces your first. A decision of another agent is superseded only by a curator: otherwise the link is kept with `effective: false`.',
+      'Link a decision to another: `supersedes` if it replaces the other, `depends_on`, `relates_to` and others. Repeating a link replaces it. Only a curator can supersede a decision of another agent; otherwise the link is stored with `effective: false`.',
     idempotent: true,
   },
   failure: 'internal_error',

@@ -13,19 +13,22 @@ const d = v.description
 
 export const linkEvidence = defineMethod({
   summary:
-    'Links a decision to observed events by one attested record at the end of the evidence chain. A decision without a pull request takes that of the events.',
+    'Links a decision to observed events with one attested record at the end of the evidence chain. A decision without a pull request gets that of the events.',
   params: v.object({
     decision_id: DecisionId,
     event_seqs: v.pipe(
       v.array(whole(1, Number.MAX_SAFE_INTEGER)),
       v.minLength(1, 'at least 1 event'),
       v.maxLength(1_000, 'at most 1000 events'),
-      d('Numbers of observed events, each once; at most 1 000.'),
+      d('Numbers of observed events, without duplicates; at most 1 000.'),
     ),
-    stakes: v.pipe(v.nullish(Stakes, null), d('The decision’s own, which is the default; anything else is refused.')),
+    stakes: v.pipe(
+      v.nullish(Stakes, null),
+      d('Optional check: must equal the value in the decision (the default); any other value is rejected.'),
+    ),
     has_outcome: v.pipe(
       v.nullish(v.boolean(), null),
-      d('Whether the decision is reviewed, which is the default; anything else is refused.'),
+      d('Optional check: must equal whether the decision is reviewed (the default); any other value is rejected.'),
     ),
   }),
   result: v.object({

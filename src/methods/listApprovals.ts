@@ -9,15 +9,15 @@ import { show } from '../domain/approval/approval.ts'
 const d = v.description
 
 export const listApprovals = defineMethod({
-  summary: 'Lists requests for approval, the newest first: your own, or all with the scope approve.',
+  summary: 'Lists approval requests, newest first: your own, or all with the scope approve.',
   params: v.object({
-    state: v.optional(v.pipe(ApprovalState, d('Only those in this state.'))),
-    limit: v.pipe(v.optional(whole(1, 500), 50), d('Most approvals.')),
-    offset: v.pipe(v.optional(whole(0, 1_000_000), 0), d('How many to skip.')),
+    state: v.optional(v.pipe(ApprovalState, d('Only requests in this state.'))),
+    limit: v.pipe(v.optional(whole(1, 500), 50), d('Maximum number of requests.')),
+    offset: v.pipe(v.optional(whole(0, 1_000_000), 0), d('Number of requests to skip.')),
   }),
   result: v.object({
     approvals: v.pipe(v.array(Approval), d('The requests.')),
-    total: v.pipe(v.number(), d('In this state, on all pages.')),
+    total: v.pipe(v.number(), d('Number of requests in this state, on all pages.')),
     shortened,
   }),
   scope: 'read',

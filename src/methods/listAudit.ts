@@ -8,38 +8,38 @@ import { given } from '../domain/decision/lookup.ts'
 const d = v.description
 
 export const listAudit = defineMethod({
-  summary: 'Lists the audit trail, newest first: every write and every evaluation of guardrails.',
+  summary: 'Lists the audit trail, newest first: every write and every guardrail evaluation.',
   params: v.object({
-    since: v.optional(v.pipe(DateBound, d('On this day or instant, or later.'))),
+    since: v.optional(v.pipe(DateBound, d('On or after this day or time.'))),
     agent: v.optional(v.pipe(filledText(256), d('Agent that called.'))),
     method: v.optional(v.pipe(filledText(256), d('Method that was called.'))),
     rule: v.optional(v.pipe(filledText(256), d('Id of a rule that fired.'))),
     allowed: v.optional(v.pipe(v.boolean(), d('Verdict of an evaluation.'))),
     without: v.optional(
-      v.pipe(v.array(filledText(256)), v.maxLength(20, 'at most 20 entries'), d('Not these methods.')),
+      v.pipe(v.array(filledText(256)), v.maxLength(20, 'at most 20 entries'), d('Methods to leave out.')),
     ),
-    cursor: v.optional(v.pipe(whole(1, Number.MAX_SAFE_INTEGER), d('`next_cursor` of the page before.'))),
+    cursor: v.optional(v.pipe(whole(1, Number.MAX_SAFE_INTEGER), d('`next_cursor` of the previous page.'))),
     limit: v.optional(whole(1, 500), 50),
   }),
   result: v.object({
     entries: v.pipe(
       v.array(
         v.object({
-          seq: v.pipe(v.number(), d('Ascending in the order of commits.')),
+          seq: v.pipe(v.number(), d('Ascending, in commit order.')),
           at: v.pipe(v.string(), d('RFC 3339, UTC.')),
           agent: v.string(),
           method: v.pipe(v.string(), d('Method that was called.')),
-          request_id: v.pipe(v.string(), d('Also in the log of the server.')),
+          request_id: v.pipe(v.string(), d('Id of the request; the server log contains it too.')),
           ids: v.pipe(v.array(v.string()), d('Decisions concerned.')),
           allowed: v.pipe(v.nullable(v.boolean()), d('Null if nothing was evaluated.')),
           rules: v.pipe(v.array(v.string()), d('Rules and breakers that fired.')),
           detail: v.pipe(
             v.unknown(),
-            d('Of an evaluation: digest and redacted copy of the input, verdict, policy hash, duration.'),
+            d('For an evaluation: digest and redacted copy of the input, verdict, policy hash, duration.'),
           ),
         }),
       ),
-      d('The lines, newest first.'),
+      d('The audit entries, newest first.'),
     ),
     next_cursor: v.pipe(v.nullable(v.number()), d('Null on the last page.')),
     shortened,

@@ -13,7 +13,7 @@ export const listBreakers = defineMethod({
   mcp: {
     name: 'list_breakers',
     title: 'List circuit breakers',
-    description: 'All circuit breakers with their states; an open one blocks the actions of its scope.',
+    description: 'List all circuit breakers with their states; an open one blocks the actions in its scope.',
   },
   failure: 'internal_error',
   async handle({ store, policy, now }) {

@@ -14,13 +14,13 @@ import { limitSearch } from '../domain/history/search.ts'
 import { queryTerms } from '../domain/search/terms.ts'
 
 const params = v.object({
-  limit: v.pipe(v.optional(whole(1, 500), 20), v.description('Most decisions returned.')),
-  offset: v.pipe(v.optional(whole(0, 10_000_000), 0), v.description('Decisions to skip.')),
+  limit: v.pipe(v.optional(whole(1, 500), 20), v.description('Maximum number of decisions.')),
+  offset: v.pipe(v.optional(whole(0, 10_000_000), 0), v.description('Number of decisions to skip.')),
   ...ListFilters,
-  search: v.optional(v.pipe(text(10_000), v.description('Only decisions with every word of this.'))),
+  search: v.optional(v.pipe(text(10_000), v.description('Only decisions that contain every word of this text.'))),
   sort: v.pipe(
     v.optional(v.picklist(['created_at', 'confidence', 'category', 'stakes', 'status']), 'created_at'),
-    v.description('Stakes sort by rank.'),
+    v.description('Field to sort by; stakes are sorted by rank.'),
   ),
   order: v.optional(v.picklist(['asc', 'desc']), 'desc'),
   as_of: AsOf,
@@ -53,14 +53,14 @@ async function list(
 }
 
 export const listDecisions = defineMethod({
-  summary: 'Lists decisions by their fields, sorted and paged.',
+  summary: 'Lists decisions, with filters, sorting and paging.',
   params,
   result: v.object({
     decisions: v.pipe(
       v.array(v.omit(DecisionRecord, ['deliberation'])),
       v.description('Full records without their deliberation.'),
     ),
-    total: v.pipe(v.number(), v.description('Decisions that pass the filters.')),
+    total: v.pipe(v.number(), v.description('Decisions that match the filters.')),
     limit: v.number(),
     offset: v.number(),
     shortened,

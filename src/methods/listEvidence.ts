@@ -14,15 +14,15 @@ export const listEvidence = defineMethod({
   params: v.object({
     seq_from: v.pipe(
       v.optional(seq, 1),
-      d('Least number, included; `next_seq` of the page before if the order is `asc`.'),
+      d('Minimum number (inclusive); with order `asc`, `next_seq` of the previous page.'),
     ),
     seq_to: v.pipe(
       v.optional(seq, Number.MAX_SAFE_INTEGER),
-      d('Greatest number, included; `next_seq` of the page before if the order is `desc`.'),
+      d('Maximum number (inclusive); with order `desc`, `next_seq` of the previous page.'),
     ),
-    event_type: v.optional(v.pipe(filledText(128), d('Exactly this type.'))),
+    event_type: v.optional(v.pipe(filledText(128), d('Only this type.'))),
     evidence_class: v.optional(v.pipe(EvidenceClass, d('Only records of this class.'))),
-    order: v.pipe(v.optional(v.picklist(['asc', 'desc']), 'asc'), d('By number: `desc` lists the newest first.')),
+    order: v.pipe(v.optional(v.picklist(['asc', 'desc']), 'asc'), d('Order by number; `desc` lists the newest first.')),
     limit: v.optional(whole(1, 500), 50),
   }),
   result: v.object({
@@ -30,7 +30,7 @@ export const listEvidence = defineMethod({
     next_seq: v.pipe(
       v.nullable(v.number()),
       d(
-        'Number to continue from; null on the last page. A page of a rare type may hold few records and still not be the last.',
+        'Number to continue from; null on the last page. With a rare type, a page may contain few records without being the last.',
       ),
     ),
     shortened,

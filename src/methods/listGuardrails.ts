@@ -13,9 +13,9 @@ import { openPast } from '../domain/history/past.ts'
 const d = v.description
 
 export const listGuardrails = defineMethod({
-  summary: 'Lists the guardrails in force, and what is wrong with their files.',
+  summary: 'Lists the guardrails in force, and problems in their files.',
   params: v.object({
-    scope: v.optional(v.pipe(filledText(256), d('Rules of this scope or project, and those without one.'))),
+    scope: v.optional(v.pipe(filledText(256), d('Only rules of this scope or project, and rules without one.'))),
     as_of: AsOf,
   }),
   result: v.object({
@@ -24,8 +24,8 @@ export const listGuardrails = defineMethod({
         v.object({
           id: v.pipe(v.string(), d('Id of the rule.')),
           name: v.pipe(v.nullable(v.string()), d('Short name.')),
-          description: v.pipe(v.nullable(v.string()), d('What it is for.')),
-          action: v.pipe(v.picklist(ruleActions), d('What a violation does.')),
+          description: v.pipe(v.nullable(v.string()), d('Its purpose.')),
+          action: v.pipe(v.picklist(ruleActions), d('Effect of a violation.')),
           scope: v.pipe(v.nullable(v.string()), d('Scopes joined by commas; null for every scope.')),
           scopes: v.pipe(v.array(v.string()), d('The same as a list; empty for every scope.')),
           conditions: v.pipe(v.number(), d('Number of conditions.')),
@@ -37,7 +37,10 @@ export const listGuardrails = defineMethod({
     ),
     total: v.number(),
     policy_hash: v.string(),
-    errors: v.pipe(v.array(RuleProblem), d('What was wrong at the last reading; the last good rules stay in force.')),
+    errors: v.pipe(
+      v.array(RuleProblem),
+      d('Problems found when the files were last read; the last valid rules stay in force.'),
+    ),
     as_of: v.optional(AsOfBlock),
   }),
   scope: 'read',
@@ -46,7 +49,7 @@ export const listGuardrails = defineMethod({
     name: 'list_guardrails',
     title: 'List guardrails',
     description:
-      'The guardrails in force. To know whether an action is allowed use check_action, which evaluates them.',
+      'List the guardrails in force. To find out whether an action is allowed, use check_action, which evaluates them.',
   },
   failure: 'guardrail_eval_failed',
   async handle(call, { scope, as_of }) {
@@ -54,7 +57,7 @@ export const listGuardrails = defineMethod({
     const { rules, hash } = past ? await rulesOf(call, past) : await call.policy.current()
     const errors = call.policy.errors()
     if (past && errors.length > 0)
-      past.limit('file_errors', 'What is wrong with the rule files is known of their last reading alone')
+      past.limit('file_errors', 'Problems in the rule files are known only from their last reading')
     const guardrails = rules
       .filter(({ rule }) => scope === undefined || scopesOf(rule).length === 0 || scopesOf(rule).includes(scope))
       .map(({ rule }) => ({

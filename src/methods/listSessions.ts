@@ -12,38 +12,38 @@ const d = v.description
 const count = v.number()
 
 const Session = v.object({
-  session_id: v.pipe(v.string(), d('As its client names it.')),
+  session_id: v.pipe(v.string(), d('Id of the session in its client.')),
   agent: v.pipe(v.string(), d('The authenticated agent.')),
   client: v.pipe(v.picklist(hookClients), d('The program that the agent runs in.')),
-  project: v.pipe(v.nullable(v.string()), d('As the hook says: from the remote of its repository.')),
-  branch: v.pipe(v.nullable(v.string()), d('Branch of the repository, from the same source.')),
-  cwd: v.pipe(v.nullable(v.string()), d('Its directory at the first event.')),
-  started_at: v.pipe(v.string(), d('First event, RFC 3339.')),
-  last_at: v.pipe(v.string(), d('Latest event, RFC 3339.')),
-  actions: v.pipe(count, d('Calls of tools that were done.')),
-  errors: v.pipe(count, d('Those of them that failed.')),
+  project: v.pipe(v.nullable(v.string()), d('As reported by the hook, from the remote of the repository.')),
+  branch: v.pipe(v.nullable(v.string()), d('Branch of the repository, as reported by the hook.')),
+  cwd: v.pipe(v.nullable(v.string()), d('Working directory at the first event.')),
+  started_at: v.pipe(v.string(), d('Time of the first event, RFC 3339.')),
+  last_at: v.pipe(v.string(), d('Time of the latest event, RFC 3339.')),
+  actions: v.pipe(count, d('Completed tool calls.')),
+  errors: v.pipe(count, d('Failed tool calls among them.')),
   verdicts: v.pipe(
     v.object({
-      deny: v.pipe(count, d('Stopped by a rule or a breaker.')),
-      defer: v.pipe(count, d('Stopped until more is known.')),
-      step_up: v.pipe(count, d('Stopped until a person approves.')),
-      modify: v.pipe(count, d('Passed with a change that a rule makes.')),
-      allow: v.pipe(count, d('Passed.')),
+      deny: v.pipe(count, d('Blocked by a rule or a breaker.')),
+      defer: v.pipe(count, d('Deferred until more is known.')),
+      step_up: v.pipe(count, d('Blocked until a person approves.')),
+      modify: v.pipe(count, d('Allowed with a change made by a rule.')),
+      allow: v.pipe(count, d('Allowed.')),
     }),
-    d('Calls that were checked, by verdict.'),
+    d('Checked calls, by verdict.'),
   ),
-  would_block: v.pipe(count, d('Calls that a rule in shadow mode would have stopped.')),
+  would_block: v.pipe(count, d('Calls that a rule in shadow mode would have blocked.')),
   seal: v.pipe(
     v.nullable(
       v.object({
         at: v.pipe(v.string(), d('RFC 3339.')),
         digest: v.pipe(
           v.string(),
-          d('SHA-256 over all calls in their order; the trail has it too. Empty without calls.'),
+          d('SHA-256 over all calls in order; the audit trail contains it too. Empty without calls.'),
         ),
       }),
     ),
-    d('The end of the session; null while it is open.'),
+    d('When the session ended; null while it is open.'),
   ),
 })
 
@@ -64,11 +64,13 @@ const show = (one: HookSession): v.InferInput<typeof Session> => ({
 })
 
 export const listSessions = defineMethod({
-  summary: 'Lists the sessions that hooks reported, the latest first: your own, or all with the scope admin.',
+  summary: 'Lists the sessions reported by hooks, latest first: your own, or all with the scope admin.',
   params: v.object({
-    agent: v.optional(v.pipe(filledText(256), d('Agent of the sessions; others than your own need the scope admin.'))),
-    since: v.optional(v.pipe(DateBound, d('Begun on this day or instant, or later.'))),
-    limit: v.pipe(v.optional(whole(1, 500), 50), d('Most sessions.')),
+    agent: v.optional(
+      v.pipe(filledText(256), d('Agent of the sessions; sessions of other agents need the scope admin.')),
+    ),
+    since: v.optional(v.pipe(DateBound, d('Started on or after this day or time.'))),
+    limit: v.pipe(v.optional(whole(1, 500), 50), d('Maximum number of sessions.')),
   }),
   result: v.object({ sessions: v.pipe(v.array(Session), d('The sessions.')), shortened }),
   scope: 'read',

@@ -19,27 +19,25 @@ async function text({ evidence, controls, breathe }: Call, seq_from: number): Pr
 
 export const mapControls = defineMethod({
   summary:
-    'Runs the control rules over all evidence: which controls it supports, by class, and where it is insufficient and why.',
+    'Applies the control rules to all evidence: the controls that it supports, by class, and the reasons if it is insufficient.',
   params: v.object({
     seq_from: v.pipe(
       v.optional(whole(1, Number.MAX_SAFE_INTEGER), 1),
-      d(
-        'The lists begin with the event of this number; `next_seq` of the page before. Figures are those of all events.',
-      ),
+      d('Number of the first event in the lists; `next_seq` of the previous page. The figures cover all events.'),
     ),
   }),
   result: v.object({
     coverage: Coverage,
-    mappings: v.pipe(v.array(Mapping), d('By `seq`, then in the order of the rules.')),
+    mappings: v.pipe(v.array(Mapping), d('Sorted by `seq`, then in the order of the rules.')),
     insufficient_evidence: v.pipe(
       v.array(Shortfall),
-      d('Controls that an event should support and does not, by `seq`.'),
+      d('Controls that an event should support but does not, by `seq`.'),
     ),
-    insufficient_evidence_count: v.pipe(v.number(), d('Insufficiencies of all events.')),
+    insufficient_evidence_count: v.pipe(v.number(), d('Number of such cases over all events.')),
     next_seq: v.pipe(v.nullable(v.number()), d('Number of the event to continue from; null on the last page.')),
     shortened,
     unmapped: v.pipe(v.array(Unmapped), d('Events without a mapping, by `seq`.')),
-    attested_only_controls: v.pipe(v.array(v.string()), d('Controls that only attested evidence supports, ascending.')),
+    attested_only_controls: v.pipe(v.array(v.string()), d('Controls supported only by attested evidence, ascending.')),
   }),
   scope: 'read',
   effect: 'read',

@@ -24,8 +24,8 @@ const input = toolInput(
     project: v.optional(v.pipe(filledText(256), d('Project, as owner/repo.'))),
     pr: entries.pr,
     scope: entries.scope,
-    auto_record: v.pipe(v.optional(v.boolean(), true), d('Record the decision when it is allowed.')),
-    query_limit: v.pipe(v.optional(whole(1, 50), 5), d('Most precedents.')),
+    auto_record: v.pipe(v.optional(v.boolean(), true), d('Record the decision if it is allowed.')),
+    query_limit: v.pipe(v.optional(whole(1, 50), 5), d('Maximum number of precedents.')),
     agent_id: trackedParams.agent_id,
     idempotency_key: PreActionParams.entries.idempotency_key,
   }),
@@ -38,7 +38,7 @@ const input = toolInput(
 
 export const preAction = defineMethod({
   summary:
-    'Asks for precedents, checks the guardrails and gives the calibration in one call; records the decision when it is allowed.',
+    'Finds precedents, checks the guardrails and returns the calibration in one call; records the decision if it is allowed.',
   params: PreActionParams,
   result: PreActionResult,
   scope: 'write',
@@ -48,7 +48,7 @@ export const preAction = defineMethod({
     name: 'pre_action',
     title: 'Check and record decision',
     description:
-      'The standard way to decide: call it once before you act. It finds precedents, checks the guardrails, gives your calibration, and, when allowed, records the decision (auto_record) with what you asked and thought before. Act only with `allowed: true`; keep `decision_id` for review_outcome.',
+      'The standard way to decide: call it once before you act. It finds precedents, checks the guardrails, returns your calibration and, if allowed, records the decision (auto_record) with your previous queries and thoughts. Act only if `allowed` is true; keep `decision_id` for review_outcome.',
     input,
   },
   failure: 'guardrail_eval_failed',

@@ -19,14 +19,14 @@ const d = v.description
 
 const params = v.object({
   query: v.pipe(filledText(10_000), d('Question or plan in natural language.')),
-  limit: v.pipe(v.optional(whole(1, 500), 10), d('Most results.')),
-  offset: v.pipe(v.optional(whole(0, 10_000), 0), d('Results to skip.')),
-  include_reasons: v.pipe(v.optional(v.boolean(), false), d('Add the texts of the reasons.')),
-  include_context: v.pipe(v.optional(v.boolean(), false), d('Add the context.')),
+  limit: v.pipe(v.optional(whole(1, 500), 10), d('Maximum number of results.')),
+  offset: v.pipe(v.optional(whole(0, 10_000), 0), d('Number of results to skip.')),
+  include_reasons: v.pipe(v.optional(v.boolean(), false), d('Include the texts of the reasons.')),
+  include_context: v.pipe(v.optional(v.boolean(), false), d('Include the context.')),
   retrieval_mode: v.optional(RetrievalMode, 'semantic'),
   bridge_side: v.pipe(
     v.optional(v.picklist(sides), 'both'),
-    d('Compare with what decisions look like, what they are for, or both.'),
+    d('Compare with the structure of decisions (what they look like), their function (what they are for), or both.'),
   ),
   hybrid_weight: v.pipe(v.optional(fraction, 0.7), d('Weight of the semantic part in hybrid mode.')),
   filters: v.optional(Filters, {}),
@@ -89,36 +89,36 @@ async function find(
 }
 
 export const queryDecisions = defineMethod({
-  summary: 'Finds precedents of a question or a plan, by meaning, by keyword, or both.',
+  summary: 'Finds precedents for a question or a plan by meaning, by keyword, or both.',
   params,
   result: v.object({
     decisions: v.array(QueryHit),
-    total: v.pipe(v.number(), d('Decisions that pass the filters and that this mode can rank.')),
+    total: v.pipe(v.number(), d('Decisions that match the filters and can be ranked in this mode.')),
     query: v.string(),
     query_time_ms: v.number(),
     agent: v.string(),
     retrieval_mode: RetrievalMode,
-    scores: v.pipe(v.record(v.string(), Scores), d('Part scores by decision id; empty in semantic mode.')),
+    scores: v.pipe(v.record(v.string(), Scores), d('Partial scores by decision id; empty in semantic mode.')),
     no_precedent: v.pipe(
       v.boolean(),
       d(
-        'True when even the best hit fits no better than those of questions that nothing answers; not while `index` is incomplete.',
+        'True if even the best hit matches no better than those of unrelated queries; never while `index` is incomplete.',
       ),
     ),
     precedents: v.pipe(
       v.nullable(v.number()),
       d(
-        'So many hits, from the first, reach to the last precedent; those after it fit no better than chance. Null while `index` is incomplete.',
+        'Number of hits, from the first, up to the last precedent; later hits match no better than chance. Null while `index` is incomplete.',
       ),
     ),
     corrections: v.pipe(
       v.array(
         v.object({
-          word: v.pipe(v.string(), d('As it was written.')),
-          by: v.pipe(v.string(), d('What was searched for.')),
+          word: v.pipe(v.string(), d('The word in the query.')),
+          by: v.pipe(v.string(), d('The word searched for instead.')),
         }),
       ),
-      d('Words of the question that no decision holds, and the near ones that were searched for instead.'),
+      d('Words of the query that no decision contains, and the similar words searched for instead.'),
     ),
     degraded: searchEntries.degraded,
     index: searchEntries.index,
@@ -133,11 +133,11 @@ export const queryDecisions = defineMethod({
     name: 'query_decisions',
     title: 'Find precedents',
     description:
-      'Search past decisions before you decide: how was something like this decided, why, and how did it turn out? Ask in your own words. `no_precedent: true` means that nothing fits. Use get_decision for a full record.',
+      'Search past decisions before you decide: how was something similar decided, why, and how did it turn out? Ask in natural language. `no_precedent: true` means that nothing fits. Use get_decision for a full record.',
     input: toolInput(
       v.object({
         query: v.pipe(filledText(10_000), d('Question or plan in natural language.')),
-        limit: v.pipe(v.optional(whole(1, 50), 5), d('Most results.')),
+        limit: v.pipe(v.optional(whole(1, 50), 5), d('Maximum number of results.')),
         retrieval_mode: v.pipe(v.optional(RetrievalMode, 'hybrid'), d('Search by meaning, by keyword, or by both.')),
         filters: v.pipe(
           v.optional(
@@ -149,7 +149,7 @@ export const queryDecisions = defineMethod({
             }),
             {},
           ),
-          d('Restrictions; all that are given must hold.'),
+          d('Filters; all given filters must match.'),
         ),
         as_of: AsOf,
         ...trackedParams,

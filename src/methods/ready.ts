@@ -10,25 +10,27 @@ import { actionTypes, priorities, readyActions } from '../domain/memory/ready.ts
 const d = v.description
 
 export const ready = defineMethod({
-  summary:
-    'Lists what is to be done: reviews that are due, decisions left pending, drift, open breakers, contradictions.',
+  summary: 'Lists due actions: due reviews, decisions left pending, drift, open breakers and contradictions.',
   params: v.object({
-    min_priority: v.pipe(v.optional(v.picklist(priorities), 'low'), d('Least priority.')),
-    action_types: v.optional(v.pipe(v.array(v.picklist(actionTypes)), d('These types only.'))),
+    min_priority: v.pipe(v.optional(v.picklist(priorities), 'low'), d('Minimum priority.')),
+    action_types: v.optional(v.pipe(v.array(v.picklist(actionTypes)), d('Only these types.'))),
     order: v.pipe(
       v.optional(v.picklist(['urgent', 'newest']), 'urgent'),
-      d('Most urgent first, then oldest; or newest first, what is so now before all.'),
+      d('Most urgent first (then oldest), or newest first with current conditions at the top.'),
     ),
-    offset: v.pipe(v.optional(whole(0, 100_000), 0), d('Actions to skip.')),
+    offset: v.pipe(v.optional(whole(0, 100_000), 0), d('Number of actions to skip.')),
     limit: v.optional(whole(1, 200), 20),
-    category: v.optional(v.pipe(filledText(64), d('Exactly this category.'))),
+    category: v.optional(v.pipe(filledText(64), d('Only this category.'))),
     agent: v.optional(v.pipe(filledText(256), d('Decisions of this agent.'))),
   }),
   result: v.object({
-    actions: v.pipe(v.array(ReadyAction), d('Those that pass, in the order asked for.')),
-    total: v.pipe(v.number(), d('All there are, whatever types and priorities were asked for.')),
-    by_type: v.pipe(v.record(v.string(), v.number()), d('The same by type; a type without any is left out.')),
-    filtered: v.pipe(v.number(), d('How many of them were left out by the filters or the limit.')),
+    actions: v.pipe(v.array(ReadyAction), d('The matching actions, in the requested order.')),
+    total: v.pipe(v.number(), d('Number of all due actions, regardless of types and priority.')),
+    by_type: v.pipe(
+      v.record(v.string(), v.number()),
+      d('The same number by type; types without actions are left out.'),
+    ),
+    filtered: v.pipe(v.number(), d('Number of actions left out by the filters or the limit.')),
     warnings: v.pipe(v.array(v.string()), d('Parts that could not be read.')),
   }),
   scope: 'read',
@@ -37,7 +39,7 @@ export const ready = defineMethod({
     name: 'ready',
     title: 'List due actions',
     description:
-      'What needs attention, most urgent first: decisions whose outcome should be reviewed, stale ones, drift of calibration, open breakers, contradictions.',
+      'List what needs attention, most urgent first: due and overdue reviews, calibration drift, open breakers, contradictions.',
   },
   failure: 'internal_error',
   async handle({ store, policy, now }, { min_priority, action_types, order, offset, limit, category, agent }) {

@@ -47,7 +47,7 @@ export const recordDecision = defineMethod({
     name: 'log_decision',
     title: 'Record decision',
     description:
-      'Record a decision that was made and checked. A last resort: pre_action with auto_record checks first. Queries, checks and thoughts before it are attached.',
+      'Record a decision that was already made and checked. Prefer pre_action with auto_record, which checks first. Previous queries, checks and thoughts are attached.',
     input: LogDecision,
   },
   async handle(call, { durability, ...given }) {

@@ -19,9 +19,7 @@ export const recordThought = defineMethod({
     decision_id: v.pipe(
       v.nullish(DecisionId, null),
       v.metadata({ identifier: true }),
-      d(
-        'The decision of the caller to append it to (others: scope curate); without it the next record takes the thought.',
-      ),
+      d("The caller's decision to append it to (others: scope curate). By default it is kept for the next decision."),
     ),
     ...trackedParams,
   }),
@@ -29,9 +27,9 @@ export const recordThought = defineMethod({
     success: v.boolean(),
     mode: v.pipe(
       v.picklist(['pre-decision', 'post-decision']),
-      d('Whether it waits for a decision or was appended to one.'),
+      d('Whether it is kept for the next decision or was appended to one.'),
     ),
-    agent_id: v.pipe(v.nullable(v.string()), d('Whose thought it is; pre-decision only.')),
+    agent_id: v.pipe(v.nullable(v.string()), d('Author of the thought; pre-decision only.')),
     decision_id: v.nullable(v.string()),
     step_number: v.pipe(v.nullable(v.number()), d('Number of the appended step; post-decision only.')),
   }),
@@ -42,7 +40,7 @@ export const recordThought = defineMethod({
     name: 'record_thought',
     title: 'Record thought',
     description:
-      'Keep a step of your reasoning while you deliberate; the next decision that you record includes it. With `decision_id` it is appended to that decision instead.',
+      'Save a step of your reasoning; the next decision that you record includes it. With `decision_id`, it is appended to that decision instead.',
   },
   failure: 'internal_error',
   async handle(call, { text, decision_id, ...names }) {

@@ -11,7 +11,7 @@ const d = v.description
 
 export const reindex = defineMethod({
   summary:
-    'Reads the YAML files again and rebuilds the vectors of all decisions; the old ones serve until the new are complete.',
+    'Reloads the YAML files and rebuilds the vectors of all decisions; the old vectors are used until the new ones are complete.',
   params: v.object({
     decisions_path: v.optional(
       v.pipe(filledText(4_096), d('Folder inside the data directory: only decisions below it are rebuilt, in place.')),
@@ -20,7 +20,7 @@ export const reindex = defineMethod({
   result: v.object({
     success: v.pipe(v.boolean(), d('Whether there were no errors.')),
     decisions_indexed: v.number(),
-    errors: v.pipe(v.number(), d('Decisions that failed, which are tried again in the background, and broken files.')),
+    errors: v.pipe(v.number(), d('Decisions that failed (retried in the background), and invalid files.')),
     duration_ms: v.number(),
     findings: v.pipe(
       v.array(
@@ -30,7 +30,7 @@ export const reindex = defineMethod({
           message: v.string(),
         }),
       ),
-      d('What was found in the files: added, changed, deleted or broken ones.'),
+      d('Files that were added, changed, deleted or invalid.'),
     ),
   }),
   scope: 'admin',

@@ -6,13 +6,16 @@ import { audit } from '../core/audit.ts'
 import { fileName } from '../domain/guardrail/set.ts'
 
 export const reloadGuardrails = defineMethod({
-  summary: 'Reads the guardrail files now rather than within five minutes.',
+  summary: 'Reloads the guardrail files now instead of within five minutes.',
   params: v.object({}),
   result: v.object({
-    success: v.pipe(v.boolean(), v.description('False when the files are wrong; the last good rules stay in force.')),
+    success: v.pipe(
+      v.boolean(),
+      v.description('False if the files are invalid; the last valid rules then stay in force.'),
+    ),
     total: v.number(),
     policy_hash: v.string(),
-    errors: v.pipe(v.array(RuleProblem), v.description('What is wrong with the files.')),
+    errors: v.pipe(v.array(RuleProblem), v.description('Problems in the files.')),
   }),
   scope: 'admin',
   effect: 'write',

@@ -12,7 +12,7 @@ import { stateId } from '../domain/thread/ids.ts'
 const note = (about: string) => v.pipe(v.nullish(text(10_000), null), v.description(about))
 
 export const reviewDecision = defineMethod({
-  summary: 'Records the actual outcome of a decision; a later review keeps what it does not give.',
+  summary: 'Records the actual outcome of a decision. Fields that a later review leaves out keep their values.',
   params: v.object({
     decision_id: DecisionId,
     outcome: v.pipe(Outcome, v.description('The outcome.')),
@@ -37,10 +37,10 @@ export const reviewDecision = defineMethod({
     name: 'review_outcome',
     title: 'Review outcome',
     description:
-      'Record the outcome of a decision once it is known, with what happened and the lesson. Without reviews neither precedents nor calibration can teach anything; ready lists what is due.',
+      'Record the outcome of a decision once it is known, with what happened and the lesson. Precedents and calibration depend on reviews; ready lists due reviews.',
     input: toolInput(
       v.object({
-        id: v.pipe(DecisionId, v.description('First 8 hex digits of its id, or the full id.')),
+        id: v.pipe(DecisionId, v.description('Full id, or its first 8 hex digits.')),
         outcome: v.pipe(Outcome, v.description('The outcome; `abandoned` if it was never tried.')),
         actual_result: note('What happened.'),
         lessons: note('What to do differently next time; found by keyword search.'),

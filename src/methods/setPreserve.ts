@@ -8,15 +8,15 @@ import { requireOwn, resolveId } from '../domain/decision/lookup.ts'
 import { keepChange } from '../domain/history/changes.ts'
 
 export const setPreserve = defineMethod({
-  summary: 'Keeps a decision at full detail in compaction, or lets it go again; for its recorder and the scope curate.',
+  summary: 'Sets whether compaction keeps a decision at full detail; allowed for its recorder and the scope curate.',
   params: v.object({
     decision_id: DecisionId,
-    preserve: v.pipe(v.optional(v.boolean(), true), v.description('False lets it be compacted.')),
+    preserve: v.pipe(v.optional(v.boolean(), true), v.description('False allows compaction.')),
   }),
   result: v.object({
     success: v.boolean(),
     decision_id: v.string(),
-    preserve: v.pipe(v.boolean(), v.description('The value now.')),
+    preserve: v.pipe(v.boolean(), v.description('The current value.')),
   }),
   scope: 'write',
   effect: 'write',

@@ -10,7 +10,7 @@ import { shadow } from '../domain/guardrail/shadow-file.ts'
 const d = v.description
 
 export const shadowGuardrails = defineMethod({
-  summary: 'Puts a draft of guardrails in shadow mode: a new file in the folder of rules, which stops nothing.',
+  summary: 'Deploys a draft of guardrails in shadow mode, as a new file in the folder of rules; it blocks nothing.',
   params: v.object({
     rules: v.pipe(text(100_000, 1), d('A guardrail file (YAML). Each of its rules gets `mode: shadow`.')),
   }),
@@ -18,12 +18,12 @@ export const shadowGuardrails = defineMethod({
     success: v.pipe(v.boolean(), d('Whether the rules are in shadow mode now; if not, nothing was written.')),
     file: v.pipe(v.nullable(v.string()), d('Name of the new file.')),
     rules: v.pipe(v.array(v.string()), d('Ids of its rules.')),
-    yaml: v.pipe(v.nullable(v.string()), d('The file as it was written, or, with `read_only`, as it is to be.')),
-    policy_hash: v.pipe(v.string(), d('SHA-256 of the rules in force after it.')),
-    errors: v.pipe(v.array(RuleProblem), d('What is wrong with the draft, or with the files in force.')),
+    yaml: v.pipe(v.nullable(v.string()), d('The file as written, or, with `read_only`, the file to add.')),
+    policy_hash: v.pipe(v.string(), d('SHA-256 of the rules in force after the call.')),
+    errors: v.pipe(v.array(RuleProblem), d('Problems in the draft or in the files in force.')),
     read_only: v.pipe(
       v.boolean(),
-      d('True if no place of `GUARDRAILS_PATHS` is a folder that the service may write: add the file by hand.'),
+      d('True if no path in `GUARDRAILS_PATHS` is a folder writable by the service; add the file manually.'),
     ),
   }),
   scope: 'admin',

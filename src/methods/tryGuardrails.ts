@@ -15,52 +15,52 @@ const defaultDays = 7
 
 const rate = v.nullable(fraction)
 const tally = {
-  decisions: v.pipe(v.number(), d('Decisions that it applies to.')),
+  decisions: v.pipe(v.number(), d('Decisions to which the rule applies.')),
   failed: v.pipe(v.number(), d('Those that failed.')),
   succeeded: v.pipe(v.number(), d('Those that succeeded.')),
   partial: v.pipe(v.number(), d('Those that partly succeeded.')),
   abandoned: v.pipe(v.number(), d('Those that were abandoned.')),
-  failure_rate: v.pipe(rate, d('Of those that failed, succeeded or partly did; null if there are none.')),
-  failure_low: v.pipe(rate, d('Of its 95 % interval.')),
-  failure_high: v.pipe(rate, d('Of its 95 % interval.')),
+  failure_rate: v.pipe(
+    rate,
+    d('Failure rate among those that failed, succeeded or partly succeeded; null if there are none.'),
+  ),
+  failure_low: v.pipe(rate, d('Lower bound of its 95 % interval.')),
+  failure_high: v.pipe(rate, d('Upper bound of its 95 % interval.')),
 }
 const Tally = v.object(tally)
 const Backtest = v.object({
   all: v.pipe(Tally, d(`The latest decisions with an outcome, at most ${mostDecisions}.`)),
-  stopped: v.pipe(Tally, d('Those that some rule would have stopped.')),
+  stopped: v.pipe(Tally, d('Decisions that at least one rule would have blocked.')),
   rules: v.pipe(
-    v.array(v.object({ id: v.string(), action: v.pipe(v.string(), d('What it does when it fires.')), ...tally })),
-    d('Those on which each rule fires.'),
+    v.array(v.object({ id: v.string(), action: v.pipe(v.string(), d('Its effect when it fires.')), ...tally })),
+    d('Decisions on which each rule fires.'),
   ),
   uncertain: v.pipe(
     v.number(),
-    d('Decisions on which a rule depends on what is no longer known; it counts as not fired.'),
+    d('Decisions for which a rule depends on data that is not known now; the rule counts as not fired.'),
   ),
 })
 
 export const tryGuardrails = defineMethod({
   summary:
-    'Tries a draft of guardrails on the past: what it would have said, and what came of what it would have stopped.',
+    'Backtests a draft of guardrails: the verdicts it would have given, and the outcomes of the decisions it would have blocked.',
   params: v.object({
     rules: v.optional(
-      v.pipe(
-        text(100_000),
-        d('A guardrail file (YAML). By default nothing is tried: the answer is about rules in shadow mode.'),
-      ),
+      v.pipe(text(100_000), d('A guardrail file (YAML). Without it, the answer only covers rules in shadow mode.')),
     ),
     since: v.optional(
-      v.pipe(DateBound, d(`Checks on this day or instant, or later; by default of the last ${defaultDays} days.`)),
+      v.pipe(DateBound, d(`Checks on or after this day or time; by default those of the last ${defaultDays} days.`)),
     ),
   }),
   result: v.object({
     since: v.pipe(v.string(), d('RFC 3339.')),
-    errors: v.pipe(v.array(RuleProblem), d('Why the draft does not load; nothing is tried then.')),
+    errors: v.pipe(v.array(RuleProblem), d('Why the draft does not load; nothing is backtested then.')),
     rules: v.pipe(
       v.array(
         v.object({
           id: v.string(),
-          action: v.pipe(v.picklist(ruleActions), d('What it does when it fires.')),
-          applies: v.pipe(v.string(), d('What the rule looks at, in words.')),
+          action: v.pipe(v.picklist(ruleActions), d('Its effect when it fires.')),
+          applies: v.pipe(v.string(), d('The condition of the rule, in words.')),
         }),
       ),
       d('The rules of the draft.'),
@@ -68,39 +68,42 @@ export const tryGuardrails = defineMethod({
     replay: v.pipe(
       v.nullable(
         v.object({
-          evaluations: v.pipe(
-            v.number(),
-            d(`Checks judged again, among the latest ${mostEntries} lines of the trail.`),
-          ),
+          evaluations: v.pipe(v.number(), d(`Checks evaluated again, among the latest ${mostEntries} audit entries.`)),
           fired: v.pipe(
-            v.array(v.object({ id: v.string(), evaluations: v.pipe(v.number(), d('Checks on which it fires.')) })),
-            d('Of each rule of the draft.'),
+            v.array(
+              v.object({ id: v.string(), evaluations: v.pipe(v.number(), d('Checks on which the rule fires.')) }),
+            ),
+            d('Figures for each rule of the draft.'),
           ),
-          changed: v.pipe(v.number(), d('Those that would get another verdict.')),
+          changed: v.pipe(v.number(), d('Checks that would get a different verdict.')),
           examples: v.pipe(
             v.array(
               v.object({
-                seq: v.pipe(v.number(), d('Line of the trail.')),
+                seq: v.pipe(v.number(), d('Id of the audit entry.')),
                 at: v.pipe(v.string(), d('When it was checked, RFC 3339, UTC.')),
                 agent: v.string(),
                 description: v.pipe(v.string(), d('The action that was checked.')),
-                before: v.pipe(v.string(), d('The verdict then.')),
-                after: v.pipe(v.string(), d('With the draft.')),
-                rules_after: v.pipe(v.array(v.string()), d('What would fire.')),
-                uncertain: v.pipe(v.array(v.string()), d('Why that is not certain; empty if it is.')),
+                before: v.pipe(v.string(), d('The original verdict.')),
+                after: v.pipe(v.string(), d('The verdict with the draft.')),
+                rules_after: v.pipe(v.array(v.string()), d('Rules that would fire.')),
+                uncertain: v.pipe(v.array(v.string()), d('Why this is not certain; empty if it is certain.')),
               }),
             ),
-            d(`The newest of them, at most ${mostChanged}.`),
+            d(`The newest of these checks, at most ${mostChanged}.`),
           ),
-          uncertain: v.pipe(v.number(), d('Checks that depend on redacted text or on what was not kept.')),
+          uncertain: v.pipe(v.number(), d('Checks that depend on redacted text or on data that was not stored.')),
         }),
       ),
-      d('The checks since then, by the rules in force with the draft over them, as if none were in shadow mode.'),
+      d(
+        'The checks since `since`, evaluated with the rules in force plus the draft, as if no rule were in shadow mode.',
+      ),
     ),
-    backtest: v.pipe(v.nullable(Backtest), d('The draft on decisions whose outcome is known.')),
+    backtest: v.pipe(v.nullable(Backtest), d('The draft applied to decisions with a known outcome.')),
     shadow: v.pipe(
       v.nullable(Backtest),
-      d('What rules in force in shadow mode would have stopped since then, by the trail; null if there are none.'),
+      d(
+        'What the rules in shadow mode would have blocked since `since`, from the audit trail; null if there are no such rules.',
+      ),
     ),
   }),
   scope: 'admin',

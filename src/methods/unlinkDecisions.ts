@@ -18,7 +18,7 @@ import { keepChange } from '../domain/history/changes.ts'
 const params = v.object({
   source_id: LinkEnd,
   target_id: LinkEnd,
-  edge_type: v.pipe(EdgeType, v.description('What the source is to the target.')),
+  edge_type: v.pipe(EdgeType, v.description('Relation of the source to the target.')),
   reason: v.pipe(v.nullish(text(1_000), null), v.description('Why.')),
 })
 
@@ -34,7 +34,7 @@ const notYours = (created_by: string): CstpError => {
 
 export const unlinkDecisions = defineMethod({
   summary:
-    'Removes the edge of this source, target and type that the caller made; with the scope curate also those of others. An automatic contradiction is dismissed: it is not found again.',
+    "Removes the caller's edge with this source, target and type; with the scope curate also edges of others. An automatic contradiction is dismissed and not reported again.",
   params,
   result: v.object({ removed: v.pipe(v.boolean(), v.description('False if there was no such edge.')) }),
   scope: 'write',
@@ -42,7 +42,7 @@ export const unlinkDecisions = defineMethod({
   mcp: {
     name: 'unlink_decisions',
     title: 'Unlink decisions',
-    description: 'Take back a wrong link of yours, or dismiss an automatic `contradicts` between your decisions.',
+    description: 'Remove a link that you created, or dismiss an automatic `contradicts` between your decisions.',
     destructive: true,
     idempotent: true,
   },

@@ -16,7 +16,9 @@ import { stateId } from '../domain/thread/ids.ts'
 const updates = v.pipe(
   v.object({
     decision: v.optional(filledText(10_000)),
-    confidence: v.optional(v.pipe(fraction, v.description('Kept and shown; the confidence at recording is scored.'))),
+    confidence: v.optional(
+      v.pipe(fraction, v.description('Stored and shown; scores use the confidence at recording.')),
+    ),
     context: v.optional(v.nullable(text(100_000))),
     tags: v.optional(v.pipe(v.array(filledText(64)), v.maxLength(50, 'at most 50 entries'))),
     pattern: v.optional(v.nullable(text(10_000))),
@@ -30,12 +32,12 @@ const updates = v.pipe(
           pr: v.optional(v.pipe(whole(1, Number.MAX_SAFE_INTEGER), v.description('Pull request.'))),
         }),
         v.check((value) => Object.keys(value).length > 0, 'name, feature or pr'),
-        v.description('Its pull request; name and pr are set once, before the merge.'),
+        v.description('Project and pull request of the decision; name and pr can be set only once, before the merge.'),
       ),
     ),
   }),
   v.check((value) => Object.keys(value).length > 0, 'at least one field to change'),
-  v.description('Fields to change; `deliberation` grows through recordThought only.'),
+  v.description('Fields to change; `deliberation` can only be extended with recordThought.'),
 )
 
 const textsOf = (record: Embedded): string => JSON.stringify(embeddedTexts(record))
@@ -50,7 +52,7 @@ export const updateDecision = defineMethod({
       v.pipe(
         whole(0, Number.MAX_SAFE_INTEGER),
         v.description(
-          'The `revision_count` of the record that the changes were made on: nothing is written if it was updated since.',
+          'The `revision_count` of the record on which the changes are based; nothing is written if the record was updated since.',
         ),
       ),
     ),
@@ -60,7 +62,7 @@ export const updateDecision = defineMethod({
     id: v.string(),
     record_id: ThreadId,
     applied: v.pipe(v.array(v.string()), v.description('Names of the fields that were changed.')),
-    indexed: v.pipe(v.boolean(), v.description('Whether it can be found by its new meaning already.')),
+    indexed: v.pipe(v.boolean(), v.description('Whether its new text is already in the semantic index.')),
     bridge_too_far: v.optional(BridgeTooFar),
   }),
   scope: 'write',
@@ -72,7 +74,7 @@ export const updateDecision = defineMethod({
     // No revision here: forms that stay open for long send it, while a model has just read the record.
     input: toolInput(v.object({ id: DecisionId, updates }), (input) => input),
     description:
-      'Change the text, confidence, context, tags, pattern, reasons or bridge of a recorded decision, or name its pull request; earlier values stay in its revisions. For an outcome use review_outcome, for a change of mind record a new decision and link it with `supersedes`.',
+      'Change fields of a recorded decision, or set its pull request; earlier values stay in its revisions. To record an outcome, use review_outcome. If you decide differently, record a new decision and link it with `supersedes`.',
     destructive: true,
   },
   failure: 'internal_error',

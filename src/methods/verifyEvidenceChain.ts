@@ -8,11 +8,11 @@ const d = v.description
 
 export const verifyEvidenceChain = defineMethod({
   summary:
-    'Walks the whole evidence chain: every record must follow the one before it, the Merkle tree must match them, and every exported head must be in it.',
+    'Verifies the whole evidence chain: every record must follow its predecessor, the Merkle tree must match the records, and the chain must contain every exported head.',
   params: v.object({
     expected_head_hash: v.pipe(
       v.nullish(Hash, null),
-      d('A hash that must be in the chain, so that a truncated tail is found; by default that of the latest export.'),
+      d('A hash that the chain must contain, to detect truncation; by default the head of the latest export.'),
     ),
   }),
   result: Verification,

@@ -9,32 +9,41 @@ const d = v.description
 
 export const ReasonStats = v.object({
   success_rates: v.pipe(v.record(v.string(), fraction), d('Mean result by type.')),
-  diversity_score: v.pipe(fraction, d('How evenly the types are used: 0 for one type, 1 for all alike.')),
+  diversity_score: v.pipe(
+    fraction,
+    d('How evenly the types are used, from 0 (a single type) to 1 (all equally often).'),
+  ),
   dominant_type: v.pipe(v.nullable(v.string()), d('The most used type; null without reasons.')),
-  insufficient_data: v.pipe(v.boolean(), d('True with fewer than min_reviewed.')),
-  reviewed_decisions: v.pipe(v.number(), d('Reviewed decisions in all; pending ones count nowhere here.')),
-  scored_decisions: v.pipe(v.number(), d('Those of them with a result and a confidence, with reasons or without.')),
-  success_rate: v.pipe(v.nullable(fraction), d('Their mean result, to compare the types with.')),
+  insufficient_data: v.pipe(v.boolean(), d('True with fewer than `min_reviewed` reviewed decisions.')),
+  reviewed_decisions: v.pipe(
+    v.number(),
+    d('Number of reviewed decisions; pending decisions are not counted in any figure here.'),
+  ),
+  scored_decisions: v.pipe(
+    v.number(),
+    d('Reviewed decisions with a result and a confidence, with or without reasons.'),
+  ),
+  success_rate: v.pipe(v.nullable(fraction), d('Mean result of these decisions, as a reference for the types.')),
   types: v.pipe(
     v.array(
       v.object({
         type: v.string(),
         uses: v.pipe(v.number(), d('Reasons of the type in reviewed decisions.')),
-        scored: v.pipe(v.number(), d('Scored decisions with one.')),
+        scored: v.pipe(v.number(), d('Scored decisions with a reason of this type.')),
         mean_strength: v.pipe(v.nullable(v.number()), d('Mean weight.')),
         success_rate: v.pipe(v.nullable(fraction), d('Mean result.')),
-        success_low: v.pipe(v.nullable(fraction), d('Lower end of its 95 % interval.')),
-        success_high: v.pipe(v.nullable(fraction), d('Upper end of its 95 % interval.')),
+        success_low: v.pipe(v.nullable(fraction), d('Lower bound of its 95 % interval.')),
+        success_high: v.pipe(v.nullable(fraction), d('Upper bound of its 95 % interval.')),
         compared: v.pipe(
           v.nullable(v.picklist(['above', 'below', 'alike'])),
           d(
-            'Whether such decisions succeed more or less often than those without such a reason; `alike` if chance explains the difference, null with fewer than five of either.',
+            'Whether decisions with this type of reason succeed more or less often than those without; `alike` if chance explains the difference, null with fewer than five of either.',
           ),
         ),
         brier_score: v.pipe(v.nullable(v.number()), d('Brier score.')),
       }),
     ),
-    d('All types in use, the most used first.'),
+    d('All types in use, most frequent first.'),
   ),
 })
 export type ReasonStats = v.InferOutput<typeof ReasonStats>

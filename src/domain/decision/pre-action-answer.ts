@@ -21,7 +21,7 @@ export const PreActionResult = v.object({
   ...verdictEntries,
   decision_id: v.pipe(
     v.nullable(v.string()),
-    d('The recorded decision; null when it was blocked or not to be recorded.'),
+    d('Id of the recorded decision; null if it was blocked or not to be recorded.'),
   ),
   relevant_decisions: v.pipe(v.array(QueryHit), d('Precedents, best first.')),
   ...searchEntries,
@@ -35,18 +35,18 @@ export const PreActionResult = v.object({
         suggestion: v.nullable(v.string()),
       }),
     ),
-    d('One entry for each rule that was evaluated, those that fired first; `skipped_for_scope` names the others.'),
+    d('One entry per evaluated rule, fired rules first; `skipped_for_scope` lists the others.'),
   ),
   violations: v.array(Violation),
   warnings: v.array(Violation),
-  calibration_context: v.pipe(CalibrationContext, d('How well decisions like this one were judged before.')),
+  calibration_context: v.pipe(CalibrationContext, d('Calibration of earlier decisions like this one.')),
   patterns_summary: v.pipe(
     v.array(v.object({ pattern: v.string(), count: v.number(), example_ids: v.array(v.string()) })),
-    d('Patterns of the precedents, the most frequent first.'),
+    d('Patterns of the precedents, most frequent first.'),
   ),
   block_reasons: v.pipe(v.array(v.string()), d('Messages of the violations.')),
   query_time_ms: v.number(),
-  replayed: v.pipe(v.optional(v.literal(true)), d('True if an earlier call with the same key gave this answer.')),
+  replayed: v.pipe(v.optional(v.literal(true)), d('True if this is the answer of an earlier call with the same key.')),
   present: v.optional(PresentVerdict),
 })
 export type PreActionResult = v.InferOutput<typeof PreActionResult>

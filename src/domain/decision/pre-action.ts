@@ -25,13 +25,16 @@ export const PreActionParams = v.object({
   options: v.pipe(
     v.optional(
       v.object({
-        query_limit: v.pipe(v.optional(whole(1, 50), 5), d('Most precedents.')),
-        auto_record: v.pipe(v.optional(v.boolean(), true), d('Record the decision when it is allowed.')),
-        include_patterns: v.pipe(v.optional(v.boolean(), true), d('Count the patterns of the precedents.')),
+        query_limit: v.pipe(v.optional(whole(1, 50), 5), d('Maximum number of precedents.')),
+        auto_record: v.pipe(v.optional(v.boolean(), true), d('Record the decision if it is allowed.')),
+        include_patterns: v.pipe(
+          v.optional(v.boolean(), true),
+          d('Return the most frequent patterns of the precedents.'),
+        ),
       }),
       {},
     ),
-    d('What to do beside the checks.'),
+    d('Options in addition to the checks.'),
   ),
   reasons: v.optional(v.pipe(v.array(Reason), v.maxLength(100, 'at most 100 entries')), () => []),
   tags: v.optional(v.pipe(v.array(filledText(64)), v.maxLength(50, 'at most 50 entries')), () => []),
@@ -40,7 +43,7 @@ export const PreActionParams = v.object({
   ...trackedParams,
   idempotency_key: v.pipe(
     v.nullish(filledText(256), null),
-    d('The same key within 24 hours returns the first result, if that recorded a decision.'),
+    d('The same key within 24 hours returns the first result, if it recorded a decision.'),
   ),
 })
 export type PreActionParams = v.InferOutput<typeof PreActionParams>

@@ -5,9 +5,9 @@ const d = v.description
 
 const EvidenceClass = v.pipe(
   v.picklist(['observed', 'attested']),
-  d('`observed` by a third party, or `attested` by an agent of itself.'),
+  d('`observed` by a third party, or `attested` by an agent about itself.'),
 )
-const Pr = v.pipe(v.nullable(v.number()), d('Pull request that the payload names.'))
+const Pr = v.pipe(v.nullable(v.number()), d('Pull request in the payload.'))
 const Seq = v.pipe(v.number(), d('Number of the event in the chain.'))
 const EventType = v.pipe(v.string(), d('Type of the event.'))
 const Framework = v.pipe(v.string(), d('Framework of the control.'))
@@ -18,7 +18,7 @@ export const Mapping = v.object({
   seq: Seq,
   event_type: EventType,
   pr_number: Pr,
-  rule_id: v.pipe(v.string(), d('The rule that made the mapping.')),
+  rule_id: v.pipe(v.string(), d('The rule that produced the mapping.')),
   framework: Framework,
   stage: v.pipe(v.string(), d('Part of the framework that the control belongs to.')),
   function_id: FunctionId,
@@ -42,15 +42,15 @@ export const Unmapped = v.object({ seq: Seq, event_type: EventType, pr_number: P
 
 /** The result of a verification of the chain. */
 export const Verification = v.object({
-  intact: v.pipe(v.boolean(), d('Whether nothing is wrong.')),
+  intact: v.pipe(v.boolean(), d('Whether the chain is intact.')),
   broken_at_seq: v.pipe(
     v.nullable(v.number()),
-    d('The first record that does not follow; null if each does, even if the end is missing.'),
+    d('The first record that does not follow its predecessor; null if there is none, even if the chain was truncated.'),
   ),
   head_hash: v.pipe(v.string(), d('Hash of the last record; 64 zeros for an empty chain.')),
-  expected_hash: v.pipe(v.nullable(v.string()), d('The hash that was looked for; null if there was none.')),
-  tail_check: v.pipe(v.boolean(), d('Whether a hash was looked for.')),
-  reason: v.pipe(v.nullable(v.string()), d('What is wrong; null if nothing is.')),
-  records: v.pipe(v.number(), d('Records that follow, from the first on.')),
+  expected_hash: v.pipe(v.nullable(v.string()), d('The hash that was searched for; null if none.')),
+  tail_check: v.pipe(v.boolean(), d('Whether a hash was searched for.')),
+  reason: v.pipe(v.nullable(v.string()), d('The damage found; null if there is none.')),
+  records: v.pipe(v.number(), d('Number of intact records from the start.')),
 })
 export type Verification = v.InferOutput<typeof Verification>

@@ -20,28 +20,28 @@ export const AgentProfile = v.object({
   brier_score: v.pipe(v.nullable(v.number()), d('Brier score.')),
   tendency: v.pipe(
     Interpretation,
-    d('What is proven of its confidence: the worst of all its decisions, of a category and of stakes.'),
+    d('Proven calibration of its confidence: the worst finding for all its decisions, a category or stakes.'),
   ),
   tendency_of: v.pipe(
     Verdict.entries.proven_by,
-    d('The part that is proven to be worse than all its decisions; null if none is.'),
+    d('The part that is proven to be worse than all its decisions together; null if there is none.'),
   ),
-  strongest_category: v.pipe(v.nullable(v.string()), d('Where it succeeds most.')),
-  weakest_category: v.pipe(v.nullable(v.string()), d('Where it succeeds least.')),
+  strongest_category: v.pipe(v.nullable(v.string()), d('Category with the highest success rate.')),
+  weakest_category: v.pipe(v.nullable(v.string()), d('Category with the lowest success rate.')),
   active_since: v.pipe(v.nullable(v.string()), d('Day of its first decision.')),
 })
 type AgentProfile = v.InferOutput<typeof AgentProfile>
 
 export const CategoryCalibration = v.object({
   category: v.string(),
-  decisions: v.pipe(v.number(), d('Decisions of the agent in it.')),
+  decisions: v.pipe(v.number(), d('Decisions of the agent in the category.')),
   reviewed: v.pipe(v.number(), d('Those that were reviewed.')),
   accuracy: v.pipe(v.nullable(fraction), d('Mean result.')),
   brier_score: v.pipe(v.nullable(v.number()), d('Brier score.')),
-  calibration_gap: v.pipe(v.nullable(v.number()), d('Accuracy less mean confidence.')),
+  calibration_gap: v.pipe(v.nullable(v.number()), d('Accuracy minus mean confidence.')),
   gap_low: OverallFigures.entries.gap_low,
   gap_high: OverallFigures.entries.gap_high,
-  interpretation: v.pipe(Interpretation, d('What the gap means, proven or not.')),
+  interpretation: v.pipe(Interpretation, d('Meaning of the gap, whether proven or not.')),
 })
 type CategoryCalibration = v.InferOutput<typeof CategoryCalibration>
 
@@ -99,16 +99,19 @@ export async function agentProfile(store: Store, agent: string, split: readonly 
 }
 
 export const CalibrationContext = v.object({
-  reviewed_decisions: v.pipe(v.number(), d("Reviewed decisions behind the figures: the caller's own.")),
-  brier_score: v.pipe(v.nullable(v.number()), d('Brier score; null with fewer than five scored.')),
+  reviewed_decisions: v.pipe(
+    v.number(),
+    d('Number of reviewed decisions of the caller, on which the figures are based.'),
+  ),
+  brier_score: v.pipe(v.nullable(v.number()), d('Brier score; null with fewer than five scored decisions.')),
   accuracy: v.pipe(v.nullable(v.number()), d('Mean result.')),
-  calibration_gap: v.pipe(v.nullable(v.number()), d('Accuracy less mean confidence.')),
+  calibration_gap: v.pipe(v.nullable(v.number()), d('Accuracy minus mean confidence.')),
   gap_low: OverallFigures.entries.gap_low,
   gap_high: OverallFigures.entries.gap_high,
-  interpretation: v.pipe(Interpretation, d('What the gap means, proven or not.')),
+  interpretation: v.pipe(Interpretation, d('Meaning of the gap, whether proven or not.')),
   suggestion: v.pipe(
     v.nullable(v.string()),
-    d('How to state confidence this time; null unless the interval excludes a gap of 0.'),
+    d('How to adjust the stated confidence; null unless the interval excludes a gap of 0.'),
   ),
 })
 export type CalibrationContext = v.InferOutput<typeof CalibrationContext>

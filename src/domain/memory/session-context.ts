@@ -31,23 +31,26 @@ export const parts = [
 type Part = (typeof parts)[number]
 
 export const SessionContext = v.object({
-  agent_profile: v.pipe(v.nullable(AgentProfile), d("The caller's own record.")),
-  relevant_decisions: v.pipe(v.array(QueryHit), d('Precedents of the task, or the latest decisions.')),
+  agent_profile: v.pipe(v.nullable(AgentProfile), d('Track record of the caller.')),
+  relevant_decisions: v.pipe(v.array(QueryHit), d('Precedents for the task, or the latest decisions.')),
   ...searchEntries,
   active_guardrails: v.pipe(
     v.array(
       v.object({
         id: v.pipe(v.string(), d('Id of the rule.')),
-        action: v.pipe(v.string(), d('What a violation does.')),
-        description: v.pipe(v.nullable(v.string()), d('What it is for.')),
-        applies: v.pipe(v.nullable(v.string()), d('When it applies, in words; null if always.')),
-        scopes: v.pipe(v.array(v.string()), d('Projects and scopes that it is for; empty for all.')),
+        action: v.pipe(v.string(), d('Effect of a violation.')),
+        description: v.pipe(v.nullable(v.string()), d('Its purpose.')),
+        applies: v.pipe(
+          v.nullable(v.string()),
+          d('Condition under which it applies, in words; null if it always applies.'),
+        ),
+        scopes: v.pipe(v.array(v.string()), d('Projects and scopes to which it applies; empty for all.')),
       }),
     ),
     d('Rules in force.'),
   ),
-  calibration_by_category: v.pipe(v.array(CategoryCalibration), d("The agent's own, largest category first.")),
-  ready_queue: v.pipe(v.array(ReadyAction), d('What is to be done, most urgent first.')),
+  calibration_by_category: v.pipe(v.array(CategoryCalibration), d('Figures of the agent, largest category first.')),
+  ready_queue: v.pipe(v.array(ReadyAction), d('Due actions, most urgent first.')),
   confirmed_patterns: v.pipe(
     v.array(
       v.object({
@@ -55,19 +58,21 @@ export const SessionContext = v.object({
         category: v.string(),
         count: v.pipe(
           v.number(),
-          d('Successes that confirm it, at least two: of one recorder only those that others reviewed.'),
+          d(
+            'Successes that confirm it, at least two. If all have the same recorder, only those reviewed by others count.',
+          ),
         ),
         failures: v.pipe(v.number(), d('Failures with it.')),
         recorders: v.pipe(v.number(), d('Agents that recorded a success with it.')),
-        confirmed_by: v.pipe(v.array(v.string()), d('Agents whose word the confirmations are.')),
-        example_ids: v.pipe(v.array(v.string()), d('Newest of them.')),
+        confirmed_by: v.pipe(v.array(v.string()), d('Agents that the confirmations come from.')),
+        example_ids: v.pipe(v.array(v.string()), d('The newest of them.')),
       }),
     ),
-    d('Principles that succeeded more often than they failed, for several agents or by the reviews of others.'),
+    d('Principles that succeeded more often than they failed, confirmed by several agents or by reviews of others.'),
   ),
-  wisdom: v.pipe(v.array(WisdomEntry), d('What each category taught.')),
+  wisdom: v.pipe(v.array(WisdomEntry), d('Lessons of each category.')),
   circuit_breakers: v.pipe(v.array(BreakerState), d('All circuit breakers.')),
-  contradictions: v.pipe(v.array(Contradiction), d('Decisions that can not both be right.')),
+  contradictions: v.pipe(v.array(Contradiction), d('Decisions that contradict each other.')),
 })
 export type SessionContext = v.InferOutput<typeof SessionContext>
 

@@ -31,22 +31,23 @@ interface SearchInput {
 
 /** How much of the corpus can be searched by meaning. */
 export const IndexState = v.object({
-  complete: v.pipe(v.boolean(), v.description('True when every decision can be found by meaning.')),
-  indexed: v.pipe(v.number(), v.description('Decisions that can.')),
+  complete: v.pipe(v.boolean(), v.description('True if every decision is in the semantic index.')),
+  indexed: v.pipe(v.number(), v.description('Decisions in the index.')),
   total: v.pipe(v.number(), v.description('All decisions.')),
 })
 export type IndexState = v.InferOutput<typeof IndexState>
 
 /** Fields about the search in every answer with precedents. */
 export const searchEntries = {
-  no_precedent: v.pipe(v.boolean(), v.description('True when even the best precedent is noise.')),
+  no_precedent: v.pipe(v.boolean(), v.description('True if even the best precedent is not relevant.')),
   degraded: v.pipe(
     v.boolean(),
-    v.description(
-      'True when the embedder was unavailable (keyword results only), or when decisions are not indexed yet.',
-    ),
+    v.description('True if the embedder was unavailable (keyword results only), or if decisions are not indexed yet.'),
   ),
-  index: v.pipe(IndexState, v.description('While it is incomplete, `no_precedent` is never true.')),
+  index: v.pipe(
+    IndexState,
+    v.description('State of the semantic index. While it is incomplete, `no_precedent` is never true.'),
+  ),
 }
 
 export interface SearchResult {

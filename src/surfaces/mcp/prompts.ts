@@ -8,14 +8,14 @@ export const prompts: Prompt[] = [
   {
     name: 'decision_protocol',
     title: 'Decide with precedents',
-    description: 'Makes a decision step by step: precedents, alternatives, guardrails, record.',
-    arguments: [{ name: 'task', description: 'What is to be decided.', required: false }],
+    description: 'Guides a decision step by step: precedents, alternatives, guardrails, record.',
+    arguments: [{ name: 'task', description: 'The decision to make.', required: false }],
   },
   {
     name: 'review',
     title: 'Review a decision',
-    description: 'Finds out how a decision turned out and records the outcome; without an id, of all that are due.',
-    arguments: [{ name: 'id', description: 'The decision: its id, or 8 characters of its hex part.', required: false }],
+    description: 'Determines how a decision turned out and records the outcome; without an id, for all due decisions.',
+    arguments: [{ name: 'id', description: 'Id of the decision, or 8 characters of its hex part.', required: false }],
   },
 ]
 

@@ -16,7 +16,7 @@ export const templates: ResourceTemplateType[] = [
     name: 'decision',
     title: 'A decision',
     uriTemplate: `${decisions}{id}`,
-    description: 'The full record of a decision, by its id or a unique prefix of 8 or more characters.',
+    description: 'The full record of a decision, by id or unique prefix of 8 or more characters.',
     mimeType: 'application/json',
   },
 ]
@@ -26,14 +26,14 @@ export const fixed: Resource[] = [
     name: 'session-context',
     title: 'Session context',
     uri: contextUri,
-    description: 'What an agent should know when it starts: its track record, latest decisions, rules, what is due.',
+    description: 'Context for the start of a session: track record, latest decisions, rules, due actions.',
     mimeType: 'text/markdown',
   },
   {
     name: 'guardrails',
     title: 'Guardrails',
     uri: guardrailsUri,
-    description: 'The rules in force, and what is wrong with their files.',
+    description: 'The rules in force, and problems in their files.',
     mimeType: 'application/json',
   },
 ]
