@@ -141,5 +141,5 @@ export function checkRedaction(
 ): void {
   if (lines.length > mostRedacted) throw new StorageError('invalid', `more than ${mostRedacted} lines at once`)
   const odd = lines.find(({ detail }) => detail.redacted_by !== redacted_by)
-  if (odd) throw new StorageError('invalid', `the detail of line ${odd.seq} does not say what redacted it`)
+  if (odd) throw new StorageError('invalid', `the detail of line ${odd.seq} lacks the id of its redaction`)
 }

@@ -59,7 +59,7 @@ export function openNotices(
       if (!response.ok) throw new Error(`the webhook answered HTTP ${response.status}`)
     },
     failed: (id, attempts, error, given_up) =>
-      log(given_up ? 'error' : 'warn', given_up ? 'a notice was given up' : 'a notice failed; it will be retried', {
+      log(given_up ? 'error' : 'warn', given_up ? 'a notice was abandoned' : 'a notice failed; it will be retried', {
         id,
         attempts,
         ...describeError(error),
@@ -74,6 +74,6 @@ export const openDriftReports = (tools: Omit<DriftTools, 'breathe'>, log: Log): 
         ...tools,
         breathe: () => Bun.sleep(0),
         after: later,
-        failed: (error) => log('warn', 'drift could not be looked for; it will be retried', describeError(error)),
+        failed: (error) => log('warn', 'drift could not be checked; it will be retried', describeError(error)),
       })
     : null

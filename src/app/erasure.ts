@@ -9,10 +9,10 @@ export function startErasing(services: Services): { close(): Promise<void> } {
   const { log, retention } = services
   const warn = (what: string) => (error: unknown) => log('warn', what, describeError(error))
   const rounds = [
-    startFinishing({ ...services, after: later, failed: warn('traces of an erasure are still on the disk') }),
+    startFinishing({ ...services, after: later, failed: warn('an erasure is not complete: traces are still on disk') }),
     ...(retention.length === 0
       ? []
-      : [startRetention({ ...services, after: later, failed: warn('what is over could not be erased') })]),
+      : [startRetention({ ...services, after: later, failed: warn('expired records could not be erased') })]),
   ]
   return {
     async close() {

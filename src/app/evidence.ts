@@ -81,7 +81,7 @@ async function openKey({ evidence_key, data_dir }: Settings): Promise<{ signer: 
 /** The error that aborts startup if the key that signed a log is missing, with instructions. */
 const otherKey = (what: string): Error =>
   new Error(
-    `${what}. Restore the former key (keys/ of a backup, or CSTP_EVIDENCE_KEY); without it, cstp evidence new-key begins a new identity, which every witness has to be given`,
+    `${what}. Restore the former key (keys/ of a backup, or CSTP_EVIDENCE_KEY); without it, cstp evidence new-key starts a new identity, which every witness needs`,
   )
 
 /**

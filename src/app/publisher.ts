@@ -45,7 +45,7 @@ export async function openPublisher(
     policy: await policyIn(witnesses),
     now,
     after: later,
-    failed: (error) => log('warn', 'a checkpoint was not cosigned; it will be tried again', describeError(error)),
+    failed: (error) => log('warn', 'a checkpoint was not cosigned; it will be retried', describeError(error)),
   })
 }
 

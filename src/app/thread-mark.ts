@@ -133,7 +133,7 @@ export function followThread(data_dir: string, thread: Pick<ThreadReads, 'head'>
     return 0
   }
   const failed = (error: unknown) => {
-    if (!failing) log('warn', 'the mark of the thread could not be written; it is tried again', describeError(error))
+    if (!failing) log('warn', 'the mark of the thread could not be written; it will be retried', describeError(error))
     failing = true
   }
   const rounds = startRounds({ every_ms, after: later, failed, work })

@@ -29,7 +29,10 @@ export function startWalkers(place: string, cores: number, log: Log): Walkers {
   function start(): Thread {
     const thread: Thread = { worker: startThread('app/walk-worker.ts'), waiting: null }
     const fail = (message: string) => {
-      if (!failure) log('warn', 'a thread that verifies evidence failed; it is verified without', { error: message })
+      if (!failure)
+        log('warn', 'a worker thread that verifies evidence failed; verification continues without it', {
+          error: message,
+        })
       failure ??= new Error(message)
       thread.waiting?.reject(failure)
       for (const next of asked.splice(0)) next(thread)

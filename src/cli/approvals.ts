@@ -96,7 +96,7 @@ const show = defineCommand({
   name: 'approvals show',
   usage: '<id> [flags]',
   summary: 'Print a request in full.',
-  about: ['What is to be done, by whom, which rules ask, and until when.'],
+  about: ['The action, its agent, the rules that require approval, and when the request expires.'],
   flags,
   words: [1, 1],
   examples: [['cstp approvals show 7F3K-Q2MX', 'before you answer']],
@@ -134,16 +134,16 @@ const answer = (decision: 'approve' | 'deny', summary: string) =>
 export const approvals = defineCommand({
   name: 'approvals',
   usage: '[watch | show | approve | deny] [flags]',
-  summary: 'List what waits for an approval, and grant or deny it.',
+  summary: 'List approval requests, and grant or deny them.',
   about: [
-    'A rule with action step_up lets an action pass only after a person has granted it. Without an argument the command lists the requests that wait.',
-    'Answers need the scope approve. Without an answer the request is denied when it expires.',
+    'A rule with action step_up allows an action only after a person has granted it. Without an argument the command lists the pending requests.',
+    'Granting and denying need the scope approve. An unanswered request is denied when it expires.',
   ],
   verbs: [
     defineCommand({
       name: 'approvals watch',
       usage: '[flags]',
-      summary: 'Print each request as it comes.',
+      summary: 'Print each request as it arrives.',
       about: ['Until Ctrl-C.'],
       flags,
       words: [0, 0],

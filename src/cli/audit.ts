@@ -14,7 +14,7 @@ const flags = {
   since: { kind: 'value', value: 'date', about: 'Since this date or time, or for this long (24h, 7d).' },
   rule: { kind: 'value', value: 'id', about: 'Only entries in which this rule or circuit breaker fired.' },
   method: { kind: 'value', value: 'name', about: 'Only calls of this method.' },
-  blocked: { kind: 'switch', about: 'Only what was not allowed.' },
+  blocked: { kind: 'switch', about: 'Only entries that were not allowed.' },
   limit: { kind: 'value', value: 'n', about: `Most entries; by default ${defaultLimit}.` },
   ...connectionFlags,
   agent: { kind: 'value', value: 'name', about: 'Only calls of this agent.' },
@@ -68,10 +68,10 @@ function asked(run: Run<typeof flags>) {
 const replay = defineCommand({
   name: 'audit replay',
   usage: '[flags]',
-  summary: 'Evaluate the inputs of the trail again.',
+  summary: 'Re-evaluate the inputs in the audit trail.',
   about: [
-    'By the archived rules of their time, with what the trail kept of the past: each verdict must be the same, byte by byte; if one is not, the exit status is 1. An entry whose text was redacted, or whose rules were not archived, can’t be repeated, and is counted so.',
-    'And by the rules in force, or by those that --guardrails-paths (GUARDRAILS_PATHS) names, with the closed lists of the server: it shows each verdict that would change. Use it before a change goes live. A verdict that depends on redacted text, on past state that was not recorded, or on circuit breakers is marked uncertain.',
+    'First with the archived rules and the recorded past state of each entry: each verdict must be the same, byte by byte; if one is not, the exit status is 1. An entry whose text was redacted, or whose rules were not archived, can’t be repeated; such entries are counted separately.',
+    'Then with the rules in force, or those of --guardrails-paths (GUARDRAILS_PATHS), and with the lists of allowed categories and environments of the server: it shows each verdict that would change. Use it before a change goes live. A verdict that depends on redacted text, on past state that was not recorded, or on circuit breakers is marked uncertain.',
   ],
   flags: { ...flags, limit: { ...flags.limit, about: 'Most entries; by default all.' } },
   words: [0, 0],
@@ -90,9 +90,9 @@ const replay = defineCommand({
 export const audit = defineCommand({
   name: 'audit',
   usage: '[replay] [flags]',
-  summary: 'Show the audit trail, or evaluate its inputs again.',
+  summary: 'Show the audit trail, or re-evaluate its inputs.',
   about: [
-    'Every evaluation of guardrails and every write is kept as an entry: who, when, which method, the verdict and the rules that fired. Newest first. With --json each line is an object with the input without its secrets, its digest, the hash of the rules and the duration.',
+    'Every evaluation of guardrails and every write is recorded as an entry: agent, time, method, verdict and the rules that fired. Newest first. With --json each line is an object that also contains the input without its secrets, its digest, the hash of the rules and the duration.',
   ],
   verbs: [replay],
   flags,

@@ -85,7 +85,7 @@ export const call = defineCommand({
   usage: '<method> [json | @file | - | name=value …] [flags]',
   summary: 'Call any method with its parameters as JSON, and print the result.',
   about: [
-    'The method is given with or without the prefix cstp. The parameters are JSON on the command line, in a file (@file), or from stdin (-), or name=value for each; by default none. cstp call <method> --help lists those of a method.',
+    'The method name may be given with or without its prefix. The parameters are JSON on the command line, in a file (@file), or from stdin (-), or name=value for each; by default none. cstp call <method> --help lists those of a method.',
     'The result is printed as JSON. An error is printed on stderr, and the exit status is 1.',
   ],
   flags: connectionFlags,

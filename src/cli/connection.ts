@@ -52,9 +52,9 @@ export const connectionFlags = {
     kind: 'value',
     value: 'text',
     about:
-      'Its token (CSTP_TOKEN); by default the files token and admin.token of the data directory, as the call needs.',
+      'Its token (CSTP_TOKEN); by default the file token or admin.token of the data directory, whichever the call needs.',
   },
-  local: { kind: 'switch', about: 'Work on the data directory itself, without a server and with all permissions.' },
+  local: { kind: 'switch', about: 'Open the data directory directly, without a server and with all permissions.' },
 } as const satisfies Flags
 
 interface Options {

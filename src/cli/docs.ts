@@ -13,11 +13,11 @@ export const docs = defineCommand({
   usage: '[--out <folder>] [--at <port>]',
   summary: 'Serve the documentation of this version, with search.',
   about: [
-    'The guides, the reference and the design pages, as pages that need no network. They are served to this machine only, until Ctrl-C.',
+    'The guides, the reference and the design pages, as pages that need no network. They are served on this machine only, until Ctrl-C.',
     'With --out they are written as files, which any web server can serve and a browser can open.',
   ],
   flags: {
-    out: { kind: 'value', value: 'folder', about: 'Write the pages there, and serve nothing.' },
+    out: { kind: 'value', value: 'folder', about: 'Folder to write the pages to, instead of serving them.' },
     at: { kind: 'value', value: 'port', about: 'Port to serve them on; by default a free one.' },
   },
   words: [0, 0],

@@ -34,10 +34,10 @@ async function rendered(dossier: Result<'getDossier'>, format: Format): Promise<
 export const dossier = defineCommand({
   name: 'dossier',
   usage: '<id> [flags]',
-  summary: 'Print everything that is kept of one decision, with its proofs.',
+  summary: 'Print everything stored about one decision, with its proofs.',
   about: [
-    'Record and updates, lines of the audit trail, approvals, the rules of its verdict, evidence, outcome, score and links. The JSON is signed, and cstp verify checks it offline; Markdown and PDF are for reading.',
-    'What you may not read elsewhere is left out, and the dossier says so: lines of other agents need the scope admin, approvals of others approve.',
+    'Record and updates, audit entries, approvals, the rules of its verdict, evidence, outcome, score and links. The JSON is signed, and cstp verify checks it offline; Markdown and PDF are for reading.',
+    'Anything that you may not read is omitted, and the dossier says so: audit entries of other agents need the scope admin, approvals of others need approve.',
   ],
   flags,
   words: [1, 1],

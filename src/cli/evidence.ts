@@ -66,7 +66,7 @@ function verdict(found: Result<'verifyEvidenceChain'>, { paint }: Terminal): str
 const size = {
   kind: 'value',
   value: 'n',
-  about: 'Size of the checkpoint that you have; by default a new one.',
+  about: 'Size of the checkpoint to prove against; by default that of a new checkpoint.',
 } as const
 
 /** The current signed checkpoint. @throws Failure if its signature is not valid for the log */
@@ -109,9 +109,9 @@ const verbs = [
   defineCommand({
     name: 'evidence prove',
     usage: '<seq> [flags]',
-    summary: 'Show that a record is in the log.',
+    summary: 'Prove that a record is in the log.',
     about: [
-      'The proof is verified here before it is printed. The server verifies the whole chain besides: the exit status is 1 if another record is damaged.',
+      'The proof is verified locally before it is printed. The server also verifies the whole chain: the exit status is 1 if another record is damaged.',
     ],
     flags: {
       size,
@@ -137,8 +137,8 @@ const verbs = [
   defineCommand({
     name: 'evidence consistency',
     usage: '<old> [new] [flags]',
-    summary: 'Show that the log of one size begins with that of a smaller one.',
-    about: ['The proof is verified here before it is printed. Without a new size it is that of now.'],
+    summary: 'Prove that the log of one size extends that of a smaller size.',
+    about: ['The proof is verified locally before it is printed. By default, the new size is the current one.'],
     flags: connectionFlags,
     words: [1, 2],
     examples: [['cstp evidence consistency 100', 'that the first 100 records are still the same']],
@@ -173,7 +173,7 @@ const verbs = [
     name: 'evidence key',
     usage: '[flags]',
     summary: 'Print the verifier key of the checkpoints.',
-    about: ['With it anyone can check the signature of a checkpoint without the server.'],
+    about: ['Anyone can use it to check the signature of a checkpoint without the server.'],
     flags: connectionFlags,
     words: [0, 0],
     examples: [['cstp evidence key > log.pub', 'for a witness or an auditor']],
@@ -186,10 +186,10 @@ const verbs = [
   defineCommand({
     name: 'evidence new-key',
     usage: '[flags]',
-    summary: 'Let another key sign the log from now on.',
+    summary: 'Sign the log with another key from now on.',
     about: [
-      'That of CSTP_EVIDENCE_KEY, else that in the data directory, which is created if it was lost. Only for a key that is lost or no longer secret: a server does not start with another key than the one that signed last.',
-      'Stop the servers, run it on the machine of the data directory, and give every witness the verifier key that it prints. The records stay, the audit trail keeps the change.',
+      'The new key is that of CSTP_EVIDENCE_KEY, else that in the data directory, which is created if it is missing. Use it only if the key is lost or no longer secret: a server starts only with the key that signed last.',
+      'Stop the servers, run it on the machine of the data directory, and give every witness the verifier key that it prints. The records stay, and the audit trail records the change.',
     ],
     flags: {},
     words: [0, 0],
@@ -201,7 +201,7 @@ const verbs = [
 export const evidence = defineCommand({
   name: 'evidence',
   usage: 'checkpoint | prove | consistency | verify | key | new-key',
-  summary: 'Checkpoints and proofs of the evidence log, and whether its chain is intact.',
+  summary: 'Checkpoints, proofs and verification of the evidence log.',
   about: ['cstp witness does all of this repeatedly, from outside.'],
   verbs,
   flags: {},

@@ -28,7 +28,7 @@ const about =
 const check = defineCommand({
   name: 'guardrails check',
   usage: '[place …] [flags]',
-  summary: 'Report what does not load, and what loads but is suspicious.',
+  summary: 'Report files that do not load, and suspicious rules.',
   about: [
     'With file, line and column: fields that were probably meant to be others, and rules that never fire, that another rule covers, that contradict, or that block without a message. What it reads is what a server would load. The exit status is 1 if a file does not load.',
     about.replace('folders', 'files, folders'),
@@ -45,9 +45,9 @@ const check = defineCommand({
 const test = defineCommand({
   name: 'guardrails test',
   usage: '[folder …] [flags]',
-  summary: 'Run the tables beside the rules, and name the rules that no case fires.',
+  summary: 'Run the table tests of the rules, and list the rules that no case fires.',
   about: [
-    'A table is a file *.test.yaml: actions, and the verdict that is expected of each. The exit status is 1 if a case fails.',
+    'A table test is a file *.test.yaml next to the rules: actions, each with its expected verdict. The exit status is 1 if a case fails.',
     about,
   ],
   flags: connectionFlags,
@@ -66,8 +66,8 @@ const test = defineCommand({
 const reload = defineCommand({
   name: 'guardrails reload',
   usage: '[flags]',
-  summary: 'Make a server reload its guardrails now (scope admin).',
-  about: ['Without it a server looks every five minutes. The exit status is 1 if a file does not load.'],
+  summary: 'Reload the guardrails of a server now (scope admin).',
+  about: ['A server also reloads them every five minutes. The exit status is 1 if a file does not load.'],
   flags: connectionFlags,
   words: [0, 0],
   examples: [['cstp guardrails reload', 'after a change']],
@@ -85,10 +85,10 @@ const reload = defineCommand({
 const backtest = defineCommand({
   name: 'guardrails backtest',
   usage: '[file] [flags]',
-  summary: 'Tell what rules would have stopped.',
+  summary: 'Report what rules would have stopped.',
   about: [
-    'It takes a file of rules that is not active and evaluates the recorded decisions whose outcome is known: how many the rules would have stopped, and how many of those failed or succeeded, with the 95 % interval of the failure rate.',
-    'Without a file it does so for the rules in force that are in shadow mode, by what the audit trail says that they would have stopped (scope admin).',
+    'Evaluates a file of rules that is not in force against the recorded decisions with a known outcome: how many the rules would have stopped, and how many of those failed or succeeded, with the 95 % interval of the failure rate.',
+    'Without a file, reports the same for the rules in shadow mode, from the audit trail (scope admin).',
   ],
   flags: connectionFlags,
   words: [0, 1],
@@ -101,7 +101,7 @@ const shadow = defineCommand({
   usage: '<file> [flags]',
   summary: 'Put the rules of a file in shadow mode on a server (scope admin).',
   about: [
-    'The server writes them into its folder of rules as a new file, each with mode: shadow: they stop nothing, and the trail keeps what they would have stopped. A rule that is in force already is refused. The exit status is 1 if nothing was written.',
+    'The server writes them to a new file in its folder of rules, each with mode: shadow: they stop nothing, and the audit trail records what they would have stopped. A rule that is already in force is refused. The exit status is 1 if nothing was written.',
   ],
   flags: connectionFlags,
   words: [1, 1],

@@ -58,7 +58,7 @@ const columns = (paint: Paint): Column<Stopped>[] => [
 const report = defineCommand({
   name: 'hook report',
   usage: '[--days n] [flags]',
-  summary: 'Show what hooks stopped, or would have stopped in shadow.',
+  summary: 'Show what hooks stopped, or would have stopped in shadow mode.',
   about: ['Newest first, from the audit trail. With --json each line has the input of the call, without its secrets.'],
   flags: {
     days: { kind: 'value', value: 'n', about: `Days to look back; by default ${defaultDays}.` },
@@ -91,16 +91,16 @@ const report = defineCommand({
 export const hook = defineCommand({
   name: 'hook',
   usage: '<client> [--fail-open] [--shadow]',
-  summary: 'Send a hook event from stdin to the server, and print its answer.',
+  summary: 'Send a hook event from stdin to the server, and print the response.',
   about: [
-    `The command of a hook: clients are ${initClients.join(', ')}. cstp init writes a script that does the same and starts faster.`,
-    'A call of a tool that could not be judged is stopped: the exit status is 2. With --fail-open it goes on, and the event waits in hook-spool.jsonl of the data directory until the server answers again; with --shadow it goes on in silence.',
-    'The token is that of CSTP_AGENT and CSTP_TOKEN, else the file token of the data directory.',
+    `The command that hooks run. The clients are ${initClients.join(', ')}. cstp init writes a script that does the same and starts faster.`,
+    'A tool call that could not be evaluated is stopped: the exit status is 2. With --fail-open it is allowed, and the event is queued in hook-spool.jsonl of the data directory until the server responds again; with --shadow it is allowed without a message.',
+    'The token is taken from CSTP_AGENT and CSTP_TOKEN, else from the file token of the data directory.',
   ],
   verbs: [report],
   flags: {
-    'fail-open': { kind: 'switch', about: 'Let calls pass that could not be judged, and send the event later.' },
-    shadow: { kind: 'switch', about: 'Stop nothing; keep what would have been stopped.' },
+    'fail-open': { kind: 'switch', about: 'Allow calls that could not be evaluated, and send the event later.' },
+    shadow: { kind: 'switch', about: 'Stop nothing; record what would have been stopped.' },
     url: { kind: 'value', value: 'url', about: 'Server to call (CSTP_URL); by default http://127.0.0.1:9991.' },
   },
   words: [1, 1],

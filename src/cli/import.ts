@@ -86,7 +86,7 @@ interface Source {
 const importFlags = {
   'dry-run': {
     kind: 'switch',
-    about: 'Check everything and report what would be done, without a server and without writing.',
+    about: 'Check everything and report what would be imported, without a server and without writing.',
   },
   ...connectionFlags,
 } as const
@@ -150,8 +150,8 @@ const adr = defineCommand({
   summary: 'Import architecture decision records: MADR, Nygard, log4brains and their relatives.',
   about: [
     'Every Markdown file below the folder that has a title and a decision or a status becomes a decision: its text is the title and the decision, options that were not chosen are alternatives, what follows “because” and the decision drivers are reasons, and everything else is kept as its context. The status is a tag (status:accepted). “Supersedes”, “superseded by”, “amends” and the like become links.',
-    'The date is the one of the record, else that of its file name, else the day on which git has first seen the file. Nothing is invented: no confidence and no category, so such decisions enter no score.',
-    'Importing the folder again changes nothing. Files that hold no record are named and left out.',
+    'The date is the one of the record, else that of its file name, else the day of the first git commit of the file. No values are invented: these decisions have no confidence and no category, so they do not count in any score.',
+    'Importing the folder again changes nothing. Files without a record are listed and skipped.',
   ],
   flags: {
     project: {
@@ -177,8 +177,8 @@ const beads = defineCommand({
   usage: '<file | -> [flags]',
   summary: 'Import the decisions of an issue tracker that beads exported as JSON Lines.',
   about: [
-    'Issues of the type decision become decisions: title, description and design, labels as tags, dependencies between decisions as links. The reason for closing becomes the outcome where it says one (done, failed, abandoned …); else it is kept in the context. Other issues are left out.',
-    'Nothing is invented: no confidence and no category, so such decisions enter no score. Importing the file again changes nothing.',
+    'Issues of the type decision become decisions: title, description and design, labels as tags, dependencies between decisions as links. The reason for closing becomes the outcome if it names one (done, failed, abandoned …); otherwise it is kept in the context. Other issues are skipped.',
+    'No values are invented: these decisions have no confidence and no category, so they do not count in any score. Importing the file again changes nothing.',
   ],
   flags: importFlags,
   words: [1, 1],
@@ -193,7 +193,7 @@ const cstpYaml = defineCommand({
   usage: '<folder> [flags]',
   summary: 'Import decision files: those of this program, and of others that keep a decision as YAML.',
   about: [
-    'Every .yaml file below the folder is one decision: the files of a data directory or of cstp export --yaml, and those with summary, date, pre_decision and trace that earlier programs of the protocol wrote. Outcomes and links come along.',
+    'Every .yaml file below the folder is one decision: the files of a data directory or of cstp export --yaml, and those with summary, date, pre_decision and trace that earlier programs of the protocol wrote. Outcomes and links are imported too.',
     'Importing the folder again changes nothing.',
   ],
   flags: importFlags,

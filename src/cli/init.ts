@@ -50,9 +50,9 @@ export const init = defineCommand({
   summary: 'Connect the clients of agents in this folder: hooks, MCP server, a paragraph of instructions.',
   about: [
     'Merges into the settings of each client and leaves everything else in them as it is: .claude/settings.local.json, .codex/hooks.json, .cursor/hooks.json, .gemini/settings.json, .github/hooks/cstp.json, .opencode/plugin/cstp.js and opencode.json; .mcp.json and .cursor/mcp.json; a marked paragraph of CLAUDE.md or AGENTS.md. A second run changes nothing.',
-    'Hooks run in shadow first: they stop nothing, and cstp hook report shows what they would have stopped. --enforce makes the rules count.',
-    '--shared writes what a repository can hold: the script of the hooks in .cstp/, and tokens from CSTP_AGENT and CSTP_TOKEN of the environment.',
-    '--undo leaves every file byte for byte as it was. Of a file that was changed since, it removes what it added.',
+    'Hooks run in shadow mode first: they stop nothing, and cstp hook report shows what they would have stopped. --enforce enforces the rules.',
+    '--shared writes files that can be committed to a repository: the hook script is in .cstp/, and the token is read from CSTP_AGENT and CSTP_TOKEN in the environment.',
+    '--undo restores every file byte for byte. If a file was changed since, it removes only what cstp init added.',
   ],
   flags: {
     client: {
@@ -62,7 +62,7 @@ export const init = defineCommand({
     },
     enforce: { kind: 'switch', about: 'Hooks stop what the rules block. By default they only record it.' },
     shared: { kind: 'switch', about: 'Write files that a repository can share.' },
-    undo: { kind: 'switch', about: 'Take back what was written in this folder.' },
+    undo: { kind: 'switch', about: 'Undo what was written in this folder.' },
     dir: { kind: 'value', value: 'folder', about: 'Folder of the project; by default this one.' },
     url: {
       kind: 'value',
@@ -116,7 +116,7 @@ export const init = defineCommand({
               ? 'Hooks record and stop nothing (shadow). See cstp hook report, then cstp init --enforce.'
               : 'Hooks stop what the rules block.',
             ...clients.flatMap((client) => trust[client] ?? []),
-            'cstp doctor says when each hook was last heard.',
+            'cstp doctor shows when each hook was last called.',
           ].join('\n')}\n`,
       )
       return 0

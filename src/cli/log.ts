@@ -76,7 +76,7 @@ const verbs = [
     summary: 'Write the log as static files: checkpoint, tiles and entries.',
     about: [
       'The files are those of the C2SP tlog-tiles specification, as the server has them at /log/: any web server can serve the folder, and any client of that specification can read it. The entries are commitments, which disclose nothing.',
-      'A later export adds what is new; one that was interrupted goes on. The checkpoint is written last.',
+      'A later export adds new entries; an interrupted export continues where it stopped. The checkpoint is written last.',
       'cstp verify <folder> --key <key> verifies all of it offline.',
     ],
     flags: placeFlags,
@@ -122,7 +122,7 @@ const verbs = [
 export const log = defineCommand({
   name: 'log',
   usage: 'export | key',
-  summary: 'The log of all acts as static files, and its key.',
+  summary: 'Export the log of all acts as static files, or print its key.',
   about: ['Receipts (cstp.getReceipt) prove that an act is in it.'],
   verbs,
   flags: {},

@@ -66,7 +66,7 @@ export const mcp = defineCommand({
   usage: '[--agent name] [flags]',
   summary: 'Serve an MCP client over stdin and stdout.',
   about: [
-    'For clients that start their servers themselves, such as Claude Desktop and Claude Code. It opens the data directory, on which a server may run at the same time, and ends when the client closes stdin.',
+    'For clients that start their servers themselves, such as Claude Desktop and Claude Code. It opens the data directory, which a server may use at the same time, and ends when the client closes stdin.',
     'With --url it forwards the calls to a running server instead, as the agent of --agent and --token.',
     'Logs go to stderr; stdout is for the protocol.',
   ],

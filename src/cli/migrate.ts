@@ -19,7 +19,7 @@ export const migrate = defineCommand({
   about: [
     'Copies decisions with their links, vectors, deliberation, circuit breakers, approvals with their notices, archived rules, audit trail, stored results and evidence with its checkpoints to a place that is empty, then compares both sides by counts and hashes. The source is not changed. Stop its servers first.',
     'After an interruption the same command continues where it stopped. A target that has anything else is refused.',
-    'Not copied are token, keys, bundles and rules: give the new servers the previous signing key in CSTP_EVIDENCE_KEY (keys/evidence.pem of the data directory). Decisions without vectors get theirs when a server runs.',
+    'Token, keys, bundles and rules are not copied: give the new servers the previous signing key in CSTP_EVIDENCE_KEY (keys/evidence.pem of the data directory). A running server embeds decisions without vectors.',
   ],
   flags: {
     from: {

@@ -11,8 +11,8 @@ export const restore = defineCommand({
   summary: 'Restore a backup.',
   about: [
     'Checks every file and the thread against the manifest first; a backup that is damaged, incomplete, or made by a newer version is refused, and nothing is changed. Then creates the data directory of the settings, completely or not at all.',
-    'If that is not empty, --force moves its content to a folder beside it, whose name is printed. While a server runs on it, restore refuses.',
-    'What was recorded after the backup is not in it. Evidence that was exported or checkpointed later will not verify against the restored chain, as it should not.',
+    'If the data directory is not empty, --force moves its content to a folder next to it, whose name is printed. Restore refuses to run while a server uses the data directory.',
+    'Anything recorded after the backup is not restored. Evidence that was exported or checkpointed later does not verify against the restored chain, as intended.',
   ],
   flags: {
     force: { kind: 'switch', about: 'Move the content of the data directory aside.' },

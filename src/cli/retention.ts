@@ -9,7 +9,7 @@ export const retention = defineCommand({
   usage: '[flags]',
   summary: 'Print the retention rules, and the decisions that they would erase now.',
   about: [
-    'Reads the file of CSTP_RETENTION as serve does, and looks for decisions that have been kept for longer than a rule allows. It erases nothing: a running service does, every hour.',
+    'Reads the file of CSTP_RETENTION as serve does, and lists decisions that have been kept for longer than a rule allows. It erases nothing: a running service does so every hour.',
   ],
   flags: {},
   words: [0, 0],

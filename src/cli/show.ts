@@ -125,7 +125,7 @@ export const context: Command = defineCommand({
   usage: '[task] [flags]',
   summary: 'Print what an agent should know before a task, as Markdown.',
   about: [
-    'Its record, the precedents of the task, the rules, and what is due: the text that an agent is given at its start.',
+    'Its record, precedents for the task, the rules, and what needs attention: the text that an agent gets at its start.',
   ],
   flags: { ...wanted.flags, ...connectionFlags },
   words: [0, Number.POSITIVE_INFINITY],

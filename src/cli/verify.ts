@@ -4,12 +4,12 @@ import { defineCommand } from './command.ts'
 export const verify = defineCommand({
   name: 'verify',
   usage: '<bundle.json | dossier.json | receipt.json | folder> [flags]',
-  summary: 'Check an evidence bundle, a dossier, a receipt or an exported log, without a server.',
+  summary: 'Verify an evidence bundle, a dossier, a receipt or an exported log, without a server.',
   about: [
-    'Reads every event of the bundle, computes the hashes, the Merkle root, the mappings and the coverage again, and verifies the signatures of the checkpoint and of the whole bundle. It needs only the file: no server, no database, no network.',
+    'Reads every event of the bundle, recomputes the hashes, the Merkle root, the mappings and the coverage, and verifies the signatures of the checkpoint and of the whole bundle. It needs only the file: no server, no database, no network.',
     'The file alone proves that the bundle is intact, not who made it. For that, give the key of the log with --key (it is at /.well-known/cstp-evidence-key, but get it over another channel); the key of a witness with --witness, and the checkpoint that it cosigned with --note; and an older bundle with --against, which reveals a history that was rewritten or truncated, and a linked decision that was changed.',
-    'Of a dossier (cstp dossier) it computes the digests, the score and the hash of the rules again, follows the proof of each event to the checkpoint, and verifies every signature, with --key and --witness as for a bundle.',
-    'Of a receipt (the answer of cstp.getReceipt) it computes the entry of the log from payload and salt, and follows the proof to the checkpoint. Of a folder that cstp log export wrote it computes every tile and the root from the entries. Both need --policy, a C2SP tlog-policy file that names logs, witnesses and the quorum; or --key, with or without --witness.',
+    'For a dossier (cstp dossier) it recomputes the digests, the score and the hash of the rules, verifies the proof of each event against the checkpoint, and verifies every signature, with --key and --witness as for a bundle.',
+    'For a receipt (the result of cstp.getReceipt) it computes the log entry from payload and salt, and verifies its proof against the checkpoint. For a folder written by cstp log export it computes every tile and the root from the entries. Both need --policy, a C2SP tlog-policy file that names logs, witnesses and the quorum; or --key, with or without --witness.',
     'Control rules that this version of cstp does not ship are reported as not proved, unless their files are given with --rules.',
     'The exit status is 0 if everything is valid, 1 if something is wrong, and 2 if the command line is invalid.',
   ],
@@ -25,12 +25,13 @@ export const verify = defineCommand({
     policy: {
       kind: 'value',
       value: 'file',
-      about: 'Of receipts and logs: logs and witnesses that you trust, and how many of these have to cosign.',
+      about: 'For receipts and logs: the logs and witnesses that you trust, and how many witnesses must cosign.',
     },
     rules: {
       kind: 'list',
       value: 'file',
-      about: 'Files of control rules that you trust, beside those that this version of cstp ships; or their digests.',
+      about:
+        'Files of control rules that you trust, in addition to those that ship with this version of cstp; or their digests.',
     },
     against: { kind: 'value', value: 'file', about: 'An older bundle of the same log.' },
   },

@@ -20,11 +20,11 @@ function addressOf(given: string): { host: string; port: number } {
 export const witnessServe = defineCommand({
   name: 'witness serve',
   usage: '--logs <file> [flags]',
-  summary: 'Cosign the checkpoints that logs hand in.',
+  summary: 'Cosign the checkpoints that logs submit.',
   about: [
     'Answers the C2SP tlog-witness protocol: POST /add-checkpoint cosigns a checkpoint that a known log signed and that provably extends the one that was cosigned before, and GET /<SHA-256 of the origin>/checkpoint shows monitors the latest. Any log of that protocol can use it, not only those of cstp.',
     'The logs are those of a C2SP tlog-policy file: lines "log <key>"; its quorum line is not used, so write "quorum none". A log that forked or was rolled back is refused with 422, with 409 if it has another root at the same size, and reported on stderr.',
-    'What was cosigned is on disk before it is answered, in logs.db of the state folder. Do not lose that file or go back to a copy of it: keep a new key then. The folder has the key of the witness too (witness.pem; witness.pub is for policies of others), so give each witness its own folder.',
+    'Each cosigned checkpoint is written to disk before the response is sent, in logs.db of the state folder. Do not lose that file or restore an old copy of it: in that case use a new key. The folder has the key of the witness too (witness.pem; witness.pub is for policies of others), so give each witness its own folder.',
   ],
   flags: {
     logs: { kind: 'value', value: 'file', about: 'Policy file that names the logs.' },
@@ -38,7 +38,7 @@ export const witnessServe = defineCommand({
     state: {
       kind: 'value',
       value: 'folder',
-      about: 'Folder for what it cosigned; by default witness-serve/ in the data directory.',
+      about: 'Folder for cosigned checkpoints; by default witness-serve/ in the data directory.',
     },
   },
   words: [0, 0],

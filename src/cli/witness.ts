@@ -42,12 +42,12 @@ export const witness = defineCommand({
   name: 'witness',
   usage: '<url> | serve [flags]',
   verbs: [witnessServe],
-  summary: 'Watch the evidence log of a server: check that it only grows, and sign what was seen.',
+  summary: 'Watch the evidence log of a server: check that it only grows, and cosign its checkpoints.',
   about: [
     'Fetches the log’s checkpoint, verifies its signature and that it extends the last one that was seen, adds its own signature with the time, and stores the note. Run it where the operators of the server have no access.',
     'The first check pins the key of the log, unless --key names it. A --key that differs from the pinned one replaces it, and the records must still be those that were seen.',
     'If the log was rolled back, has different records, is signed wrongly or names another key, it raises an alarm on stderr, stores both notes in files, and ends with the exit status 3. A server that can’t be reached is reported but is not an alarm; with --once the exit status is then 1.',
-    'cstp witness serve is the other way round: logs hand their checkpoints in.',
+    'With cstp witness serve, logs submit their checkpoints to the witness instead.',
     'In the folder of the log, latest.note is the newest note with both signatures, checkpoints/ has one for each size that was seen, and witness.pub is the verifier key of the witness: what an auditor needs to verify a bundle.',
   ],
   flags: {
@@ -61,7 +61,7 @@ export const witness = defineCommand({
     state: {
       kind: 'value',
       value: 'folder',
-      about: 'Folder for what it saw; by default witness/ in the data directory.',
+      about: 'Folder for stored checkpoints; by default witness/ in the data directory.',
     },
     once: { kind: 'switch', about: 'Check once and end.' },
     interval: { kind: 'value', value: 'time', about: 'Time between checks, such as 60s or 5m; by default 60s.' },

@@ -32,8 +32,8 @@ export const record: Command = defineCommand({
   summary: 'Record a decision.',
   about: [
     'The decision is one or several words, or stdin for -. Rules are checked first, as for every decision: what they block is not recorded, and the exit status is 1.',
-    'The confidence is how sure you are that it will turn out well: reviews tell later how far it could be trusted.',
-    'Prints the id, and what is missing for a record of good quality.',
+    'The confidence is how sure you are that it will turn out well: later reviews show how far it could be trusted.',
+    'Prints the id and suggestions to improve the quality of the record.',
   ],
   flags: { ...recorded.flags, ...place.flags, ...connectionFlags },
   words: [1, Number.POSITIVE_INFINITY],
@@ -73,10 +73,10 @@ const reviewed = parametersOf(reviewDecision.params, { decision_id: null, outcom
 export const review: Command = defineCommand({
   name: 'review',
   usage: '<id> <success|partial|failure|abandoned> [flags]',
-  summary: 'Say how a decision turned out.',
+  summary: 'Record how a decision turned out.',
   about: [
     'The decision is named by its id, the first 8 characters of its hexadecimal part, or its key in the system that it was imported from.',
-    'What happened and the lesson are what later decisions are made better by. A later review keeps what it does not give.',
+    'Describe what happened and the lesson, so that later decisions improve. A later review keeps the fields that it does not set.',
   ],
   flags: { ...reviewed.flags, ...connectionFlags },
   words: [2, 2],
@@ -109,7 +109,7 @@ export const link: Command = defineCommand({
   summary: 'Link two decisions.',
   about: [
     `What the first is to the second: ${edgeTypes}. The same link again replaces yours.`,
-    'A decision of another agent is superseded only by a curator; else the link is kept, and changes no ranking.',
+    'Only a curator can supersede a decision of another agent; otherwise the link is stored, but does not affect the ranking.',
   ],
   flags: { ...linked.flags, ...connectionFlags },
   words: [3, 3],

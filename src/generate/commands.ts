@@ -36,10 +36,10 @@ function section(command: Command, level: string): string[] {
 
 export function commandsPage(head: (title: string, about: string) => string): string {
   const about =
-    'Every command takes `--json` (output for programs), `--help`, `--config <file>`, and every [setting](settings.md) as a flag. The exit status is 0 when it is done, 1 when it failed or found what it looks for, 2 for a wrong command line or wrong settings, 3 for an alarm of `cstp witness`, 130 after Ctrl-C. What a command reads is never part of the deliberation of a decision.'
+    'Every command takes `--json` (output for programs), `--help`, `--config <file>`, and every [setting](settings.md) as a flag. The exit status is 0 for success, 1 for a failure or a problem found, 2 for an invalid command line or invalid settings, 3 for an alarm of `cstp witness`, 130 after Ctrl-C. Reads by a command are never part of the deliberation of a decision.'
   const connection = [
     '## Connection',
-    'Commands that call methods ask the server at `--host` and `--port`, or work on the data directory themselves.',
+    'Commands that call methods connect to the server at `--host` and `--port`, or open the data directory directly.',
     ...flagTable(connectionFlags, {}),
   ]
   return `${[head('Commands', about).trimEnd(), ...connection, ...commands.flatMap((one) => section(one, '##'))].join('\n\n')}\n`

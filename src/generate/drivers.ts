@@ -8,7 +8,7 @@ const ports = {
   search:
     'The index that finds precedents: in memory up to 20 000 decisions, beyond that in segments at `CSTP_SEARCH_URL`. It is derived and can be rebuilt at any time.',
   evidence: 'The log of evidence, chosen by `PROVENANCE_DB`, else where the store is.',
-  embedder: 'What makes vectors of texts, chosen by `CSTP_EMBEDDER`. [Embedders](../guide/embedders.md) compares them.',
+  embedder: 'Converts texts into vectors, chosen by `CSTP_EMBEDDER`. [Embedders](../guide/embedders.md) compares them.',
 }
 
 /** The text of a comment, without its delimiters. */

@@ -157,13 +157,13 @@ describe('cstp init', () => {
     })
   })
 
-  test('cstp doctor says that a hook was written and never heard', async () => {
+  test('cstp doctor says that a hook was written and no call received', async () => {
     const [dir, data] = [await folder(), await folder()]
     await chmod(data, 0o700)
     await run(dir, data, ['--client', 'codex'])
     const { out } = await cstp(['doctor'], bareEnv(data))
     expect(out).toContain('codex: hooks written')
-    expect(out).toContain('never heard')
+    expect(out).toContain('no call received')
     expect(out).toContain('/hooks')
   })
 })

@@ -191,7 +191,7 @@ test('verifies long evidence in threads of its own', async () => {
   expect(JSON.parse(out)).toMatchObject({ intact: true })
   const ended = await service.stop()
   expect(ended.err).toContain('"method":"cstp.verifyEvidenceChain"')
-  expect(ended.err).not.toContain('a thread that verifies evidence failed')
+  expect(ended.err).not.toContain('a worker thread that verifies evidence failed')
 })
 
 test('is not changed by the folder that it is started in', async () => {

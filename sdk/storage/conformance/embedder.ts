@@ -85,23 +85,23 @@ export function testEmbedder(runner: TestRunner, { name, open, tolerance = 0 }: 
     })
 
     for (const kind of ['document', 'query'] as const) {
-      test(`makes unit vectors of ${DIMENSIONS} of a ${kind}`, async () => {
+      test(`returns unit vectors of ${DIMENSIONS} of a ${kind}`, async () => {
         for (const vector of await embed([cats, other, 'x'], kind)) checkVector(vector, embedder.effective_dimensions)
       })
     }
 
-    test('takes empty, odd and long texts', async () => {
+    test('accepts empty, odd and long texts', async () => {
       const vectors = await embed(odd)
       check(vectors.length === odd.length, `${vectors.length} vectors for ${odd.length} texts`)
       for (const vector of vectors) checkVector(vector, embedder.effective_dimensions)
       for (const [i, text] of odd.entries()) same(vectors[i]!, await one(text), JSON.stringify(text.slice(0, 20)))
     })
 
-    test('answers no texts with no vectors', async () => {
+    test('returns no vectors for no texts', async () => {
       check((await embed([])).length === 0, 'vectors for no texts')
     })
 
-    test('keeps the order, and gives a text the same vector alone and in any batch', async () => {
+    test('keeps the order, and returns the same vector for a text on its own and in any batch', async () => {
       const texts = [
         cats,
         other,
@@ -119,7 +119,7 @@ export function testEmbedder(runner: TestRunner, { name, open, tolerance = 0 }: 
       check(largestGap(forwards[0]!, forwards[1]!) > tolerance, 'two texts have one vector')
     })
 
-    test('gives the same vectors when it is opened again', async () => {
+    test('returns the same vectors after it is reopened', async () => {
       const texts = [cats, other, ...Array.from({ length: 6 }, (_, i) => `Fresh text ${i} ${'word '.repeat(i * 9)}`)]
       const before = await embed(texts)
       const again = await open()
@@ -132,14 +132,14 @@ export function testEmbedder(runner: TestRunner, { name, open, tolerance = 0 }: 
       }
     })
 
-    test('gives each caller vectors of its own', async () => {
+    test('returns vectors that no other caller shares', async () => {
       const first = await one(cats)
       const kept = first.slice()
       first.fill(0)
       same(await one(cats), kept, 'a vector changed by an earlier caller')
     })
 
-    test('puts like near like', async () => {
+    test('returns near vectors for similar texts', async () => {
       const [a, b, c] = (await embed([cats, catsAgain, other])) as [Float32Array, Float32Array, Float32Array]
       const question = await one('when is the cache cleared?', 'query')
       check(distance(a, b) < embedder.noise_distance, `a rewording is at ${distance(a, b)}, beyond noise`)
@@ -162,7 +162,7 @@ export function testEmbedder(runner: TestRunner, { name, open, tolerance = 0 }: 
       check((await failure(embedder.embed([cats], 'query', AbortSignal.abort(reason)))) === reason, 'another error')
     })
 
-    test('throws the reason of a signal that is aborted during the call, and goes on working', async () => {
+    test('throws the reason of a signal that is aborted during the call, and keeps working', async () => {
       const reason = new Error('gone meanwhile')
       const controller = new AbortController()
       const texts = Array.from({ length: 20 }, (_, i) => `Aborted text ${i} ${Math.random()}`)

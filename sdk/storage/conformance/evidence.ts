@@ -96,7 +96,7 @@ export function evidenceConformance(
     )
 
     test(
-      'nothing is appended when make throws, or returns nothing',
+      'nothing is appended if make throws or returns nothing',
       using(async (log) => {
         await log.append((head) => following(head, 2))
         const thrown = await refusal(

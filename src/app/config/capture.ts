@@ -7,13 +7,13 @@ export const captureSettings = {
     'CSTP_HOOK_PROMPTS',
     'text',
     oneOf('text', 'digest'),
-    'What hooks keep of a prompt: its text without secrets, or only its SHA-256.',
+    'What hooks store of a prompt: text is its text without secrets, digest only its SHA-256.',
   ),
   secrets: setting(
     'store.secrets',
     'CSTP_SECRETS',
     'reject',
     oneOf('mask', 'reject', 'allow'),
-    'What happens if a decision, a review, a thought or a link holds what is certainly a secret: it is masked, refused or kept.',
+    'What happens if a decision, a review, a thought or a link contains a definite secret: mask replaces it, reject refuses the call, allow stores it.',
   ),
 }

@@ -7,14 +7,14 @@ export const searchSettings = {
     'CSTP_SEARCH_URL',
     null,
     optional(folderOrAddress),
-    'Where the search index is kept once it outgrows memory: a folder or `s3://bucket/prefix`; by default in the data directory.',
+    'Location of the search index once it outgrows memory: a folder or `s3://bucket/prefix`; by default in the data directory.',
   ),
   embedder: setting(
     'embedder.driver',
     'CSTP_EMBEDDER',
     'local',
     oneOf('local', 'huggingface', 'openai', 'hash'),
-    'What turns text into vectors: local is the built-in model, huggingface and openai are remote, hash is for tests.',
+    'Embedder, which converts text into vectors: local is the built-in model, huggingface and openai are remote, hash is for tests.',
   ),
   embedding_model: setting(
     'embedder.model',
@@ -35,7 +35,7 @@ export const searchSettings = {
     'CSTP_EMBEDDING_API_KEY',
     null,
     optional(text),
-    'Key of a remote embedder; huggingface falls back to HF_TOKEN.',
+    'API key of a remote embedder; huggingface falls back to HF_TOKEN.',
     true,
   ),
 }

@@ -8,7 +8,7 @@ export const webhookSettings = {
     'CSTP_WEBHOOK_URL',
     null,
     optional(url('http', 'https')),
-    'Address that receives signed notices; redirects are not followed.',
+    'Address to which signed notices are sent; redirects are not followed.',
     true,
   ),
   webhook_events: setting<NoticeKind[]>(
@@ -16,14 +16,14 @@ export const webhookSettings = {
     'CSTP_WEBHOOK_EVENTS',
     ['approvals'],
     listOf(...noticeKinds),
-    'What the notices report, separated by commas: approvals, breakers that open or close, blocks, drift of an agent.',
+    'Events to send notices for, comma-separated: approvals, breakers that open or close, blocks, drift of an agent.',
   ),
   webhook_secret: setting(
     'approvals.webhook_secret',
     'CSTP_WEBHOOK_SECRET',
     null,
     optional(webhookSecret),
-    'Secret that signs the notices (Standard Webhooks): whsec_ and 24 to 64 bytes in base64.',
+    'Secret that signs the notices (Standard Webhooks): whsec_ followed by 24 to 64 bytes in base64.',
     true,
   ),
 }

@@ -40,8 +40,8 @@ export const checkHooks: Check = {
           yield note(`${client}: hooks written ${at} in ${dir}${mode}`, 'cstp call listSessions shows its sessions')
         else if (last === undefined)
           yield warning(
-            `${client}: hooks written ${at} in ${dir}, never heard`,
-            fixes[client] ?? 'start the client there, and see that the service runs',
+            `${client}: hooks written ${at} in ${dir}, no call received`,
+            fixes[client] ?? 'start the client there, and make sure that the service runs',
           )
         else yield note(`${client}: last hook call ${timestamp(last)}${mode}`, 'cstp hook report shows what it stopped')
       }

@@ -9,7 +9,8 @@ import { ownKeyPath, signerOfKey } from '../evidence.ts'
 import { type Check, error, type Finding, warning, word } from './finding.ts'
 import { openReader } from './stores.ts'
 
-const former = 'restore it from a backup; without it, cstp evidence new-key begins a new identity for every witness'
+const former =
+  'restore it from a backup; without it, cstp evidence new-key starts a new identity that every witness needs'
 
 /** Checks that the log, if it was ever signed, was signed by this key. */
 async function* checkSigner(settings: Settings): AsyncGenerator<Finding> {

@@ -168,7 +168,7 @@ async function* checkServer(url: string): AsyncGenerator<Finding> {
       `set ${name} = on and reload the database`,
     )
   if (wrong_tallies.length > 0)
-    yield error(`${wrong_tallies.join(' and ')} differ from what counting gives`, 'psql: select recount_decisions()')
+    yield error(`${wrong_tallies.join(' and ')} differ from a recount`, 'psql: select recount_decisions()')
   if (version === null) yield note('the database has no tables of cstp yet', 'the next start creates them')
   else if (version > known_version)
     yield error(
@@ -193,7 +193,7 @@ async function* withoutCatalogue(settings: Settings): AsyncGenerator<Finding> {
   const left = [join(settings.data_dir, 'decisions'), ...(isPostgres(place) ? [] : [place])].filter(existsSync)
   if (left.length > 0)
     yield warning(
-      `cstp.db is missing beside ${left.join(' and ')}: audit trail, breakers, approvals and unfinished deliberations were in it alone`,
+      `cstp.db is missing beside ${left.join(' and ')}: audit trail, breakers, approvals and unfinished deliberations were only in it`,
       `${restore}; without one, the next start rebuilds the catalogue from the decision files, and nothing else`,
     )
 }

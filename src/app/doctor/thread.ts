@@ -81,7 +81,7 @@ export const checkThread: Check = {
       }
       if (byHand.length > 0)
         yield warning(
-          `${byHand.length} decisions were edited or added past the service, such as ${byHand[0]}: no act says that they are as they are`,
+          `${byHand.length} decisions were edited or added without the service, such as ${byHand[0]}: no act records their present state`,
           'compare them with a backup if nobody edited their files by hand; cstp call updateDecision puts the present state on record',
         )
     } finally {

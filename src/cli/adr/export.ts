@@ -89,8 +89,8 @@ export const exportAdr = defineCommand({
   usage: '<folder> [flags]',
   summary: 'Write every decision as an architecture decision record (MADR 4).',
   about: [
-    'One Markdown file for each decision. Run again it brings the folder level: what changed is written, files of decisions that are gone are removed, everything else is left alone. A file that something else wrote, or that was edited since, is never overwritten: nothing is written then.',
-    'What such records have no place for (confidence, stakes, category, source) is kept in the front matter, so that cstp import adr makes the same decisions again.',
+    'One Markdown file for each decision. A later run updates the folder: changed decisions are written, files of removed decisions are deleted, and everything else is left unchanged. A file that was not written by this command, or was edited since, is never overwritten: in that case nothing is written.',
+    'Fields that the format lacks (confidence, stakes, category, source) are kept in the front matter, so that cstp import adr recreates the same decisions.',
   ],
   flags: connectionFlags,
   words: [1, 1],

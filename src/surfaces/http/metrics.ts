@@ -38,12 +38,12 @@ export function createMetrics(version: string, known: ReadonlySet<string>): Metr
   const decisions = new Gauge({ name: 'cstp_decisions', help: 'Decisions in the store.', registers })
   const outbox = new Gauge({
     name: 'cstp_outbox_depth',
-    help: 'Decisions whose vectors are still to be made.',
+    help: 'Decisions waiting to be embedded.',
     registers,
   })
   const embedLatency = new Histogram({
     name: 'cstp_embed_duration_seconds',
-    help: 'Time of one call of the embedder.',
+    help: 'Duration of embedder calls.',
     labelNames: ['kind'],
     buckets: seconds,
     registers,
@@ -56,38 +56,38 @@ export function createMetrics(version: string, known: ReadonlySet<string>): Metr
   })
   const embedFailures = new Counter({
     name: 'cstp_embed_failures_total',
-    help: 'Calls of the embedder that failed.',
+    help: 'Failed embedder calls.',
     labelNames: ['kind'],
     registers,
   })
   const deliveries = new Counter({
     name: 'cstp_webhook_deliveries_total',
-    help: 'Deliveries of GitHub by result.',
+    help: 'GitHub webhook deliveries by result.',
     labelNames: ['result'],
     registers,
   })
   const authFailures = new Counter({
     name: 'cstp_auth_failures_total',
-    help: 'Wrong credentials by where they were shown.',
+    help: 'Failed authentications by surface.',
     labelNames: ['surface'],
     registers,
   })
   const reindexed = new Gauge({
     name: 'cstp_reindex_decisions',
-    help: 'Decisions of the last reindex: done and in all.',
+    help: 'Decisions of the latest reindex: processed and total.',
     labelNames: ['of'],
     registers,
   })
   const searched = new Gauge({
     name: 'cstp_search_index',
-    help: 'What the search index holds: decisions, those of them with vectors, those in memory, its parts on disk, and 1 while one is built.',
+    help: 'Contents of the search index: decisions, decisions with vectors, decisions in memory, segments on disk, and 1 during a build.',
     labelNames: ['part'],
     registers,
   })
   const records = new Gauge({ name: 'cstp_evidence_records', help: 'Records in the chain of evidence.', registers })
   const intact = new Gauge({
     name: 'cstp_evidence_intact',
-    help: 'Whether the latest verification found the chain intact: 1, 0, or -1 while there was none.',
+    help: 'Result of the latest verification of the chain: 1 intact, 0 damaged, -1 not verified yet.',
     registers,
   })
   const memory = new Gauge({
@@ -99,9 +99,11 @@ export function createMetrics(version: string, known: ReadonlySet<string>): Metr
     { version },
     1,
   )
-  new Gauge({ name: 'process_start_time_seconds', help: 'Start of the process since 1970.', registers }).set(
-    Math.round(Date.now() / 1_000),
-  )
+  new Gauge({
+    name: 'process_start_time_seconds',
+    help: 'Start time of the process, in seconds since 1970.',
+    registers,
+  }).set(Math.round(Date.now() / 1_000))
 
   return {
     call: (method, code, duration_ms) => counted(method, code, duration_ms / 1_000),

@@ -99,7 +99,7 @@ test('what is changed, recorded and removed while the piece is read counts as it
   const follower = await opened
   await expectAll(follower, feed)
   expect(await holding(follower, 'changed')).toHaveLength(3)
-  const written = logged.filter((line) => line.includes('A part of the search index was written'))
+  const written = logged.filter((line) => line.includes('A segment of the search index was written'))
   expect(written).toHaveLength(1)
   expect(await follower.state()).toMatchObject({ segments: 1 })
   await follower.close()

@@ -143,7 +143,7 @@ for (const [driver, serve, open] of drivers) {
       const error = await failure(open(server.url, { model: 'mini/model' }))
       expect(error).toBeInstanceOf(StorageError)
       expect(error.kind).toBe('invalid')
-      expect(error.message).toMatch(/mini\/model .*384 dimensions; 768 are needed/)
+      expect(error.message).toMatch(/mini\/model .*384 dimensions; 768 are required/)
     })
 
     const json = { headers: { 'content-type': 'application/json' } }

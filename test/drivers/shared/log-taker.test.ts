@@ -146,7 +146,7 @@ test('a thread that is lost is told, and nobody waits for it at the end', async 
     await writeUntil(() => threads.length > 0)
     threads[0]!.terminate()
     await writeUntil(() => failures.length > 0)
-    expect(failures.map(String)).toEqual(['Error: the thread that takes the log has ended'])
+    expect(failures.map(String)).toEqual(['Error: the thread that checkpoints the log has ended'])
     await end()
   } finally {
     globalThis.Worker = Thread

@@ -66,7 +66,7 @@ export function auditWriter(layers: Layers, verb: Verb, now: () => number): Tran
       checkRedaction(lines, redacted_by)
       if (lines.length === 0) return
       const found = lines.map(({ seq }) => layers.audit.get(seq))
-      if (found.includes(undefined)) throw new StorageError('not_found', 'a line of the audit trail does not exist')
+      if (found.includes(undefined)) throw new StorageError('not_found', 'an audit entry does not exist')
       append(
         redactionEntry(
           lines.map(({ seq }) => seq),

@@ -107,7 +107,7 @@ export function testChanges({ test, open, onEmpty, compare }: SearchKit): void {
     await refused(search.open({ number: 1, embedder, dimensions: dimensions + 4 }))
   })
 
-  onEmpty('before the first generation there are keywords alone', async (_, search) => {
+  onEmpty('before the first generation only keyword search works', async (_, search) => {
     const index = await search.open({ number: 0, embedder: '', dimensions: 0 })
     const one = withoutVectors(entry(1, random(17), dimensions))
     await index.apply([one], 1)
@@ -120,7 +120,7 @@ export function testChanges({ test, open, onEmpty, compare }: SearchKit): void {
     equal(counts(await index.state()), [1, 0], 'counts')
   })
 
-  onEmpty('generations are apart, and keepOnly leaves one', async (first, search) => {
+  onEmpty('generations are separate, and keepOnly leaves one', async (first, search) => {
     const next = random(12)
     await first.apply(
       Array.from({ length: 5 }, (_, at) => entry(at, next, dimensions)),

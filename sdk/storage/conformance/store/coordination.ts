@@ -157,42 +157,45 @@ export function testCoordination({ onEmpty, expect, refused }: Kit): void {
     expect([...page, ...(await store.audit.list({ cursor: page.at(-1)!.seq, limit: 99 }))]).toEqual(all)
   })
 
-  onEmpty('the oldest lines of the trail go a batch at a time, with a line that says so', async (store, again) => {
-    const entry = (number: number): AuditEntry => ({
-      at: new Date(1_000 * number).toISOString(),
-      agent: 'ada',
-      method: number % 4 === 0 ? 'keep' : 'go',
-      request_id: `r${number}`,
-      ids: [],
-      allowed: true,
-      rules: ['a', `b${number}`],
-      detail: null,
-    })
-    // Not in the order of their times, as if a clock was set back.
-    for (const number of [3, 2, 1, 4, 5, 6, 7, 8, 9]) await store.transaction((tx) => tx.audit.append(entry(number)))
-    const expire = (before_ms: number, limit: number) =>
-      store.transaction((tx) => tx.audit.expire({ before_ms, keep: ['keep'], limit }))
-    const left = async (query: { rule?: string } = {}) =>
-      (await store.audit.list({ limit: 99, ...query })).map(({ request_id }) => request_id)
-    expect(await expire(1_000, 9)).toBe(0)
-    expect(await left()).toEqual(['r9', 'r8', 'r7', 'r6', 'r5', 'r4', 'r1', 'r2', 'r3'])
-    expect(await expire(7_000, 2)).toBe(2)
-    const [line] = await store.audit.list({ limit: 1 })
-    const detail = { removed: 2, before: '1970-01-01T00:00:07.000Z', before_ms: 7_000 }
-    expect([line!.method, line!.allowed, line!.detail]).toEqual(['audit.retention', null, detail])
-    expect(await left()).toEqual(['retention', 'r9', 'r8', 'r7', 'r6', 'r5', 'r4', 'r3'])
-    expect(await left({ rule: 'b1' })).toEqual([])
-    expect(await left({ rule: 'a' })).toEqual(['r9', 'r8', 'r7', 'r6', 'r5', 'r4', 'r3'])
-    // Concurrently, from two servers: each entry is removed once. Kept entries and retention entries stay.
-    const other = await again()
-    const both = [store, other].map((one) =>
-      one.transaction((tx) => tx.audit.expire({ before_ms: 7_000, keep: ['keep'], limit: 9 })),
-    )
-    expect((await Promise.all(both)).sort()).toEqual([0, 3])
-    expect(await expire(9e12, 99)).toBe(2)
-    expect(await left()).toEqual(['retention', 'retention', 'retention', 'r8', 'r4'])
-    expect(await expire(9e12, 99)).toBe(0)
-  })
+  onEmpty(
+    'the oldest audit entries are removed a batch at a time, with an entry that records it',
+    async (store, again) => {
+      const entry = (number: number): AuditEntry => ({
+        at: new Date(1_000 * number).toISOString(),
+        agent: 'ada',
+        method: number % 4 === 0 ? 'keep' : 'go',
+        request_id: `r${number}`,
+        ids: [],
+        allowed: true,
+        rules: ['a', `b${number}`],
+        detail: null,
+      })
+      // Not in the order of their times, as if a clock was set back.
+      for (const number of [3, 2, 1, 4, 5, 6, 7, 8, 9]) await store.transaction((tx) => tx.audit.append(entry(number)))
+      const expire = (before_ms: number, limit: number) =>
+        store.transaction((tx) => tx.audit.expire({ before_ms, keep: ['keep'], limit }))
+      const left = async (query: { rule?: string } = {}) =>
+        (await store.audit.list({ limit: 99, ...query })).map(({ request_id }) => request_id)
+      expect(await expire(1_000, 9)).toBe(0)
+      expect(await left()).toEqual(['r9', 'r8', 'r7', 'r6', 'r5', 'r4', 'r1', 'r2', 'r3'])
+      expect(await expire(7_000, 2)).toBe(2)
+      const [line] = await store.audit.list({ limit: 1 })
+      const detail = { removed: 2, before: '1970-01-01T00:00:07.000Z', before_ms: 7_000 }
+      expect([line!.method, line!.allowed, line!.detail]).toEqual(['audit.retention', null, detail])
+      expect(await left()).toEqual(['retention', 'r9', 'r8', 'r7', 'r6', 'r5', 'r4', 'r3'])
+      expect(await left({ rule: 'b1' })).toEqual([])
+      expect(await left({ rule: 'a' })).toEqual(['r9', 'r8', 'r7', 'r6', 'r5', 'r4', 'r3'])
+      // Concurrently, from two servers: each entry is removed once. Kept entries and retention entries stay.
+      const other = await again()
+      const both = [store, other].map((one) =>
+        one.transaction((tx) => tx.audit.expire({ before_ms: 7_000, keep: ['keep'], limit: 9 })),
+      )
+      expect((await Promise.all(both)).sort()).toEqual([0, 3])
+      expect(await expire(9e12, 99)).toBe(2)
+      expect(await left()).toEqual(['retention', 'retention', 'retention', 'r8', 'r4'])
+      expect(await expire(9e12, 99)).toBe(0)
+    },
+  )
 
   onEmpty('the status counts the decisions that wait for their vectors', async (store) => {
     await store.transaction(async ({ keyed }) => {

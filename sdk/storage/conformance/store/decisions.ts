@@ -84,7 +84,7 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
     expect((await readDecision(store.decisions, idOf(1)))?.record).toEqual(recordOf(1))
   })
 
-  onEmpty('an id that can name no file is refused', async (store) => {
+  onEmpty('an id that is not a valid file name is refused', async (store) => {
     for (const id of ['', '../x', '2026-01-01-', '2026-01-01-decision-A', 'x', '2026-01-01-a/b'])
       await refused(createAll(store, [recordOf(1, { id })]), 'invalid')
     expect(await store.decisions.count({})).toBe(0)
@@ -105,7 +105,7 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
     expect(await store.transaction((tx) => tx.decisions.find({ source_key: 'a:2' }))).toEqual([idOf(1)])
   })
 
-  onEmpty('a decision of another store goes on from the revision that it had there', async (store) => {
+  onEmpty('a decision of another store continues from its revision there', async (store) => {
     const revisionOf = async (number: number) => (await readDecision(store.decisions, idOf(number)))?.revision
     await createAll(store, [recordOf(2)])
     await store.transaction(async (tx) => {
@@ -121,7 +121,7 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
     expect((await readDecision(store.decisions, idOf(1)))?.revision).toBe(8)
   })
 
-  onEmpty('an update needs the revision that stands', async (store) => {
+  onEmpty('an update needs the current revision', async (store) => {
     await createAll(store, [recordOf(1)])
     const next = recordOf(1, { category: 'security', tags: ['new'] })
     await refused(

@@ -139,7 +139,7 @@ export function testEmbeddings({ onEmpty, expect, refused }: Kit): void {
   })
 
   onEmpty(
-    'where it is told apart, what has an outcome, had one or is gone is not older than it is told',
+    'settled, if the store has it, is at least as new as each change to a decision that has or had an outcome, or is gone',
     async (store) => {
       const { settled } = store.feed
       if (settled === undefined) return

@@ -140,7 +140,7 @@ export function testErasure({ onEmpty, expect, refused, shared }: Kit): void {
     ])
   })
 
-  onEmpty('a redaction that does not say what it is of is refused', async (store) => {
+  onEmpty('a redaction that does not name its source is refused', async (store) => {
     await store.transaction((tx) => tx.audit.append(line({ text: 'one' })))
     const { seq } = (await store.audit.list({ limit: 1 }))[0]!
     const redact = (detail: Record<string, unknown>, line = seq, times = 1) =>

@@ -137,7 +137,7 @@ export function testThread({ onEmpty, expect, refused, shared }: Kit): void {
     expect(await readDecision(store.decisions, idOf(1))).toBe(null)
   })
 
-  onEmpty('what is erased is forgotten but for its commitment, and can be added so to another store', async (store) => {
+  onEmpty('an erased act keeps only its commitment, and can be added to another store in that form', async (store) => {
     const acts = actsOf(0, 4)
     await append(store, acts)
     await store.thread.sequence(grow, 2)
@@ -155,7 +155,7 @@ export function testThread({ onEmpty, expect, refused, shared }: Kit): void {
     expect(await store.thread.hashes(1, 9)).toEqual(kept.map(({ commitment }) => commitment))
   })
 
-  onEmpty('a tree that can not have grown so gives nobody a place', async (store) => {
+  onEmpty('a tree that cannot have grown this way places no act', async (store) => {
     await append(store, actsOf(0, 9))
     const { thread } = store
     const wrong: [string, (grown: Grown) => Grown][] = [

@@ -124,7 +124,7 @@ export function testTransactions({ onEmpty, expect, refused }: Kit): void {
     expect(await store.decisions.find({ source_key: 'a:2' })).toEqual([idOf(4)])
   })
 
-  onEmpty('one that fails takes none of its neighbours with it', async (store) => {
+  onEmpty('a failing transaction does not affect its neighbours', async (store) => {
     await createAll(store, [recordOf(0)])
     const results = await Promise.allSettled(
       Array.from({ length: 40 }, (_, number) =>
@@ -156,7 +156,7 @@ export function testTransactions({ onEmpty, expect, refused }: Kit): void {
     expect([new Set(record.tags).size, revision]).toEqual([50, 51])
   })
 
-  onEmpty('of transactions that write what another has looked at, one comes after the other', async (store) => {
+  onEmpty('transactions that write what another has read are serialised', async (store) => {
     // Each transaction takes the last place if it is free, and records that under its own name: no two write the same key.
     const places = Array.from({ length: 24 }, (_, number) => `p${number}`)
     await Promise.all(
@@ -170,7 +170,7 @@ export function testTransactions({ onEmpty, expect, refused }: Kit): void {
     expect((await store.keyed.list('seats', { limit: 99 })).length).toBe(5)
   })
 
-  onEmpty('a refusal inside may be caught, and the transaction goes on', async (store) => {
+  onEmpty('an error inside may be caught, and the transaction continues', async (store) => {
     await createAll(store, [recordOf(1)])
     await store.transaction(async (tx) => {
       await refused(tx.decisions.put(recordOf(1), 0), 'conflict')

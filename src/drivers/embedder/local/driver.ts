@@ -57,7 +57,7 @@ export async function openLocalEmbedder(
   }
 
   const threads = openThreads(start, threadLimits, (error) =>
-    log('warn', 'The local embedder goes on with one thread', { cause: messageOf(error) }),
+    log('warn', 'The local embedder continues with one thread', { cause: messageOf(error) }),
   )
   const vectorOf = openCache(CACHED_TEXTS, threads.embed)
   const queue = openQueue<string, Float32Array>(

@@ -113,14 +113,14 @@ export async function openRemote(provider: Provider, limits: RemoteLimits): Prom
 
 /** @throws StorageError `invalid` for another length; Error for anything but a list of vectors */
 function read(answer: unknown, count: number): Float32Array[] {
-  if (!Array.isArray(answer) || answer.length !== count) throw new Error(`did not give a list of ${count} vectors`)
+  if (!Array.isArray(answer) || answer.length !== count) throw new Error(`did not return a list of ${count} vectors`)
   return answer.map((values: unknown) => {
     if (!Array.isArray(values) || !values.every(Number.isFinite))
-      throw new Error('gave a vector that is not a list of numbers')
+      throw new Error('returned a vector that is not a list of numbers')
     if (values.length !== DIMENSIONS)
-      throw new StorageError('invalid', `gives vectors of ${values.length} dimensions; ${DIMENSIONS} are needed`)
+      throw new StorageError('invalid', `returns vectors of ${values.length} dimensions; ${DIMENSIONS} are required`)
     const length = Math.hypot(...values)
-    if (length === 0) throw new Error('gave a vector of length 0')
+    if (length === 0) throw new Error('returned a vector of length 0')
     return Float32Array.from(values, (value: number) => value / length)
   })
 }

@@ -75,7 +75,10 @@ export function redactor(secrets: readonly string[]): (text: string) => string {
 /** @throws StorageError `invalid`, without the key */
 export function checkKey(driver: string, key: string | undefined): void {
   if (key !== undefined && !/^[\x21-\x7e]+$/.test(key))
-    throw new StorageError('invalid', `The api_key of the ${driver} embedder has a character that no header can carry`)
+    throw new StorageError(
+      'invalid',
+      `The api_key of the ${driver} embedder contains a character that is not allowed in a header`,
+    )
 }
 
 /** @throws StorageError `invalid` */
@@ -84,6 +87,6 @@ export function checkUrl(driver: string, url: string): URL {
   if (!parsed || !/^https?:$/.test(parsed.protocol))
     throw new StorageError('invalid', `The url of the ${driver} embedder is not an http or https address`)
   if (parsed.username || parsed.password)
-    throw new StorageError('invalid', `The url of the ${driver} embedder holds a user or password: use api_key`)
+    throw new StorageError('invalid', `The url of the ${driver} embedder contains a user or password: use api_key`)
   return parsed
 }

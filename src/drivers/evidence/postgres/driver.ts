@@ -31,7 +31,7 @@ export async function openPostgresEvidence({
     checkFormat(await formatOf(client), 'the evidence')
   } catch (error) {
     await client.close()
-    throw storageErrorOf(error, 'cannot make the tables of evidence')
+    throw storageErrorOf(error, 'cannot create the evidence tables')
   }
   const group = groupCommit(transactions(client))
   let closing: Promise<void> | undefined
@@ -42,7 +42,7 @@ export async function openPostgresEvidence({
   return {
     driver: 'postgres',
     ...translatedReads(reads(client)),
-    ...translating((error) => storageErrorOf(error, 'cannot keep a checkpoint'))<Pick<Evidence, 'saveCheckpoint'>>({
+    ...translating((error) => storageErrorOf(error, 'cannot save a checkpoint'))<Pick<Evidence, 'saveCheckpoint'>>({
       saveCheckpoint: (checkpoint) =>
         client.begin(async (query) => {
           await query(

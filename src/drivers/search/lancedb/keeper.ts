@@ -79,7 +79,7 @@ export async function openKeeper(place: Place, generation: SearchGeneration, tai
   /** The segments are gone, or can't be read: what they held comes from the feed again. */
   async function lose(error: unknown): Promise<void> {
     if (closing) return
-    log('error', 'A part of the search index is lost; it is built again from the store', { error: messageOf(error) })
+    log('error', 'Segments of the search index are lost; they are rebuilt from the store', { error: messageOf(error) })
     rebuilding_to = applied
     const empty = { watermark: 0, segments: [] }
     // Without LanceDB the segments are lost to this process alone.
@@ -183,7 +183,7 @@ export async function openKeeper(place: Place, generation: SearchGeneration, tai
       engine,
       before.map(({ name }) => name).filter((name) => !names.has(name)),
     )
-    log('info', 'A part of the search index was written', { decisions, segments: names.size })
+    log('info', 'A segment of the search index was written', { decisions, segments: names.size })
     return true
   }
 
@@ -216,7 +216,7 @@ export async function openKeeper(place: Place, generation: SearchGeneration, tai
     const engine = await place.engine().catch((error) => {
       if (!place.absent()) throw error
       const decisions = fresh.size
-      log('warn', 'The store has outgrown the memory that searches are meant to take', {
+      log('warn', 'The store has outgrown the memory limit of searches', {
         decisions,
         error: messageOf(error),
       })
@@ -229,7 +229,7 @@ export async function openKeeper(place: Place, generation: SearchGeneration, tai
       if (!sameSegments(held.manifest, manifest)) await adopt(held.manifest)
       if (fresh.size > 0 && (await write(engine, held, growth))) return
     } catch (error) {
-      log('warn', 'A part of the search index was not written; it is tried again', { error: messageOf(error) })
+      log('warn', 'A segment of the search index was not written; it will be retried', { error: messageOf(error) })
     }
     await held.release()
   }

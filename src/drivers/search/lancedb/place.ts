@@ -48,7 +48,7 @@ export function openPlace({ url, storage_options, own, library = load, ...rest }
   async function isOurs(store: string): Promise<boolean> {
     if (store === (await rest.manifests.store())) return true
     if (folder === null || !own) throw foreign(url)
-    rest.log('warn', 'The search index in the data directory is of another store; it is built again', { folder })
+    rest.log('warn', 'The search index in the data directory belongs to another store; it is rebuilt', { folder })
     await clearFolder(folder)
     return false
   }

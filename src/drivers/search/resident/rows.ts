@@ -51,7 +51,7 @@ export function openArena(): Arena {
         try {
           memory.grow(more)
         } catch (cause) {
-          throw new StorageError('unavailable', 'No memory is left for the vectors', { cause })
+          throw new StorageError('unavailable', 'Not enough memory for the vectors', { cause })
         }
         pages += more
         f32 = new Float32Array(memory.buffer)

@@ -106,7 +106,10 @@ async function commit({ query }: Connection): Promise<{ command?: string }> {
   } catch (cause) {
     if (!isLost(cause) && !isStorageError(cause)) throw cause
     const why = messageOf(cause)
-    throw new StorageError('unavailable', `postgres: lost while committing: ${why}`, { cause, unclear: true })
+    throw new StorageError('unavailable', `postgres: connection lost while committing: ${why}`, {
+      cause,
+      unclear: true,
+    })
   }
 }
 

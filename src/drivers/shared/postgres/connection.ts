@@ -56,7 +56,7 @@ export async function openConnection({ url, settings, connect_s, limit_ms }: Con
   let silent: StorageError | undefined
   let timer: Timer | undefined
   const giveUp = () => {
-    silent = new StorageError('unavailable', `postgres: the database gave no answer within ${limit_ms / 1_000} s`)
+    silent = new StorageError('unavailable', `postgres: the database did not respond within ${limit_ms / 1_000} s`)
     // Rejects what waits, each with an error of its own.
     end().catch(() => {})
   }

@@ -35,7 +35,7 @@ function startTaker(path: string) {
   const worker = startThread('drivers/shared/sqlite/log-worker.ts')
   let waiting = Promise.withResolvers<void>()
   let isLost = false
-  const lost = () => waiting.reject(new Error('the thread that takes the log has ended'))
+  const lost = () => waiting.reject(new Error('the thread that checkpoints the log has ended'))
   worker.addEventListener('error', ({ message }) => waiting.reject(new Error(message)))
   worker.addEventListener('close', () => {
     isLost = true

@@ -42,7 +42,7 @@ export const auditRedaction =
         [seqs.map(String)],
       ),
     )
-    if (found.length !== seqs.length) throw new StorageError('not_found', 'a line of the audit trail does not exist')
+    if (found.length !== seqs.length) throw new StorageError('not_found', 'an audit entry does not exist')
     append(redactionEntry(seqs, redacted_by, at_ms))
     const query = await access.engine()
     const details = new Map(lines.map(({ seq, detail }) => [seq, detail]))

@@ -43,7 +43,7 @@ export async function openPostgresStore({
     await levelFeed(client)
   } catch (error) {
     await client.close()
-    throw storageErrorOf(error, 'cannot make the tables')
+    throw storageErrorOf(error, 'cannot create the tables')
   }
   const reads = translating((error) => storageErrorOf(error, 'cannot read'))
   const decisions = reads(decisionReader(client))

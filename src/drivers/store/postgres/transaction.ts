@@ -196,7 +196,7 @@ async function runLocked<T>(
     },
     glance: (read) => read(query),
     assume() {
-      throw new StorageError('invalid', 'nothing is taken for granted where locks are held')
+      throw new StorageError('invalid', 'optimistic reads are not allowed while locks are held')
     },
     guard: (names, mode = 'exclusive') => lock(names, mode),
     async engine() {

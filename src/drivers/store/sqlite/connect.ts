@@ -69,7 +69,7 @@ export function logSync(db: Database, syncFile: (fd: number) => Promise<void> = 
       // The operating system reports a failed write once and then forgets it. After a power failure the log might end at that point, so
       // copy all of it into the database first.
       if (isDoubtful && !emptyLog(db))
-        throw new StorageError('unavailable', 'sqlite: the write-ahead log can not be taken into the database yet')
+        throw new StorageError('unavailable', 'sqlite: the write-ahead log cannot be checkpointed yet')
       isDoubtful = true
       fd ??= openSync(`${db.filename}-wal`, 'r+')
       await syncFile(fd)

@@ -89,7 +89,7 @@ export async function openSqliteStore({
       db: writer,
       alone: commits.alone,
       failed: (error) =>
-        log('warn', 'the write-ahead log is taken into the database by commits, which takes longer', {
+        log('warn', 'the write-ahead log is checkpointed by commits, which takes longer', {
           error: messageOf(error),
         }),
       pages: log_pages,
@@ -127,7 +127,9 @@ export async function openSqliteStore({
     await rewordWhereNeeded({ statements: writing, analyse, table, commits, log })
     let findings: StoreStatus['findings'] = []
     const surveyFailed = (error: unknown) =>
-      log('error', 'the decision files could not be looked at; cstp reindex does it again', { error: messageOf(error) })
+      log('error', 'the decision files could not be checked; cstp reindex checks them again', {
+        error: messageOf(error),
+      })
     const reconcile = async () => {
       findings = await files.reconcile()
     }
@@ -165,7 +167,7 @@ export async function openSqliteStore({
         const wrong = await findWrongCounters(writer.filename)
         if (wrong.length > 0) {
           await commits.alone(() => correctCounters(writer.filename))
-          log('warn', 'counters were wrong, and are counted again', { counters: wrong })
+          log('warn', 'counters were wrong and are recounted', { counters: wrong })
         }
         return findings
       },

@@ -112,7 +112,7 @@ export function reconciler({
     if (file === null) {
       if (row === null) return null
       if (row.gone === 0) table.hide(id, row.num)
-      const message = 'the file was taken away: the decision is out of every answer until it is back'
+      const message = 'the file was removed: the decision is hidden until the file is back'
       return { path, kind: 'deleted', message }
     }
     if (row && row.gone === 0 && stored!.file_size === file.size && stored!.file_mtime === file.mtime) return null
@@ -144,8 +144,8 @@ export function reconciler({
     broken.delete(id)
     if (!table.get(id)!.indexed) putKeyed(outboxCollection, id, newOutboxValue, now())
     return row === null || row.gone === 1
-      ? { path, kind: 'added', message: 'taken in from its file' }
-      : { path, kind: 'changed', message: 'read again: the file was edited' }
+      ? { path, kind: 'added', message: 'imported from its file' }
+      : { path, kind: 'changed', message: 'reloaded: the file was edited' }
   }
 
   return {
@@ -166,7 +166,7 @@ export function reconciler({
         await Bun.sleep(1)
       }
       const added = findings.filter(({ kind }) => kind === 'added').length
-      if (added > 0) log('info', 'decisions taken in from their files', { added })
+      if (added > 0) log('info', 'decisions imported from their files', { added })
       for (const { path, kind, message } of findings) {
         // The message may quote the file, which may have any content: log only the line number.
         const line = /^line \d+/.exec(message)?.[0]

@@ -67,7 +67,7 @@ export function scrubber(db: Database, commits: Pick<Committer, 'alone'>) {
       await commits.alone(() => db.run('VACUUM'))
       return (await emptyLogInTime()) ? [] : [left]
     } catch (error) {
-      return [`cstp.db: ${storageErrorOf(error, 'it could not be written again').message}`]
+      return [`cstp.db: ${storageErrorOf(error, 'it could not be rewritten').message}`]
     }
   }
 }

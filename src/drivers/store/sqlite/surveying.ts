@@ -6,7 +6,7 @@ import type { SurveyReply, SurveyRequest } from './survey-worker.ts'
 
 export function surveyBeside(database: string, root: string): Looking {
   const { promise, resolve, reject } = Promise.withResolvers<Survey>()
-  const refuse = (message: string) => reject(new StorageError('unavailable', `cannot look at the files: ${message}`))
+  const refuse = (message: string) => reject(new StorageError('unavailable', `cannot check the files: ${message}`))
   const worker = startThread('drivers/store/sqlite/survey-worker.ts')
   const ask = (request: SurveyRequest) => worker.postMessage(request)
   worker.addEventListener('error', ({ message }) => refuse(message))
