@@ -1,4 +1,5 @@
 /** Methods that look at many decisions at once: their latencies, and what they add to the server's memory. */
+import { dayMs, timestamp } from '../../../src/core/time.ts'
 import type { Bench } from '../bench.ts'
 import { callBody, inTurn, measured, post, readFigures } from '../calls.ts'
 import { categoryOf, questionOf } from '../corpus.ts'
@@ -14,6 +15,8 @@ const calls = (size: number): Record<string, [method: string, params: (number: n
   getCalibration: ['getCalibration', () => ({})],
   'getCalibration of a category': ['getCalibration', (number) => ({ category: categoryOf(number), window: 'all' })],
   getStats: ['getStats', () => ({})],
+  'getStats of a project': ['getStats', (number) => ({ project: `team/service-${number % 40}` })],
+  'getStats of 30 days': ['getStats', () => ({ date_from: timestamp(Date.now() - 30 * dayMs) })],
   checkDrift: ['checkDrift', () => ({})],
   ready: ['ready', () => ({})],
   getWisdom: ['getWisdom', () => ({})],

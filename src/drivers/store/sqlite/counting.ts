@@ -1,24 +1,38 @@
 /** Counts decisions: from the counters if a decision's combinations and time decide the filter, otherwise by an index. */
 import { groupOrder } from '../../../../sdk/storage/fields.ts'
-import { isEmptyFilter } from '../../../../sdk/storage/filter.ts'
-import type { CountFilter, DecisionReader, OutcomeEdges, OutcomeGroup } from '../../../../sdk/storage/store.ts'
+import type {
+  CountFilter,
+  CountKey,
+  DecisionFilter,
+  DecisionReader,
+  OutcomeEdges,
+  OutcomeGroup,
+} from '../../../../sdk/storage/store.ts'
+import { dayMs } from '../../../core/time.ts'
 import type { Visit } from '../counts/counted.ts'
 import type { Kinds } from '../counts/kinds.ts'
-import { addTo, countsOf, dateOf, descending, isCounted } from '../counts/sums.ts'
+import { addTo, countsOf, dateOf, isCounted } from '../counts/sums.ts'
 import { edgesUpTo } from '../shared.ts'
 import type { Statements } from './connect.ts'
+import type { NameKey } from './names.ts'
 import type { Tallies } from './tallies.ts'
 import { runner, whereReader } from './where.ts'
 
-type Counts = Pick<DecisionReader, 'count' | 'countBy' | 'outcomes' | 'scores'>
-/** The same methods, synchronous. */
-type Sync = { [Name in keyof Counts]: (...given: Parameters<Counts[Name]>) => Awaited<ReturnType<Counts[Name]>> }
+type Counts = Pick<DecisionReader, 'count' | 'outcomes' | 'scores'>
+/** Methods of the store, synchronous. */
+type Sync = { [Name in keyof Counts]: (...given: Parameters<Counts[Name]>) => Awaited<ReturnType<Counts[Name]>> } & {
+  countBy(filter: DecisionFilter, by: Exclude<CountKey, NameKey>): { value: string; count: number }[]
+}
 
 type Row = { place: number; outcome_group: number; decisions: number }
 
 /** Few decisions have no vectors: if a filter asks for them, no other index is more selective. */
 const tableOf = ({ indexed }: CountFilter): string =>
   indexed === false ? 'decisions d indexed by decisions_unindexed' : 'decisions d'
+
+/** Computed from the time, which all indexes contain: the column `day` would have to be read from each row. */
+export const byDaySql = (where: string): string =>
+  `select floor(d.created_ms / ${dayMs}) as day, count(*) as count from decisions d where ${where} group by 1 order by 1`
 
 /** Counts by an index. The unary plus keeps SQLite from choosing an index in group order, which it would scan completely. */
 export function byIndex(statements: Statements) {
@@ -45,13 +59,9 @@ export function visitRows(rows: readonly Row[], visit: Visit): void {
 }
 
 export function decisionCounts(statements: Statements, tallies: Tallies): Sync {
-  const { prepare } = statements
   const whereOf = whereReader(statements)
   const all = runner(statements)
   const indexes = byIndex(statements)
-  const named = prepare<{ value: string; count: number }, [string]>(
-    'select value, decisions as count from value_totals where field = ?',
-  )
   const { kinds } = tallies
 
   // One call often asks for several counts with the same filter.
@@ -84,27 +94,10 @@ export function decisionCounts(statements: Statements, tallies: Tallies): Sync {
 
   function byDay(filter: CountFilter): { value: string; count: number }[] {
     const { sql, values } = whereOf(kinds(), filter)
-    return all<{ day: number; count: number }>(
-      `select d.day, count(*) as count from decisions d where ${sql} group by +d.day order by 1`,
-      values,
-    ).map(({ day, count }) => ({ value: dateOf(day), count }))
-  }
-
-  function byName(filter: CountFilter, by: 'tag' | 'project'): { value: string; count: number }[] {
-    const counts = new Map<string, number>()
-    const { sql, values } = whereOf(kinds(), filter)
-    const rows = isEmptyFilter(filter)
-      ? named.all(by)
-      : all<{ value: string; count: number }>(
-          by === 'tag'
-            ? `select t.tag as value, count(*) as count from decisions d cross join tags t on t.num = d.num
-               where ${sql} group by +t.tag`
-            : `select d.project as value, count(*) as count from decisions d
-               where ${sql} and d.project is not null group by +d.project`,
-          values,
-        )
-    for (const { value, count } of rows) counts.set(value, count)
-    return descending(counts)
+    return all<{ day: number; count: number }>(byDaySql(sql), values).map(({ day, count }) => ({
+      value: dateOf(day),
+      count,
+    }))
   }
 
   function byTime(filter: CountFilter, edges: OutcomeEdges): OutcomeGroup[] {
@@ -137,8 +130,7 @@ export function decisionCounts(statements: Statements, tallies: Tallies): Sync {
 
   return {
     count,
-    countBy: (filter, by) =>
-      counted.countBy(filter, by) ?? (by === 'tag' || by === 'project' ? byName(filter, by) : byDay(filter)),
+    countBy: (filter, by) => counted.countBy(filter, by) ?? byDay(filter),
     outcomes: (filter, split) => (typeof split === 'object' ? byTime(filter, split) : counted.outcomes(filter, split)),
     scores: counted.scores,
   }

@@ -1,12 +1,20 @@
 /**
  * Reads of decisions and edges: counts by the counters, lists by an index, documents from the database or the cache of recently read ones.
  */
-import type { DecisionReader, Edge, EdgeReader, ReasonGroup, StoredText } from '../../../../sdk/storage/store.ts'
+import type {
+  DecisionFilter,
+  DecisionReader,
+  Edge,
+  EdgeReader,
+  ReasonGroup,
+  StoredText,
+} from '../../../../sdk/storage/store.ts'
 import type { Statements } from './connect.ts'
 import { decisionCounts } from './counting.ts'
 import { type GetRow, getSql, storedOf } from './decisions.ts'
 import type { Followed } from './follow.ts'
 import { decisionLists, type IdPage, type ListQuery } from './lists.ts'
+import { type NameKey, nameCounts } from './names.ts'
 
 /** The most list pages to cache, of a few hundred ids each. */
 const mostPages = 100
@@ -32,6 +40,7 @@ export function decisionReader(
 ): DecisionReader {
   const { prepare } = statements
   const counts = decisionCounts(statements, counters)
+  const names = nameCounts(statements, counters)
   const lists = decisionLists(statements, counters, counts)
   const get = prepare<GetRow, [string]>(getSql)
   const reasons = prepare<ReasonGroup, []>(
@@ -58,6 +67,12 @@ export function decisionReader(
     if (steps.length === 0) return answer
     await inTurns(steps)
     return count()
+  }
+  async function countByName(filter: DecisionFilter, by: NameKey): Promise<{ value: string; count: number }[]> {
+    const passing = await counting(() => counts.count(filter))
+    const { steps, answer } = names(filter, by, passing)
+    await inTurns(steps)
+    return answer()
   }
   const existing = (ids: readonly string[]): StoredText[] => ids.map(textOf).filter((found) => found !== null)
 
@@ -108,7 +123,8 @@ export function decisionReader(
       return lists.walk(filter, after, limit)
     },
     count: (filter) => counting(() => counts.count(filter)),
-    countBy: (filter, by) => counting(() => counts.countBy(filter, by)),
+    countBy: (filter, by) =>
+      by === 'tag' || by === 'project' ? countByName(filter, by) : counting(() => counts.countBy(filter, by)),
     outcomes: (filter, split) => counting(() => counts.outcomes(filter, split)),
     scores: (filter) => counting(() => counts.scores(filter)),
     reasons: async () => reasons.all(),
