@@ -123,18 +123,20 @@ function suite(database: Postgres): void {
       found.push(breaker?.value)
       await tx.keyed.put('written', 'it', found)
     }
-    const cost = async () => {
-      await store.keyed.get('breaker', ['global'])
-      const before = way.answered
-      await store.transaction(work)
-      return way.answered - before
+    /** The fewest statements of some transactions: a server also sends some in the background. */
+    const cost = async (isRead: boolean) => {
+      const counts: number[] = []
+      for (let run = 0; run < 5; run++) {
+        if (isRead) await store.keyed.get('breaker', ['global'])
+        const before = way.answered
+        await store.transaction(work)
+        counts.push(way.answered - before)
+      }
+      return Math.min(...counts)
     }
-    await cost()
-    const once = await cost()
-    const before = way.answered
-    // Given once only: what is read later is read again.
-    await store.transaction(work)
-    expect(way.answered - before).toBe(once + 1)
+    const once = await cost(true)
+    // What was read is used by one transaction only: the next one reads it again.
+    expect(await cost(false)).toBe(once + 1)
     await store.keyed.get('breaker', ['global'])
     await other.transaction((tx) => tx.keyed.put('breaker', 'global', 2))
     found.length = 0
