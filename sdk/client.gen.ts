@@ -3041,7 +3041,7 @@ export type Stakes = 'low' | 'medium' | 'high' | 'critical'
 /** Whether a decision has been reviewed. */
 export type Status = 'pending' | 'reviewed'
 
-/** A line of the audit trail. */
+/** An audit entry. */
 export interface TrailLine {
   /** Ascending, in commit order. */ seq: number
   /** RFC 3339, UTC. */ at: string

@@ -17,7 +17,7 @@ const Relation = v.pipe(
   ),
 )
 
-/** A line of the audit trail. */
+/** An audit entry. */
 export const TrailLine = v.object({
   seq: v.pipe(v.number(), d('Ascending, in commit order.')),
   at: v.pipe(v.string(), d('RFC 3339, UTC.')),

@@ -43,14 +43,14 @@ export type Observe = (seen: { request: Request; code: number; duration_ms: numb
 export type Dispatch = (request: Request) => Promise<unknown>
 
 const kinds: Record<StorageErrorKind, string> = {
-  not_found: 'what it needs is not there',
+  not_found: 'something that it needs does not exist',
   conflict: 'it was changed at the same time; try again',
   invalid: 'the storage refused the operation',
   unavailable: 'storage or embedder is unavailable; nothing was changed, try again',
   corrupt: 'stored data is damaged; run cstp doctor',
 }
 const unclear =
-  'the storage was lost before it confirmed; it may have been done all the same: look first, or send it again with the same idempotency_key'
+  'the connection to the storage was lost before it confirmed; the change may have been made: check first, or send the call again with the same idempotency_key'
 
 /** Maps a thrown error to one for the caller. The original is only logged, since it may contain file names or secrets. */
 function mapError(error: unknown, failure: ErrorName, request: Request, services: Services): CstpError {
@@ -103,7 +103,7 @@ function withoutSecrets<P>(params: P, how: Services['secrets']): P {
   const found = certainSecret(params)
   if (found === null) return params
   if (how === 'mask') return withoutSecretTexts(params)
-  const expected = 'a text without secrets; name the secret instead, or have the operator set CSTP_SECRETS=mask'
+  const expected = 'a text without secrets; refer to the secret by name, or have the operator set CSTP_SECRETS=mask'
   throw invalidParams({ path: found.path, message: `expected ${expected}`, expected, received: found.shown })
 }
 

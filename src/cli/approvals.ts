@@ -113,7 +113,7 @@ const answer = (decision: 'approve' | 'deny', summary: string) =>
     usage: '<id> [flags]',
     summary,
     about: [
-      'The first answer wins, and an agent never answers its own request. A grant counts for exactly the action that is shown, once, or for as long as the rule says.',
+      'The first answer wins, and an agent never answers its own request. A grant applies to exactly the action that is shown, once, or for as long as the rule says.',
     ],
     flags: {
       reason: { kind: 'value', value: 'text', about: 'Reason, shown to the requester.' },

@@ -104,7 +104,7 @@ export const getReceipt = defineMethod({
     const seen = asked.filter((act) => maySee(act, call.caller))
     const withheld = asked.length - seen.length
     if (record_id !== undefined && withheld > 0)
-      throw new CstpError('forbidden', 'That act is of another agent: its receipt needs the scope admin', {
+      throw new CstpError('forbidden', 'That act belongs to another agent: its receipt needs the scope admin', {
         scope: 'admin',
       })
     const placed = seen.filter(({ seq }) => seq !== null)

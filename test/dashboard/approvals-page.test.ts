@@ -71,7 +71,7 @@ describe.skipIf(!executable)('approvals on the dashboard', () => {
     expect(
       violations.filter(({ impact }) => impact === 'serious' || impact === 'critical').map(({ id }) => id),
     ).toEqual([])
-    await page.getByLabel('Why it may go on').fill('checked with finance')
+    await page.getByLabel('Reason to approve').fill('checked with finance')
     await page.getByRole('button', { name: 'Approve' }).click()
     await page.getByRole('status').filter({ hasText: 'This request is approved.' }).waitFor()
     expect(await check(`Pay 5000 ${hostile}`)).toMatchObject({ allowed: true })
@@ -81,7 +81,7 @@ describe.skipIf(!executable)('approvals on the dashboard', () => {
   test('a denial with its reason reaches the agent', async () => {
     const { approval } = await check('Pay 9000')
     await page.goto(approval!.url)
-    await page.getByLabel('Why it must not go on').fill('too much')
+    await page.getByLabel('Reason to deny').fill('too much')
     await page.getByRole('button', { name: 'Deny' }).click()
     await page.getByRole('status').filter({ hasText: 'This request is denied.' }).waitFor()
     expect((await check('Pay 9000')).violations[0]!.message).toContain('was denied by root: too much')

@@ -27,7 +27,7 @@ describe.skipIf(!executable)('the dashboard over an empty store', () => {
   })
 
   const says: [path: string, text: string, never: string][] = [
-    ['/calibration', 'Whether there is drift can not be told yet.', 'No drift was found'],
+    ['/calibration', 'There is not enough data to detect drift yet.', 'No drift was found'],
     ['/decisions', 'No decisions are recorded yet.', 'No decision matches'],
     ['/decisions?stakes=high', 'No decision matches.', 'recorded yet'],
     ['/evidence', 'There are no events yet.', 'Every event supports'],

@@ -421,9 +421,7 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     const row = await bench.getByRole('row', { name: /Stopped by any of them/ }).innerText()
     expect(row.split(/\s+/)).toContain(backtest!.stopped.decisions.toLocaleString('en'))
     await bench.getByRole('button', { name: 'Put in shadow mode' }).click()
-    await bench
-      .getByText('In shadow mode since now: unsure-at-high-stakes (shadow-unsure-at-high-stakes.yaml).')
-      .waitFor()
+    await bench.getByText('Now in shadow mode: unsure-at-high-stakes (shadow-unsure-at-high-stakes.yaml).').waitFor()
     const action = { description: 'Delete the cache', stakes: 'high', confidence: 0.6, category: 'tooling' }
     const { would_block } = await server.call('checkGuardrails', { action, dry_run: true })
     expect(would_block).toEqual(['unsure-at-high-stakes'])

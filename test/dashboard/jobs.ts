@@ -125,7 +125,7 @@ export const jobs: readonly Job[] = [
       await hands.press(bench.getByRole('button', { name: 'Try the draft' }))
       await bench.getByRole('table', { name: 'On decisions whose outcome is known' }).waitFor()
       await hands.press(bench.getByRole('button', { name: 'Put in shadow mode' }))
-      return bench.getByText('In shadow mode since now: unsure-at-critical-stakes-later')
+      return bench.getByText('Now in shadow mode: unsure-at-critical-stakes-later')
     },
   },
   {

@@ -297,12 +297,12 @@ const beside: [string, (db: Database) => void, RegExp][] = [
   [
     'a line of the trail is edited',
     (db) => db.run(`update audit set agent = 'eve' where method = 'cstp.reviewDecision'`),
-    /line of the audit trail/,
+    /audit entry/,
   ],
   [
     'a line of the trail is deleted',
     (db) => db.run(`delete from audit where method = 'cstp.reviewDecision'`),
-    /line of the audit trail that it names is gone/,
+    /audit entry that it names is gone/,
   ],
   [
     'a line is added to the trail',

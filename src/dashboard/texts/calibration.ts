@@ -49,7 +49,7 @@ export const drift = {
   brierScoreRose: 'Brier score rose',
   accuracyFell: 'Accuracy fell',
   found: 'Drift was found. ',
-  unknown: 'Whether there is drift can not be told yet. ',
+  unknown: 'There is not enough data to detect drift yet. ',
   notFound: 'No drift was found. ',
   compared: (recent_period: string, recent_scored: string, historical_period: string, historical_scored: string) =>
     `Compared: ${recent_period} (${recent_scored}) and ${historical_period} (${historical_scored}).`,

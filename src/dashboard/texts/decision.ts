@@ -93,7 +93,7 @@ export const dossier = {
   erased: 'Its content was erased.',
   notProved: (reason: string) => `Not proved: ${reason}.`,
   unchecked: 'Not checked here: browsers compute hashes only over TLS or on localhost.',
-  provedErased: (size: string) => `That there was this act is proved in the log of ${size} acts.`,
+  provedErased: (size: string) => `The existence of this act is proved in the log of ${size} acts.`,
   proved: (size: string) => `Proved in the log of ${size} acts.`,
   theDecision: 'The decision',
   print: 'Print',
@@ -141,7 +141,7 @@ export const decisionEvidence = {
 export const thoughts = {
   deliberation: 'Deliberation',
   inOrder: 'What the agent looked up and thought, in order.',
-  asGiven: 'What the agent looked up and thought. Some of it has no time, so it stands as it was given.',
+  asGiven: 'What the agent looked up and thought. Some entries have no time, so they are listed in the order given.',
   none: 'Nothing was tracked before this decision.',
   label: 'Add a thought',
   add: 'Add the thought',

@@ -28,7 +28,7 @@ export const overview = {
   brierRange: '0 is best, 1 worst',
   confidence: 'Confidence',
   needsAttention: 'Needs attention',
-  newestFirst: 'What is so now, then the newest.',
+  newestFirst: 'Current conditions first, then the newest.',
   circuitBreakers: 'Circuit breakers',
   breakersLead: 'An open breaker blocks actions until its cooldown is over.',
   noBreaker: 'No breaker is configured.',

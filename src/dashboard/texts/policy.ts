@@ -144,13 +144,13 @@ export const workbench = {
   next: 'In shadow mode it stops nothing, and what it would have stopped is shown below.',
   put: 'Put in shadow mode',
   file: 'shadow.yaml',
-  done: (rules: string, file: string) => `In shadow mode since now: ${rules} (${file}).`,
+  done: (rules: string, file: string) => `Now in shadow mode: ${rules} (${file}).`,
   readOnly:
     'This service has no folder of rules that it may write. Save the file in a folder of GUARDRAILS_PATHS, then run',
   command: 'cstp guardrails reload',
   save: 'Save the file',
   shadow: 'In shadow mode',
-  shadowLead: 'What rules in shadow mode would have stopped in the last week, and what came of it.',
+  shadowLead: 'What rules in shadow mode would have stopped in the last week, and the outcomes.',
   noShadow: 'No rule is in shadow mode. Give a rule mode: shadow to see what it would stop before it does.',
   inWords: 'Applies when',
 }

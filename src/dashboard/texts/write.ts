@@ -42,7 +42,7 @@ export const write = {
     save: 'Record',
     all: 'Record it all the same',
     stopped:
-      'Nothing is recorded yet. Change the decision, or record it all the same: the record keeps this verdict, unless this service refuses what its rules block.',
+      'Nothing is recorded yet. Change the decision, or record it anyway: the record keeps this verdict, unless this service refuses what its rules block.',
     discard: 'Discard the draft',
     kept: 'This is your draft from before.',
   },
@@ -128,10 +128,10 @@ export const write = {
       relates_to: 'Both are about the same matter.',
       supersedes: 'It takes the place of the other, which ranks lower from then on.',
       depends_on: 'It holds only as long as the other does.',
-      contradicts: 'Both can not hold: one of them has to be settled.',
+      contradicts: 'The two conflict: one of them must be settled.',
       refines: 'It says more exactly what the other decided.',
       caused_by: 'The other made it necessary.',
-      blocks: 'The other can not go on until this one is settled.',
+      blocks: 'The other cannot proceed until this one is settled.',
     } satisfies Record<EdgeType, string> as Record<EdgeType, string>,
   },
   commands: {

@@ -70,7 +70,7 @@ export interface Approver {
 /** Why this approver may not decide the approval; null if it may. */
 export function refusal(approval: Approval, { agent, roles }: Approver): string | null {
   const { requester, on_behalf_of, separation, approvers } = approval
-  if (agent === requester) return 'who requested an approval never decides it'
+  if (agent === requester) return 'an agent never decides its own request'
   if (separation && agent === on_behalf_of) return `${requester} acts for ${agent}, who therefore can't decide it`
   if (approvers.length > 0 && ![agent, ...roles].some((name) => approvers.includes(name)))
     return `the rule wants it decided by ${approvers.join(' or ')}`

@@ -183,7 +183,7 @@ async function contradicting({ store }: ReadyTools, filter: DecisionFilter): Pro
       date: null,
       title: first_title,
       reason: `It contradicts "${second_title}": ${reason}`,
-      suggestion: 'Decide which one holds, and link it to the other with supersedes; if both hold, unlink them',
+      suggestion: 'Decide which one is valid, and link it to the other with supersedes; if both are valid, unlink them',
       detail: { other_id: second_id },
     }),
   )

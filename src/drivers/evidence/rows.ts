@@ -1,4 +1,4 @@
-/** What both engines store alike: the format of the log, its end, and the keys of webhooks' records. */
+/** Data that both engines store in the same form: the log's format, its head, and the keys of webhooks' records. */
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import type { Evidence, EvidenceHead, EvidenceRecord, WebhookKey } from '../../../sdk/storage/evidence.ts'
 import { noHash } from '../../../sdk/storage/evidence-checks.ts'
@@ -45,7 +45,7 @@ export function webhookKeysOf(payload: Record<string, unknown>): WebhookKey[] {
   })
 }
 
-/** The commits that a payload names by their hash, each once. */
+/** Hashes of the commits that a payload names, without duplicates. */
 export const commitsOf = ({ sha, merge_commit_sha }: Record<string, unknown>): string[] => [
   ...new Set([sha, merge_commit_sha].filter((one) => typeof one === 'string' && isCommit(one)).map(String)),
 ]

@@ -1,4 +1,4 @@
-/** What is stored alike of every log: its head, pages of its tree, and its checkpoints. */
+/** Rows that every log stores in the same form: its head, the pages of its tree, and its checkpoints. */
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import type { EvidenceHead, StoredCheckpoint } from '../../../sdk/storage/evidence.ts'
 

@@ -142,7 +142,7 @@ forEachBackend((open) => {
     const program = await open()
     const own = (await ask(program, asking(program, undefined, { agent: 'root' }))).approval!
     const refused = await program.refused('decideApproval', { id: own.id, decision: 'approve' }, 'root')
-    expect([refused.code, refused.message]).toEqual([-32001, `${own.id}: who requested an approval never decides it`])
+    expect([refused.code, refused.message]).toEqual([-32001, `${own.id}: an agent never decides its own request`])
     expect((await program.refused('getApproval', { id: own.id }, 'bob')).message).toBe(
       'Invalid params: id: no approval has this id',
     )

@@ -21,7 +21,7 @@ export function actFlaw(act: StoredAct, said: Record<string, unknown> | null): T
   if (payload === null || salt === null)
     return flawOf(act, 'either its payload or its salt is gone, and the other is not')
   if (commitmentOf(salt, payload) !== commitment)
-    return flawOf(act, 'payload and salt are not what the log holds: one of them was changed')
+    return flawOf(act, 'payload and salt do not match the log: one of them was changed')
   for (const name of ['record_id', 'kind', 'at'] as const)
     if (said?.[name] !== act[name]) return flawOf(act, `its payload is of another ${name}: ${String(said?.[name])}`)
   return null

@@ -78,7 +78,7 @@ export async function trailCheck(audit: AuditReader, now: number): Promise<Trail
       if (typeof audit_sha256 !== 'string') return
       ahead++
       const line = lines.get(audit_sha256)
-      if (acts.has(audit_sha256)) twice.push(flawOf(act, 'another act names the same line of the audit trail'))
+      if (acts.has(audit_sha256)) twice.push(flawOf(act, 'another act names the same audit entry'))
       else if (line === undefined) {
         const { seq, record_id } = act
         acts.set(audit_sha256, { seq, record_id, at_ms: Date.parse(act.at), call: callOf(said) })
@@ -98,7 +98,7 @@ export async function trailCheck(audit: AuditReader, now: number): Promise<Trail
       const flaws = missing.map((act) => {
         const changed = byCall.get(act.call)?.shift()
         return changed === undefined
-          ? flawOf(act, 'the line of the audit trail that it names is gone, or was changed')
+          ? flawOf(act, 'the audit entry that it names is gone, or was changed')
           : flawOf(act, `line ${changed.seq} of the audit trail is not what it names: the line was changed`)
       })
       for (const line of [...byCall.values()].flat())

@@ -20,7 +20,7 @@ const rowsAtOnce = 5_000
 /** Of the log in this schema, until the transaction ends; the first half of the key is evidence's alone. */
 const appendLock = `select pg_advisory_xact_lock(${0x63737465}, hashtext(current_schema()))`
 
-/** One transaction at a time, so that those who wait meanwhile share the next one. */
+/** One transaction at a time, so that appends that wait share the next one. */
 export function transactions(client: Client): Transact {
   let lane: Promise<unknown> = Promise.resolve()
   async function run(work: (writing: Writing) => Promise<void>): Promise<void> {
@@ -132,7 +132,7 @@ function keysOf(records: readonly EvidenceRecord[]): Keys {
   const keys: Keys = { webhook: [], pullRequests: [], commits: [] }
   for (const record of records) {
     const { seq, payload } = record
-    // Most records are of none: their payload is not parsed.
+    // Most records have no keys: their payload is not parsed.
     if (!isWebhook(record) && !/"(?:pr_number|sha|merge_commit_sha)"/.test(payload)) continue
     const values = JSON.parse(payload) as Record<string, unknown>
     if (Number.isSafeInteger(values.pr_number)) keys.pullRequests.push({ pr_number: values.pr_number as number, seq })

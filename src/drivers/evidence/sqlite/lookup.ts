@@ -31,7 +31,7 @@ export function webhookKeys(db: Database) {
 
 /** The fields of a payload that name a commit. */
 const commitFields = ['sha', 'merge_commit_sha']
-/** Records that are indexed in one transaction; appends have their turn in between. */
+/** Records indexed in one transaction; appends can run between two transactions. */
 const atOnce = 10_000
 
 /** The index by pull request and by commit, a step at a time. */

@@ -5,7 +5,7 @@ import type { EvidenceFact, EvidenceHead, EvidenceRecord, StoredCheckpoint } fro
 import { checkpointColumns, contiguous, type HeadRow, headOf } from '../../shared/log-rows.ts'
 import { afterHashes, type EvidenceReads, isCommit } from '../rows.ts'
 
-/** Records that are searched in one go; others have their turn in between. */
+/** Records searched without a pause; other work can run between two batches. */
 const searched = 20_000
 export const columns = ['ts', 'source', 'event_type', 'evidence_class', 'payload', 'prev_hash', 'hash'] as const
 const factColumns = ['source', 'event_type', 'evidence_class', 'payload'] as const

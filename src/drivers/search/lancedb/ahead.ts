@@ -1,6 +1,6 @@
 /**
- * Tells the system which parts of a file will be read next, so that it reads them side by side. One after another, 136 vectors that were not in
- * its cache of files took twice as long and three times the CPU.
+ * Tells the operating system which parts of a file will be read next, so that it reads them concurrently. Read one after another, 136 vectors
+ * that were not in its page cache took twice as long and three times the CPU.
  */
 import { dlopen } from 'bun:ffi'
 
@@ -16,7 +16,7 @@ function open(): Announce {
     })
     return (file, from, size) => void symbols.posix_fadvise(file, from, size, POSIX_FADV_WILLNEED)
   } catch {
-    // Other systems, and other C libraries: each part is read when it is asked for.
+    // Other operating systems and C libraries: each part is read on request.
     return () => {}
   }
 }

@@ -1,4 +1,4 @@
-/** Sets of a segment's rows as a bit for each: of row n bit `n & 31` of number `n >> 5`. */
+/** Sets of a segment's rows, one bit per row: row n is bit `n & 31` of number `n >> 5`. */
 
 export type Bits = Uint32Array
 
@@ -10,17 +10,17 @@ export function put(bits: Bits, row: number): void {
   bits[row >> 5]! |= 1 << (row & 31)
 }
 
-/** Takes all rows of another set too. */
+/** Adds all rows of another set. */
 export function unite(bits: Bits, other: Bits): void {
   for (let at = 0; at < bits.length; at++) bits[at]! |= other[at]!
 }
 
-/** Keeps only rows that another set has too. */
+/** Keeps only rows that are also in another set. */
 export function intersect(bits: Bits, other: Bits): void {
   for (let at = 0; at < bits.length; at++) bits[at]! &= other[at]!
 }
 
-/** How many rows it has. */
+/** Number of rows in the set. */
 export function sizeOf(bits: Bits): number {
   let size = 0
   for (let at = 0; at < bits.length; at++) {
@@ -32,7 +32,7 @@ export function sizeOf(bits: Bits): number {
   return size
 }
 
-/** Its rows in order. */
+/** The rows of the set in order. */
 export function rowsOf(bits: Bits): Int32Array {
   const rows = new Int32Array(sizeOf(bits))
   let count = 0
@@ -42,7 +42,7 @@ export function rowsOf(bits: Bits): Int32Array {
   return rows
 }
 
-/** Keeps what was used last of sets with names, at most so many bytes of them. */
+/** Keeps the most recently used named sets, up to a number of bytes. */
 export function keepSets<T>(rows: number, bytes: number) {
   const most = Math.ceil(bytes / noBits(rows).byteLength)
   const kept = new Map<string, T>()

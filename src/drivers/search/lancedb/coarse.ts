@@ -1,6 +1,6 @@
 /**
- * A quarter of each vector of a segment, row after row, which bounds the distance of the row: so the nearest of all are told with none
- * missed, and few vectors are read in full. LanceDB, asked to miss none, reads all of them, which takes ten times the CPU.
+ * A quarter of each vector of a segment, row by row. It bounds the distance of the row, so an exact search for the nearest rows reads few
+ * vectors in full. LanceDB's exact search reads all of them, which takes ten times the CPU.
  */
 import { closeSync, read } from 'node:fs'
 import { open } from 'node:fs/promises'
@@ -13,7 +13,7 @@ import { type Among, type Bounds, type KeptRows, keepRows, openKernel } from './
 import { FlatError, openSized } from './records.ts'
 
 const FILE = 'coarse'
-/** So many rows are read at once, in a thread of the runtime, while those before them are looked at. */
+/** Rows read at once, in a thread of the runtime, while the rows before them are scanned. */
 const ROWS = 2_048
 
 const readAt = promisify(read)
@@ -27,7 +27,7 @@ export async function openCoarseWriter(folder: string, dimensions: number) {
   const packed = new Uint8Array(arena.memory.buffer, row, rowBytes)
   const file = await open(join(folder, FILE), 'w')
   return {
-    /** @param vectors one after another; NaN where a row has none, whose bound is NaN then */
+    /** @param vectors one after another; NaN for a row without vectors, whose bound is then NaN */
     async add(vectors: Float32Array): Promise<void> {
       const rows = new Uint8Array((vectors.length / dimensions) * rowBytes)
       for (let at = 0; at * dimensions < vectors.length; at++) {
@@ -53,7 +53,7 @@ function openScanner(rowBytes: number) {
   return { arena, kernel, list, out, query, halves: [arena.take(ROWS * rowBytes), arena.take(ROWS * rowBytes)] }
 }
 
-// One for all segments, as one scan runs at a time: two would share the way to the memory.
+// Shared by all segments: only one scan runs at a time, because two would compete for memory bandwidth.
 let scanner: Scanner | null = null
 let scannedBytes = 0
 let lastScan: Promise<void> = Promise.resolve()
@@ -68,18 +68,18 @@ function scannerFor(rowBytes: number): Scanner {
 
 interface Job extends Bounds {
   query: RoundedQuery
-  /** So many have their bounds. */
+  /** Number of rows that have their bounds. */
   bounded: number
   done: PromiseWithResolvers<Bounds>
 }
 
-/** @throws FlatError if the file has another size than so many rows take */
+/** @throws FlatError if the size of the file does not match the number of rows */
 export function openCoarse(folder: string, count: number, dimensions: number) {
   const rowBytes = rowBytesOf(dimensions)
   const file = openSized(folder, FILE, count * rowBytes)
   let waiting: Job[] = []
 
-  /** Reads what holds rows that somebody asks for. @param visit gets the first row of each piece, and the address of the half it is in */
+  /** Reads the pieces that contain requested rows. @param visit gets the first row of each piece, and the address of the half that holds it */
   async function scan(
     asked: readonly (Int32Array | null)[],
     visit: (own: Scanner, first: number, base: number) => void,
@@ -98,14 +98,14 @@ export function openCoarse(folder: string, count: number, dimensions: number) {
     for (const [piece, first] of pieces.entries()) {
       await next
       next = load(piece + 1)
-      // It is waited for in the next turn.
+      // Awaited in the next iteration.
       next.catch(() => {})
       visit(own, first, own.halves[piece % 2]!)
     }
     await next
   }
 
-  /** The first rows of those that are read at once. */
+  /** The first row of each group of rows that is read at once. */
   function piecesOf(asked: readonly (Int32Array | null)[]): number[] {
     const wanted = new Uint8Array(Math.ceil(count / ROWS))
     for (const rows of asked)
@@ -159,9 +159,9 @@ export function openCoarse(folder: string, count: number, dimensions: number) {
   }
 
   return {
-    /** All rows, or those that pass. Questions that wait are asked at once. */
+    /** All rows, or those that pass. Waiting questions are answered by one scan. */
     among: (passing: Bits | null): Among => ({ bounds: (vector) => bounds(vector, passing && rowsOf(passing)) }),
-    /** Some rows, in order, in memory: null where that is not to be had for so many. */
+    /** Some rows, in order, kept in memory; null if they are too many. */
     async keep(rows: Int32Array, forget: () => void): Promise<KeptRows | null> {
       const kept = keepRows(rows, rowBytes, forget)
       if (kept === null) return null

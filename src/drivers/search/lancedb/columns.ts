@@ -1,4 +1,4 @@
-/** Reads columns of what LanceDB answers. */
+/** Reads columns of LanceDB's answers. */
 import type { Table } from '@lancedb/lancedb'
 
 export type Found = Awaited<ReturnType<ReturnType<Table['query']>['toArrow']>>

@@ -1,4 +1,4 @@
-/** Puts files on the disk: LanceDB never does. */
+/** Syncs files to disk, which LanceDB never does. */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncFile, syncFolder } from '../../../core/disk.ts'

@@ -1,4 +1,4 @@
-/** The nearest of all rows of a segment that pass a filter, none missed; rows that rules ask for time and again are kept in memory. */
+/** Exact search for the nearest rows of a segment that pass a filter; rows that rules request repeatedly are kept in memory. */
 import { isEmptyFilter } from '../../../../sdk/storage/filter.ts'
 import type { VectorHit } from '../../../../sdk/storage/search.ts'
 import type { DecisionFilter } from '../../../../sdk/storage/store.ts'
@@ -11,11 +11,11 @@ import type { NearestOfAll } from './reader.ts'
 
 type Query = Parameters<NearestOfAll['nearest']>[0]
 
-/** What is kept of the rows that meet some conditions: those of this time and later. */
+/** The kept rows that meet some conditions: those from this time on. */
 interface Kept {
   from_ms: number
   rows: Promise<KeptRows | null>
-  /** From then on, and earlier, they are more than may be kept. */
+  /** From this time on, and from any earlier one, there are too many rows to keep. */
   many_ms: number | null
 }
 
@@ -24,13 +24,13 @@ const dropped = (kept: KeptRows | null): void => kept?.drop()
 export function openExact(reader: NearestOfAll, masks: Masks) {
   const sets = new Map<string, Kept>()
 
-  /** The rows from a time on that meet all but the filter's times; null if they are too many. */
+  /** The rows from a time on that meet all conditions of the filter except its times; null if they are too many. */
   async function keptOf(filter: DecisionFilter): Promise<KeptRows | null> {
     const { created_from_ms: from_ms = Number.NEGATIVE_INFINITY, created_to_ms: _, ...rest } = filter
     const name = conditions(rest).join(' AND ')
-    // All rows are read one after the other as they lie.
+    // All rows are read sequentially.
     if (name === '' && !Number.isFinite(from_ms)) return null
-    // Of a whole day, as the next question asks from a little later or, beside this one, earlier on.
+    // Rounded to a whole day, because the next question begins a little later, or a concurrent one a little earlier.
     const day_ms = Math.floor(from_ms / dayMs) * dayMs
     const before = sets.get(name)
     if (before !== undefined) {
@@ -60,7 +60,7 @@ export function openExact(reader: NearestOfAll, masks: Masks) {
     return reader.keep(rowsOf(bits), forget)
   }
 
-  /** Whether a row is of the times of a filter. */
+  /** Whether a row is within the times of a filter. */
   async function timed({ created_from_ms, created_to_ms }: DecisionFilter): Promise<(row: number) => boolean> {
     if (created_from_ms === undefined && created_to_ms === undefined) return () => true
     const [from, to] = [created_from_ms ?? Number.NEGATIVE_INFINITY, created_to_ms ?? Number.POSITIVE_INFINITY]
@@ -68,7 +68,7 @@ export function openExact(reader: NearestOfAll, masks: Masks) {
     return (row) => times[row]! >= from && times[row]! <= to
   }
 
-  /** For a question that does not come again: what it asks for is not kept. */
+  /** For one-time questions: their rows are not kept. */
   const nearestOnce = async (query: Query, filter: DecisionFilter): Promise<VectorHit[]> =>
     reader.nearest(query, reader.among(isEmptyFilter(filter) ? null : (await masks.of(filter)).bits))
 

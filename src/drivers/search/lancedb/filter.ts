@@ -1,4 +1,4 @@
-/** A filter as SQL, the only form that LanceDB takes. */
+/** A filter as SQL, the only form that LanceDB accepts. */
 import type { DecisionFilter } from '../../../../sdk/storage/store.ts'
 
 export const quote = (text: string) => `'${text.replaceAll("'", "''")}'`
@@ -9,7 +9,7 @@ const number = (value: number) =>
 export const anyOf = (column: string, values: readonly string[]) =>
   values.length === 0 ? 'false' : `${column} IN (${values.map(quote).join(', ')})`
 
-/** The conditions of a filter; none for one that restricts nothing. */
+/** The conditions of a filter; empty if it restricts nothing. */
 export function conditions(filter: DecisionFilter): string[] {
   const terms: string[] = []
   for (const column of ['category', 'project', 'feature', 'agent'] as const) {

@@ -1,6 +1,6 @@
 /**
- * A segment's rows in plain files beside LanceDB's, read at their places: texts, vectors, and which rows hold a word how often. LanceDB takes
- * milliseconds to hand out some hundred rows, which was most of the time of a search.
+ * A segment's rows in plain files next to LanceDB's, read at offsets: texts, vectors, and the rows and frequencies of each word. LanceDB takes
+ * milliseconds to return a few hundred rows, which was most of the time of a search.
  */
 import { closeSync, readFileSync, readSync } from 'node:fs'
 import { mkdir, open, writeFile } from 'node:fs/promises'
@@ -18,10 +18,10 @@ import { collectPostings, openPostings } from './postings.ts'
 import { dot, EXACT_SIDE, type Measured, nearestBy, type RowReader, type Text, type WordReader } from './reader.ts'
 import { bodyOf, bytesOf, FlatError, lineOf, openRecords, openRecordWriter, openSized } from './records.ts'
 
-/** In the folder of the segment's table, with which they go. */
+/** In the folder of the segment's table, so that they are removed with it. */
 export const flatFolder = (place: string, segment: string): string => join(place, `${segment}.lance`, 'rows')
 
-/** Rows that are next to each other for LanceDB too. */
+/** Rows that are adjacent in LanceDB too. */
 interface Run {
   address: number
   row: number
@@ -33,11 +33,11 @@ interface About {
   runs: Run[]
 }
 
-/** Rows that went after the segment had been written, at a version of its table. */
+/** Rows removed after the segment was written, at a version of its table. */
 const goneAt = (version: number): string => `gone-${version}`
-/** Rows that are remembered by their ids. */
+/** Rows whose ids are cached. */
 const REMEMBERED = 4_096
-/** Reads that are announced at once. */
+/** Reads announced to the operating system at once. */
 const ANNOUNCED = 256
 
 /** Writes the files of a segment while its rows are added to LanceDB's table. */
@@ -102,7 +102,7 @@ export async function openFlatWriter(folder: string, dimensions: number) {
 
 export type FlatWriter = Awaited<ReturnType<typeof openFlatWriter>>
 
-/** Remembers which rows are gone at a version, beside those that were gone before. */
+/** Records which rows are gone at a version, in addition to those that were gone before. */
 export async function writeGone(
   folder: string,
   before: number,
@@ -158,7 +158,7 @@ export function openFlatReader(folder: string, version: number): RowReader {
       const run = runs.findLast((one) => one.row <= row)!
       return run.address + row - run.row
     }
-    /** Rows by their ids: what one part of a search has found the others ask for. */
+    /** Rows by their ids: the other parts of a search request the rows that one part has found. */
     const lately = new Map<string, number>()
     function known(row: number, line: string) {
       const [id, length, indexed] = headOf(line)
@@ -170,7 +170,7 @@ export function openFlatReader(folder: string, version: number): RowReader {
       const record = texts.read(row)
       return { ...known(row, lineOf(record)), terms: bodyOf(record).toString() }
     }
-    /** What is read of each of these rows, which lie apart. */
+    /** Reads something of each of these rows, which are not adjacent. */
     const each = <T>(rows: readonly number[], take: (row: number) => T): T[] =>
       rows.map((row, at) => {
         if (at % ANNOUNCED === 0) for (const next of rows.slice(at, at + ANNOUNCED)) texts.announce(next)

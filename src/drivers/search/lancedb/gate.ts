@@ -1,4 +1,4 @@
-/** Lets searches run side by side, and what changes the ground under them alone. */
+/** Lets searches run concurrently, and changes of the segments exclusively. */
 export function openGate() {
   const running = new Set<Promise<unknown>>()
   let changing: Promise<void> | null = null
@@ -13,7 +13,7 @@ export function openGate() {
         running.delete(mine)
       }
     },
-    /** Begins when the searches that run have ended; those that come meanwhile wait. */
+    /** Starts when running searches have ended; new ones wait. */
     async change(work: () => Promise<void>): Promise<void> {
       while (changing !== null) await changing
       const done = Promise.allSettled([...running]).then(work)
@@ -27,6 +27,6 @@ export function openGate() {
   }
 }
 
-/** All of these; if one fails, once the others have ended too: what a search leaves behind would read segments that a change has closed. */
+/** As `Promise.all`, but rejects only after all have ended: work left running by a failed search would read segments that a change has closed. */
 export const allOf = <T extends readonly unknown[] | []>(work: T) =>
   Promise.allSettled(work).then(() => Promise.all(work))

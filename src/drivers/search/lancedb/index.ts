@@ -1,6 +1,6 @@
 /**
- * One generation as a tail and segments. The tail, in memory, holds the newest changes and answers exactly; segments give candidates,
- * which are scored by the same formula over the counts of both, so that it can't be told from an answer where a decision lies.
+ * One generation as a tail and segments. The tail holds the newest changes in memory and answers exactly; segments give candidates,
+ * which are scored by the same formula over the counts of both, so answers don't depend on where a decision is stored.
  */
 import type { KeywordResult, SearchGeneration, SearchIndex, VectorHit } from '../../../../sdk/storage/search.ts'
 import { checkVector } from '../../../../sdk/storage/vector-checks.ts'
@@ -13,9 +13,9 @@ import type { Place } from './place.ts'
 import { scorer, weighingOf } from './score.ts'
 import type { Segment } from './segment.ts'
 
-/** A store that has segments leaves at most this part of a full tail in memory when it is closed. */
+/** When a store with segments is closed, at most this share of a full tail is not written to segments. */
 const LEFT = 10
-/** A tail of more than this many times what is moved into segments waits for that. */
+/** A tail with more than this many times the changes of a segment waits until they are written. */
 const PATIENCE = 2
 
 const byDistance = (a: VectorHit, b: VectorHit) => a.distance - b.distance || (a.id < b.id ? -1 : 1)
@@ -31,10 +31,13 @@ export async function openSegmentedIndex(
   const tail = openResidentIndex(dimensions, worker_from)
   const keeper = await openKeeper(place, generation, tail)
   const { shadow } = keeper
-  /** Of each search that runs: what the tail has hidden only since it began. */
+  /** For each running search: the decisions that the tail has hidden since it began. */
   const running = new Set<Set<string>>()
 
-  /** Asks again if a decision changed that was looked at: the tail may have been asked before it held it, or a segment before it hid it. */
+  /**
+   * Repeats the search if a decision that it met has changed: the tail may have been asked before it held the change, or a segment before
+   * the decision was hidden.
+   */
   async function search<T>(work: (segments: readonly Segment[], isHidden: IsHidden) => Promise<T>): Promise<T> {
     const late = new Set<string>()
     const looked: string[] = []
@@ -52,14 +55,14 @@ export async function openSegmentedIndex(
     return search(work)
   }
 
-  /** The counts of both: of the segments, without what the tail hides, and of the tail. */
+  /** The counts of both: of the segments, without hidden decisions, and of the tail. */
   const corpus = (own: Corpus, rest: Corpus): Corpus => ({
     decisions: own.decisions + rest.decisions,
     length: own.length + rest.length,
     holding: own.holding.map((held, at) => held + rest.holding[at]!),
   })
 
-  /** Asks a segment for more until, without those that are hidden, as many as are wanted are among the best that it was asked for. */
+  /** Asks a segment for more until enough of its best are not hidden. */
   async function visible<T extends { id: string }>(
     wanted: number,
     isHidden: IsHidden,
@@ -91,7 +94,7 @@ export async function openSegmentedIndex(
   return {
     watermark: async () => keeper.applied(),
     async apply(entries, watermark) {
-      // From a process that is behind.
+      // Sent by a process that is behind.
       if (watermark < keeper.applied()) return
       await tail.apply(entries, watermark)
       for (const { id } of entries) if (!keeper.isHidden(id)) for (const late of running) late.add(id)
@@ -180,7 +183,7 @@ export async function openSegmentedIndex(
     nearTerms: ({ term, max_edits, limit }) =>
       search(async (segments) => {
         if (segments.length === 0) return tail.nearTerms({ term, max_edits, limit })
-        // Most words of a question are known: that is looked up, and not searched for.
+        // Most words of a question occur in the index: an exact look-up finds them without a search for near words.
         const own = corpus(tail.corpus([term]), await shadow.rest(segments, [term])).holding[0]!
         if (own > 0 && (limit === 1 || max_edits === 0)) return [{ term, edits: 0, decisions: own }].slice(0, limit)
         if (max_edits === 0) return []
@@ -213,8 +216,8 @@ export async function openSegmentedIndex(
       if (keeper.fresh.size >= place.tail_most) await keeper.flush()
     },
     async close() {
-      // What is in memory is read again at the next start.
-      // A segment that holds what is gone is written again, which takes long.
+      // Changes in memory are read again at the next start.
+      // A segment that contains erased decisions is rewritten, which takes long.
       if (keeper.facts().length > 0 && keeper.fresh.size >= place.tail_most / LEFT && keeper.gone().length === 0)
         await keeper.flush(0).catch(() => {})
       await keeper.close()
@@ -223,7 +226,7 @@ export async function openSegmentedIndex(
   }
 }
 
-/** Those that are known, in the order asked for. */
+/** The known entries, in the requested order. */
 const inOrder = (ids: readonly string[], known: Map<string, number>): Map<string, number> =>
   new Map(ids.flatMap((id) => (known.has(id) ? [[id, known.get(id)!]] : [])))
 

@@ -1,6 +1,6 @@
 /**
- * Keeps the segments of one generation: opens what the manifest names, moves the tail into a new segment when it has grown, takes over
- * what other processes wrote, and lets a damaged place go, so that the feed fills it again.
+ * Manages the segments of one generation: opens those that the manifest names, writes a grown tail to a new segment, adopts segments
+ * of other processes, and gives up a damaged place, which is then rebuilt from the feed.
  */
 import { join } from 'node:path'
 import { isStorageError } from '../../../../sdk/storage/errors.ts'
@@ -18,15 +18,15 @@ import { openSegments, type Segment } from './segment.ts'
 import { openShadow } from './shadow.ts'
 import { everHeld, removeFrom, tablesOf, writeSegment } from './write.ts'
 
-/** A change that the tail holds, and the terms that the decision has now; null if it is gone. */
+/** A change in the tail, and the current terms of the decision; null if it is gone. */
 interface Change {
   seq: number
   terms: string | null
 }
 
-/** Rows that are taken from the tail at once. */
+/** Rows read from the tail at once. */
 const ROWS = 1_000
-/** Smaller segments than this many times what is written are written again with it: few are left, and each row is copied few times. */
+/** Segments smaller than this many times the new one are merged into it: few segments remain, and each row is copied a few times only. */
 const GROWTH = 2
 
 const sameSegments = (a: Manifest, b: Manifest): boolean => JSON.stringify(a.segments) === JSON.stringify(b.segments)
@@ -41,7 +41,7 @@ export async function openKeeper(place: Place, generation: SearchGeneration, tai
   let manifest = await record.read()
   let opened: Promise<Segment[]> | null = null
   let applied = manifest.watermark
-  /** While the feed fills a lost place again: up to where. */
+  /** While a lost place is rebuilt from the feed: the position to reach. */
   let rebuilding_to = 0
   let flushing: Promise<void> | null = null
   let closing = false
@@ -58,7 +58,7 @@ export async function openKeeper(place: Place, generation: SearchGeneration, tai
     return opened
   }
 
-  /** Serves these segments from now on. What they hold leaves the tail. */
+  /** Serves these segments from now on. Their decisions are removed from the tail. */
   async function adopt(next: Manifest): Promise<void> {
     await gate.change(async () => {
       const before = await opened?.catch(() => null)
@@ -76,19 +76,19 @@ export async function openKeeper(place: Place, generation: SearchGeneration, tai
     })
   }
 
-  /** The segments are gone, or can't be read: what they held comes from the feed again. */
+  /** The segments are lost or unreadable: their decisions are read from the feed again. */
   async function lose(error: unknown): Promise<void> {
     if (closing) return
     log('error', 'Segments of the search index are lost; they are rebuilt from the store', { error: messageOf(error) })
     rebuilding_to = applied
     const empty = { watermark: 0, segments: [] }
-    // Without LanceDB the segments are lost to this process alone.
+    // Without LanceDB the segments are lost to this process only.
     if (!place.absent()) await record.take().then((held) => held?.publish(empty))
     await adopt({ ...manifest, ...empty })
     applied = 0
   }
 
-  /** After an error of a search: true if it should be tried again. */
+  /** After a failed search: true if it should be retried. */
   async function recover(error: unknown, attempt: number): Promise<boolean> {
     if (isStorageError(error, 'invalid') || closing || attempt === 3) return false
     const current = await record.read()
@@ -125,14 +125,14 @@ export async function openKeeper(place: Place, generation: SearchGeneration, tai
       })
   }
 
-  /** Writes the tail into segments, beside the searches. What changes meanwhile stays in the tail. */
+  /** Writes the tail to segments while searches run. Changes made in the meantime stay in the tail. */
   async function write(engine: Engine, held: Held, growth: number): Promise<boolean> {
     await sweepAll(engine)
     const [through, changes, lost] = [applied, [...fresh], gone()]
     const all = await segments()
     await shadow.settle(all)
     const kept: SegmentFacts[] = []
-    // What is gone leaves no file behind: segments that ever held it are written again.
+    // Erased decisions must not remain in any file: segments that ever held them are rewritten.
     const merged: SegmentFacts[] = []
     for (const segment of all) {
       const hidden = shadow.of(segment)
@@ -155,14 +155,14 @@ export async function openKeeper(place: Place, generation: SearchGeneration, tai
     return publish(engine, held, through, made === null ? kept : [...kept, made], made?.decisions ?? 0)
   }
 
-  /** What all new segments have alike, and a name of its own. */
+  /** The options common to all new segments, and a unique name. */
   const planned = () => ({
     name: `${prefix}${crypto.randomUUID().replaceAll('-', '')}`,
     dimensions: generation.dimensions,
     index_from: place.index_from,
   })
 
-  /** Makes these the segments, and serves them. False if another process took the lease over. */
+  /** Publishes these segments and serves them. False if another process has taken over the lease. */
   async function publish(
     engine: Engine,
     held: Held,
@@ -208,7 +208,7 @@ export async function openKeeper(place: Place, generation: SearchGeneration, tai
 
   const sweepAll = (engine: Engine) => sweep(engine, prefix, new Set(manifest.segments.map(({ name }) => name)))
 
-  /** Decisions that went since the segments were written. */
+  /** Decisions erased since the segments were written. */
   const gone = (): string[] => [...fresh].flatMap(([id, { terms }]) => (terms === null ? [id] : []))
 
   async function flushOnce(growth: number): Promise<void> {
@@ -244,9 +244,9 @@ export async function openKeeper(place: Place, generation: SearchGeneration, tai
     facts: () => manifest.segments,
     isHidden: (id: string) => fresh.has(id),
     gone,
-    /** Whether the segments hold none of these decisions, which are gone, any more. */
+    /** Whether the segments contain none of these erased decisions. */
     async purge(ids: readonly string[]): Promise<boolean> {
-      // What is being written may hold them.
+      // A segment that is being written may contain them.
       await flushing?.catch(() => {})
       const current = await record.read()
       if (!sameSegments(current, manifest)) await adopt(current)
@@ -263,14 +263,14 @@ export async function openKeeper(place: Place, generation: SearchGeneration, tai
     skipTo(seq: number): void {
       applied = Math.max(applied, seq)
     },
-    /** Moves the tail into segments. One at a time. @param growth 0 leaves the segments that there are as they are, which is quick */
+    /** Writes the tail to segments, one call at a time. @param growth 0 merges no existing segment, which is fast */
     flush(growth = GROWTH): Promise<void> {
       flushing ??= flushOnce(growth).finally(() => {
         flushing = null
       })
       return flushing
     },
-    /** See {@link SearchIndex.fill}. Only while there are no segments: what is filled in may not be in two of them. */
+    /** See {@link SearchIndex.fill}. Only while there are no segments: a decision must not be in two of them. */
     async fill(pages: AsyncIterable<readonly SearchEntry[]>, watermark: number): Promise<boolean> {
       await flushing?.catch(() => {})
       if (manifest.segments.length > 0) return false

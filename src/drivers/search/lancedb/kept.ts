@@ -1,6 +1,6 @@
 /**
- * The quarters of vectors that questions ask for time and again, in memory: a rule on what is similar asks for those of one outcome, which lie
- * all over a segment's file, so that nearly all of the file was read for an eighth of its rows.
+ * Keeps in memory the quarters of vectors that are requested repeatedly: a rule about similar decisions requests those with one outcome, which
+ * are scattered over a segment's file, so that nearly the whole file was read for an eighth of its rows.
  */
 import { setImmediate } from 'node:timers/promises'
 import { type RoundedQuery, roundedQuery } from '../resident/bounds.ts'
@@ -8,21 +8,21 @@ import { bindKernel } from '../resident/kernel.ts'
 import { assembleKernel } from '../resident/kernel-code.ts'
 import { MAXIMUM_PAGES, openArena } from '../resident/rows.ts'
 
-/** Bytes that all segments of a process keep. */
+/** Most bytes kept by all segments of a process together. */
 const MOST = 64_000_000
-/** Rows that are looked at for each question that waits, one question after the other: they stay in the cache of the processor. */
+/** Rows scanned for each waiting question in turn, so that they stay in the processor's cache. */
 const SLICE = 1_024
-/** Rows after which others have their turn: a millisecond or two. */
+/** Rows after which other calls get a turn: one or two milliseconds. */
 const BREATH = 32 * SLICE
 
-/** Bounds from above of the products with rows; NaN for one without vectors. */
+/** Upper bounds of the dot products with rows; NaN for a row without vectors. */
 export interface Bounds {
-  /** In order; null for all of a segment. */
+  /** In order; null for all rows of a segment. */
   rows: Int32Array | null
   upper: Float32Array
 }
 
-/** Rows among which the nearest are looked for. */
+/** Rows among which the nearest are searched. */
 export interface Among {
   bounds(vector: Float32Array): Promise<Bounds>
 }
@@ -34,13 +34,13 @@ export function openKernel() {
 
 export type KeptRows = NonNullable<ReturnType<typeof keepRows>>
 
-/** Those that are kept, the one that was asked last at the end. */
+/** The kept sets, least recently used first. */
 const shelf = new Map<object, { bytes: number; drop(): void }>()
 let used = 0
 
 /**
- * Room for the quarters of these rows; null if they are more than may be kept. What was not asked for longest makes room.
- * @param forget called when they make room for others: nothing may refer to them then
+ * Allocates room for the quarters of these rows; null if they are too many. The least recently used sets make room.
+ * @param forget called when the set is evicted: nothing may refer to it afterwards
  */
 export function keepRows(rows: Int32Array, rowBytes: number, forget: () => void) {
   const bytes = rows.length * rowBytes
@@ -73,7 +73,7 @@ export function keepRows(rows: Int32Array, rowBytes: number, forget: () => void)
 
   const own = {
     put: (at: number, quarter: Uint8Array) => packed.set(quarter, at * rowBytes),
-    /** Questions that come while others are answered are asked at once. */
+    /** Questions that arrive during a scan are answered together by the next one. */
     async bounds(vector: Float32Array): Promise<Bounds> {
       const upper = new Float32Array(rows.length)
       waiting.push({ query: roundedQuery(vector), upper })
@@ -87,7 +87,7 @@ export function keepRows(rows: Int32Array, rowBytes: number, forget: () => void)
       await scanned
       return { rows, upper }
     },
-    /** Whether they are there still; they are then the last ones that go. */
+    /** Whether the set is still kept; it is then the last one to be evicted. */
     use(): boolean {
       const entry = shelf.get(own)
       if (entry === undefined) return false
@@ -95,7 +95,7 @@ export function keepRows(rows: Int32Array, rowBytes: number, forget: () => void)
       shelf.set(own, entry)
       return true
     },
-    /** Leaves their room to others. Who is asking may go on. */
+    /** Frees the room of the set. Questions in progress can continue. */
     drop(): void {
       if (!shelf.delete(own)) return
       used -= bytes

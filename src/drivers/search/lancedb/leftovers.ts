@@ -1,4 +1,4 @@
-/** Removes tables that no segment needs: those that a new one replaced, and what a writer that died left behind. */
+/** Removes tables that no segment needs: replaced ones, and leftovers of a crashed writer. */
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Engine, tableNames } from './library.ts'
@@ -11,7 +11,7 @@ export async function drop({ connection }: Engine, segments: readonly string[]):
   for (const table of segments.flatMap(tablesOf)) await connection.dropTable(table).catch(() => {})
 }
 
-/** Removes all tables with names that begin so but those of these segments. Only who holds the lease may. */
+/** Removes all tables whose names have this prefix, except those of these segments. Only the holder of the lease may call it. */
 export async function sweep(
   { connection, folder }: Engine,
   prefix: string,
@@ -21,19 +21,19 @@ export async function sweep(
   for (const name of await tableNames(connection)) {
     if (!name.startsWith(prefix) || known.has(name)) continue
     await connection.dropTable(name).catch(async () => {
-      // Half a table has no version, which LanceDB refuses to drop.
+      // An incomplete table has no version, and LanceDB refuses to drop it.
       if (folder !== null) await rm(join(folder, `${name}.lance`), { recursive: true, force: true })
     })
   }
 }
 
-/** Removes what writers that died left behind, where there are no segments. False while another one may be writing, or the place can't be reached. */
+/** Removes leftovers of crashed writers from a place without segments. False while another process may be writing, or if the place is unreachable. */
 export async function clear(
   { folder, absent, engine }: Pick<Place, 'folder' | 'absent' | 'engine'>,
   { take }: Pick<ReturnType<typeof openManifest>, 'take'>,
   prefix: string,
 ): Promise<boolean> {
-  // LanceDB is loaded for what is there alone.
+  // LanceDB is loaded only if something is there.
   const names = folder === null ? null : await readdir(folder).catch(() => [])
   if (names === null ? absent() : names.every((name) => !name.startsWith(prefix))) return true
   const opened = await engine().catch(() => null)

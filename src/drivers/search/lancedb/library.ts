@@ -18,7 +18,7 @@ export interface Engine extends Libraries {
   folder: string | null
 }
 
-/** Both indexes of a million decisions: with less each search pushes out what the other leg reads, and takes seven times the CPU. */
+/** Room for both indexes of a million decisions: with less, semantic and keyword search evict each other's pages, which takes seven times the CPU. */
 const INDEX_CACHE_BYTES = 256_000_000n
 const METADATA_CACHE_BYTES = 16_000_000n
 
@@ -41,7 +41,7 @@ export async function load(): Promise<Libraries> {
   try {
     return { lancedb: await import('@lancedb/lancedb'), arrow: await import('apache-arrow') }
   } catch (error) {
-    // The library's message is about npm; its cause is the error of the system.
+    // The library's message is about npm; its cause is the error of the operating system.
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
     const message = `LanceDB does not load; a compiled cstp unpacks it into ${tmpdir()} (TMPDIR), which must be writable, and may have been built without it`
     throw new StorageError('unavailable', message, { cause })
@@ -60,7 +60,7 @@ export async function tableNames(connection: Connection): Promise<string[]> {
   return names
 }
 
-/** Closes what nothing uses; what is in use refuses that, and is freed when it is collected. */
+/** Closes a handle. LanceDB refuses to close one that is in use, which is freed when it is collected. */
 export function closeQuietly(handle: { close(): void }): void {
   try {
     handle.close()

@@ -1,6 +1,6 @@
 /**
- * The manifest: which segments there are, and up to which change they hold everything. It is written when the files of a segment are on
- * the disk, so whatever else is at the place is left over from a write that died. Who writes holds a lease that is part of it.
+ * The manifest: which segments exist, and up to which change they are complete. It is written once the files of a segment are on
+ * disk, so anything else at the place is left over from a crashed writer. Writers hold a lease, which is part of it.
  */
 import type { SearchGeneration } from '../../../../sdk/storage/search.ts'
 
@@ -10,7 +10,7 @@ export interface SegmentFacts {
   version: number
   words_version: number
   decisions: number
-  /** Those with vectors. */
+  /** Decisions with vectors. */
   indexed: number
   /** Sum of the lengths of their texts, in terms. */
   length: number
@@ -21,18 +21,18 @@ export interface Manifest {
   embedder: string
   dimensions: number
   segments: SegmentFacts[]
-  /** Who writes segments now, and until when nobody else may begin. */
+  /** The current writer of segments, and the end of its lease. */
   writer: { id: string; until_ms: number } | null
 }
 
-/** Where manifests are kept: the keyed records of the store, as all servers of a place agree on them. */
+/** Where manifests are kept: in the keyed records of the store, which all servers share. */
 export interface Manifests {
-  /** Id of the store, made at the first call: all its servers, and copies of it, have the same. */
+  /** Id of the store, created by the first call; the same for all its servers and copies. */
   store(): Promise<string>
   read(key: string): Promise<{ value: unknown; version: number } | null>
-  /** Replaces what has this version, 0 for what does not exist. False if it has another by now. */
+  /** Replaces the value with this version, 0 if there is none. False if the version has changed. */
   write(key: string, value: unknown, version: number): Promise<boolean>
-  /** All keys that begin so. */
+  /** All keys with this prefix. */
   keys(prefix: string): Promise<string[]>
   remove(key: string): Promise<void>
 }
@@ -47,16 +47,16 @@ const emptyManifest = ({ embedder, dimensions }: SearchGeneration): Manifest => 
   writer: null,
 })
 
-/** A lease that was taken. */
+/** An acquired lease. */
 export interface Held {
   manifest: Manifest
-  /** Makes this the manifest and gives the lease back. False if somebody took it over meanwhile. */
+  /** Publishes this manifest and releases the lease. False if another process has taken it over. */
   publish(next: Pick<Manifest, 'watermark' | 'segments'>): Promise<boolean>
-  /** Gives the lease back unused. */
+  /** Releases the lease unused. */
   release(): Promise<void>
 }
 
-/** The manifest of one generation. @param keyOf null while there is no place yet @param now milliseconds since 1970 */
+/** The manifest of one generation. @param keyOf null until there is a place @param now milliseconds since 1970 */
 export function openManifest(
   manifests: Manifests,
   keyOf: () => Promise<string | null>,
@@ -74,7 +74,7 @@ export function openManifest(
   }
   return {
     read: async () => (await read()).manifest,
-    /** Takes the lease; null while another writer has it. */
+    /** Acquires the lease; null while another writer holds it. */
     async take(): Promise<Held | null> {
       const { manifest, version: found } = await read()
       const key = await keyOf()

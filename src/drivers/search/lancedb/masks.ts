@@ -1,6 +1,6 @@
 /**
- * Which rows of a segment pass a filter, as a bit for each. LanceDB looks up each condition once, which takes tens of milliseconds where many
- * rows pass, and those asked for lately are kept, as a segment never changes. Times, which differ from question to question, are compared here.
+ * Which rows of a segment pass a filter, one bit per row. LanceDB evaluates each condition once, which takes tens of milliseconds if many
+ * rows pass; recent results are cached, since a segment never changes. Times differ from question to question and are compared here.
  */
 import type { Table } from '@lancedb/lancedb'
 import type { DecisionFilter } from '../../../../sdk/storage/store.ts'

@@ -14,11 +14,11 @@ import type { Weighing } from './reader.ts'
 import { bodyOf, type Keyed, openRecords, openRecordWriter } from './records.ts'
 
 const name = 'postings'
-/** Bytes that are written at once: all of a million rows would be in memory three times, which takes 600 MB. */
+/** Bytes written at once: all postings of a million rows would be in memory three times, which takes 600 MB. */
 const WRITTEN = 4_000_000
-/** Bytes that are collected in memory. */
+/** Bytes collected in memory. */
 const HELD = 32_000_000
-/** Of fewer, a list stays in memory. */
+/** Shorter lists stay in memory. */
 const SHORT = 256
 /** Lists of at least so many bytes for each row are those of frequent words: the sets of their rows, which are an eighth, are kept, so many bytes of them. */
 const LONG = 1 / 8
@@ -44,7 +44,7 @@ async function openParts(path: string) {
   const file = await open(path, 'w+')
   let end = 0
   return {
-    /** Takes what is held of these words. */
+    /** Moves the collected bytes of these words to the file. */
     async take(words: Iterable<Posting>): Promise<void> {
       let some: Uint8Array[] = []
       let collected = 0
@@ -65,7 +65,7 @@ async function openParts(path: string) {
       }
       await flush()
     },
-    /** All of a word, in the order in which it came, after a head. */
+    /** All bytes of a word, in their original order, after a header. */
     read(head: Uint8Array, { parts, bytes, size }: Posting): Buffer {
       const taken = parts.reduce((sum, part, at) => sum + (at % 2 === 1 ? part : 0), 0)
       const all = Buffer.allocUnsafeSlow(head.length + taken + size)
@@ -116,7 +116,7 @@ export async function collectPostings(folder: string, held = HELD) {
         add(all[from]!, row, at - from)
       }
     },
-    /** Puts long lists out of memory if there is too much of them. To be called between rows. */
+    /** Moves long lists out of memory if they take too much. Call it between rows. */
     async relieve(): Promise<void> {
       if (collected < held) return
       await parts.take(words.values())
@@ -124,7 +124,7 @@ export async function collectPostings(folder: string, held = HELD) {
       // What was taken is outside of the heap, where the collector does not see it grow.
       Bun.gc(true)
     },
-    /** Writes them, and keeps none. */
+    /** Writes all lists and keeps none. */
     async write(): Promise<void> {
       const writer = await openRecordWriter(folder, name)
       try {
@@ -159,7 +159,7 @@ const headOf = (line: string) => line.split(' ') as [word: string, rows: string]
 
 /**
  * @param lengths of the rows' texts, in terms
- * @param gone rows that count no more
+ * @param gone removed rows
  */
 export function openPostings(folder: string, lengths: Int32Array, gone: readonly number[]) {
   const records = openRecords(folder, name, (head) => headOf(head)[0])
@@ -170,7 +170,7 @@ export function openPostings(folder: string, lengths: Int32Array, gone: readonly
   }
   const frequent = keepSets<Bits>(lengths.length, KEPT)
 
-  /** The rows that hold one of these terms, also those that are gone. */
+  /** The rows that contain one of these terms, including removed ones. */
   function rowsWith(terms: readonly string[]): Bits {
     const all = noBits(lengths.length)
     for (const term of terms) {
@@ -186,7 +186,7 @@ export function openPostings(folder: string, lengths: Int32Array, gone: readonly
 
   return {
     rowsWith,
-    /** How many rows hold a term. */
+    /** Number of rows that contain a term. */
     frequency(term: string): number {
       const number = records.find(term)
       if (number === null) return 0
@@ -195,7 +195,7 @@ export function openPostings(folder: string, lengths: Int32Array, gone: readonly
       const rows = rowsWith([term])
       return gone.reduce((left, row) => left - Number(holds(rows, row)), all)
     },
-    /** The rows that may be among the `limit` best that pass: all that are, and some more. */
+    /** Candidates for the `limit` best rows that pass: all of those, and some more. */
     best: (weighing: Weighing, limit: number, passing: Bits | null): number[] =>
       bestRows(weighing, listOf, { lengths, gone, passing, limit }),
     close: records.close,

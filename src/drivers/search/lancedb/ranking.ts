@@ -1,12 +1,12 @@
 /**
- * The best rows of a segment by their words. The rarest words, which weigh most, are read first; as soon as no more rows than a few can be
- * among the best, whatever the other words add, the long lists of frequent words need not be read at all.
+ * The best rows of a segment by their words. The rarest words, which weigh most, are read first; once only a few rows can still be
+ * among the best, whatever the other words add, the long lists of frequent words need not be read.
  */
 import { tabled } from '../resident/bm25.ts'
 import { type Bits, holds } from './bits.ts'
 import type { Weighing } from './reader.ts'
 
-/** So many rows are scored by their texts sooner than another long list is read. */
+/** With at most this many candidate rows, scoring their texts is faster than reading another long list. */
 const FEW = 200
 /** A list of fewer bytes than this for each row is read sooner than the best so far are looked for. */
 const SHORT = 1 / 8
@@ -66,7 +66,7 @@ export function bestRows(
   return found.sort((a, b) => sums.scores[b]! - sums.scores[a]! || a - b).slice(0, limit + EQUAL)
 }
 
-/** The rows that can be among the best if each may still gain `rest`; null if those are more than `most`. */
+/** The rows that can still be among the best if each may gain up to `rest`; null if there are more than `most`. */
 function within(
   { scores, peaks }: Sums,
   gone: readonly number[],
@@ -75,7 +75,7 @@ function within(
 ): number[] | null {
   for (const row of gone) scores[row] = 0
   const least = scoreAt({ scores, peaks }, limit) * (1 - error) - rest
-  // A row that holds none of the words so far can be among the best too.
+  // A row without any of the words so far can also be among the best.
   if (least <= 0 && rest > 0) return null
   const found: number[] = []
   for (let block = 0; block < peaks.length; block++) {
@@ -91,9 +91,9 @@ function within(
   return found
 }
 
-/** The score at this place, the best at 1; 0 where fewer rows have one. */
+/** The score at this rank, the best at 1; 0 if fewer rows have a score. */
 function scoreAt({ scores, peaks }: Sums, place: number): number {
-  // A heap of the best: the least of them is at its root.
+  // A heap of the best scores, with the lowest at its root.
   const heap = new Float32Array(place)
   for (let block = 0; block < peaks.length; block++) {
     if (peaks[block]! <= heap[0]!) continue
@@ -123,7 +123,7 @@ function sharesOfOne(base: number, slope: number): Float32Array {
   return shares
 }
 
-/** Stands apart so that it is compiled with its arrays in registers. */
+/** A separate function, so that it is compiled with its arrays in registers. */
 function addScores(
   list: Uint8Array,
   weight: number,

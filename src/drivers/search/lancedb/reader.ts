@@ -1,11 +1,11 @@
-/** What a segment's rows say beyond LanceDB's candidates, by address: the number by which LanceDB's own searches name a row. */
+/** Reads a segment's rows by address, the number by which LanceDB's searches identify a row. */
 import type { VectorHit, VectorQuery } from '../../../../sdk/storage/search.ts'
 import { top } from '../resident/top.ts'
 import type { Bits } from './bits.ts'
 import type { Among, KeptRows } from './kept.ts'
 import type { Numbering } from './masks.ts'
 
-/** A decision's text, to be scored. */
+/** A decision's text, for scoring. */
 export interface Text {
   id: string
   terms: string
@@ -18,16 +18,16 @@ export interface Text {
 export interface Measured {
   /** By distance, then id. */
   hits: VectorHit[]
-  /** Whether so many in a row were farther that no nearer one is expected. */
+  /** Whether enough consecutive rows were farther that no nearer one is expected. */
   isSettled: boolean
 }
 
-/** The side by which rules ask for what is similar: its nearest are told exactly. */
+/** The side that rules use for similarity: it is searched exactly. */
 export const EXACT_SIDE = 'both'
 
-/** Tells the nearest by vectors of {@link EXACT_SIDE}, none missed. */
+/** Exact search for the nearest by vectors of {@link EXACT_SIDE}. */
 export interface NearestOfAll {
-  /** The `k` nearest of some rows that are not farther than `within`. @param passes which of them, if not all */
+  /** The `k` nearest of some rows within the distance `within`. @param passes which of the rows, if not all */
   nearest(
     query: { vector: Float32Array; k: number; within?: number | undefined },
     rows: Among,
@@ -35,30 +35,30 @@ export interface NearestOfAll {
   ): Promise<VectorHit[]>
   /** Rows that are read with each question. */
   among(passing: Bits | null): Among
-  /** Rows, in order, that are kept in memory; null if they are too many. @param forget called when they went, for others */
+  /** Rows, in order, to keep in memory; null if they are too many. @param forget called when they are evicted */
   keep(rows: Int32Array, forget: () => void): Promise<KeptRows | null>
 }
 
 export interface RowReader {
-  /** The addresses of those of these ids that are here. */
+  /** The addresses of these ids, without those that are not in this segment. */
   find(ids: readonly string[]): Promise<number[]>
   texts(addresses: readonly number[]): Promise<Text[]>
   /**
    * The `k` nearest of these rows by their full vectors; rows without vectors are left out.
    * @param addresses roughly in the order of their distances
-   * @param beyond after at least so many in a row that are farther than the `k` nearest of those before them, no more are compared
+   * @param beyond comparison ends after at least this many consecutive rows that are farther than the `k` nearest before them
    */
   nearest(query: VectorQuery, addresses: readonly number[], k: number, beyond?: number): Promise<Measured>
-  /** Null where LanceDB must be asked. */
+  /** Null if LanceDB must be asked. */
   nearestOfAll: NearestOfAll | null
-  /** What is known of the rows' words; null where LanceDB must be asked. */
+  /** The words of the rows; null if LanceDB must be asked. */
   words: WordReader | null
   /** Null with `words`. */
   rows: Numbering | null
   close(): void
 }
 
-/** How the words of a question weigh over some counts, in the order of the terms. */
+/** The weights of a question's words for some counts, in the order of the terms. */
 export interface Weighing {
   terms: readonly string[]
   weights: readonly number[]
@@ -68,11 +68,11 @@ export interface Weighing {
 }
 
 export interface WordReader {
-  /** How many rows hold a term. */
+  /** Number of rows that contain a term. */
   frequency(term: string): number
-  /** How many rows hold one of the terms and pass. @param of of the rows of these ids */
+  /** Number of rows that contain one of the terms and pass. @param of count only rows with these ids */
   count(terms: readonly string[], passing: Bits | null, of?: readonly string[]): Promise<number>
-  /** The texts of all rows that may be among the `limit` best that pass. */
+  /** The texts of all candidates for the `limit` best rows that pass. */
   best(weighing: Weighing, limit: number, passing: Bits | null): Text[]
 }
 
@@ -108,7 +108,7 @@ export function nearestBy(
     near.push({ place, distance })
     best.offer(distance)
   }
-  // Those that tie with the last one are told apart by their ids.
+  // Rows with the same distance as the last one are ordered by id.
   const last = best.last() ?? Number.POSITIVE_INFINITY
   const kept = near.filter(({ distance }) => distance <= last)
   const ids = idsOf(kept.map(({ place }) => place))

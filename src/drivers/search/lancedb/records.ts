@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { enlarged } from '../../../core/enlarged.ts'
 import { announceRead } from './ahead.ts'
 
-/** A first line is rarely longer. */
+/** First lines are rarely longer. */
 const HEAD = 256
 const newline = 10
 
@@ -44,7 +44,7 @@ export async function openRecordWriter(folder: string, name: string) {
       }
       await file.appendFile(Buffer.concat(records.map(({ bytes }) => bytes)))
     },
-    /** How many there are. */
+    /** Number of records. */
     count: () => count,
     async finish(): Promise<void> {
       const table = new Int32Array(tableFor(count))
@@ -60,7 +60,7 @@ export async function openRecordWriter(folder: string, name: string) {
   }
 }
 
-/** Opens a file that is read at its places. @throws FlatError if it has another size than was written */
+/** Opens a file for reads at offsets. @throws FlatError if its size differs from the written one */
 export function openSized(folder: string, name: string, size: number): number {
   const file = openSync(join(folder, name), 'r')
   if (fstatSync(file).size === size) return file

@@ -8,14 +8,14 @@ import { checkEntries } from '../../../../sdk/storage/vector-checks.ts'
 import { type Side, sides } from '../../../../sdk/storage/vectors.ts'
 
 type Arrow = typeof import('apache-arrow')
-/** An entry that is there. */
+/** An entry that exists. */
 export type Row = SearchEntry & { value: SearchValue }
 
 const texts = ['id', 'category', 'stakes', 'status', 'outcome', 'project', 'feature', 'agent'] as const
 const numbers = ['confidence', 'pr', 'created_ms', 'review_by_ms'] as const
 const flags = ['preserve', 'indexed'] as const
 
-/** How many terms a text has, with repetitions. */
+/** Number of terms of a text, with repetitions. */
 export const lengthOf = (terms: string): number => (terms === '' ? 0 : terms.split(' ').length)
 
 export function rowSchema(arrow: Arrow, dimensions: number) {
@@ -76,7 +76,7 @@ function bits(values: readonly unknown[]): Uint8Array {
   return bytes
 }
 
-/** Lays the values out in one array, as they are stored: a builder would take them one by one. */
+/** Puts the values into one array in their stored layout: a builder would append them one by one. */
 function vectorColumn(arrow: Arrow, rows: readonly Row[], side: Side, dimensions: number) {
   const values = new Float32Array(rows.length * dimensions)
   rows.forEach(({ value }, i) => {
@@ -95,7 +95,7 @@ function vectorColumn(arrow: Arrow, rows: readonly Row[], side: Side, dimensions
   )
 }
 
-/** Rows that are given to LanceDB at once: with fewer it writes many small pieces. */
+/** Rows passed to LanceDB at once: with fewer it writes many small fragments. */
 const PIECE = 2_000
 
 /**

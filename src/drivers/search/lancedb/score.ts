@@ -1,9 +1,9 @@
-/** The exact score of a text that a segment holds: the resident index's formula, over the same counts. */
+/** The exact score of a text in a segment: the formula of the resident index over the same counts. */
 import { saturation, weight } from '../resident/bm25.ts'
 import type { Corpus } from '../resident/keywords.ts'
 import type { Text, Weighing } from './reader.ts'
 
-/** How often a text holds a term. Equal terms are next to each other, single spaces between all. */
+/** Frequency of a term in a text. Equal terms are adjacent, and terms are separated by single spaces. */
 export function frequencyIn(padded: string, term: string): number {
   const wanted = `${term} `
   let at = padded.indexOf(` ${wanted}`) + 1

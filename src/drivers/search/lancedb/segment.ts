@@ -1,4 +1,4 @@
-/** One segment, read: it gives candidates of both searches, the terms and vectors to score them exactly, and how many decisions hold a term. */
+/** Reads one segment: candidates of both searches, the terms and vectors to score them exactly, and the number of decisions that contain a term. */
 import type { VectorQuery as LanceVectorQuery, Table } from '@lancedb/lancedb'
 import { isEmptyFilter } from '../../../../sdk/storage/filter.ts'
 import type { VectorHit, VectorQuery } from '../../../../sdk/storage/search.ts'
@@ -16,28 +16,28 @@ import { tableReader } from './table-reader.ts'
 import { spellingsNear, wordsTable } from './words.ts'
 
 /**
- * Of the partitions of the vector index, of this many vectors each, such a share is searched where that is more than so many, else all:
- * the ten nearest are in them. Those that pass a filter are farther, so more partitions are searched for them.
+ * The vector index has partitions of this many vectors. This share of them is searched, or all if the share is less than the minimum: the ten
+ * nearest are in them. Rows that pass a filter are farther away, so more partitions are searched for them.
  */
 const PROBES = { least: 24, of: 4_096, share: 0.4, passing: 0.5 }
 /**
- * Candidates by meaning that the vector index is asked for: at least this many, and this many times what is wanted. They are compared by
- * their full vectors until so many in a row are farther than the nearest before them.
+ * Candidates by meaning requested from the vector index: at least this many, and this many times the wanted number. They are compared by
+ * their full vectors until this many in a row are farther than the nearest before them.
  */
 const COMPARED = { least: 200, times: 4, beyond: 64 }
-/** As many in a row where none may be missing, and all vectors are looked at: LanceDB rounds distances otherwise. */
+/** `beyond` for an exact search, in which all vectors are scanned: LanceDB rounds its distances differently. */
 const SPARE = 16
-/** Candidates by keyword that LanceDB is asked for: at least this many, and this many times what is wanted, as it ranks by its own counts. */
+/** Candidates by keyword requested from LanceDB: at least this many, and this many times the wanted number, because it ranks by its own counts. */
 const CANDIDATES = { least: 64, times: 2 }
-/** With a filter that at least one of so many passes, the nearest of all are asked for and those that pass kept: LanceDB takes longer to do it. */
+/** If at least one row of this many passes the filter, the nearest of all rows are requested and filtered here, which is faster than in LanceDB. */
 const MANY = 10
-/** Words whose counts are remembered. */
+/** Words whose counts are cached. */
 const REMEMBERED = 20_000
 
-/** A query of decisions, made but not run. */
+/** A query of decisions that has not been run yet. */
 type Asked = { select(columns: string[]): Asked; toArrow(): Promise<Found> }
 
-/** Adds the counts of each word up. */
+/** Sums the counts of each word. */
 async function sums(query: Asked): Promise<Map<string, number>> {
   const found = await query.select(['word', 'decisions']).toArrow()
   const decisions = column(found, 'decisions', Number)
@@ -64,7 +64,7 @@ export async function openSegment({ lancedb, connection, folder }: Engine, facts
   const filtered = <Q extends { where(predicate: string): Q }>(query: Q, terms: readonly string[]): Q =>
     terms.length === 0 ? query : query.where(terms.join(' AND '))
 
-  /** Decisions that hold one of the terms, or every one. */
+  /** Decisions that contain one of the terms, or all of them. */
   const matching = (terms: readonly string[], every: boolean) =>
     rows
       .query()
@@ -77,7 +77,7 @@ export async function openSegment({ lancedb, connection, folder }: Engine, facts
 
   const masks = reader.rows && openMasks(rows, reader.rows)
   const exactly = reader.nearestOfAll && masks && openExact(reader.nearestOfAll, masks)
-  /** Which rows pass; null if all do, or LanceDB must be asked. */
+  /** Which rows pass; null if all do, or if LanceDB must be asked. */
   const maskOf = async (filter: DecisionFilter): Promise<Mask | null> =>
     masks === null || isEmptyFilter(filter) ? null : masks.of(filter)
 
@@ -91,13 +91,13 @@ export async function openSegment({ lancedb, connection, folder }: Engine, facts
 
   function probed(query: LanceVectorQuery, asked: number, share: number): LanceVectorQuery {
     const probes = Math.ceil((share * facts.indexed) / PROBES.of)
-    // Where much of the segment is asked for, a share of it may not hold that.
+    // If much of the segment is requested, a share of the index may not contain enough.
     if (probes <= PROBES.least || asked > facts.indexed / 10)
       return query.maximumNprobes(0).minimumNprobes(PROBES.least)
     return query.nprobes(probes)
   }
 
-  /** Gives so many of the nearest that pass, roughly, and whether there are no more. */
+  /** Gives about this many of the nearest that pass, and whether there are no more. */
   async function nearest(query: VectorQuery & { filter: DecisionFilter; exact: boolean }) {
     const mask = query.exact ? null : await maskOf(query.filter)
     if (mask === null || facts.decisions > MANY * mask.passing) {
@@ -118,7 +118,7 @@ export async function openSegment({ lancedb, connection, folder }: Engine, facts
 
   return {
     facts,
-    /** The `k` nearest that are not farther than `within`, by distance, then id. */
+    /** The `k` nearest within the distance `within`, by distance, then id. */
     async nearest(
       query: VectorQuery & { k: number; filter: DecisionFilter; exact: boolean; within: number },
     ): Promise<VectorHit[]> {
@@ -132,42 +132,42 @@ export async function openSegment({ lancedb, connection, folder }: Engine, facts
         const { addresses, isAll } = await give(asked)
         const { hits, isSettled } = await reader.nearest(query, addresses, k, beyond)
         if (isSettled || isAll) return hits.filter(({ distance }) => distance <= within)
-        // All that pass are far from the question, so nearly equally far: the index would have to give most of its rows.
+        // All rows that pass are far from the question and nearly equally far: the index would have to return most of its rows.
         if (all !== null) return all.nearestOnce(query, filter)
       }
     },
-    /** The exact distance of each of these that is here and has vectors. */
+    /** The exact distance of each of these that is in this segment and has vectors. */
     async distances(query: VectorQuery & { ids: readonly string[] }): Promise<VectorHit[]> {
       if (facts.indexed === 0) return []
       return (await reader.nearest(query, await reader.find(query.ids), query.ids.length)).hits
     },
-    /** So many candidates, asked for, have the `limit` best among them. */
+    /** Number of candidates to request so that they include the `limit` best. */
     enough: (limit: number): number =>
       reader.words === null ? Math.max(CANDIDATES.least, CANDIDATES.times * limit) : limit,
-    /** The `limit` best decisions that hold terms and pass, and others: exactly those, or roughly in an object store. */
+    /** The `limit` best decisions that contain terms and pass, and others; in an object store approximately. */
     async candidates(weighing: Weighing, filter: DecisionFilter, limit: number): Promise<Text[]> {
       if (reader.words !== null) return reader.words.best(weighing, limit, (await maskOf(filter))?.bits ?? null)
       const query = filtered(matching(weighing.terms, false).limit(limit), conditions(filter))
-      // A search by keyword that does not name its score warns.
+      // LanceDB warns if a keyword search does not select its score.
       return reader.texts(addressesIn(await query.withRowId().select(['_rowid', '_score']).toArrow()))
     },
-    /** Ids of the decisions that hold every one of the terms. */
+    /** Ids of the decisions that contain all of the terms. */
     async holding(terms: readonly string[]): Promise<string[]> {
       const found = await matching(terms, true).select(['id', '_score']).limit(facts.decisions).toArrow()
       return column(found, 'id', String)
     },
-    /** How many hold one of the terms and pass. @param of these decisions only */
+    /** Number of decisions that contain one of the terms and pass. @param of count only these decisions */
     async count(terms: readonly string[], filter: DecisionFilter, of?: readonly string[]): Promise<number> {
       if (reader.words !== null) return reader.words.count(terms, (await maskOf(filter))?.bits ?? null, of)
       const query = matching(terms, false).select(['_score']).limit(facts.decisions)
       const passing = [...conditions(filter), ...(of === undefined ? [] : [anyOf('id', of)])]
       return (await filtered(query, passing).toArrow()).numRows
     },
-    /** Of these ids those that are here. */
+    /** The ids among these that are in this segment. */
     texts: async (ids: readonly string[]): Promise<Text[]> => reader.texts(await reader.find(ids)),
-    /** The addresses of those of these ids that are here. */
+    /** The addresses of these ids, without those that are not in this segment. */
     find: reader.find,
-    /** How many decisions hold each of the terms. */
+    /** Number of decisions that contain each of the terms. */
     async frequencies(terms: readonly string[]): Promise<number[]> {
       const unknown = terms.filter((term) => !counts.has(term))
       if (unknown.length > 0) {
@@ -180,12 +180,12 @@ export async function openSegment({ lancedb, connection, folder }: Engine, facts
       }
       return terms.map((term) => counts.get(term) ?? 0)
     },
-    /** Words that could be within `max_edits` of a term, with how many decisions hold each. */
+    /** Words that could be within `max_edits` of a term, with the number of decisions that contain each. */
     async near(term: string, max_edits: number): Promise<Map<string, number>> {
       const found = await sums(words.query().where(anyOf('spelling', spellingsNear(term, max_edits))))
       return new Map([...found].filter(([word]) => word[0] === term[0]))
     },
-    /** Some of the rows, as they are stored, and the counts of all words: to be written into a larger segment. */
+    /** Some rows as stored, and the counts of all words, to be written into a larger segment. */
     page: (offset: number, limit: number) => rows.query().offset(offset).limit(limit).toArrow(),
     counts: () => sums(words.query()),
     close() {
@@ -197,7 +197,7 @@ export async function openSegment({ lancedb, connection, folder }: Engine, facts
   }
 }
 
-/** Opens all of these segments, or leaves none open. */
+/** Opens all of these segments; if one fails, none stays open. */
 export async function openSegments(engine: Engine, facts: readonly SegmentFacts[]): Promise<Segment[]> {
   const tried = await Promise.allSettled(facts.map((one) => openSegment(engine, one)))
   const opened = tried.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))

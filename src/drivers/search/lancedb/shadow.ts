@@ -1,6 +1,6 @@
 /**
- * What the tail hides in the segments: a decision that changed or went is in the tail, and its former text must count nowhere. Which of
- * the tail's decisions are in a segment is looked up when a search needs to know, many at once.
+ * What the tail hides in the segments: a changed or erased decision is in the tail, and its former text must not count. Which of
+ * the tail's decisions are in a segment is looked up in batches, when a search needs it.
  */
 import type { Corpus } from '../resident/keywords.ts'
 import { allOf } from './gate.ts'
@@ -41,16 +41,16 @@ export function openShadow() {
   }
 
   return {
-    /** The tail holds a change of this decision now. */
+    /** The tail now holds a change of this decision. */
     add(id: string): void {
       if (!known.has(id)) unknown.add(id)
     },
-    /** Looks up what is not known yet. */
+    /** Looks up decisions that are not known yet. */
     settle(segments: readonly Segment[]): Promise<void> {
       looking = looking.catch(() => {}).then(() => look(segments))
       return looking
     },
-    /** Forgets everything: there are other segments, and the tail holds these. */
+    /** Forgets everything: the segments have changed, and the tail holds these decisions. */
     reset(ids: Iterable<string>): void {
       unknown = new Set(ids)
       hidden = new Map()
@@ -60,10 +60,10 @@ export function openShadow() {
     },
     sums: () => sums,
     hidden: (): Iterable<Hidden> => hidden.values(),
-    /** Those of one segment. */
+    /** The hidden decisions of one segment. */
     of: (segment: Segment): Hidden[] => [...hidden.values()].filter((one) => one.segment === segment),
     holding: (term: string): number => counts.get(term) ?? 0,
-    /** What of the segments counts for these terms. */
+    /** The counts of the segments for these terms, without hidden decisions. */
     async rest(segments: readonly Segment[], terms: readonly string[]): Promise<Corpus> {
       const frequencies = await allOf(segments.map((segment) => segment.frequencies(terms)))
       const sum = (of: 'decisions' | 'length') => segments.reduce((all, { facts }) => all + facts[of], -sums[of])

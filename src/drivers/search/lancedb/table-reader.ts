@@ -1,11 +1,11 @@
-/** Reads a segment's rows through LanceDB: in an object store, where a file can't be read at a place. */
+/** Reads a segment's rows through LanceDB: for object stores, where files can't be read at offsets. */
 import type { Table } from '@lancedb/lancedb'
 import { distanceOf } from '../resident/nearest.ts'
 import { addressesIn, column } from './columns.ts'
 import { anyOf } from './filter.ts'
 import { dot, nearestBy, type RowReader } from './reader.ts'
 
-/** Ids that one look-up names. */
+/** Ids per look-up. */
 const ASKED = 1_000
 
 export function tableReader(table: Table): RowReader {
@@ -44,7 +44,7 @@ export function tableReader(table: Table): RowReader {
       const measured = vectors.flatMap((own, at) =>
         own === null ? [] : [{ at, distance: distanceOf(dot(vector, own.toArray())) }],
       )
-      // They come in an order of LanceDB's own, and all of them were read.
+      // LanceDB returns them in its own order; all of them were read.
       measured.sort((a, b) => a.distance - b.distance)
       return nearestBy(
         { count: measured.length, k, beyond },

@@ -1,9 +1,9 @@
-/** The words of a segment with how many of its decisions hold each: a table of counts, to which removed decisions add negative ones. */
+/** The words of a segment and the number of its decisions that contain each: a table of counts, in which removed decisions are negative counts. */
 type Arrow = typeof import('apache-arrow')
 
 export const wordsTable = (segment: string): string => `${segment}_words`
 
-/** What words that may be a misspelling of each other have in common but for their length: the first letter. */
+/** What possible misspellings of a word have in common with it, apart from their length: the first letter. */
 const spellingOf = (first: string, length: number): string => `${first}${length}`
 
 export function spellingsNear(term: string, max_edits: number): string[] {
@@ -34,7 +34,7 @@ export function wordsOf(arrow: Arrow, counts: readonly (readonly [string, number
 export function count(counts: Map<string, number>, terms: string, by: 1 | -1): void {
   if (terms === '') return
   let last = ''
-  // Equal terms are next to each other.
+  // Equal terms are adjacent.
   for (const term of terms.split(' ')) {
     if (term === last) continue
     last = term

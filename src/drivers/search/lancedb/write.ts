@@ -1,4 +1,4 @@
-/** Writes segments: a new one of the tail and of the small segments before it, and removals from those that stay. */
+/** Writes segments: a new one from the tail and the small segments before it, and removals from the others. */
 import type { Table } from '@lancedb/lancedb'
 import { addressesIn } from './columns.ts'
 import { anyOf } from './filter.ts'
@@ -10,12 +10,12 @@ import { type Row, rowSchema, sidesOf, toTable } from './rows.ts'
 import type { Segment } from './segment.ts'
 import { count, wordsOf, wordsTable } from './words.ts'
 
-/** Words, and rows of other segments, that are laid out at once: more would hold up the process. */
+/** Words, and rows of other segments, that are prepared at once: more would block the process. */
 const WORDS = 20_000
 const COPIED = 4_000
 const ADDRESSES = 100_000
 const DAY_MS = 86_400_000
-/** Ids that one removal names. */
+/** Ids per removal. */
 const REMOVED = 1_000
 /** Bits of a dimension in the vector index: with one, five times as many candidates must be compared by their full vectors, for as much recall. */
 const VECTOR_BITS = 4
@@ -27,9 +27,9 @@ export interface Plan {
   dimensions: number
   /** From this many vectors on, searches use an approximate index. */
   index_from: number
-  /** New rows, a few at a time, so that not all of them are in memory twice. */
+  /** New rows, a few at a time, so that they are not all in memory twice. */
   rows: Iterable<Row[]> | AsyncIterable<Row[]>
-  /** Segments that become part of the new one. */
+  /** Segments that are merged into the new one. */
   merged: readonly Segment[]
 }
 
@@ -43,7 +43,7 @@ export async function writeSegment(engine: Engine, plan: Plan): Promise<SegmentF
   } finally {
     await flat?.close()
   }
-  // Only now, as the plain files are in the folder of the table.
+  // Only now, because the plain files are in the folder of the table.
   if (made === null) await connection.dropTable(plan.name)
   return made
 }
@@ -55,7 +55,7 @@ async function fill(engine: Engine, plan: Plan, flat: FlatWriter | null): Promis
   const counts = new Map<string, number>()
   const facts = { decisions: 0, indexed: 0, length: 0 }
   for await (const some of plan.rows) {
-    // All of them may be gone.
+    // All of the rows may be gone.
     if (some.length === 0) continue
     const table = toTable(arrow, some, dimensions)
     const lengths = table.getChild('length')!
@@ -77,10 +77,11 @@ async function fill(engine: Engine, plan: Plan, flat: FlatWriter | null): Promis
   }
   if (facts.decisions === 0) return null
   if ((await rows.countRows()) !== facts.decisions) throw new Error('A segment lacks rows')
-  // Rows are written few at a time and read best from one piece. A time that is to come takes the pieces away too: nobody reads them yet.
+  // Rows are written a few at a time and read fastest from one fragment. A cut-off time in the future also removes the old fragments, which
+  // have no readers yet.
   await rows.optimize({ cleanupOlderThan: new Date(Date.now() + DAY_MS) })
   await flat?.finish(await runsOf(rows, facts.decisions))
-  // What was collected for the plain files is not needed while the indexes are built.
+  // The data collected for the plain files is not needed while the indexes are built.
   Bun.gc(true)
   await indexRows(engine, rows, facts.indexed >= plan.index_from ? dimensions : 0)
   const words = await writeWords(engine, name, counts)
@@ -95,7 +96,7 @@ async function copy(segment: Segment, to: Table, flat: FlatWriter | null): Promi
   }
 }
 
-/** Where LanceDB has put the rows, in the order in which they were added. */
+/** Where LanceDB has stored the rows, in the order in which they were added. */
 async function runsOf(rows: Table, count: number) {
   const runs: { address: number; row: number; count: number }[] = []
   for (let row = 0; row < count; ) {
@@ -116,7 +117,7 @@ async function indexRows({ lancedb: { Index } }: Engine, rows: Table, dimensions
   await rows.createIndex('created_ms', { config: Index.btree() })
   for (const column of ['category', 'project', 'feature', 'agent', 'stakes', 'status', 'outcome'])
     await rows.createIndex(column, { config: Index.bitmap() })
-  // The terms are the words of our own analysis: nothing is done to them but to tell them apart.
+  // The terms come from our own analysis: LanceDB only has to split them.
   const terms = Index.fts({
     baseTokenizer: 'whitespace',
     stem: false,
@@ -141,7 +142,7 @@ async function writeWords(engine: Engine, name: string, counts: ReadonlyMap<stri
   return words
 }
 
-/** Whether the files of a segment hold one of these decisions, also one that was taken out since they were written. */
+/** Whether the files of a segment contain one of these decisions, including decisions removed since the files were written. */
 export async function everHeld(
   { connection }: Engine,
   { name }: SegmentFacts,
@@ -155,7 +156,7 @@ export async function everHeld(
   return false
 }
 
-/** Takes decisions that changed or went out of a segment that stays. @param gone of those in the segment */
+/** Removes changed or erased decisions from a segment that is kept. @param gone those that are in the segment */
 export async function removeFrom(
   { arrow, connection, folder }: Engine,
   { facts, find }: Segment,
@@ -182,7 +183,7 @@ export async function removeFrom(
   }
 }
 
-/** The table as it was at this version: what a writer that died put after it is left out. */
+/** The table at this version, without anything that a crashed writer added later. */
 async function atVersion(table: Table, version: number): Promise<Table> {
   if ((await table.version()) === version) return table
   await table.checkout(version)

@@ -9,7 +9,7 @@ import { messageOf } from '../../../core/log.ts'
 const openTimeout_ms = 10_000
 /** How long SQLite itself waits where blocking does no harm. */
 const busy_ms = 5_000
-/** Pages that a reader keeps: the indexes that are asked most, and no more however large the database is. */
+/** Pages that a reader caches: enough for the indexes used most, whatever the size of the database. */
 const cacheKib = 8_192
 
 /**
@@ -129,7 +129,7 @@ export function openExisting(path: string): Database {
   }
 }
 
-/** The number of the last migration that was applied to a database. */
+/** The number of the last migration applied to a database. */
 export const versionOf = (db: Database): number =>
   db.query<{ user_version: number }, []>('PRAGMA user_version').get()!.user_version
 

@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm'
 import { check, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
-/** @param prefix of the names of the tables, where a database has several logs */
+/** @param prefix of the tables' names, if a database has several logs */
 export const logTables = (prefix: '' | 'act_') => ({
   /** Roots of whole subtrees of the Merkle tree. */
   nodes: sqliteTable(

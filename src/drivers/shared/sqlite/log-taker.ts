@@ -27,7 +27,7 @@ export interface LogTakerOptions {
   alone(work: () => Promise<void>): Promise<void>
   /** Called once: the thread can't do it, and commits will. */
   failed?(error: unknown): void
-  /** The log is taken once it has so many. */
+  /** The log is taken once it has this many pages. */
   pages?: number
 }
 
@@ -82,7 +82,7 @@ export function logTaker({ db, alone, failed, pages = usualPages }: LogTakerOpti
       const left = index!.pagesLeft()
       if (left < pages) due = pages
       if (left < due) return
-      // Of what another process still reads, some may be left.
+      // Pages that another process still reads may be left.
       due = left + pages
       taking = take()
         .catch((error) => {

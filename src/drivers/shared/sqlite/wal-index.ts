@@ -29,17 +29,17 @@ export function descriptorsOf(path: string): number[] {
       }
     }
   } catch {
-    // Not on this system.
+    // This operating system does not list descriptors.
   }
   return found
 }
 
-/** The first of them; null where there is none, or the system does not say. */
+/** The first of these descriptors; null if there is none, or if the operating system does not list them. */
 export const descriptorOf = (path: string): number | null => descriptorsOf(path)[0] ?? null
 
 const PROT_READ = 1
 const MAP_SHARED = 1
-/** As much of a file as its header needs, in bytes. */
+/** Bytes of a file to map, which include its header. */
 const mappedBytes = 4_096
 
 interface Mapping {
@@ -62,7 +62,7 @@ function openMap(): MapFile {
       return typeof address === 'number' ? { address, free: () => void symbols.munmap(address, mappedBytes) } : null
     }
   } catch {
-    // Other systems, and other C libraries.
+    // Other operating systems and C libraries.
     return () => null
   }
 }
