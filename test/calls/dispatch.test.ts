@@ -106,7 +106,7 @@ describe('what a driver throws', () => {
       return ((await call('cstp.recordDecision', decision)) as CstpError).message
     }
     expect(await message(false)).toContain('nothing was changed, try again')
-    expect(await message(true)).toContain('it may have been done all the same')
+    expect(await message(true)).toContain('the change may have been made')
   })
 
   test.each([

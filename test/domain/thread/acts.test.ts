@@ -156,7 +156,7 @@ test('an answer names its act; with durability logged it has its place already',
     throw new StorageError('unavailable', 'lost')
   }
   const refused = await program.refused('checkGuardrails', { action, durability: 'logged' })
-  expect(refused.message).toContain('it may have been done all the same')
+  expect(refused.message).toContain('the change may have been made')
   await program.close()
 })
 
