@@ -34,6 +34,15 @@ export async function lookAround(url: string, servers: readonly RunningServer[])
     // What is left of the outbox is worked by whoever lives.
     const isDone = async () => (await store.status()).outbox + (await store.decisions.count({ indexed: false })) === 0
     await until('vectors of all', isDone, 60_000).catch(() => {})
+    // A call that lost its client may still end in its server, and adds an act then.
+    let acts = -1
+    const isQuiet = async () => {
+      const before = acts
+      await Bun.sleep(2_000)
+      acts = (await store.thread.head()).seq
+      return acts === before
+    }
+    await until('a thread that does not grow', isQuiet, 60_000)
     const decisions: Found['decisions'] = []
     for await (const page of decisionPages(store.decisions, {}, 500)) {
       for (const { record, indexed } of await readDecisions(
