@@ -50,7 +50,7 @@ const kinds: Record<StorageErrorKind, string> = {
   corrupt: 'stored data is damaged; run cstp doctor',
 }
 const unclear =
-  'the connection to the storage was lost before it confirmed; the change may have been made: check first, or send the call again with the same idempotency_key'
+  'the storage became unavailable before it confirmed; the change may have been made: check first, or send the call again with the same idempotency_key'
 
 /** Maps a thrown error to one for the caller. The original is only logged, since it may contain file names or secrets. */
 function mapError(error: unknown, failure: ErrorName, request: Request, services: Services): CstpError {
