@@ -44,6 +44,17 @@ const changed = (change: (connection: Connection) => void) => async () => {
   return { ...libraries, lancedb: { ...libraries.lancedb, connect } }
 }
 
+/** An index with two segments. */
+async function twoSegments(search: Parameters<typeof opened>[0]) {
+  const index = await opened(search)
+  await index.apply(many(0, 300), 300)
+  await index.maintain()
+  await index.apply(many(300, 400), 400)
+  await index.maintain()
+  expect(await index.state()).toMatchObject({ segments: 2 })
+  return index
+}
+
 linux('a segment that can not be written leaves none open of those that it was to replace', async () => {
   const folder = join(root, 'full')
   let isFull = false
@@ -82,12 +93,7 @@ linux('a segment that can not be opened leaves none of the others open', async (
   const folder = join(root, 'damaged')
   const manifests = openManifests()
   const search = openSegmentSearch({ url: folder, manifests, tail_most: 100 })
-  const index = await opened(search)
-  await index.apply(many(0, 300), 300)
-  await index.maintain()
-  await index.apply(many(300, 400), 400)
-  await index.maintain()
-  expect(await index.state()).toMatchObject({ segments: 2 })
+  await twoSegments(search)
   await search.close()
   const [damaged] = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) =>
     path.endsWith('rows/coarse'),
@@ -128,12 +134,7 @@ test('a search that fails in one segment ends after all others, which may be clo
     }
   })
   const search = openSegmentSearch({ url: folder, manifests, tail_most: 100, library })
-  const index = await opened(search)
-  await index.apply(many(0, 300), 300)
-  await index.maintain()
-  await index.apply(many(300, 400), 400)
-  await index.maintain()
-  expect(await index.state()).toMatchObject({ segments: 2 })
+  const index = await twoSegments(search)
   const terms = one(0).value.terms.split(' ').slice(0, 1)
   const expected = await index.holding({ terms })
   isFailing = true

@@ -1,4 +1,5 @@
 /** Counts by tag, project and day of what passes a filter: some days at a time as at once, and by indexes. */
+import { Database } from 'bun:sqlite'
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import fc from 'fast-check'
 import { random } from '../../../sdk/storage/conformance/search/corpus.ts'
@@ -7,9 +8,10 @@ import { createAll } from '../../../sdk/storage/conformance/store/records.ts'
 import { compareText, fieldsOf } from '../../../sdk/storage/fields.ts'
 import { compileFilter } from '../../../sdk/storage/filter.ts'
 import type { DecisionFilter } from '../../../sdk/storage/store.ts'
+import { dayMs } from '../../../src/core/time.ts'
 import { connectReader } from '../../../src/drivers/shared/sqlite/connect.ts'
 import { statementsOf } from '../../../src/drivers/store/sqlite/connect.ts'
-import { byDaySql } from '../../../src/drivers/store/sqlite/counting.ts'
+import { byDaySql, daySql } from '../../../src/drivers/store/sqlite/counting.ts'
 import { type NameKey, nameCounts, namesSql } from '../../../src/drivers/store/sqlite/names.ts'
 import { tallies } from '../../../src/drivers/store/sqlite/tallies.ts'
 import { behind, freshDir, openAt } from './sqlite-tools.ts'
@@ -52,6 +54,19 @@ test('counts by tag and project are the same however few decisions one step read
     { numRuns: 300 },
   )
   await store.close()
+})
+
+test('a time is of the day that it falls on, before 1970 too', () => {
+  const db = new Database(':memory:')
+  const day = db.query<{ day: number }, { $ms: number }>(`select ${daySql('$ms')} as day`)
+  const ms = fc.oneof(
+    fc.integer({ min: -1e14, max: 1e14 }),
+    fc
+      .integer({ min: -40_000, max: 40_000 })
+      .chain((days) => fc.integer({ min: -1, max: 1 }).map((by) => days * dayMs + by)),
+  )
+  fc.assert(fc.property(ms, ($ms) => expect(day.get({ $ms })).toEqual({ day: Math.floor($ms / dayMs) })))
+  db.close()
 })
 
 test('what passes is found by an index, and its days are counted in it', async () => {

@@ -30,9 +30,15 @@ type Row = { place: number; outcome_group: number; decisions: number }
 const tableOf = ({ indexed }: CountFilter): string =>
   indexed === false ? 'decisions d indexed by decisions_unindexed' : 'decisions d'
 
+/** The day of a time in milliseconds, in days since 1970. Rounded down by hand: `floor` is missing in some builds of SQLite. */
+export function daySql(ms: string): string {
+  const days = `cast(${ms} / ${dayMs}.0 as integer)`
+  return `${days} - (${ms} < ${days} * ${dayMs})`
+}
+
 /** Computed from the time, which all indexes contain: the column `day` would have to be read from each row. */
 export const byDaySql = (where: string): string =>
-  `select floor(d.created_ms / ${dayMs}) as day, count(*) as count from decisions d where ${where} group by 1 order by 1`
+  `select ${daySql('d.created_ms')} as day, count(*) as count from decisions d where ${where} group by 1 order by 1`
 
 /** Counts by an index. The unary plus keeps SQLite from choosing an index in group order, which it would scan completely. */
 export function byIndex(statements: Statements) {
