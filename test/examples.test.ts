@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { chmod, cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { folder, frameworkAt } from './sdk/frameworks/world.ts'
+import { testNeeding } from './support/needing.ts'
 import { bareEnv, cstpLine, inTemporaryDir, root, run } from './support/process.ts'
 import { type Running, startServing } from './support/serving.ts'
 
@@ -76,7 +77,7 @@ test('Claude Code: the project is what init writes, and its script is the one of
   expect(script).toBe(await readFile(join(root, 'plugin/hooks/cstp-hook.mjs'), 'utf8'))
 })
 
-test('CI gate: its rules pass their table, and the gate stops what they stop', () =>
+testNeeding('grep', 'CI gate: its rules pass their table, and the gate stops what they stop', () =>
   inTemporaryDir(async (dir) => {
     const env = await place(dir)
     for (const verb of ['check', 'test'])
@@ -90,9 +91,10 @@ test('CI gate: its rules pass their table, and the gate stops what they stop', (
     expect(untested.err).toContain('"guardrail_id": "tested"')
     const friday = await gate('production', 'friday', '16', 'true')
     expect(friday.err).toContain('no-friday-evening')
-  }))
+  }),
+)
 
-test('auditor: the bundle holds, a changed copy does not', () =>
+testNeeding(['sed', 'cmp'], 'auditor: the bundle holds, a changed copy does not', () =>
   inTemporaryDir(async (dir) => {
     const env = await place(dir)
     const event = {
@@ -111,4 +113,5 @@ test('auditor: the bundle holds, a changed copy does not', () =>
     )
     expect({ status, err: status === 0 ? '' : err + out }).toEqual({ status: 0, err: '' })
     expect(out).toContain('== the bundle is valid, the changed copy is not')
-  }))
+  }),
+)

@@ -14,7 +14,8 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { cstpLine, root, run, serve, whyNoCurl } from './support/process.ts'
+import { whyLacking } from './support/needing.ts'
+import { cstpLine, root, run, serve } from './support/process.ts'
 
 setDefaultTimeout(120_000)
 
@@ -81,6 +82,11 @@ export function missing(shown: string, printed: string): string[] {
 const guides = (await readdir(join(root, 'docs/guide'))).filter((name) => name.endsWith('.md')).sort()
 const pages = ['README.md', ...guides.map((name) => `docs/guide/${name}`), 'docs/verify/README.md']
 
+/** Programs that blocks use and a machine may lack. */
+const tools = ['cat', 'cp', 'curl', 'date', 'git', 'grep', 'head', 'mkdir', 'python3', 'rm', 'sed', 'sleep', 'tail']
+const names = (blocks: readonly Block[], tool: string): boolean =>
+  blocks.some(({ language, text }) => language === 'sh' && new RegExp(`\\b${tool}\\b`).test(text))
+
 /** A place for the blocks of one page. */
 async function openPlace(home: string) {
   const [cwd, bin] = [join(home, 'work'), join(home, 'bin')]
@@ -115,7 +121,8 @@ for (const page of pages) {
   const blocks = blocksOf(page, await readFile(join(root, page), 'utf8'))
   const runnable = blocks.filter(({ language, unrun }) => ['sh', 'ts'].includes(language) && unrun === null)
   // Blocks build on those before them: none of the page runs where one can't.
-  const whyNot = runnable.some(({ text }) => /\bcurl\b/.test(text)) ? whyNoCurl : null
+  const needed = runnable.some(({ language }) => language === 'sh') ? ['bash', ...tools] : []
+  const whyNot = whyLacking(needed.filter((name) => name === 'bash' || names(runnable, name)))
   const run = whyNot === null ? runnable : []
   describe(page, () => {
     let home: string

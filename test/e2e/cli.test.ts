@@ -2,12 +2,14 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { bareEnv, cstp, inTemporaryDir, root, run, serve, whyNoCurl } from '../support/process.ts'
+import { whyLacking } from '../support/needing.ts'
+import { bareEnv, cstp, inTemporaryDir, root, run, serve } from '../support/process.ts'
 
 // Each test starts several processes.
 setDefaultTimeout(60_000)
 
 describe('serve', () => {
+  const whyNoCurl = whyLacking(['curl'])
   const pasting = whyNoCurl === null ? '' : ` (skipped: ${whyNoCurl})`
   test.skipIf(whyNoCurl !== null)(
     `prints a line that works when pasted, never the token, and stops cleanly${pasting}`,

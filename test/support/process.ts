@@ -6,8 +6,6 @@ import { join, resolve } from 'node:path'
 
 export const root = join(import.meta.dir, '../..')
 /** What readers paste is pasted into a shell: null, or why that can't be done here. */
-export const whyNoCurl = Bun.which('curl') === null ? 'there is no curl' : null
-
 /** What `npm test` built, which starts in a third of the time; from source where it is not named. */
 export const built = process.env.CSTP_TEST_PROGRAM ? resolve(root, process.env.CSTP_TEST_PROGRAM) : null
 
