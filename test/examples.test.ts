@@ -46,8 +46,9 @@ test('AI SDK: the agent reads, may not restart, decides something else, and it i
     expect(JSON.stringify(entries)).toContain('no-production-without-review')
   }))
 
-test.skipIf(frameworkAt('@openai/agents') === null)(
-  'OpenAI Agents SDK: a small payment passes, a large one waits',
+const isInstalled = frameworkAt('@openai/agents') !== null
+test.skipIf(!isInstalled)(
+  `OpenAI Agents SDK: a small payment passes, a large one waits${isInstalled ? '' : ' (skipped: @openai/agents is not installed)'}`,
   () =>
     inTemporaryDir(async (dir) => {
       const home = join(dir, 'agent')
