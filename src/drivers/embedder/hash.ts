@@ -4,10 +4,10 @@ import { DIMENSIONS, type Embedder } from '../../../sdk/storage/embedder.ts'
 import { closedError } from './shared/queue.ts'
 
 const BUCKETS = 256
-/** Cost grows with the text; what stands further back is not looked at. */
+/** Cost grows with the length of a text: the rest is ignored. */
 const MAX_CHARS = 20_000
 const WORD_WEIGHT = 1
-/** There is no table of how common a word is, and the common ones are short. */
+/** Used instead of a table of word frequencies: common words are short. */
 const SHORT_WORD_WEIGHT = 0.3
 const TRIGRAM_WEIGHT = 0.3
 
@@ -35,7 +35,7 @@ export async function openHashEmbedder(): Promise<Embedder> {
 const ascii = /^[\0-\x7f]*$/
 const space = 32
 
-/** Of one text at a time: nothing waits while it is embedded. */
+/** Sums of the text that is being embedded. Shared, because embedding is synchronous. */
 const sums = new Float64Array(BUCKETS)
 
 function embed(text: string): Float32Array {
@@ -50,11 +50,11 @@ function embed(text: string): Float32Array {
       from = at + 1
     }
   } else for (const word of lower.match(/[\p{L}\p{N}]+/gu) ?? []) addWord(word, 0, word.length)
-  // The root keeps a word that is repeated from drowning the others.
+  // The square root keeps a repeated word from dominating the others.
   let squares = 0
   for (let i = 0; i < BUCKETS; i++) {
     const sum = sums[i]!
-    // Most of a short text's are.
+    // True of most buckets of a short text.
     if (sum === 0) continue
     const root = sum < 0 ? -Math.sqrt(-sum) : Math.sqrt(sum)
     sums[i] = root
@@ -67,7 +67,7 @@ function embed(text: string): Float32Array {
   return vector
 }
 
-/** A word, and each three characters of it with a space before and behind. */
+/** Adds a word and its trigrams, with a space before and after the word. */
 function addWord(text: string, from: number, to: number): void {
   let code = seed
   for (let at = from; at < to; at++) code = Math.imul(code ^ text.charCodeAt(at), factor)
@@ -88,11 +88,11 @@ function add(code: number, weight: number): void {
   sums[code % BUCKETS]! += code & 0x8000 ? weight : -weight
 }
 
-/** Of FNV-1a over UTF-16 units. */
+/** FNV-1a over UTF-16 units. */
 const seed = 0x811c9dc5
 const factor = 0x01000193
 
-/** The bits of a hash mixed, because its low ones are poor for short strings. */
+/** Mixes the bits of a hash: its low bits are poorly distributed for short strings. */
 function mixed(hash: number): number {
   const code = Math.imul(hash ^ (hash >>> 15), 0x85ebca6b)
   return (code ^ (code >>> 13)) >>> 0

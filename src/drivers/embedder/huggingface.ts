@@ -1,20 +1,20 @@
-/** Hugging Face: its hosted inference, or a text-embeddings-inference server of one's own. */
+/** Hugging Face: its hosted inference, or your own text-embeddings-inference server. */
 
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import { openRemote, type RemoteLimits, traitsOf } from './shared/remote.ts'
 import { checkKey, checkUrl, request, secretsOf } from './shared/request.ts'
 
 export interface HuggingfaceOptions extends RemoteLimits {
-  /** Must give 768 dimensions. With a `url` it says which prefixes that server's model wants. [BAAI/bge-base-en-v1.5 where hosted] */
+  /** Must return 768 dimensions. With a `url` it only selects the prefixes of that server's model. [BAAI/bge-base-en-v1.5 if hosted] */
   model?: string
-  /** A server of one's own, taken as it is: `https://…/embed` for text-embeddings-inference. */
+  /** The full address of your own server: `https://…/embed` for text-embeddings-inference. */
   url?: string
   api_key?: string
 }
 
 const HOSTED_MODEL = 'BAAI/bge-base-en-v1.5'
 
-/** @throws StorageError when the options are wrong, the provider refuses or the model gives another length */
+/** @throws StorageError if the options are wrong, the provider refuses, or the model returns another length */
 export async function openHuggingfaceEmbedder(options: HuggingfaceOptions = {}): Promise<Embedder> {
   const { api_key } = options
   checkKey('huggingface', api_key)
@@ -35,7 +35,7 @@ export async function openHuggingfaceEmbedder(options: HuggingfaceOptions = {}):
         const answer = await client.featureExtraction(
           { model, inputs: texts, truncate: true, ...(url ? {} : { provider: 'hf-inference' }) },
           {
-            // The library's own retry is a loop without a pause.
+            // The library retries without a pause.
             retry_on_error: false,
             fetch: ((input, init) => request(String(input), init ?? {}, signal)) as typeof fetch,
           },

@@ -5,14 +5,14 @@ import { openRemote, type RemoteLimits, traitsOf } from './shared/remote.ts'
 import { checkKey, checkUrl, request, secretsOf } from './shared/request.ts'
 
 export interface OpenaiOptions extends RemoteLimits {
-  /** Must give 768 dimensions. */
+  /** Must return 768 dimensions. */
   model: string
-  /** The server, its `/v1`, or the whole address of its embeddings. */
+  /** The address of the server, of its `/v1`, or of its embeddings. */
   url: string
   api_key?: string
 }
 
-/** @throws StorageError when the options are wrong, the server refuses or the model gives another length */
+/** @throws StorageError if the options are wrong, the server refuses, or the model returns another length */
 export async function openOpenaiEmbedder(options: OpenaiOptions): Promise<Embedder> {
   const { model, api_key } = options
   checkKey('openai', api_key)
@@ -44,7 +44,7 @@ function endpoint(url: URL): URL {
   return url
 }
 
-/** The vectors in the order of their `index`, which need not be that of the list. */
+/** The vectors in the order of their `index`, which may differ from the order of the list. */
 function vectors(answer: unknown): unknown {
   const data = (answer as { data?: unknown } | null)?.data
   if (!Array.isArray(data)) return

@@ -1,6 +1,6 @@
 /**
- * Group commit: appends that wait together share one transaction. Each follows the head that the one before it left; one that throws
- * or does not follow fails alone, and the others are written without it.
+ * Group commit: waiting appends share one transaction. Each must follow the head left by the append before it. An append that throws
+ * or does not follow the head is rejected; the others are written without it.
  */
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import type {
@@ -12,21 +12,21 @@ import type {
 } from '../../../sdk/storage/evidence.ts'
 import { followsHead } from '../../../sdk/storage/evidence-checks.ts'
 
-/** What an engine does inside one transaction, which no other append can interrupt. */
+/** Operations of an engine inside one transaction, during which no other append can run. */
 export interface Writing {
   /** The head that the next record follows. */
   head(): EvidenceHead | Promise<EvidenceHead>
-  /** Webhooks' records with one of these keys, ascending, without duplicates. */
+  /** Webhook records with any of these keys, ascending, without duplicates. */
   find(keys: readonly WebhookKey[]): EvidenceRecord[] | Promise<EvidenceRecord[]>
   write(batches: readonly EvidenceBatch[], head: EvidenceHead): Promise<void>
 }
 
-/** One transaction at a time. `work` may run again if nothing of it was kept; the promise rejects with what it throws. */
+/** Runs one transaction at a time. `work` may run again if its transaction was rolled back; the promise rejects with the error of `work`. */
 export type Transact = (work: (writing: Writing) => Promise<void>) => Promise<void>
 
 export interface Group {
   append: Evidence['append']
-  /** Refuses further appends, and resolves when those under way have ended. */
+  /** Refuses further appends, and resolves when all earlier ones have ended. */
   end(): Promise<void>
 }
 
@@ -38,7 +38,7 @@ interface Job {
   reject(error: unknown): void
 }
 
-/** An append that has its place, with the head after it. */
+/** An append with its place in the chain: the head after it. */
 interface Planned {
   job: Job
   batch: EvidenceBatch
@@ -46,12 +46,12 @@ interface Planned {
 }
 
 const maxJobs = 256
-/** A group with this many records takes no further job: longer groups would delay other processes. */
+/** No job is added to a group with this many records: longer groups would delay other processes. */
 const maxRecords = 2_000
 
 /**
- * Lets each job make what it appends, on the head that the one before it left; a job that can't is refused at once. A job with keys
- * begins a group, as records planned before it could not be found by them yet. Jobs that are not planned stay in `jobs`.
+ * Makes the batch of each job on the head left by the job before it, and rejects jobs that fail. A job with keys can only be the first of
+ * its group: records planned before it are not written yet, so `find` would miss them. Jobs that are not planned stay in `jobs`.
  */
 async function plan(jobs: Job[], start: EvidenceHead, find: Writing['find']): Promise<Planned[]> {
   const planned: Planned[] = []
@@ -85,7 +85,7 @@ export function groupCommit(transact: Transact): Group {
     running++
     try {
       await transact(async ({ head: current, find, write }) => {
-        // If the engine runs this again, the same jobs come first.
+        // If the engine runs this again, the jobs of the previous attempt come first.
         queue.unshift(...planned.splice(0).map(({ job }) => job))
         jobs = queue.splice(0, maxJobs)
         scheduled = false
@@ -101,7 +101,7 @@ export function groupCommit(transact: Transact): Group {
         )
       })
     } catch (error) {
-      // If the transaction could not begin, all waiting jobs would wait as long again.
+      // The transaction could not begin. All waiting jobs fail with it: otherwise they would wait for as long again.
       if (jobs === null) {
         jobs = queue.splice(0)
         scheduled = false
@@ -117,7 +117,7 @@ export function groupCommit(transact: Transact): Group {
   function schedule() {
     if (scheduled) return
     scheduled = true
-    // Requests that came in together are read in a turn of the event loop each: the group begins after all of them.
+    // Requests that arrive together are each read in a turn of the event loop; the group begins after all of them.
     setImmediate(runGroup)
   }
 
@@ -131,7 +131,7 @@ export function groupCommit(transact: Transact): Group {
     },
     async end() {
       closed = true
-      // A running group may schedule another one.
+      // A running group may schedule the next.
       while (scheduled || running > 0 || queue.length > 0) await Bun.sleep(1)
     },
   }

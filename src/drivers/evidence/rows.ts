@@ -1,4 +1,4 @@
-/** Data that both engines store in the same form: the log's format, its head, and the keys of webhooks' records. */
+/** Data that both engines store in the same form: the format of the log, its head, and the keys of webhook records. */
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import type { Evidence, EvidenceHead, EvidenceRecord, WebhookKey } from '../../../sdk/storage/evidence.ts'
 import { noHash } from '../../../sdk/storage/evidence-checks.ts'
@@ -6,17 +6,17 @@ import { noHash } from '../../../sdk/storage/evidence-checks.ts'
 /** A log that is only read. */
 export type EvidenceReads = Omit<Evidence, 'driver' | 'append' | 'packed' | 'saveCheckpoint' | 'close'>
 
-/** The only formula of the hash that this program knows. */
+/** Version of the hash formula; the program knows no other. */
 const chainFormat = '3'
 
-/** @throws StorageError `invalid` when `place` has another format */
+/** @throws StorageError `invalid` if `place` has another format */
 export function checkFormat(format: string | undefined, place: string): void {
   if (format === chainFormat) return
   const message = `${place} has chain format ${format}; this program knows format ${chainFormat}`
   throw new StorageError('invalid', `${message}: start the newer program`)
 }
 
-/** The head that the next record follows. @throws StorageError `corrupt` when the last record is not the one that the head names */
+/** Returns the head that the next record follows. @throws StorageError `corrupt` if the last record is not the one named by the head */
 export function checkEnd(
   head: EvidenceHead,
   last: Pick<EvidenceRecord, 'seq' | 'hash'> | undefined | null,
@@ -27,7 +27,7 @@ export function checkEnd(
   throw new StorageError('corrupt', `${engine} evidence: the log ends at record ${seq}, its head says ${head.seq}`)
 }
 
-/** The fields of a webhook's payload by which its record is found. */
+/** Payload fields by which webhook records are looked up. */
 export const keyFields: readonly WebhookKey['field'][] = [
   'pr_number',
   'sha',
@@ -45,13 +45,13 @@ export function webhookKeysOf(payload: Record<string, unknown>): WebhookKey[] {
   })
 }
 
-/** Hashes of the commits that a payload names, without duplicates. */
+/** The commit hashes in a payload, without duplicates. */
 export const commitsOf = ({ sha, merge_commit_sha }: Record<string, unknown>): string[] => [
   ...new Set([sha, merge_commit_sha].filter((one) => typeof one === 'string' && isCommit(one)).map(String)),
 ]
 
-/** What follows all hashes that begin with these digits. */
+/** Exclusive upper bound of all hashes that begin with these digits. */
 export const afterHashes = (digits: string): string => `${digits}g`
 
-/** What is no hash may be of any length, which no index takes. */
+/** Whether a text is a commit hash. Only hashes are indexed: other text may be too long for an index. */
 export const isCommit = (text: string): boolean => /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/.test(text)

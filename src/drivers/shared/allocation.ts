@@ -1,7 +1,7 @@
-/** What glibc keeps of memory that was freed: native libraries would hold most of their peak otherwise. */
+/** Limits how much freed memory glibc keeps: otherwise native libraries keep most of their peak usage. */
 import { dlopen } from 'bun:ffi'
 
-/** Names of options in `malloc.h`, and their values: what is freed goes back to the system. */
+/** Options of `mallopt` with their number in `malloc.h` and a value that returns freed memory to the operating system. */
 const bounds = {
   M_ARENA_MAX: [-8, 2],
   M_MMAP_THRESHOLD: [-3, 1_048_576],
@@ -9,8 +9,8 @@ const bounds = {
 } as const
 
 /**
- * glibc keeps half of the memory that LanceDB frees, for each of many threads. After a segment of 110 000 decisions was written, the process
- * held 880 MB without these limits and 190 MB with them.
+ * Sets limits for glibc, which otherwise keeps half of the memory that each of LanceDB's many threads frees. After writing a segment of
+ * 110 000 decisions the process used 880 MB without these limits and 190 MB with them.
  */
 export function boundMemory(): void {
   withGlibc(() => {
@@ -19,7 +19,7 @@ export function boundMemory(): void {
   })
 }
 
-/** Gives all whole pages back that nothing uses, between others too; half a millisecond. */
+/** Returns all unused whole pages to the operating system, also those between used ones. Takes half a millisecond. */
 export function giveBackFreed(): void {
   withGlibc(() => {
     const { symbols } = dlopen('libc.so.6', { malloc_trim: { args: ['usize'], returns: 'int' } })
@@ -27,12 +27,12 @@ export function giveBackFreed(): void {
   })
 }
 
-/** Another C library keeps less, and has no such functions. */
+/** Does nothing with other C libraries, which keep less memory and lack these functions. */
 function withGlibc(act: () => void): void {
   if (process.platform !== 'linux') return
   try {
     act()
   } catch {
-    // musl.
+    // Not glibc, such as musl.
   }
 }

@@ -1,4 +1,4 @@
-/** Rows that every log stores in the same form: its head, the pages of its tree, and its checkpoints. */
+/** Rows that all logs store in the same form: the head, the nodes of the Merkle tree, and the checkpoints. */
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import type { EvidenceHead, StoredCheckpoint } from '../../../sdk/storage/evidence.ts'
 
@@ -9,9 +9,9 @@ export interface HeadRow {
 }
 
 /**
- * A head from its row.
- * @param log names it in errors
- * @throws StorageError `corrupt` when it can't be a head
+ * Reads a head from its row.
+ * @param log names the log in errors
+ * @throws StorageError `corrupt` if the row is not a head
  */
 export function headOf(row: HeadRow | undefined | null, log: string): EvidenceHead {
   try {
@@ -23,13 +23,13 @@ export function headOf(row: HeadRow | undefined | null, log: string): EvidenceHe
   throw new StorageError('corrupt', `${log}: the frontier of the head is not a list`)
 }
 
-/** The hashes of rows from `index` on, up to the first that is missing. */
+/** The hashes of consecutive rows starting at `index`, up to the first gap. */
 export function contiguous(rows: readonly { at: number; hash: string }[], index: number): string[] {
   const end = rows.findIndex(({ at }, offset) => at !== index + offset)
   return (end === -1 ? rows : rows.slice(0, end)).map(({ hash }) => hash)
 }
 
-/** What a checkpoint is stored as, in the order of the columns. */
+/** The columns of a stored checkpoint; {@link checkpointValues} has the same order. */
 export const checkpointColumns = 'size, head_hash, note, created_at, exported'
 export const checkpointValues = ({ size, head_hash, note, created_at, exported }: StoredCheckpoint) =>
   [size, head_hash, note, created_at, exported] as const

@@ -1,4 +1,4 @@
-/** Turns whatever a part of a driver throws into a storage error. */
+/** Converts everything that a part of a driver throws to storage errors. */
 import type { StorageError } from '../../../sdk/storage/errors.ts'
 
 type Method = (...args: never[]) => Promise<unknown>

@@ -1,4 +1,4 @@
-/** The embedder in this program: all-MiniLM-L6-v2 in threads of its own, with no network. */
+/** The built-in embedder: all-MiniLM-L6-v2 in separate threads, without a network. */
 import { availableParallelism } from 'node:os'
 import type { Embedder } from '../../../../sdk/storage/embedder.ts'
 import { messageOf } from '../../../core/log.ts'
@@ -13,25 +13,25 @@ export interface LocalOptions {
   /** The build of onnxruntime to use. [native, else wasm] */
   runtime?: RuntimeName
   log?(level: 'info' | 'warn', message: string, data?: Record<string, unknown>): void
-  /** Called if the model can't load at the start. With it opening does not wait for the model; texts do. */
+  /** Called if the model can't load at the start. If given, opening does not wait for the model, but texts do. */
   failed?(error: unknown): void
 }
 
 const CACHED_TEXTS = 2_000
-/** A second text waits in each thread while the first is computed, so that the thread need not wait for this one. */
+/** Texts sent to a thread at once: the second is there when the first is done, so the thread need not wait for the main thread. */
 const TEXTS_AT_ONCE = 2
-/** So many texts that wait for others within this time are worth another thread, which takes a third of a second to start. */
+/** If this many texts had to wait within this time, another thread is started, which takes a third of a second. */
 const MANY_TEXTS = 24
 const MANY_WITHIN_MS = 10_000
-/** Questions are short, and a search costs several times what its question does: fewer that wait are not worth the memory of another model. */
+/** Waiting questions that justify another thread. They are short, and a search costs several times as much as embedding its question. */
 const MANY_QUESTIONS = 16
 const limits: ThreadLimits = { most: Math.min(2, availableParallelism()), idle_ms: 15_000 }
 
 const startWorker = () => startThread('drivers/embedder/local/worker.ts')
 
 /**
- * Resolves when the model is ready, or at once where `failed` is given.
- * @throws StorageError `unavailable` when it can't load
+ * Resolves when the model is ready, or immediately if `failed` is given.
+ * @throws StorageError `unavailable` if the model can't load
  */
 export async function openLocalEmbedder(
   options: LocalOptions = {},
@@ -72,7 +72,7 @@ export async function openLocalEmbedder(
   else await first
   return {
     driver: 'local',
-    // The same for both builds: their vectors differ by about .001, far less than a rewording makes.
+    // The same for both builds: their vectors differ by about 0.001, far less than after a rewording.
     id: `local/all-MiniLM-L6-v2-int8/${assets.model.sha256.slice(0, 12)}`,
     effective_dimensions: EFFECTIVE_DIMENSIONS,
     noise_distance: 0.78,
@@ -80,7 +80,7 @@ export async function openLocalEmbedder(
     precedent_distance: 0.61,
     similar_distance: 0.5,
     in_process: true,
-    // The longest first, so that two threads that share a call end at about the same time.
+    // Longest texts first, so that two threads that share a call finish at about the same time.
     async embed(texts, kind, signal) {
       const waits = queue.waiting() + texts.length - 1
       const least = kind === 'query' ? MANY_QUESTIONS : 1
@@ -95,7 +95,7 @@ export async function openLocalEmbedder(
       for (const [place, at] of order.entries()) results[at] = vectors[place]!
       return results
     },
-    // Read when a question first holds a word that no decision does. Without it words are corrected by their letters alone.
+    // Read when a question first contains a word that is in no decision. Without the vocabulary, words are corrected only by spelling.
     async knowsWord(word) {
       vocabulary ??= readVocabulary().catch(() => new Set())
       return (await vocabulary).has(word)
@@ -107,7 +107,7 @@ export async function openLocalEmbedder(
   }
 }
 
-/** Adds to a sum that begins again at zero after a time; tells whether it is beyond `most`. */
+/** A sum that restarts at zero after `within_ms`. Adds to it, and returns whether it exceeds `most`. */
 function openTally(most: number, within_ms: number) {
   let sum = 0
   let since = 0
@@ -120,11 +120,11 @@ function openTally(most: number, within_ms: number) {
 }
 
 /**
- * The vectors of recent texts: tests of a rule, retries and repeated questions cost nothing, and a text that is asked for while it is
- * computed is not computed again. Each call gets a copy.
+ * Caches the vectors of recent texts, so that rule tests, retries and repeated questions cost nothing. A text that is already being computed
+ * is not computed twice. Each call gets a copy.
  */
 function openCache(size: number, make: (text: string) => Promise<Float32Array>) {
-  // A Map iterates in order of insertion: the first key is the one unused for longest.
+  // A Map iterates in order of insertion: the first key is the least recently used.
   const vectors = new Map<string, Promise<Float32Array>>()
   return async (text: string): Promise<Float32Array> => {
     const vector = vectors.get(text) ?? make(text)

@@ -1,4 +1,4 @@
-/** This side of the local model's thread: texts out, vectors in, and what happens if the thread ends unexpectedly. */
+/** The main thread's side of a thread of the local model: sends texts, receives vectors, and handles an unexpected end of the thread. */
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type { Model } from './minilm.ts'
 import type { RuntimeName } from './runtime.ts'
@@ -6,7 +6,7 @@ import type { Reply, Request } from './worker.ts'
 
 export interface Engine {
   runtime: Model['runtime']
-  /** @throws StorageError `unavailable` when the thread fails or ends */
+  /** @throws StorageError `unavailable` if the thread fails or ends */
   embed(text: string): Promise<Float32Array>
   stop(): void
 }
@@ -17,8 +17,8 @@ const unavailable = (message: string) => new StorageError('unavailable', `The lo
 
 /**
  * Resolves when the model is ready.
- * @param onDeath called once if a thread that was ready ends by itself
- * @throws StorageError `unavailable` when it can't load
+ * @param onDeath called once if the thread ends by itself after it was ready
+ * @throws StorageError `unavailable` if the model can't load
  */
 export function startEngine(worker: Worker, runtime: RuntimeName | undefined, onDeath: () => void): Promise<Engine> {
   const waiting = new Map<number, Waiting>()
@@ -54,7 +54,7 @@ export function startEngine(worker: Worker, runtime: RuntimeName | undefined, on
     },
   })
 
-  // Bun's message is a page of source with the cause in one line of it.
+  // Bun's message is a page of source code; one of its lines has the cause.
   const cause = (message: string) => /^error: (.*)$/m.exec(message)?.[1] ?? message
   worker.addEventListener('error', (event) => end(`lost its thread: ${cause(event.message)}`))
   worker.addEventListener('close', () => end('lost its thread'))

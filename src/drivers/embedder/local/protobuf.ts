@@ -1,15 +1,15 @@
-/** As much of protobuf's wire format as it takes to read a model's file, and to write a model. */
+/** The part of protobuf's wire format that is needed to read a model's file and to write a model. */
 // https://protobuf.dev/programming-guides/encoding/
 
 export interface Field {
   number: number
   /** The bytes of the field in the message. */
   whole: Uint8Array
-  /** Its text, message or packed numbers; nothing of a single number. */
+  /** The field's text, message or packed numbers; empty for a single integer. */
   content: Uint8Array
 }
 
-/** @throws Error for a wire type that models don't use, and for a message that ends within a field */
+/** @throws Error for a wire type that models don't use, and if the message ends within a field */
 export function* fieldsOf(message: Uint8Array): Generator<Field> {
   let at = 0
   const varint = (): number => {
@@ -42,14 +42,14 @@ function varint(value: number): number[] {
   return [...bytes, left]
 }
 
-/** A number that is whole and not below zero. */
+/** A field with a non-negative integer. */
 export const number = (field: number, value: number): Uint8Array =>
   Uint8Array.from([...varint(field * 8), ...varint(value)])
 
 export const float = (field: number, value: number): Uint8Array =>
   Uint8Array.from([...varint(field * 8 + 5), ...new Uint8Array(Float32Array.of(value).buffer)])
 
-/** Text, bytes, or a message of these fields. */
+/** A field with text, bytes, or a message of these fields. */
 export function block(field: number, content: string | Uint8Array | readonly Uint8Array[]): Uint8Array {
   const bytes = Array.isArray(content) ? Buffer.concat(content) : Buffer.from(content as string | Uint8Array)
   return Buffer.concat([Uint8Array.from([...varint(field * 8 + 2), ...varint(bytes.length)]), bytes])

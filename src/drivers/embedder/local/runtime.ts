@@ -1,4 +1,4 @@
-/** What computes the model: onnxruntime's native build, or its WebAssembly build where that does not load. */
+/** The runtime of the model: onnxruntime's native build, or its WebAssembly build if the native one does not load. */
 
 import type * as Onnx from 'onnxruntime-web'
 import wasm from 'onnxruntime-web/ort-wasm-simd-threaded.wasm' with { type: 'file' }
@@ -10,9 +10,9 @@ export type RuntimeName = 'native' | 'wasm'
 
 export interface Runtime {
   name: RuntimeName
-  /** Why the native build was not taken; absent when it was, or was not asked for. */
+  /** Why the native build is not used; absent if it is, or if it was not asked for. */
   fallback?: string
-  /** The last hidden layer of one sequence of tokens: row after row, a row a token. */
+  /** The last hidden layer for one sequence of tokens: one row for each token, concatenated. */
   run(tokens: readonly number[]): Promise<Float32Array<ArrayBuffer>>
 }
 
@@ -26,18 +26,18 @@ export const libraries: Libraries = {
   },
   wasm: async () => {
     const library = await import('onnxruntime-web/wasm')
-    // Given as bytes because a compiled binary has no address that the library could fetch.
+    // Passed as bytes, because the library can't fetch a file of a compiled binary.
     library.env.wasm.wasmBinary = await Bun.file(wasm).arrayBuffer()
-    // More threads need a worker script beside the library, which a bundle does not have.
+    // More threads would need a worker script beside the library, which a bundle does not have.
     library.env.wasm.numThreads = 1
     return library
   },
 }
 
 /**
- * @param file the model's
- * @param wanted takes this one or none; without it native is tried first
- * @throws Error what the last one tried threw
+ * @param file the model's file
+ * @param wanted the only runtime to try; by default native, then wasm
+ * @throws Error of the last runtime tried
  */
 export async function openRuntime(
   file: Uint8Array,
@@ -59,10 +59,10 @@ async function open(name: RuntimeName, { bytes, externalData }: Model, from: Lib
   const session = await InferenceSession.create(bytes, {
     externalData,
     executionProviders: [name === 'native' ? 'cpu' : 'wasm'],
-    // The operations of a short text are too small to share: a second thread costs CPU time, twice as much on busy cores, and saves none.
+    // The operations of a short text are too small to split: a second thread costs CPU time, twice as much on busy cores, and saves no time.
     intraOpNumThreads: 1,
     interOpNumThreads: 1,
-    // A plan of the memory for each length of text: texts differ in length, so it takes memory and saves no time.
+    // This would plan memory for each length of text. Texts differ in length, so it would take memory and save no time.
     enableMemPattern: false,
     logSeverityLevel: 3,
   })
@@ -70,15 +70,15 @@ async function open(name: RuntimeName, { bytes, externalData }: Model, from: Lib
     const output = await session.run({ [TOKENS]: new Tensor('int32', Int32Array.from(tokens), [1, tokens.length]) })
     return output[HIDDEN]!.data as Float32Array<ArrayBuffer>
   }
-  // The first run is slow, and may be where a build that loads turns out not to work.
+  // The first run is slow, and a build that loads may fail only when it runs.
   await run([0])
   return { name, run }
 }
 
 /**
- * Turns off the telemetry that onnxruntime's native build sends from 1.29 on. Call it before the library is loaded: it reads the
- * variable in the C library, which does not see what is written to `process.env`.
- * @throws Error when the variable can't be set; the library must not be loaded then
+ * Turns off the telemetry that onnxruntime's native build sends since 1.29. Call it before the library is loaded. The variable is set in
+ * the C library, from which onnxruntime reads it: changes of `process.env` don't reach it.
+ * @throws Error if the variable can't be set; the library must not be loaded then
  */
 async function silenceTelemetry(): Promise<void> {
   const name = 'ORT_DISABLE_TELEMETRY'

@@ -1,28 +1,28 @@
-/** The threads of the local model: one as long as the embedder is open, more while there are many texts. */
+/** The threads of the local model: one while the embedder is open, more while many texts are waiting. */
 import type { Engine } from './engine.ts'
 
 export interface ThreadLimits {
-  /** Limit of threads at once. The first takes about 80 MB, each other one 55. */
+  /** Maximum number of threads. The first takes about 80 MB, each further one 55 MB. */
   most: number
-  /** How long a thread beyond the first is kept without being asked for, in milliseconds. */
+  /** How long a further thread is kept after the last call of `wanted`, in milliseconds. */
   idle_ms: number
 }
 
 export interface Threads {
-  /** Threads that compute. */
+  /** Number of threads. */
   count(): number
-  /** The first thread, started if it is not there. @throws StorageError `unavailable` when it can't load */
+  /** The first thread, which is started if it is not running. @throws StorageError `unavailable` if the model can't load */
   first(): Promise<Engine>
-  /** Computed by the thread that has the fewest characters to do. @throws StorageError `unavailable` when the thread fails or ends */
+  /** Embeds a text in the thread with the fewest characters left. @throws StorageError `unavailable` if the thread fails or ends */
   embed(text: string): Promise<Float32Array>
-  /** There is more to do than one thread is for: adds a thread unless there are enough, and keeps those that there are. */
+  /** Reports more work than one thread should do: starts a thread unless the maximum is reached, and keeps the further threads. */
   wanted(): void
   stop(): Promise<void>
 }
 
 interface Slot {
   engine: Promise<Engine>
-  /** Its texts' characters, and one more for each text. */
+  /** Characters of its unfinished texts, plus one for each text. */
   busy: number
 }
 

@@ -1,13 +1,13 @@
-/** Loads a native library out of a compiled binary, in which no loader of the system can find it. */
+/** Loads a native library from a compiled binary, where the operating system's loader can't find it. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /**
- * Loads an addon and the libraries that it looks for beside itself. They are in a folder of this process alone while they are loaded,
- * and removed afterwards: files that stay in a shared folder could be changed by others before the next start.
- * @param files their names, as the loader looks for them, and where their content is, compressed with zstd; the addon first
- * @throws Error when they can't be written or loaded
+ * Loads an addon and the libraries that it expects beside itself. They are unpacked to a private folder, which is removed after loading:
+ * others could change files in a shared folder before the next start.
+ * @param files the names that the loader looks for, and the paths of their content, compressed with zstd; the addon first
+ * @throws Error if the files can't be written or loaded
  */
 export function loadUnpacked(files: readonly { name: string; path: string }[]): unknown {
   const folder = mkdtempSync(join(tmpdir(), 'cstp-'))
@@ -18,7 +18,7 @@ export function loadUnpacked(files: readonly { name: string; path: string }[]): 
     process.dlopen(module, join(folder, files[0]!.name))
     return module.exports
   } finally {
-    // Windows keeps the files of a loaded library; the others don't need them any more.
+    // Windows can't remove the files of a loaded library; other operating systems don't need them after loading.
     if (process.platform !== 'win32') rmSync(folder, { recursive: true })
   }
 }

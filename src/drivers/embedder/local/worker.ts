@@ -1,4 +1,4 @@
-/** The thread of the local model: it answers one text at a time. */
+/** The thread of the local model: embeds one text at a time. */
 import { messageOf } from '../../../core/log.ts'
 import { giveBackFreed } from '../../shared/allocation.ts'
 import { type Model, openModel } from './minilm.ts'
@@ -21,7 +21,7 @@ self.onmessage = async ({ data }: MessageEvent<Request>) => {
     try {
       model = await openModel(data.open.runtime)
       reply({ ready: { name: model.runtime.name, fallback: model.runtime.fallback } })
-      // What loading took beyond the model, a third of its peak, would stay: an idle thread never collects.
+      // Frees the memory used only for loading, a third of its peak: an idle thread never collects garbage.
       Bun.gc(true)
       giveBackFreed()
     } catch (error) {

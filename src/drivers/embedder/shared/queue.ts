@@ -1,22 +1,22 @@
-/** Work for a narrow resource: queries go before documents, and calls of one kind take turns. */
+/** A queue for a limited resource: queries go before documents, and calls of the same kind take turns. */
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 
-/** What an embedder answers once it is closed. */
+/** The error of an embedder that is closed. */
 export const closedError = (driver: string): StorageError =>
   new StorageError('unavailable', `The ${driver} embedder is closed`)
 
-/** One item; `signal` aborts when its call is over, for whatever reason. */
+/** Works on one item; `signal` is aborted when its call fails or is aborted. */
 export type Work<Item, Result> = (item: Item, signal: AbortSignal) => Promise<Result>
 
 export interface Queue<Item, Result> {
   /**
-   * The result of each item, in their order.
-   * @throws the signal's reason, or what the first item to fail threw; what is left of the call is then dropped
+   * The results of the items, in the same order.
+   * @throws the signal's reason, or the error of the first item that fails; the rest of the call is then dropped
    */
   run(items: readonly Item[], kind: 'document' | 'query', signal: AbortSignal): Promise<Result[]>
-  /** Items that nobody works on yet. */
+  /** Number of items that are not started yet. */
   waiting(): number
-  /** Fails every call under way and every later one with `error`. */
+  /** Rejects all open and later calls with `error`. */
   close(error: Error): void
 }
 
@@ -30,7 +30,7 @@ interface Call<Item, Result> {
   fail(error: unknown): void
 }
 
-/** @param width how many items are worked on at once; it is asked for whenever one may begin */
+/** @param width how many items are worked on at once; called whenever an item could start */
 export function openQueue<Item, Result>(width: () => number, work: Work<Item, Result>): Queue<Item, Result> {
   const waiting = { query: [] as Call<Item, Result>[], document: [] as Call<Item, Result>[] }
   const open = new Set<Call<Item, Result>>()

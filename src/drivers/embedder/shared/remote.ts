@@ -6,15 +6,15 @@ import { messageOf } from '../../../core/log.ts'
 import { closedError, openQueue } from './queue.ts'
 import { RequestFailure, redactor } from './request.ts'
 
-/** Load on a provider, and waiting for it. */
+/** Limits of the load on a provider and of waiting for it. */
 export interface RemoteLimits {
   /** One request, until its last byte. [20 000] */
   timeout_ms?: number
   /** Retries after a network error, a 429 or a 5xx. [3] */
   retries?: number
-  /** The first retry waits a random part of this; each further one of double. [250] */
+  /** The first retry waits a random part of this; the maximum doubles with each further retry. [250] */
   backoff_ms?: number
-  /** A provider that asks for a longer pause is not waited for. [10 000] */
+  /** Longest pause before a retry. A provider that asks for a longer one is not tried again. [10 000] */
   max_wait_ms?: number
   /** Requests at once. [4] */
   concurrency?: number
@@ -22,27 +22,27 @@ export interface RemoteLimits {
   batch_size?: number
   /** Characters of a text that are sent. [8 000] */
   max_chars?: number
-  /** From this distance on a hit is noise. [by model, else .75] */
+  /** Hits from this distance on are noise. [by model, else 0.75] */
   noise_distance?: number
 }
 
 interface Provider {
   driver: string
   id: string
-  /** For messages: the model and where it is. */
+  /** The model and its address, for messages. */
   place: string
   traits: ModelTraits
   secrets: readonly string[]
-  /** One request. What it answers is not trusted. */
+  /** Sends one request. The answer is not trusted. */
   ask(texts: string[], signal: AbortSignal): Promise<unknown>
 }
 
-/** How long opening waits for the one text that shows whether the model fits. */
+/** How long opening waits for the one text that tests the model. */
 const PROBE_MS = 5_000
 
 /**
- * Asks for one vector. A provider that is unavailable does not stop the opening, since it may be back later.
- * @throws StorageError when the provider refuses, or the model gives another length
+ * Tests the provider with one text. An unavailable provider does not make opening fail, since it may become available later.
+ * @throws StorageError if the provider refuses, or the model returns another length
  */
 export async function openRemote(provider: Provider, limits: RemoteLimits): Promise<Embedder> {
   const { timeout_ms = 20_000, retries = 3, backoff_ms = 250, max_wait_ms = 10_000 } = limits
@@ -76,7 +76,7 @@ export async function openRemote(provider: Provider, limits: RemoteLimits): Prom
     }
   }
 
-  // No cause is kept: a library's error can hold the request with its headers.
+  // Without `cause`: a library's error may contain the request with its headers.
   function storageError(error: unknown): StorageError {
     const kind = error instanceof StorageError ? error.kind : 'unavailable'
     return new StorageError(kind, `The ${driver} embedder (${provider.place}) ${redact(messageOf(error))}`)
@@ -93,7 +93,7 @@ export async function openRemote(provider: Provider, limits: RemoteLimits): Prom
     id: provider.id,
     effective_dimensions: DIMENSIONS,
     noise_distance,
-    // In the proportions measured with the local model: estimates, as the distances below are.
+    // In the proportions measured with the local model. Estimates, like the distances below.
     precedent_distance: 0.78 * noise_distance,
     similar_distance: 0.64 * noise_distance,
     async embed(texts, kind, signal) {
@@ -126,24 +126,24 @@ function read(answer: unknown, count: number): Float32Array[] {
 }
 
 interface ModelTraits {
-  /** Written before a question. */
+  /** Prepended to a question. */
   query_prefix: string
-  /** Written before everything else. */
+  /** Prepended to any other text. */
   document_prefix: string
   noise_distance: number
-  /** The model has a longer vector by default and must be asked for 768. */
+  /** Whether the model returns longer vectors unless 768 dimensions are requested. */
   ask_for_length: boolean
 }
 
 const plain: ModelTraits = {
   query_prefix: '',
   document_prefix: '',
-  // Errs on the side of showing a hit. Models differ: state `noise_distance` for one that is not listed below.
+  // Errs on the side of showing a hit. Models differ: set `noise_distance` for a model that is not listed below.
   noise_distance: 0.75,
   ask_for_length: false,
 }
 
-/** Found by a part of the name, which has another owner or tag with every server. The distances are estimates. */
+/** Matched by a part of the model's name, since servers use different owners and tags. The distances are estimates. */
 const known: [part: string, traits: Partial<ModelTraits>][] = [
   ['bge-base-en', { query_prefix: 'Represent this sentence for searching relevant passages: ', noise_distance: 0.5 }],
   ['all-mpnet-base', { noise_distance: 0.75 }],

@@ -4,13 +4,13 @@ import { messageOf } from '../../../core/log.ts'
 import { hideAll, secretsIn } from '../../../core/redact.ts'
 
 /**
- * - `unavailable`: not reached, too busy or broken; the same request may go through later.
- * - `slow`: no whole answer within the time given.
+ * - `unavailable`: not reachable, too busy or broken; the same request may succeed later.
+ * - `slow`: no complete answer within the timeout.
  * - `refused`: the same request will be refused again.
  */
 type FailureKind = 'unavailable' | 'slow' | 'refused'
 
-/** A request that failed. Its message is as the provider wrote it: redact before showing it to anyone. */
+/** A failed request. The message contains the provider's text: redact it before it is shown. */
 export class RequestFailure extends Error {
   readonly kind: FailureKind
   /** The pause that the provider asked for, in milliseconds. */
@@ -27,7 +27,7 @@ export class RequestFailure extends Error {
 const KEPT_CHARS = 300
 
 /**
- * Like fetch, with the body already here, and a failure for every answer that is not a success.
+ * Like `fetch`, but waits for the whole body, and throws for every status that is not a success.
  * @throws RequestFailure
  * @throws the signal's reason
  */
@@ -55,13 +55,13 @@ function waitOf(header: string | null): number | undefined {
   return Number.isFinite(ms) ? Math.max(0, ms) : undefined
 }
 
-/** What must not be shown: the key, and what an address may carry in its place. */
+/** Texts that must not be shown: the key, and secrets in the address. */
 export const secretsOf = (key: string | undefined, url: URL | undefined): string[] => [
   ...(key ? [key] : []),
   ...(url ? secretsIn(url.href) : []),
 ]
 
-/** Takes every secret out of a text, in the spellings that a server echoes, and then cuts it: a cut key is still a piece of it. */
+/** Removes every secret from a text, in all spellings that a server may echo, and only then truncates it: a truncated key would not be found. */
 export function redactor(secrets: readonly string[]): (text: string) => string {
   const hide = hideAll(secrets, '[key]')
   return (text) => {

@@ -1,9 +1,8 @@
 /**
- * Appends of many servers as one chain. A transaction takes the log's advisory lock before it reads the head, so the head that it
- * follows is the last one that was committed, and the next one waits in line. Under serialisable isolation both would read
- * the same head and one would be thrown away with all that it had hashed, the more often the busier the servers are; the lock lets
- * each do its work once, in turn, and costs one message. The head's row is locked too: an engine that takes advisory locks for
- * nothing still keeps the order.
+ * Appends of many servers to one chain. A transaction takes the log's advisory lock before it reads the head, so the head that it reads is
+ * the last committed one, and other appends queue. With serialisable isolation instead, two transactions would read the same head and one
+ * would be rolled back with all its hashes, more often the busier the servers are. The lock costs one message, and each append does its
+ * work once. The row of the head is locked too, which keeps the order on an engine that ignores advisory locks.
  */
 import { isStorageError } from '../../../../sdk/storage/errors.ts'
 import type { EvidenceBatch, EvidenceHead, EvidenceRecord, WebhookKey } from '../../../../sdk/storage/evidence.ts'
@@ -15,12 +14,12 @@ import { checkEnd, commitsOf, isWebhook, webhookKeysOf } from '../rows.ts'
 import { recordColumns, recordOf, selectHead } from './read.ts'
 
 const attempts = 5
-/** Rows of one statement: it is held in memory by both sides. */
+/** Rows in one statement, which is held in memory by client and server. */
 const rowsAtOnce = 5_000
-/** Of the log in this schema, until the transaction ends; the first half of the key is evidence's alone. */
+/** Locks the log of this schema until the transaction ends. The first half of the key is used only by evidence. */
 const appendLock = `select pg_advisory_xact_lock(${0x63737465}, hashtext(current_schema()))`
 
-/** One transaction at a time, so that appends that wait share the next one. */
+/** Runs one transaction at a time, so that waiting appends share the next one. */
 export function transactions(client: Client): Transact {
   let lane: Promise<unknown> = Promise.resolve()
   async function run(work: (writing: Writing) => Promise<void>): Promise<void> {
@@ -67,7 +66,7 @@ async function find(query: Query, keys: readonly WebhookKey[]): Promise<Evidence
   return rows.map(recordOf)
 }
 
-/** Inserts rows by the thousand: one array a column, so that a statement has few parameters whatever its rows. */
+/** Inserts rows with one array for each column, so that a statement for thousands of rows has few parameters. */
 async function insert<Row extends object>(
   query: Query,
   table: string,
@@ -118,7 +117,7 @@ async function write(query: Query, batches: readonly EvidenceBatch[], head: Evid
   ])
 }
 
-/** A value as the table has it: an integer is not the text of its digits. */
+/** A value in the form of the table: JSON, in which 1 differs from "1". */
 const keyText = (value: string | number): string => JSON.stringify(value)
 
 interface Keys {
@@ -127,7 +126,7 @@ interface Keys {
   commits: { sha: string; seq: number }[]
 }
 
-/** Of the records that hold any. @throws SyntaxError for a payload that is not JSON */
+/** The keys of all records that have some. @throws SyntaxError for a payload that is not JSON */
 function keysOf(records: readonly EvidenceRecord[]): Keys {
   const keys: Keys = { webhook: [], pullRequests: [], commits: [] }
   for (const record of records) {

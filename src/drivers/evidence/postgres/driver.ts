@@ -10,14 +10,14 @@ import { transactions } from './append.ts'
 import { migrations } from './migrate.ts'
 import { reads } from './read.ts'
 
-/** `connections` [4] and `statement_timeout_ms` [30 000] may be left out; the others are those of every client. */
+/** `connections` [4] and `statement_timeout_ms` [30 000] are optional; the other options are those of every client. */
 export type PostgresEvidenceOptions = Pick<ClientOptions, 'url'> & Partial<ClientOptions>
 
 const translatedReads = translating((error) => storageErrorOf(error, 'cannot read evidence'))
 
 /**
- * Opens the log, creating its tables if there are none.
- * @throws StorageError `unavailable` when the database can't be reached, `invalid` when a newer program made its tables
+ * Opens the log, and creates its tables if there are none.
+ * @throws StorageError `unavailable` if the database can't be reached, `invalid` if a newer program has migrated its tables
  */
 export async function openPostgresEvidence({
   url,
@@ -59,7 +59,7 @@ export async function openPostgresEvidence({
   }
 }
 
-/** The log without its writes; nothing is created. @returns null if there are no tables */
+/** Opens the log for reading only, and creates nothing. @returns null if there are no tables */
 export async function openPostgresEvidenceReader(
   url: string,
 ): Promise<(EvidenceReads & { close(): Promise<void> }) | null> {

@@ -1,4 +1,4 @@
-/** The migrations of evidence in PostgreSQL: what drizzle-kit generated from `schema.ts`, and what it can't express. */
+/** The migrations of evidence in PostgreSQL: SQL that drizzle-kit generates from `schema.ts`, and triggers, which it can't express. */
 import tables from './migrations/0000_tables.sql' with { type: 'text' }
 import triggers from './migrations/0000_triggers.sql' with { type: 'text' }
 

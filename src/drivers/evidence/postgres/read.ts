@@ -23,7 +23,7 @@ export function recordOf(row: EvidenceRecord): EvidenceRecord {
 }
 
 export function reads({ read }: Pick<Client, 'read'>): EvidenceReads {
-  /** Rows of events from a record on. Numbers below 1 were written past this program: they are shown to anyone who walks the log. */
+  /** Rows of events from record `seq` on. Records below 1 were not written by this program; a read from the start includes them. */
   const page = <Row>(columns: string, seq: number, limit: number): Promise<Row[]> =>
     read(
       `select ${columns} from events e where ${seq <= 1 ? 'true' : 'e.seq >= $2::bigint'} order by e.seq limit $1::int`,

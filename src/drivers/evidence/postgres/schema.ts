@@ -1,4 +1,4 @@
-/** The tables of evidence in PostgreSQL, from which `bun run migrations` generates SQL. Triggers, written by hand beside it, refuse what is not an append. */
+/** The tables of evidence in PostgreSQL, from which `bun run migrations` generates SQL. Hand-written triggers refuse all writes but appends. */
 import { index, pgTable, primaryKey } from 'drizzle-orm/pg-core'
 import { big, text } from '../../shared/postgres/columns.ts'
 import { logTables } from '../../shared/postgres/log-tables.ts'
@@ -23,19 +23,19 @@ export const events = pgTable(
 
 export const { nodes, head, checkpoints } = logTables('')
 
-/** The keys of their payloads by which records of webhooks are found; written with them. The value is JSON, so that 1 is not "1". */
+/** Payload fields by which webhook records are looked up, written with the records. The value is JSON, in which 1 differs from "1". */
 export const webhook_keys = pgTable(
   'webhook_keys',
   { field: text().notNull(), value: text().notNull(), seq: big().notNull() },
   (table) => [primaryKey({ columns: [table.field, table.value, table.seq] })],
 )
 
-/** The records of each pull request; written with them. */
+/** Records by pull request, written with the records. */
 export const pull_requests = pgTable('pull_requests', { pr_number: big().notNull(), seq: big().notNull() }, (table) => [
   primaryKey({ columns: [table.pr_number, table.seq] }),
 ])
 
-/** The records of each commit; written with them. */
+/** Records by commit, written with the records. */
 export const commits = pgTable('commits', { sha: text().notNull(), seq: big().notNull() }, (table) => [
   primaryKey({ columns: [table.sha, table.seq] }),
 ])

@@ -1,4 +1,4 @@
-/** Writes to an evidence database: one transaction at a time, and how a group of appends is written in one. */
+/** Writes to an evidence database: one transaction at a time, each for a group of appends. */
 import type { Database } from 'bun:sqlite'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type { Evidence, EvidenceBatch, EvidenceHead, StoredCheckpoint } from '../../../../sdk/storage/evidence.ts'
@@ -14,13 +14,13 @@ interface Committer {
   /** Brings {@link payloadIndex} up to the end of the log. */
   indexPayloads(): Promise<void>
   saveCheckpoint(checkpoint: StoredCheckpoint): Promise<void>
-  /** Runs something between two transactions. */
+  /** Runs `work` between two transactions. */
   alone(work: () => Promise<void>): Promise<void>
-  /** Refuses further writes, and resolves when those under way have ended. */
+  /** Refuses further writes, and resolves when all earlier ones have ended. */
   end(): Promise<void>
 }
 
-/** Records written without a pause; calls that don't write have their turn in between. */
+/** Records written without a pause; calls that don't write can run in between. */
 const writtenAtOnce = 1_000
 /** How long a write waits for other processes. */
 const timeout_ms = 5_000
@@ -40,7 +40,7 @@ export function committer(db: Database, committed: () => void): Committer {
   let lane: Promise<unknown> = Promise.resolve()
   let closed = false
 
-  /** One thing at a time: the connection has only one transaction. */
+  /** Runs one piece of work at a time: the connection has only one transaction. */
   function alone<T>(work: () => Promise<T>): Promise<T> {
     const next = lane.then(work)
     lane = next.catch(() => {})

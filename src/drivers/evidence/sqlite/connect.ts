@@ -1,4 +1,4 @@
-/** Opens the connections of an evidence database: one that writes, and any number that only read. */
+/** Opens connections to an evidence database: one that writes, and any number that only read. */
 import type { Database } from 'bun:sqlite'
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -8,9 +8,9 @@ import { checkFormat } from '../rows.ts'
 import { migrations } from './migrate.ts'
 
 /**
- * Opens a connection that writes, creating the database if there is none.
- * @throws StorageError that names the file: `invalid` when it is another database or a newer program's, `unavailable` when it can't be
- * written to, `corrupt` when it is not a database
+ * Opens a connection that writes, and creates the database if there is none.
+ * @throws StorageError that names the file: `invalid` if it is another database or of a newer program, `unavailable` if it can't be
+ * written to, `corrupt` if it is not a database
  */
 export const openWriter = (path: string): Promise<Database> =>
   openWithRetries(
@@ -23,7 +23,7 @@ export const openWriter = (path: string): Promise<Database> =>
     }),
   )
 
-/** A connection that only reads an evidence database that exists. @throws StorageError that names the file */
+/** Opens an existing evidence database for reading only. @throws StorageError that names the file */
 export const openReader = (path: string): Database => named(path, () => connectReader(path))()
 
 const named =
@@ -36,7 +36,7 @@ const named =
     }
   }
 
-/** @throws StorageError `invalid` when it is another database, or its chain has another format */
+/** @throws StorageError `invalid` if it is another database, or if its chain has another format */
 function checkOurs(db: Database, path: string): void {
   const format = formatOf(db)
   if (format === null) throw new StorageError('invalid', `${path} is a database, but not one of evidence`)

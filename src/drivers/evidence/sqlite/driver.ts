@@ -9,16 +9,16 @@ import { openReader, openWriter } from './connect.ts'
 import { packedReader } from './packed.ts'
 import { reads } from './read.ts'
 
-/** Pages are hardly written twice, so a long log saves nothing; a short one is soon a file that grows no more. */
+/** Pages are hardly ever written twice, so a long log saves no work; a short one soon has its final size. */
 const logPages = 2_000
 
 const translatedReads = translating((error) => storageErrorOf(error, 'cannot read the evidence'))
 
 /**
- * Opens the log, or creates it with its folder, readable by its owner alone. A damaged log opens too: `append` refuses if the damage
- * shows at its end.
- * @throws StorageError that names the file: `invalid` when it is another database or a newer program's, `unavailable` when it can't be
- * written to, `corrupt` when it is not a database
+ * Opens the log, or creates it with its folder, readable only by its owner. A damaged log opens too: `append` refuses if the damage
+ * affects the end.
+ * @throws StorageError that names the file: `invalid` if it is another database or of a newer program, `unavailable` if it can't be
+ * written to, `corrupt` if it is not a database
  */
 export async function openSqliteEvidence(path: string): Promise<Evidence> {
   const writer = await openWriter(path)
@@ -31,7 +31,7 @@ export async function openSqliteEvidence(path: string): Promise<Evidence> {
       await commits.end()
       await taker.close()
       reader.close()
-      // Does nothing while others read or write; the last to close clears the write-ahead log.
+      // Does nothing while other connections are in use; the last one to close empties the write-ahead log.
       writer.run('PRAGMA wal_checkpoint(TRUNCATE)')
       writer.close()
     }
@@ -63,7 +63,7 @@ export async function openSqliteEvidence(path: string): Promise<Evidence> {
   }
 }
 
-/** The reads that a thread needs to walk a log. @throws StorageError `unavailable` when there is none at this path */
+/** The reads with which a thread verifies a log. @throws StorageError `unavailable` if there is none at this path */
 export function openSqliteEvidenceReader(
   path: string,
 ): Pick<Evidence, 'read' | 'packed' | 'nodes'> & { close(): void } {

@@ -1,11 +1,11 @@
-/** Finds records by what their payloads hold: those of webhooks by their keys, those of pull requests by number, those of commits by hash. */
+/** Finds records by values in their payloads: webhook records by key, records of a pull request by number, records of a commit by hash. */
 import type { Database } from 'bun:sqlite'
 import type { EvidenceRecord, WebhookKey } from '../../../../sdk/storage/evidence.ts'
 import { isWebhook, keyFields, webhookKeysOf } from '../rows.ts'
 import { openReader } from './connect.ts'
 import { columns, commitIn, prNumber } from './read.ts'
 
-/** The keys of webhooks' records, written in the transaction of the records. */
+/** The keys of webhook records, written in the transaction of the records. */
 export function webhookKeys(db: Database) {
   const insert = db.prepare('insert into webhook_keys (field, value, seq) values (?, ?, ?)')
   const select = db.prepare<EvidenceRecord, [string, string]>(
@@ -17,7 +17,7 @@ export function webhookKeys(db: Database) {
       if (!isWebhook(record)) return
       for (const { field, value } of webhookKeysOf(JSON.parse(record.payload))) insert.run(field, value, record.seq)
     },
-    /** Ascending, each once. */
+    /** Ascending, without duplicates. */
     find(keys: readonly WebhookKey[]): EvidenceRecord[] {
       if (keys.length === 0) return []
       const found = keyFields.flatMap((field) => {
@@ -34,7 +34,7 @@ const commitFields = ['sha', 'merge_commit_sha']
 /** Records indexed in one transaction; appends can run between two transactions. */
 const atOnce = 10_000
 
-/** The index by pull request and by commit, a step at a time. */
+/** The index by pull request and by commit, extended step by step. */
 export function payloadIndex(db: Database) {
   const position = db.prepare<{ indexed: number; last: number }, []>(
     'select (select seq from indexed) as indexed, (select coalesce(max(seq), 0) from events) as last',
@@ -53,12 +53,12 @@ export function payloadIndex(db: Database) {
   )
   const move = db.prepare('update indexed set seq = ?')
   return {
-    /** Whether there are records after the last that is indexed. */
+    /** Whether there are records after the last indexed one. */
     isBehind(): boolean {
       const { indexed, last } = position.get()!
       return indexed < last
     },
-    /** Inside a transaction. Returns whether there is more. */
+    /** Indexes the next records. Call it inside a transaction. Returns whether more records remain. */
     advance(): boolean {
       const { indexed, last } = position.get()!
       const end = Math.min(indexed + atOnce, last)
@@ -70,7 +70,7 @@ export function payloadIndex(db: Database) {
   }
 }
 
-/** Bounds instead of LIKE, so that only the source is compared; the payload of what was changed past the program may not be JSON. */
+/** Bounds instead of LIKE, so that only the source of other records is compared. Records changed by other programs may not be JSON. */
 const unindexedByKey = `select min(e.seq) as seq from events e join json_each(?) f on true
   where e.source >= 'webhook:' and e.source < 'webhook;' and json_valid(e.payload)
     and json_type(e.payload, '$.' || f.value) in ('text', 'integer', 'real')
@@ -86,12 +86,12 @@ const unindexedByCommit = commitFields.map(
   and not exists (select 1 from commits c where c.sha = ${commitIn('e.payload', field)} and c.seq = e.seq)`,
 )
 
-/** Records that count as indexed before they are written never will be. */
+/** Records that are marked as indexed before they are written will never be indexed. */
 const ahead = `select seq from indexed where seq > (select coalesce(max(seq), 0) from events)`
 
 /**
- * The first record that is not found by what its payload holds, or null: an approval that was dismissed would count again at the next
- * merge. Reads the whole log.
+ * The first record that is missing from an index, or null. If the record that dismisses an approval were not found, the approval would count
+ * again at the next merge. Reads the whole log.
  */
 export function firstUnindexed(path: string): number | null {
   const db = openReader(path)

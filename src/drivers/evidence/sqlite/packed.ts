@@ -1,14 +1,14 @@
-/** Reads pages of an evidence database as bytes, each joined by SQLite: a walk over the log needs no text of each column. */
+/** Reads pages of an evidence database as bytes that SQLite joins: a walk over the log then creates no string for each column. */
 import type { Database, Statement } from 'bun:sqlite'
 import { isUtf8 } from 'node:buffer'
 import type { Evidence } from '../../../../sdk/storage/evidence.ts'
 
-/** All but the hash, in the order of their names. */
+/** All columns but the hash, in alphabetical order. */
 const hashed = ['event_type', 'evidence_class', 'payload', 'prev_hash', 'seq', 'source', 'ts'] as const
 const measured = ['event_type', 'payload', 'source', 'ts'] as const
 const texts = ['event_type', 'payload', 'prev_hash', 'source', 'ts', 'hash'] as const
 
-/** Compared with text, a class is text. */
+/** The class needs no test of its type: only text equals text. */
 const isPlain = [
   ...texts.map((name) => `typeof(${name}) = 'text'`),
   'octet_length(prev_hash) = 64',
@@ -26,11 +26,11 @@ export function packedReader(db: Database): NonNullable<Evidence['packed']> {
   let select: Statement<{ bytes: Uint8Array | null }, [number, number, ...string[]]> | undefined
   return async (seq, end, around) => {
     try {
-      // Here, as an older SQLite, such as that of macOS, has no `concat`: there all is read by columns.
+      // Inside `try`, because an older SQLite, such as that of macOS, has no `concat`; all pages are then read by columns.
       select ??= db.prepare(
         `select cast(group_concat(concat(${joined}), '') as blob) as bytes from events where seq >= ?1 and seq < ?2 and ${isPlain}`,
       )
-      // Numbers below 1 were written past this program: they belong to the first page.
+      // Records below 1 were not written by this program: they belong to the first page.
       const bytes = select.get(seq <= 1 ? Number.NEGATIVE_INFINITY : seq, end, ...around)?.bytes
       return bytes && isUtf8(bytes) ? bytes : null
     } catch {

@@ -10,37 +10,37 @@ const searched = 20_000
 export const columns = ['ts', 'source', 'event_type', 'evidence_class', 'payload', 'prev_hash', 'hash'] as const
 const factColumns = ['source', 'event_type', 'evidence_class', 'payload'] as const
 
-/** SQL of the integer that a payload has as `pr_number`; null if it has none, or is not JSON. */
+/** SQL for the integer `pr_number` of a payload; null if there is none, or if the payload is not JSON. */
 export const prNumber = (payload: string): string =>
   `case when json_valid(${payload}) then case when json_type(${payload}, '$.pr_number') = 'integer'
    then json_extract(${payload}, '$.pr_number') end end`
 
-/** SQL of the hash of a commit that a payload has in a field; null if it has none, or is not JSON. */
+/** SQL for the commit hash in a field of a payload; null if there is none, or if the payload is not JSON. */
 export const commitIn = (payload: string, field: string): string => {
   const value = `json_extract(${payload}, '$.${field}')`
   return `case when json_valid(${payload}) then case when json_type(${payload}, '$.${field}') = 'text'
    and length(${value}) in (40, 64) and ${value} not glob '*[^0-9a-f]*' then ${value} end end`
 }
 
-/** Reads the stored head. @throws StorageError `corrupt` when it can't be one */
+/** Reads the stored head. @throws StorageError `corrupt` if it is not a head */
 export function headReader(db: Database): () => EvidenceHead {
   const select = db.prepare<HeadRow, []>('select seq, hash, frontier from head')
   return () => headOf(select.get(), 'sqlite evidence')
 }
 
-/** Reads these columns of records, from one on. */
+/** Reads these columns of the records from `seq` on. */
 function pageReader<Row extends EvidenceFact>(
   db: Database,
   names: readonly (keyof Row & string)[],
 ): (seq: number, limit: number) => Row[] {
   const from = db.prepare<Row, [number, number]>(`select seq, ${names} from events where seq >= ? order by seq limit ?`)
-  // Numbers below 1 were written past this program: they are shown to anyone who walks the log.
+  // Records below 1 were not written by this program; a read from the start includes them.
   const fromStart = db.prepare<Row, [number]>(`select seq, ${names} from events order by seq limit ?`)
   const bytes = db.prepare<Record<string, Uint8Array>, [number]>(
     `select ${names.map((name) => `cast(${name} as blob) as ${name}`)} from events where seq = ?`,
   )
 
-  /** SQLite's text may be any bytes; those that are not UTF-8 are read as U+FFFD, and would pass for a character that was meant. */
+  /** SQLite's text may contain any bytes. Bytes that are not UTF-8 are read as U+FFFD, like a stored U+FFFD. */
   function isAsStored(record: Row): boolean {
     for (const name of names) {
       const value = record[name]
@@ -68,7 +68,7 @@ export function reads(db: Database): EvidenceReads {
   const nodes = db.prepare<{ at: number; hash: string }, [number, number, number]>(
     'select "index" as at, hash from nodes where level = ? and "index" >= ? order by "index" limit ?',
   )
-  // What was written past this program may not be in step with the index.
+  // The payload is compared again: rows written by other programs may not match the index.
   const ofPullRequest = db.prepare<EvidenceRecord, [number, number, number]>(
     `select e.seq, ${columns.map((name) => `e.${name}`)} from pull_requests p join events e on e.seq = p.seq
      where p.pr_number = ? and p.seq >= ? and ${prNumber('e.payload')} = p.pr_number order by p.seq limit ?`,

@@ -1,9 +1,9 @@
-/** The tables of `provenance.db`, from which `bun run migrations` generates SQL. Triggers, written by hand beside it, refuse what is not an append. */
+/** The tables of `provenance.db`, from which `bun run migrations` generates SQL. Hand-written triggers refuse all writes but appends. */
 import { sql } from 'drizzle-orm'
 import { blob, check, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { logTables } from '../../shared/sqlite/log-tables.ts'
 
-/** Format of the chain; tells an evidence database from others. */
+/** Format of the chain, which also identifies an evidence database. */
 export const meta = sqliteTable('meta', { key: text().primaryKey(), value: text().notNull() })
 
 export const events = sqliteTable('events', {
@@ -19,26 +19,26 @@ export const events = sqliteTable('events', {
 
 export const { nodes, head, checkpoints } = logTables('')
 
-/** The keys of their payloads by which records of webhooks are found; written with them. */
+/** Payload fields by which webhook records are looked up, written with the records. */
 export const webhook_keys = sqliteTable(
   'webhook_keys',
   {
     field: text().notNull(),
-    /** Text or a number, kept as it is: this type converts neither. */
+    /** Text or a number: a BLOB column converts neither. */
     value: blob().notNull(),
     seq: integer().notNull(),
   },
   (table) => [primaryKey({ columns: [table.field, table.value, table.seq] })],
 )
 
-/** The records of each pull request, up to the record `indexed`: filled when it is read, as an append would pay a third more. */
+/** Records by pull request, up to the record in `indexed`. Filled when it is read: filling it would make an append cost a third more. */
 export const pull_requests = sqliteTable(
   'pull_requests',
   { pr_number: integer().notNull(), seq: integer().notNull() },
   (table) => [primaryKey({ columns: [table.pr_number, table.seq] })],
 )
 
-/** The records of each commit, filled likewise. */
+/** Records by commit, filled likewise. */
 export const commits = sqliteTable('commits', { sha: text().notNull(), seq: integer().notNull() }, (table) => [
   primaryKey({ columns: [table.sha, table.seq] }),
 ])
@@ -47,5 +47,5 @@ export const indexed = sqliteTable('indexed', { id: integer().primaryKey(), seq:
   check('indexed_is_one', sql`id = 1`),
 ])
 
-/** Tables that are their primary key's index, which Drizzle can't say. */
+/** Tables WITHOUT ROWID, which Drizzle can't express. */
 export const without_rowid = [meta, nodes, webhook_keys, pull_requests, commits]

@@ -1,17 +1,17 @@
-/** What the kernel's bounds are asked with, and how the nearest are told by them: the few that can be among these are compared in full. */
+/** Queries for the kernel's bounds, and the search for the nearest by these bounds: the few rows that can be among them are compared in full. */
 import type { VectorHit } from '../../../../sdk/storage/search.ts'
 import { LARGEST_HIGH, STEP } from './kernel.ts'
 import { byDistance } from './nearest.ts'
 import { top } from './top.ts'
 
-/** What rounding may add to a product or take from it, for unit vectors. */
+/** Largest rounding error of a product of unit vectors. */
 const noise = 4e-6
 
-/** The largest number that a query is stored as, so that no sum of products overflows 32 bits. */
+/** The largest number in a rounded query: no sum of products may overflow 32 bits. */
 const largestIn = (numbers: number): number =>
   Math.min(32_767, Math.floor((2 ** 31 - 1) / (LARGEST_HIGH * Math.max(1, numbers))))
 
-/** A query as the kernel's `bound` takes it. */
+/** A query in the form of the kernel's `bound`. */
 export interface RoundedQuery {
   /** Padded to whole steps. */
   numbers: Int16Array
@@ -34,17 +34,17 @@ export function roundedQuery(vector: Float32Array): RoundedQuery {
   }
   norm = Math.sqrt(norm)
   error = Math.sqrt(error)
-  // A row counts by its high bytes: 65 536 of its units each.
+  // Only the high bytes of a row are multiplied: each counts 65 536 units.
   return { numbers, steps, unit: unit * 65_536, norm: norm + error, error: error + noise * norm }
 }
 
-/** Of so many more than the nearest the products are told first: bounds are close to them. */
+/** How many rows more than `k` are compared in full first: bounds are close to the products. */
 const spare = 16
 
 /**
- * The `k` nearest of those places that are there, without those that are farther than `within`.
- * @param upper no product is above its bound; one of NaN is never among the nearest
- * @param compare the `k` nearest of some places, by distance, then id
+ * The `k` nearest of the places for which `isThere` is true, no farther than `within`.
+ * @param upper an upper bound of each product; a place with NaN is never among the nearest
+ * @param compare returns the `k` nearest of some places, by distance, then id
  */
 export function nearestByBounds(
   upper: Float32Array,
@@ -52,9 +52,9 @@ export function nearestByBounds(
   { k, within = 2 }: { k: number; within?: number | undefined },
   compare: (places: readonly number[]) => VectorHit[],
 ): VectorHit[] {
-  // Products beyond those of unit vectors count as the nearest and the farthest there are.
+  // Distances are clamped to 2, so a vector at that distance may have any lower product.
   const reachOf = (distance: number): number => (distance >= 2 ? Number.NEGATIVE_INFINITY : 1 - distance)
-  // The most promising ones set what a vector must reach.
+  // The places with the highest bounds determine the product that others must reach.
   const first = top<number>(k + spare, (a, b) => upper[b]! - upper[a]!)
   let needed = reachOf(within)
   for (let place = 0; place < upper.length; place++) {

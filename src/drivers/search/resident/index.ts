@@ -1,4 +1,4 @@
-/** One generation held in memory: decisions filtered first, then only what passed is scanned by vector or scored by keyword. */
+/** A generation in memory: decisions are filtered first, and only those that pass are scanned by vector or ranked by keyword. */
 import { compareText } from '../../../../sdk/storage/fields.ts'
 import { compileFilter, isEmptyFilter } from '../../../../sdk/storage/filter.ts'
 import type { KeywordQuery, KeywordResult, SearchIndex, SearchValue } from '../../../../sdk/storage/search.ts'
@@ -12,14 +12,14 @@ import { openSlots } from './slots.ts'
 import { openVectors } from './vectors.ts'
 import { wordNumbers } from './words.ts'
 
-/** What a driver that keeps more than this index asks of it. */
+/** The index, for a driver that also has segments. */
 export interface ResidentIndex extends SearchIndex {
-  /** @param query.beyond what is elsewhere and counts too */
+  /** @param query.beyond decisions outside this index that count too */
   keyword(query: KeywordQuery & { beyond?: Corpus }): Promise<KeywordResult>
   scores(query: Parameters<SearchIndex['scores']>[0] & { beyond?: Corpus }): Promise<Map<string, number>>
-  /** What there is here. */
+  /** The corpus of this index. */
   corpus(terms: readonly string[]): Corpus
-  /** What is kept of a decision but its terms. */
+  /** The fields and vectors of a decision. */
   value(id: string): Omit<SearchValue, 'terms'> | null
 }
 
@@ -30,13 +30,13 @@ export function openResidentIndex(dimensions: number, worker_from: number): Resi
   const vectors = openVectors(dimensions, worker_from, idAt)
   const keywords = keywordIndex()
   const words = wordNumbers()
-  /** A hash of the terms at each slot: most changes of a decision leave its text as it was. */
+  /** A hash of the terms at each slot: most changes of a decision don't change its text. */
   const hashes: number[] = []
-  // Scans share their scratch memory with each other, and rows with what is applied: one at a time.
+  // Scans share scratch memory with each other, and rows with `apply`: they run one at a time.
   const lane = openLane()
   let applied = 0
 
-  /** @returns the terms to be indexed, if they are others than before */
+  /** @returns the terms to index, if they have changed */
   function put(id: string, { fields, terms }: SearchValue, addresses: Addresses | null) {
     const isNew = slots.of(id) === undefined
     const slot = slots.put(id, { ...fields, indexed: addresses !== null })
@@ -63,7 +63,7 @@ export function openResidentIndex(dimensions: number, worker_from: number): Resi
         entries.forEach(({ id, value }, at) => {
           if (value) texts.push(...put(id, value, written[at]!))
           else {
-            // Its slot may be given to the next one.
+            // The slot may be reused by the next entry.
             keywords.set(texts)
             texts = []
             remove(id)

@@ -10,7 +10,7 @@ const list = (items: Bytes[]): Bytes => [...unsigned(items.length), ...items.fla
 const name = (text: string): Bytes => list([...new TextEncoder().encode(text)].map((byte) => [byte]))
 const section = (id: number, body: Bytes): Bytes => [id, ...unsigned(body.length), ...body]
 
-// Opcodes of WebAssembly; what follows one is its alignment, offset or lane.
+// WebAssembly opcodes, each followed by its alignment, offset or lane.
 const I32 = 0x7f
 const F32 = 0x7d
 const V128 = 0x7b
@@ -65,7 +65,7 @@ const branchIf = (depth: number): Bytes => [0x0d, depth]
 const move = (local: number, by: Bytes, operation: Bytes): Bytes => [...get(local), ...by, ...operation, ...set(local)]
 const advance = (local: number, bytes: number): Bytes => move(local, i32(bytes), add)
 
-/** Runs `body` as often as `count` says, which it takes down to zero. */
+/** Runs `body` `count` times, and decrements `count` to zero. */
 const repeat = (count: number, ...body: Bytes[]): Bytes =>
   block(loop([...get(count), ...isZero, ...branchIf(1)], ...body, move(count, i32(1), subtract), branch(0)))
 
@@ -76,7 +76,7 @@ const lanes = (vector: number, lane: (index: number) => Bytes, operation: Bytes)
 ]
 
 const header = 16
-/** 127·65 536: what the largest value of a row is stored as. */
+/** The largest value of a row is stored as this number: 127·65 536. */
 const largest = 8_323_072
 
 /** (source, row, low, steps) */
@@ -107,7 +107,7 @@ function pack(): Bytes {
       quads.flatMap((quad) => [
         ...[...get(at), ...loadV128(16 * quad), ...get(factor), ...multiplyF32x4, ...nearestF32x4, ...truncateF32x4],
         ...set(values[quad]!),
-        // The nearest high byte, so that the low half has a sign of its own.
+        // Rounds to the nearest high byte; the low half is signed.
         ...[...get(values[quad]!), ...i32(32_768), ...splatI32, ...addI32x4, ...i32(16), ...shiftRightI32x4],
         ...set(highs[quad]!),
         ...[...get(values[quad]!), ...get(highs[quad]!), ...i32(16), ...shiftLeftI32x4, ...subtractI32x4],
@@ -222,7 +222,7 @@ const types = [
   [...new Array<number>(5).fill(I32)],
 ].map((parameters): Bytes => [0x60, ...list(parameters.map((type) => [type])), 0])
 
-/** Assembles the module; `maximum` is the memory's, in pages of 64 KiB. */
+/** Assembles the module; `maximum` is the maximum size of the memory, in pages of 64 KiB. */
 export const assembleKernel = (maximum: number): Uint8Array<ArrayBuffer> =>
   Uint8Array.from([
     ...[0, 0x61, 0x73, 0x6d, 1, 0, 0, 0],

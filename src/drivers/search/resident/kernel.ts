@@ -1,17 +1,17 @@
-/** The scans: a WebAssembly SIMD module of three functions, assembled here so that the build needs no further file or tool. */
+/** The scans: a WebAssembly SIMD module of three functions, assembled at run time so that the build needs no further file or tool. */
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 
 /**
- * A vector is stored as numbers of 24 bits, which are as exact as floats of 32: `scale · (65 536·high + low)`. Its high bytes are what all
- * rows are compared by; of the few that can be among the nearest the low halves are read too. All addresses are bytes in the shared memory.
- * Vectors are padded with zeros to whole steps of 16 numbers.
+ * A vector is stored as 24-bit numbers, which are as exact as 32-bit floats: `scale · (65 536·high + low)`. A scan reads only the high bytes;
+ * the low halves are read only for the few rows that can be among the nearest. All addresses are byte offsets in the shared memory. Vectors
+ * are padded with zeros to whole steps of 16 numbers.
  */
 export interface Kernel {
-  /** Stores the vector at `source`, f32 each, in a row; a vector that is not finite gives a header that is not. */
+  /** Stores the vector at `source` (f32) in a row. If the vector is not finite, the scale in the header is not finite either. */
   pack(source: number, row: number, low: number, steps: number): void
   /**
-   * Writes a bound from above of the dot product of the query with each of `count` rows to `out`, f32 each. `list` has their addresses.
-   * The query is i16 each, times `unit`; `norm` is its length, and `error` how far it is from the one that is meant.
+   * Writes an upper bound of the dot product of the query with each of `count` rows to `out` (f32). `list` has the rows' addresses.
+   * The query consists of i16, times `unit`; `norm` is its length, and `error` its distance from the unrounded query.
    */
   bound(
     query: number,
@@ -23,18 +23,18 @@ export interface Kernel {
     norm: number,
     error: number,
   ): void
-  /** Writes the dot product of the query, f32 each, with each of these rows. */
+  /** Writes the dot product of the query (f32) with each of these rows to `out`. */
   dots(query: number, list: number, count: number, out: number, steps: number): void
 }
 
-/** Numbers in a step: rows and queries are padded to whole ones. */
+/** Numbers in a step: rows and queries are padded to whole steps. */
 export const STEP = 16
-/** Before its high bytes a row has its scale, the length of what the low halves add, its own length (f32 each), and where its low halves are (u32). */
+/** A row begins with its scale, the norm of its low halves, its own norm (f32 each), and the address of its low halves (u32). */
 export const HEADER_BYTES = 16
-/** What a high byte may hold. */
+/** The largest high byte. */
 export const LARGEST_HIGH = 127
 
-/** Instantiates the kernel over a memory. Self-contained, because the worker runs a copy of its text. */
+/** Instantiates the kernel over a memory. Self-contained, because the worker runs a copy of its source text. */
 export function bindKernel(code: Uint8Array<ArrayBuffer>, memory: WebAssembly.Memory): Kernel {
   const instance = new WebAssembly.Instance(new WebAssembly.Module(code), { env: { memory } })
   return instance.exports as unknown as Kernel
@@ -43,14 +43,14 @@ export function bindKernel(code: Uint8Array<ArrayBuffer>, memory: WebAssembly.Me
 type Bound = Parameters<Kernel['bound']>
 
 export interface ScanWorker {
-  /** One at a time. @throws StorageError `unavailable` when the worker died */
+  /** Only one call at a time. @throws StorageError `unavailable` if the worker has failed */
   bound(...args: Bound): Promise<void>
   close(): void
 }
 
 /** Runs the kernel in a worker over the same memory, so that a long scan does not block the process. */
 export function startScanWorker(code: Uint8Array<ArrayBuffer>, memory: WebAssembly.Memory): ScanWorker {
-  // The text of two functions of ours: a worker file would have to be named in every build of the binary.
+  // Made from the source text of two functions: a worker file would have to be listed in every build of the binary.
   const text = `const bindKernel = ${bindKernel}; (${main})(bindKernel)`
   const url = URL.createObjectURL(new Blob([text], { type: 'text/javascript' }))
   const worker = new Worker(url) as Worker & { ref(): void; unref(): void }
@@ -83,7 +83,7 @@ export function startScanWorker(code: Uint8Array<ArrayBuffer>, memory: WebAssemb
   }
 }
 
-/** Everything that runs in the worker; uses nothing from outside but its argument. */
+/** The code of the worker. It may use nothing from outside but its argument. */
 function main(bind: typeof bindKernel) {
   let kernel: Kernel | null = null
   self.onmessage = ({ data }: MessageEvent) => {

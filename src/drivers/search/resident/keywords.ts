@@ -1,20 +1,20 @@
-/** A resident inverted index with exact BM25 scores over all decisions. */
+/** An inverted index in memory, with exact BM25 scores over all decisions. */
 
 import { enlarged } from '../../../core/enlarged.ts'
 import { type Saturation, saturation, share, tabled, weight } from './bm25.ts'
 import { addPosting, frequencyIn, maxEntries, newPosting, type Posting, renumbered, reserve } from './postings.ts'
 import { top } from './top.ts'
 
-/** Terms are the numbers that a dictionary gives; undefined is a term unknown to the corpus. */
+/** Terms by their number in a dictionary; undefined for a term that is not in the corpus. */
 export type TermNumbers = readonly (number | undefined)[]
 
-/** The terms of a text: numbers and how often each occurs, in turn, and how many there are with repetitions. */
+/** The terms of a text as pairs of number and frequency, and its length in terms, with repetitions. */
 export interface CountedTerms {
   pairs: readonly number[]
   length: number
 }
 
-/** What there is of some terms: how many decisions, the sum of their lengths, and how many hold each of the terms. */
+/** Statistics for some terms: the number of decisions, the sum of their lengths, and how many decisions contain each of the terms. */
 export interface Corpus {
   decisions: number
   length: number
@@ -22,36 +22,36 @@ export interface Corpus {
 }
 
 export interface KeywordIndex {
-  /** Gives each slot these terms instead of those that it had. */
+  /** Replaces the terms of each slot. */
   set(texts: readonly { slot: number; terms: CountedTerms }[]): void
   remove(slot: number): void
-  /** The best of those slots that hold a term and that `accept` takes; `total` counts all of these. */
+  /** The best slots that contain a term and pass `accept`; `total` counts all such slots. */
   search(query: {
     terms: TermNumbers
     accept(slot: number): boolean
     /** Order of slots with equal scores. */
     tie(a: number, b: number): number
     limit: number
-    /** What is elsewhere and counts too. */
+    /** Decisions outside this index that count too. */
     beyond?: Corpus | undefined
   }): { hits: { slot: number; score: number }[]; total: number }
-  /** How many decisions hold a term. */
+  /** How many decisions contain a term. */
   holding(term: number): number
   /** 0 if no term occurs. */
   score(terms: TermNumbers, slot: number, beyond?: Corpus): number
-  /** Slots that hold every one of the terms; there must be one. */
+  /** Slots that contain all of the terms, of which there must be at least one. */
   slotsWithAll(terms: TermNumbers): number[]
-  /** The most that these terms could score. */
+  /** The highest possible score for these terms. */
   ideal(terms: TermNumbers, beyond?: Corpus): number
-  /** What there is here. */
+  /** The corpus of this index. */
   corpus(terms: TermNumbers): Corpus
 }
 
 const nothing: Corpus = { decisions: 0, length: 0, holding: [] }
 
 export function keywordIndex(): KeywordIndex {
-  // Every text that was ever set is one entry. Entries ascend, so that postings only grow at their end; the entry of a text that
-  // was replaced is dead until the next sweep.
+  // Each text that is set gets a new entry. Entry numbers ascend, so posting lists only grow at their end. The entry of a replaced text
+  // is dead until the next sweep.
   const postings: (Posting | undefined)[] = []
   let slots = new Uint32Array(1024)
   let lengths = new Int32Array(1024)
@@ -140,7 +140,7 @@ export function keywordIndex(): KeywordIndex {
       for (const { slot } of texts) remove(slot)
       const dead = entries - live
       if ((dead > 1_024 && dead * 2 > live) || entries + texts.length > maxEntries) sweep()
-      // A slot that is named twice has the terms of the last: those before are dead entries.
+      // If a slot is listed twice, the last terms count; the entries before are dead.
       const added = texts.map(({ slot, terms }) => {
         remove(slot)
         return { entry: newEntry(slot, terms.length), pairs: terms.pairs }
@@ -189,7 +189,7 @@ export function keywordIndex(): KeywordIndex {
   }
 }
 
-/** Appends the terms of entries, which ascend. Term by term: a list that is written once for many entries costs one miss of the cache, not one for each. */
+/** Appends the terms of ascending entries, term by term: a posting list that is extended for many entries at once costs one cache miss, not many. */
 function append(
   added: readonly { entry: number; pairs: readonly number[] }[],
   postings: (Posting | undefined)[],
@@ -231,7 +231,7 @@ function append(
   }
 }
 
-// The loops below stand apart so that they are compiled with their arrays in registers: inside, they took three times as long.
+// These loops are separate functions so that they are compiled with their arrays in registers; inside the closure they took three times as long.
 
 function countAlive({ packed, size }: Posting, alive: Uint8Array): number {
   let count = 0
@@ -247,7 +247,7 @@ function addScores(posting: Posting, best: number, by: Saturation, lengths: Int3
     const entry = value >>> 8
     const frequency = value & 255
     const length = lengths[entry]!
-    // What `share` looks up, written out: the call was not inlined.
+    // The look-up of `share` is repeated here because the call was not inlined.
     let part = frequency < tabled.frequency && length < tabled.length ? table[(frequency << tabled.bits) + length]! : 0
     if (part === 0) part = share(by, frequency === 255 ? posting.frequent!.get(entry)! : frequency, length)
     scores[entry] = scores[entry]! + best * part
@@ -262,7 +262,7 @@ function ranked(
 ): { hits: { slot: number; score: number }[]; total: number } {
   const first = top<number>(limit, (a, b) => scores[b]! - scores[a]! || tie(slots[a]!, slots[b]!))
   let total = 0
-  // Most candidates lose against the last of those kept: they are not even offered.
+  // Most candidates score below the last of those kept, and need not be offered.
   let needed = 0
   for (let entry = 0; entry < entries; entry++) {
     const score = scores[entry]!

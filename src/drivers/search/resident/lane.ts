@@ -1,4 +1,4 @@
-/** Runs pieces of work one after the other. */
+/** Runs pieces of work one after another. */
 export function openLane() {
   let last: Promise<unknown> = Promise.resolve()
   return <T>(work: () => T | Promise<T>): Promise<T> => {

@@ -1,9 +1,9 @@
-/** The order of near spellings, the same for every driver. */
+/** Finds and ranks similar spellings, the same for every driver. */
 import { editDistance } from '../../../../sdk/nearest.ts'
 import { compareText } from '../../../../sdk/storage/fields.ts'
 import type { NearTerm } from '../../../../sdk/storage/search.ts'
 
-/** @param held terms of the corpus with how many decisions hold each */
+/** @param held terms of the corpus, each with the number of decisions that contain it */
 export function nearestTerms(
   held: Iterable<readonly [string, number]>,
   term: string,
@@ -20,7 +20,7 @@ export function nearestTerms(
     .slice(0, limit)
 }
 
-/** A bit for each letter that a word holds. */
+/** A bit set of the letters of a word. */
 function lettersOf(word: string): number {
   let letters = 0
   for (let at = 0; at < word.length; at++) letters |= 1 << (word.charCodeAt(at) & 31)
@@ -33,7 +33,7 @@ function bitsOf(set: number): number {
   return bits
 }
 
-/** Words by their first letter and length: the few that a misspelt word is compared with, of all words of a corpus. */
+/** Groups the words of a corpus by first letter and length, so that a misspelt word is compared with only a few of them. */
 export function wordsBySpelling() {
   const groups = new Map<string, { words: string[]; letters: number[] }>()
   const key = (letter: string, length: number): string => `${letter}${length}`
@@ -46,13 +46,13 @@ export function wordsBySpelling() {
       group.words.push(word)
       group.letters.push(lettersOf(word))
     },
-    /** Every word within `max_edits` is among them. */
+    /** Candidates, among them every word with the same first letter within `max_edits`. */
     *like(term: string, max_edits: number): Generator<string> {
       if (term === '') return
       const own = lettersOf(term)
       for (let length = term.length - max_edits; length <= term.length + max_edits; length++) {
         const { words, letters } = groups.get(key(term[0]!, length)) ?? { words: [], letters: [] }
-        // An edit puts at most one letter in the place of another: two bits.
+        // An edit replaces at most one letter by another, which changes at most two bits.
         for (let at = 0; at < words.length; at++) if (bitsOf(letters[at]! ^ own) <= 2 * max_edits) yield words[at]!
       }
     },

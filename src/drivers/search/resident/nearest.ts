@@ -1,4 +1,4 @@
-/** The best of many dot products, by distance, then id. */
+/** Selects the nearest of many dot products, by distance, then id. */
 import { compareText } from '../../../../sdk/storage/fields.ts'
 import type { VectorHit } from '../../../../sdk/storage/search.ts'
 import { top } from './top.ts'
@@ -8,7 +8,7 @@ export const distanceOf = (dot: number): number => Math.min(2, Math.max(0, 1 - d
 
 export const byDistance = (a: VectorHit, b: VectorHit): number => a.distance - b.distance || compareText(a.id, b.id)
 
-/** @param idAt the decision at a place, or null */
+/** @param idAt returns the decision at a place, or null */
 export function nearestOf(dots: Float32Array, idAt: (place: number) => string | null, k: number): VectorHit[] {
   const best = top<VectorHit>(k, byDistance)
   let farthest = 2

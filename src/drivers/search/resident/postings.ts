@@ -1,4 +1,4 @@
-/** Posting lists packed into typed arrays: which entries hold a term, and how often. */
+/** Posting lists packed into typed arrays: which entries contain a term, and how often. */
 import { enlarged } from '../../../core/enlarged.ts'
 
 export interface Posting {
@@ -6,7 +6,7 @@ export interface Posting {
   packed: Uint32Array
   size: number
   frequent: Map<number, number> | null
-  /** Live entries, counted when `size` and the number of deaths were these. */
+  /** Number of live entries, valid for this `size` and this number of deaths. */
   documents: number
   counted_size: number
   counted_deaths: number
@@ -19,7 +19,7 @@ export function newPosting(): Posting {
   return { packed: new Uint32Array(2), size: 0, frequent: null, documents: 0, counted_size: -1, counted_deaths: -1 }
 }
 
-/** Makes room for so many more. */
+/** Makes room for `more` entries. */
 export function reserve(posting: Posting, more: number): void {
   const needed = posting.size + more
   if (needed > posting.packed.length)
@@ -36,7 +36,7 @@ export function addPosting(posting: Posting, entry: number, frequency: number): 
   posting.packed[posting.size++] = entry * 256 + Math.min(frequency, 255)
 }
 
-/** How often the entry holds the term; 0 where it does not. */
+/** How often the entry contains the term, or 0. */
 export function frequencyIn(posting: Posting, entry: number): number {
   const { packed } = posting
   let low = 0
@@ -51,7 +51,7 @@ export function frequencyIn(posting: Posting, entry: number): number {
   return frequency === 255 ? posting.frequent!.get(entry)! : frequency
 }
 
-/** The posting with its entries renumbered, or without them where `numbers` says -1; undefined when nothing is left. */
+/** The posting list with its entries renumbered; entries for which `numbers` has -1 are removed. Undefined if no entry is left. */
 export function renumbered(posting: Posting, numbers: Int32Array): Posting | undefined {
   const next = newPosting()
   for (let at = 0; at < posting.size; at++) {

@@ -1,33 +1,33 @@
-/** Where the vectors of each decision are in memory: an address for each slot and side, and the rows that are free. */
+/** Memory of the vectors: the address of a row for each slot and side, and a list of free rows. */
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { type Side, sides, type VectorSet } from '../../../../sdk/storage/vectors.ts'
 import { HEADER_BYTES, type Kernel, STEP } from './kernel.ts'
 
 const PAGE = 65_536
-/** What 32-bit addresses reach: 4 GiB. */
+/** The limit of 32-bit addresses: 4 GiB. */
 export const MAXIMUM_PAGES = 65_536
 const GROWTH = 64
 
-/** Shared memory that the kernel scans, handed out in pieces and never taken back. */
+/** Shared memory that the kernel scans. Allocations are never freed. */
 interface Arena {
   readonly memory: WebAssembly.Memory
-  /** The whole memory; another array after it grew, so never keep one over a `take`. */
+  /** A view of the whole memory. Growing replaces it, so never keep a view across a `take`. */
   f32(): Float32Array
   u32(): Uint32Array
   i16(): Int16Array
-  /** Address of `bytes` fresh, zeroed bytes. @throws StorageError `unavailable` when there are no more */
+  /** Allocates `bytes` zeroed bytes and returns their address. @throws StorageError `unavailable` if there is no memory left */
   take(bytes: number): number
-  /** Leaves the memory to the next arena; nothing may use it any more. */
+  /** Leaves the memory to the next arena. It must not be used after that. */
   release(): void
 }
 
 /**
- * Memories that indexes have left, zeroed. The engine collects all garbage of the process at every fourth memory that is made, so
- * a program that opens index after index would wait for that each time.
+ * Zeroed memories of closed indexes. The engine runs a full garbage collection for every fourth memory that is created, for which a program
+ * that opens many indexes would have to wait.
  */
 const released: WebAssembly.Memory[] = []
 const mostReleased = 8
-/** Of larger ones the system gets its memory back. */
+/** Larger memories are returned to the operating system. */
 const largestReleased_pages = 2 * GROWTH
 
 export function openArena(): Arena {
@@ -46,7 +46,7 @@ export function openArena(): Arena {
       const address = end
       const needed = Math.ceil((address + bytes) / PAGE) - pages
       if (needed > 0) {
-        // Pages cost nothing before they are touched, so grow by more than is needed.
+        // Untouched pages cost nothing, so grow by more than needed.
         const more = Math.max(needed, Math.min(GROWTH + (pages >> 3), MAXIMUM_PAGES - pages))
         try {
           memory.grow(more)
@@ -69,23 +69,23 @@ export function openArena(): Arena {
   }
 }
 
-/** Rows are taken from the arena in runs, so that the high bytes of one side are adjacent and a scan reads ahead. */
+/** Rows are allocated in runs, so that the high bytes of one side are adjacent and the processor can prefetch them. */
 const RUN = 256
 
 export type Addresses = Record<Side, number>
 
 export interface Rows {
-  /** Every slot with rows is below it. */
+  /** Every slot with rows is below this number. */
   size(): number
-  /** Address of the list of a side's row addresses, one for each slot; a slot without rows has that of a row of zeros. */
+  /** Address of a side's list, which has the address of a row for each slot. Slots without vectors have the address of a row of zeros. */
   list(side: Side): number
   address(slot: number, side: Side): number
   has(slot: number): boolean
-  /** A copy of the vectors at a slot, as exact as they are stored; null where there are none. */
+  /** A copy of the vectors at a slot, with the precision of storage; null if there are none. */
   read(slot: number): VectorSet | null
-  /** Copies vectors into new rows that no slot refers to yet, or null if one is not finite. Sides that are equal share a row. */
+  /** Copies vectors to new rows, to which no slot refers yet; returns null if a vector is not finite. Equal sides share a row. */
   write(vectors: VectorSet): Addresses | null
-  /** Lets a slot refer to these rows, or to none; its former ones become free. */
+  /** Makes a slot refer to these rows, or to none, and frees its former rows. */
   put(slot: number, addresses: Addresses | null): void
   /** Frees rows that no slot refers to. */
   free(addresses: Addresses): void
@@ -95,7 +95,7 @@ export function openRows(arena: Arena, kernel: Pick<Kernel, 'pack'>, dimensions:
   const steps = Math.ceil(dimensions / STEP)
   const highBytes = HEADER_BYTES + steps * STEP
   const lowBytes = steps * STEP * 2
-  /** Where a vector is read from when it is packed. */
+  /** Address of the vector that is being packed. */
   const source = arena.take(steps * STEP * 4)
   const zeros = arena.take(highBytes)
   arena.u32()[zeros / 4 + 3] = arena.take(lowBytes)
@@ -173,7 +173,7 @@ export function openRows(arena: Arena, kernel: Pick<Kernel, 'pack'>, dimensions:
           ? purpose
           : writeRow('both', vectors.both)
       const written = { structure, function: purpose, both }
-      // The scale of a vector that is not finite is not finite either.
+      // If a vector is not finite, its scale is not finite either.
       if (sides.every((side) => Number.isFinite(arena.f32()[written[side] / 4]))) return written
       free(written)
       return null

@@ -1,4 +1,4 @@
-/** Decisions by slot: a small number for each, under which its fields, terms and vectors are kept. */
+/** Slots of decisions: small numbers that identify their fields, terms and vectors. */
 import { compileFilter, isEmptyFilter } from '../../../../sdk/storage/filter.ts'
 import type { DecisionFields, DecisionFilter } from '../../../../sdk/storage/store.ts'
 import { enlarged } from '../../../core/enlarged.ts'
@@ -9,7 +9,7 @@ export function openSlots() {
   const free: number[] = []
   let indexed = 0
 
-  // Many decisions share few values: kept once each, they take less memory and compare faster.
+  // Many decisions share few values. Storing each value once saves memory and makes comparisons faster.
   const texts = new Map<string, string>()
   function shared<T extends string | null>(text: T): T {
     if (text === null) return text
@@ -19,12 +19,12 @@ export function openSlots() {
     return text
   }
 
-  // What rules ask for: the outcomes of a time. Only slots of these outcomes are looked at, by their times before their rows.
-  /** One more than the place of its outcome in `known`, at each slot; 0 where nothing is indexed. */
+  // Rules ask for decisions with certain outcomes in a span of time. Only slots with these outcomes are visited, and times are compared first.
+  /** For each slot, the index of its outcome in `known` plus one; 0 if the slot is not indexed. */
   let outcomes = new Uint8Array(1 << 10)
   let created = new Float64Array(1 << 10)
   const known: DecisionFields['outcome'][] = []
-  /** Slots of each of these outcomes, and where in its list each slot is. */
+  /** The slots of each outcome in `known`, and the place of each slot in its list. */
   const lists: number[][] = []
   let places = new Int32Array(1 << 10)
   function outcomeOf({ indexed, outcome }: DecisionFields): number {
@@ -53,16 +53,16 @@ export function openSlots() {
     get count() {
       return slots.size
     },
-    /** How many have vectors. */
+    /** How many decisions have vectors. */
     get indexed() {
       return indexed
     },
-    /** Every slot in use is below it. */
+    /** Every slot in use is below this number. */
     get end() {
       return rows.length
     },
     of: (id: string) => slots.get(id),
-    /** Null for a slot that is free. */
+    /** Null for a free slot. */
     at: (slot: number): DecisionFields | null => rows[slot] ?? null,
     put(id: string, fields: DecisionFields): number {
       const slot = slots.get(id) ?? free.pop() ?? rows.length
@@ -89,7 +89,7 @@ export function openSlots() {
       }
       return slot
     },
-    /** Slots that are indexed and pass. */
+    /** Indexed slots that pass a filter. */
     passing({ outcome, created_from_ms, created_to_ms, ...others }: DecisionFilter): number[] {
       const passes = isEmptyFilter(others) ? null : compileFilter(others)
       const [from, to] = [created_from_ms ?? Number.NEGATIVE_INFINITY, created_to_ms ?? Number.POSITIVE_INFINITY]

@@ -1,15 +1,15 @@
-/** Keeps the `limit` first of many items in a given order, without sorting the rest. */
+/** Keeps the first `limit` of many items in a given order, without sorting the rest. */
 
 interface Top<T> {
   offer(item: T): void
-  /** The item that the next better one pushes out; undefined while there is room. */
+  /** The item that the next better one replaces; undefined while there is room. */
   last(): T | undefined
-  /** What was kept, first one first. */
+  /** The kept items in order. */
   take(): T[]
 }
 
 export function top<T>(limit: number, compare: (a: T, b: T) => number): Top<T> {
-  // A binary heap whose root is the last of those kept: the one that a better item pushes out.
+  // A binary heap; its root is the last of the kept items, which a better item replaces.
   const heap: T[] = []
 
   function sink(start: number): void {

@@ -1,6 +1,6 @@
 /**
- * The vectors of a generation in memory, by slot. A scan reads a quarter of each, which bounds its distance from above and below; the few that
- * can be among the nearest are then compared in full. So it is as exact as a comparison with all, and takes half of its time.
+ * The vectors of a generation in memory, by slot. A scan reads a quarter of each vector, which bounds its distance, and then compares in full
+ * the few that can be among the nearest. The result is the same as comparing all vectors in full, in half the time.
  */
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type { SearchEntry, VectorHit, VectorQuery } from '../../../../sdk/storage/search.ts'
@@ -13,18 +13,18 @@ import { nearestOf } from './nearest.ts'
 import { type Addresses, MAXIMUM_PAGES, openArena, openRows } from './rows.ts'
 
 export interface Vectors {
-  /** A copy of the vectors at a slot; null where there are none. */
+  /** A copy of the vectors at a slot; null if there are none. */
   read(slot: number): VectorSet | null
-  /** Copies the vectors of a batch where no slot shows them yet. @throws StorageError `invalid`; nothing is kept then */
+  /** Copies the vectors of a batch, to which no slot refers yet. @throws StorageError `invalid`; then none are kept */
   write(entries: readonly SearchEntry[]): (Addresses | null)[]
-  /** Shows what was written, or nothing, at a slot. */
+  /** Makes a slot refer to written vectors, or to none. */
   put(slot: number, addresses: Addresses | null): void
-  /** The `k` nearest of these slots, or of all with vectors, of those no farther than `within`. One at a time. */
+  /** The `k` nearest of these slots, or of all with vectors, no farther than `within`. Only one call at a time. */
   nearest(
     query: VectorQuery & { k: number; within?: number | undefined },
     slots: readonly number[] | null,
   ): Promise<VectorHit[]>
-  /** Dot products with the vectors of these slots. Valid until the next call of anything here. */
+  /** Dot products with the vectors of these slots. The array is valid until the next call of any method. */
   dots(vector: Float32Array, side: Side, slots: readonly number[]): Float32Array
   close(): void
 }
@@ -66,7 +66,7 @@ export function openVectors(dimensions: number, worker_from: number, idAt: (slot
     return arena.f32().subarray(scratch.dots / 4, scratch.dots / 4 + slots.length)
   }
 
-  /** Bounds from above of the dot products with the vectors of these slots, or of all. */
+  /** Upper bounds of the dot products with the vectors of these slots, or of all. */
   async function bounds(vector: Float32Array, side: Side, slots: readonly number[] | null): Promise<Float32Array> {
     open()
     const count = slots?.length ?? rows.size()
@@ -133,7 +133,7 @@ export function openVectors(dimensions: number, worker_from: number, idAt: (slot
     close() {
       if (closed) return
       closed = true
-      // A worker may be in the middle of a scan: its memory goes with it.
+      // A worker may be in the middle of a scan, so its memory is not reused.
       if (worker === null) arena.release()
       worker?.close()
       worker = null

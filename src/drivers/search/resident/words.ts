@@ -1,4 +1,4 @@
-/** The words of the corpus and their numbers. */
+/** Numbers for the words of the corpus. */
 import { hashed, numberedWords, wordSeed } from '../../../core/numbered-words.ts'
 import type { CountedTerms, TermNumbers } from './keywords.ts'
 import { wordsBySpelling } from './near-terms.ts'
@@ -30,7 +30,7 @@ export function wordNumbers() {
     find,
     findAll: (wanted: readonly string[]): TermNumbers => wanted.map(find),
     like: bySpelling.like,
-    /** Counts the terms of an analysed text, in which equal ones are next to each other. */
+    /** Counts the terms of an analysed text, in which equal terms are adjacent. */
     count(terms: string): CountedTerms {
       const pairs: number[] = []
       let length = 0

@@ -1,4 +1,4 @@
-/** Statements and transactions on a pool of connections to PostgreSQL, none of which waits without a bound. */
+/** Statements and transactions on a pool of connections to PostgreSQL. Every wait is bounded. */
 
 import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
 import { messageOf } from '../../../core/log.ts'
@@ -9,21 +9,21 @@ export type { Query } from './connection.ts'
 export { isLost, isRetryable, storageErrorOf } from './connection.ts'
 
 export interface Client {
-  /** On any connection. A statement that a lost connection interrupted is sent again: reads only. */
+  /** Runs a statement on any connection. For reads only: if the connection is lost, the statement is sent again. */
   read: Query
   /**
-   * All of `work` on one connection, committed when it resolves and rolled back when it throws. It may run again if BEGIN failed.
-   * @param first is sent with BEGIN
+   * Runs `work` on one connection; commits when it resolves, and rolls back if it throws. `work` may run again if BEGIN failed.
+   * @param first a statement to send with BEGIN
    */
   begin<T>(work: (query: Query, finish: Finish) => Promise<T>, first?: string): Promise<T>
-  /** The same for statements that may take hours: the client waits as long as the database answers others. */
+  /** Like `begin`, for statements that may take hours: the client waits as long as the database answers pings. */
   beginWithoutTimeout<T>(work: (query: Query) => Promise<T>): Promise<T>
-  /** Resolves when the database answers, however busy the connections are. @throws when it doesn't within some seconds */
+  /** Resolves when the database answers, even if all connections are busy. @throws if it doesn't answer within a few seconds */
   ping(): Promise<void>
   close(): Promise<void>
 }
 
-/** Commits right behind statements that were just sent, without waiting for them. @throws what one of them threw */
+/** Sends COMMIT directly after statements that were just sent, without waiting for them. @throws the error of one of them */
 export type Finish = (last: readonly Promise<unknown>[]) => Promise<void>
 
 export interface ClientOptions {
@@ -32,11 +32,11 @@ export interface ClientOptions {
    * `statement_timeout_ms=` take precedence over the options of these names.
    */
   url: string
-  /** Connections at most. */
+  /** Maximum number of connections. */
   connections: number
-  /** How long the server works on a statement. If no answer comes for that long and `grace_ms`, the database counts as unavailable. */
+  /** How long the server works on a statement. If no answer comes within this time plus `grace_ms`, the database counts as unavailable. */
   statement_timeout_ms: number
-  /** Whether a missing schema is created; false to only look. [true] */
+  /** Whether a missing schema is created. [true] */
   make?: boolean
   /** Further settings of each session. */
   settings?: Record<string, string>
@@ -46,25 +46,25 @@ export interface ClientOptions {
   wait_ms?: number
 }
 
-/** Seconds until an attempt to connect is given up. */
+/** Seconds until an attempt to connect is abandoned. */
 const connectSeconds = 5
 const pingSeconds = 2
 /** How often a connection may be lost before the database counts as unavailable. */
 const maxLost = 4
 const maxWaiting = 2_000
 const drain_ms = 5_000
-/** Held while a schema or its tables are created, until the transaction ends. Of the whole database: a schema comes before its tables. */
+/** Locks the whole database, until the transaction ends, while a schema or its tables are created. The schema may not exist yet. */
 export const namespaceLock = `select pg_advisory_xact_lock(${0x6373746e}, 0)`
-/** The server drops a connection whose other end is gone after about two minutes instead of hours. */
+/** The server drops a connection to a dead client after about two minutes instead of hours. */
 const keepalive = { tcp_keepalives_idle: '60', tcp_keepalives_interval: '10', tcp_keepalives_count: '6' }
 
-/** Options that an address may set, and their bounds. */
+/** Options that can be set in the address, with their bounds. */
 const bounds = { connections: [1, 1_000], statement_timeout_ms: [100, 3_600_000] } as const
 type Limits = Pick<ClientOptions, keyof typeof bounds>
 
-/** Splits off the parameters that only this program reads. @throws StorageError `invalid` */
+/** Separates the parameters that only this program reads from an address. @throws StorageError `invalid` */
 function addressOf(given: string): { url: string; schema: string; limits: Partial<Limits> } {
-  // The message of the parser would quote the address, and its password.
+  // The parser's message would quote the address with its password.
   if (!URL.canParse(given)) throw new StorageError('invalid', 'the address of the PostgreSQL database is not a URL')
   const url = new URL(given)
   const taken = (name: string): string | null => {
@@ -87,7 +87,7 @@ function addressOf(given: string): { url: string; schema: string; limits: Partia
   return { url: url.toString(), schema, limits }
 }
 
-/** A database that has restarted leaves dead connections: work that one of them interrupted runs again. */
+/** Repeats work that failed because its connection was lost, as after a restart of the database. */
 async function retrying<T>(run: () => Promise<T>, may: () => boolean = () => true): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -113,11 +113,11 @@ async function commit({ query }: Connection): Promise<{ command?: string }> {
   }
 }
 
-/** The error of the first that failed. */
+/** The error of the first failed result. */
 const failureOf = (results: readonly PromiseSettledResult<unknown>[]): { reason: unknown } | undefined =>
   results.find((result) => result.status === 'rejected')
 
-/** One transaction. A connection that does not confirm the rollback is closed, and with it whatever is still open. */
+/** Runs one transaction. A connection that does not confirm the rollback is closed, which ends the transaction. */
 async function transaction<T>(
   connection: Connection,
   begun: Promise<unknown>,
@@ -133,7 +133,7 @@ async function transaction<T>(
     const ended = commit(connection)
     const results = await Promise.allSettled(last)
     const [end] = await Promise.allSettled([ended])
-    // Of a connection that was lost here nobody knows whether it was committed, whichever statement heard of it first.
+    // If the connection was lost here, it is unknown whether the commit was done, whichever statement failed first.
     const failure = (end.status === 'rejected' ? end : undefined) ?? failureOf(results)
     if (failure) throw failure.reason
     // After a failed statement the server answers COMMIT with ROLLBACK.
@@ -146,9 +146,9 @@ async function transaction<T>(
     return result
   } catch (error) {
     open = false
-    // After a failed commit nothing is open, and the server only warns.
+    // After a failed commit no transaction is open: the server answers this with a warning.
     if (connection.alive) await connection.query('rollback').catch(connection.end)
-    // What was sent behind a BEGIN that failed has failed for that.
+    // If BEGIN failed, statements sent after it failed because of that: throw the error of BEGIN.
     await begun
     throw error
   }
@@ -162,12 +162,12 @@ export async function connect(options: ClientOptions): Promise<Client> {
   const limit_ms = statement_timeout_ms + grace_ms
   const session = {
     application_name: 'cstp',
-    // Only this one: a table that it lacks must not be found in another schema, not even in `public`.
+    // No other schema: a missing table must not be found elsewhere, not even in `public`.
     search_path: `"${schema}"`,
     statement_timeout: String(statement_timeout_ms),
     // Compiling one of these statements takes longer than running it.
     jit: 'off',
-    // A session whose program is gone must not keep its locks.
+    // A session whose client is dead must not keep its locks.
     idle_in_transaction_session_timeout: String(limit_ms),
     ...keepalive,
     ...settings,
@@ -185,7 +185,7 @@ export async function connect(options: ClientOptions): Promise<Client> {
       try {
         return await work(connection)
       } finally {
-        // What broke this connection has broken the idle ones.
+        // The idle connections are probably lost too.
         if (!connection.alive) pool.discardIdle()
       }
     })
@@ -205,7 +205,7 @@ export async function connect(options: ClientOptions): Promise<Client> {
     }
   }
 
-  /** In a transaction whose BEGIN is on its way: its first statement follows without waiting. Only a failed BEGIN is tried again. */
+  /** Runs `work` without waiting for BEGIN, so that its first statement follows immediately. Only a failed BEGIN is repeated. */
   function begun<T>(work: (connection: Connection, begun: Promise<unknown>) => Promise<T>, first?: string): Promise<T> {
     let isBegun = false
     const run = async (connection: Connection) => {
@@ -243,7 +243,7 @@ export async function connect(options: ClientOptions): Promise<Client> {
     const [found] = await client.read('select 1 from pg_namespace where nspname = $1', [schema])
     if (!found && make)
       await client.begin(async (query) => {
-        // Without the lock one of two that run `if not exists` at once would fail.
+        // Without the lock, one of two concurrent `if not exists` would fail.
         await query(namespaceLock)
         await query(`create schema if not exists "${schema}"`)
       })

@@ -4,9 +4,9 @@ import { bigint, customType } from 'drizzle-orm/pg-core'
 /** Text that compares byte by byte, whatever the database's language. */
 export const text = customType<{ data: string }>({ dataType: () => 'text collate "C"' })
 export const texts = customType<{ data: string[] }>({ dataType: () => 'text[]' })
-/** As it was written: `jsonb` would reorder keys and has no NUL. */
+/** Keeps the text as written: `jsonb` would reorder keys and has no NUL. */
 export const json = customType<{ data: string }>({ dataType: () => 'json' })
 export const bytea = customType<{ data: Uint8Array }>({ dataType: () => 'bytea' })
-/** Number of a transaction, which never comes again. */
+/** Number of a transaction, which is never reused. */
 export const xid8 = customType<{ data: string }>({ dataType: () => 'xid8' })
 export const big = () => bigint({ mode: 'number' })

@@ -5,29 +5,29 @@ import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
 import { messageOf } from '../../../core/log.ts'
 import { hideAll, secretsIn } from '../../../core/redact.ts'
 
-/** Runs a statement with parameters `$1 …`; rows as plain objects. On the pool, or on one connection inside a transaction. */
+/** Runs a statement with parameters `$1 …`, on the pool or on one connection inside a transaction. Rows are plain objects. */
 export type Query = <Row>(sql: string, values?: readonly unknown[]) => Promise<Row[]>
 
 export interface Connection {
   query: Query
-  /** False once it is lost or closed; it never comes back. */
+  /** False once the connection is lost or closed, for good. */
   readonly alive: boolean
-  /** Waits for `work` however long it takes, as long as `isThere` resolves. */
+  /** Waits for `work` without a limit, as long as `isThere` resolves. */
   waitWhile<T>(isThere: () => Promise<void>, work: () => Promise<T>): Promise<T>
-  /** Interrupts what runs on it. */
+  /** Closes the connection and interrupts its statements. */
   end(): Promise<void>
 }
 
 interface ConnectionOptions {
   url: string
   settings: Record<string, string>
-  /** Seconds until the attempt to connect is given up. */
+  /** Seconds until the attempt to connect is abandoned. */
   connect_s: number
   /** How long an answer may take. */
   limit_ms: number
 }
 
-/** @throws what Bun throws when the server can't be reached or refuses */
+/** @throws Bun's error if the server can't be reached or refuses */
 export async function openConnection({ url, settings, connect_s, limit_ms }: ConnectionOptions): Promise<Connection> {
   let alive = true
   const sql = new SQL({
@@ -43,10 +43,10 @@ export async function openConnection({ url, settings, connect_s, limit_ms }: Con
     alive = false
     return sql.close({ timeout: 0 })
   }
-  // Reserved for good: else the client would reconnect in the middle of a transaction, and continue outside of it.
+  // Reserved permanently: otherwise the client would reconnect in the middle of a transaction and continue outside of it.
   const session = await sql.reserve().catch(async (error: unknown) => {
     await end()
-    // The database may name a setting of the address with its value.
+    // The database's message may quote a setting of the address with its value.
     if (error instanceof Error) error.message = hideAll(secretsIn(url))(error.message)
     throw error
   })
@@ -57,10 +57,10 @@ export async function openConnection({ url, settings, connect_s, limit_ms }: Con
   let timer: Timer | undefined
   const giveUp = () => {
     silent = new StorageError('unavailable', `postgres: the database did not respond within ${limit_ms / 1_000} s`)
-    // Rejects what waits, each with an error of its own.
+    // Rejects all waiting statements.
     end().catch(() => {})
   }
-  // Statements of one connection are answered one after the other, so each answer begins the wait for the next.
+  // Statements of one connection are answered in order, so each answer restarts the timer for the next.
   const watch = () => {
     clearTimeout(timer)
     timer = waiting > 0 ? setTimeout(overdue, limit_ms) : undefined
@@ -98,7 +98,7 @@ export async function openConnection({ url, settings, connect_s, limit_ms }: Con
   }
 }
 
-// Meaning of the errors of PostgreSQL and of the network.
+// Classification of errors of PostgreSQL and of the network.
 
 /** SQLSTATE of a PostgreSQL error, or the client's code if the server did not answer. */
 function codeOf(error: unknown): string {
@@ -108,15 +108,15 @@ function codeOf(error: unknown): string {
 }
 
 const isLostCode = (code: string): boolean => /^(?:08|57P0|25P03|ERR_POSTGRES_CONNECTION|ECONN|EPIPE)/.test(code)
-/** Whether the connection is lost, or was never made. */
+/** Whether the connection is lost or was never established. */
 export const isLost = (error: unknown): boolean => isLostCode(codeOf(error))
-/** Whether another try is worth it: not after the network has timed out. */
+/** Whether the connection is lost and a retry makes sense, which it does not after a timeout of the network. */
 export const isLostAtOnce = (error: unknown): boolean =>
   isLost(error) && codeOf(error) !== 'ERR_POSTGRES_CONNECTION_TIMEOUT'
-/** Whether the transaction lost against another one and may run again. */
+/** Whether the transaction lost a conflict with another one and can run again. */
 export const isRetryable = (error: unknown): boolean => /^(?:40001|40P01)$/.test(codeOf(error))
 
-/** A storage error for anything thrown; `what` says what was being done. Neither contains the address, which has a password in it. */
+/** Converts anything thrown to a storage error; `what` describes the operation. Neither contains the address, which has a password. */
 export function storageErrorOf(error: unknown, what: string): StorageError {
   if (isStorageError(error)) return error
   const code = codeOf(error)

@@ -6,9 +6,9 @@ import type { ListFilter } from '../../../../sdk/storage/store.ts'
 export const rankOf = (stakes: (typeof stakesValues)[number]): number => stakesValues.indexOf(stakes)
 
 /**
- * The condition on a table `d` of filter columns that a filter expresses.
- * @param values gets the parameters; those already in it keep their numbers
- * @param isIndexed condition under which a row is indexed
+ * The SQL condition of a filter, on a table `d` with the filter columns.
+ * @param values receives the parameters; those already in it keep their numbers
+ * @param isIndexed SQL condition for indexed rows
  */
 export function whereOf(filter: ListFilter, values: unknown[], isIndexed: string): string {
   const tests: string[] = []
@@ -46,8 +46,8 @@ export function whereOf(filter: ListFilter, values: unknown[], isIndexed: string
   return tests.length === 0 ? 'true' : tests.join(' and ')
 }
 
-// PostgreSQL's `text` has no NUL: it is stored as two characters U+0001, and U+0001 as U+0001 U+0002, so that nothing is lost and the
-// order is kept.
+// PostgreSQL's `text` has no NUL: it is stored as two characters U+0001, and U+0001 as U+0001 U+0002, which loses nothing and keeps the
+// order.
 
 export const toText = <T extends string | null>(given: T): T =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for

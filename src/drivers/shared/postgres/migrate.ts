@@ -1,11 +1,11 @@
-/** Brings the tables of a schema to those of this program, under a lock, and refuses those of a newer program. */
+/** Migrates the tables of a schema to this program, under a lock, and refuses those of a newer program. */
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { type Client, namespaceLock, type Query } from './client.ts'
 
-/** Tables with migrations of their own: they may be in one schema, or in two databases. */
+/** Each group has its own migrations: store and evidence may share a schema, or be in two databases. */
 type TableGroup = 'store' | 'evidence'
 
-/** The last migration of a group; null where it has no tables. */
+/** The number of the last migration applied to a group; null if it has no tables. */
 export async function versionOf(query: Query, group: TableGroup): Promise<number | null> {
   const [there] = await query<{ found: boolean }>(`select to_regclass('cstp_schema') is not null as found`)
   if (!there!.found) return null
@@ -13,7 +13,7 @@ export async function versionOf(query: Query, group: TableGroup): Promise<number
   return row?.version ?? null
 }
 
-/** @throws StorageError `invalid` when the tables are newer than the program */
+/** @throws StorageError `invalid` if the tables are newer than the program */
 export async function migrate(client: Client, group: TableGroup, migrations: readonly string[]): Promise<void> {
   const known = migrations.length
   await client.beginWithoutTimeout(async (query) => {

@@ -3,28 +3,28 @@ import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type { Connection } from './connection.ts'
 
 export interface Pool {
-  /** @throws StorageError `unavailable` when none becomes free in time, and whatever `open` or `work` throws */
+  /** @throws StorageError `unavailable` if no connection becomes free in time, and the errors of `open` and `work` */
   use<T>(work: (connection: Connection) => Promise<T>): Promise<T>
-  /** Closes connections that are not in use, after the network has failed on another one. */
+  /** Closes unused connections, after another one was lost. */
   discardIdle(): void
-  /** Waits a while for what runs, then closes all. */
+  /** Waits up to `drain_ms` for running work, then closes all connections. */
   close(): Promise<void>
 }
 
 interface PoolOptions {
   open(): Promise<Connection>
-  /** Connections at most. */
+  /** Maximum number of connections. */
   max: number
-  /** How long a caller waits for a free one. */
+  /** How long a caller waits for a free connection. */
   wait_ms: number
-  /** How many callers wait at most. */
+  /** Maximum number of waiting callers. */
   max_waiting: number
   /** How long running work may continue after {@link Pool.close}. */
   drain_ms: number
 }
 
 interface Waiter {
-  /** Null: a place is free, and the connection is still to be opened. */
+  /** Gets a connection, or null if a place is free and the caller has to open one. */
   take(connection: Connection | null): void
   refuse(error: StorageError): void
 }
@@ -35,7 +35,7 @@ export function openPool({ open, max, wait_ms, max_waiting, drain_ms }: PoolOpti
   const idle: Connection[] = []
   const lent = new Set<Connection>()
   const queue = new Set<Waiter>()
-  /** Places that are taken, including those of connections that are being opened. */
+  /** Places in use, including those of connections that are being opened. */
   let places = 0
   let isClosed = false
   let drained: (() => void) | undefined
@@ -44,7 +44,7 @@ export function openPool({ open, max, wait_ms, max_waiting, drain_ms }: PoolOpti
     connection.end().catch(() => {})
   }
 
-  /** Passes a free place on to the caller that has waited longest. */
+  /** Passes a free place to the caller that has waited longest. */
   function free(connection: Connection | null): void {
     const [next] = queue
     if (next !== undefined && !isClosed) {

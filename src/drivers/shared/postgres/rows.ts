@@ -1,13 +1,13 @@
-/** Many rows in one statement: an array a column, so that its text is the same for any number of rows and the server prepares it once. */
+/** Many rows in one statement: one array for each column, so that its text does not depend on the number of rows and is prepared once. */
 import type { Query } from './connection.ts'
 
-/** Separates documents: JSON has this character only escaped. */
+/** Separates documents: in JSON this character is always escaped. */
 const separator = String.fromCharCode(30)
 
 /**
- * What follows `from`, with the values of its parameters. Of an array column the type is `text`, and its values are made by {@link arrayText}.
- * Of JSON text the type is `document`: in the text of an array each of its quotes would be escaped, and read again by the server.
- * @param before parameters that the statement has already
+ * The `from` clause for these rows, and its parameters. An array column has the type `text`, and values of {@link arrayText}. JSON text has
+ * the type `document`: inside an array each of its quotes would have to be escaped, and parsed by the server.
+ * @param before number of parameters that the statement already has
  */
 export function rowsOf(
   types: readonly string[],
@@ -20,17 +20,17 @@ export function rowsOf(
   })
   const values = types.map((type, at) => {
     const column = rows.map((row) => row[at])
-    // Null is the empty text there, which no document is.
+    // A null document is passed as an empty text.
     return type === 'document' ? column.join(separator) : column
   })
   return [`unnest(${columns})`, values]
 }
 
-/** An array of texts as PostgreSQL writes it. */
+/** An array of texts in PostgreSQL's notation. */
 export const arrayText = (texts: readonly string[]): string =>
   `{${texts.map((text) => `"${text.replace(/["\\]/g, '\\$&')}"`).join(',')}}`
 
-/** Adds a write of many rows, if there are any; `sql` gets what stands after `from`. What it returns can be read under `name`. */
+/** Adds a write of many rows, if there are any. `sql` gets the `from` clause; later parts can read the write's result under `name`. */
 export type Each = (
   types: readonly string[],
   rows: readonly (readonly unknown[])[],
@@ -38,7 +38,7 @@ export type Each = (
   name?: string,
 ) => void
 
-/** Writes that are sent as one statement: they don't see each other. */
+/** Collects writes that are sent as one statement. They don't see each other's changes. */
 export function openStatement(query: Query): { each: Each; send(): Promise<unknown>[] } {
   let [parts, values]: [string[], unknown[]] = [[], []]
   return {

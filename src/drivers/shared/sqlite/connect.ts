@@ -1,4 +1,4 @@
-/** Connections to SQLite, and how processes on one database wait for each other without holding up their event loops. */
+/** Connections to SQLite. Processes that use one database wait for each other without blocking their event loops. */
 
 import { Database, SQLiteError } from 'bun:sqlite'
 import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs'
@@ -7,15 +7,15 @@ import { messageOf } from '../../../core/log.ts'
 
 /** How long servers that start together on one folder wait for each other. */
 const openTimeout_ms = 10_000
-/** How long SQLite itself waits where blocking does no harm. */
+/** How long SQLite itself waits for a lock while blocking does no harm. */
 const busy_ms = 5_000
-/** Pages that a reader caches: enough for the indexes used most, whatever the size of the database. */
+/** Page cache of a reader: enough for the most used indexes of a database of any size. */
 const cacheKib = 8_192
 
 /**
- * What `open` returns. Of servers that start together one creates the database, and SQLite refuses the others at once as busy, whatever
- * its timeout: they try again.
- * @throws what `open` throws for any other reason, or for longer than ten seconds
+ * Calls `open`, again if the database is busy. If several servers start together, one creates the database, and SQLite rejects the others as
+ * busy immediately, whatever the timeout.
+ * @throws the error of `open` if it is another one, or if the database is busy for longer than ten seconds
  */
 export async function openWithRetries<T>(open: () => T): Promise<T> {
   for (const deadline = performance.now() + openTimeout_ms; ; ) {
@@ -32,7 +32,7 @@ export async function openWithRetries<T>(open: () => T): Promise<T> {
 /**
  * Begins a write transaction.
  * @param deadline on the clock of `performance.now()`
- * @throws StorageError `unavailable` if others write past the deadline
+ * @throws StorageError `unavailable` if others are still writing at the deadline
  */
 export async function begin(db: Database, deadline: number): Promise<void> {
   for (;;) {
@@ -43,14 +43,14 @@ export async function begin(db: Database, deadline: number): Promise<void> {
       if (!isBusy(error) || performance.now() > deadline)
         throw storageErrorOf(error, `cannot begin to write to ${db.filename}`)
     }
-    // SQLite's own waiting is unfair: a second process was measured to wait for 1.8 s.
+    // SQLite's own waiting is unfair: in a measurement a second process waited for 1.8 s.
     await Bun.sleep(Math.random() * 2)
   }
 }
 
 /**
- * The database and the files beside it are for their owner: created here, as SQLite would let others read them. One that is there is not
- * opened, as this process may have locks on it, which would go when it is closed.
+ * Makes the database and the files beside it accessible to their owner only. A missing database is created here, because SQLite would let
+ * others read it. An existing one is not opened: closing it would drop the locks that this process may have on it.
  */
 function makePrivate(path: string): void {
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600))
@@ -59,14 +59,14 @@ function makePrivate(path: string): void {
     try {
       if ((mode & 0o077) !== 0) chmodSync(file, 0o600)
     } catch {
-      // It belongs to another user; cstp doctor reports it.
+      // The file belongs to another user; cstp doctor reports it.
     }
   }
 }
 
 /**
- * A connection that writes, durably with each commit; a missing database is created. After `prepare` a busy database is reported at once,
- * so that {@link begin} can wait for it without blocking.
+ * Opens a connection that writes, and creates a missing database. Every commit is durable. After `prepare`, a busy database is reported
+ * immediately, so that {@link begin} can wait without blocking.
  */
 export function connectWriter(path: string, prepare: (db: Database) => void): Database {
   makePrivate(path)
@@ -85,8 +85,8 @@ export function connectWriter(path: string, prepare: (db: Database) => void): Da
 }
 
 /**
- * Brings a database to the tables of this program.
- * @throws StorageError `invalid` when a newer program has changed it, or it has tables of another program
+ * Migrates a database to the schema of this program.
+ * @throws StorageError `invalid` if a newer program has migrated it, or if it has tables of another program
  */
 export function migrate(db: Database, path: string, migrations: readonly string[]): void {
   const known = migrations.length
@@ -110,7 +110,7 @@ export function migrate(db: Database, path: string, migrations: readonly string[
   }
 }
 
-/** A connection that only reads a database that exists. */
+/** Opens an existing database for reading only. */
 export function connectReader(path: string): Database {
   const db = new Database(path, { readonly: true, strict: true })
   db.run(`PRAGMA busy_timeout = ${busy_ms}`)
@@ -118,7 +118,7 @@ export function connectReader(path: string): Database {
   return db
 }
 
-/** Opens a database as it is: it is neither created nor migrated. */
+/** Opens an existing database without migrating it. */
 export function openExisting(path: string): Database {
   try {
     const db = new Database(path, { readwrite: true, create: false, strict: true })
@@ -133,7 +133,7 @@ export function openExisting(path: string): Database {
 export const versionOf = (db: Database): number =>
   db.query<{ user_version: number }, []>('PRAGMA user_version').get()!.user_version
 
-// Meaning of the errors of SQLite and of the file system.
+// Classification of errors of SQLite and of the file system.
 
 const unavailable = /^SQLITE_(BUSY|LOCKED|FULL|READONLY|IOERR|CANTOPEN|NOMEM|PERM|AUTH|INTERRUPT|PROTOCOL|NOLFS)/
 const corrupt = /^SQLITE_(CORRUPT|NOTADB)/
@@ -144,7 +144,7 @@ const isBusy = (error: unknown): boolean =>
 export const isUniqueViolation = (error: unknown): boolean =>
   error instanceof SQLiteError && /^SQLITE_CONSTRAINT_(UNIQUE|PRIMARYKEY)/.test(error.code ?? '')
 
-/** A storage error for anything thrown; `what` says what was being done. */
+/** Converts anything thrown to a storage error; `what` describes the operation. */
 export function storageErrorOf(error: unknown, what: string): StorageError {
   if (isStorageError(error)) return error
   const message = messageOf(error)

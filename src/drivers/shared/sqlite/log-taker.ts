@@ -1,33 +1,33 @@
 /**
- * Takes the pages of a write-ahead log into the database in a thread of its own: SQLite would do so inside of a COMMIT, which holds the event
- * loop up until the disk has them. First while others go on writing, again as long as that leaves much less, then the last few between two
- * transactions: so the log is all taken, and the next commit writes it from its start again.
+ * Checkpoints a write-ahead log in a separate thread. SQLite would do it inside a COMMIT, which blocks the event loop until the disk has the
+ * pages. The thread copies pages while others write, repeats as long as less than half as many remain, and copies the rest between two
+ * transactions. The whole log is copied then, so the next commit overwrites it from its start.
  */
 import type { Database } from 'bun:sqlite'
 import { startThread } from '../../../core/thread.ts'
 import type { LogReply, LogRequest } from './log-worker.ts'
 import { walIndex } from './wal-index.ts'
 
-/** Pages of 4 KiB. A page that was written often is taken once. */
+/** In pages of 4 KiB. A page that was written several times is copied once. */
 const usualPages = 8_000
-/** If the thread does not come to it, or can't, SQLite takes the log at the first commit above so many times as much. */
+/** If the thread is too slow or not available, SQLite checkpoints in the first commit after the log has this many times as many pages. */
 const bound = 2
 
 export interface LogTaker {
   /** Called after each commit. */
   committed(): void
-  /** Ends the thread; before the connection that it was given is closed. */
+  /** Ends the thread. Call it before the connection is closed. */
   close(): Promise<void>
 }
 
 export interface LogTakerOptions {
   /** The connection that writes. */
   db: Database
-  /** Runs something while this process writes nothing. */
+  /** Runs `work` while this process writes nothing. */
   alone(work: () => Promise<void>): Promise<void>
-  /** Called once: the thread can't do it, and commits will. */
+  /** Called once, if the thread fails: from then on commits do the checkpoints. */
   failed?(error: unknown): void
-  /** The log is taken once it has this many pages. */
+  /** The log is checkpointed once it has this many pages. */
   pages?: number
 }
 
@@ -45,7 +45,7 @@ function startTaker(path: string) {
     if ('error' in data) waiting.reject(new Error(data.error))
     else waiting.resolve()
   })
-  // One thing at a time.
+  // One request at a time.
   const ask = (request: LogRequest): Promise<void> => {
     waiting = Promise.withResolvers()
     if (isLost) lost()
@@ -82,7 +82,7 @@ export function logTaker({ db, alone, failed, pages = usualPages }: LogTakerOpti
       const left = index!.pagesLeft()
       if (left < pages) due = pages
       if (left < due) return
-      // Pages that another process still reads may be left.
+      // Pages may remain because another process still reads from the log.
       due = left + pages
       taking = take()
         .catch((error) => {

@@ -1,24 +1,24 @@
-/** The thread that takes the pages of write-ahead logs into their databases, each on a connection of its own. */
+/** The thread that checkpoints a write-ahead log, on its own connection. */
 import type { Database } from 'bun:sqlite'
 import { fdatasyncSync } from 'node:fs'
 import { messageOf } from '../../../core/log.ts'
 import { openExisting } from './connect.ts'
 import { descriptorsOf } from './wal-index.ts'
 
-/** What it is asked: to take what it can without making anybody wait, or to end. */
+/** Asks the thread to copy as many pages as it can without blocking readers or writers, or to end. */
 export type LogRequest = { take: string } | { end: true }
 export type LogReply = { done: true } | { error: string }
 
 declare const self: Worker
 
 let db: Database | undefined
-/** By which this connection holds the database. */
+/** The file descriptor of this connection. */
 let held: number | undefined
 
 function open(path: string): Database {
   const others = descriptorsOf(path)
   const opened = openExisting(path)
-  // The log is synced before pages are taken from it, the database after.
+  // With NORMAL, SQLite syncs the log before copying pages from it, and the database afterwards.
   opened.run('PRAGMA synchronous = NORMAL')
   held = descriptorsOf(path).find((one) => !others.includes(one))
   return opened
@@ -29,8 +29,9 @@ function answer(request: LogRequest): void {
   else {
     db ??= open(request.take)
     db.run('PRAGMA wal_checkpoint(PASSIVE)')
-    // SQLite waits for the disk only when the database has all of the log: for what was taken before too, while nobody can write. So it is
-    // done here, by a descriptor of this thread: the system reports to each once what it could not write, and a commit is to hear of it too.
+    // SQLite syncs the database only after the whole log has been copied. That sync would include the pages of earlier passes and block
+    // writers, so each pass is synced here. The operating system reports a failed write once for each descriptor; syncing with this thread's
+    // own leaves the report to commits intact.
     if (held !== undefined) fdatasyncSync(held)
   }
 }

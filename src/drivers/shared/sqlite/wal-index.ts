@@ -1,20 +1,20 @@
 /**
- * The file `-shm` beside a database, read without a lock and without SQLite: its header changes with every commit before it is acknowledged, and says
- * how many pages the write-ahead log holds. @see https://sqlite.org/walformat.html#the_wal_index_file_format
+ * Reads the `-shm` file of a database without locks and without SQLite. Every commit changes its header before it is acknowledged, and the
+ * header has the number of pages in the write-ahead log. @see https://sqlite.org/walformat.html#the_wal_index_file_format
  */
 import { dlopen, type Pointer, read } from 'bun:ffi'
 import type { Database } from 'bun:sqlite'
 import { fstatSync, readdirSync, readSync, statSync } from 'node:fs'
 
-/** Words of the header, of which there are two copies. */
+/** 32-bit words of the header, which is stored twice. */
 const headerWords = 12
-/** The words for the pages of the log, and for how many of them the database has. */
+/** Indexes of two words: the pages in the log, and how many of them have been copied to the database. */
 const pagesAt = 4
 const takenAt = 2 * headerWords
 
 /**
- * Descriptors by which SQLite itself holds a file. One of our own could never be closed: with any descriptor of a file, all locks that
- * the process has on it go, those of SQLite too.
+ * The descriptors with which SQLite has a file open. A descriptor of our own could never be closed: closing any descriptor of a file
+ * drops all locks of the process on that file, including SQLite's.
  */
 export function descriptorsOf(path: string): number[] {
   const found: number[] = []
@@ -25,7 +25,7 @@ export function descriptorsOf(path: string): number[] {
         const held = fstatSync(Number(name))
         if (held.ino === ino && held.dev === dev) found.push(Number(name))
       } catch {
-        // The one by which the folder was read.
+        // The descriptor with which the folder was listed.
       }
     }
   } catch {
@@ -34,19 +34,19 @@ export function descriptorsOf(path: string): number[] {
   return found
 }
 
-/** The first of these descriptors; null if there is none, or if the operating system does not list them. */
+/** The first of {@link descriptorsOf}; null if there is none, or if the operating system does not list descriptors. */
 export const descriptorOf = (path: string): number | null => descriptorsOf(path)[0] ?? null
 
 const PROT_READ = 1
 const MAP_SHARED = 1
-/** Bytes of a file to map, which include its header. */
+/** Mapped bytes at the start of the file, which include the header. */
 const mappedBytes = 4_096
 
 interface Mapping {
   address: Pointer
   free(): void
 }
-/** Null where the system can't be asked for it. */
+/** Returns null if the file can't be mapped. */
 export type MapFile = (descriptor: number) => Mapping | null
 let mapFile: MapFile | null = null
 
@@ -58,16 +58,16 @@ function openMap(): MapFile {
     })
     return (descriptor) => {
       const address = symbols.mmap(null, mappedBytes, PROT_READ, MAP_SHARED, descriptor, 0)
-      // MAP_FAILED, which is -1, comes as a bigint.
+      // MAP_FAILED is -1, which is returned as a bigint.
       return typeof address === 'number' ? { address, free: () => void symbols.munmap(address, mappedBytes) } : null
     }
   } catch {
-    // Other operating systems and C libraries.
+    // The operating system or its C library has no such functions.
     return () => null
   }
 }
 
-/** The beginning of a file as memory, which changes as the file does. */
+/** Maps the beginning of a file into memory, shared: it changes with the file. */
 export function mapped(descriptor: number): Mapping | null {
   mapFile ??= openMap()
   return mapFile(descriptor)
@@ -78,15 +78,16 @@ export interface WalIndex {
   header: Int32Array
   /** Reads the header. False if it can't be read. */
   look(): boolean
-  /** Pages of the log that the database does not have yet; after 0 the next commit starts the log again. */
+  /** Pages of the log that have not been copied to the database. If 0, the next commit overwrites the log from its start. */
   pagesLeft(): number
-  /** Nothing can be read any more. What is mapped is in use for the system, even when it was deleted. */
+  /** Unmaps the file, which the operating system can't free while it is mapped, even if it was deleted. Later reads fail. */
   close(): void
 }
 
 /**
- * @param db has been read from, and stays open; null where the system does not let us read it
- * @param map for one that is looked at often, as a call of the system for each look would cost more than to find a record
+ * @param db a connection that has been read from and stays open
+ * @param map for an index that is read often: a system call for each read would cost more than finding a record
+ * @returns null if the operating system does not give access to the file
  */
 export function walIndex({ filename }: Database, map: MapFile = () => null): WalIndex | null {
   const descriptor = descriptorOf(`${filename}-shm`)
@@ -96,7 +97,7 @@ export function walIndex({ filename }: Database, map: MapFile = () => null): Wal
   const mapping = map(descriptor)
   let closed = false
   function take(count: number): boolean {
-    // A look at memory that is gone would end the process; the descriptor may be another file's.
+    // After closing, reading the unmapped memory would crash the process, and the descriptor may belong to another file.
     if (closed) return false
     if (mapping === null) return readSync(descriptor!, bytes, 0, 4 * count, 0) === 4 * count
     for (let at = 0; at < count; at++) words[at] = read.i32(mapping.address, 4 * at)
