@@ -68,11 +68,11 @@ function modified({ input }: ToolCall, { changes, modified_action }: CheckGuardr
   if (inContext.length === 0) return { verdict: 'allow' }
   const paths = inContext.map(({ field }) => field.split('.').slice(1))
   const changed = paths.reduce<unknown>((value, path) => takeOver(value, context, path), { input }) as Plain
-  const told = inContext.map(({ field, before, after, rule }) => {
+  const descriptions = inContext.map(({ field, before, after, rule }) => {
     const name = field.slice('context.'.length)
     return `${name} from ${JSON.stringify(before)} to ${JSON.stringify(after)} (${rule})`
   })
-  return { verdict: 'modify', input: changed.input, reason: `Changed by policy: ${told.join(', ')}` }
+  return { verdict: 'modify', input: changed.input, reason: `Changed by policy: ${descriptions.join(', ')}` }
 }
 
 function outcomeOf(call: ToolCall, result: CheckGuardrailsResult): Outcome {

@@ -130,7 +130,7 @@ export const health = (started_ms: number) => ({
 })
 
 /**
- * Turns a GitHub delivery into evidence events, an audit line and a log line. They count towards the byte quota of their source.
+ * Turns a GitHub delivery into evidence events, an audit entry and a log line. They count towards the byte quota of their source.
  * @param bots further accounts to treat as agents
  */
 export function deliverTo(services: Services, bots: readonly string[]): GithubOptions['deliver'] {
@@ -178,7 +178,7 @@ function openDashboard({ settings, services, access, guesses }: RoutesOptions): 
       made ??= makePage()
       return made
     },
-    async told(what, agent, request_id) {
+    async audit(what, agent, request_id) {
       log('info', what, { request_id, agent })
       const entry = { at: timestamp(now()), agent, method: `dashboard.${what}`, request_id, ids: [] }
       await store.transaction((tx) => tx.audit.append({ ...entry, allowed: null, rules: [], detail: null }))

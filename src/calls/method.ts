@@ -76,7 +76,7 @@ export interface Method<P extends ParamsSchema = ParamsSchema, R extends ResultS
   /** What the caller's credentials must allow. */
   scope: Scope
   /**
-   * What a call changes: clients decide by it whether to retry a lost call, and MCP tools get hints. Audit lines and changed records count;
+   * What a call changes: clients decide by it whether to retry a lost call, and MCP tools get hints. Audit entries and changed records count;
    * bookkeeping about reads (inputs of the deliberation, a checkpoint signed for a reader) does not.
    */
   effect: Effect

@@ -25,7 +25,7 @@ interface Stopped {
 
 type Entry = Result<'listAudit'>['entries'][number]
 
-/** The call that an audit line reports as stopped, or as one that would have been; null if there is none. */
+/** The call that an audit entry reports as stopped, or as one that would have been; null if there is none. */
 function stoppedBy({ at, agent, method, detail, allowed }: Entry): Stopped | null {
   if (allowed === null || detail === null || typeof detail !== 'object') return null
   const {

@@ -25,7 +25,7 @@ export const migrate = defineCommand({
     from: {
       kind: 'value',
       value: 'place',
-      about: 'Data directory, postgres:// address, or env:<variable> that holds it.',
+      about: 'Data directory, postgres:// address, or env:<variable> that contains it.',
     },
     to: { kind: 'value', value: 'place', about: 'The same for the target.' },
   },

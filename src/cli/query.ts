@@ -75,7 +75,8 @@ function render(found: Result<'queryDecisions'>, { width, paint }: { width: numb
   const partial = `Index incomplete: ${index.indexed} of ${index.total} decisions are searched by meaning.`
   const notes = degraded ? [paint.yellow(index.complete ? 'Embedder unavailable; keyword results only.' : partial)] : []
   notes.push(...asOfLines(found.as_of).map(paint.yellow))
-  for (const { word, by } of corrections) notes.push(paint.yellow(`No decision holds "${word}"; searched for "${by}".`))
+  for (const { word, by } of corrections)
+    notes.push(paint.yellow(`No decision contains "${word}"; searched for "${by}".`))
   const none = index.complete ? 'No precedent: no decision matches.' : 'No decision matches so far.'
   if (decisions.length === 0) return `${[...notes, none].join('\n')}\n`
   if (no_precedent)

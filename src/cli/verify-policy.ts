@@ -48,7 +48,7 @@ export async function openKey(
 ): Promise<NoteKey | null> {
   if (given === undefined) return null
   const found = await stat(given).catch(() => null)
-  if (found?.isFile() && found.size > maxKeyFileBytes) throw misuse(`--${flag}: ${given} is too long to hold a key`)
+  if (found?.isFile() && found.size > maxKeyFileBytes) throw misuse(`--${flag}: ${given} is too long for a key`)
   const text = found?.isFile() ? await readFile(given, 'utf8') : given
   try {
     const key = readKey(text)
@@ -116,7 +116,7 @@ export async function verifyByPolicy(
     await print({ json, terminal }, report, () => verificationText(path, report, about, terminal))
     return report.verified ? 0 : 1
   }
-  if ((await stat(path)).size > maxReceiptsBytes) throw misuse(`${path} is too long to hold receipts`)
+  if ((await stat(path)).size > maxReceiptsBytes) throw misuse(`${path} is too long for receipts`)
   const report = verifyReceipts(await readFile(path, 'utf8'), policy)
   const about = report.receipts.map(
     ({ kind, record_id, index, at, origin }) =>

@@ -14,8 +14,8 @@ export const verify = defineCommand({
     'The exit status is 0 if everything is valid, 1 if something is wrong, and 2 if the command line is invalid.',
   ],
   flags: {
-    key: { kind: 'value', value: 'key', about: 'Key of the log (name+hash+base64), or a file that holds it.' },
-    witness: { kind: 'value', value: 'key', about: 'Key of a witness, or a file that holds it.' },
+    key: { kind: 'value', value: 'key', about: 'Key of the log (name+hash+base64), or a file that contains it.' },
+    witness: { kind: 'value', value: 'key', about: 'Key of a witness, or a file that contains it.' },
     note: {
       kind: 'value',
       value: 'file',

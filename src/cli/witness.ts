@@ -51,7 +51,7 @@ export const witness = defineCommand({
     'In the folder of the log, latest.note is the newest note with both signatures, checkpoints/ has one for each size that was seen, and witness.pub is the verifier key of the witness: what an auditor needs to verify a bundle.',
   ],
   flags: {
-    key: { kind: 'value', value: 'key', about: 'Verifier key of the log, or a file that holds it.' },
+    key: { kind: 'value', value: 'key', about: 'Verifier key of the log, or a file that contains it.' },
     'witness-key': {
       kind: 'value',
       value: 'file',

@@ -1,4 +1,4 @@
-/** The JSON of an audit line's lists and detail, serialised once for counting, storing and hashing. */
+/** The JSON of an audit entry's lists and detail, serialised once for counting, storing and hashing. */
 import type { AuditEntry } from '../../sdk/storage/store.ts'
 
 export interface AuditTexts {

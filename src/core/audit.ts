@@ -3,7 +3,7 @@ import type { AuditEntry, Store, Transaction } from '../../sdk/storage/store.ts'
 import { type Log, messageOf } from './log.ts'
 import { timestamp } from './time.ts'
 
-/** The fields of a call that its audit row contains. */
+/** The fields of a call that its audit entry contains. */
 interface AuditedCall {
   caller: { agent: string }
   method: string
@@ -11,7 +11,7 @@ interface AuditedCall {
   now(): number
 }
 
-/** Adds the audit row of a write to the same transaction. @param stopped_by ids of the rules that refused the action */
+/** Adds the audit entry of a write to the same transaction. @param stopped_by ids of the rules that refused the action */
 export function audit(
   call: AuditedCall,
   tx: Transaction,
@@ -32,8 +32,8 @@ export function audit(
 }
 
 /**
- * Adds the audit row of an append to the evidence log. Log and store share no transaction, so the log is written first: no row then refers
- * to a missing record. If the row can't be written, this is only logged, because the append itself has succeeded.
+ * Adds the audit entry of an append to the evidence log. Log and store share no transaction, so the log is written first: no entry then refers
+ * to a missing record. If the entry can't be written, this is only logged, because the append itself has succeeded.
  */
 export async function auditAppended(
   call: AuditedCall & { store: Store; log: Log },

@@ -56,7 +56,7 @@ export function parseTokens(given: string | TokenEntry[]): Credential[] {
     const at = `entry ${index + 1}`
     if (entry.agent === '') throw new Error(`${at}: the agent is empty; expected agent:token`)
     if (entry.agent.includes(':') || /\p{C}/u.test(entry.agent))
-      throw new Error(`${at}: the agent holds a colon or a control character`)
+      throw new Error(`${at}: the agent contains a colon or a control character`)
     if (seen.has(entry.agent)) throw new Error(`${at}: the agent ${entry.agent} is listed twice`)
     seen.add(entry.agent)
     if (entry.token && entry.token_sha256) throw new Error(`${at}: both token and token_sha256 are given`)

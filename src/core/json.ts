@@ -43,7 +43,7 @@ export function exceededBound(text: string): string | null {
       values++
       if (++depth > maxDepth) return `the body is nested more than ${maxDepth} levels`
     } else if (unit === ']' || unit === '}') depth--
-    if (values > maxValues) return `the body holds more than ${maxValues} values; send it in parts`
+    if (values > maxValues) return `the body contains more than ${maxValues} values; send it in parts`
   }
   return null
 }

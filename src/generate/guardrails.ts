@@ -58,7 +58,7 @@ const meanings: Record<(typeof operators)[number], string> = {
   '!=': 'Not equal; true for values of another kind.',
   in: 'One of a list.',
   not_in: 'None of a list; true for values of another kind.',
-  contains: 'A text holds a text, whatever the case; a list holds a value.',
+  contains: 'A text contains a text, ignoring case; a list contains a value.',
   exists: 'The field is there; with the value false, that it is not.',
 }
 

@@ -12,7 +12,7 @@ const versionNow = async (): Promise<string> => (await Bun.file(join(root, 'pack
 const waiting = await changesets()
 if (waiting.length === 0) throw new Error('no changeset waits: there is nothing to release')
 const changelog = await readChangelog()
-const told = await sections()
+const entry = await sections()
 if (isReleased(changelog, await versionNow())) {
   const cli = join(root, 'node_modules/@changesets/cli/bin.js')
   const { exitCode } = Bun.spawnSync([process.execPath, '--bun', cli, 'version'], {
@@ -24,7 +24,7 @@ if (isReleased(changelog, await versionNow())) {
 
 const version = await versionNow()
 const today = new Date().toISOString().slice(0, 10)
-await writeFile(join(root, 'CHANGELOG.md'), withEntry(changelog, `${version}, ${today}`, told))
+await writeFile(join(root, 'CHANGELOG.md'), withEntry(changelog, `${version}, ${today}`, entry))
 console.log(
   `${version}: ${waiting.length} changesets are its entry in CHANGELOG.md. Next: bun run generate, commit, tag v${version}.`,
 )

@@ -115,7 +115,7 @@ export const exportEvidenceBundle = defineMethod({
       const detail = { format, bundle_id, bundle_sha256, events: head.size, chain_head_hash: head.head_hash }
       await call.store.transaction((tx) => audit(call, tx, [], detail))
     } catch (error) {
-      // No bundle may exist without its audit line.
+      // No bundle may exist without its audit entry.
       await files.remove([json, pdf, oscal].flatMap((one) => one?.path ?? []))
       throw error
     }

@@ -14,7 +14,7 @@ export async function readVerifier(given: string): Promise<Verifier> {
     return parseVerifier(given)
   } catch (error) {
     const text = await readFile(given, 'utf8').catch(() => null)
-    if (text === null) throw new Error(`--key: ${(error as NoteError).message}, or a file that holds one`)
+    if (text === null) throw new Error(`--key: ${(error as NoteError).message}, or a file that contains one`)
     try {
       return parseVerifier(text)
     } catch (inFile) {

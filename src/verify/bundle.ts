@@ -176,7 +176,7 @@ function checkNote(chain: Chain, stated: Fields, findings: Findings): { note: Re
     return { note: null, key: null }
   }
   if (note.size !== chain.size())
-    findings.add('checkpoint', `the checkpoint is of ${note.size} events, the bundle holds ${chain.size()}`)
+    findings.add('checkpoint', `the checkpoint is of ${note.size} events, the bundle has ${chain.size()}`)
   else if (note.root_hash !== chain.root())
     findings.add('checkpoint', 'the checkpoint is of other events: its root is not that of the events in the bundle')
   try {

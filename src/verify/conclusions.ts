@@ -87,7 +87,7 @@ export function openConclusionsCheck(findings: Findings): Conclusions {
 
   return {
     rules(set) {
-      if (!addRules(book, set)) findings.add('conclusions', 'control_rules holds an invalid set of rules')
+      if (!addRules(book, set)) findings.add('conclusions', 'control_rules contains an invalid set of rules')
     },
     event(event) {
       concluding ??= openConclusions(book)

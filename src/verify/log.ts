@@ -4,7 +4,7 @@ import { NoteFormError, openMerkle, type ReadNote, readNote } from './note.ts'
 import { type Cosigned, checkSignatures, type Policy } from './policy.ts'
 
 const checks = {
-  form: 'The folder holds a log: a checkpoint, tiles and bundles of entries',
+  form: 'The folder contains a log: a checkpoint, tiles and bundles of entries',
   log: 'A log that you trust signed the checkpoint',
   witnesses: 'Enough of the witnesses that you trust cosigned the checkpoint',
   entries: 'The entries give the root of the checkpoint',

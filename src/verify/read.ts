@@ -184,8 +184,8 @@ export class NotCanonical extends Error {
 
 function write(value: unknown): string {
   if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value))
-    throw new NotCanonical('holds an integer beyond ±(2^53 − 1)')
-  if (typeof value === 'string' && !value.isWellFormed()) throw new NotCanonical('holds half of a surrogate pair')
+    throw new NotCanonical('contains an integer beyond ±(2^53 − 1)')
+  if (typeof value === 'string' && !value.isWellFormed()) throw new NotCanonical('contains half of a surrogate pair')
   if (value === null || typeof value !== 'object') return JSON.stringify(value)
   if (Array.isArray(value)) return `[${value.map(write).join(',')}]`
   const object = value as Record<string, unknown>

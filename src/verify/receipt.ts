@@ -8,7 +8,7 @@ import { canonicalText, NotCanonical, shown } from './read.ts'
 
 /** Every check with its question, in the order of the report. */
 const checks = {
-  form: 'The file holds receipts, and each is complete',
+  form: 'The file contains receipts, and each is complete',
   content: 'Payload and salt give the entry of the log',
   inclusion: 'The proof leads from the entry to the root of the checkpoint',
   log: 'A log that you trust signed the checkpoint',
@@ -156,7 +156,7 @@ function meaning(
 ): Pick<ReceiptReport, 'proved' | 'open'> {
   const origins = unique(verified.map(({ origin }) => origin))
   const proved = [
-    `The log ${origins} holds each of these acts with exactly this payload, and can't take one back without contradicting the checkpoint that it signed.`,
+    `The log ${origins} contains each of these acts with exactly this payload, and can't remove one without contradicting the checkpoint that it signed.`,
   ]
   const open = [
     'Whether what a payload says is true, and the time in it: the service says so, by its own clock.',

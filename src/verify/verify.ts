@@ -85,7 +85,7 @@ function checkSeen(seen: ReadNote, { chain, note }: Walked, findings: Findings):
   if (size > chain.size()) {
     findings.add(
       'witness',
-      `the witness saw ${size} events, the bundle holds ${chain.size()}: it is older, or its end was cut off; for an older bundle give the checkpoint that the witness keeps of that time`,
+      `the witness saw ${size} events, the bundle has ${chain.size()}: it is older, or its end was cut off; for an older bundle give the checkpoint that the witness keeps of that time`,
     )
     return
   }

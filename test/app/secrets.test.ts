@@ -103,7 +103,7 @@ test('a key where the path of its file belongs is refused, and not shown', async
   const secret = key.split('\n')[1]!
   const shown = await shownOf({ env: { CSTP_EVIDENCE_KEY: key } })
   expect(shown).toContain('CSTP_EVIDENCE_KEY')
-  expect(shown).toContain('expected the path of a file, not what it holds')
+  expect(shown).toContain('expected the path of a file, not its content')
   expect(shown).not.toContain(secret)
   const read = readKey(`/etc/${key}`, '--witness-key')
   await expect(read).rejects.toThrow('--witness-key: expected the path of a file, received a key; it is not shown')

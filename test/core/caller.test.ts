@@ -30,7 +30,7 @@ describe('entries', () => {
     ['a:  ', 'entry 1: the token is empty'],
     [`a:${long('x')},b:${long('y')},a:${secret}`, 'entry 3: the agent a is listed twice'],
     [`a:${long('x')},b:s3cret`, 'entry 2: the token of b has fewer than 16 characters'],
-    [`a\u0007:${secret}`, 'entry 1: the agent holds a colon or a control character'],
+    [`a\u0007:${secret}`, 'entry 1: the agent contains a colon or a control character'],
   ])('%j names the position and never a token', (given, message) => {
     expect(() => parseTokens(given)).toThrow(message)
     expect(() => parseTokens(given)).not.toThrow('s3cret')
@@ -44,7 +44,7 @@ describe('entries', () => {
 
   test.each([
     [{ agent: '', token: secret }, 'the agent is empty'],
-    [{ agent: 'a:b', token: secret }, 'the agent holds a colon'],
+    [{ agent: 'a:b', token: secret }, 'the agent contains a colon'],
     [{ agent: 'a' }, 'the token is empty'],
     [{ agent: 'a', token: secret, token_sha256: sha256(secret) }, 'both token and token_sha256 are given'],
     [{ agent: 'a', token_sha256: secret }, 'expected 64 lower-case hexadecimal digits'],

@@ -129,7 +129,7 @@ else
     for (const [kind, count] of [
       ['decisions', 200],
       ['vectors', 200],
-      ['audit lines', 1_000],
+      ['audit entries', 1_000],
       ['evidence records', 1_000],
       ['acts', 1_000],
     ] as const) {
@@ -253,7 +253,7 @@ if (server !== null) {
     const other = freshSchema(server)
     const again = new AbortController()
     const stop = (kind: string) => {
-      if (kind === 'audit lines') again.abort(new Error('cut off'))
+      if (kind === 'audit entries') again.abort(new Error('cut off'))
     }
     await run(source, other, { signal: again.signal, progress: stop }).catch(() => {})
     const moved = await openSide(source, true)

@@ -163,7 +163,7 @@ edited(
     b.events.pop()
     refit(b, null)
   },
-  { says: 'of 5 events, the bundle holds 4' },
+  { says: 'of 5 events, the bundle has 4' },
 )
 edited(
   'rewritten',

@@ -257,7 +257,7 @@ describe('with a witness', () => {
       expect(verified).toBe(false)
       return findings.map(({ message }) => message).join()
     }
-    expect(await told(await keeps([...events, events[0]!]))).toContain('the witness saw 6 events, the bundle holds 5')
+    expect(await told(await keeps([...events, events[0]!]))).toContain('the witness saw 6 events, the bundle has 5')
     expect(await told(await keeps([events[1]!, events[0]!]))).toContain('history was rewritten')
     expect(await told(await keeps(events, notary('other.example')))).toContain('a checkpoint of the log other.example')
     expect(await told(await keeps(events), readKey(witness('other.witness', 'x').verifier_key))).toContain(

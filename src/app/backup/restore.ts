@@ -119,7 +119,7 @@ export async function restore(options: RestoreOptions): Promise<{
   const manifest = await checkBackup(source)
   const before = await held(data_dir)
   if (before !== null && before.length > 0) {
-    if (!force) throw new Error(`${data_dir} is not empty; --force moves what it holds aside`)
+    if (!force) throw new Error(`${data_dir} is not empty; --force moves its content aside`)
     // Fail now rather than after copying everything.
     lock(data_dir)()
   }

@@ -12,7 +12,7 @@ export const text = (value: unknown): string =>
 
 export const path = (value: unknown): string => {
   const given = text(value)
-  if (given.includes('-----BEGIN')) return expected('the path of a file, not what it holds')
+  if (given.includes('-----BEGIN')) return expected('the path of a file, not its content')
   // Otherwise a mistyped address would become a folder of that name.
   if (/^[a-z][a-z0-9+.-]*:/i.test(given)) return expected('a path, not an address; ./ before a name that has a colon')
   return resolve(given.startsWith('~/') ? join(homedir(), given.slice(2)) : given)

@@ -58,7 +58,7 @@ const fileFindings: Record<FileFinding['kind'], (path: string, detail: string) =
       `${path} is ignored: its name is not the id of a decision`,
       'move it out of decisions/; cstp import records what it says as a decision',
     ),
-  owed: (path) => note(`${path} is not written yet`, 'a running service is writing it; else the next start does'),
+  pending: (path) => note(`${path} is not written yet`, 'a running service is writing it; else the next start does'),
   kept: (path) => note(`${path} is a copy of a broken file whose decision was rewritten`, 'check it, then delete it'),
   stale: (path) =>
     note(`${path} is a temporary file`, 'a running service is writing it; else the next start removes it'),
@@ -230,7 +230,7 @@ export const checkErasures: Check = {
       count = await (await import('../../drivers/store/postgres/inspect.ts')).keyedCount(settings.store_url, unfinished)
     if (count > 0)
       yield warning(
-        `${count} erasures are not finished: files or segments may still hold what was erased`,
+        `${count} erasures are not finished: files or segments may still contain what was erased`,
         'a running service finishes them within a minute; else the next start does',
       )
   },

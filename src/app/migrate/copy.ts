@@ -130,7 +130,7 @@ export async function copyAudit({ from, to, signal, progress }: Copying): Promis
     await to.store.transaction(async (tx) => {
       for (const { seq: _, ...entry } of fresh) await tx.audit.append(entry)
     })
-    progress('audit lines', done)
+    progress('audit entries', done)
   }
 }
 

@@ -167,16 +167,16 @@ const firstParagraph = (item: string): string => item.split('\n\n')[0]!
 function optionsOf(parts: AdrParts, chosen: string | null) {
   const listed = partsOf(parts, 'options')
   const options = listed.flatMap(itemsOf).map(firstParagraph)
-  const told = new Map<string, string>()
+  const reasons = new Map<string, string>()
   for (const { tokens } of partsOf(parts, 'arguments')) {
     let name: string | null = null
     for (const token of tokens) {
       if (token.type === 'heading') name = folded(token.text)
-      else if (name !== null) told.set(name, (told.get(name) ?? '') + token.raw)
+      else if (name !== null) reasons.set(name, (reasons.get(name) ?? '') + token.raw)
     }
   }
   const reasonOf = (option: string): string | null =>
-    present(told.get([...told.keys()].find((name) => isChosen(name, bare(option))) ?? ''))
+    present(reasons.get([...reasons.keys()].find((name) => isChosen(name, bare(option))) ?? ''))
   const taken = chosen === null ? -1 : options.findIndex((option) => isChosen(bare(option), chosen))
   // If the chosen option is not listed, it is unclear which were rejected.
   if (taken === -1 || options.length > 50)

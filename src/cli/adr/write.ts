@@ -56,7 +56,7 @@ function statusOf(record: DecisionRecord, { supersededBy, named }: Neighbours): 
 function body(record: DecisionRecord, { named }: Neighbours): string {
   const head = headOf(record)
   const options = record.alternatives_considered.map(optionOf)
-  const told = record.alternatives_considered.flatMap((one) =>
+  const optionReasons = record.alternatives_considered.flatMap((one) =>
     typeof one === 'string' || typeof one.reason !== 'string'
       ? []
       : [`### ${one.option.split('\n')[0]}\n\n${one.reason}`],
@@ -85,7 +85,7 @@ function body(record: DecisionRecord, { named }: Neighbours): string {
       options.length === 0 ? [] : [stated(head.body ?? '')?.chosen ?? head.title, ...options].map(item),
     ),
     ...part('Decision Outcome', [head.body ?? `Chosen option: "${head.title}".`]),
-    ...part('Pros and Cons of the Options', told, '\n\n'),
+    ...part('Pros and Cons of the Options', optionReasons, '\n\n'),
     ...part('Review', review),
     ...part('Links', links),
   ].join('\n\n')
@@ -116,14 +116,14 @@ export function madrOf(record: DecisionRecord, neighbours: Neighbours): string {
   const text = body(record, neighbours).toWellFormed()
   const found = readBack(text)
   // Includes empty fields, so that reading back adds nothing that only the Markdown suggests.
-  const told = { reasons: [], alternatives_considered: [], tags: [], links: [], ...line, context: record.context }
+  const given = { reasons: [], alternatives_considered: [], tags: [], links: [], ...line, context: record.context }
   const read: Record<string, unknown> = {
     decision: found?.decision,
     context: found?.context,
     reasons: found?.reasons,
     alternatives_considered: found?.alternatives,
   }
-  const kept = Object.entries(told).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(read[name]))
+  const kept = Object.entries(given).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(read[name]))
   const front = {
     status: statusOf(record, neighbours),
     date: record.date,

@@ -241,7 +241,7 @@ export const putWaiting = (tx: Transaction, agent: string, open: Waiting): Promi
 // A grant is given before the request expires.
 const endOf = ({ expires_ms, lasts_ms }: Approval): number => expires_ms + lasts_ms + keptMs
 
-/** Stores an approval after a step, with its audit row and, if the webhook wants it, a notice. */
+/** Stores an approval after a step, with its audit entry and, if the webhook wants it, a notice. */
 export async function keep(
   tx: Transaction,
   { desk, agent, request_id }: Pick<Asking, 'desk' | 'agent' | 'request_id'>,

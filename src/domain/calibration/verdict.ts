@@ -182,6 +182,6 @@ export function verdictOf(whole: Sum, sums: readonly ScoreSum[]): Verdict {
     return { interpretation: interpret(gap, n), proven_by: { ...worst, gap: round(gap) } }
   }
   const pooled = interpret(gapOf(whole), whole.count)
-  const told = pooled === 'well_calibrated' || base !== 0
-  return { interpretation: told ? pooled : 'insufficient_data', proven_by: null }
+  const isConclusive = pooled === 'well_calibrated' || base !== 0
+  return { interpretation: isConclusive ? pooled : 'insufficient_data', proven_by: null }
 }

@@ -16,7 +16,7 @@ export interface PolicyCall extends GuardedCall {
 /** Thrown if policy refuses the record. */
 export class RecordBlocked extends CstpError {
   readonly evaluation: Evaluation
-  /** Settles the evaluation after the record's transaction was rolled back: writes its audit row and requests the approval it needs. */
+  /** Settles the evaluation after the record's transaction was rolled back: writes its audit entry and requests the approval it needs. */
   readonly settle: () => Promise<Evaluation>
 
   constructor(evaluation: Evaluation, settle: () => Promise<Evaluation>) {
@@ -92,7 +92,7 @@ export async function checkPolicy(
   }
 }
 
-/** The current verdict on a decision that was recorded before; its audit row is marked as a dry run. */
+/** The current verdict on a decision that was recorded before; its audit entry is marked as a dry run. */
 export async function presentVerdict(
   call: PolicyCall,
   record: DecisionRecord,

@@ -1,4 +1,4 @@
-/** A review: the outcome on its record, its effect on circuit breakers and its audit row in one transaction; then links to contradictions. */
+/** A review: the outcome on its record, its effect on circuit breakers and its audit entry in one transaction; then links to contradictions. */
 import { readDecision } from '../../../sdk/storage/decisions.ts'
 import type { StoredDecision } from '../../../sdk/storage/store.ts'
 import { audit } from '../../core/audit.ts'

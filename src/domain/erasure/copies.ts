@@ -1,4 +1,4 @@
-/** Finds what a store holds of decisions apart from the decisions themselves: audit rows, keyed records, links and titles in other decisions, acts. */
+/** Finds what a store holds of decisions apart from the decisions themselves: audit entries, keyed records, links and titles in other decisions, acts. */
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import { decisionPages, storedOf } from '../../../sdk/storage/decisions.ts'
 import { keyedPages } from '../../../sdk/storage/keyed.ts'
@@ -18,7 +18,7 @@ export interface KeyedChange {
 }
 
 export interface Copies {
-  /** Audit rows with the part of their detail that remains. */
+  /** Audit entries with the part of their detail that remains. */
   lines: { seq: number; detail: Record<string, unknown> }[]
   keyed: KeyedChange[]
   /** Other decisions that hold titles or texts taken from these. */
@@ -41,7 +41,7 @@ const page = 500
 const mostActs = 10_000
 const actsAtOnce = 50
 
-/** Members of an audit row's detail that remain: verdicts, names of rules, states and counts. */
+/** Members of an audit entry's detail that remain: verdicts, names of rules, states and counts. */
 const kept = [
   ...['record_id', 'verdict', 'verdict_digest', 'policy_hash', 'duration_ms', 'violations', 'warnings', 'would_block'],
   ...['approved_rules', 'approval_id', 'approval', 'state', 'dry_run', 'shadow', 'outcome', 'edge_type', 'removed'],
@@ -52,7 +52,7 @@ const detailOf = ({ detail }: StoredAuditEntry): Record<string, unknown> => (det
 const leftOf = (line: StoredAuditEntry) =>
   Object.fromEntries(Object.entries(detailOf(line)).filter(([name]) => kept.includes(name)))
 
-/** Whether an audit row is a check that led to the decision: by its agent, shortly before it was recorded, quoting its text. */
+/** Whether an audit entry is a check that led to the decision: by its agent, shortly before it was recorded, quoting its text. */
 function ledTo({ stored, from_ms, to_ms, ...rest }: Target, line: StoredAuditEntry, at_ms: number): boolean {
   if (stored === null || line.agent !== stored.record.recorded_by || line.ids.length > 0) return false
   const target = { stored, from_ms, to_ms, ...rest }

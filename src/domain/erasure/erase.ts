@@ -1,6 +1,6 @@
 /**
  * Erasure of decisions. One transaction removes everything that the store holds of them, and leaves a tombstone, a redaction in the
- * thread and an audit row. What can't be part of a transaction, such as pages of files, follows, and stays pending until it is done.
+ * thread and an audit entry. What can't be part of a transaction, such as pages of files, follows, and stays pending until it is done.
  */
 
 import { invalidParams } from '../../../sdk/errors.ts'
@@ -14,7 +14,7 @@ import { revisionsOf } from '../decision/revisions.ts'
 import { keptBy, type RetentionRule } from '../retention/rules.ts'
 import { newActId } from '../thread/ids.ts'
 import { type Copies, findCopies } from './copies.ts'
-import { finish, type Owed, type Scrubbed } from './finish.ts'
+import { finish, type PendingErasure, type Scrubbed } from './finish.ts'
 import { attempts, type CopyCounts, countsOf, type Late, takeCopies, takeLate, tell } from './take.ts'
 import { type Target, targetOf } from './target.ts'
 import { erasureCollections, missing, type SourceMark, type Tombstone, tombstoneOf } from './tombstone.ts'
@@ -32,7 +32,7 @@ export interface ErasureCall extends Scrubbed {
   randomHex(bytes: number): string
 }
 
-/** The ground of an erasure. A reason may name a person, so it is kept in the audit row, which administrators read, and in no act. */
+/** The ground of an erasure. A reason may name a person, so it is kept in the audit entry, which administrators read, and in no act. */
 export interface Ground {
   basis: string
   reason: string
@@ -124,7 +124,7 @@ async function take(
   }
   await tx.keyed.delete(outboxCollection, ids)
   await takeCopies(tx, copies, targets, redaction_record_id)
-  await tx.keyed.put(erasureCollections.unfinished, redaction_record_id, { ids, late } satisfies Owed)
+  await tx.keyed.put(erasureCollections.unfinished, redaction_record_id, { ids, late } satisfies PendingErasure)
   const lines = copies.lines.map(({ seq }) => seq)
   await tell(tx, call, by, redaction_record_id, { ids, basis, record_ids: copies.acts, lines })
   await audit(call, tx, ids, { erased: ids.length, redaction_record_id, basis, reason })

@@ -9,7 +9,7 @@ import { type Target, targetOf, tracesOf } from './target.ts'
 import { erasureCollections } from './tombstone.ts'
 
 /** Stored for an erasure until it is finished. */
-export interface Owed {
+export interface PendingErasure {
   ids: string[]
   /** Present until copies written during its search are known to be removed too. */
   late?: Late
@@ -31,8 +31,8 @@ export async function finish(
   targets: readonly Target[] | null,
 ): Promise<string[]> {
   const { store, index } = call
-  const [owed] = await store.keyed.get(unfinished, [redaction_record_id])
-  const { ids, late } = (owed?.value as Owed | undefined) ?? { ids: [] }
+  const [pending] = await store.keyed.get(unfinished, [redaction_record_id])
+  const { ids, late } = (pending?.value as PendingErasure | undefined) ?? { ids: [] }
   // A process that ended in between did not remove the late copies; those that name the decisions can still be found.
   if (targets === null && late !== undefined) {
     await takeLate(
@@ -41,7 +41,7 @@ export async function finish(
       redaction_record_id,
       late,
     )
-    await store.transaction(({ keyed }) => keyed.put(unfinished, redaction_record_id, { ids } satisfies Owed))
+    await store.transaction(({ keyed }) => keyed.put(unfinished, redaction_record_id, { ids } satisfies PendingErasure))
   }
   const left = (await index.purge(ids)) ? [] : ['segments of the search index']
   // Without the texts the whole database has to be rewritten: only once, when nothing else is left.

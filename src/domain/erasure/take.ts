@@ -77,7 +77,7 @@ export async function takeLate(
 ): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     const found = await findCopies({ store, targets, since, breathe })
-    // The erasure's own audit row names the decisions.
+    // The erasure's own audit entry names the decisions.
     const lines = found.lines.filter(({ detail }) => detail.redaction_record_id !== by)
     const copies = { ...found, lines, acts: found.acts.filter((id) => id !== by) }
     if (Object.values(countsOf({ ...copies, acts: [] })).every((count) => count === 0)) return

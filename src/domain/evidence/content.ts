@@ -45,11 +45,11 @@ export const recordDigest = (record: DecisionRecord): string => digest(record)
 export const contentDigest = (record: DecisionRecord): string =>
   digest(Object.fromEntries(contentFields.map((name) => [name, record[name]])))
 
-/** The method whose audit rows hold digests. */
+/** The method whose audit entries hold digests. */
 export const linkMethod = 'cstp.linkEvidence'
 const pageSize = 500
 
-/** What the audit row of a link adds to its record in the chain, whose payload has only four fields. */
+/** What the audit entry of a link adds to its record in the chain, whose payload has only four fields. */
 export interface LinkDetail {
   attested_seq: number
   event_seqs: readonly number[]

@@ -32,7 +32,7 @@ export interface DossierSources {
   /** Milliseconds since 1970. */
   now: number
   service_version: string
-  /** Whether the caller may read an audit row. */
+  /** Whether the caller may read an audit entry. */
   seesLine(line: StoredAuditEntry): boolean
   /** Verifier key of the thread. */
   thread_key: string
@@ -92,7 +92,7 @@ type Named = { record_id?: unknown; approval?: unknown; approval_id?: unknown }
 const namesIn = ({ detail }: StoredAuditEntry): Named => (detail ?? {}) as Named
 const approvalIn = (line: StoredAuditEntry): unknown => namesIn(line).approval ?? namesIn(line).approval_id
 
-/** Audit rows that name the decision or its evaluation, and those about approvals in the same requests. */
+/** Audit entries that name the decision or its evaluation, and those about approvals in the same requests. */
 async function linesOf(audit: Audit, record: DecisionRecord, acted: readonly string[]) {
   const { id, verdict, created_at, links, review_history } = record
   const instants = [
@@ -107,7 +107,7 @@ async function linesOf(audit: Audit, record: DecisionRecord, acted: readonly str
   return near.filter((line) => isOwn(line) || requests.has(`${line.agent} ${line.request_id}`))
 }
 
-/** Audit rows of the requests and answers of these approvals. */
+/** Audit entries of the requests and answers of these approvals. */
 const approvalLines = (audit: Audit, approvals: readonly Approval[]) =>
   linesNear(
     audit,

@@ -172,7 +172,7 @@ async function checkEvents(evidence: Evidence, seqs: readonly number[]): Promise
 /**
  * The attestation as an event to append. Its statements about the decision are taken from the decision's record.
  * @param input.ts RFC 3339
- * @returns also the digest of the decision's content, to be stored in the audit row
+ * @returns also the digest of the decision's content, to be stored in the audit entry
  * @throws CstpError `decision_not_found`, or `invalid_params` if an event can't be linked or a statement contradicts the decision
  */
 export async function attestation(

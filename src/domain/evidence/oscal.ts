@@ -177,7 +177,7 @@ export function oscalResults(bundle: Bundle, rules: ControlRules, first_event_at
           {
             uuid: origin.log_uuid,
             title: `Signed checkpoint of the log ${log}`,
-            description: `Its key is ${verifier_key}. The bundle of the same export holds the events.`,
+            description: `Its key is ${verifier_key}. The bundle of the same export contains the events.`,
             base64: {
               filename: 'checkpoint.note',
               'media-type': 'text/plain',

@@ -1,10 +1,10 @@
-/** Finds audit rows around known instants: the trail has no index by decision, but it is ordered by time. */
+/** Finds audit entries around known instants: the trail has no index by decision, but it is ordered by time. */
 import type { AuditReader, StoredAuditEntry } from '../../../sdk/storage/store.ts'
 
-/** The instants of a record and of its audit row are taken a moment apart. */
+/** The instants of a record and of its audit entry are taken a moment apart. */
 const slackMs = 5_000
 const pageSize = 100
-/** Most audit rows that are read for one instant; if there are more around it, the older ones are missed. */
+/** Most audit entries that are read for one instant; if there are more around it, the older ones are missed. */
 const maxLines = 5_000
 
 type Reader = Pick<AuditReader, 'list'>

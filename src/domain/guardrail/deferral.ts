@@ -15,13 +15,13 @@ const deniedMs = dayMs
 const expiredAtOnce = 100
 const defaultWait = '1h'
 
-/** The evaluation, denied if its action was deferred before and the wait is over. @param looks if true, nothing is stored */
+/** The evaluation, denied if its action was deferred before and the wait is over. @param readOnly if true, nothing is stored */
 export async function overdue(
   { keyed }: Pick<Transaction, 'keyed'>,
   { rules }: PolicySet,
   action: Action,
   evaluation: Evaluation,
-  { now_ms, looks }: { now_ms: number; looks: boolean },
+  { now_ms, readOnly }: { now_ms: number; readOnly: boolean },
 ): Promise<Evaluation> {
   if (evaluation.verdict !== 'defer') return evaluation
   const deferring = new Set(evaluation.asks.filter(({ verdict }) => verdict === 'defer').map(({ rule }) => rule))
@@ -31,7 +31,7 @@ export async function overdue(
   const [found] = await keyed.get(deferralCollection, [key])
   const known = found?.value as { until_ms: number } | undefined
   if (known === undefined || now_ms > known.until_ms + deniedMs) {
-    if (looks) return evaluation
+    if (readOnly) return evaluation
     // The shortest wait of all rules applies.
     const waits = rules
       .filter(({ rule }) => deferring.has(rule.id))

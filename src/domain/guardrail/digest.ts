@@ -18,9 +18,9 @@ const itself = (text: string): string => text
 /** Digest of everything that a caller receives, independent of the order of rules in their files. Empty lists are left out. */
 export function verdictDigest(given: Verdict): string {
   const { allowed, verdict, evaluated, modified_action } = given
-  const told: Record<string, unknown> = { allowed, verdict, evaluated, modified_action }
+  const content: Record<string, unknown> = { allowed, verdict, evaluated, modified_action }
   const add = <T>(name: string, list: readonly T[], rule: (one: T) => string) => {
-    if (list.length > 0) told[name] = byRule(list, rule)
+    if (list.length > 0) content[name] = byRule(list, rule)
   }
   add('violations', given.violations, byId)
   add('warnings', given.warnings, byId)
@@ -29,5 +29,5 @@ export function verdictDigest(given: Verdict): string {
   add('would_block', given.would_block, itself)
   add('satisfied_by', given.satisfied_by, ({ rule }) => rule)
   add('skipped_for_scope', given.skipped_for_scope, itself)
-  return sha256(told)
+  return sha256(content)
 }

@@ -161,7 +161,7 @@ export function guardOf(
       if (approvals !== 'leave') {
         const asked = past ? past.approvals(tx, call) : { tx, call }
         settled = await approved(asked.tx, asked.call, set, action, evaluation, claims ?? {}, approvals)
-        settled = await overdue(tx, set, action, settled, { now_ms: evaluation.at_ms, looks: approvals === 'look' })
+        settled = await overdue(tx, set, action, settled, { now_ms: evaluation.at_ms, readOnly: approvals === 'look' })
       }
       const { allowed, verdict, violations, warnings, fired, policy_hash, duration_ms } = settled
       const { record_id, would_block, changes, satisfied_by, approval, tags, answers, at_ms } = settled
@@ -169,18 +169,20 @@ export function guardOf(
       const { value: copy, redacted } = redact(action)
       const { value: input, truncated } = bounded(copy as Action)
       // Redacted one by one, so that the name of a question is not taken for the name of a secret.
-      const told = Object.entries(answers).map(([question, answer]) => [question, redact(answer)] as const)
+      const redactedAnswers = Object.entries(answers).map(([question, answer]) => [question, redact(answer)] as const)
       const idsOf = (list: readonly Violation[]) => list.map(({ guardrail_id }) => guardrail_id)
       const detail = {
         digest: inputDigest(action),
         input,
-        redacted: redacted || truncated || told.some(([, answer]) => answer.redacted),
+        redacted: redacted || truncated || redactedAnswers.some(([, answer]) => answer.redacted),
         ...(truncated && { truncated }),
         ...(claims && { claims: redact(claims).value }),
         violations: idsOf(violations),
         warnings: idsOf(warnings),
         ...(tags.length > 0 && { tags }),
-        ...(told.length > 0 && { answers: Object.fromEntries(told.map(([name, { value }]) => [name, value])) }),
+        ...(redactedAnswers.length > 0 && {
+          answers: Object.fromEntries(redactedAnswers.map(([name, { value }]) => [name, value])),
+        }),
         policy_hash,
         duration_ms: Math.round(duration_ms * 1_000) / 1_000,
         record_id,

@@ -94,9 +94,9 @@ export function openHistory(
     const known = asked.get(name) as Promise<T> | undefined
     if (known) return known
     const answer = ask().then(
-      (told) => {
-        answers[name] = told
-        return told
+      (value) => {
+        answers[name] = value
+        return value
       },
       (error: unknown) => {
         if (error instanceof EvaluationError) answers[name] = { refused: error.message } satisfies Refusal

@@ -53,16 +53,16 @@ export function threaded(store: Store, tools: ActTools, acted: () => void): Stor
   return {
     ...store,
     async transaction(work) {
-      let told = false
+      let hasActs = false
       const result = await store.transaction(async (tx) => {
         const written: Written = { decisions: [], audit: [], keyed: [] }
         const value = await work(noting(tx, written, tools))
         const acts = actsOf(written, tools)
-        told = acts.length > 0
-        if (told) await tx.thread.append(acts)
+        hasActs = acts.length > 0
+        if (hasActs) await tx.thread.append(acts)
         return value
       })
-      if (told) acted()
+      if (hasActs) acted()
       return result
     },
   }

@@ -33,7 +33,7 @@ export interface DashboardOptions {
   trust_proxy: number
   page(): Promise<Page>
   /** Called at every login and logout. */
-  told(what: 'login' | 'logout', agent: string, request_id: string): Promise<void>
+  audit(what: 'login' | 'logout', agent: string, request_id: string): Promise<void>
 }
 
 /** The pages send this header with every call. Other sites can't send it without a CORS preflight, which does not allow it. */
@@ -156,7 +156,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     const old = idOf(request)
     if (old !== null) await sessions.end(old)
     const { id, expires_ms } = await sessions.start(caller.agent, byName.get(caller.agent)!.hash)
-    await options.told('login', caller.agent, newRequestId())
+    await options.audit('login', caller.agent, newRequestId())
     const response = json(described(caller, expires_ms))
     response.headers.append('set-cookie', cookie(request, id, Math.floor((expires_ms - Date.now()) / 1_000)))
     return response
@@ -166,7 +166,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     const id = idOf(request)
     const session = await sessionOf(request)
     if (id !== null) await sessions.end(id)
-    if (session) await options.told('logout', session.caller.agent, newRequestId())
+    if (session) await options.audit('logout', session.caller.agent, newRequestId())
     const response = new Response(null, { status: 204 })
     response.headers.append('set-cookie', cookie(request, '', 0))
     return response

@@ -97,7 +97,7 @@ export function githubRoute(options: GithubOptions): Route {
       const kind = token(request, 'x-github-event')
       if (kind === null) return refuse(400, 'invalid_request', 'X-GitHub-Event must name the kind of the event')
       const id = token(request, 'x-github-delivery')
-      if (id === null) return refuse(400, 'invalid_request', 'X-GitHub-Delivery must hold the id of the delivery')
+      if (id === null) return refuse(400, 'invalid_request', 'X-GitHub-Delivery must be the id of the delivery')
       let parsed: unknown
       try {
         parsed = JSON.parse(strictUtf8.decode(bytes))

@@ -174,7 +174,7 @@ export function answer(
   if (parsed.length > maxBatch)
     return refuse(
       'invalid_request',
-      `Invalid Request: a batch holds at most ${maxBatch} entries, received ${parsed.length}`,
+      `Invalid Request: a batch has at most ${maxBatch} entries, received ${parsed.length}`,
     )
   return answerMany(parsed, exchange, dispatch, max_answer_bytes)
 }

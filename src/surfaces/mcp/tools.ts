@@ -159,14 +159,14 @@ function toolError(thrown: unknown, tool: string, names: ReadonlySet<string>): T
   const more = Object.keys(rest).length > 0 ? { data: rest } : {}
   if (code !== codes.invalid_params && code !== codes.decision_not_found)
     return { error: 'internal_error', message, code, ...more }
-  const told = issues?.map((issue) => {
+  const messages = issues?.map((issue) => {
     const path = pathIn(names, issue.path)
     return path === '' ? issue.message : `${path}: ${issue.message}`
   }) ?? [message]
-  const count = told.length === 1 ? '1 validation error' : `${told.length} validation errors`
+  const count = messages.length === 1 ? '1 validation error' : `${messages.length} validation errors`
   return {
     error: 'validation_error',
-    message: `${count} for ${schemaName(tool)}: ${told.join('; ')}`,
+    message: `${count} for ${schemaName(tool)}: ${messages.join('; ')}`,
     code,
     ...more,
   }

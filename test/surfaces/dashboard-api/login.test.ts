@@ -48,7 +48,7 @@ function open(
     public_url: given.public_url ?? null,
     trust_proxy: given.trust_proxy ?? 0,
     page: async () => ({ html: file, files: new Map([['main-1.js', file]]) }),
-    told: async (what, agent) => void told.push(`${what} ${agent}`),
+    audit: async (what, agent) => void told.push(`${what} ${agent}`),
   })
   const service = serviceOf({
     authenticate: createAuthenticator(agents),

@@ -242,7 +242,7 @@ test('a body of more values than any batch of evidence needs is refused before i
     expect(await answerTo(body(entry, 500_000))).toMatchObject({
       error: {
         code: -32600,
-        message: 'Invalid Request: the body holds more than 500000 values; send it in parts',
+        message: 'Invalid Request: the body contains more than 500000 values; send it in parts',
       },
     })
 })

@@ -13,7 +13,7 @@ const t = texts.dossier
 type Receipt = GetReceiptResult['receipts'][number]
 
 /** Members of an act that its line shows: those that readers look for first. */
-const told = [
+const shownMembers = [
   'decision',
   'outcome',
   'verdict',
@@ -28,7 +28,7 @@ function lineOf({ payload }: Receipt): string {
   if (payload === null) return t.erased
   const { record } = payload
   const said = record !== null && typeof record === 'object' ? (record as Record<string, unknown>) : payload
-  return told.flatMap((name) => (typeof said[name] === 'string' ? [said[name]] : [])).join(' · ')
+  return shownMembers.flatMap((name) => (typeof said[name] === 'string' ? [said[name]] : [])).join(' · ')
 }
 
 function Proof({ of }: { of: Checked }) {

@@ -104,7 +104,7 @@ function verdict({ decision, policy, approvals, withheld }: Dossier): Section {
   }
 }
 
-/** What each audit row reports, and its place in the thread if an act of the dossier names the row. */
+/** What each audit entry reports, and its place in the thread if an act of the dossier names the entry. */
 function trail(
   { trail: lines, receipts, revisions, withheld }: Dossier,
   actOf: (line: Dossier['trail'][number]) => string | null,
@@ -220,7 +220,7 @@ function proof({ checkpoint, thread_key, decision_sha256, content_sha256, receip
   }
 }
 
-/** @param actOf the id of the act that names an audit row, if it is known */
+/** @param actOf the id of the act that names an audit entry, if it is known */
 export const dossierSections = (
   dossier: Dossier,
   actOf: (line: Dossier['trail'][number]) => string | null,

@@ -63,7 +63,7 @@ export function summary({ mapped }: Bundle, { controls }: Tallies): Node[] {
   const count = (right: (one: ControlTally) => boolean) => controls.filter(right).length
   const empty = observed.total_events + attested.total_events === 0
   const sentences = empty
-    ? ['The log holds no events, so no control has evidence, and the coverage is 0 %.']
+    ? ['The log has no events, so no control has evidence, and the coverage is 0 %.']
     : [
         `${noun(observed.total_events, 'event was', 'events were')} reported by third parties (observed); ${figure(observed.mapped_events)} of them ${observed.mapped_events === 1 ? 'supports' : 'support'} at least one control.`,
         `${noun(attested.total_events, 'record was', 'records were')} made by agents about themselves (attested); ${figure(attested.mapped_events)} of them ${attested.mapped_events === 1 ? 'supports' : 'support'} at least one control.`,
@@ -216,7 +216,7 @@ export function integrity(
   return [
     heading('6  Integrity of the chain'),
     paragraph(
-      'Each record holds the SHA-256 of the one before it, so that no record can be changed, removed, inserted or moved without changes to all that follow. The signed checkpoint below names the size and the root of the Merkle tree (RFC 9162) over the records. The whole chain was verified when this report was generated.',
+      'Each record contains the SHA-256 of the one before it, so that no record can be changed, removed, inserted or moved without changes to all that follow. The signed checkpoint below names the size and the root of the Merkle tree (RFC 9162) over the records. The whole chain was verified when this report was generated.',
     ),
     fact('Events', figure(head.size)),
     fact('Head hash', head.head_hash),
@@ -273,7 +273,7 @@ export function register(records: readonly EvidenceRecord[], size: number, { tex
     paragraph(
       all
         ? 'Every event of the log.'
-        : `The first and the last ${registerEnds} of ${figure(size)} events; the JSON bundle holds them all.`,
+        : `The first and the last ${registerEnds} of ${figure(size)} events; the JSON bundle contains all of them.`,
     ),
     table(
       [30, 94, 96, '*'],

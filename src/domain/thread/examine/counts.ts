@@ -12,13 +12,13 @@ export interface CountCheck {
 
 /** Each erased act must be named by a later redaction. */
 function erasures(): CountCheck {
-  const told = new Set<string>()
+  const redacted = new Set<string>()
   const flaws: ThreadFlaw[] = []
   return {
     act(act, said) {
       if (act.kind === 'redaction' && Array.isArray(said?.record_ids))
-        for (const record_id of said.record_ids) told.add(String(record_id))
-      if (act.payload === null && act.salt === null && !told.has(act.record_id))
+        for (const record_id of said.record_ids) redacted.add(String(record_id))
+      if (act.payload === null && act.salt === null && !redacted.has(act.record_id))
         flaws.push(flawOf(act, 'its payload and salt are gone, and no redaction names it'))
     },
     end: () => flaws,
@@ -52,10 +52,10 @@ export const countChecks = (): CountCheck[] => [erasures(), evidenceOrder()]
 /** Checks acts of evidence records against the evidence log. */
 export async function evidenceFlaws(
   { evidence }: Pick<ThreadSources, 'evidence'>,
-  told: readonly { act: StoredAct; said: Said }[],
+  evidenceActs: readonly { act: StoredAct; said: Said }[],
 ): Promise<ThreadFlaw[]> {
   // Any other payload is a flaw of the act itself.
-  const acts = told.filter(({ said }) => Number.isSafeInteger(said.seq))
+  const acts = evidenceActs.filter(({ said }) => Number.isSafeInteger(said.seq))
   if (acts.length === 0) return []
   if (evidence === null) return [flawAt(null, 'the thread has records of an evidence log, which is not there')]
   const seqs = acts.map(({ said }) => Number(said.seq))

@@ -44,9 +44,9 @@ export async function* untoldDecisions(
       page.map(({ id }) => id),
     )
     const acts = await thread.read({ record_ids: stored.map(({ record, revision }) => stateId(record.id, revision)) })
-    const told = new Set(acts.map(({ record_id }) => record_id))
+    const inActs = new Set(acts.map(({ record_id }) => record_id))
     for (const { record, revision } of stored)
-      if (!told.has(stateId(record.id, revision)))
+      if (!inActs.has(stateId(record.id, revision)))
         yield {
           ...flawAt(
             null,

@@ -76,13 +76,13 @@ export function committer({ sync, ...options }: CommitterOptions): Committer {
   let working: Promise<void> | null = null
   let closed = false
   let clearing: Timer | null = null
-  const owed = placer({
+  const placing = placer({
     ...options,
     wereSynced() {
       clearing ??= setTimeout(() => {
         clearing = null
         // On failure the next group deletes the rows.
-        between(clearOwed).catch(() => {})
+        between(clearSynced).catch(() => {})
       }, clearAfter_ms)
     },
   })
@@ -109,14 +109,14 @@ export function committer({ sync, ...options }: CommitterOptions): Committer {
       if (outcomes === null) run('ROLLBACK')
       else {
         const texts = [...files].flatMap(([id, { text }]) => (text === null ? [] : [[id, text] as const]))
-        if (texts.length > 0) await owed.calm()
+        if (texts.length > 0) await placing.calm()
         temps = await writeTemps(root, new Map(texts))
         for (const temp of temps) {
           const { num } = files.get(temp.id)!
           dateAfter(temp, mtimeOf.get(num)?.file_mtime ?? 0)
           setState(num, temp.state)
         }
-        const cleared = owed.clear()
+        const cleared = placing.clear()
         run('COMMIT')
         cleared()
       }
@@ -132,7 +132,7 @@ export function committer({ sync, ...options }: CommitterOptions): Committer {
     }
     if (outcomes === null) return runGroup(jobs, true)
     // Files are put in place by a transaction of this connection, so the next group has to wait for it.
-    const settles = files.size > 0 || owed.owes()
+    const settles = files.size > 0 || placing.hasFailed()
     const logged = sync()
     const over: Promise<void> = logged
       .catch(() => {})
@@ -154,12 +154,12 @@ export function committer({ sync, ...options }: CommitterOptions): Committer {
     try {
       await logged
     } catch (cause) {
-      owed.drop(temps, files, cause)
+      placing.drop(temps, files, cause)
       const error = new StorageError('unavailable', 'sqlite: cannot sync a commit', { cause, unclear: true })
       for (const job of jobs) job.reject(error)
       return
     }
-    if (settles) await owed.put(temps, files)
+    if (settles) await placing.put(temps, files)
     jobs.forEach((job, at) => {
       const outcome = outcomes[at]!
       if ('error' in outcome) job.reject(outcome.error)
@@ -168,11 +168,11 @@ export function committer({ sync, ...options }: CommitterOptions): Committer {
   }
 
   /** Deletes pending rows of synced files, without a sync: if a power failure restores the rows, their files are just written again. */
-  async function clearOwed(): Promise<void> {
-    if (!owed.hasSynced()) return
+  async function clearSynced(): Promise<void> {
+    if (!placing.hasSynced()) return
     await begin(db, performance.now() + patience_ms)
     try {
-      const cleared = owed.clear()
+      const cleared = placing.clear()
       run('COMMIT')
       cleared()
     } catch (error) {
@@ -188,7 +188,7 @@ export function committer({ sync, ...options }: CommitterOptions): Committer {
       for (const one of alone.splice(0)) await one()
       // A full group need not wait.
       if (syncing !== null && queue.length < largestGroup) await syncing
-      await owed.synced(mostUnsynced)
+      await placing.synced(mostUnsynced)
       if (queue.length > 0) await runGroup(queue.splice(0, largestGroup))
     }
     working = null
@@ -220,17 +220,17 @@ export function committer({ sync, ...options }: CommitterOptions): Committer {
     },
     alone: (one) => (closed ? refused() : between(one)),
     async settled() {
-      await owed.synced(0)
-      await between(clearOwed)
+      await placing.synced(0)
+      await between(clearSynced)
     },
     async close() {
       closed = true
       await working
       await Promise.all(answering)
-      await owed.synced(0)
+      await placing.synced(0)
       if (clearing !== null) clearTimeout(clearing)
       // Remaining files are written at the next start.
-      await between(clearOwed).catch(() => {})
+      await between(clearSynced).catch(() => {})
     },
   }
 }

@@ -28,7 +28,7 @@ export interface FileFinding {
     | 'different'
     | 'misplaced'
     | 'stray'
-    | 'owed'
+    | 'pending'
     | 'kept'
     | 'stale'
   detail: string
@@ -57,14 +57,14 @@ function rows(db: Database): Map<string, Row> {
 }
 
 function compare(row: Row | undefined, id: string, path: string, content: Uint8Array): FileFinding | null {
-  if (row?.gone === 2) return { path, kind: row.pending === 1 ? 'owed' : 'erased', detail: '' }
+  if (row?.gone === 2) return { path, kind: row.pending === 1 ? 'pending' : 'erased', detail: '' }
   const hash = hashOf(content)
   // A file that a server wrote has exactly the text of its row.
   if (row && row.gone === 0 && hash === row.file_hash && hash === hashOf(yamlOf(JSON.parse(row.doc!)))) return null
   const parsed = parseRecord(content, id)
   if ('problem' in parsed) return { path, kind: 'broken', detail: parsed.problem }
   if (row === undefined || row.gone === 1) return { path, kind: 'new', detail: '' }
-  if (row.pending === 1) return { path, kind: 'owed', detail: '' }
+  if (row.pending === 1) return { path, kind: 'pending', detail: '' }
   if (hash !== row.file_hash) return { path, kind: 'edited', detail: '' }
   return isDeepStrictEqual(parsed.record, JSON.parse(row.doc!)) ? null : { path, kind: 'different', detail: '' }
 }
@@ -101,7 +101,7 @@ export function* compareFiles(db: Database, root: string): Generator<FileFinding
   }
   for (const { id, gone, pending } of known.values()) {
     if (gone !== 0) continue
-    yield { path: relativePath(id), kind: pending === 1 ? 'owed' : 'deleted', detail: '' }
+    yield { path: relativePath(id), kind: pending === 1 ? 'pending' : 'deleted', detail: '' }
   }
 }
 

@@ -74,7 +74,7 @@ function plainValue(document: ReturnType<typeof parseDocument>): { value: unknow
   } catch (error) {
     return {
       value: undefined,
-      problem: `holds aliases that are not finite: ${(error as Error).message.split('\n')[0]}`,
+      problem: `contains aliases that are not finite: ${(error as Error).message.split('\n')[0]}`,
     }
   }
 }

@@ -27,7 +27,7 @@ export interface Placer {
   /** Discards files whose commit may be lost; they stay pending until the next commit. */
   drop(temps: readonly TempFile[], files: ReadonlyMap<string, PendingFile>, error: unknown): void
   /** True if files could not be written. */
-  owes(): boolean
+  hasFailed(): boolean
   /** Deletes the pending rows of synced files, inside a write transaction. @returns a function to call once that is committed */
   clear(): () => void
   /** Whether {@link clear} has something to do. */
@@ -97,17 +97,17 @@ export function placer({
   /** Synced files whose pending rows are still to be deleted. */
   const done: Pick<PendingFile, 'num' | 'revision'>[] = []
   /** Decisions whose files could not be put in place, removed or synced: ids by row number. */
-  const owed = new Map<number, string>()
+  const failed = new Map<number, string>()
 
-  function owe(files: readonly { num: number; id: string }[], error: unknown): void {
+  function addFailed(files: readonly { num: number; id: string }[], error: unknown): void {
     if (files.length === 0) return
-    for (const { num, id } of files) owed.set(num, id)
+    for (const { num, id } of files) failed.set(num, id)
     log('error', 'committed decisions still lack their files; they are written at the next commit or start', {
       error: messageOf(error),
       ids: files.map(({ id }) => id),
     })
   }
-  owe(unwritten, unwritten[0]?.error)
+  addFailed(unwritten, unwritten[0]?.error)
 
   let later: Timer | null = null
   const sync = sharedRun(async () => {
@@ -123,7 +123,7 @@ export function placer({
       for (const { num, revision } of placed) done.push({ num, revision })
       wereSynced()
     } catch (error) {
-      owe(placed, error)
+      addFailed(placed, error)
     } finally {
       closeFiles(placed)
       syncing = 0
@@ -135,7 +135,7 @@ export function placer({
   function drop(temps: readonly TempFile[], files: ReadonlyMap<string, PendingFile>, error: unknown): void {
     closeFiles(temps)
     removeTemps(temps)
-    owe(
+    addFailed(
       [...files].map(([id, { num }]) => ({ id, num })),
       error,
     )
@@ -144,7 +144,7 @@ export function placer({
   return {
     drop,
     calm: () => running?.promise,
-    owes: () => owed.size > 0,
+    hasFailed: () => failed.size > 0,
     hasSynced: () => done.length > 0,
     async put(temps, files) {
       try {
@@ -167,12 +167,12 @@ export function placer({
         )
         for (const [id] of removed) removeFiles(root, id)
         await syncFolders(removed.map(([id]) => join(root, relativePath(id))))
-        const tried = [...owed.keys()]
+        const tried = [...failed.keys()]
         const left = tried.length > 0 ? await writePending(tried) : []
         // Not synced: if a power failure undoes this commit, its files are just removed or written again.
         db.query('COMMIT').run()
         // Keep files that a failed sync added in the meantime.
-        for (const num of tried) if (!left.some((one) => one.num === num)) owed.delete(num)
+        for (const num of tried) if (!left.some((one) => one.num === num)) failed.delete(num)
         closeFiles(others)
         removeTemps(others)
         unsynced.push(...placed)
