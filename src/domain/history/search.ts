@@ -9,18 +9,22 @@ import type { SearchTools } from '../search/search.ts'
 import { analyse } from '../search/terms.ts'
 import { fixedOf, type Past } from './past.ts'
 
-/** Most candidates that a search reads. */
+/** Most decisions matching today with which a search about the past is complete. */
 const maxCandidates = 5_000
 
 type Read = (ids: readonly string[]) => Promise<Map<string, DecisionFields>>
 
-/** The tools of a search about the past. */
+/**
+ * The tools of a search about the past.
+ * @param most decisions matching today with which a search is complete
+ */
 export const pastTools = <T extends Omit<SearchTools, 'store'> & { store: Pick<Store, 'decisions'> }>(
   call: T,
   past: Past,
+  most = maxCandidates,
 ): Omit<T, 'store'> & SearchTools => ({
   ...call,
-  index: pastIndex(call.index, past),
+  index: pastIndex(call.index, past, most),
   store: {
     edges: past.store.edges,
     decisions: {
@@ -38,54 +42,52 @@ export const pastTools = <T extends Omit<SearchTools, 'store'> & { store: Pick<S
 })
 
 /** The current index, as a search about the past sees it. */
-function pastIndex(index: Pick<Follower, 'once'>, past: Past): Pick<Follower, 'once'> {
+function pastIndex(index: Pick<Follower, 'once'>, past: Past, most: number): Pick<Follower, 'once'> {
   return {
     once: (run) =>
       index.once((view) => {
         const known = new Map<string, DecisionFields | null>()
-        return run(
-          pastView(view, past, async (ids) => {
-            const missing = ids.filter((id) => !known.has(id))
-            for (const id of missing) known.set(id, null)
-            for (const { record, indexed } of await past.read(missing)) known.set(record.id, fieldsOf(record, indexed))
-            return new Map(ids.flatMap((id) => (known.get(id) ? [[id, known.get(id)!] as const] : [])))
-          }),
-        )
+        const read = async (ids: readonly string[]) => {
+          const missing = ids.filter((id) => !known.has(id))
+          for (const id of missing) known.set(id, null)
+          for (const { record, indexed } of await past.read(missing)) known.set(record.id, fieldsOf(record, indexed))
+          return new Map(ids.flatMap((id) => (known.get(id) ? [[id, known.get(id)!] as const] : [])))
+        }
+        return run(pastView(view, past, read, most))
       }),
   }
 }
 
 /** A view over decisions as they were then. */
-export function pastView(view: SearchView, past: Past, read: Read): SearchView {
+export function pastView(view: SearchView, past: Past, read: Read, most = maxCandidates): SearchView {
   /** The hits that passed the filter then. */
   const passed = async <T extends { id: string }>(hits: readonly T[], filter: DecisionFilter): Promise<T[]> => {
     const passes = compileFilter(filter)
     const fields = await read(hits.map(({ id }) => id))
     return hits.filter(({ id }) => fields.has(id) && passes(fields.get(id)!))
   }
+  // One more shows that there are more.
+  const cap = most + 1
   const incomplete = () =>
-    past.limit(
-      'more_candidates',
-      `More than ${maxCandidates} decisions of today match: those of then may be further down`,
-    )
+    past.limit('more_candidates', `More than ${most} decisions of today match: those of then may be further down`)
   return {
     ...view,
     async nearest({ k, filter, ...query }) {
       const fixed = fixedOf(filter, past.at_ms)
-      for (let asked = Math.min(k + 50, maxCandidates); ; asked = Math.min(asked * 4, maxCandidates)) {
+      for (let asked = Math.min(k + 50, cap); ; asked = Math.min(asked * 4, cap)) {
         const hits = await view.nearest({ ...query, k: asked, filter: fixed })
         const found = await passed(hits, filter)
         if (found.length >= k || hits.length < asked) return found.slice(0, k)
-        if (asked < maxCandidates) continue
+        if (asked < cap) continue
         incomplete()
         return found
       }
     },
     async keyword({ filter, limit, ...query }) {
       const fixed = fixedOf(filter, past.at_ms)
-      const all = await view.keyword({ ...query, filter: fixed, limit: maxCandidates, counted: false })
+      const all = await view.keyword({ ...query, filter: fixed, limit: cap, counted: false })
       const found = await passed(all.hits, filter)
-      if (all.hits.length === maxCandidates) incomplete()
+      if (all.hits.length === cap) incomplete()
       const fields = await read(found.map(({ id }) => id))
       const total_unindexed = found.filter(({ id }) => !fields.get(id)!.indexed).length
       const total = query.counted === false ? 0 : found.length

@@ -29,3 +29,31 @@ test('a search of a time with too many decisions to count finds those of then, a
   expect(await found(2)).toEqual({ found: ids.sort(), total: 2, limits: ['total_of_today'] })
   await program.close()
 })
+
+test.each(['semantic', 'keyword', 'hybrid'] as const)(
+  'a %s search says when more decisions of today match than it reads, and only then',
+  async (mode) => {
+    const program = await openMemoryProgram()
+    const { services, record, call, clock } = program
+    const ids = []
+    for (let at = 0; at < 4; at++) ids.push(await record())
+    const at_ms = clock.now
+    clock.now += 60_000
+    const reviewed = ids.slice(0, 3)
+    for (const id of reviewed) await call('reviewDecision', { id, outcome: 'success' })
+    const found = async (status: 'pending' | 'reviewed', most: number, limit: number) => {
+      const past = openPast(services, new Date(at_ms).toISOString())
+      const tools = pastTools({ ...services, signal: new AbortController().signal }, past, most)
+      const filter = { status: [status], created_to_ms: at_ms }
+      const given = { query: 'sqlite', mode, side: 'both', weight: 0.7, filter, offset: 0, limit } as const
+      const { hits } = await search(tools, given)
+      return { found: hits.length, limits: past.block().limits.map((one) => one.limit) }
+    }
+    expect(await found('pending', 4, 4)).toEqual({ found: 4, limits: [] })
+    expect(await found('pending', 2, 4)).toEqual({ found: 3, limits: ['more_candidates'] })
+    // None was reviewed then.
+    expect(await found('reviewed', 4, 4)).toEqual({ found: 0, limits: [] })
+    expect(await found('reviewed', 2, 1)).toEqual({ found: 0, limits: ['more_candidates'] })
+    await program.close()
+  },
+)
