@@ -7,7 +7,7 @@ import { testNeeding } from './support/needing.ts'
 import { bareEnv, cstpLine, inTemporaryDir, root, run } from './support/process.ts'
 import { type Running, startServing } from './support/serving.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const examples = join(root, 'docs/examples')
 let server: Running

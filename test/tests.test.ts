@@ -1,4 +1,4 @@
-/** The tests themselves: each method has a file of its name, names are unique, and no expectation on a promise is forgotten. */
+/** The tests themselves: each method has a file of its name, names are unique, no limit of time is too low, and no expectation on a promise is forgotten. */
 import { expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -16,6 +16,20 @@ test('each method has a file of its name', () => {
 test('no two suites have the same name', () => {
   const names = suites.map((path) => basename(path))
   expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([])
+})
+
+test('no suite has a limit of time below that of all tests: on a slow machine it would be the only one that fails', async () => {
+  const { scripts } = await Bun.file(join(import.meta.dir, '../package.json')).json()
+  const least = Number(/--timeout (\d+)/.exec(scripts.test)![1])
+  const limits = suites.flatMap((path) => {
+    const text = readFileSync(join(import.meta.dir, path), 'utf8')
+    return [...text.matchAll(/(?:setDefaultTimeout\(|^ *\}, |^ +)(\d{2,}_000)(?=\)$|,\n *\)$)/gm)].map(([, limit]) => ({
+      path,
+      ms: Number(limit!.replaceAll('_', '')),
+    }))
+  })
+  expect(limits.length).toBeGreaterThan(0)
+  expect(limits.filter(({ ms }) => ms < least)).toEqual([])
 })
 
 /** Statements that are an `expect(…).rejects` or `.resolves` by themselves: nothing waits for them. */

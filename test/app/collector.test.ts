@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { collector, idle_ms, leastBytes } from '../../src/app/collector.ts'
 import { bareEnv, ended, fromSource, root, spawn } from '../support/process.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const mb = 1_048_576
 const in_use = 90 * mb

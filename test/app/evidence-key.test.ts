@@ -9,7 +9,7 @@ import { event, log, settingsOf, withProgram } from '../support/opened.ts'
 import { freshDatabase, postgres, whyNoPostgres } from '../support/postgres.ts'
 import { bareEnv, cstp, inTemporaryDir } from '../support/process.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 /** Opens the program, adds an event, and returns the origin of a checkpoint. */
 const signed = (settings: Settings) =>

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { loadDrivers } from '../../src/app/own-drivers.ts'
 import { bareEnv, cstp, inTemporaryDir, root, startServer } from '../support/process.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const example = join(root, 'docs/examples/driver/embedder.ts')
 

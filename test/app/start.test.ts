@@ -9,7 +9,7 @@ import { openProgram, serve } from '../../src/app/server.ts'
 import { freshDatabase, postgres, whyNoPostgres } from '../support/postgres.ts'
 import { inTemporaryDir, until } from '../support/process.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const log = Object.assign(() => {}, { flush() {} })
 

@@ -15,7 +15,7 @@ import { event, log, settingsOf, withProgram } from '../support/opened.ts'
 import { freshDatabase, postgres, whyNoPostgres } from '../support/postgres.ts'
 import { inTemporaryDir } from '../support/process.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const caller = { agent: 'alice', scopes: new Set(['read', 'write'] as const) }
 

@@ -17,4 +17,4 @@ test('each leg is measured in memory and with segments', async () => {
     expect(row.ratio).toBeGreaterThan(0)
     expect(row.failures).toBe(0)
   }
-}, 60_000)
+}, 120_000)

@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { bareEnv, cstp, inTemporaryDir, startServer } from '../support/process.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 test.each([
   ['a number beyond what JSON holds', '{"action":{"description":"Pay","context":{"amount":1e309}}}'],

@@ -8,7 +8,7 @@ import { type RunningServer, startServer, temporaryDir } from '../support/proces
 import { executable, launch, logIn, open, settled, visit, type Watched } from './browser.ts'
 import { hostile, people } from './place.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 describe.skipIf(!executable)('approvals on the dashboard', () => {
   let dir: string

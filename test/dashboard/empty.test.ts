@@ -6,7 +6,7 @@ import { type RunningServer, temporaryDir } from '../support/process.ts'
 import { executable, launch, logIn, open, visit, type Watched } from './browser.ts'
 import { people, startWithReader } from './place.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 describe.skipIf(!executable)('the dashboard over an empty store', () => {
   let dir: string

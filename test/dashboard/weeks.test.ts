@@ -15,7 +15,7 @@ import { executable, launch, logIn, open, settled, violations, visit, type Watch
 import { drifter, seedDrift } from './drifting.ts'
 import { people } from './place.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 const peps = sharedText('data/peps.jsonl')
 /** So many that a walk over them lasts longer than a question about it. */
 const events = 40_000

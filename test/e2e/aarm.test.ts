@@ -12,7 +12,7 @@ import { verifyReceipts } from '../../src/verify/receipt.ts'
 import { inTemporaryDir, startServer } from '../support/process.ts'
 import { openMemoryProgram, type TestProgram } from '../support/program.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 const hour_ms = 3_600_000
 
 /** The four rules, and one for each verdict that they do not give. */

@@ -6,7 +6,7 @@ import { openRemote } from '../../src/cli/remote.ts'
 import { bareEnv, cstp, inTemporaryDir, root, type Service, serve, temporaryDir } from '../support/process.ts'
 
 // Each test starts several processes.
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const shop = join(root, 'docs/demo/decisions.jsonl')
 const sorted = (lines: string): string[] => lines.trim().split('\n').sort()

@@ -6,7 +6,7 @@ import { whyLacking } from '../support/needing.ts'
 import { bareEnv, cstp, inTemporaryDir, root, run, serve } from '../support/process.ts'
 
 // Each test starts several processes.
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 describe('serve', () => {
   const whyNoCurl = whyLacking(['curl'])

@@ -52,7 +52,7 @@ test.skipIf(!isLinux)(
         await server.kill()
       }
     }),
-  60_000,
+  120_000,
 )
 
 test('a body without credentials is refused before it is read, on every path', () =>

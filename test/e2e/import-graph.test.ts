@@ -82,5 +82,5 @@ test.skipIf(text === null)(
         await service.stop()
       }
     }),
-  60_000,
+  120_000,
 )

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { bareEnv, cstp, inTemporaryDir, startServer, until } from '../support/process.ts'
 
 // Each test starts several processes.
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 async function rulesIn(dir: string, files: Record<string, string>): Promise<string> {
   const folder = join(dir, 'rules')

@@ -11,7 +11,7 @@ import { openSqliteStore } from '../../src/drivers/store/sqlite/driver.ts'
 import { freshSchema, type Postgres, postgres, whyNoPostgres } from '../support/postgres.ts'
 import { bareEnv, cstp, everyScope, startServer } from '../support/process.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const server = postgres()
 if (server === null) test.skip(`the program on PostgreSQL (${whyNoPostgres})`, () => {})

@@ -4,7 +4,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { bareEnv, cstp, inTemporaryDir, startServer } from '../support/process.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const token = 'secret-of-the-test'
 const rule = '- { id: sure, message: Be sure, action: block, condition_stakes: high }\n'

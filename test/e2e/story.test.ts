@@ -158,5 +158,5 @@ forEachBackend((open) => {
     // The drift is proven; that all of them together are overconfident is not yet.
     expect([calibration_context.gap_high! > 0, calibration_context.suggestion]).toEqual([true, null])
     expect((await call('checkGuardrails', { action })).allowed).toBe(true)
-  }, 60_000)
+  }, 120_000)
 })

@@ -78,5 +78,5 @@ test(
         await Promise.all([one.kill(), two.kill()])
       }
     }),
-  60_000,
+  120_000,
 )

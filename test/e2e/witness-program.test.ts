@@ -168,7 +168,7 @@ test('a command line that is none is refused before anything is made', async () 
     expect(err).not.toContain('secret')
   }
   expect(existsSync(state)).toBe(false)
-}, 60_000)
+}, 120_000)
 
 test('cstp evidence prints checkpoints and proofs that hold, from a server and from the data directory', async () => {
   const dir = await folder()
@@ -233,7 +233,7 @@ test('a proof of one record says that another one is damaged', async () => {
     if (form[0] === '--json') expect(JSON.parse(out).chain).toMatchObject({ intact: false, broken_at_seq: 4 })
     else expect(out).toContain(form.length === 0 ? 'chain   damaged at record 4' : 'c2sp.org/tlog-proof@v1')
   }
-}, 60_000)
+}, 120_000)
 
 test('proofs and checkpoints hold while another process appends', async () => {
   const dir = await folder()
@@ -267,7 +267,7 @@ test('proofs and checkpoints hold while another process appends', async () => {
     await evidence.close()
     await server.kill('SIGKILL')
   }
-}, 60_000)
+}, 120_000)
 
 test('servers that start together on a new folder sign with one key, which is nobody else’s to read', async () => {
   const dir = await folder()
@@ -280,7 +280,7 @@ test('servers that start together on a new folder sign with one key, which is no
   // The mark is replaced by each server at any time.
   expect(files.filter((name) => !name.startsWith('thread.mark'))).toEqual(['evidence.pem'])
   expect((await stat(join(dir, 'keys', 'evidence.pem'))).mode & 0o777).toBe(0o600)
-}, 60_000)
+}, 120_000)
 
 test('the key that a setting names signs; a wrong one stops the start by name, and its content is not told', async () => {
   const dir = await folder()
@@ -296,4 +296,4 @@ test('the key that a setting names signs; a wrong one stops the start by name, a
   await writeFile(path, pem)
   await start(join(dir, 'data'), 0, { CSTP_EVIDENCE_KEY: path })
   expect(await readdir(join(dir, 'data'))).not.toContain('keys')
-}, 60_000)
+}, 120_000)

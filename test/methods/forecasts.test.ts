@@ -99,6 +99,6 @@ forEachBackend((open) => {
         independent(forecasts.filter(({ version, branch }) => version === 'lite' && branch === 'Senate')),
       )
     },
-    60_000,
+    120_000,
   )
 })

@@ -63,8 +63,8 @@ interface Step {
   work(): Promise<unknown>
 }
 
-/** Fills an empty directory; its last entries are of this minute. */
-async function fillFleet(dir: string): Promise<void> {
+/** Fills an empty directory; its last entries are of this minute. @returns the time that its days are counted back from */
+async function fillFleet(dir: string): Promise<number> {
   const rules = join(dir, 'rules')
   await mkdir(rules, { recursive: true })
   const useRules = (text: string) => writeFile(join(rules, 'fleet.yaml'), text)
@@ -148,16 +148,21 @@ async function fillFleet(dir: string): Promise<void> {
     await work()
   }
   await close()
+  return end_ms
 }
 
+interface Filled {
+  archive: Buffer<ArrayBuffer>
+  end_ms: number
+}
 /** Filled once in a process, whichever test file asks first, and kept as an archive in memory: no folder is left when the process ends. */
-const shared = globalThis as { cstpFleet?: Promise<Buffer<ArrayBuffer>> }
-function filled(): Promise<Buffer<ArrayBuffer>> {
+const shared = globalThis as { cstpFleet?: Promise<Filled> }
+function filled(): Promise<Filled> {
   shared.cstpFleet ??= (async () => {
     const dir = await mkdtemp(join(tmpdir(), 'cstp-fleet-'))
     try {
-      await fillFleet(dir)
-      return Buffer.from(await $`tar -c -C ${dir} .`.arrayBuffer())
+      const end_ms = await fillFleet(dir)
+      return { archive: Buffer.from(await $`tar -c -C ${dir} .`.arrayBuffer()), end_ms }
     } finally {
       await rm(dir, { recursive: true, force: true })
     }
@@ -166,6 +171,8 @@ function filled(): Promise<Buffer<ArrayBuffer>> {
 }
 
 export interface FleetServer extends RunningServer {
+  /** The time that the days of its history are counted back from, which may be of yesterday. */
+  end_ms: number
   /** Ends it and removes its directory. */
   close(): Promise<void>
 }
@@ -173,7 +180,8 @@ export interface FleetServer extends RunningServer {
 /** A server on a fresh copy of the directory, with `root` as its first agent. */
 export async function startFleet(env: Record<string, string> = {}): Promise<FleetServer> {
   const dir = await mkdtemp(join(tmpdir(), 'cstp-fleet-copy-'))
-  await $`tar -x -C ${dir} < ${await filled()}`
+  const { archive, end_ms } = await filled()
+  await $`tar -x -C ${dir} < ${archive}`
   const server = await startServer({
     dir,
     env: {
@@ -186,6 +194,7 @@ export async function startFleet(env: Record<string, string> = {}): Promise<Flee
   })
   return {
     ...server,
+    end_ms,
     async close() {
       await server.kill()
       await rm(dir, { recursive: true, force: true })

@@ -83,7 +83,7 @@ describe('the verifiers of docs/verify', () => {
       // Without assertions too, which an option of Python turns off.
       expect(await judge(['python3', '-O', join(root, 'docs/verify/verify.py')])).toEqual(expected)
     },
-    60_000,
+    120_000,
   )
 
   test.skipIf(whyNoGo !== null)(

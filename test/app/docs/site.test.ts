@@ -9,7 +9,7 @@ import { type Site, site } from '../../../src/app/docs/site.ts'
 import { executable, launch } from '../../dashboard/browser.ts'
 import { bareEnv, cstp, inTemporaryDir, root, spawn } from '../../support/process.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 let files: Site
 beforeAll(async () => {

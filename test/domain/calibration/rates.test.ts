@@ -4,7 +4,7 @@ import { partOf } from '../../eval/pages.ts'
 import { histories, rateTables } from '../../eval/rates.ts'
 import { categoryRates, driftRates, verdictRates } from '../../eval/simulated.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 const soak = process.env.CSTP_SOAK === '1'
 
 test.each([

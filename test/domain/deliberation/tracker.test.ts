@@ -42,20 +42,24 @@ function start() {
     open = promise
     return resolve
   }
+  const timers: { ms: number; run: () => void }[] = []
   const tracker = startTracker({
     store: { ...store, keyed, transaction },
     now,
     newId: () => crypto.randomUUID(),
     ttl_ms,
-    // Nothing is written on its own: the tests flush.
-    after: () => () => {},
+    // Nothing is written on its own: the tests flush, or run what waits.
+    after(ms, run) {
+      timers.push({ ms, run })
+      return () => {}
+    },
     failed: () => state.failures++,
   })
   opened.push(tracker)
   const think = (text: string) => store.transaction((tx) => tracker.think(tx, name, 'test', text))
   const consume = () => store.transaction((tx) => tracker.consume(tx, name, 'd'))
   const texts = async () => (await consume())?.inputs.map(({ text }) => text) ?? null
-  return { store, state, tracker, think, consume, texts, read, hold }
+  return { store, state, tracker, timers, think, consume, texts, read, hold }
 }
 
 test('what could not be written is written with the next, in its order', async () => {
@@ -104,6 +108,17 @@ test('the sweep of sessions forgets results that are over', async () => {
   await store.transaction((tx) => tx.keyed.put(resultCollection, 'k', {}, { expires_ms: 0 }))
   await tracker.expire()
   expect(await store.keyed.list(resultCollection, { limit: 9 })).toEqual([])
+})
+
+test('notes are gathered for 50 ms, and then written together', async () => {
+  const { state, tracker, timers, texts } = start()
+  timers.length = 0
+  for (const text of ['first', 'second']) tracker.note(name, 'test', query(text))
+  expect([timers.map(({ ms }) => ms), state.begun]).toEqual([[50], 0])
+  timers[0]!.run()
+  while (state.begun === 0) await Bun.sleep(1)
+  await tracker.flush()
+  expect([state.begun, await texts()]).toEqual([1, ['first', 'second']])
 })
 
 test('closing writes what waits', async () => {

@@ -62,7 +62,7 @@ describe('against a naive tree', () => {
           throw new Error(`${index} in ${size} fails`)
       }
     }
-  }, 60_000)
+  }, 120_000)
 
   test('every pair of sizes', async () => {
     for (let new_size = 0; new_size <= most; new_size++) {
@@ -74,7 +74,7 @@ describe('against a naive tree', () => {
         if (!verifyConsistency({ ...sizes, hashes })) throw new Error(`from ${old_size} to ${new_size} fails`)
       }
     }
-  }, 60_000)
+  }, 120_000)
 
   test('a log of more than three kept levels, now and as it was', async () => {
     const count = 2 ** (3 * keptLevels) + 77

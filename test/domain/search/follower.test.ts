@@ -15,7 +15,7 @@ import { openMemoryStore } from '../../support/memory/store.ts'
 import { recordOf, testStart } from '../../support/record.ts'
 import { openResidentSearch } from '../../support/resident.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const D = 8
 const next = random(42)
@@ -132,7 +132,7 @@ for (const [kind, open] of Object.entries(kinds)) {
       if (step % 30 === 0) expect((await follower.state()).indexed).toBe(held.size)
     }
     await follower.close()
-  }, 60_000)
+  }, 120_000)
 
   test(`${kind}: a reindex is served the old way until it is active`, async () => {
     const store = fakeStore()

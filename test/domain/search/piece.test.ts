@@ -10,7 +10,7 @@ import { openFollower } from '../../../src/domain/search/follower.ts'
 import { openSegmentSearch } from '../../../src/drivers/search/lancedb/driver.ts'
 import { openManifests } from '../../support/manifests.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const D = 8
 const next = random(7)

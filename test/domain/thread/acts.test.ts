@@ -17,7 +17,7 @@ import { askingRules, requested } from '../../support/asking.ts'
 import { event, ingest } from '../../support/evidence/ingest.ts'
 import { forEachBackend, openMemoryProgram, type TestProgram } from '../../support/program.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 type Payload = Record<string, unknown>
 const payloadOf = ({ payload }: StoredAct): Payload => JSON.parse(payload!) as Payload

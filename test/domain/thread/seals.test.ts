@@ -6,7 +6,7 @@ import { openHooks } from '../../support/hooks.ts'
 import { openMemoryProgram } from '../../support/program.ts'
 import { allActs } from '../../support/thread.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const sealsOf = async (acts: readonly StoredAct[]): Promise<SealCheck[]> =>
   Array.fromAsync(

@@ -10,7 +10,7 @@ import { assets, openModel, pool, readAsset } from '../../../src/drivers/embedde
 import { libraries, openRuntime } from '../../../src/drivers/embedder/local/runtime.ts'
 
 // WebAssembly is slow on a busy machine.
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const never = new AbortController().signal
 const distance = (a: Float32Array, b: Float32Array) => 1 - a.reduce((sum, value, i) => sum + value * b[i]!, 0)

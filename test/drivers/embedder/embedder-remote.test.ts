@@ -17,7 +17,7 @@ const failure = (call: Promise<unknown>): Promise<StorageError> =>
     },
     (error) => error,
   )
-const quick: RemoteLimits = { timeout_ms: 300, backoff_ms: 10 }
+const quick: RemoteLimits = { timeout_ms: 10_000, backoff_ms: 10 }
 const key = 'sk-very/secret+key="42"'
 
 const opened: { close?(): Promise<void>; stop?(): Promise<void> }[] = []
@@ -108,7 +108,7 @@ for (const [driver, serve, open] of drivers) {
           { headers: { 'content-type': 'application/json' } },
         )
       for (const trouble of [silent, halting]) {
-        const { server, embedder } = await start(trouble)
+        const { server, embedder } = await start(trouble, { timeout_ms: 300 })
         const error = await failure(embedder.embed(['a'], 'document', never))
         expect(error).toMatchObject({ kind: 'unavailable', message: expect.stringContaining('within 300 ms') })
         expect(server.seen).toHaveLength(2)
@@ -118,7 +118,7 @@ for (const [driver, serve, open] of drivers) {
     test('stops at once when the caller does, while it waits and while it backs off', async () => {
       const silent = () => new Promise<Response>(() => {})
       for (const trouble of [silent, () => busy({ 'retry-after': '5' })]) {
-        const { embedder } = await start(trouble, { timeout_ms: 10_000 })
+        const { embedder } = await start(trouble)
         const controller = new AbortController()
         const reason = new Error('the caller left')
         setTimeout(() => controller.abort(reason), 50)
@@ -129,10 +129,10 @@ for (const [driver, serve, open] of drivers) {
 
     test('gives up a request whose caller has left, so that others can go', async () => {
       const silentOnce: Trouble = (before) => (before === 0 ? new Promise<Response>(() => {}) : undefined)
-      const { embedder } = await start(silentOnce, { timeout_ms: 10_000, concurrency: 1 })
+      const { server, embedder } = await start(silentOnce, { concurrency: 1 })
       const controller = new AbortController()
       const left = failure(embedder.embed(['a'], 'document', controller.signal))
-      await Bun.sleep(20)
+      while (server.seen.length < 2) await Bun.sleep(1)
       controller.abort()
       await left
       expect(await embedder.embed(['b'], 'document', never)).toHaveLength(1)
@@ -224,8 +224,12 @@ for (const [driver, serve, open] of drivers) {
     test('keeps to its limits of requests at once and texts in one', async () => {
       let now = 0
       let most = 0
+      const three = Promise.withResolvers<void>()
       const count: Trouble = async () => {
         most = Math.max(most, ++now)
+        if (now === 3) three.resolve()
+        // None is answered before as many are there as may be, and more would come meanwhile.
+        await three.promise
         await Bun.sleep(10)
         now--
         return undefined

@@ -10,7 +10,7 @@ import { openOpenaiEmbedder } from '../../../src/drivers/embedder/openai.ts'
 import { serveOpenai, serveTei } from '../../support/embedder-servers.ts'
 
 // WebAssembly is slow on a busy machine.
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const runner = { describe, test, beforeAll, afterAll }
 const tei = serveTei()

@@ -9,7 +9,7 @@ import { openPostgresEvidence } from '../../../src/drivers/evidence/postgres/dri
 import { freshSchema, type Postgres, postgres, whyNoPostgres } from '../../support/postgres.ts'
 import { chainOf, eventOf, eventsFrom } from './evidence-tools.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const server = postgres()
 if (server === null) test.skip(`evidence in PostgreSQL (${whyNoPostgres})`, () => {})

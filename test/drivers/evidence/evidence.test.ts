@@ -10,7 +10,7 @@ import { openMemoryEvidence } from '../../support/memory/evidence.ts'
 import { postgres, whyNoPostgres } from '../../support/postgres.ts'
 import { emptySchema, laidBack } from '../../support/schemas.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const dir = mkdtempSync(join(tmpdir(), 'cstp-evidence-'))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))

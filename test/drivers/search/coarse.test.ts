@@ -11,7 +11,7 @@ import { dot } from '../../../src/drivers/search/lancedb/reader.ts'
 import { FlatError } from '../../../src/drivers/search/lancedb/records.ts'
 import { bitsWhere } from './segment-tools.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const root = mkdtempSync(join(tmpdir(), 'cstp-coarse-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))

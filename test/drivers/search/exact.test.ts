@@ -18,7 +18,7 @@ import { openManifests } from '../../support/manifests.ts'
 import { openResidentSearch } from '../../support/resident.ts'
 import { dimensions, generation, many, one, opened } from './segment-tools.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const folder = mkdtempSync(join(tmpdir(), 'cstp-exact-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

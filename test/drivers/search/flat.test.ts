@@ -23,7 +23,7 @@ import { type Row, toTable } from '../../../src/drivers/search/lancedb/rows.ts'
 import { distanceOf } from '../../../src/drivers/search/resident/nearest.ts'
 import { bitsWhere, dimensions, many, one } from './segment-tools.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const root = mkdtempSync(join(tmpdir(), 'cstp-flat-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))

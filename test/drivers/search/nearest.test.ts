@@ -48,7 +48,7 @@ test('nearest equals an exhaustive comparison, whatever the vectors are like', a
     ),
     { numRuns: 40 },
   )
-}, 60_000)
+}, 120_000)
 
 test('an index that was closed answers nothing, and the next one starts without what it held', async () => {
   const next = random(5)

@@ -14,7 +14,7 @@ import { freshDatabase, type Postgres, postgres, whyNoPostgres } from '../../sup
 import { emptySchema, laidBack } from '../../support/schemas.ts'
 import { eventsFrom } from '../evidence/evidence-tools.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const server = postgres()
 if (server === null) test.skip(`schemas of one database (${whyNoPostgres})`, () => {})

@@ -9,7 +9,7 @@ import { type Network, network } from '../../support/network.ts'
 import { freshDatabase, type Postgres, postgres, whyNoPostgres } from '../../support/postgres.ts'
 import { until } from '../../support/process.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const server = postgres()
 if (server === null) bunTest.skip(`connections to PostgreSQL (${whyNoPostgres})`, () => {})
@@ -200,12 +200,14 @@ function suite(database: Postgres): void {
     expect(await notes()).toEqual([])
   })
 
-  test('who finds no free connection hears so soon, and is asked for all the same', async ({ open }) => {
-    const client = await open()
-    const slow = [1, 2].map(() => client.read('select pg_sleep(0.65)'))
+  test('who finds no free connection hears so soon, and is asked for all the same', async ({ open, direct }) => {
+    const client = await open({ statement_timeout_ms: 60_000 })
+    await direct.unsafe('select pg_advisory_lock(78)')
+    const slow = [1, 2].map(() => client.read('select pg_advisory_lock_shared(78)'))
     const error = await refusal(client.read('select 1'))
     expect([error.kind, error.message]).toEqual(['unavailable', 'postgres: no connection became free within 0.5 s'])
     await client.ping()
+    await direct.unsafe('select pg_advisory_unlock(78)')
     await Promise.all(slow)
     expect(await client.read('select 1 as one')).toEqual([{ one: 1 }])
   })

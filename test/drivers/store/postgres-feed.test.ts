@@ -6,7 +6,7 @@ import { openPostgresStore } from '../../../src/drivers/store/postgres/driver.ts
 import { feedReader } from '../../../src/drivers/store/postgres/feed.ts'
 import { freshSchema, postgres, whyNoPostgres } from '../../support/postgres.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const server = postgres()
 const title =

@@ -17,7 +17,7 @@ import { wrongTallies } from '../../../src/drivers/store/postgres/recount.ts'
 import { tallies } from '../../../src/drivers/store/postgres/tallies.ts'
 import { freshSchema, postgres, whyNoPostgres } from '../../support/postgres.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const dayMs = 86_400_000
 const from_ms = Date.parse('2026-01-15T00:00:00Z')

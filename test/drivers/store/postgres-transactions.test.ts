@@ -7,7 +7,7 @@ import { openPostgresStore } from '../../../src/drivers/store/postgres/driver.ts
 import { freshSchema, type Postgres, postgres, whyNoPostgres } from '../../support/postgres.ts'
 import { counted } from '../../support/statements.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const server = postgres()
 if (server === null) test.skip(`transactions of PostgreSQL (${whyNoPostgres})`, () => {})

@@ -31,7 +31,7 @@ import { surveyBeside } from '../../../src/drivers/store/sqlite/surveying.ts'
 import { holdingTerm } from '../../support/search.ts'
 import { behind, differences, freshDir, openAt, pathOf } from './sqlite-tools.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const vector = Float32Array.of(1, 0)
 const vectors = { structure: vector, function: vector, both: vector }

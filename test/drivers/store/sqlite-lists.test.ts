@@ -5,7 +5,7 @@ import { readDecision } from '../../../sdk/storage/decisions.ts'
 import type { DecisionReader, Store } from '../../../sdk/storage/store.ts'
 import { behind, freshDir, openAt } from './sqlite-tools.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 type Query = Parameters<DecisionReader['list']>[0]
 const first = { order: 'desc', offset: 0, limit: 4 } as const

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createAll, recordOf } from '../../../sdk/storage/conformance/store/records.ts'
 import { behind, freshDir, openAt } from './sqlite-tools.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const list = '/proc/locks'
 

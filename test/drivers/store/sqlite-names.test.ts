@@ -16,7 +16,7 @@ import { type NameKey, nameCounts, namesSql } from '../../../src/drivers/store/s
 import { tallies } from '../../../src/drivers/store/sqlite/tallies.ts'
 import { behind, freshDir, openAt } from './sqlite-tools.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 test('counts by tag and project are the same however few decisions one step reads', async () => {
   const dir = freshDir()

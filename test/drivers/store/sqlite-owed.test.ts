@@ -21,7 +21,7 @@ import { yamlOf } from '../../../src/core/yaml.ts'
 import { connectReader } from '../../../src/drivers/shared/sqlite/connect.ts'
 import { behind, differences, freshDir, type Logged, openAt, pathOf } from './sqlite-tools.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const pendingIn = (dir: string) =>
   behind(dir, (db) => db.query('select id from pending_files join decisions using (num) order by id').values().flat())
@@ -71,7 +71,7 @@ test('a file that was written again, but may not have been synced, is no edit of
   await store.close()
   behind(dir, (db) => db.run('insert into pending_files select num, revision from decisions'))
   // As a start leaves it that ended between its renames and its commit.
-  const later = Date.now() / 1_000 + 5
+  const later = Date.now() / 1_000 + 3_600
   utimesSync(pathOf(dir, idOf(1)), later, later)
   const next = await openAt(dir)
   const text = yamlOf({ ...recordOf(1), lessons: 'new' })

@@ -23,7 +23,7 @@ import {
   startWriter,
 } from './sqlite-tools.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const failure = (promise: Promise<unknown>) =>
   promise.then(

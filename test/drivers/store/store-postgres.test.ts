@@ -10,7 +10,7 @@ import { announceChanges, numberChanges } from '../../../src/drivers/store/postg
 import { freshSchema, postgres, whyNoPostgres } from '../../support/postgres.ts'
 import { openResidentSearch } from '../../support/resident.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const server = postgres()
 const whole = 'what one server acknowledged another finds at once, whatever long transaction is open beside them'

@@ -10,7 +10,7 @@ import { openMemoryStore } from '../../support/memory/store.ts'
 import { postgres, whyNoPostgres } from '../../support/postgres.ts'
 import { emptySchema, laidBack } from '../../support/schemas.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const root = mkdtempSync(join(tmpdir(), 'cstp-store-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))

@@ -9,7 +9,7 @@ import { openPostgresStore } from '../../../src/drivers/store/postgres/driver.ts
 import { freshSchema, postgres, whyNoPostgres } from '../../support/postgres.ts'
 import { behind, freshDir, openAt } from './sqlite-tools.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const act = (number: number): NewAct => ({
   record_id: `act-${number}`,

@@ -114,5 +114,5 @@ test.each(bodies)(
     for (const { error } of replies) expect(codes).toContain(error?.code ?? 0)
     expect(held / reading_ms).toBeLessThan(maxReadings)
   },
-  60_000,
+  120_000,
 )

@@ -6,7 +6,7 @@ import { openPostgresStore } from '../../../src/drivers/store/postgres/driver.ts
 import { createSharedLimiter } from '../../../src/surfaces/http/rate.ts'
 import { freshSchema, postgres, whyNoPostgres } from '../../support/postgres.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const bucket = { per_minute: 60, burst: 100 }
 
