@@ -12,6 +12,7 @@ import { fixedOf, type Past } from './past.ts'
 /** Most decisions matching today with which a search about the past is complete. */
 const maxCandidates = 5_000
 
+/** At least the decisions asked for that existed then. */
 type Read = (ids: readonly string[]) => Promise<Map<string, DecisionFields>>
 
 /**
@@ -46,12 +47,16 @@ function pastIndex(index: Pick<Follower, 'once'>, past: Past, most: number): Pic
   return {
     once: (run) =>
       index.once((view) => {
-        const known = new Map<string, DecisionFields | null>()
-        const read = async (ids: readonly string[]) => {
+        // Promises, because a hybrid search asks for the same decisions in two searches at the same time.
+        const known = new Map<string, Promise<Map<string, DecisionFields>>>()
+        const fieldsThen = async (ids: readonly string[]) =>
+          new Map((await past.read(ids)).map(({ record, indexed }) => [record.id, fieldsOf(record, indexed)]))
+        const read: Read = async (ids) => {
           const missing = ids.filter((id) => !known.has(id))
-          for (const id of missing) known.set(id, null)
-          for (const { record, indexed } of await past.read(missing)) known.set(record.id, fieldsOf(record, indexed))
-          return new Map(ids.flatMap((id) => (known.get(id) ? [[id, known.get(id)!] as const] : [])))
+          const reading = missing.length === 0 ? null : fieldsThen(missing)
+          if (reading !== null) for (const id of missing) known.set(id, reading)
+          const reads = await Promise.all(new Set(ids.map((id) => known.get(id)!)))
+          return new Map(reads.flatMap((fields) => [...fields]))
         }
         return run(pastView(view, past, read, most))
       }),

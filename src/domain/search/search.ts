@@ -154,11 +154,11 @@ async function hybrid(tools: Tools, input: SearchInput): Promise<Ranked> {
   // The embedder runs in its own thread, so keywords are searched in the meantime.
   const embedding = embedQuery(tools, query)
   const wording = index.keyword({ terms, filter, limit: k, counted: false })
+  // The index must not be used after the search has ended, so a failed search waits for this.
   const worded = Promise.allSettled([wording])
   try {
     vector = await embedding
   } catch (error) {
-    // The index must not be used after the search has ended.
     await worded
     // A caller that has gone needs no answer. If the embedder is unavailable, the keyword search answers.
     if (signal.aborted) throw error
@@ -171,10 +171,10 @@ async function hybrid(tools: Tools, input: SearchInput): Promise<Ranked> {
       degraded: true,
     }
   }
-  const [near, words] = await Promise.all([
-    vector ? index.nearest({ vector, embedder: tools.embedder.id, side, k, filter }) : [],
-    wording,
-  ])
+  const near = vector
+    ? await index.nearest({ vector, embedder: tools.embedder.id, side, k, filter }).finally(() => worded)
+    : []
+  const words = await wording
   const question: Question = { vector, side, terms, ideal: words.ideal, best: words.hits[0]?.score ?? 0, weight }
   const distances = new Map(near.map(({ id, distance }) => [id, distance]))
   const scores = new Map(words.hits.map(({ id, score }) => [id, score]))

@@ -1,5 +1,6 @@
 /** Searches about an earlier time: what is found, and what is counted where there are many. */
 import { expect, test } from 'bun:test'
+import { setImmediate } from 'node:timers/promises'
 import { openPast } from '../../../src/domain/history/past.ts'
 import { pastTools } from '../../../src/domain/history/search.ts'
 import { search } from '../../../src/domain/search/search.ts'
@@ -57,3 +58,45 @@ test.each(['semantic', 'keyword', 'hybrid'] as const)(
     await program.close()
   },
 )
+
+test('a search by meaning finds decisions that a concurrent search by keyword of the same view is still reading', async () => {
+  const program = await openMemoryProgram()
+  const { services, record, clock } = program
+  const ids = [await record(), await record(), await record()].sort()
+  const { embedder, index } = services
+  const [vector] = await embedder.embed(['sqlite'], 'query', new AbortController().signal)
+  const reading = Promise.withResolvers<void>()
+  const answered = Promise.withResolvers<void>()
+  const today = openPast(services, new Date(clock.now).toISOString())
+  const past: typeof today = {
+    ...today,
+    async read(asked) {
+      reading.resolve()
+      await answered.promise
+      return today.read(asked)
+    },
+  }
+  const observed: Pick<typeof index, 'once'> = {
+    once: (run) =>
+      index.once((view) =>
+        run({
+          ...view,
+          async nearest(query) {
+            const hits = await view.nearest(query)
+            setImmediate().then(() => answered.resolve())
+            return hits
+          },
+        }),
+      ),
+  }
+  const tools = pastTools({ ...services, index: observed, signal: new AbortController().signal }, past)
+  const found = await tools.index.once(async (view) => {
+    const wording = view.keyword({ terms: ['sqlite'], filter: {}, limit: 10, counted: false })
+    await reading.promise
+    const near = view.nearest({ vector: vector!, embedder: embedder.id, side: 'both', k: 10, filter: {} })
+    const [words, meaning] = await Promise.all([wording, near])
+    return [words.hits, meaning].map((hits) => hits.map(({ id }) => id).sort())
+  })
+  expect(found).toEqual([ids, ids])
+  await program.close()
+})

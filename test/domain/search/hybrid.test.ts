@@ -1,5 +1,6 @@
 /** A hybrid search asks the index about words while the question is embedded. */
 import { expect, test } from 'bun:test'
+import { setImmediate } from 'node:timers/promises'
 import type { SearchView } from '../../../src/domain/search/follower.ts'
 import { search } from '../../../src/domain/search/search.ts'
 import { openMemoryProgram } from '../../support/program.ts'
@@ -43,5 +44,45 @@ test('words are searched for before the question has a vector, and once', async 
   })
   expect(found).toMatchObject({ degraded: false, hits: [{ text: { id } }] })
   expect(asked).toBe(1)
+  await program.close()
+})
+
+test('a search by meaning that fails ends only after the search by keyword, which uses the same index', async () => {
+  const program = await openMemoryProgram()
+  await program.record()
+  const { store, index, embedder } = program.services
+  let running = 0
+  const tools = {
+    store,
+    embedder,
+    index: {
+      once: <T>(run: (view: SearchView) => Promise<T>) =>
+        index.once((view) =>
+          run({
+            ...view,
+            nearest: () => Promise.reject(new Error('damaged')),
+            async keyword(query) {
+              running++
+              const answer = await view.keyword(query)
+              for (let turn = 0; turn < 20; turn++) await setImmediate()
+              running--
+              return answer
+            },
+          }),
+        ),
+    },
+    signal: new AbortController().signal,
+  }
+  const given = {
+    query: 'sqlite',
+    mode: 'hybrid',
+    side: 'both',
+    weight: 0.7,
+    filter: {},
+    offset: 0,
+    limit: 10,
+  } as const
+  await expect(search(tools, given)).rejects.toThrow('damaged')
+  expect(running).toBe(0)
   await program.close()
 })
