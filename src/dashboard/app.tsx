@@ -32,7 +32,11 @@ export function App() {
       () => setState(out(t.unreachable)),
     )
     return onEnd(() =>
-      setState((before) => (before === 'unknown' ? out(t.ended) : { ...before, note: t.ended, login: true })),
+      setState((before) => {
+        if (before === 'unknown') return out(t.ended)
+        // A call that was under way at the logout is refused after it: the reader knows already.
+        return before.login ? before : { ...before, note: t.ended, login: true }
+      }),
     )
   }, [])
   if (state === 'unknown') return null
