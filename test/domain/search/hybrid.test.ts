@@ -5,6 +5,8 @@ import type { SearchView } from '../../../src/domain/search/follower.ts'
 import { search } from '../../../src/domain/search/search.ts'
 import { openMemoryProgram } from '../../support/program.ts'
 
+const hybrid = { mode: 'hybrid', side: 'both', weight: 0.7, filter: {}, offset: 0, limit: 10 } as const
+
 test('words are searched for before the question has a vector, and once', async () => {
   const program = await openMemoryProgram()
   const id = await program.record({ decision: 'Use Redis Streams for the import queue' })
@@ -33,15 +35,7 @@ test('words are searched for before the question has a vector, and once', async 
     },
     signal: new AbortController().signal,
   }
-  const found = await search(tools, {
-    query: 'import queue',
-    mode: 'hybrid',
-    side: 'both',
-    weight: 0.7,
-    filter: {},
-    offset: 0,
-    limit: 10,
-  })
+  const found = await search(tools, { ...hybrid, query: 'import queue' })
   expect(found).toMatchObject({ degraded: false, hits: [{ text: { id } }] })
   expect(asked).toBe(1)
   await program.close()
@@ -73,16 +67,7 @@ test('a search by meaning that fails ends only after the search by keyword, whic
     },
     signal: new AbortController().signal,
   }
-  const given = {
-    query: 'sqlite',
-    mode: 'hybrid',
-    side: 'both',
-    weight: 0.7,
-    filter: {},
-    offset: 0,
-    limit: 10,
-  } as const
-  await expect(search(tools, given)).rejects.toThrow('damaged')
+  await expect(search(tools, { ...hybrid, query: 'sqlite' })).rejects.toThrow('damaged')
   expect(running).toBe(0)
   await program.close()
 })
