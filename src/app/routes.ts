@@ -8,7 +8,7 @@ import { timestamp } from '../core/time.ts'
 import { ownCredentials } from '../core/token-file.ts'
 import { serviceName, version } from '../core/version.ts'
 import { takeDelivery } from '../domain/evidence/github/events.ts'
-import { source } from '../domain/evidence/github/parts.ts'
+import { source } from '../domain/guardrail/reviews.ts'
 import { openQuota } from '../domain/quota/quota.ts'
 import {
   createDashboard,

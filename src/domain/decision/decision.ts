@@ -3,9 +3,7 @@ import { invalidParams } from '../../../sdk/errors.ts'
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import { plainText } from '../../core/quote.ts'
 import { dayMs, timestamp } from '../../core/time.ts'
-import { takeSession } from '../deliberation/inputs.ts'
-import type { Session } from '../deliberation/sessions.ts'
-import { breakerScopes } from '../guardrail/breaker.ts'
+import { breakerScopes } from './breaker-scopes.ts'
 import { extractBridge } from './bridge.ts'
 import { type KeptRevision, revisionOf } from './revisions.ts'
 
@@ -68,19 +66,19 @@ const protocolOf = ({ imported_by, pre_decision_protocol: protocol }: Draft): Pi
 /**
  * Makes a pending record from a draft.
  * @param id_suffix 12 hexadecimal digits, random
- * @param session what the agent noted before it decided
+ * @param noted the fields that the agent's session fills
  */
 export function newRecord(
   draft: Draft,
   created_ms: number,
   now_ms: number,
   id_suffix: string,
-  session: Session | null = null,
+  noted: Pick<DecisionRecord, 'deliberation' | 'pre_decision_protocol'> | null = null,
 ): DecisionRecord {
   const [created_at, updated_at] = [timestamp(created_ms), timestamp(now_ms)]
   const date = created_at.slice(0, 10)
   const id = `${date}-decision-${id_suffix}`
-  const given = { ...draft, ...protocolOf(draft), ...(session && takeSession(draft, session)) }
+  const given = { ...draft, ...protocolOf(draft), ...noted }
   const bridge_method = draft.bridge ? ('given' as const) : ('rule' as const)
   return {
     id,

@@ -10,13 +10,12 @@ import { audit } from '../../core/audit.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Log } from '../../core/log.ts'
 import { instantMs, timestamp } from '../../core/time.ts'
-import { markGiven, type Nearness, relationsOf, sessionOf, trackedIds } from '../deliberation/inputs.ts'
+import { markGiven, type Nearness, relationsOf, sessionOf, takeSession, trackedIds } from '../deliberation/inputs.ts'
 import type { Session } from '../deliberation/sessions.ts'
 import type { Tracker } from '../deliberation/tracker.ts'
 import { requireUnerased, type SourceMark } from '../erasure/tombstone.ts'
-import { type Action, assumedStakes } from '../guardrail/action.ts'
+import { type Action, assumedStakes, contextProblem } from '../guardrail/action.ts'
 import type { Evaluation } from '../guardrail/evaluate.ts'
-import { contextProblem } from '../guardrail/history.ts'
 import { type EmbeddingCall, embedInTime, keepVectors } from '../search/embeddings.ts'
 import { stateId } from '../thread/ids.ts'
 import { type Draft, newRecord, pathOf } from './decision.ts'
@@ -152,7 +151,8 @@ export async function prepareRecord(
   // A decision that is recorded when it is made is as old as its record.
   const now_ms = draft.recorded_at === undefined ? created_ms : Date.parse(draft.recorded_at)
   const id_suffix = call.randomHex(6)
-  const build = (session: Session | null) => newRecord(draft, created_ms, now_ms, id_suffix, session)
+  const build = (session: Session | null) =>
+    newRecord(draft, created_ms, now_ms, id_suffix, session && takeSession(draft, session))
   const name = sessionOf(call, { agent_id: given.agent_id, tracker_scope: given.decision_id })
   await call.tracker.flush()
   // Rules see the record with its agent's session, which the transaction then consumes.

@@ -175,3 +175,33 @@ export function recordedAction(
     context,
   }
 }
+
+const maxBytes = 65_536
+const maxDepth = 8
+
+function isWithin(value: unknown, left: number): boolean {
+  if (value === null || typeof value !== 'object') return true
+  return left > 0 && Object.values(value).every((inner) => isWithin(inner, left - 1))
+}
+
+function wellFormed(value: unknown): boolean {
+  if (typeof value === 'string') return value.isWellFormed()
+  if (value === null || typeof value !== 'object') return true
+  return Object.entries(value).every(([key, inner]) => key.isWellFormed() && wellFormed(inner))
+}
+
+/** What is wrong with an action's context; null if nothing is. */
+export function contextProblem(
+  context: Record<string, unknown>,
+): { message: string; expected: string; received: string } | null {
+  const refuse = (expected: string, received: string) => ({
+    message: `expected ${expected}, received ${received}`,
+    expected,
+    received,
+  })
+  // The depth is checked first: a value that is nested too deeply can't be serialised to measure it.
+  if (!isWithin(context, maxDepth)) return refuse(`at most ${maxDepth} levels`, 'more')
+  const bytes = new TextEncoder().encode(JSON.stringify(context)).length
+  if (bytes > maxBytes) return refuse(`at most ${maxBytes} bytes of JSON`, `${bytes}`)
+  return wellFormed(context) ? null : refuse('well-formed Unicode text', 'a lone surrogate')
+}

@@ -58,30 +58,6 @@ export async function storedBreakers(
 export const putBreaker = (keyed: KeyedWriter, breaker: Breaker, version: number): Promise<void> =>
   keyed.put(breakerCollection, breaker.scope, breaker, { version })
 
-/** The properties of a decision or an action that select its breakers. */
-export interface BreakerSubject {
-  /** Null if there is none, which counts as {@link withoutCategory}. */
-  category: string | null
-  stakes: string
-  /** The authenticated agent: the identity that a caller claims affects no breaker. */
-  agent: string
-  tags: readonly string[]
-  project: string | null
-}
-
-/** The category of subjects without one, in scopes. */
-const withoutCategory = 'uncategorized'
-
-/** Scopes of all breakers that could watch the subject. */
-export const breakerScopes = ({ category, stakes, agent, tags, project }: BreakerSubject): string[] => [
-  'global',
-  `category:${category ?? withoutCategory}`,
-  `stakes:${stakes}`,
-  `agent:${agent}`,
-  ...tags.map((tag) => `tag:${tag}`),
-  ...(project === null ? [] : [`project:${project}`]),
-]
-
 /** The skeleton of a scope, so that no other spelling bypasses a breaker. Agents are authenticated, and therefore compared exactly. */
 const folded = (scope: string): string => (scope.startsWith('agent:') ? scope : skeleton(scope))
 

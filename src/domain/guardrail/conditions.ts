@@ -18,7 +18,7 @@ import type { CountFilter } from '../../../sdk/storage/store.ts'
 import { type Action, actionField, compileField, fold } from './action.ts'
 import { compileCel } from './cel.ts'
 import { onClock } from './clock.ts'
-import { allFacts, type FactName, factField, groupOf, groupsIn, isFact } from './facts.ts'
+import { allFacts, type FactName, factField, groupOf, groupsIn, isFact } from './fact-names.ts'
 import type { History } from './history.ts'
 import { compareNumbers, compileComparison, EvaluationError, SampleError } from './operators.ts'
 

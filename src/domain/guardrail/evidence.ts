@@ -2,11 +2,9 @@
 import type { EvidenceRequirement } from '../../../sdk/schema/guardrail.ts'
 import type { Evidence, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
 import { durationMs } from '../../core/time.ts'
-import { isInsider, latestReviews, loginOf, source as webhook } from '../evidence/github/parts.ts'
 import { type Action, compileField, projectOf } from './action.ts'
-
-/** Numbers of the records that satisfy a requirement, or the evidence that is missing. */
-export type EvidenceFound = { seqs: number[] } | { missing: string }
+import type { EvidenceFound } from './history.ts'
+import { isInsider, latestReviews, loginOf, source as webhook } from './reviews.ts'
 
 /** An observed record with its payload. */
 export interface Observed extends Pick<EvidenceRecord, 'seq' | 'ts' | 'source' | 'event_type'> {

@@ -8,6 +8,7 @@ import { bounded, redact } from '../../core/redact.ts'
 import { timestamp } from '../../core/time.ts'
 import type { Desk } from '../approval/approval.ts'
 import type { Settlement } from '../approval/requests.ts'
+import { type BreakerSubject, breakerScopes } from '../decision/breaker-scopes.ts'
 import type { Follower } from '../search/follower.ts'
 import { newActId } from '../thread/ids.ts'
 import type { Action } from './action.ts'
@@ -17,9 +18,7 @@ import {
   afterReview,
   type Breaker,
   type BreakerReview,
-  type BreakerSubject,
   blocks,
-  breakerScopes,
   current,
   failureRate,
   resetAt,
@@ -30,7 +29,8 @@ import { overdue } from './deferral.ts'
 import { inputDigest, verdictDigest } from './digest.ts'
 import { type Evaluation, evaluate, judged, shadowed, type Verdict } from './evaluate.ts'
 import type { EvidenceReader } from './evidence.ts'
-import { type Answers, type History, openHistory, recordedHistory, recounted } from './history.ts'
+import { type Answers, type History, recordedHistory } from './history.ts'
+import { openHistory, recounted } from './live-history.ts'
 import { changeBreaker, noticeBlock } from './notify.ts'
 import { addToSession, namesOf } from './session.ts'
 import type { Policy, PolicySet } from './set.ts'

@@ -7,7 +7,7 @@ import { skeleton } from '../../../sdk/storage/skeleton.ts'
 import { stableJson } from '../../core/json.ts'
 import { actionField, isNullable } from './action.ts'
 import { scopesOf } from './compiled.ts'
-import { factField, factNames, isFact } from './facts.ts'
+import { factField, factNames, isFact } from './fact-names.ts'
 import type { LoadedRule } from './parse.ts'
 import { claimsOf, satisfiedByClaims } from './trust.ts'
 

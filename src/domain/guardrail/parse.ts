@@ -5,7 +5,7 @@ import type { RuleProblem } from '../../../sdk/schema/policy.ts'
 import { actionField } from './action.ts'
 import { conditionProblem } from './conditions.ts'
 import { explain } from './explain.ts'
-import { isFact } from './facts.ts'
+import { isFact } from './fact-names.ts'
 import { modifyProblem } from './modify.ts'
 import { expandRule, type Origins, original, type Path, readYaml } from './positions.ts'
 

@@ -2,9 +2,8 @@
 import { invalidParams } from '../../../sdk/errors.ts'
 import type { ActionParams, Violation } from '../../../sdk/schema/policy.ts'
 import { instructionLike, textsIn } from '../decision/instructions.ts'
-import { type Action, type Phase, projectOf } from './action.ts'
+import { type Action, contextProblem, type Phase, projectOf } from './action.ts'
 import type { Evaluation } from './evaluate.ts'
-import { contextProblem } from './history.ts'
 
 /** The action that rules see. @throws CstpError `invalid_params` if its context is too large or too deep */
 export function toAction(agent_id: string, given: ActionParams, phase: Phase): Action {

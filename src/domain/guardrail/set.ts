@@ -4,7 +4,7 @@ import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
 import type { RuleProblem } from '../../../sdk/schema/policy.ts'
 import { stableJson } from '../../core/json.ts'
 import { type CompiledRule, compileRules } from './compiled.ts'
-import { asksForSession } from './facts.ts'
+import { asksForSession } from './fact-names.ts'
 import { type LoadedRule, parseRules } from './parse.ts'
 
 export interface PolicyFile {

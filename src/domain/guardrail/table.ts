@@ -7,7 +7,7 @@ import type { Action } from './action.ts'
 import type { CompiledRule } from './compiled.ts'
 import { evaluate, type Verdict } from './evaluate.ts'
 import { explain } from './explain.ts'
-import { type FactGroup, type Facts, groupOf, keyOf } from './facts.ts'
+import { type FactGroup, type Facts, groupOf, keyOf } from './fact-names.ts'
 import type { History } from './history.ts'
 import { readYaml } from './positions.ts'
 

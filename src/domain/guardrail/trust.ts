@@ -2,7 +2,7 @@
 import type { Condition, Rule } from '../../../sdk/schema/guardrail.ts'
 import { ActionParams } from '../../../sdk/schema/policy.ts'
 import { actionField } from './action.ts'
-import { isFact } from './facts.ts'
+import { isFact } from './fact-names.ts'
 
 /** The canonical name of a field that only the agent vouches for; null for any other field. */
 function claimed(field: string): string | null {

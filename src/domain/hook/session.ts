@@ -4,21 +4,11 @@ import type { VerdictValue } from '../../../sdk/schema/verdict.ts'
 import type { KeyedReader, KeyedRecord, Transaction } from '../../../sdk/storage/store.ts'
 import { stableJson } from '../../core/json.ts'
 import { dayMs } from '../../core/time.ts'
-import { commitCollection } from '../decision/commits.ts'
+import { type HookAction, hookCollections } from '../decision/hook-records.ts'
 import { keyPart } from './body.ts'
 import type { Consequence } from './consequence.ts'
 import type { HookClient, HookPlace, ToolCall } from './event.ts'
 
-/** Names of the collections, for moving them to another store. */
-export const hookCollections = {
-  session: 'hook_session',
-  /** Keys of sessions by their start. */
-  start: 'hook_session_start',
-  action: 'hook_action',
-  /** When each client last sent an event. */
-  client: 'hook_client',
-  commit: commitCollection,
-} as const
 const { session: sessions, start: starts, action: actions, client: clients } = hookCollections
 
 /** How long a session is kept from its start, and a call from its check. The audit trail keeps the verdicts. */
@@ -59,24 +49,6 @@ export interface HookSession {
   asked: boolean
   /** Keys of calls in progress without a name, by the digest of their input. */
   open: Record<string, string>
-}
-
-/** A call of a tool. */
-export interface HookAction {
-  /** Key of its session. */
-  session: string
-  tool: string
-  at_ms: number
-  input_digest: string
-  verdict: VerdictValue | null
-  record_id: string | null
-  would_block: boolean
-  /** Rules that ask for a decision if the call completes. */
-  record: string[]
-  /** Null until the call completes. */
-  ok: boolean | null
-  output_digest: string | null
-  duration_ms: number | null
 }
 
 export interface HookSource {

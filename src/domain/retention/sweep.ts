@@ -3,9 +3,10 @@ import { CstpError } from '../../../sdk/errors.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
 import { keyedPages } from '../../../sdk/storage/keyed.ts'
 import type { DecisionFields, Store } from '../../../sdk/storage/store.ts'
+import { type HookAction, hookCollections } from '../decision/hook-records.ts'
 import { type ErasureCall, erase, type Ground } from '../erasure/erase.ts'
 import { linkMethod } from '../evidence/content.ts'
-import { type HookAction, type HookSession, hookCollections } from '../hook/session.ts'
+import type { HookSession } from '../hook/session.ts'
 import { type Kind, limitsOf, type RetentionRule } from './rules.ts'
 
 export interface SweepCall extends Omit<ErasureCall, 'caller' | 'method' | 'request_id'> {

@@ -21,3 +21,6 @@ export function newActId(
   const time = (Date.parse(at) % dayMs).toString(16).padStart(7, '0')
   return `${at.slice(0, 10)}-${kind}-${time}${tools.randomHex(6)}`
 }
+
+/** The last record of the evidence log that is in the thread: one keyed record, written with the acts. */
+export const evidenceCursor = { collection: 'thread', key: 'evidence' } as const

@@ -13,6 +13,7 @@ import { type Checkpoints, createCheckpoints } from '../evidence/checkpoints.ts'
 import type { Signer } from '../evidence/note.ts'
 import { grow } from '../evidence/tree.ts'
 import { type Act, type ActTools, actOf } from './acts.ts'
+import { evidenceCursor } from './ids.ts'
 
 /** The thread as a program uses it. */
 export interface Thread {
@@ -46,9 +47,6 @@ const gathering_ms = { least: 50, most: 400 }
 const round_ms = 1_000
 
 const closing_ms = 2_000
-
-/** The last record of the evidence log that is in the thread: one keyed record, written with the acts. */
-export const evidenceCursor = { collection: 'thread', key: 'evidence' } as const
 
 /** A record of the evidence log as an act, which holds the hash of the record instead of its payload. */
 function evidenceAct({ seq, hash, source, event_type, evidence_class, ts }: EvidenceRecord, at: string): Act {

@@ -128,7 +128,8 @@ test('each related decision has an edge, as strong as it is near', () => {
 })
 
 test('a new record has what its session noted, and its quality counts that', () => {
-  const made = (inputs: Session | null) => newRecord(draftOf(), testStart, testStart, '0123456789ab', inputs)
+  const made = (inputs: Session | null) =>
+    newRecord(draftOf(), testStart, testStart, '0123456789ab', inputs && takeSession(draftOf(), inputs))
   const [before, after] = [made(null), made(session([query(['a', 0.3])]))]
   expect(before.pre_decision_protocol).toEqual({ query_run: false, guardrails_checked: false })
   expect(after.pre_decision_protocol).toEqual({ query_run: true, guardrails_checked: false })

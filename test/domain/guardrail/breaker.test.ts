@@ -1,13 +1,13 @@
 /** The state machine of circuit breakers, with time as a value. */
 import { describe, expect, test } from 'bun:test'
 import type { Outcome } from '../../../sdk/schema/decision.ts'
+import { breakerScopes } from '../../../src/domain/decision/breaker-scopes.ts'
 import {
   afterRecord,
   afterReview,
   type Breaker,
   type BreakerReview,
   blocks,
-  breakerScopes,
   current,
   failureRate,
   reset,

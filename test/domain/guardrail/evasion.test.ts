@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import { skeleton } from '../../../sdk/storage/skeleton.ts'
 import type { Action } from '../../../src/domain/guardrail/action.ts'
-import { contextProblem } from '../../../src/domain/guardrail/history.ts'
+import { contextProblem } from '../../../src/domain/guardrail/action.ts'
 import { cpuClock } from '../../support/cpu.ts'
 import { policyOf, verdictOf } from './rules.ts'
 

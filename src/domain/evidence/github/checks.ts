@@ -1,6 +1,7 @@
 /** Deliveries about checks: results of continuous integration. */
 import * as v from 'valibot'
-import { Account, Count, event, foreign, kind, type Plan, Repository, type Seen, Sha, Text, Time } from './parts.ts'
+import type { Seen } from '../../guardrail/reviews.ts'
+import { Account, Count, event, foreign, kind, type Plan, Repository, Sha, Text, Time } from './parts.ts'
 
 const App = v.nullish(v.object({ slug: v.optional(Text), name: v.optional(Text) }))
 const PullRequests = v.array(v.object({ number: Count, base: v.object({ repo: v.object({ id: Count }) }) }))

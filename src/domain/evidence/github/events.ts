@@ -8,10 +8,11 @@
  */
 import * as v from 'valibot'
 import type { EvidenceRecord } from '../../../../sdk/storage/evidence.ts'
+import { type Seen, source } from '../../guardrail/reviews.ts'
 import { NotInteroperable } from '../canonical.ts'
 import type { Chain } from '../chain.ts'
 import { checkRun, checkSuite } from './checks.ts'
-import { type Delivery, type Kind, type Plan, type Seen, source, stored } from './parts.ts'
+import { type Delivery, type Kind, type Plan, stored } from './parts.ts'
 import { pullRequest, review, reviewComment } from './pull-request.ts'
 import { push } from './push.ts'
 

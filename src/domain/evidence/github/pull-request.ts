@@ -1,8 +1,8 @@
 /** Deliveries about pull requests, their reviews and review comments, and reverts of merges. */
 import * as v from 'valibot'
+import { approvals, type Seen } from '../../guardrail/reviews.ts'
 import {
   Account,
-  approvals,
   authorship,
   branchPushed,
   Count,
@@ -11,7 +11,6 @@ import {
   isHuman,
   kind,
   Repository,
-  type Seen,
   Sha,
   Text,
   Time,

@@ -1,19 +1,8 @@
 /** Deliveries about pushes: commits of open pull requests, and reverts that have no pull request. */
 import * as v from 'valibot'
 import type { WebhookKey } from '../../../../sdk/storage/evidence.ts'
-import {
-  Account,
-  branchPushed,
-  event,
-  foreign,
-  isHuman,
-  kind,
-  Repository,
-  type Seen,
-  Sha,
-  Text,
-  Time,
-} from './parts.ts'
+import type { Seen } from '../../guardrail/reviews.ts'
+import { Account, branchPushed, event, foreign, isHuman, kind, Repository, Sha, Text, Time } from './parts.ts'
 import { reversals, revertedCommits } from './pull-request.ts'
 
 /** GitHub's limit per delivery. */

@@ -4,7 +4,7 @@ import { type Checkpoint, parseCheckpoint } from '../../evidence/checkpoints.ts'
 import { parseNote } from '../../evidence/note.ts'
 import { logTree } from '../../evidence/proof.ts'
 import { rootOf } from '../../evidence/tree.ts'
-import { evidenceCursor } from '../sequencer.ts'
+import { evidenceCursor } from '../ids.ts'
 import { actFlaw, saidBy } from './act.ts'
 import type { ThreadSources } from './flaw.ts'
 
