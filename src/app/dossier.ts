@@ -1,6 +1,6 @@
 /** Renders a dossier for people, as Markdown or PDF. */
 import type { Dossier } from '../../sdk/schema/dossier.ts'
-import { dossierDocument, dossierMarkdown } from '../domain/evidence/report/dossier-print.ts'
+import { dossierDocument, dossierMarkdown } from '../domain/ledger/evidence/report/dossier-print.ts'
 import { openPrinter } from './printer.ts'
 
 export { dossierMarkdown }

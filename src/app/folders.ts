@@ -4,7 +4,7 @@ import { lstat, mkdir, open, realpath, rename, rm, rmdir, stat } from 'node:fs/p
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { invalidParams } from '../../sdk/errors.ts'
 import { syncFolder } from '../core/disk.ts'
-import type { BundleFiles, NewFile, Written } from '../domain/evidence/report/text.ts'
+import type { BundleFiles, NewFile, Written } from '../domain/ledger/evidence/report/text.ts'
 
 /** Relative path of a folder inside the data directory; null for anything else. */
 export async function folderInside(data_dir: string, given: string): Promise<string | null> {

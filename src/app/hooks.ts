@@ -6,7 +6,7 @@ import { describeError, failureLevel } from '../core/log.ts'
 import { answerHook } from '../domain/hook/answer.ts'
 import { adapters } from '../domain/hook/clients/adapters.ts'
 import { type HookClient, type HookEvent, type HookOutcome, hookClients, silent } from '../domain/hook/event.ts'
-import { openQuota } from '../domain/quota/quota.ts'
+import { openQuota } from '../domain/ledger/quota.ts'
 import type { HookOptions } from '../surfaces/http/hooks.ts'
 import type { Metrics } from '../surfaces/http/metrics.ts'
 

@@ -1,6 +1,6 @@
 /** Thread that prints one document. */
 import { messageOf } from '../core/log.ts'
-import type { PrintedDocument } from '../domain/evidence/report/text.ts'
+import type { PrintedDocument } from '../domain/ledger/evidence/report/text.ts'
 
 export type PrintReply = { pdf: Uint8Array } | { error: string }
 

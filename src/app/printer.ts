@@ -1,6 +1,6 @@
 /** Prints PDF. The library is optional and loaded for the first document; everything else works without it. */
 import { startThread } from '../core/thread.ts'
-import type { PrintedDocument, Printer } from '../domain/evidence/report/text.ts'
+import type { PrintedDocument, Printer } from '../domain/ledger/evidence/report/text.ts'
 import type { PrintReply } from './printer-worker.ts'
 
 /** The part of fontkit that is used; it has no type declarations. */

@@ -7,9 +7,9 @@ import type { Log } from '../core/log.ts'
 import { timestamp } from '../core/time.ts'
 import { ownCredentials } from '../core/token-file.ts'
 import { serviceName, version } from '../core/version.ts'
-import { takeDelivery } from '../domain/evidence/github/events.ts'
-import { source } from '../domain/guardrail/reviews.ts'
-import { openQuota } from '../domain/quota/quota.ts'
+import { takeDelivery } from '../domain/ledger/evidence/github/events.ts'
+import { openQuota } from '../domain/ledger/quota.ts'
+import { source } from '../domain/policy/facts/reviews.ts'
 import {
   createDashboard,
   type Dashboard,

@@ -2,7 +2,7 @@
 
 import { StorageError } from '../../sdk/storage/errors.ts'
 import { messageOf } from '../core/log.ts'
-import { type Piece, type WalkReader, walkPiece } from '../domain/evidence/walk.ts'
+import { type Piece, type WalkReader, walkPiece } from '../domain/ledger/evidence/walk.ts'
 
 export type WalkRequest = { open: string; postgres: boolean } | { index: number; end: number }
 export type WalkReply = { piece: Piece } | { error: string }

@@ -2,8 +2,8 @@
 
 import type { Log } from '../core/log.ts'
 import { startThread } from '../core/thread.ts'
-import type { Walkers } from '../domain/evidence/verify.ts'
-import type { Piece } from '../domain/evidence/walk.ts'
+import type { Walkers } from '../domain/ledger/evidence/verify.ts'
+import type { Piece } from '../domain/ledger/evidence/walk.ts'
 import { isPostgres } from './config/config.ts'
 import type { WalkReply, WalkRequest } from './walk-worker.ts'
 

@@ -2,8 +2,8 @@
 import { toJsonSchema } from '@valibot/to-json-schema'
 import { BundleFile } from '../../sdk/schema/bundle.ts'
 import { ControlFile } from '../../sdk/schema/control.ts'
-import type { PlacedRule } from '../domain/evidence/controls.ts'
-import type { ControlSet } from '../domain/evidence/rules.ts'
+import type { PlacedRule } from '../domain/ledger/evidence/controls.ts'
+import type { ControlSet } from '../domain/ledger/evidence/rules.ts'
 import { controlPacks, loadControls, shippedControls } from '../policy/files.ts'
 
 /** The default rules, followed by those of packs. */

@@ -3,7 +3,7 @@ import { toJsonSchema } from '@valibot/to-json-schema'
 import { actionFields } from '../../sdk/schema/action.ts'
 import { BreakerRule, operators, Rule, RuleFile } from '../../sdk/schema/guardrail.ts'
 import { TestFile } from '../../sdk/schema/guardrail-test.ts'
-import { conditionKinds } from '../domain/guardrail/conditions.ts'
+import { conditionKinds } from '../domain/policy/rules/conditions.ts'
 
 interface JsonSchema {
   $ref?: string

@@ -5,7 +5,7 @@ import { AttributionBasis, filledText, Outcome } from '../../sdk/schema/decision
 import { boundMs, whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import { dayMs } from '../core/time.ts'
-import { attributePending } from '../domain/decision/attribution.ts'
+import { attributePending } from '../domain/lifecycle/attribution.ts'
 
 const d = v.description
 

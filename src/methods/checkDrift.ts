@@ -4,8 +4,8 @@ import { DriftReport } from '../../sdk/schema/calibration.ts'
 import { filledText, fraction } from '../../sdk/schema/decision.ts'
 import { whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
-import { driftHistory, driftOf } from '../domain/calibration/drift-periods.ts'
-import { given } from '../domain/decision/lookup.ts'
+import { driftHistory, driftOf } from '../domain/learn/calibration/drift-periods.ts'
+import { given } from '../domain/record/decision/lookup.ts'
 
 const d = v.description
 

@@ -7,13 +7,13 @@ import { Durability, readParams, trackedParams } from '../../sdk/schema/params.t
 import { ActionParams, Violation, verdictEntries } from '../../sdk/schema/policy.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
 import { timestamp } from '../core/time.ts'
-import { checkInput, deliberated, noteInput, sessionOf } from '../domain/deliberation/inputs.ts'
-import { assumedStakes } from '../domain/guardrail/action.ts'
-import { openGuard } from '../domain/guardrail/guard.ts'
-import { openPastGuard } from '../domain/guardrail/past.ts'
-import { generalWarnings, shownVerdict, toAction } from '../domain/guardrail/request.ts'
-import { openPast } from '../domain/history/past.ts'
-import { placed } from '../domain/thread/sequencer.ts'
+import { placed } from '../domain/ledger/thread/sequencer.ts'
+import { openGuard } from '../domain/policy/judge/guard.ts'
+import { openPastGuard } from '../domain/policy/judge/past.ts'
+import { generalWarnings, shownVerdict, toAction } from '../domain/policy/judge/request.ts'
+import { assumedStakes } from '../domain/policy/rules/action.ts'
+import { checkInput, deliberated, noteInput, sessionOf } from '../domain/record/deliberation/inputs.ts'
+import { openPast } from '../domain/record/history/past.ts'
 
 const d = v.description
 

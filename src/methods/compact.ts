@@ -4,8 +4,8 @@ import { filledText } from '../../sdk/schema/decision.ts'
 import { LevelCounts } from '../../sdk/schema/memory.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
-import { given } from '../domain/decision/lookup.ts'
-import { compactionSince, countLevels } from '../domain/memory/compaction.ts'
+import { compactionSince, countLevels } from '../domain/learn/memory/compaction.ts'
+import { given } from '../domain/record/decision/lookup.ts'
 
 const d = v.description
 

@@ -1,7 +1,7 @@
 /** cstp.debugTracker: the deliberation sessions that wait for a decision. */
 import * as v from 'valibot'
 import { defineMethod } from '../calls/method.ts'
-import { listConsumed, listSessions } from '../domain/deliberation/sessions.ts'
+import { listConsumed, listSessions } from '../domain/record/deliberation/sessions.ts'
 
 const d = v.description
 const maxSessions = 100

@@ -4,9 +4,9 @@ import { Approval, ApprovalId } from '../../sdk/schema/approval.ts'
 import { text } from '../../sdk/schema/decision.ts'
 import { ThreadId } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
-import { answer, viewerOf } from '../domain/approval/answers.ts'
-import { show } from '../domain/approval/approval.ts'
-import { approvalStepId } from '../domain/thread/ids.ts'
+import { answer, viewerOf } from '../domain/policy/approval/answers.ts'
+import { approvalStepId } from '../domain/record/act-ids.ts'
+import { show } from '../domain/record/approval/approval.ts'
 
 const d = v.description
 

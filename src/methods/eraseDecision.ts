@@ -4,9 +4,9 @@ import { filledText } from '../../sdk/schema/decision.ts'
 import { DecisionId } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
-import { resolveId } from '../domain/decision/lookup.ts'
 import { erase, erasedBefore, look } from '../domain/erasure/erase.ts'
 import { countsOf } from '../domain/erasure/take.ts'
+import { resolveId } from '../domain/record/decision/lookup.ts'
 
 const d = v.description
 

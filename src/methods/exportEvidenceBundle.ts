@@ -7,7 +7,7 @@ import { isStorageError } from '../../sdk/storage/errors.ts'
 import { defineMethod } from '../calls/method.ts'
 import type { Call } from '../calls/services.ts'
 import { audit } from '../core/audit.ts'
-import { exportBundle, exportFormats } from '../domain/evidence/export.ts'
+import { exportBundle, exportFormats } from '../domain/ledger/evidence/export.ts'
 
 const d = v.description
 

@@ -2,8 +2,8 @@
 import * as v from 'valibot'
 import { Approval, ApprovalId } from '../../sdk/schema/approval.ts'
 import { defineMethod } from '../calls/method.ts'
-import { findApproval, viewerOf } from '../domain/approval/answers.ts'
-import { show } from '../domain/approval/approval.ts'
+import { findApproval, viewerOf } from '../domain/policy/approval/answers.ts'
+import { show } from '../domain/record/approval/approval.ts'
 
 export const getApproval = defineMethod({
   summary: 'Returns an approval request: your own, or with the scope approve any.',

@@ -7,10 +7,10 @@ import { filledText, Stakes } from '../../sdk/schema/decision.ts'
 import type { DecisionFilter } from '../../sdk/storage/store.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
 import { dayMs } from '../core/time.ts'
-import { cellKinds, cellsOf, trendDays } from '../domain/calibration/cells.ts'
-import { report } from '../domain/calibration/report.ts'
-import { given } from '../domain/decision/lookup.ts'
-import { openPast } from '../domain/history/past.ts'
+import { cellKinds, cellsOf, trendDays } from '../domain/learn/calibration/cells.ts'
+import { report } from '../domain/learn/calibration/report.ts'
+import { given } from '../domain/record/decision/lookup.ts'
+import { openPast } from '../domain/record/history/past.ts'
 
 const name = (about: string) => v.optional(v.pipe(filledText(256), v.description(about)))
 

@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { BreakerState } from '../../sdk/schema/policy.ts'
 import { defineMethod } from '../calls/method.ts'
-import { findBreaker, showBreakers } from '../domain/guardrail/breaker.ts'
+import { findBreaker, showBreakers } from '../domain/policy/judge/breaker.ts'
 
 export const getCircuitState = defineMethod({
   summary: 'Returns the state of one circuit breaker.',

@@ -4,8 +4,8 @@ import { filledText } from '../../sdk/schema/decision.ts'
 import { LevelCounts } from '../../sdk/schema/memory.ts'
 import { whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
-import { given } from '../domain/decision/lookup.ts'
-import { countLevels, levels as levelNames, listCompacted } from '../domain/memory/compaction.ts'
+import { countLevels, levels as levelNames, listCompacted } from '../domain/learn/memory/compaction.ts'
+import { given } from '../domain/record/decision/lookup.ts'
 
 const d = v.description
 

@@ -6,11 +6,11 @@ import { DecisionId, readParams } from '../../sdk/schema/params.ts'
 import type { RecordText } from '../../sdk/storage/decisions.ts'
 import { defineMethod, trackedInput } from '../calls/method.ts'
 import type { Call } from '../calls/services.ts'
-import { isWholeId, resolveId } from '../domain/decision/lookup.ts'
-import { revisionsOf } from '../domain/decision/revisions.ts'
-import { inputTypes, noteInput } from '../domain/deliberation/inputs.ts'
-import { missing } from '../domain/erasure/tombstone.ts'
-import { openPast, type Past } from '../domain/history/past.ts'
+import { isWholeId, resolveId } from '../domain/record/decision/lookup.ts'
+import { revisionsOf } from '../domain/record/decision/revisions.ts'
+import { missing } from '../domain/record/decision/tombstone.ts'
+import { inputTypes, noteInput } from '../domain/record/deliberation/inputs.ts'
+import { openPast, type Past } from '../domain/record/history/past.ts'
 
 const params = v.object({
   id: DecisionId,

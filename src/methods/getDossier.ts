@@ -7,11 +7,11 @@ import { readDecision } from '../../sdk/storage/decisions.ts'
 import type { ActEntry } from '../../sdk/storage/thread.ts'
 import { defineMethod } from '../calls/method.ts'
 import type { Call } from '../calls/services.ts'
-import { approvalFor, viewerOf } from '../domain/approval/answers.ts'
-import { show } from '../domain/approval/approval.ts'
-import { requireDecision, resolveId } from '../domain/decision/lookup.ts'
-import { type DossierSources, dossierOf } from '../domain/evidence/dossier.ts'
-import { actsThatFit, maySee, receiptsOf } from '../domain/thread/receipts.ts'
+import { type DossierSources, dossierOf } from '../domain/ledger/evidence/dossier.ts'
+import { actsThatFit, maySee, receiptsOf } from '../domain/ledger/thread/receipts.ts'
+import { approvalFor, viewerOf } from '../domain/policy/approval/answers.ts'
+import { show } from '../domain/record/approval/approval.ts'
+import { requireDecision, resolveId } from '../domain/record/decision/lookup.ts'
 
 /** Maximum number of a decision's acts that are examined; only writes are acts. */
 const mostLooked = 10_000

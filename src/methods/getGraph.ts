@@ -5,9 +5,9 @@ import { EdgeType } from '../../sdk/schema/decision.ts'
 import { Direction, GraphEdge, GraphNode } from '../../sdk/schema/graph.ts'
 import { DecisionId, whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
-import { neighbourhood } from '../domain/decision/links.ts'
-import { requireDecision, resolveId } from '../domain/decision/lookup.ts'
-import { openPast } from '../domain/history/past.ts'
+import { neighbourhood } from '../domain/record/decision/links.ts'
+import { requireDecision, resolveId } from '../domain/record/decision/lookup.ts'
+import { openPast } from '../domain/record/history/past.ts'
 
 const d = v.description
 

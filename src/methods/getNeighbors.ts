@@ -4,8 +4,8 @@ import { EdgeType, fraction } from '../../sdk/schema/decision.ts'
 import { Direction } from '../../sdk/schema/graph.ts'
 import { DecisionId, whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
-import { neighbours } from '../domain/decision/links.ts'
-import { requireDecision, resolveId } from '../domain/decision/lookup.ts'
+import { neighbours } from '../domain/record/decision/links.ts'
+import { requireDecision, resolveId } from '../domain/record/decision/lookup.ts'
 
 const d = v.description
 

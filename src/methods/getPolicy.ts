@@ -3,8 +3,8 @@ import * as v from 'valibot'
 import { invalidParams } from '../../sdk/errors.ts'
 import { Hash } from '../../sdk/schema/evidence.ts'
 import { defineMethod } from '../calls/method.ts'
-import { archivedPolicy, enact, policyChanges } from '../domain/guardrail/archive.ts'
-import { describeRule } from '../domain/guardrail/describe.ts'
+import { archivedPolicy, enact, policyChanges } from '../domain/policy/judge/archive.ts'
+import { describeRule } from '../domain/policy/rules/describe.ts'
 
 const d = v.description
 const period = {

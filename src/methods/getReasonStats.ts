@@ -2,8 +2,8 @@
 import * as v from 'valibot'
 import { readParams, whole } from '../../sdk/schema/params.ts'
 import { defineMethod, trackedInput } from '../calls/method.ts'
-import { ReasonStats, reasonStats } from '../domain/calibration/reasons.ts'
-import { inputTypes, noteInput } from '../domain/deliberation/inputs.ts'
+import { ReasonStats, reasonStats } from '../domain/learn/calibration/reasons.ts'
+import { inputTypes, noteInput } from '../domain/record/deliberation/inputs.ts'
 
 const d = v.description
 

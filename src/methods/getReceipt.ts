@@ -9,9 +9,9 @@ import { readDecision } from '../../sdk/storage/decisions.ts'
 import { actKinds } from '../../sdk/storage/thread.ts'
 import { defineMethod } from '../calls/method.ts'
 import type { Call } from '../calls/services.ts'
-import { resolveId } from '../domain/decision/lookup.ts'
-import { signStatement } from '../domain/evidence/statement.ts'
-import { actsThatFit, maySee, receiptsOf } from '../domain/thread/receipts.ts'
+import { signStatement } from '../domain/ledger/evidence/statement.ts'
+import { actsThatFit, maySee, receiptsOf } from '../domain/ledger/thread/receipts.ts'
+import { resolveId } from '../domain/record/decision/lookup.ts'
 
 const d = v.description
 

@@ -3,9 +3,9 @@ import * as v from 'valibot'
 import { text } from '../../sdk/schema/decision.ts'
 import { readParams, whole } from '../../sdk/schema/params.ts'
 import { defineMethod, trackedInput } from '../calls/method.ts'
-import { noteRequest } from '../domain/guardrail/guard.ts'
-import { parts, SessionContext, sessionContext } from '../domain/memory/session-context.ts'
-import { toMarkdown } from '../domain/memory/session-markdown.ts'
+import { parts, SessionContext, sessionContext } from '../domain/learn/memory/session-context.ts'
+import { toMarkdown } from '../domain/learn/memory/session-markdown.ts'
+import { noteRequest } from '../domain/policy/judge/guard.ts'
 
 const d = v.description
 const params = v.object({

@@ -6,8 +6,8 @@ import { ListFilters } from '../../sdk/schema/params.ts'
 import type { CountKey } from '../../sdk/storage/store.ts'
 import { defineMethod } from '../calls/method.ts'
 import { dayMs } from '../core/time.ts'
-import { toListFilter } from '../domain/decision/lookup.ts'
-import { openPast } from '../domain/history/past.ts'
+import { toListFilter } from '../domain/record/decision/lookup.ts'
+import { openPast } from '../domain/record/history/past.ts'
 
 const counts = v.record(v.string(), v.number())
 const topTags = 20

@@ -4,7 +4,7 @@ import { filledText } from '../../sdk/schema/decision.ts'
 import { WisdomEntry } from '../../sdk/schema/memory.ts'
 import { whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
-import { given } from '../domain/decision/lookup.ts'
+import { given } from '../domain/record/decision/lookup.ts'
 
 const d = v.description
 

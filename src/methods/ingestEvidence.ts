@@ -4,7 +4,7 @@ import { filledText } from '../../sdk/schema/decision.ts'
 import { EvidenceEvent } from '../../sdk/schema/evidence.ts'
 import { defineMethod } from '../calls/method.ts'
 import { auditAppended } from '../core/audit.ts'
-import { maxEvents, observedEvents } from '../domain/evidence/events.ts'
+import { maxEvents, observedEvents } from '../domain/ledger/evidence/events.ts'
 
 const d = v.description
 

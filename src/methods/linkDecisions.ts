@@ -8,11 +8,11 @@ import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
 import { mayCurate } from '../core/caller.ts'
 import { timestamp } from '../core/time.ts'
-import { closesCycle, withLink } from '../domain/decision/links.ts'
-import { requireDecision, resolveId } from '../domain/decision/lookup.ts'
-import { requireRoom } from '../domain/decision/revisions.ts'
-import { keepChange } from '../domain/history/changes.ts'
-import { stateId } from '../domain/thread/ids.ts'
+import { stateId } from '../domain/record/act-ids.ts'
+import { closesCycle, withLink } from '../domain/record/decision/links.ts'
+import { requireDecision, resolveId } from '../domain/record/decision/lookup.ts'
+import { requireRoom } from '../domain/record/decision/revisions.ts'
+import { keepChange } from '../domain/record/history/changes.ts'
 
 export const linkDecisions = defineMethod({
   summary: 'Links two decisions. An edge of the same agent with the same source, target and type is replaced.',

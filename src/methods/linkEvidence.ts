@@ -5,9 +5,9 @@ import { DecisionId, whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import { auditAppended } from '../core/audit.ts'
 import { timestamp } from '../core/time.ts'
-import { bindPullRequest } from '../domain/decision/attribution.ts'
-import type { LinkDetail } from '../domain/evidence/content.ts'
-import { attestation } from '../domain/evidence/events.ts'
+import type { LinkDetail } from '../domain/ledger/evidence/content.ts'
+import { attestation } from '../domain/ledger/evidence/events.ts'
+import { bindPullRequest } from '../domain/lifecycle/attribution.ts'
 
 const d = v.description
 

@@ -3,8 +3,8 @@ import * as v from 'valibot'
 import { Approval, ApprovalState } from '../../sdk/schema/approval.ts'
 import { shortened, whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
-import { listApprovals as list, viewerOf } from '../domain/approval/answers.ts'
-import { show } from '../domain/approval/approval.ts'
+import { listApprovals as list, viewerOf } from '../domain/policy/approval/answers.ts'
+import { show } from '../domain/record/approval/approval.ts'
 
 const d = v.description
 

@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { boundMs, DateBound, shortened, whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
-import { given } from '../domain/decision/lookup.ts'
+import { given } from '../domain/record/decision/lookup.ts'
 
 const d = v.description
 

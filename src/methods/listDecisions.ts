@@ -8,9 +8,9 @@ import { defineMethod } from '../calls/method.ts'
 import { printEntries } from '../calls/page.ts'
 import type { Call } from '../calls/services.ts'
 import { remembered } from '../core/remembered.ts'
-import { toListFilter } from '../domain/decision/lookup.ts'
-import { openPast } from '../domain/history/past.ts'
-import { limitSearch } from '../domain/history/search.ts'
+import { toListFilter } from '../domain/record/decision/lookup.ts'
+import { openPast } from '../domain/record/history/past.ts'
+import { limitSearch } from '../domain/search/past.ts'
 import { queryTerms } from '../domain/search/terms.ts'
 
 const params = v.object({

@@ -4,7 +4,7 @@ import { filledText } from '../../sdk/schema/decision.ts'
 import { EvidenceClass, EvidenceEntry } from '../../sdk/schema/evidence.ts'
 import { shortened, whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
-import { listEvidence as list } from '../domain/evidence/events.ts'
+import { listEvidence as list } from '../domain/ledger/evidence/events.ts'
 
 const d = v.description
 const seq = whole(1, Number.MAX_SAFE_INTEGER)

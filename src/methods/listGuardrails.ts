@@ -5,10 +5,10 @@ import { filledText } from '../../sdk/schema/decision.ts'
 import { ruleActions } from '../../sdk/schema/guardrail.ts'
 import { RuleProblem } from '../../sdk/schema/policy.ts'
 import { defineMethod } from '../calls/method.ts'
-import { scopesOf } from '../domain/guardrail/compiled.ts'
-import { rulesOf } from '../domain/guardrail/past.ts'
-import { fileName } from '../domain/guardrail/set.ts'
-import { openPast } from '../domain/history/past.ts'
+import { rulesOf } from '../domain/policy/judge/past.ts'
+import { scopesOf } from '../domain/policy/rules/compiled.ts'
+import { fileName } from '../domain/policy/rules/set.ts'
+import { openPast } from '../domain/record/history/past.ts'
 
 const d = v.description
 

@@ -5,9 +5,9 @@ import { shortened, whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import { maxAnswerBytes } from '../calls/page.ts'
 import type { Call } from '../calls/services.ts'
-import { mapEvidence } from '../domain/evidence/controls.ts'
-import { mappedText } from '../domain/evidence/mapped-text.ts'
-import { Mapping, Shortfall, Unmapped } from '../domain/evidence/results.ts'
+import { mapEvidence } from '../domain/ledger/evidence/controls.ts'
+import { mappedText } from '../domain/ledger/evidence/mapped-text.ts'
+import { Mapping, Shortfall, Unmapped } from '../domain/ledger/evidence/results.ts'
 
 const d = v.description
 

@@ -4,8 +4,8 @@ import { filledText } from '../../sdk/schema/decision.ts'
 import { trackedParams, whole } from '../../sdk/schema/params.ts'
 import { ActionParams } from '../../sdk/schema/policy.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
-import { preAction as checkAndRecord, PreActionParams } from '../domain/decision/pre-action.ts'
-import { PreActionResult } from '../domain/decision/pre-action-answer.ts'
+import { preAction as checkAndRecord, PreActionParams } from '../domain/lifecycle/pre-action.ts'
+import { PreActionResult } from '../domain/lifecycle/pre-action-answer.ts'
 
 const d = v.description
 const { entries } = ActionParams

@@ -4,8 +4,8 @@ import { filledText } from '../../sdk/schema/decision.ts'
 import { ReadyAction } from '../../sdk/schema/memory.ts'
 import { whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
-import { given } from '../domain/decision/lookup.ts'
-import { actionTypes, priorities, readyActions } from '../domain/memory/ready.ts'
+import { actionTypes, priorities, readyActions } from '../domain/learn/memory/ready.ts'
+import { given } from '../domain/record/decision/lookup.ts'
 
 const d = v.description
 

@@ -4,8 +4,8 @@ import { Category, filledText, Project } from '../../sdk/schema/decision.ts'
 import { Durability } from '../../sdk/schema/params.ts'
 import { RecordParams, RecordResult } from '../../sdk/schema/record.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
-import { record } from '../domain/decision/record.ts'
-import { placed } from '../domain/thread/sequencer.ts'
+import { placed } from '../domain/ledger/thread/sequencer.ts'
+import { record } from '../domain/lifecycle/record.ts'
 
 const d = v.description
 const { entries } = RecordParams

@@ -5,10 +5,10 @@ import { DecisionId, trackedParams } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
 import { timestamp } from '../core/time.ts'
-import { withThought } from '../domain/decision/decision.ts'
-import { requireOwn, resolveId } from '../domain/decision/lookup.ts'
-import { requireSize } from '../domain/decision/revisions.ts'
-import { sessionOf } from '../domain/deliberation/inputs.ts'
+import { withThought } from '../domain/record/decision/decision.ts'
+import { requireOwn, resolveId } from '../domain/record/decision/lookup.ts'
+import { requireSize } from '../domain/record/decision/revisions.ts'
+import { sessionOf } from '../domain/record/deliberation/inputs.ts'
 
 const d = v.description
 

@@ -4,7 +4,7 @@ import { invalidParams } from '../../sdk/errors.ts'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
-import { pathOf } from '../domain/decision/decision.ts'
+import { pathOf } from '../domain/record/decision/decision.ts'
 import { reindex as rebuild } from '../domain/search/reindex.ts'
 
 const d = v.description

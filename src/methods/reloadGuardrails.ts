@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { RuleProblem } from '../../sdk/schema/policy.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
-import { fileName } from '../domain/guardrail/set.ts'
+import { fileName } from '../domain/policy/rules/set.ts'
 
 export const reloadGuardrails = defineMethod({
   summary: 'Reloads the guardrail files now instead of within five minutes.',

@@ -3,11 +3,11 @@ import * as v from 'valibot'
 import { Outcome, Status, text } from '../../sdk/schema/decision.ts'
 import { DecisionId, ThreadId } from '../../sdk/schema/params.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
-import { pathOf } from '../domain/decision/decision.ts'
-import { resolveId } from '../domain/decision/lookup.ts'
-import { review } from '../domain/decision/review.ts'
-import { missing } from '../domain/erasure/tombstone.ts'
-import { stateId } from '../domain/thread/ids.ts'
+import { review } from '../domain/lifecycle/review.ts'
+import { stateId } from '../domain/record/act-ids.ts'
+import { pathOf } from '../domain/record/decision/decision.ts'
+import { resolveId } from '../domain/record/decision/lookup.ts'
+import { missing } from '../domain/record/decision/tombstone.ts'
 
 const note = (about: string) => v.pipe(v.nullish(text(10_000), null), v.description(about))
 

@@ -4,8 +4,8 @@ import { DecisionId } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
 import { timestamp } from '../core/time.ts'
-import { requireOwn, resolveId } from '../domain/decision/lookup.ts'
-import { keepChange } from '../domain/history/changes.ts'
+import { requireOwn, resolveId } from '../domain/record/decision/lookup.ts'
+import { keepChange } from '../domain/record/history/changes.ts'
 
 export const setPreserve = defineMethod({
   summary: 'Sets whether compaction keeps a decision at full detail; allowed for its recorder and the scope curate.',

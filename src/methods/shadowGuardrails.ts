@@ -4,8 +4,8 @@ import { text } from '../../sdk/schema/decision.ts'
 import { RuleProblem } from '../../sdk/schema/policy.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
-import { fileName } from '../domain/guardrail/set.ts'
-import { shadow } from '../domain/guardrail/shadow-file.ts'
+import { fileName } from '../domain/policy/rules/set.ts'
+import { shadow } from '../domain/policy/trial/shadow-file.ts'
 
 const d = v.description
 

@@ -6,8 +6,8 @@ import { boundMs, DateBound } from '../../sdk/schema/params.ts'
 import { RuleProblem } from '../../sdk/schema/policy.ts'
 import { defineMethod } from '../calls/method.ts'
 import { dayMs, timestamp } from '../core/time.ts'
-import { describeRule } from '../domain/guardrail/describe.ts'
-import { mostChanged, mostDecisions, mostEntries, shadowResults, tryDraft } from '../domain/guardrail/trial.ts'
+import { describeRule } from '../domain/policy/rules/describe.ts'
+import { mostChanged, mostDecisions, mostEntries, shadowResults, tryDraft } from '../domain/policy/trial/trial.ts'
 
 const d = v.description
 const draftFile = 'draft.yaml'

@@ -10,10 +10,10 @@ import type { Call } from '../calls/services.ts'
 import { audit } from '../core/audit.ts'
 import { mayCurate } from '../core/caller.ts'
 import { timestamp } from '../core/time.ts'
-import { autoLink, ownsLink, sameLinks, takenBack } from '../domain/decision/links.ts'
-import { requireDecision, resolveId } from '../domain/decision/lookup.ts'
-import { requireSize } from '../domain/decision/revisions.ts'
-import { keepChange } from '../domain/history/changes.ts'
+import { autoLink, ownsLink, sameLinks, takenBack } from '../domain/record/decision/links.ts'
+import { requireDecision, resolveId } from '../domain/record/decision/lookup.ts'
+import { requireSize } from '../domain/record/decision/revisions.ts'
+import { keepChange } from '../domain/record/history/changes.ts'
 
 const params = v.object({
   source_id: LinkEnd,

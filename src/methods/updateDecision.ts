@@ -6,12 +6,12 @@ import { BridgeTooFar } from '../../sdk/schema/record.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
 import { timestamp } from '../core/time.ts'
-import { applyUpdate, requireUnchanged, type Updates } from '../domain/decision/decision.ts'
-import { given, requireOwn, resolveId } from '../domain/decision/lookup.ts'
-import { type ProjectUpdate, requireFirst, requireUnmerged, withProject } from '../domain/decision/project.ts'
-import { keepRevision, requireSize } from '../domain/decision/revisions.ts'
+import { type ProjectUpdate, requireFirst, requireUnmerged, withProject } from '../domain/lifecycle/project.ts'
+import { stateId } from '../domain/record/act-ids.ts'
+import { applyUpdate, requireUnchanged, type Updates } from '../domain/record/decision/decision.ts'
+import { given, requireOwn, resolveId } from '../domain/record/decision/lookup.ts'
+import { keepRevision, requireSize } from '../domain/record/decision/revisions.ts'
 import { type Embedded, embeddedTexts, embedInTime, keepVectors } from '../domain/search/embeddings.ts'
-import { stateId } from '../domain/thread/ids.ts'
 
 const updates = v.pipe(
   v.object({

@@ -2,7 +2,7 @@
 import * as v from 'valibot'
 import { Hash } from '../../sdk/schema/evidence.ts'
 import { defineMethod } from '../calls/method.ts'
-import { Verification } from '../domain/evidence/results.ts'
+import { Verification } from '../domain/ledger/evidence/results.ts'
 
 const d = v.description
 

@@ -14,10 +14,10 @@ import productionSafety from '../../guardrails/templates/production-safety.yaml'
 import secrets from '../../guardrails/templates/secrets.yaml' with { type: 'text' }
 import type { RuleProblem } from '../../sdk/schema/policy.ts'
 import { causeOf, type Log } from '../core/log.ts'
-import { type ControlRules, compileControls } from '../domain/evidence/controls.ts'
-import { parseControlFiles } from '../domain/evidence/rules.ts'
-import { type ClosedLists, closedLists, openLists } from '../domain/guardrail/closed.ts'
-import { type Built, buildPolicy, type Policy, type PolicyFile, type PolicySet } from '../domain/guardrail/set.ts'
+import { type ControlRules, compileControls } from '../domain/ledger/evidence/controls.ts'
+import { parseControlFiles } from '../domain/ledger/evidence/rules.ts'
+import { type ClosedLists, closedLists, openLists } from '../domain/policy/rules/closed.ts'
+import { type Built, buildPolicy, type Policy, type PolicyFile, type PolicySet } from '../domain/policy/rules/set.ts'
 import { addRuleFile } from './add.ts'
 
 const freshMs = 300_000

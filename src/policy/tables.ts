@@ -2,7 +2,7 @@
 import { access, readdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { RuleProblem } from '../../sdk/schema/policy.ts'
-import { type CaseResult, parseTable, runTable } from '../domain/guardrail/table.ts'
+import { type CaseResult, parseTable, runTable } from '../domain/policy/rules/table.ts'
 import { readPolicy, ruleFilesIn, shipped, shippedRules } from './files.ts'
 
 interface TestReport {

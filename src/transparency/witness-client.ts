@@ -1,5 +1,5 @@
 /** Sends checkpoints of a log to a witness, which cosigns them. @see C2SP tlog-witness, "add-checkpoint" */
-import type { Published } from '../domain/thread/receipts.ts'
+import type { Published } from '../domain/ledger/thread/receipts.ts'
 import { readNote, signedBy } from '../verify/note.ts'
 import type { KnownWitness } from '../verify/policy.ts'
 

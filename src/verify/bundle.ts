@@ -1,6 +1,6 @@
 /** One pass over a bundle: every check that needs only the file. */
 import { createHash } from 'node:crypto'
-import { chainFormat } from '../domain/evidence/hash.ts'
+import { chainFormat } from '../domain/ledger/evidence/hash.ts'
 import { type Chain, openChain } from './chain.ts'
 import { type ListName, openConclusionsCheck } from './conclusions.ts'
 import { type LinkedDecision, openDecisions } from './decisions.ts'

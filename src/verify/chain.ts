@@ -1,5 +1,5 @@
 /** Walks the events of a bundle: their form, their hashes, their order, and the tree over them. */
-import { recordHash } from '../domain/evidence/hash.ts'
+import { recordHash } from '../domain/ledger/evidence/hash.ts'
 import { type Fields, type Findings, isFields } from './findings.ts'
 import { openMerkle } from './note.ts'
 import { NotCanonical, parseCanonical, shown } from './read.ts'

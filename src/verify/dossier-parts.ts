@@ -1,6 +1,6 @@
 /** The parts of a dossier, each checked against the others: digests, verdict and rules, events, statement, score. */
 import { createHash, verify } from 'node:crypto'
-import { recordHash } from '../domain/evidence/hash.ts'
+import { recordHash } from '../domain/ledger/evidence/hash.ts'
 import { type Fields, isFields } from './findings.ts'
 import { base64, type NoteKey, type ReadNote } from './note.ts'
 import { leadsToRoot } from './proof.ts'

@@ -1,5 +1,5 @@
 /** Verifies receipts offline: that acts are entries of a trusted log, and what witnesses saw of it. */
-import { commitmentOf } from '../domain/thread/commitment.ts'
+import { commitmentOf } from '../domain/ledger/thread/commitment.ts'
 import { type Fields, isFields } from './findings.ts'
 import { NoteFormError } from './note.ts'
 import { type Cosigned, checkSignatures, type Policy } from './policy.ts'

@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from 'bun:test'
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { expectedUrl, openDesk, openNotices } from '../../src/app/approvals.ts'
-import { noticeCollection } from '../../src/domain/approval/notices.ts'
+import { noticeCollection } from '../../src/domain/record/approval/notices.ts'
 import { ask } from '../support/approvals.ts'
 import { forEachBackend, type TestProgram } from '../support/program.ts'
 

@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test'
 import type { Settings } from '../../src/app/config/config.ts'
 import { checkSessions } from '../../src/app/doctor/thread.ts'
-import { actOf } from '../../src/domain/thread/acts.ts'
+import { actOf } from '../../src/domain/ledger/thread/acts.ts'
 import { freshDir, openAt } from '../drivers/store/sqlite-tools.ts'
 import { allActs } from '../support/thread.ts'
 

@@ -1,9 +1,9 @@
 /** What a hook saw being committed is settled by the pull request that holds the commit, on every store. */
 import { expect, test } from 'bun:test'
 import type { EvidenceClass } from '../../sdk/storage/evidence.ts'
-import { canonical } from '../../src/domain/evidence/canonical.ts'
-import { appendEvents } from '../../src/domain/evidence/chain.ts'
-import { takeDelivery } from '../../src/domain/evidence/github/events.ts'
+import { canonical } from '../../src/core/canonical.ts'
+import { appendEvents } from '../../src/domain/ledger/evidence/chain.ts'
+import { takeDelivery } from '../../src/domain/ledger/evidence/github/events.ts'
 import * as gh from '../support/github.ts'
 import { openHooks } from '../support/hooks.ts'
 import { forEachBackend, type TestProgram } from '../support/program.ts'

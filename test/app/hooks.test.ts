@@ -1,7 +1,7 @@
 /** Hooks of agents' clients on every store: what each event is answered, and what is kept of it. */
 import { describe, expect, test } from 'bun:test'
-import { replay } from '../../src/domain/guardrail/replay.ts'
 import { listHookSessions } from '../../src/domain/hook/session.ts'
+import { replay } from '../../src/domain/policy/trial/replay.ts'
 import { contextOf, denied, openHooks, place } from '../support/hooks.ts'
 import { forEachBackend, type TestProgram } from '../support/program.ts'
 

@@ -3,9 +3,9 @@
 import { expect, test } from 'bun:test'
 import { readDecisions } from '../../sdk/storage/decisions.ts'
 import { startRetention } from '../../src/app/retention.ts'
-import { hookCollections } from '../../src/domain/decision/hook-records.ts'
-import { linkMethod } from '../../src/domain/evidence/content.ts'
-import { auditRule, parseRetention, type RetentionRule } from '../../src/domain/retention/rules.ts'
+import { auditRule, parseRetention, type RetentionRule } from '../../src/domain/erasure/retention-rules.ts'
+import { linkMethod } from '../../src/domain/ledger/evidence/content.ts'
+import { hookCollections } from '../../src/domain/record/hook-records.ts'
 import { openHooks } from '../support/hooks.ts'
 import { forEachBackend, openMemoryProgram, type TestProgram } from '../support/program.ts'
 

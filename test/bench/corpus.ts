@@ -7,8 +7,8 @@ import type { RecordParams } from '../../sdk/schema/record.ts'
 import { random } from '../../sdk/storage/conformance/search/corpus.ts'
 import type { Embedder } from '../../sdk/storage/embedder.ts'
 import type { VectorSet } from '../../sdk/storage/vectors.ts'
-import { newRecord } from '../../src/domain/decision/decision.ts'
-import { applyReview } from '../../src/domain/decision/outcome.ts'
+import { newRecord } from '../../src/domain/record/decision/decision.ts'
+import { applyReview } from '../../src/domain/record/decision/outcome.ts'
 import { assets } from '../../src/drivers/embedder/local/minilm.ts'
 
 const vocabularySize = 20_000

@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test'
 import type { CalibrationReport, Verdict } from '../../sdk/schema/calibration.ts'
 import { provenWords, verdictNote, verdictSentence, verdictWords } from '../../src/dashboard/verdict.ts'
-import { report } from '../../src/domain/calibration/report.ts'
+import { report } from '../../src/domain/learn/calibration/report.ts'
 
 /** Successes of so many decisions at 0.9. */
 const at = (value: number, count: number) => {

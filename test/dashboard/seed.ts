@@ -1,6 +1,6 @@
 /** A child process: fills a data directory with many short decisions in one go. Arguments: directory, decisions, text of the one in the middle. */
-import { newRecord } from '../../src/domain/decision/decision.ts'
-import { applyReview } from '../../src/domain/decision/outcome.ts'
+import { newRecord } from '../../src/domain/record/decision/decision.ts'
+import { applyReview } from '../../src/domain/record/decision/outcome.ts'
 import { analyse } from '../../src/domain/search/terms.ts'
 import { openHashEmbedder } from '../../src/drivers/embedder/hash.ts'
 import { openSqliteStore } from '../../src/drivers/store/sqlite/driver.ts'

@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path'
 import { type OutboxValue, outboxCollection } from '../../sdk/storage/keyed.ts'
 import { loadSettings } from '../../src/app/config/config.ts'
 import { examine } from '../../src/app/doctor/doctor.ts'
-import { appendEvents } from '../../src/domain/evidence/chain.ts'
+import { appendEvents } from '../../src/domain/ledger/evidence/chain.ts'
 import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
 import { bareEnv, cstp } from '../support/process.ts'
 

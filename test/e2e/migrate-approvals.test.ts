@@ -5,7 +5,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { migrate } from '../../src/app/migrate/migrate.ts'
 import { openSide } from '../../src/app/migrate/sides.ts'
-import { appendInputs, getSession } from '../../src/domain/deliberation/sessions.ts'
+import { appendInputs, getSession } from '../../src/domain/record/deliberation/sessions.ts'
 import { freshSchema, postgres, whyNoPostgres } from '../support/postgres.ts'
 import { type Answer, inTemporaryDir, startServer, until } from '../support/process.ts'
 

@@ -1,8 +1,8 @@
 /** Each delivery of GitHub once and whole: two processes that get the same ones, and one that is killed again and again. */
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { canonical } from '../../src/domain/evidence/canonical.ts'
-import { recordHash } from '../../src/domain/evidence/hash.ts'
+import { canonical } from '../../src/core/canonical.ts'
+import { recordHash } from '../../src/domain/ledger/evidence/hash.ts'
 import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
 import * as gh from '../support/github.ts'
 import { inTemporaryDir } from '../support/process.ts'

@@ -1,10 +1,10 @@
 /** Simulated agents whose calibration is known, and how often the verdict and the drift alarm are right about them. */
 import type { Outcome } from '../../sdk/schema/decision.ts'
 import type { OutcomeGroup, ScoreSum, Store } from '../../sdk/storage/store.ts'
-import { drift } from '../../src/domain/calibration/drift.ts'
-import { driftingCategories } from '../../src/domain/calibration/drift-periods.ts'
-import { scoredOf } from '../../src/domain/calibration/figures.ts'
-import { report } from '../../src/domain/calibration/report.ts'
+import { scoredOf } from '../../src/core/figures.ts'
+import { drift } from '../../src/domain/learn/calibration/drift.ts'
+import { driftingCategories } from '../../src/domain/learn/calibration/drift-periods.ts'
+import { report } from '../../src/domain/learn/calibration/report.ts'
 import { seeded } from './figures.ts'
 
 type Next = () => number

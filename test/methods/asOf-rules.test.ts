@@ -1,6 +1,6 @@
 /** Rules of an earlier time: the set that was in force, over what was recorded by then; on every store. */
 import { describe, expect, test } from 'bun:test'
-import { replay } from '../../src/domain/guardrail/replay.ts'
+import { replay } from '../../src/domain/policy/trial/replay.ts'
 import { forEachBackend, type TestProgram } from '../support/program.ts'
 
 const minute = 60_000

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { CstpError } from '../../sdk/errors.ts'
-import { historyCollections } from '../../src/domain/history/changes.ts'
+import { historyCollections } from '../../src/domain/record/history/changes.ts'
 import { type As, forEachBackend, type TestProgram } from '../support/program.ts'
 
 const minute = 60_000

@@ -1,9 +1,9 @@
 /** cstp.attributeOutcomes where the evidence knows the pull request: each history with its outcome, on every store. */
 import { expect, test } from 'bun:test'
 import { fieldsOf } from '../../sdk/storage/fields.ts'
-import { attribute } from '../../src/domain/decision/attribution.ts'
-import { canonical } from '../../src/domain/evidence/canonical.ts'
-import { appendEvents } from '../../src/domain/evidence/chain.ts'
+import { canonical } from '../../src/core/canonical.ts'
+import { appendEvents } from '../../src/domain/ledger/evidence/chain.ts'
+import { attribute } from '../../src/domain/lifecycle/attribution.ts'
 import { forEachBackend } from '../support/program.ts'
 import { recordOf, testStart } from '../support/record.ts'
 

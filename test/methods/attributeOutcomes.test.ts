@@ -1,7 +1,7 @@
 /** cstp.attributeOutcomes: outcomes by age where that is on; a dry run, the look-back, and what follows, on every store. */
 import { expect, test } from 'bun:test'
-import { canonical } from '../../src/domain/evidence/canonical.ts'
-import { appendEvents } from '../../src/domain/evidence/chain.ts'
+import { canonical } from '../../src/core/canonical.ts'
+import { appendEvents } from '../../src/domain/ledger/evidence/chain.ts'
 import { forEachBackend, type TestProgram } from '../support/program.ts'
 import { recordOf } from '../support/record.ts'
 

@@ -1,8 +1,8 @@
 /** cstp.checkGuardrails: verdicts, the trail, and what fails closed. */
 import { describe, expect, test } from 'bun:test'
 import { StorageError } from '../../sdk/storage/errors.ts'
-import { breakerCollection } from '../../src/domain/guardrail/breaker.ts'
-import { replay } from '../../src/domain/guardrail/replay.ts'
+import { breakerCollection } from '../../src/domain/policy/judge/breaker.ts'
+import { replay } from '../../src/domain/policy/trial/replay.ts'
 import { forEachBackend, type TestProgram } from '../support/program.ts'
 
 const rules = `

@@ -1,7 +1,7 @@
 /** CSTP_CATEGORIES and CSTP_ENVIRONMENTS: a value outside of a closed list is a violation, on every way to a verdict. */
 import { expect, test } from 'bun:test'
-import { archivedPolicy, compileArchived } from '../../src/domain/guardrail/archive.ts'
-import { replay } from '../../src/domain/guardrail/replay.ts'
+import { archivedPolicy, compileArchived } from '../../src/domain/policy/judge/archive.ts'
+import { replay } from '../../src/domain/policy/trial/replay.ts'
 import { openMemoryProgram, type TestProgram } from '../support/program.ts'
 
 const lists = { categories: ['payment', 'Deployment'], environments: ['production', 'staging'] }

@@ -6,7 +6,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { openBundleFiles } from '../../src/app/folders.ts'
-import { appendEvents } from '../../src/domain/evidence/chain.ts'
+import { appendEvents } from '../../src/domain/ledger/evidence/chain.ts'
 import { readKey } from '../../src/verify/note.ts'
 import { verifyBundle } from '../../src/verify/verify.ts'
 import { event, story } from '../support/evidence/events.ts'

@@ -1,6 +1,6 @@
 /** cstp.getPolicy: the archive keeps every rule set that was in force under its hash, with its times. */
 import { expect, test } from 'bun:test'
-import { compileArchived } from '../../src/domain/guardrail/archive.ts'
+import { compileArchived } from '../../src/domain/policy/judge/archive.ts'
 import { forEachBackend } from '../support/program.ts'
 
 const first = '- { id: one, message: m, condition_stakes: critical }'

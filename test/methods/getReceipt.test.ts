@@ -1,6 +1,6 @@
 /** cstp.getReceipt: receipts that the offline verifier accepts, on every store, and who may see whose. */
 import { expect, test } from 'bun:test'
-import { commitmentOf } from '../../src/domain/thread/commitment.ts'
+import { commitmentOf } from '../../src/domain/ledger/thread/commitment.ts'
 import { readPolicy } from '../../src/verify/policy.ts'
 import { verifyReceipts } from '../../src/verify/receipt.ts'
 import { verifyWithSigstore } from '../support/evidence/sigstore.ts'

@@ -1,6 +1,6 @@
 /** cstp.getSessionContext: an agent’s own record and what it should know, as fields and as Markdown, on every store. */
 import { expect, test } from 'bun:test'
-import { maxTokens } from '../../src/domain/memory/tokens.ts'
+import { maxTokens } from '../../src/domain/learn/memory/tokens.ts'
 import { decidedByAlice as decided } from '../support/decided.ts'
 import { forEachBackend, type TestProgram } from '../support/program.ts'
 

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test'
 import { readDecision } from '../../sdk/storage/decisions.ts'
-import { contentDigest } from '../../src/domain/evidence/content.ts'
+import { contentDigest } from '../../src/domain/ledger/evidence/content.ts'
 import { event, ingest } from '../support/evidence/ingest.ts'
 import { forEachBackend } from '../support/program.ts'
 

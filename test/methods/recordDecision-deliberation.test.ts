@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test'
 import { readDecision } from '../../sdk/storage/decisions.ts'
 import { StorageError } from '../../sdk/storage/errors.ts'
-import { getSession } from '../../src/domain/deliberation/sessions.ts'
+import { getSession } from '../../src/domain/record/deliberation/sessions.ts'
 import { forEachBackend, type TestProgram } from '../support/program.ts'
 
 const guarded = `

@@ -2,9 +2,9 @@
 import { expect, test } from 'bun:test'
 import { Readable } from 'node:stream'
 import type { StoredAuditEntry } from '../../sdk/storage/store.ts'
-import { archivedPolicy, compileArchived } from '../../src/domain/guardrail/archive.ts'
-import { type Replayed, replayAll } from '../../src/domain/guardrail/replay.ts'
-import type { PolicySet } from '../../src/domain/guardrail/set.ts'
+import { archivedPolicy, compileArchived } from '../../src/domain/policy/judge/archive.ts'
+import type { PolicySet } from '../../src/domain/policy/rules/set.ts'
+import { type Replayed, replayAll } from '../../src/domain/policy/trial/replay.ts'
 import { forEachBackend, type TestProgram } from '../support/program.ts'
 
 const above = (amount: number) =>

@@ -1,6 +1,6 @@
 /** Requests for approval, as an evaluation makes them. */
-import { type Asking, type AskingRule, type Settled, settle } from '../../src/domain/approval/requests.ts'
-import { toAction } from '../../src/domain/guardrail/request.ts'
+import { type Asking, type AskingRule, type Settled, settle } from '../../src/domain/policy/approval/requests.ts'
+import { toAction } from '../../src/domain/policy/judge/request.ts'
 import type { TestProgram } from './program.ts'
 
 export const hour = 3_600_000

@@ -2,8 +2,8 @@
 import { createHash, createHmac, randomUUID } from 'node:crypto'
 import { createRequire } from 'node:module'
 import type { Evidence } from '../../sdk/storage/evidence.ts'
-import { openChain } from '../../src/domain/evidence/chain.ts'
-import { type Delivery, type Taken, takeDelivery } from '../../src/domain/evidence/github/events.ts'
+import { openChain } from '../../src/domain/ledger/evidence/chain.ts'
+import { type Delivery, type Taken, takeDelivery } from '../../src/domain/ledger/evidence/github/events.ts'
 import { openMemoryEvidence } from './memory/evidence.ts'
 
 const load = createRequire(import.meta.url)

@@ -2,7 +2,7 @@
 import type { DecisionRecord } from '../../sdk/schema/decision.ts'
 import { fieldsOf } from '../../sdk/storage/fields.ts'
 import type { RecordText } from '../../sdk/storage/store.ts'
-import { type Draft, newRecord } from '../../src/domain/decision/decision.ts'
+import { type Draft, newRecord } from '../../src/domain/record/decision/decision.ts'
 
 /** The instant at which tests begin. */
 export const testStart = Date.parse('2026-07-01T12:00:00.000Z')

@@ -1,5 +1,5 @@
 /** A session context with nothing to tell. */
-import type { SessionContext } from '../../src/domain/memory/session-context.ts'
+import type { SessionContext } from '../../src/domain/learn/memory/session-context.ts'
 
 export const emptyContext: SessionContext = {
   agent_profile: null,

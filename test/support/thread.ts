@@ -3,10 +3,10 @@ import { expect } from 'bun:test'
 import { decisionPages, readDecisions } from '../../sdk/storage/decisions.ts'
 import type { Store } from '../../sdk/storage/store.ts'
 import type { StoredAct } from '../../sdk/storage/thread.ts'
-import { grow, rootOf } from '../../src/domain/evidence/tree.ts'
-import { commitmentOf } from '../../src/domain/thread/commitment.ts'
-import { stateId } from '../../src/domain/thread/ids.ts'
-import { auditDigest } from '../../src/domain/thread/text.ts'
+import { auditDigest } from '../../src/core/act-text.ts'
+import { grow, rootOf } from '../../src/domain/ledger/evidence/tree.ts'
+import { commitmentOf } from '../../src/domain/ledger/thread/commitment.ts'
+import { stateId } from '../../src/domain/record/act-ids.ts'
 
 const page = 500
 

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Published, Publisher } from '../../src/domain/thread/receipts.ts'
+import type { Published, Publisher } from '../../src/domain/ledger/thread/receipts.ts'
 import { serveWitness } from '../../src/transparency/open.ts'
 import { publishWitnessed } from '../../src/transparency/publisher.ts'
 import { readNote } from '../../src/verify/note.ts'

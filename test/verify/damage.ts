@@ -1,9 +1,9 @@
 /** Damaged bundles, made from one that holds: each case says what was done and what the verifier must find. */
 import { createHash } from 'node:crypto'
-import { contentDigest } from '../../src/domain/evidence/content.ts'
-import { compileControls } from '../../src/domain/evidence/controls.ts'
-import { recordHash } from '../../src/domain/evidence/hash.ts'
-import { parseControlFiles } from '../../src/domain/evidence/rules.ts'
+import { contentDigest } from '../../src/domain/ledger/evidence/content.ts'
+import { compileControls } from '../../src/domain/ledger/evidence/controls.ts'
+import { recordHash } from '../../src/domain/ledger/evidence/hash.ts'
+import { parseControlFiles } from '../../src/domain/ledger/evidence/rules.ts'
 import type { CheckName } from '../../src/verify/findings.ts'
 import { openMerkle } from '../../src/verify/note.ts'
 import { canonicalText } from '../../src/verify/read.ts'

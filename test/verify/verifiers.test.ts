@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { canonical } from '../../src/domain/evidence/canonical.ts'
+import { canonical } from '../../src/core/canonical.ts'
 import { readPolicy } from '../../src/verify/policy.ts'
 import { verifyReceipts } from '../../src/verify/receipt.ts'
 import { notary, witness } from '../support/evidence/notary.ts'

@@ -1,5 +1,5 @@
 /** Settings of the webhook that receives signed notices. */
-import { type NoticeKind, noticeKinds } from '../../domain/approval/approval.ts'
+import { type NoticeKind, noticeKinds } from '../../domain/record/approval/approval.ts'
 import { listOf, optional, setting, url, webhookSecret } from './read.ts'
 
 export const webhookSettings = {

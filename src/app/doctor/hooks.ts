@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { timestamp } from '../../core/time.ts'
-import { hookCollections } from '../../domain/decision/hook-records.ts'
+import { hookCollections } from '../../domain/record/hook-records.ts'
 import { openExisting } from '../../drivers/shared/sqlite/connect.ts'
 import { manifests } from '../init/apply.ts'
 import { type Check, note, warning } from './finding.ts'

@@ -1,8 +1,8 @@
 /** Checks the thread: each act against its commitment, the tree, the signed checkpoints, and everything the acts refer to. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { examineThread, type ThreadSources } from '../../domain/thread/examine/examine.ts'
-import { checkSeals, sealProblem } from '../../domain/thread/seals.ts'
+import { examineThread, type ThreadSources } from '../../domain/ledger/thread/examine/examine.ts'
+import { checkSeals, sealProblem } from '../../domain/ledger/thread/seals.ts'
 import { openExisting, versionOf } from '../../drivers/shared/sqlite/connect.ts'
 import { readersOf } from '../../drivers/store/sqlite/inspect.ts'
 import { migrations } from '../../drivers/store/sqlite/migrate.ts'

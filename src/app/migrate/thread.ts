@@ -1,7 +1,7 @@
 /** Copies the thread: acts as stored and in order, so that their tree is the same. */
 import { createHash } from 'node:crypto'
 import type { EvidenceHead } from '../../../sdk/storage/evidence.ts'
-import { grow, rootOf } from '../../domain/evidence/tree.ts'
+import { grow, rootOf } from '../../domain/ledger/evidence/tree.ts'
 import type { Copying, Side } from './sides.ts'
 
 const page = 500

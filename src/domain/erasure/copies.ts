@@ -4,7 +4,7 @@ import { decisionPages, storedOf } from '../../../sdk/storage/decisions.ts'
 import { keyedPages } from '../../../sdk/storage/keyed.ts'
 import type { Store, StoredAuditEntry, StoredDecision } from '../../../sdk/storage/store.ts'
 import type { StoredAct } from '../../../sdk/storage/thread.ts'
-import { linkMethod } from '../evidence/content.ts'
+import { linkMethod } from '../ledger/evidence/content.ts'
 import { erasedText, type Found, holders, names } from './records.ts'
 import { quotes, type Target } from './target.ts'
 

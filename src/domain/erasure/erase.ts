@@ -10,14 +10,20 @@ import { outboxCollection } from '../../../sdk/storage/keyed.ts'
 import type { Store, Transaction } from '../../../sdk/storage/store.ts'
 import { audit } from '../../core/audit.ts'
 import { timestamp } from '../../core/time.ts'
-import { revisionsOf } from '../decision/revisions.ts'
-import { keptBy, type RetentionRule } from '../retention/rules.ts'
-import { newActId } from '../thread/ids.ts'
+import { newActId } from '../record/act-ids.ts'
+import { revisionsOf } from '../record/decision/revisions.ts'
+import {
+  erasureCollections,
+  missing,
+  type SourceMark,
+  type Tombstone,
+  tombstoneOf,
+} from '../record/decision/tombstone.ts'
 import { type Copies, findCopies } from './copies.ts'
 import { finish, type PendingErasure, type Scrubbed } from './finish.ts'
+import { keptBy, type RetentionRule } from './retention-rules.ts'
 import { attempts, type CopyCounts, countsOf, type Late, takeCopies, takeLate, tell } from './take.ts'
 import { type Target, targetOf } from './target.ts'
-import { erasureCollections, missing, type SourceMark, type Tombstone, tombstoneOf } from './tombstone.ts'
 
 /** What an erasure needs from a call. */
 export interface ErasureCall extends Scrubbed {

@@ -2,11 +2,11 @@
 import { keyedPages } from '../../../sdk/storage/keyed.ts'
 import type { Store } from '../../../sdk/storage/store.ts'
 import { type Rounds, startRounds } from '../../core/rounds.ts'
+import type { ActTools } from '../ledger/thread/acts.ts'
+import { erasureCollections } from '../record/decision/tombstone.ts'
 import type { Follower } from '../search/follower.ts'
-import type { ActTools } from '../thread/acts.ts'
 import { type Late, takeLate } from './take.ts'
 import { type Target, targetOf, tracesOf } from './target.ts'
-import { erasureCollections } from './tombstone.ts'
 
 /** Stored for an erasure until it is finished. */
 export interface PendingErasure {

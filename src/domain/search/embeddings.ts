@@ -5,7 +5,7 @@ import { newOutboxValue, outboxCollection } from '../../../sdk/storage/keyed.ts'
 import type { Transaction } from '../../../sdk/storage/store.ts'
 import type { VectorSet } from '../../../sdk/storage/vectors.ts'
 import { type Log, messageOf } from '../../core/log.ts'
-import { extractBridge } from '../decision/bridge.ts'
+import { extractBridge } from '../record/decision/bridge.ts'
 import { maxRead, passagesOf } from './passages.ts'
 
 /** The parts of a call that embedding needs. */

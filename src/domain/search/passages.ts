@@ -1,5 +1,5 @@
 /** A long text in passages of whole sentences, each short enough to be embedded whole. */
-import { head } from '../decision/bridge.ts'
+import { head } from '../record/decision/bridge.ts'
 
 const sentenceEnd = /[.!?](?=\s|$)|[。！？\n]/g
 /** A passage ends with the sentence that reaches this many characters: shorter passages say too little. */

@@ -3,7 +3,7 @@
 import { readDecisions } from '../../../sdk/storage/decisions.ts'
 import { fieldsOf } from '../../../sdk/storage/fields.ts'
 import type { DecisionFields, Edge } from '../../../sdk/storage/store.ts'
-import type { GraphStore } from '../decision/links.ts'
+import type { GraphStore } from '../record/decision/links.ts'
 
 interface Ordered {
   id: string

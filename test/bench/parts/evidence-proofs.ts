@@ -1,6 +1,6 @@
 /** Proofs and checkpoints of a long log, asked of the engine and over HTTP. */
 
-import { proveConsistency, proveInclusion } from '../../../src/domain/evidence/proof.ts'
+import { proveConsistency, proveInclusion } from '../../../src/domain/ledger/evidence/proof.ts'
 import type { Bench } from '../bench.ts'
 import { callBody, get, inTurn, measured, post } from '../calls.ts'
 import { isOk, isResult, percentile } from '../load.ts'

@@ -1,9 +1,9 @@
 /** Evidence: events appended one by one and in batches against raw inserts of the same rows, and verification of a long chain. */
 import { noHash } from '../../../sdk/storage/evidence-checks.ts'
-import { appendEvents, follow, openChain } from '../../../src/domain/evidence/chain.ts'
-import { mapEvidence } from '../../../src/domain/evidence/controls.ts'
-import { observedEvents } from '../../../src/domain/evidence/events.ts'
-import { recordHash } from '../../../src/domain/evidence/hash.ts'
+import { appendEvents, follow, openChain } from '../../../src/domain/ledger/evidence/chain.ts'
+import { mapEvidence } from '../../../src/domain/ledger/evidence/controls.ts'
+import { observedEvents } from '../../../src/domain/ledger/evidence/events.ts'
+import { recordHash } from '../../../src/domain/ledger/evidence/hash.ts'
 import { loadControls } from '../../../src/policy/files.ts'
 import { type Bench, token } from '../bench.ts'
 import { callBody, get, inTurn, measured, post } from '../calls.ts'

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import type { Scope } from '../../../src/core/caller.ts'
 import { erase } from '../../../src/domain/erasure/erase.ts'
 import { finish, unfinishedErasures } from '../../../src/domain/erasure/finish.ts'
-import { erasureCollections } from '../../../src/domain/erasure/tombstone.ts'
+import { erasureCollections } from '../../../src/domain/record/decision/tombstone.ts'
 import { openMemoryProgram } from '../../support/program.ts'
 
 test('the database is not written again for each attempt at what is left of the search index', async () => {

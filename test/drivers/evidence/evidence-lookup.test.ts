@@ -3,7 +3,7 @@ import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import type { Evidence } from '../../../sdk/storage/evidence.ts'
-import { appendEvents, follow, type NewEvent } from '../../../src/domain/evidence/chain.ts'
+import { appendEvents, follow, type NewEvent } from '../../../src/domain/ledger/evidence/chain.ts'
 import { openSqliteEvidence } from '../../../src/drivers/evidence/sqlite/driver.ts'
 import { inTemporaryDir } from '../../support/process.ts'
 

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Evidence } from '../../../sdk/storage/evidence.ts'
-import { appendEvents, type NewEvent, openChain } from '../../../src/domain/evidence/chain.ts'
+import { appendEvents, type NewEvent, openChain } from '../../../src/domain/ledger/evidence/chain.ts'
 import { openSqliteEvidence } from '../../../src/drivers/evidence/sqlite/driver.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'cstp-evidence-'))

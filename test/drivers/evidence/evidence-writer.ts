@@ -1,6 +1,6 @@
 /** A process that appends batches of evidence until it is told to stop, and says which were acknowledged: for tests that kill it. */
 import { writeSync } from 'node:fs'
-import { openChain } from '../../../src/domain/evidence/chain.ts'
+import { openChain } from '../../../src/domain/ledger/evidence/chain.ts'
 import { openPostgresEvidence } from '../../../src/drivers/evidence/postgres/driver.ts'
 import { openSqliteEvidence } from '../../../src/drivers/evidence/sqlite/driver.ts'
 

@@ -2,7 +2,7 @@
 
 import { suiteOptions } from '../../../sdk/storage/conformance/store/records.ts'
 import { decisionPages, readDecisions } from '../../../sdk/storage/decisions.ts'
-import { listSessions } from '../../../src/domain/deliberation/sessions.ts'
+import { listSessions } from '../../../src/domain/record/deliberation/sessions.ts'
 import { openPostgresEvidence } from '../../../src/drivers/evidence/postgres/driver.ts'
 import { openPostgresStore } from '../../../src/drivers/store/postgres/driver.ts'
 import { chainOf } from '../../drivers/evidence/evidence-tools.ts'

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto'
 import type { Store } from '../../../sdk/storage/store.ts'
 import type { NewAct } from '../../../sdk/storage/thread.ts'
-import { canonical } from '../../../src/domain/evidence/canonical.ts'
-import { commitmentOf } from '../../../src/domain/thread/commitment.ts'
+import { canonical } from '../../../src/core/canonical.ts'
+import { commitmentOf } from '../../../src/domain/ledger/thread/commitment.ts'
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 

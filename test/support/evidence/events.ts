@@ -1,7 +1,7 @@
 /** Events for tests of evidence, and chains of them. */
 import type { Evidence } from '../../../sdk/storage/evidence.ts'
-import { canonical } from '../../../src/domain/evidence/canonical.ts'
-import { appendEvents, type NewEvent } from '../../../src/domain/evidence/chain.ts'
+import { canonical } from '../../../src/core/canonical.ts'
+import { appendEvents, type NewEvent } from '../../../src/domain/ledger/evidence/chain.ts'
 import { openMemoryEvidence } from '../memory/evidence.ts'
 
 export const event = (

@@ -1,6 +1,6 @@
 /** Evidence for tests of the log: appended straight to the chain, as what ingests it has rules of its own. */
 import type { Evidence } from '../../../sdk/storage/evidence.ts'
-import { appendEvents, type NewEvent } from '../../../src/domain/evidence/chain.ts'
+import { appendEvents, type NewEvent } from '../../../src/domain/ledger/evidence/chain.ts'
 
 /** Distinct events. @param salt another one makes another history */
 export const events = (count: number, salt = ''): NewEvent[] =>

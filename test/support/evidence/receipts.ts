@@ -1,6 +1,6 @@
 /** Receipts for tests, written after the C2SP specifications and apart from the program's own writer. */
 import { createHash } from 'node:crypto'
-import { canonical } from '../../../src/domain/evidence/canonical.ts'
+import { canonical } from '../../../src/core/canonical.ts'
 import { naiveTree, recordHashes } from './naive-tree.ts'
 import { notary, witness } from './notary.ts'
 

@@ -11,7 +11,7 @@ import type {
   OutcomeSplit,
   ScoreSum,
 } from '../../../sdk/storage/store.ts'
-import { countBy, counted, groupOf, outcomesOf, scoresOf } from '../../../src/domain/history/tally.ts'
+import { countBy, counted, groupOf, outcomesOf, scoresOf } from '../../../src/domain/record/history/tally.ts'
 import { edgesUpTo } from '../../../src/drivers/store/shared.ts'
 
 export type Catalogue = ReturnType<typeof openCatalogue>

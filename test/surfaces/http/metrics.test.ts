@@ -1,6 +1,6 @@
 /** Metrics: what is counted, under which labels. */
 import { expect, test } from 'bun:test'
-import { openChain } from '../../../src/domain/evidence/chain.ts'
+import { openChain } from '../../../src/domain/ledger/evidence/chain.ts'
 import { queueVectors } from '../../../src/domain/search/embeddings.ts'
 import { analyse } from '../../../src/domain/search/terms.ts'
 import { createMetrics } from '../../../src/surfaces/http/metrics.ts'

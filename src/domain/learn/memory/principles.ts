@@ -1,0 +1,169 @@
+/** What decisions of a category have in common: principles that held, with their failures, and common failure modes. */
+import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
+import type { WisdomEntry } from '../../../../sdk/schema/memory.ts'
+import { isConfirmed } from '../../../../sdk/storage/fields.ts'
+import { central, cluster, type Point, saysOtherwise, wordingOf } from './clusters.ts'
+
+/** Most characters of a statement that are kept. */
+const maxLength = 300
+/** Most statements of a category that are compared by meaning, the most frequent ones; the others are compared only by wording. */
+const maxCompared = 120
+/** Fewest decisions that must agree. */
+const minAgreeing = 2
+const maxShown = 5
+const maxExamples = 3
+const maxAgents = 10
+
+/** A statement that decisions share, with the decisions that applied it, and those that drew it as a lesson. */
+interface Statement {
+  /** How often each wording of it occurs. */
+  wordings: Map<string, number>
+  applied: Set<DecisionRecord>
+  drawn: Set<DecisionRecord>
+}
+
+export type Principle = WisdomEntry['key_principles'][number]
+export type FailureMode = WisdomEntry['failure_modes'][number]
+
+/** What a category's decisions taught. */
+export interface Learnt {
+  principles: Principle[]
+  failure_modes: FailureMode[]
+}
+
+const succeeded = ({ outcome }: DecisionRecord): boolean => outcome === 'success'
+const failed = ({ outcome }: DecisionRecord): boolean => outcome === 'failure'
+
+/** The statements of the records, grouped by wording. */
+function statements(
+  records: readonly DecisionRecord[],
+  of: (record: DecisionRecord) => { applied: (string | null)[]; drawn: (string | null)[] },
+): Statement[] {
+  const found = new Map<string, Statement>()
+  for (const record of records) {
+    const { applied, drawn } = of(record)
+    for (const [role, texts] of [
+      ['applied', applied],
+      ['drawn', drawn],
+    ] as const)
+      for (const text of texts) {
+        const shown = text?.trim().replace(/\s+/g, ' ').slice(0, maxLength).toWellFormed() ?? ''
+        if (shown === '') continue
+        const key = wordingOf(shown)
+        const known = found.get(key) ?? { wordings: new Map(), applied: new Set(), drawn: new Set() }
+        known.wordings.set(shown, (known.wordings.get(shown) ?? 0) + 1)
+        known[role].add(record)
+        found.set(key, known)
+      }
+  }
+  return [...found.values()]
+}
+
+const sizeOf = ({ applied, drawn }: Statement): number => applied.size + drawn.size
+/** The most frequent wording; the first of several. */
+const textOf = ({ wordings }: Statement): string =>
+  [...wordings].reduce((best, one) => (one[1] > best[1] ? one : best))[0]
+
+/** Compares statements by meaning; a text without a vector is compared only by its wording. */
+export interface Comparing {
+  same_distance: number
+  vectors(texts: readonly string[]): Promise<ReadonlyMap<string, Float32Array>>
+}
+
+/** Joins statements that say the same, under the wording nearest to all of them. */
+async function joined(all: readonly Statement[], comparing: Comparing, apart?: typeof saysOtherwise) {
+  const bySize = all.toSorted((a, b) => sizeOf(b) - sizeOf(a))
+  const compared = bySize.slice(0, maxCompared).map((one) => ({ ...one, text: textOf(one) }))
+  const vectors = await comparing.vectors(compared.map(({ text }) => text))
+  const points = compared.map(
+    (one): Point => ({
+      text: one.text,
+      vector: vectors.get(one.text) ?? null,
+      weight: sizeOf(one),
+    }),
+  )
+  const together = cluster(points, comparing.same_distance, apart).map((members) => {
+    const union = (role: 'applied' | 'drawn') => new Set(members.flatMap((at) => [...compared[at]![role]]))
+    return { text: central(members.map((at) => points[at]!)).text, applied: union('applied'), drawn: union('drawn') }
+  })
+  return [...together, ...bySize.slice(maxCompared).map((one) => ({ ...one, text: textOf(one) }))]
+}
+
+type Joined = Awaited<ReturnType<typeof joined>>[number]
+
+const newestFirst = (a: DecisionRecord, b: DecisionRecord): number =>
+  a.created_at < b.created_at ? 1 : a.created_at > b.created_at ? -1 : a.id < b.id ? 1 : -1
+const examplesOf = (records: readonly DecisionRecord[]): string[] =>
+  records
+    .toSorted(newestFirst)
+    .slice(0, maxExamples)
+    .map(({ id }) => id)
+
+/**
+ * A principle, if at least two successes confirm it, and more successes than failures. If all were recorded by one agent, those that only
+ * this agent reviewed confirm nothing. A failure from which the principle was drawn as a lesson does not count against it.
+ */
+function principleOf({ text, applied, drawn }: Joined, source: Principle['source']): Principle[] {
+  const successes = [...applied.union(drawn)].filter(succeeded)
+  const recorders = new Set(successes.map(({ recorded_by }) => recorded_by)).size
+  const confirming = recorders > 1 ? successes : successes.filter(isConfirmed)
+  const failures = [...applied].filter(failed).length
+  if (confirming.length < minAgreeing || confirming.length <= failures) return []
+  const reviewers = Map.groupBy(confirming, ({ reviewed_by, recorded_by }) => reviewed_by ?? recorded_by)
+  const confirmed_by = [...reviewers]
+    .sort((a, b) => b[1].length - a[1].length || (a[0] < b[0] ? -1 : 1))
+    .slice(0, maxAgents)
+    .map(([agent]) => agent)
+  const confirmations = confirming.length
+  return [{ text, confirmations, failures, confirmed_by, source, recorders, example_ids: examplesOf(confirming) }]
+}
+
+const rank = (a: Principle, b: Principle): number =>
+  b.confirmations - a.confirmations || a.failures - b.failures || (a.text < b.text ? -1 : 1)
+
+const isPattern = ({ type }: DecisionRecord['reasons'][number]): boolean => type.trim().toLowerCase() === 'pattern'
+const lessonsOf = (record: DecisionRecord): (string | null)[] => [record.lessons]
+/** The statements of a record: it applied its pattern and its reasons of type pattern, and drew its lessons. */
+const stated = (record: DecisionRecord) => ({
+  applied: [record.pattern, ...record.reasons.filter(isPattern).map(({ text }) => text)],
+  drawn: lessonsOf(record),
+})
+/** The result, unless it is one word: this only repeats the outcome. */
+const tellingResult = ({ actual_result }: DecisionRecord): (string | null)[] =>
+  actual_result !== null && wordingOf(actual_result).includes(' ') ? [actual_result] : []
+
+/** The title as a statement, to find similar decisions. */
+const titled = (record: DecisionRecord) => ({ applied: [record.title], drawn: [] })
+
+/** The largest groups of failures with the same lesson; if there are none, those with the same result. */
+async function failureModes(records: readonly DecisionRecord[], comparing: Comparing): Promise<FailureMode[]> {
+  for (const [source, of] of [
+    ['lesson', lessonsOf],
+    ['result', tellingResult],
+  ] as const) {
+    const all = statements(records.filter(failed), (record) => ({ applied: of(record), drawn: [] }))
+    const found = (await joined(all, comparing, saysOtherwise))
+      .filter(({ applied }) => applied.size >= minAgreeing)
+      .map(({ text, applied }) => ({ text, source, failures: applied.size, example_ids: examplesOf([...applied]) }))
+      .sort((a, b) => b.failures - a.failures || (a.text < b.text ? -1 : 1))
+    if (found.length > 0) return found.slice(0, maxShown)
+  }
+  return []
+}
+
+/**
+ * What the reviewed decisions of one category taught. If none of their statements is confirmed, groups of similar decisions are used as
+ * principles.
+ */
+export async function learntFrom(records: readonly DecisionRecord[], comparing: Comparing): Promise<Learnt> {
+  const principles = async (source: Principle['source']): Promise<Principle[]> => {
+    const [of, apart] = source === 'statement' ? [stated, saysOtherwise] : [titled, undefined]
+    const found = await joined(statements(records, of), comparing, apart)
+    return found.flatMap((one) => principleOf(one, source)).sort(rank)
+  }
+  const stands = await principles('statement')
+  return {
+    principles: (stands.length > 0 ? stands : await principles('decisions')).slice(0, maxShown),
+    failure_modes: await failureModes(records, comparing),
+  }
+}

@@ -1,0 +1,144 @@
+/** An agent's profile: how much it decided, how well, and in which categories. */
+import * as v from 'valibot'
+import { Interpretation, OverallFigures, Verdict } from '../../../../sdk/schema/calibration.ts'
+import { fraction } from '../../../../sdk/schema/decision.ts'
+import { parseRecord } from '../../../../sdk/storage/decisions.ts'
+import type { OutcomeGroup, ScoreSum, Store } from '../../../../sdk/storage/store.ts'
+import { countOf, groupsByCategory, minScored, scoredOf } from '../../../core/figures.ts'
+import { remembered } from '../../../core/remembered.ts'
+import { inPoints, instead } from '../calibration/advice.ts'
+import { overall } from '../calibration/report.ts'
+import { provenGap, sumOf, verdictOf } from '../calibration/verdict.ts'
+
+const d = v.description
+
+export const AgentProfile = v.object({
+  agent: v.string(),
+  total_decisions: v.pipe(v.number(), d('Decisions recorded.')),
+  reviewed_decisions: v.pipe(v.number(), d('Those that were reviewed.')),
+  accuracy: v.pipe(v.nullable(fraction), d('Mean result.')),
+  brier_score: v.pipe(v.nullable(v.number()), d('Brier score.')),
+  tendency: v.pipe(
+    Interpretation,
+    d('Proven calibration of its confidence: the worst finding for all its decisions, a category or stakes.'),
+  ),
+  tendency_of: v.pipe(
+    Verdict.entries.proven_by,
+    d('The part that is proven to be worse than all its decisions together; null if there is none.'),
+  ),
+  strongest_category: v.pipe(v.nullable(v.string()), d('Category with the highest success rate.')),
+  weakest_category: v.pipe(v.nullable(v.string()), d('Category with the lowest success rate.')),
+  active_since: v.pipe(v.nullable(v.string()), d('Day of its first decision.')),
+})
+type AgentProfile = v.InferOutput<typeof AgentProfile>
+
+export const CategoryCalibration = v.object({
+  category: v.string(),
+  decisions: v.pipe(v.number(), d('Decisions of the agent in the category.')),
+  reviewed: v.pipe(v.number(), d('Those that were reviewed.')),
+  accuracy: v.pipe(v.nullable(fraction), d('Mean result.')),
+  brier_score: v.pipe(v.nullable(v.number()), d('Brier score.')),
+  calibration_gap: v.pipe(v.nullable(v.number()), d('Accuracy minus mean confidence.')),
+  gap_low: OverallFigures.entries.gap_low,
+  gap_high: OverallFigures.entries.gap_high,
+  interpretation: v.pipe(Interpretation, d('Meaning of the gap, whether proven or not.')),
+})
+type CategoryCalibration = v.InferOutput<typeof CategoryCalibration>
+
+/** Calibration of each category, largest first; computed once for groups that a store returns again. @param split groups, split by category */
+export const byCategory = remembered((split: readonly OutcomeGroup[]): readonly CategoryCalibration[] =>
+  [...groupsByCategory(split)]
+    .map(([category, groups]) => {
+      const { accuracy, brier_score, calibration_gap, gap_low, gap_high, interpretation } = overall(scoredOf(groups))
+      const reviewed = countOf(groups.filter(({ outcome }) => outcome !== null))
+      return {
+        category,
+        decisions: countOf(groups),
+        reviewed,
+        accuracy,
+        brier_score,
+        calibration_gap,
+        gap_low,
+        gap_high,
+        interpretation,
+      }
+    })
+    .sort((a, b) => b.decisions - a.decisions || (a.category < b.category ? -1 : 1)),
+)
+
+const overallOf = remembered((groups: readonly OutcomeGroup[]) => overall(scoredOf(groups)))
+const verdictOfAll = remembered((groups: readonly OutcomeGroup[]) =>
+  remembered((sums: readonly ScoreSum[]) => verdictOf(sumOf(scoredOf(groups)), sums)),
+)
+
+/** @param split the agent's decisions by category */
+export async function agentProfile(store: Store, agent: string, split: readonly OutcomeGroup[]): Promise<AgentProfile> {
+  const [groups, sums, { texts }] = await Promise.all([
+    store.decisions.outcomes({ agent }),
+    store.decisions.scores({ agent }),
+    store.decisions.list({ filter: { agent }, sort: 'created_at', order: 'asc', offset: 0, limit: 1 }),
+  ])
+  const { accuracy, brier_score } = overallOf(groups)
+  const verdict = verdictOfAll(groups)(sums)
+  const ranked = byCategory(split)
+    .filter(({ accuracy: own }) => own !== null)
+    .sort((a, b) => (b.accuracy ?? 0) - (a.accuracy ?? 0) || (a.category < b.category ? -1 : 1))
+  return {
+    agent,
+    total_decisions: countOf(groups),
+    reviewed_decisions: countOf(groups.filter(({ outcome }) => outcome !== null)),
+    accuracy,
+    brier_score,
+    tendency: verdict.interpretation,
+    tendency_of: verdict.proven_by,
+    // A single category is neither the strongest nor the weakest.
+    strongest_category: ranked.length < 2 ? null : ranked[0]!.category,
+    weakest_category: ranked.length < 2 ? null : ranked.at(-1)!.category,
+    active_since: texts[0] ? parseRecord(texts[0]).date : null,
+  }
+}
+
+export const CalibrationContext = v.object({
+  reviewed_decisions: v.pipe(
+    v.number(),
+    d('Number of reviewed decisions of the caller, on which the figures are based.'),
+  ),
+  brier_score: v.pipe(v.nullable(v.number()), d('Brier score; null with fewer than five scored decisions.')),
+  accuracy: v.pipe(v.nullable(v.number()), d('Mean result.')),
+  calibration_gap: v.pipe(v.nullable(v.number()), d('Accuracy minus mean confidence.')),
+  gap_low: OverallFigures.entries.gap_low,
+  gap_high: OverallFigures.entries.gap_high,
+  interpretation: v.pipe(Interpretation, d('Meaning of the gap, whether proven or not.')),
+  suggestion: v.pipe(
+    v.nullable(v.string()),
+    d('How to adjust the stated confidence; null unless the interval excludes a gap of 0.'),
+  ),
+})
+export type CalibrationContext = v.InferOutput<typeof CalibrationContext>
+
+/** The calibration that an agent should know before it decides: in the category, if enough of its decisions are scored, else overall. */
+export async function calibrationContext(
+  store: Store,
+  agent: string,
+  category: string | null,
+): Promise<CalibrationContext> {
+  const inCategory = category === null ? [] : await store.decisions.outcomes({ agent, category })
+  const enough = countOf(scoredOf(inCategory)) >= minScored
+  const groups = enough ? inCategory : await store.decisions.outcomes({ agent })
+  const scored = scoredOf(groups)
+  const { accuracy, brier_score, calibration_gap, gap_low, gap_high, interpretation } = overall(scored)
+  const proven = provenGap(sumOf(scored))
+  const often = proven && (proven.gap < 0 ? 'less often' : 'more often')
+  return {
+    reviewed_decisions: countOf(groups.filter(({ outcome }) => outcome !== null)),
+    brier_score,
+    accuracy,
+    calibration_gap,
+    gap_low,
+    gap_high,
+    interpretation,
+    suggestion:
+      proven &&
+      `Your decisions ${enough ? `in ${category}` : 'so far'} succeeded ${often} than you said: ${inPoints(proven)}, ${countOf(scored)} scored. This time ${instead(proven.gap)}.`,
+  }
+}

@@ -1,0 +1,238 @@
+/** What needs attention: reviews that are due, stale decisions, drift, open breakers, contradictions. */
+
+import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
+import type { BreakerRule } from '../../../../sdk/schema/guardrail.ts'
+import { ReadyAction } from '../../../../sdk/schema/memory.ts'
+import { parseRecord } from '../../../../sdk/storage/decisions.ts'
+import type { DecisionFilter, Store } from '../../../../sdk/storage/store.ts'
+import { dayMs } from '../../../core/time.ts'
+import { showBreakers } from '../../policy/judge/breaker.ts'
+import { percent } from '../calibration/advice.ts'
+import { driftingCategories } from '../calibration/drift-periods.ts'
+import { listContradictions } from './contradictions.ts'
+
+export const priorities = ReadyAction.entries.priority.pipe[0].options
+export const actionTypes = ReadyAction.entries.type.options
+type Priority = ReadyAction['priority']
+
+const staleDays = 30
+const veryStaleDays = 60
+/** Most contradictions that are counted, whatever the limit, so that the total is the same for every page size. */
+const maxContradictions = 200
+
+function ofDecision(
+  { id, category, date, title, stakes, review_by, created_at }: DecisionRecord,
+  { type, priority }: Due,
+  now_ms: number,
+): ReadyAction {
+  const age_days = Math.floor((now_ms - Date.parse(created_at)) / dayMs)
+  const common = { type, priority, decision_id: id, category, date, title, detail: { stakes, review_by, age_days } }
+  return type === 'stale_pending'
+    ? {
+        ...common,
+        reason: `Pending for ${age_days} days`,
+        suggestion: 'Overdue review. Record what happened with reviewDecision, or mark it abandoned',
+      }
+    : {
+        ...common,
+        reason: `Its review was due on ${review_by}`,
+        suggestion: 'Record what happened with reviewDecision',
+      }
+}
+
+interface ReadyTools {
+  store: Store
+  breakers: readonly BreakerRule[]
+  now_ms: number
+}
+
+interface ReadyQuery {
+  filter: DecisionFilter
+  types: readonly ReadyAction['type'][]
+  min_priority: Priority
+  order: 'urgent' | 'newest'
+  offset: number
+  limit: number
+}
+
+const rank = (priority: Priority): number => priorities.indexOf(priority)
+const passes = (
+  { type, priority }: Pick<ReadyAction, 'type' | 'priority'>,
+  { types, min_priority }: Pick<ReadyQuery, 'types' | 'min_priority'>,
+): boolean => types.includes(type) && rank(priority) >= rank(min_priority)
+
+/** Decisions of one type and priority. */
+interface Due {
+  type: 'review_outcome' | 'stale_pending'
+  priority: Priority
+  filter: DecisionFilter
+}
+
+/** Decisions that wait for a review, each in only one part; the most urgent parts first. */
+function dueParts(base: DecisionFilter, now_ms: number): Due[] {
+  const pending: DecisionFilter = { ...base, status: ['pending'] }
+  const [stale_ms, veryStale_ms] = [now_ms - staleDays * dayMs, now_ms - veryStaleDays * dayMs]
+  const stale = { ...pending, created_from_ms: veryStale_ms + 1, created_to_ms: stale_ms }
+  // The due day itself must be over.
+  const due = { ...pending, created_from_ms: stale_ms + 1, review_by_to_ms: now_ms - dayMs }
+  const weighty: DecisionFilter = { stakes: ['high', 'critical'] }
+  return [
+    { type: 'stale_pending', priority: 'high', filter: { ...pending, created_to_ms: veryStale_ms } },
+    { type: 'stale_pending', priority: 'high', filter: { ...stale, ...weighty } },
+    { type: 'review_outcome', priority: 'high', filter: { ...due, ...weighty } },
+    { type: 'stale_pending', priority: 'medium', filter: { ...stale, stakes: ['low', 'medium'] } },
+    { type: 'review_outcome', priority: 'medium', filter: { ...due, stakes: ['medium'] } },
+    { type: 'review_outcome', priority: 'low', filter: { ...due, stakes: ['low'] } },
+  ]
+}
+
+/** Number of actions of each type. */
+type Counts = Partial<Record<ReadyAction['type'], number>>
+const add = (counts: Counts, type: ReadyAction['type'], count: number): void => {
+  if (count > 0) counts[type] = (counts[type] ?? 0) + count
+}
+
+/** Overdue decisions that pass, the first of each part in the requested order, and the counts of all overdue ones. Reads only as many as can be shown. */
+async function overdue(
+  { store, now_ms }: ReadyTools,
+  { filter, order, offset, limit, ...wanted }: ReadyQuery,
+): Promise<{ actions: ReadyAction[]; counts: Counts }> {
+  const actions: ReadyAction[] = []
+  const counts: Counts = {}
+  const most = offset + limit
+  for (const part of dueParts(filter, now_ms)) {
+    const before = actions.filter(({ priority }) => rank(priority) > rank(part.priority)).length
+    if ((order === 'urgent' && before >= most) || !passes(part, wanted)) {
+      add(counts, part.type, await store.decisions.count(part.filter))
+      continue
+    }
+    const direction = order === 'urgent' ? 'asc' : 'desc'
+    const page = { filter: part.filter, sort: 'created_at', order: direction, offset: 0, limit: most } as const
+    const found = await store.decisions.list(page)
+    add(counts, part.type, found.total)
+    actions.push(...found.texts.map((text) => ofDecision(parseRecord(text), part, now_ms)))
+  }
+  return { actions, counts }
+}
+
+async function drifting({ store, now_ms }: ReadyTools, filter: DecisionFilter): Promise<ReadyAction[]> {
+  return (await driftingCategories(store, filter, now_ms)).map(
+    ({ name: category, alerts, recommendation }): ReadyAction => ({
+      type: 'calibration_drift',
+      priority: alerts.some(({ severity }) => severity === 'critical') ? 'high' : 'medium',
+      decision_id: null,
+      category,
+      date: null,
+      title: null,
+      reason: alerts
+        .map(({ type, historical_value, recent_value }) =>
+          type === 'brier_degradation'
+            ? `Brier score went from ${historical_value} to ${recent_value}`
+            : `Accuracy went from ${percent(historical_value)} to ${percent(recent_value)}`,
+        )
+        .join('; '),
+      suggestion: recommendation,
+      detail: { alerts },
+    }),
+  )
+}
+
+/** Describes the state of a breaker, and what to do about it. */
+function breakerWords(scope: string, state: string, hasTrial: boolean): Pick<ReadyAction, 'reason' | 'suggestion'> {
+  const name = `The circuit breaker ${scope}`
+  if (state === 'open')
+    return {
+      reason: `${name} is open: it blocks what it covers`,
+      suggestion: 'Find out what fails before the next decision of this kind',
+    }
+  return hasTrial
+    ? {
+        reason: `${name} is half open: its trial waits for a review`,
+        suggestion: 'Have the trial reviewed: a success closes the breaker',
+      }
+    : {
+        reason: `${name} is half open: it lets one decision through as a trial`,
+        suggestion: 'Make the next decision of this kind with care: its review closes the breaker or opens it again',
+      }
+}
+
+async function stopped({ store, breakers, now_ms }: ReadyTools): Promise<ReadyAction[]> {
+  return (await showBreakers(store.keyed, breakers, now_ms))
+    .filter(({ state }) => state !== 'closed')
+    .map(
+      ({ scope, state, failure_count, probe_decision_id, cooldown_remaining_ms }): ReadyAction => ({
+        type: 'open_breaker',
+        priority: 'high',
+        decision_id: probe_decision_id,
+        category: scope.startsWith('category:') ? scope.slice('category:'.length) : null,
+        date: null,
+        title: null,
+        ...breakerWords(scope, state, probe_decision_id !== null),
+        detail: { scope, state, failure_count, cooldown_remaining_ms },
+      }),
+    )
+}
+
+async function contradicting({ store }: ReadyTools, filter: DecisionFilter): Promise<ReadyAction[]> {
+  return (await listContradictions(store, maxContradictions, filter)).map(
+    ({ first_id, second_id, first_title, second_title, category, reason }): ReadyAction => ({
+      type: 'contradiction',
+      priority: 'medium',
+      decision_id: first_id,
+      category,
+      date: null,
+      title: first_title,
+      reason: `It contradicts "${second_title}": ${reason}`,
+      suggestion: 'Decide which one is valid, and link it to the other with supersedes; if both are valid, unlink them',
+      detail: { other_id: second_id },
+    }),
+  )
+}
+
+/** Whether an action concerns the category and the agent of the filter. */
+const concerns = ({ category, detail }: ReadyAction, filter: DecisionFilter): boolean =>
+  (filter.category === undefined || category === filter.category) &&
+  (filter.agent === undefined ||
+    typeof detail.scope !== 'string' ||
+    !detail.scope.startsWith('agent:') ||
+    detail.scope === `agent:${filter.agent}`)
+
+/** Sorts after every date: actions about the current state have no date, and count as newest. */
+const latest = '9999'
+
+/**
+ * A page of the actions that pass: the most urgent first, then the oldest; or the newest first, after those about the current state. If a
+ * part can't be read, a warning says so, and the others are still returned.
+ */
+export async function readyActions(tools: ReadyTools, query: ReadyQuery) {
+  const { filter, order, offset, limit } = query
+  const warnings: string[] = []
+  const part = async <T>(name: string, work: Promise<T>, empty: T): Promise<T> => {
+    try {
+      return await work
+    } catch {
+      warnings.push(`${name} could not be read`)
+      return empty
+    }
+  }
+  const [{ actions: decisions, counts }, ...lists] = await Promise.all([
+    part('Overdue decisions', overdue(tools, query), { actions: [], counts: {} }),
+    part('Drift', drifting(tools, filter), []),
+    part('Circuit breakers', stopped(tools), []),
+    part('Contradictions', contradicting(tools, filter), []),
+  ])
+  const others = lists.flat().filter((action) => concerns(action, filter))
+  for (const { type } of others) add(counts, type, 1)
+  const total = Object.values(counts).reduce((sum, count) => sum + count, 0)
+  const passing = [...decisions, ...others].filter((action) => passes(action, query))
+  // Equal actions keep the order of their part: decisions by time, contradictions newest first.
+  const byType = (a: ReadyAction, b: ReadyAction) => actionTypes.indexOf(a.type) - actionTypes.indexOf(b.type)
+  passing.sort(
+    order === 'urgent'
+      ? (a, b) => rank(b.priority) - rank(a.priority) || (a.date ?? '').localeCompare(b.date ?? '') || byType(a, b)
+      : (a, b) =>
+          (b.date ?? latest).localeCompare(a.date ?? latest) || rank(b.priority) - rank(a.priority) || byType(b, a),
+  )
+  const actions = passing.slice(offset, offset + limit)
+  return { actions, total, by_type: counts, filtered: total - actions.length, warnings }
+}

@@ -1,0 +1,201 @@
+/** The chain as programs use it: verification, and appends that are refused if the chain is damaged. */
+import { CstpError } from '../../../../sdk/errors.ts'
+import { isStorageError } from '../../../../sdk/storage/errors.ts'
+import type {
+  Evidence,
+  EvidenceBatch,
+  EvidenceHead,
+  EvidenceRecord,
+  WebhookKey,
+} from '../../../../sdk/storage/evidence.ts'
+import { noHash } from '../../../../sdk/storage/evidence-checks.ts'
+import { recordHash } from './hash.ts'
+import type { Verification } from './results.ts'
+import { growWith } from './tree.ts'
+import { type VerifyOptions, type Walked, walkLog } from './verify.ts'
+import type { Flaw } from './walk.ts'
+
+/** An event before it has a number; its payload is canonical JSON. */
+export type NewEvent = Pick<EvidenceRecord, 'ts' | 'source' | 'event_type' | 'evidence_class' | 'payload'>
+
+/** The events as records that follow a head. */
+export function follow(head: EvidenceHead, events: readonly NewEvent[]): EvidenceBatch {
+  let { seq, hash } = head
+  const records: EvidenceRecord[] = []
+  const grown = growWith(head.frontier, seq, events.length, (target, which) => {
+    const { ts, source, event_type, evidence_class, payload } = events[which]!
+    const record = { seq: ++seq, ts, source, event_type, evidence_class, payload, prev_hash: hash, hash: '' }
+    hash = record.hash = recordHash(record, target)
+    records.push(record)
+  })
+  return { records, ...grown }
+}
+
+/** Events, or a function that makes them from the records that webhooks have appended under some keys; it may be called more than once. */
+export type Events = readonly NewEvent[] | ((known: readonly EvidenceRecord[]) => readonly NewEvent[])
+
+/**
+ * Appends events as one batch without checking the chain. Programs append through a {@link Chain}.
+ * @param checkHead throws if nothing may follow this head
+ */
+export async function appendEvents(
+  evidence: Pick<Evidence, 'append'>,
+  events: Events,
+  checkHead: (head: EvidenceHead) => void = () => {},
+  keys: readonly WebhookKey[] = [],
+): Promise<{ first_seq: number; head: EvidenceHead }> {
+  let first_seq = 0
+  const head = await evidence.append((before, known) => {
+    checkHead(before)
+    first_seq = before.seq + 1
+    return follow(before, typeof events === 'function' ? events(known) : events)
+  }, keys)
+  return { first_seq, head }
+}
+
+/** A running walk over the log. */
+interface Walking {
+  /** Records walked so far. */
+  records: number
+  /** Null while it is unknown. */
+  total: number | null
+  started_ms: number
+}
+
+/** The state of the log since the latest walk over it. */
+interface LatestWalk extends Pick<Verification, 'intact' | 'broken_at_seq' | 'reason' | 'records'> {
+  started_ms: number
+  finished_ms: number
+}
+
+export interface Chain {
+  /**
+   * Appends events as one batch.
+   * @param keys of the records that `events` needs, if it is a function
+   * @throws CstpError `internal_error` with `reason` and `broken_at_seq` if the chain is damaged; nothing is appended then
+   */
+  append(events: Events, keys?: readonly WebhookKey[]): Promise<{ first_seq: number; head: EvidenceHead }>
+  /** Walks the whole chain, which must contain `expected`, by default the head of the latest export. */
+  verify(expected: string | null): Promise<Verification>
+  /** What the latest verification in this process found; null before the first. */
+  latest(): LatestWalk | null
+  /** The running walk of this process; null if there is none. */
+  walking(): Walking | null
+}
+
+const damaged = ({ seq, reason }: Flaw): CstpError =>
+  new CstpError('internal_error', `The evidence chain is damaged and accepts no more events: ${reason}`, {
+    kind: 'corrupt',
+    broken_at_seq: seq,
+    reason,
+  })
+
+/**
+ * A damaged chain must not grow: later it would be impossible to tell what preceded the damage. The first append of a process therefore
+ * waits for a walk over the whole log; later appends check that the log ends at or after the end that this process saw last. Every
+ * verification renews the verdict.
+ */
+export function openChain(options: VerifyOptions & { evidence: Evidence; now(): number }): Chain {
+  const { evidence, now } = options
+  let latest: (Walked & Pick<LatestWalk, 'started_ms' | 'finished_ms'>) | null = null
+  let under_way: Walking | null = null
+  let flaw: Flaw | null = null
+  /** End of the log when this process last saw it. */
+  let seen = { seq: 0, hash: noHash }
+  let walking: Promise<unknown> = Promise.resolve()
+  let waiting: Promise<Walked> | null = null
+
+  /** A walk that begins after this call. Calls during a walk share the next one. */
+  function walk(): Promise<Walked> {
+    waiting ??= walking.then(async () => {
+      waiting = null
+      const before = seen
+      const started_ms = now()
+      under_way = { records: 0, total: null, started_ms }
+      const walked = await walkLog({
+        ...options,
+        walked: (records, total) => {
+          under_way = { records, total, started_ms }
+        },
+      }).finally(() => {
+        under_way = null
+      })
+      walked.flaw ??= await lossOf(before, walked.records)
+      latest = { ...walked, started_ms, finished_ms: now() }
+      flaw = walked.flaw
+      if (walked.flaw === null && walked.records > seen.seq) seen = { seq: walked.records, hash: walked.hash }
+      return walked
+    })
+    walking = waiting.catch(() => {})
+    return waiting
+  }
+
+  const loss = ({ seq }: { seq: number }, records: number): Flaw => ({
+    seq: null,
+    reason:
+      records < seq
+        ? `the log was cut off: this process has seen ${seq} records, and it ends at ${records} now`
+        : `the log was rewritten: this process has seen another record ${seq}`,
+  })
+
+  /** The end of the log that this process saw before a walk must still be in the log after it. */
+  async function lossOf(before: { seq: number; hash: string }, records: number): Promise<Flaw | null> {
+    if (before.seq === 0) return null
+    const [hash] = await evidence.hashes(before.seq, 1)
+    return hash === before.hash && records >= before.seq ? null : loss(before, records)
+  }
+
+  function checkEnd({ seq, hash }: EvidenceHead): void {
+    if (seq < seen.seq || (seq === seen.seq && hash !== seen.hash)) flaw = loss(seen, seq)
+  }
+
+  return {
+    async append(events, keys) {
+      if (latest === null) await walk()
+      const checkHead = (before: EvidenceHead) => {
+        checkEnd(before)
+        if (flaw !== null) throw damaged(flaw)
+      }
+      if (flaw !== null) throw damaged(flaw)
+      try {
+        const appended = await appendEvents(evidence, events, checkHead, keys)
+        if (appended.head.seq > seen.seq) seen = appended.head
+        return appended
+      } catch (error) {
+        if (!isStorageError(error, 'corrupt')) throw error
+        throw damaged({ seq: null, reason: 'the log does not end where its head says' })
+      }
+    },
+    async verify(expected) {
+      const walked = await walk()
+      const expected_hash =
+        expected ?? (await evidence.checkpoints()).findLast(({ exported }) => exported)?.head_hash ?? null
+      const present =
+        expected_hash === null ||
+        expected_hash === noHash ||
+        expected_hash === walked.hash ||
+        (await evidence.find(expected_hash)) !== null
+      const missing = 'the expected hash is not in the chain: its end was cut off, or it was rewritten'
+      const found = walked.flaw ?? (present ? null : { seq: null, reason: missing })
+      return {
+        intact: found === null,
+        broken_at_seq: found?.seq ?? null,
+        head_hash: walked.last_hash,
+        expected_hash,
+        tail_check: expected_hash !== null,
+        reason: found?.reason ?? null,
+        records: walked.records,
+      }
+    },
+    latest: () =>
+      latest && {
+        intact: flaw === null,
+        broken_at_seq: flaw?.seq ?? null,
+        reason: flaw?.reason ?? null,
+        records: latest.records,
+        started_ms: latest.started_ms,
+        finished_ms: latest.finished_ms,
+      },
+    walking: () => under_way,
+  }
+}

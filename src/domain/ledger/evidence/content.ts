@@ -1,0 +1,74 @@
+/** The digest of a decision's content, taken when evidence is linked to it, so that a later change of the decision is detected. */
+import { createHash } from 'node:crypto'
+import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
+import type { AuditReader } from '../../../../sdk/storage/store.ts'
+import { canonical, NotInteroperable } from '../../../core/canonical.ts'
+import { stableJson } from '../../../core/json.ts'
+
+/** What was decided, by whom and why. Later reviews, edges and derived values don't change it. */
+const contentFields = [
+  'id',
+  'decision',
+  'category',
+  'stakes',
+  'confidence',
+  'context',
+  'reasons',
+  'alternatives_considered',
+  'reasoning_trace',
+  'tags',
+  'pattern',
+  'project',
+  'recorded_by',
+  'imported_by',
+  'source_key',
+  'created_at',
+] as const satisfies readonly (keyof DecisionRecord)[]
+
+/** A decision as RFC 8785 text; if I-JSON refuses one of its integers, as sorted JSON in JavaScript's notation. */
+function decisionText(record: unknown): string {
+  try {
+    // Undefined members are left out.
+    return canonical(JSON.parse(JSON.stringify(record)))
+  } catch (error) {
+    if (error instanceof NotInteroperable) return stableJson(record)
+    throw error
+  }
+}
+
+const digest = (record: unknown): string => createHash('sha256').update(decisionText(record)).digest('hex')
+
+/** SHA-256 of the whole record as canonical JSON, lowercase hex. */
+export const recordDigest = (record: DecisionRecord): string => digest(record)
+
+/** The same of its content fields only. */
+export const contentDigest = (record: DecisionRecord): string =>
+  digest(Object.fromEntries(contentFields.map((name) => [name, record[name]])))
+
+/** The method whose audit entries hold digests. */
+export const linkMethod = 'cstp.linkEvidence'
+const pageSize = 500
+
+/** What the audit entry of a link adds to its record in the chain, whose payload has only four fields. */
+export interface LinkDetail {
+  attested_seq: number
+  event_seqs: readonly number[]
+  content_sha256: string
+}
+
+/** The content digests at the time of each link, by the number of the attested record. */
+export async function linkedDigests(audit: Pick<AuditReader, 'list'>): Promise<Map<number, string>> {
+  const found = new Map<number, string>()
+  let cursor: number | undefined
+  for (;;) {
+    const page = await audit.list({ method: linkMethod, limit: pageSize, ...(cursor !== undefined && { cursor }) })
+    for (const { detail } of page) {
+      const { attested_seq, content_sha256 } = (detail ?? {}) as Partial<LinkDetail>
+      // Rows come newest first: one that was added later for the same record is overwritten and does not count.
+      if (typeof attested_seq === 'number' && typeof content_sha256 === 'string')
+        found.set(attested_seq, content_sha256)
+    }
+    if (page.length < pageSize) return found
+    cursor = page.at(-1)!.seq
+  }
+}

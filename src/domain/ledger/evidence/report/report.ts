@@ -1,0 +1,91 @@
+/** The evidence report: a bundle as a document for auditors. */
+import type { Evidence, EvidenceRecord } from '../../../../../sdk/storage/evidence.ts'
+import type { Bundle } from '../bundle.ts'
+import type { ControlRules } from '../controls.ts'
+import {
+  controls,
+  cover,
+  coverage,
+  decisions,
+  insufficient,
+  integrity,
+  register,
+  registerEnds,
+  sources,
+  summary,
+} from './sections.ts'
+import { tallies } from './tallies.ts'
+import type { PrintedDocument, Printer } from './text.ts'
+import { heading, type Node, openWriter, paragraph } from './text.ts'
+
+export const styles = {
+  title: { fontSize: 30, bold: true, color: '#1f3a5f' },
+  subtitle: { fontSize: 13, color: '#4b5563' },
+  heading: { fontSize: 15, bold: true, color: '#1f3a5f', margin: [0, 18, 0, 6] },
+  subheading: { fontSize: 11, bold: true, margin: [0, 8, 0, 3] },
+  paragraph: { margin: [0, 0, 0, 6] },
+  table: { margin: [0, 2, 0, 10] },
+  head: { bold: true, fontSize: 8, color: '#374151' },
+  name: { bold: true, color: '#374151' },
+  small: { fontSize: 7.5, color: '#6b7280' },
+  code: { fontSize: 8, color: '#111827', lineHeight: 1.15 },
+}
+
+/** The records that the register shows. */
+async function ends(evidence: Pick<Evidence, 'read'>, size: number): Promise<EvidenceRecord[]> {
+  if (size <= 2 * registerEnds) return size === 0 ? [] : evidence.read(1, size)
+  return [...(await evidence.read(1, registerEnds)), ...(await evidence.read(size - registerEnds + 1, registerEnds))]
+}
+
+/** The reported times at both ends of the chain, which need not be in the order of their arrival. */
+const timesOf = (records: readonly EvidenceRecord[]): string =>
+  records.length === 0
+    ? 'no events'
+    : `event ${records[0]!.seq}: ${records[0]!.ts}; event ${records.at(-1)!.seq}: ${records.at(-1)!.ts}`
+
+/** @param json the JSON bundle of the same export, if any */
+export async function reportDocument(
+  bundle: Bundle,
+  sources_of: { evidence: Pick<Evidence, 'read'>; controls: ControlRules },
+  printer: Pick<Printer, 'covers'>,
+  json: { name: string; sha256: string } | null,
+): Promise<PrintedDocument> {
+  const { head, mapped, bundle_id, generated_at } = bundle
+  const writer = openWriter(printer)
+  const records = await ends(sources_of.evidence, head.size)
+  const sums = tallies(mapped, sources_of.controls)
+  const log = writer.text(head.note.split('\n')[0])
+  const content: Node[] = [
+    ...cover(bundle, log, writer.text(timesOf(records))),
+    ...summary(bundle, sums),
+    ...coverage(bundle, sums, writer),
+    ...controls(sums),
+    ...insufficient(sums),
+    ...decisions(bundle, writer),
+    ...integrity(bundle, json),
+    ...sources(sources_of.controls),
+    ...register(records, head.size, writer),
+  ]
+  if (writer.replaced())
+    content.push(
+      heading('Characters'),
+      paragraph(
+        'The fonts of this document cover the Latin, Greek and Cyrillic scripts. Other characters, and invisible ones, are shown by their Unicode numbers, such as [U+4E2D]. The JSON bundle has the original texts.',
+      ),
+    )
+  return {
+    pageSize: 'A4',
+    pageMargins: [50, 56, 50, 54],
+    info: {
+      title: 'Evidence report',
+      subject: `Log ${log}, ${head.size} events, head ${head.head_hash}`,
+      creator: `cstp ${bundle.service_version}`,
+      producer: 'cstp',
+      creationDate: new Date(generated_at),
+    },
+    defaultStyle: { font: 'Roboto', fontSize: 9.5, lineHeight: 1.15 },
+    styles,
+    content,
+    running: { head: `Evidence report · ${log}`, foot: `Bundle ${bundle_id} · ${generated_at}` },
+  }
+}

@@ -1,0 +1,106 @@
+/** Parses control rule files into sets of rules, strictly: every error names file, line and what was expected. */
+import { createHash } from 'node:crypto'
+import * as v from 'valibot'
+import { nearest } from '../../../../sdk/nearest.ts'
+import { ControlCondition, ControlFile, ControlRule, tests } from '../../../../sdk/schema/control.ts'
+import type { RuleProblem } from '../../../../sdk/schema/policy.ts'
+import { canonical } from '../../../core/canonical.ts'
+import { explain } from '../../policy/rules/explain.ts'
+import type { Path } from '../../policy/rules/positions.ts'
+import { readYaml } from '../../policy/rules/positions.ts'
+
+/** The rules of one file. */
+export interface ControlSet extends ControlFile {
+  /** SHA-256 of the file's content as canonical JSON, defaults filled in; lowercase hex. */
+  digest: string
+}
+
+interface RuleText {
+  /** Shown in errors. */
+  name: string
+  text: string
+}
+
+const knownKeys = (_: unknown, path: Path): string[] => {
+  if (path.length === 1) return Object.keys(ControlFile.entries)
+  if (path.includes('conditions')) return Object.keys(ControlCondition.entries)
+  return path.includes('match') ? ['event_type', 'conditions'] : Object.keys(ControlRule.entries)
+}
+
+/** Most rules of one file for one type of event: the engine keeps the rules that hold as the bits of a number. */
+const maxPerType = 50
+
+/** Problems that the schema can't express. */
+function* problems(file: ControlFile): Generator<[Path, string]> {
+  const counts = new Map<string, number>()
+  for (const [index, rule] of file.rules.entries()) {
+    const at: Path = ['rules', index]
+    const { event_type } = rule.match
+    counts.set(event_type, (counts.get(event_type) ?? 0) + 1)
+    if (counts.get(event_type) === maxPerType + 1)
+      yield [at, `expected at most ${maxPerType} rules for events of type ${event_type}`]
+    if (rule.insufficient_evidence && rule.description !== undefined)
+      yield [[...at, 'description'], 'a rule with insufficient_evidence maps nothing: expected reason, not description']
+    if (rule.insufficient_evidence && rule.reason === undefined)
+      yield [at, `rule ${rule.id}: expected reason beside insufficient_evidence`]
+    if (!rule.insufficient_evidence && rule.reason !== undefined)
+      yield [[...at, 'reason'], 'expected insufficient_evidence: true beside reason']
+    if (!rule.insufficient_evidence && rule.description === undefined && rule.reason === undefined)
+      yield [at, `rule ${rule.id}: expected description, or insufficient_evidence and reason`]
+    for (const [place, condition] of rule.match.conditions.entries()) {
+      const asked = tests.filter((test) => condition[test] !== undefined)
+      if (asked.length !== 1)
+        yield [
+          [...at, 'match', 'conditions', place],
+          `expected exactly one of ${tests.join(', ')}, received ${asked.join(' and ') || 'none'}`,
+        ]
+    }
+  }
+}
+
+/** Reads one file. Never throws: any problem is in `errors`, and then `set` is null. */
+export function parseControls({ name, text }: RuleText): { set: ControlSet | null; errors: RuleProblem[]; at: Locate } {
+  const { value, errors, at } = readYaml(text, name)
+  if (errors.length > 0) return { set: null, errors, at }
+  const parsed = v.safeParse(ControlFile, value)
+  if (!parsed.success) {
+    const found = parsed.issues.map((issue) => {
+      const path = (issue.path ?? []).map(({ key }) => key as string | number)
+      return at(path, explain(issue, path, value, knownKeys))
+    })
+    return { set: null, errors: found, at }
+  }
+  const found = [...problems(parsed.output)].map(([path, message]) => at(path, message))
+  if (found.length > 0) return { set: null, errors: found, at }
+  const digest = createHash('sha256').update(canonical(parsed.output)).digest('hex')
+  return { set: { ...parsed.output, digest }, errors: [], at }
+}
+
+type Locate = (path: Path, message: string) => RuleProblem
+
+/** Reads the files as one body of rules: ids must be unique across all files, and a control must have one name. */
+export function parseControlFiles(files: readonly RuleText[]): { sets: ControlSet[]; errors: RuleProblem[] } {
+  const errors: RuleProblem[] = []
+  const sets: ControlSet[] = []
+  const taken = new Map<string, string>()
+  const controls = new Map<string, string>()
+  for (const file of files) {
+    const { set, errors: found, at } = parseControls(file)
+    errors.push(...found)
+    if (!set) continue
+    sets.push(set)
+    for (const [index, { id, function_id, control_name }] of set.rules.entries()) {
+      const other = taken.get(id)
+      if (other !== undefined) errors.push(at(['rules', index, 'id'], `the id ${id} is taken by a rule of ${other}`))
+      taken.set(id, file.name)
+      const called = controls.get(function_id) ?? control_name
+      controls.set(function_id, called)
+      if (called !== control_name) {
+        const near = nearest(control_name, [called]) ? '; is one of them mistyped?' : ''
+        const message = `control ${function_id}: expected the name that it has elsewhere, ${JSON.stringify(called)}${near}`
+        errors.push(at(['rules', index, 'control_name'], message))
+      }
+    }
+  }
+  return { sets, errors }
+}

@@ -1,0 +1,42 @@
+/** Inputs and findings of an examination of the thread. */
+import type { Evidence } from '../../../../../sdk/storage/evidence.ts'
+import type { Store } from '../../../../../sdk/storage/store.ts'
+import type { StoredAct, ThreadReads } from '../../../../../sdk/storage/thread.ts'
+
+/** The thread, and the data that its acts are about. */
+export interface ThreadSources extends Pick<Store, 'audit' | 'keyed' | 'decisions'> {
+  thread: ThreadReads
+  /** Null if there is no evidence log. */
+  evidence: Pick<Evidence, 'head' | 'hashes'> | null
+}
+
+/** A contradiction within an act, between acts, or between an act and the data that it is about. */
+export interface ThreadFlaw {
+  /** Place in the log from 0, as in receipts; null if there is none, or none yet. */
+  index: number | null
+  record_id: string | null
+  /** The decision whose state is in no act: its file was edited by hand, which people may do. Null for any other flaw. */
+  untold: string | null
+  /** In words, with the place. */
+  what: string
+}
+
+/** An act as messages name it. */
+export const named = ({ seq, record_id }: Pick<StoredAct, 'seq' | 'record_id'>): string =>
+  seq === null ? `the act ${record_id}, which waits for its place` : `entry ${seq - 1}, the act ${record_id}`
+
+/** A flaw of an act. */
+export const flawOf = (act: Pick<StoredAct, 'seq' | 'record_id'>, what: string): ThreadFlaw => ({
+  index: act.seq === null ? null : act.seq - 1,
+  record_id: act.record_id,
+  untold: null,
+  what: `${named(act)}: ${what}`,
+})
+
+/** A flaw of the log at a place, or of the log as a whole. */
+export const flawAt = (index: number | null, what: string): ThreadFlaw => ({
+  index,
+  record_id: null,
+  untold: null,
+  what,
+})

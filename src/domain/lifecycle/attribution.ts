@@ -1,0 +1,243 @@
+/** Attributes outcomes to decisions from the evidence of their pull requests. */
+import type { Outcome, Project, Revision } from '../../../sdk/schema/decision.ts'
+import { type DecisionFields, decisionPages, readDecision } from '../../../sdk/storage/decisions.ts'
+import type { Evidence, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
+import { isByRule, ruleSettlers } from '../../../sdk/storage/fields.ts'
+import type { KeyedReader } from '../../../sdk/storage/store.ts'
+import { dayMs, timestamp } from '../../core/time.ts'
+import { keptCommits, namedByCommit, pullRequestOf } from '../record/decision/commits.ts'
+import { applyUpdate } from '../record/decision/decision.ts'
+import { type Attribution, replaces } from '../record/decision/outcome.ts'
+import { keepRevision, revisionsOf } from '../record/decision/revisions.ts'
+import { type ReviewCall, review } from './review.ts'
+
+/** The events of a pull request in the evidence log; only observed ones count. */
+interface PullRequestHistory {
+  merged_at: string | null
+  reverted_at: string | null
+  /** Closed without a merge. */
+  closed_at: string | null
+}
+
+const days = (count: number): string => `${count} ${count === 1 ? 'day' : 'days'}`
+
+/** Operator settings for attributed outcomes. */
+export interface AttributionSettings {
+  /** Fewest days of stability that a caller may ask for. */
+  min_stability_days: number
+  /** Whether age alone settles a decision if nothing is known about its pull request. Such an outcome counts in no score and no breaker. */
+  by_age: boolean
+}
+
+/**
+ * The outcome of a decision by its pull request; by its age only if the operator allows it and there is no evidence.
+ * @param named_ms when its recorder named the pull request: earlier events settle nothing
+ */
+export function attribute(
+  { pr, created_ms, reviewed_ms, settled_by }: Pick<DecisionFields, 'pr' | 'created_ms' | 'reviewed_ms' | 'settled_by'>,
+  history: PullRequestHistory | null,
+  { stability_days, by_age }: { stability_days: number; by_age: boolean },
+  now_ms: number,
+  named_ms: number = created_ms,
+): Attribution {
+  const stable_ms = stability_days * dayMs
+  if (history === null) {
+    const age = (outcome: Outcome | null, more: string): Attribution => ({
+      outcome,
+      basis: 'age',
+      reason: `No evidence was found for PR ${pr}; ${more}`,
+    })
+    if (!by_age) return age(null, 'age settles nothing')
+    const age_ms = now_ms - created_ms
+    const old = `the decision is ${days(Math.floor(age_ms / dayMs))} old`
+    return age_ms >= stable_ms ? age('success', old) : age(null, `${old}, ${days(stability_days)} are needed`)
+  }
+  const { merged_at, reverted_at, closed_at } = history
+  const evidence = (outcome: Outcome | null, reason: string): Attribution => ({ outcome, basis: 'evidence', reason })
+  const isEarlier = (at: string): boolean => Date.parse(at) < named_ms
+  const then = named_ms > created_ms ? 'its decision named it' : 'the decision was recorded'
+  if (merged_at === null) {
+    if (closed_at === null) return evidence(null, `PR ${pr} is not merged yet`)
+    return isEarlier(closed_at)
+      ? evidence(null, `PR ${pr} was closed before ${then}`)
+      : evidence('abandoned', `PR ${pr} was closed without a merge`)
+  }
+  if (isEarlier(merged_at)) return evidence(null, `PR ${pr} was merged before ${then}`)
+  const merged_ms = Date.parse(merged_at)
+  if (reverted_at !== null) {
+    const reverted_ms = Date.parse(reverted_at)
+    if (reverted_ms - merged_ms <= stable_ms)
+      return evidence('failure', `PR ${pr} was reverted within ${days(stability_days)} of its merge`)
+    if (isByRule(settled_by) && reverted_ms > reviewed_ms!)
+      return evidence('failure', `PR ${pr} was reverted after it had been attributed as stable`)
+  }
+  if (now_ms - merged_ms < stable_ms) return evidence(null, `PR ${pr} was merged less than ${days(stability_days)} ago`)
+  return evidence('success', `PR ${pr} was merged and not reverted for ${days(stability_days)}`)
+}
+
+const page = 500
+
+interface Seen {
+  event_type: string
+  ts: string
+  repo: string | null
+}
+
+const seen = ({ event_type, ts, payload }: EvidenceRecord): Seen => {
+  const { repo } = JSON.parse(payload) as { repo?: unknown }
+  return { event_type, ts, repo: typeof repo === 'string' ? repo : null }
+}
+
+/** The observed events of this pull request number in this repository, in the order of their own times. */
+async function eventsOf(evidence: Evidence, project: string, pr: number): Promise<Seen[]> {
+  const found: Seen[] = []
+  for (let seq = 1; ; ) {
+    const records = await evidence.ofPullRequest(pr, seq, page)
+    found.push(...records.filter(({ evidence_class }) => evidence_class === 'observed').map(seen))
+    if (records.length < page) break
+    seq = records.at(-1)!.seq + 1
+  }
+  // Numbers repeat across repositories: if any event names its repository, those that name none don't count.
+  const named = found.some(({ repo }) => repo !== null)
+  return found.filter(({ repo }) => !named || repo === project).sort((a, b) => Date.parse(a.ts) - Date.parse(b.ts))
+}
+
+/**
+ * The history of a pull request of a project; null without an observed event.
+ */
+export async function pullRequestHistory(
+  evidence: Evidence,
+  project: string,
+  pr: number,
+): Promise<PullRequestHistory | null> {
+  const events = await eventsOf(evidence, project, pr)
+  if (events.length === 0) return null
+  const history: PullRequestHistory = { merged_at: null, reverted_at: null, closed_at: null }
+  for (const { event_type, ts } of events) {
+    if (event_type === 'pr_merged') history.merged_at ??= ts
+    else if (event_type === 'pr_reverted' && history.merged_at !== null) history.reverted_at ??= ts
+    else if (event_type === 'pr_closed') history.closed_at = ts
+    else if (event_type === 'pr_opened') history.closed_at = null
+  }
+  return history
+}
+
+/**
+ * Sets the pull request of linked events on a decision that names none, so that it can settle the decision. Does nothing if the events
+ * belong to several pull requests, or to another project than the decision.
+ */
+export async function bindPullRequest(
+  call: Pick<ReviewCall, 'store' | 'caller' | 'now'> & { evidence: Evidence },
+  id: string,
+  seqs: readonly number[],
+): Promise<void> {
+  const pulls = new Map<string, { repo: unknown; pr: number }>()
+  for (const seq of seqs) {
+    const [event] = await call.evidence.read(seq, 1)
+    const { repo, pr_number: pr } = JSON.parse(event?.payload ?? '{}') as { repo?: unknown; pr_number?: unknown }
+    if (typeof pr === 'number' && Number.isSafeInteger(pr) && pr > 0)
+      pulls.set(JSON.stringify([repo, pr]), { repo, pr })
+  }
+  const [pull] = pulls.values()
+  if (pull === undefined || pulls.size > 1) return
+  await notePullRequest(call, id, pull, call.caller.agent)
+}
+
+/** Sets a pull request on a decision of its project that names none. Returns whether it did. @param by author of the update */
+const notePullRequest = (
+  call: Pick<ReviewCall, 'store' | 'now'>,
+  id: string,
+  pull: { repo: unknown; pr: number },
+  by: string,
+): Promise<boolean> =>
+  call.store.transaction(async (tx) => {
+    const found = await readDecision(tx.decisions, id)
+    if (!found || found.record.project?.pr) return false
+    const { name = null, feature = null, files = [] } = found.record.project ?? {}
+    const repo = typeof pull.repo === 'string' ? pull.repo : name
+    if (repo === null || (name ?? repo) !== repo) return false
+    const project = { name: repo, feature, pr: pull.pr, files }
+    const { record, revision } = applyUpdate(found.record, { project }, by, timestamp(call.now()))
+    await tx.decisions.put(record, found.revision)
+    await keepRevision(tx, id, record.revision_count, revision)
+    return true
+  })
+
+// The run over all decisions of a project that evidence may settle.
+
+const batch = 500
+
+/**
+ * Decisions of the project with a pull request, oldest first, except those that another agent settled. If a decision names no pull
+ * request, the one of the commits that a hook saw is used. Only the fields are read: most decisions can't be settled yet, and their
+ * records would evict requested ones from memory.
+ */
+async function* candidates(
+  { store, evidence }: ReviewCall & { evidence: Evidence },
+  project: string,
+  created_from_ms: number,
+) {
+  for await (const page of decisionPages(store.decisions, { project, created_from_ms }, batch)) {
+    const open = page.filter(({ settled_by }) => settled_by !== 'others')
+    const unnamed = open.filter(({ pr }) => pr === null)
+    const commits = await keptCommits(
+      store.keyed,
+      unnamed.map(({ id }) => id),
+    )
+    for (const fields of open) {
+      const pr = fields.pr ?? (await pullRequestOf(evidence, project, commits.get(fields.id) ?? []))
+      if (pr !== null) yield { ...fields, pr, is_named: fields.pr !== null }
+    }
+  }
+}
+
+/** Whether an update may have named a pull request: the earlier value named none, or is no longer kept. */
+const isNaming = ({ fields, old_values }: Revision): boolean => {
+  const before = old_values?.project as Project | null | undefined
+  return fields.includes('project') && (!before || before.name === null || before.pr === null)
+}
+
+/**
+ * When the recorder of a decision named its pull request. Evidence of a merge can arrive late, so an agent may know about the merge
+ * before the service does. A pull request named by a curator or by evidence counts from the decision on.
+ */
+async function namedAt(
+  keyed: Pick<KeyedReader, 'list'>,
+  { id, agent, created_ms }: Pick<DecisionFields, 'id' | 'agent' | 'created_ms'>,
+): Promise<number> {
+  const naming = (await revisionsOf(keyed, id)).findLast(isNaming)
+  return naming?.updated_by === agent ? Date.parse(naming.updated_at) : created_ms
+}
+
+/** Whether an attribution would change the existing outcome of a decision. */
+const corrects = ({ outcome, settled_by }: DecisionFields, found: Attribution): boolean =>
+  outcome !== null &&
+  settled_by !== null &&
+  found.outcome !== null &&
+  replaces({ outcome, settled_by }, { outcome: found.outcome, settled_by: ruleSettlers[found.basis] })
+
+/** Attributes outcomes to the decisions of a project, and records them unless it is a dry run. */
+export async function attributePending(
+  call: ReviewCall & { evidence: Evidence },
+  query: { project: string; created_from_ms: number; stability_days: number; by_age: boolean; dry_run: boolean },
+): Promise<(Attribution & { id: string; pr: number; applied: boolean })[]> {
+  const decisions = []
+  for await (const candidate of candidates(call, query.project, query.created_from_ms)) {
+    const { id, pr, is_named } = candidate
+    const history = await pullRequestHistory(call.evidence, query.project, pr)
+    const first = attribute(candidate, history, query, call.now())
+    const found =
+      first.outcome === null || first.basis !== 'evidence'
+        ? first
+        : attribute(candidate, history, query, call.now(), await namedAt(call.store.keyed, candidate))
+    const { outcome, reason: notes } = found
+    if (candidate.outcome !== null && !corrects(candidate, found)) continue
+    const input = outcome && { outcome, actual_result: null, lessons: null, notes }
+    const settles = !query.dry_run && input !== null
+    // A decision settled through a commit names its pull request from then on.
+    const named = is_named || (settles && (await notePullRequest(call, id, { repo: query.project, pr }, namedByCommit)))
+    const applied = settles && named && (await review(call, id, input, found)) !== null
+    decisions.push({ id, pr, ...found, applied })
+  }
+  return decisions
+}

@@ -1,0 +1,49 @@
+/** A review: the outcome on its record, its effect on circuit breakers and its audit entry in one transaction; then links to contradictions. */
+import { readDecision } from '../../../sdk/storage/decisions.ts'
+import type { StoredDecision } from '../../../sdk/storage/store.ts'
+import { audit } from '../../core/audit.ts'
+import { type Caller, mayCurate } from '../../core/caller.ts'
+import { timestamp } from '../../core/time.ts'
+import { type LinkingCall, linkContradictions } from '../learn/memory/contradictions.ts'
+import { type GuardedCall, guardOf } from '../policy/judge/guard.ts'
+import { type Attribution, applyReview, type ReviewInput } from '../record/decision/outcome.ts'
+import { requireRoom } from '../record/decision/revisions.ts'
+
+export type ReviewCall = GuardedCall & LinkingCall & { caller: Caller }
+
+/**
+ * Reviews a decision; null if there is none.
+ * @param attribution what the outcome was attributed by; with it, the result is also null if an earlier review outweighs it, and nothing is written
+ */
+export async function review(
+  call: ReviewCall,
+  id: string,
+  input: ReviewInput,
+  attribution: Attribution | null = null,
+): Promise<StoredDecision | null> {
+  const { outcome } = input
+  const policy = await call.policy.current()
+  const reviewed = await call.store.transaction(async (tx) => {
+    const found = await readDecision(tx.decisions, id)
+    if (!found) return null
+    const now_ms = call.now()
+    const applied = applyReview(found.record, input, call.caller.agent, timestamp(now_ms), attribution)
+    const { record, before, counts } = applied
+    if (attribution && !counts) return null
+    // A review that outweighs the recorder's own word always fits, so that a full record can't escape it.
+    const fits = counts && !record.self_reviewed
+    await tx.decisions.put(fits ? record : requireRoom(record, call.caller.agent), found.revision)
+    // Outcomes by age prove nothing, and imported decisions were made elsewhere.
+    if (counts && attribution?.basis !== 'age' && record.imported_by === null)
+      await guardOf(call, policy, record.breaker_scopes).reviewed(tx, {
+        decision_id: id,
+        outcome,
+        before: before?.basis === 'age' ? null : before,
+        trusted: record.self_reviewed === false || mayCurate(call.caller),
+      })
+    await audit(call, tx, [id], attribution ? { ...attribution } : { outcome, counts })
+    return { ...found, record, revision: found.revision + 1 }
+  })
+  if (reviewed) await linkContradictions(call, reviewed.record)
+  return reviewed
+}

@@ -1,0 +1,112 @@
+/** What people do with approvals: list them, read one, and answer it. */
+import { CstpError, invalidParams } from '../../../../sdk/errors.ts'
+import type { ApprovalState } from '../../../../sdk/schema/approval.ts'
+import { keyedPages } from '../../../../sdk/storage/keyed.ts'
+import type { KeyedReader, Store, Transaction } from '../../../../sdk/storage/store.ts'
+import type { Caller } from '../../../core/caller.ts'
+import {
+  type Approval,
+  type Approver,
+  current,
+  type Desk,
+  decide,
+  refusal,
+  show,
+} from '../../record/approval/approval.ts'
+import { approvalCollections, byIds, keep, putWaiting, type Waiting, waitingOf } from './requests.ts'
+
+/** An approver sees all approvals, any other agent only its own. */
+export interface Viewer extends Approver {
+  approves: boolean
+}
+
+/** @param roles agents of each role of the settings */
+export const viewerOf = ({ agent, scopes }: Caller, roles: Readonly<Record<string, readonly string[]>>): Viewer => ({
+  agent,
+  approves: scopes.has('approve'),
+  roles: [...scopes, ...Object.keys(roles).filter((role) => roles[role]!.includes(agent))],
+})
+
+/** Normalises an id that a person typed: in any case, with or without its dash, with O for 0, I or L for 1. */
+export function approvalId(given: string): string {
+  const text = given.toUpperCase().replaceAll(/[\s-]/g, '').replaceAll('O', '0').replaceAll(/[IL]/g, '1')
+  return `${text.slice(0, 4)}-${text.slice(4)}`
+}
+
+const sees = ({ approves, agent }: Viewer, { requester }: Approval): boolean => approves || requester === agent
+
+const notFound = (received: string) =>
+  invalidParams({ path: 'id', message: 'no approval has this id', expected: 'the id of an approval', received })
+
+/** @throws CstpError `invalid_params` if there is none that the viewer may see */
+export async function findApproval(keyed: Pick<KeyedReader, 'get'>, given: string, viewer: Viewer): Promise<Approval> {
+  const id = approvalId(given)
+  const approval = (await byIds(keyed, [id])).get(id)
+  if (!approval || !sees(viewer, approval)) throw notFound(given)
+  return approval
+}
+
+/** The approval with exactly this id; null if it is no longer kept. */
+export async function approvalFor(
+  keyed: Pick<KeyedReader, 'get'>,
+  id: string,
+  viewer: Viewer,
+): Promise<Approval | 'withheld' | null> {
+  const approval = (await byIds(keyed, [id])).get(id) ?? null
+  return approval !== null && !sees(viewer, approval) ? 'withheld' : approval
+}
+
+/** Approvals in this state, newest request first, and their total number. */
+export async function listApprovals(
+  { keyed }: Pick<Store, 'keyed'>,
+  viewer: Viewer,
+  query: { state: ApprovalState | undefined; limit: number; offset: number; now_ms: number },
+): Promise<{ approvals: Approval[]; total: number }> {
+  const { state, limit, offset, now_ms } = query
+  const found: Approval[] = []
+  const take = (page: Iterable<Approval>) => {
+    for (const one of page)
+      if (sees(viewer, one) && (state === undefined || current(one, now_ms).state === state)) found.push(one)
+  }
+  if (state === 'pending')
+    for await (const page of keyedPages(keyed, approvalCollections.waiting))
+      take(
+        (
+          await byIds(
+            keyed,
+            page.flatMap(({ value }) => Object.keys(value as Waiting)),
+          )
+        ).values(),
+      )
+  else
+    for await (const page of keyedPages(keyed, approvalCollections.approval))
+      take(page.map(({ value }) => value as Approval))
+  found.sort((a, b) => b.requested_ms - a.requested_ms || (a.id < b.id ? -1 : 1))
+  return { approvals: found.slice(offset, offset + limit), total: found.length }
+}
+
+/** Grants or denies; the first answer wins. @throws CstpError if the viewer may not answer it, or it is no longer pending */
+export async function answer(
+  tx: Transaction,
+  { desk, request_id }: { desk: Desk; request_id: string },
+  viewer: Viewer,
+  given: { id: string; granted: boolean; reason: string | null },
+): Promise<Approval> {
+  const now_ms = desk.now()
+  const before = await findApproval(tx.keyed, given.id, viewer)
+  const why = refusal(before, viewer)
+  if (why !== null) throw new CstpError('forbidden', `${before.id}: ${why}`, { id: before.id })
+  const after = decide(before, { ...given, by: viewer.agent }, now_ms)
+  if (after === null) {
+    const { state, decided_by } = current(before, now_ms)
+    const message = `${before.id} is ${state} already${decided_by === null ? '' : `, decided by ${decided_by}`}`
+    throw invalidParams(
+      { path: 'id', message, expected: 'a pending approval', received: given.id },
+      { approval: show(before, now_ms, desk.approvalUrl) },
+    )
+  }
+  const { [after.id]: _, ...open } = await waitingOf(tx.keyed, after.requester, now_ms)
+  await putWaiting(tx, after.requester, open)
+  await keep(tx, { desk, agent: viewer.agent, request_id }, after, 'decided')
+  return after
+}

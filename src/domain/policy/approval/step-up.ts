@@ -1,0 +1,95 @@
+/** Approvals for a verdict of `step_up`: they are looked up, used or requested in the transaction of the evaluation. */
+import type { ApprovalRef } from '../../../../sdk/schema/policy.ts'
+import type { Transaction } from '../../../../sdk/storage/store.ts'
+import { stableJson } from '../../../core/json.ts'
+import { durationMs, timestamp } from '../../../core/time.ts'
+import { type Approval, current, type Desk } from '../../record/approval/approval.ts'
+import type { Action } from '../rules/action.ts'
+import { type Evaluation, judged, type Verdict } from '../rules/evaluate.ts'
+import type { PolicySet } from '../rules/set.ts'
+import { type AskingRule, type Settlement, settle } from './requests.ts'
+
+/** The evaluation with its step-ups approved, or with the approval that it waits for. */
+export async function approved(
+  tx: Transaction,
+  call: { desk: Desk; caller: { agent: string }; request_id: string },
+  set: PolicySet,
+  action: Action,
+  evaluation: Evaluation,
+  claims: Record<string, unknown>,
+  how: Settlement,
+): Promise<Evaluation> {
+  const { verdict, policy_hash, record_id } = evaluation
+  if (verdict !== 'step_up') return evaluation
+  const { desk, caller, request_id } = call
+  const { session_id } = action.context
+  const asking = {
+    desk,
+    agent: caller.agent,
+    on_behalf_of: textOf(claims.id) ?? textOf(claims.agent_id),
+    session: textOf(session_id),
+    evaluation_id: record_id,
+    request_id,
+    policy_hash,
+    action,
+    rules: askingRules(evaluation, set),
+  }
+  const { granted, approval, message } = await settle(tx, asking, how)
+  const ref = approval && refOf(approval, desk)
+  return granted
+    ? {
+        ...lifted(evaluation),
+        approval: ref,
+        approved_rules: [...evaluation.approved_rules, ...waitingFor(evaluation)],
+      }
+    : { ...withWay(evaluation, message), approval: ref }
+}
+
+const textOf = (value: unknown): string | null =>
+  typeof value === 'string' && value !== '' ? value.slice(0, 256) : null
+
+const refOf = (approval: Approval, { approvalUrl, now }: Desk): ApprovalRef => {
+  const { id, state, expires_ms } = current(approval, now())
+  return { id, url: approvalUrl(id), state, expires_at: timestamp(expires_ms) }
+}
+
+/** The rules of an evaluation that ask for an approval. */
+function askingRules({ asks }: Evaluation, { rules }: PolicySet): AskingRule[] {
+  return asks.flatMap(({ rule: guardrail_id, message, step_up }) => {
+    const found = rules.find(({ rule }) => rule.id === guardrail_id)
+    if (step_up === null || !found) return []
+    const { file: _, line: __, column: ___, assumed_match: ____, ...rule } = found.rule
+    const { approvers, separation, expires, remember } = step_up
+    return {
+      guardrail_id,
+      name: rule.name ?? guardrail_id,
+      message,
+      text: stableJson(rule),
+      approvers,
+      separation,
+      waits_ms: durationMs(expires),
+      remember_ms: remember === 'none' ? null : durationMs(remember.slice('exact:'.length)),
+    }
+  })
+}
+
+/** The rules that ask for an approval. */
+const waitingFor = ({ asks }: Verdict): string[] => asks.filter(({ step_up }) => step_up).map(({ rule }) => rule)
+
+/** Adds to the violations of waiting rules how to get their approval, for clients that can't ask for it. */
+function withWay(evaluation: Evaluation, message: string | null): Evaluation {
+  const waiting = new Set(waitingFor(evaluation))
+  const violations = evaluation.violations.map((one) =>
+    waiting.has(one.guardrail_id) ? { ...one, message: `${one.message} (${message})` } : one,
+  )
+  return { ...evaluation, violations }
+}
+
+/** A verdict without the step-ups of these approved rules; by default without any. */
+export function lifted<V extends Verdict>(verdict: V, rules: readonly string[] = waitingFor(verdict)): V {
+  return judged({
+    ...verdict,
+    asks: verdict.asks.filter(({ rule, step_up }) => step_up === null || !rules.includes(rule)),
+    violations: verdict.violations.filter((one) => one.verdict !== 'step_up' || !rules.includes(one.guardrail_id)),
+  })
+}

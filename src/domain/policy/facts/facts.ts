@@ -1,0 +1,71 @@
+/** Looks up facts about the past of an action: its session, its precedents, the calibration of its agent. */
+
+import { readDecisions } from '../../../../sdk/storage/decisions.ts'
+import type { Embedder } from '../../../../sdk/storage/embedder.ts'
+import type { DecisionReader, KeyedReader } from '../../../../sdk/storage/store.ts'
+import { countOf, meanOf, scoredOf } from '../../../core/figures.ts'
+import type { Follower } from '../../search/follower.ts'
+import { type Action, fold } from '../rules/action.ts'
+import type { FactGroup, Facts } from '../rules/fact-names.ts'
+import { EvaluationError } from '../rules/operators.ts'
+import { readSession } from './session.ts'
+
+export interface FactTools {
+  store: {
+    decisions: Pick<DecisionReader, 'count' | 'outcomes' | 'get'>
+    /** Null for an earlier time, because sessions are kept only for hours. */
+    keyed: KeyedReader | null
+  }
+  index: Pick<Follower, 'once'>
+  embedder: Embedder
+  signal: AbortSignal
+  tracker_ttl_ms: number
+}
+
+const precedentsLooked = 50
+
+/** Looks up a group. @param embed the vector of the action's description */
+export async function lookUp(
+  { store, index, embedder, tracker_ttl_ms: ttl_ms }: FactTools,
+  group: FactGroup,
+  action: Action,
+  now_ms: number,
+  embed: () => Promise<Float32Array>,
+): Promise<Facts> {
+  const { agent_id: agent, category } = action
+  if (group === 'session') {
+    if (store.keyed === null) throw new EvaluationError('the session of an earlier time is not kept')
+    const { actions, classifications, request, full } = await readSession(store.keyed, agent, { now_ms, ttl_ms })
+    // Otherwise an agent could fill its session with other actions first, to hide the ones that follow.
+    if (full) throw new EvaluationError('more happened in the session than is kept of it')
+    return { actions, classifications, request }
+  }
+  if (group === 'calibration') {
+    const alike = category !== null && { alike: { category: fold(action, category) } }
+    const groups = await store.decisions.outcomes({ agent, ...alike })
+    const scored = scoredOf(groups.filter(({ settled_by }) => settled_by === 'others' || settled_by === 'observed'))
+    const n = countOf(scored)
+    return { n, gap: n === 0 ? null : meanOf(scored, ({ value, confidence }) => value - confidence) }
+  }
+  const hits = await index.once(async (view) => {
+    const generation = view.generation()
+    if (!generation) return null
+    return view.nearest({
+      vector: (await embed()).subarray(0, generation.dimensions),
+      embedder: embedder.id,
+      side: 'both',
+      k: precedentsLooked,
+      filter: {},
+      exact: true,
+      within: embedder.precedent_distance,
+    })
+  })
+  if (hits === null) return { n: 0, failed: 0 }
+  const near = await readDecisions(
+    store.decisions,
+    hits.map(({ id }) => id),
+  )
+  const outcomes = near.map(({ record }) => record.outcome)
+  const settled = outcomes.filter((outcome) => outcome !== null && outcome !== 'abandoned')
+  return { n: settled.length, failed: settled.filter((outcome) => outcome === 'failure').length }
+}

@@ -1,0 +1,77 @@
+/**
+ * What an agent did earlier in its session, for rules that use it. A session holds the actions of the authenticated agent until the agent
+ * is idle for a while. A session name from the caller starts no new one: otherwise an agent could hide what it has read.
+ */
+import type { KeyedReader, Transaction } from '../../../../sdk/storage/store.ts'
+import type { Action } from '../rules/action.ts'
+
+/** What rules see of a session. */
+export interface SessionFacts {
+  /** Without duplicates, in order of first occurrence. */
+  actions: string[]
+  classifications: string[]
+  request: string | null
+}
+
+interface Stored extends SessionFacts {
+  updated_ms: number
+  /** More happened than a session keeps, so the rest is unknown. */
+  full?: boolean
+}
+
+/** Name of the collection, for moving it to another store. */
+export const actionSessionCollection = 'action_session'
+/** Most names of each kind that a session keeps: the first ones. */
+const namesKept = 100
+const maxName = 64
+const maxRequest = 2_000
+
+/** The session of an agent; an empty one if it has none, or nothing happened in it for `ttl_ms`. */
+export async function readSession(
+  keyed: Pick<KeyedReader, 'get'>,
+  agent: string,
+  { now_ms, ttl_ms }: { now_ms: number; ttl_ms: number },
+): Promise<SessionFacts & { updated_ms: number | null; full?: boolean }> {
+  const [found] = await keyed.get(actionSessionCollection, [agent])
+  const stored = found?.value as Stored | undefined
+  return stored && stored.updated_ms >= now_ms - ttl_ms
+    ? stored
+    : { actions: [], classifications: [], request: null, updated_ms: null }
+}
+
+const joined = (known: readonly string[], more: readonly string[]): string[] =>
+  [...new Set([...known, ...more])].slice(0, namesKept)
+
+/** Adds to the session. Writes only if that changes the session, or to keep it from ending. */
+export async function addToSession(
+  { keyed }: Pick<Transaction, 'keyed'>,
+  agent: string,
+  { actions = [], classifications = [], request = null }: Partial<SessionFacts>,
+  time: { now_ms: number; ttl_ms: number },
+): Promise<void> {
+  const before = await readSession(keyed, agent, time)
+  const after: Stored = {
+    actions: joined(before.actions, actions),
+    classifications: joined(before.classifications, classifications),
+    request: before.request ?? request?.slice(0, maxRequest) ?? null,
+    updated_ms: time.now_ms,
+  }
+  const happened = new Set([...before.actions, ...actions]).size
+  const full =
+    before.full || Math.max(happened, new Set([...before.classifications, ...classifications]).size) > namesKept
+  if (full) after.full = true
+  const same =
+    after.full === before.full &&
+    after.actions.length === before.actions.length &&
+    after.classifications.length === before.classifications.length &&
+    after.request === before.request
+  if (same && before.updated_ms !== null && time.now_ms - before.updated_ms < time.ttl_ms / 10) return
+  await keyed.put(actionSessionCollection, agent, after)
+}
+
+/** The name of an action in a session: its tool, else its category. */
+export function namesOf({ category, context }: Action): string[] {
+  const { tool } = context
+  const found = typeof tool === 'string' && tool !== '' ? tool : category
+  return found === null ? [] : [found.slice(0, maxName)]
+}

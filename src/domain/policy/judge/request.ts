@@ -1,0 +1,84 @@
+/** Builds the action that rules see from a caller's parameters. */
+import { invalidParams } from '../../../../sdk/errors.ts'
+import type { ActionParams, Violation } from '../../../../sdk/schema/policy.ts'
+import { instructionLike, textsIn } from '../../record/decision/instructions.ts'
+import { type Action, contextProblem, type Phase, projectOf } from '../rules/action.ts'
+import type { Evaluation } from '../rules/evaluate.ts'
+
+/** The action that rules see. @throws CstpError `invalid_params` if its context is too large or too deep */
+export function toAction(agent_id: string, given: ActionParams, phase: Phase): Action {
+  const problem = contextProblem(given.context)
+  if (problem) throw invalidParams({ path: 'action.context', ...problem })
+  return {
+    ...given,
+    project: projectOf(given),
+    stakes: given.stakes ?? null,
+    agent_id,
+    phase,
+    reason_count: null,
+    quality_score: null,
+    instruction_like: instructionLike([given.description, ...textsIn(given.context)]),
+    has_deliberation: false,
+    has_reasoning: false,
+    has_query: phase === 'pre_action',
+    has_check: phase === 'pre_action',
+  }
+}
+
+/** A warning from the service itself, not from a rule. */
+export const warning = (guardrail_id: string, name: string, message: string, suggestion: string): Violation => ({
+  guardrail_id,
+  name,
+  message,
+  severity: 'warn',
+  suggestion,
+  error: null,
+})
+
+/** Warnings about missing checks: neither `evaluated: 0` nor a skipped rule must be mistaken for safety. */
+export function generalWarnings({
+  evaluated,
+  skipped_for_scope: skipped,
+}: Pick<Evaluation, 'evaluated' | 'skipped_for_scope'>): Violation[] {
+  const warnings: Violation[] = []
+  if (evaluated === 0)
+    warnings.push(
+      warning(
+        'no_rules',
+        'No guardrails are loaded',
+        'No guardrail is loaded: nothing was checked',
+        'Name a directory with rules in GUARDRAILS_PATHS',
+      ),
+    )
+  if (skipped.length > 0)
+    warnings.push(
+      warning(
+        'skipped_for_scope',
+        'Rules of other scopes were not evaluated',
+        `Not evaluated, as they are for other projects or scopes: ${skipped.join(', ')}`,
+        'Name the project or the scope of the action if these rules apply to it',
+      ),
+    )
+  return warnings
+}
+
+/** The part of an evaluation that checkGuardrails and preAction return unchanged. */
+export const shownVerdict = ({
+  verdict,
+  record_id,
+  approval,
+  modified_action,
+  changes,
+  satisfied_by,
+  skipped_for_scope,
+  would_block,
+}: Omit<Evaluation, 'record_id'> & { record_id: string | null }) => ({
+  verdict,
+  record_id,
+  approval,
+  modified_action,
+  changes,
+  satisfied_by,
+  skipped_for_scope,
+  ...(would_block.length > 0 && { would_block }),
+})

@@ -1,0 +1,207 @@
+/** The action that rules evaluate: its own fields, its context, and the action that corresponds to a recorded decision. */
+import type * as v from 'valibot'
+import { type ActionField, type ActionFieldName, actionFields } from '../../../../sdk/schema/action.ts'
+import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
+import { skeleton } from '../../../../sdk/storage/skeleton.ts'
+import { instructionLike, textsOf } from '../../record/decision/instructions.ts'
+import { EvaluationError } from './operators.ts'
+
+type Given<N extends ActionFieldName> = v.InferOutput<(typeof actionFields)[N]['schema']>
+
+/** An action as rules see it. Fields that were not given are null. */
+export type Action = {
+  [N in ActionFieldName]: undefined extends Given<N> ? Exclude<Given<N>, undefined> | null : Given<N>
+} & { context: Record<string, unknown> }
+
+export type Phase = Action['phase']
+
+/** The definition of an action field; undefined for any other name, which is looked up in the context. */
+export const actionField = (name: string): ActionField | undefined =>
+  Object.hasOwn(actionFields, name) ? actionFields[name as ActionFieldName] : undefined
+
+/** Whether a field of the action may be null. */
+export const isNullable = ({ schema }: ActionField): boolean =>
+  schema.type === 'optional' && (schema as { default?: unknown }).default === undefined
+
+const isPlain = (value: unknown): value is Record<string, unknown> =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)
+
+/** Every value at a path, by own keys only. One key may span several steps, as in `{"a.b": 1}`. */
+function* valuesAt(level: unknown, steps: readonly string[], from = 0): Generator {
+  if (from === steps.length) {
+    yield level
+    return
+  }
+  if (!isPlain(level)) return
+  for (let end = from + 1; end <= steps.length; end++) {
+    const key = end === from + 1 ? steps[from]! : steps.slice(from, end).join('.')
+    if (Object.hasOwn(level, key)) yield* valuesAt(level[key], steps, end)
+  }
+}
+
+/** A key that looks like part of the path but is not; null if there is none. */
+function lookalikeAt(level: unknown, steps: readonly string[], from = 0): string | null {
+  if (!isPlain(level)) return null
+  for (let end = from + 1; end <= steps.length; end++) {
+    const key = steps.slice(from, end).join('.')
+    const fake = keysBySkeleton(level)
+      .get(skeleton(key))
+      ?.find((one) => one !== key)
+    if (fake !== undefined) return fake
+    const below = Object.hasOwn(level, key) ? lookalikeAt(level[key], steps, end) : null
+    if (below !== null) return below
+  }
+  return null
+}
+
+/** A field that a rule names, compiled once and read from many actions. */
+export interface Field {
+  /** The value; undefined if it is absent or null. @throws EvaluationError if the context has two values for it */
+  value(action: Action): unknown
+  /** A key of the context that looks like the field but is not, so that a rule would miss it; null if there is none. */
+  lookalikeOf(action: Action): string | null
+}
+
+/** Compiles a field: the action's own if the name is one, else a path in the context, which can never replace an action field. */
+export function compileField(name: string): Field {
+  if (actionField(name)) {
+    const key = name as ActionFieldName
+    const wanted = skeleton(name)
+    return {
+      value: (action) => action[key] ?? undefined,
+      lookalikeOf: (action) =>
+        keysBySkeleton(action.context)
+          .get(wanted)
+          ?.find((one) => one !== name) ?? null,
+    }
+  }
+  const path = name.startsWith('context.') ? name.slice('context.'.length) : name
+  const steps = path.split('.')
+  return {
+    value({ context }) {
+      if (steps.length === 1) return (Object.hasOwn(context, path) ? context[path] : undefined) ?? undefined
+      const found = [...valuesAt(context, steps)]
+      if (found.length > 1) throw new EvaluationError(`the context has ${found.length} values for ${name}`)
+      return found[0] ?? undefined
+    },
+    lookalikeOf: ({ context }) => lookalikeAt(context, steps),
+  }
+}
+
+/** Skeletons of texts, cached for each action because many rules compare the same texts. */
+const folds = new WeakMap<Action, Map<string, string>>()
+
+/** The skeleton of a text of the action. */
+export function fold(action: Action, text: string): string {
+  let known = folds.get(action)
+  if (!known) {
+    known = new Map()
+    folds.set(action, known)
+  }
+  let folded = known.get(text)
+  if (folded === undefined) {
+    folded = skeleton(text)
+    known.set(text, folded)
+  }
+  return folded
+}
+
+/** Keys by their skeleton, cached for each object because many rules read the same context. */
+const skeletons = new WeakMap<object, Map<string, string[]>>()
+
+function keysBySkeleton(level: Record<string, unknown>): Map<string, string[]> {
+  let found = skeletons.get(level)
+  if (!found) {
+    found = new Map()
+    for (const key of Object.keys(level)) {
+      const look = skeleton(key)
+      const same = found.get(look)
+      if (same) same.push(key)
+      else found.set(look, [key])
+    }
+    skeletons.set(level, found)
+  }
+  return found
+}
+
+/** The project of an action: its own field, or else the one in its context. */
+export function projectOf({ project, context }: Pick<Action, 'project' | 'context'>): string | null {
+  if (project !== null) return project
+  return typeof context.project === 'string' && context.project.trim() !== '' ? context.project : null
+}
+
+/** The context without the ids of a single call, so that a repeated action matches the one that was approved or deferred. */
+export const withoutCall = ({ session_id: _, tool_use_id: __, ...context }: Action['context']): Action['context'] =>
+  context
+
+/** The stakes of a record if its agent gave none. */
+export const assumedStakes = actionFields.stakes.assumed
+
+/**
+ * The action that corresponds to a recorded decision. Deliberation that the caller reports proves nothing: only queries, checks and
+ * reasoning that the service tracked itself satisfy a `has_…` field.
+ * @param context of the action; rules do not read the record's text as context
+ * @param stakes as given
+ * @param scope as given
+ */
+export function recordedAction(
+  record: DecisionRecord,
+  context: Action['context'] = {},
+  stakes: Action['stakes'] = record.stakes,
+  scope: Action['scope'] = null,
+): Action {
+  const protocol = record.pre_decision_protocol
+  const tracked = (record.deliberation?.steps ?? []).filter(({ given }) => given !== true)
+  const noted = (type: string) => tracked.some((step) => step.type === type)
+  return {
+    description: record.decision,
+    category: record.category,
+    stakes,
+    // As it was recorded: a later update does not change what was decided.
+    confidence: record.confidence_at_record,
+    tags: record.tags,
+    project: projectOf({ project: record.project?.name ?? null, context }),
+    pr: record.project?.pr ?? null,
+    scope,
+    agent_id: record.recorded_by,
+    phase: 'record',
+    reason_count: record.reasons.length,
+    quality_score: record.quality.score,
+    instruction_like: instructionLike(textsOf(record)),
+    has_deliberation: tracked.length > 0,
+    has_reasoning: noted('reasoning'),
+    has_query: noted('query') || (protocol?.query_run === true && protocol.given !== true),
+    has_check: noted('guardrail_check') || (protocol?.guardrails_checked === true && protocol.given !== true),
+    context,
+  }
+}
+
+const maxBytes = 65_536
+const maxDepth = 8
+
+function isWithin(value: unknown, left: number): boolean {
+  if (value === null || typeof value !== 'object') return true
+  return left > 0 && Object.values(value).every((inner) => isWithin(inner, left - 1))
+}
+
+function wellFormed(value: unknown): boolean {
+  if (typeof value === 'string') return value.isWellFormed()
+  if (value === null || typeof value !== 'object') return true
+  return Object.entries(value).every(([key, inner]) => key.isWellFormed() && wellFormed(inner))
+}
+
+/** What is wrong with an action's context; null if nothing is. */
+export function contextProblem(
+  context: Record<string, unknown>,
+): { message: string; expected: string; received: string } | null {
+  const refuse = (expected: string, received: string) => ({
+    message: `expected ${expected}, received ${received}`,
+    expected,
+    received,
+  })
+  // The depth is checked first: a value that is nested too deeply can't be serialised to measure it.
+  if (!isWithin(context, maxDepth)) return refuse(`at most ${maxDepth} levels`, 'more')
+  const bytes = new TextEncoder().encode(JSON.stringify(context)).length
+  if (bytes > maxBytes) return refuse(`at most ${maxBytes} bytes of JSON`, `${bytes}`)
+  return wellFormed(context) ? null : refuse('well-formed Unicode text', 'a lone surrogate')
+}

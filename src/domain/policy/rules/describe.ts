@@ -1,0 +1,61 @@
+/** Describes conditions in words, for agents that must comply with a rule. */
+import type { Condition } from '../../../../sdk/schema/guardrail.ts'
+import type { LoadedRule } from './parse.ts'
+
+const value = (one: unknown): string =>
+  Array.isArray(one) ? one.map(value).join(' or ') : typeof one === 'string' ? one : JSON.stringify(one)
+
+const days = (count: number | undefined): string => (count === undefined ? '' : ` of the last ${count} days`)
+
+/** One condition in words. */
+function describe(condition: Condition): string {
+  switch (condition.type) {
+    case 'field': {
+      const { field, operator, value: bound } = condition
+      if (operator === 'exists') return `${field} is ${bound === false ? 'absent' : 'given'}`
+      const sign = { '==': '=', in: 'is', not_in: 'is not' }[operator as string] ?? operator
+      return `${field} ${sign} ${value(bound)}`
+    }
+    case 'semantic': {
+      const { outcome, threshold, within_days, min_matches } = condition
+      const kind = outcome === undefined ? 'decisions' : `decisions with outcome ${outcome}`
+      return `at least ${min_matches} ${kind}${days(within_days)} are similar to it (${threshold})`
+    }
+    case 'temporal': {
+      const { field, value: counted, window_hours, max_occurrences, between, weekdays, timezone = 'UTC' } = condition
+      if (window_hours !== undefined)
+        return `${max_occurrences} or more decisions with ${field} ${counted} in ${window_hours} hours`
+      const at = between === undefined ? [] : [`between ${between[0]} and ${between[1]} ${timezone}`]
+      return [...at, ...(weekdays === undefined ? [] : [`on ${weekdays.join(', ')}`])].join(' ')
+    }
+    case 'aggregate': {
+      const { metric, category, operator, value: bound, window_days } = condition
+      return `${metric} of ${category ?? 'all'} decisions${days(window_days)} ${operator} ${bound}`
+    }
+    case 'compound': {
+      const inner = condition.conditions.map(describe)
+      if (condition.operator === 'not') return `not (${inner[0]})`
+      return inner.length === 1 ? inner[0]! : `(${inner.join(` ${condition.operator} `)})`
+    }
+    case 'cel':
+      return condition.expression
+  }
+}
+
+/** When a rule applies, in words: the conditions that must hold, and the requirements of which one must be missing. Empty for a rule that always applies. */
+export function describeRule({
+  conditions,
+  requirements,
+  requires,
+}: Pick<LoadedRule, 'conditions' | 'requirements' | 'requires'>): string {
+  const missing = [
+    ...requirements,
+    ...requires.map((one) => ('approval' in one ? `approval of ${one.approval}` : `evidence of ${one.evidence}`)),
+  ]
+  return [
+    conditions.map(describe).join(' and '),
+    missing.length === 0 ? '' : `unless there is ${missing.join(' and ')}`,
+  ]
+    .filter((part) => part !== '')
+    .join(', ')
+}

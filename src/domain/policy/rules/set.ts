@@ -1,0 +1,142 @@
+/** The loaded policy: rules and breakers of all files, compiled, with the hash that names them. */
+import { createHash } from 'node:crypto'
+import type { BreakerRule } from '../../../../sdk/schema/guardrail.ts'
+import type { RuleProblem } from '../../../../sdk/schema/policy.ts'
+import { stableJson } from '../../../core/json.ts'
+import { type CompiledRule, compileRules } from './compiled.ts'
+import { asksForSession } from './fact-names.ts'
+import { type LoadedRule, parseRules } from './parse.ts'
+
+export interface PolicyFile {
+  /** Shown in errors. */
+  name: string
+  text: string
+  /** Part of the program: rules and breakers of other files replace its own with the same id or scope. */
+  shipped?: true
+}
+
+/** A rule or breaker that replaces a shipped one. */
+export interface Replacement {
+  /** `the rule <id>` or `the circuit breaker <scope>`. */
+  what: string
+  file: string
+  line: number
+}
+
+/** A set, or everything that is wrong with its files. */
+export interface Built {
+  set: PolicySet | null
+  errors: RuleProblem[]
+  replaced: Replacement[]
+}
+
+export interface PolicySet {
+  rules: CompiledRule[]
+  breakers: BreakerRule[]
+  /** SHA-256 of the canonical rules and breakers, lowercase hex: equal for equal policies, wherever their files are. */
+  hash: string
+  /** Whether some rule uses session facts. Sessions are stored only then. */
+  keeps_sessions: boolean
+}
+
+/** The rules in force. */
+export interface Policy {
+  /** The set in force, at most five minutes old. */
+  current(): Promise<PolicySet>
+  /** Reads the files now. Returns what is wrong with them; if anything is, the last valid set stays in force. */
+  reload(): Promise<RuleProblem[]>
+  /** What was wrong when the files were last read. */
+  errors(): RuleProblem[]
+  /** Compiles a file that is not in force. It may load shipped templates, but no file of the server. */
+  draft(file: PolicyFile): Promise<Built>
+  /** Adds a file to the folder of rules, and puts it in force. It is not added if that would fail. */
+  add(name: string, text: string): Promise<Added>
+}
+
+/** Path of the new file; null if it was not added: because of `errors`, or, if there are none, because no rule folder is writable. */
+export interface Added {
+  file: string | null
+  errors: RuleProblem[]
+}
+
+/** SHA-256 over the rules and breakers, sorted by id and scope, without their positions. */
+function policyHash(rules: readonly LoadedRule[], breakers: readonly BreakerRule[]): string {
+  const bare = rules
+    .map(({ file: _, line: __, column: ___, assumed_match: ____, ...rule }) => ({
+      ...rule,
+      scope: [rule.scope ?? []].flat(),
+    }))
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
+  const scopes = [...breakers].sort((a, b) => (a.scope < b.scope ? -1 : 1))
+  return createHash('sha256')
+    .update(stableJson({ breakers: scopes, rules: bare }))
+    .digest('hex')
+}
+
+/**
+ * Builds a policy.
+ * @param readTemplate reads the template that `file` names; null if there is none
+ * @returns the set, or everything that is wrong with the files; never a part of the rules
+ */
+export async function buildPolicy(
+  files: readonly PolicyFile[],
+  readTemplate: (name: string, file: PolicyFile) => Promise<PolicyFile | null>,
+): Promise<Built> {
+  const errors: RuleProblem[] = []
+  const replaced: Replacement[] = []
+  const named = <T>() => new Map<string, Named<T>>()
+  const [rules, breakers] = [named<LoadedRule>(), named<BreakerRule>()]
+  const loaded = new Set<string>()
+  /** If two have the same name, the one that is not shipped is kept, at the position of the first. */
+  const keep = <T>(all: Map<string, Named<T>>, kind: string, name: string, one: Named<T>): void => {
+    const other = all.get(name)
+    if (other && one.shipped === other.shipped) {
+      // Only the name of the file: callers see this, and must not learn the folders of the server.
+      const message = `${kind} ${name} is already declared in ${fileName(other.place.file)}:${other.place.line}`
+      errors.push({ ...one.place, message })
+      return
+    }
+    const own = other?.shipped === false ? other : one
+    all.set(name, own)
+    if (other) replaced.push({ what: `${kind} ${name}`, file: own.place.file, line: own.place.line })
+  }
+  const take = async (file: PolicyFile): Promise<void> => {
+    const shipped = file.shipped ?? false
+    const key = `${shipped} ${file.name}`
+    if (loaded.has(key)) return
+    loaded.add(key)
+    const parsed = parseRules(file.text, file.name)
+    errors.push(...parsed.errors)
+    for (const rule of parsed.rules) {
+      const { line, column } = rule
+      keep(rules, 'the rule', rule.id, { value: rule, place: { file: file.name, line, column }, shipped })
+    }
+    for (const { rule, place } of parsed.breakers)
+      keep(breakers, 'the circuit breaker', rule.scope, { value: rule, place, shipped })
+    for (const { name, place } of parsed.templates) {
+      const template = /^[A-Za-z0-9][A-Za-z0-9_-]*$/.test(name) ? await readTemplate(name, file) : null
+      if (template) await take(template)
+      else errors.push({ ...place, message: `there is no template ${name}` })
+    }
+  }
+  for (const file of files) await take(file)
+  if (errors.length > 0) return { set: null, errors, replaced }
+  const valuesOf = <T>(all: Map<string, Named<T>>): T[] => [...all.values()].map(({ value }) => value)
+  return { set: compileSet(valuesOf(rules), valuesOf(breakers)), errors, replaced }
+}
+
+interface Named<T> {
+  value: T
+  place: Omit<RuleProblem, 'message'>
+  shipped: boolean
+}
+
+export const compileSet = (rules: readonly LoadedRule[], breakers: BreakerRule[]): PolicySet => ({
+  rules: compileRules(rules),
+  breakers,
+  hash: policyHash(rules, breakers),
+  keeps_sessions: asksForSession(rules),
+})
+
+/** The name of a rule file, without its path, which callers must not see. */
+export const fileName = (path: string): string => path.split('/').at(-1) ?? path

@@ -1,0 +1,136 @@
+/**
+ * Signed notices to a webhook, about approvals and about events that stop agents. A notice is queued in the transaction of the event that it reports, and
+ * delivered at least once, with growing pauses between attempts, across all servers and restarts.
+ * @see https://www.standardwebhooks.com
+ */
+import { createHmac, hash } from 'node:crypto'
+import type { Store, Transaction } from '../../../../sdk/storage/store.ts'
+import { type Rounds, startRounds } from '../../../core/rounds.ts'
+import { timestamp } from '../../../core/time.ts'
+import { type Approval, type Desk, show } from './approval.ts'
+
+/** Name of the collection, for moving it to another store. */
+export const noticeCollection = 'notice'
+
+interface Notice {
+  body: string
+  attempts: number
+}
+
+/** The data of a notice about an approval: who requests what, without the arguments, which the page shows to those who may see them. */
+export function approvalData(approval: Approval, desk: Desk): object {
+  const { action, rules, approvers, request_digest, policy_hash, ...shown } = show(
+    approval,
+    desk.now(),
+    desk.approvalUrl,
+  )
+  const { description, category, stakes, project } = action
+  return {
+    ...shown,
+    action: { description, category, stakes, project },
+    rules: rules.map(({ guardrail_id, name }) => ({ guardrail_id, name })),
+    approvers,
+    request_digest,
+    policy_hash,
+  }
+}
+
+const idOf = (hex: string): string => `msg_${hex}`
+
+/** Adds a notice to the queue. @param id hexadecimal digits; if a notice with this id is queued already, the new one is dropped */
+export async function queueNotice(
+  tx: Transaction,
+  desk: Desk,
+  type: string,
+  data: object,
+  id = desk.randomHex(16),
+): Promise<void> {
+  if ((await tx.keyed.get(noticeCollection, [idOf(id)])).length > 0) return
+  const now_ms = desk.now()
+  const body = JSON.stringify({ type, timestamp: timestamp(now_ms), data })
+  const notice: Notice = { body, attempts: 0 }
+  await tx.keyed.put(noticeCollection, idOf(id), notice, { expires_ms: now_ms })
+}
+
+const minute_ms = 60_000
+
+/** The same id for all notices on one subject within a minute, so that an agent's repetitions neither fill the queue nor delay other notices. */
+export const idOfMinute = (subject: readonly string[], now_ms: number): string =>
+  hash('sha256', JSON.stringify([...subject, Math.floor(now_ms / minute_ms)]), 'hex').slice(0, 32)
+
+/** The headers that sign a notice. @param secret the key shared with the receiver */
+export function signed(secret: Uint8Array, id: string, body: string, now_ms: number): Record<string, string> {
+  const seconds = String(Math.floor(now_ms / 1_000))
+  const mac = createHmac('sha256', secret).update(`${id}.${seconds}.${body}`).digest('base64')
+  return { 'webhook-id': id, 'webhook-timestamp': seconds, 'webhook-signature': `v1,${mac}` }
+}
+
+/** The key of a secret `whsec_<base64>`. */
+export const keyOf = (secret: string): Uint8Array => Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
+
+const batch = 16
+const looked = 100
+const lease_ms = 60_000
+const round_ms = 1_000
+/** Pauses before each further attempt; after the last attempt a notice is dropped. About two days in all. */
+const pauses_ms = [5, 30, 120, 600, 1_800, 3_600, 14_400, 28_800, 43_200, 86_400].map((seconds) => seconds * 1_000)
+
+/** Starts rounds that deliver the due notices; each returns how many were delivered. */
+export function startNotices(options: {
+  store: Pick<Store, 'keyed' | 'transaction'>
+  now(): number
+  /** Calls `run` after `ms` milliseconds; returns a function that cancels it. */
+  after(ms: number, run: () => void): () => void
+  /** Resolves once the receiver has accepted the notice. @throws if it does not accept it */
+  send(id: string, body: string, signal: AbortSignal): Promise<void>
+  failed(id: string, attempts: number, error: unknown, given_up: boolean): void
+}): Rounds {
+  const { store, now, after, send, failed } = options
+
+  /** Takes the due notices under a lease; until it ends, no other server takes them. */
+  const claim = (): Promise<[string, Notice][]> =>
+    store.transaction(async ({ keyed }) => {
+      const due = await keyed.expire(noticeCollection, now(), batch)
+      const taken = due.map(({ key, value }): [string, Notice] => {
+        const { body, attempts } = value as Notice
+        return [key, { body, attempts: attempts + 1 }]
+      })
+      for (const [id, notice] of taken) await keyed.put(noticeCollection, id, notice, { expires_ms: now() + lease_ms })
+      return taken
+    })
+
+  const deliver = async (id: string, notice: Notice, stop: AbortSignal): Promise<boolean> => {
+    let error: unknown
+    try {
+      await send(id, notice.body, stop)
+    } catch (thrown) {
+      error = thrown
+    }
+    // The notice stays under its lease; when that ends, the next server delivers it.
+    if (error !== undefined && stop.aborted) return false
+    const pause = error === undefined ? undefined : pauses_ms[notice.attempts - 1]
+    await store.transaction(({ keyed }) =>
+      pause === undefined
+        ? keyed.delete(noticeCollection, [id])
+        : keyed.put(noticeCollection, id, notice, { expires_ms: now() + pause }),
+    )
+    if (error !== undefined) failed(id, notice.attempts, error, pause === undefined)
+    return error === undefined
+  }
+
+  const work = async (stop: AbortSignal): Promise<number> => {
+    let arrived = 0
+    while (!stop.aborted) {
+      // Reading the queue costs less than a transaction, and mostly nothing is due.
+      const queued = await store.keyed.list(noticeCollection, { limit: looked })
+      // If the page is full, due notices may be beyond it.
+      if (queued.length < looked && !queued.some(({ expires_ms }) => expires_ms !== null && expires_ms <= now())) break
+      const taken = await claim()
+      if (taken.length === 0) break
+      for (const [id, notice] of taken) if (!stop.aborted && (await deliver(id, notice, stop))) arrived++
+    }
+    return arrived
+  }
+
+  return startRounds({ every_ms: round_ms, after, work, failed: (error) => failed('', 0, error, false) })
+}

@@ -1,0 +1,249 @@
+/** The life of a decision record: made, updated, reviewed. Values in, values out. */
+import { invalidParams } from '../../../../sdk/errors.ts'
+import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
+import { plainText } from '../../../core/quote.ts'
+import { dayMs, timestamp } from '../../../core/time.ts'
+import { breakerScopes } from './breaker-scopes.ts'
+import { extractBridge } from './bridge.ts'
+import { type KeptRevision, revisionOf } from './revisions.ts'
+
+const titleLength = 120
+
+/** The decision text on one line, cut between words to at most 120 characters. */
+export function titleOf(decision: string): string {
+  const line = plainText(decision)
+  if (line.length <= titleLength) return line
+  const space = line.lastIndexOf(' ', titleLength)
+  if (space > titleLength / 2) return line.slice(0, space)
+  const cut = line.slice(0, titleLength)
+  return cut.isWellFormed() ? cut : cut.slice(0, -1)
+}
+
+/** The day (UTC) that is `review_in` after `from_ms`. */
+export function reviewDay(from_ms: number, review_in: string): string {
+  const count = Number(review_in.slice(0, -1))
+  const date = new Date(from_ms)
+  const unit = review_in.at(-1)
+  if (unit === 'm') {
+    const day = date.getUTCDate()
+    date.setUTCMonth(date.getUTCMonth() + count)
+    // One month after 31 January is the last day of February, not 3 March.
+    if (date.getUTCDate() !== day) date.setUTCDate(0)
+  } else date.setTime(from_ms + count * (unit === 'h' ? dayMs / 24 : unit === 'd' ? dayMs : 7 * dayMs))
+  return date.toISOString().slice(0, 10)
+}
+
+/** The fields of a new decision that the caller gives; everything else is derived or empty. */
+export type Draft = Pick<
+  DecisionRecord,
+  | 'decision'
+  | 'category'
+  | 'confidence'
+  | 'stakes'
+  | 'context'
+  | 'reasons'
+  | 'alternatives_considered'
+  | 'review_in'
+  | 'project'
+  | 'reasoning_trace'
+  | 'deliberation'
+  | 'tags'
+  | 'pattern'
+  | 'pre_decision_protocol'
+  | 'recorded_by'
+  | 'agent_id'
+  | 'imported_by'
+  | 'source_key'
+  | 'source'
+  | 'recorded_at'
+> & { bridge: DecisionRecord['bridge'] | null }
+
+/** For a decision recorded here the service knows what came before it; for an import only what its source says is known. */
+const protocolOf = ({ imported_by, pre_decision_protocol: protocol }: Draft): Pick<Draft, 'pre_decision_protocol'> => ({
+  pre_decision_protocol: imported_by !== null ? protocol : { query_run: false, guardrails_checked: false, ...protocol },
+})
+
+/**
+ * Makes a pending record from a draft.
+ * @param id_suffix 12 hexadecimal digits, random
+ * @param noted the fields that the agent's session fills
+ */
+export function newRecord(
+  draft: Draft,
+  created_ms: number,
+  now_ms: number,
+  id_suffix: string,
+  noted: Pick<DecisionRecord, 'deliberation' | 'pre_decision_protocol'> | null = null,
+): DecisionRecord {
+  const [created_at, updated_at] = [timestamp(created_ms), timestamp(now_ms)]
+  const date = created_at.slice(0, 10)
+  const id = `${date}-decision-${id_suffix}`
+  const given = { ...draft, ...protocolOf(draft), ...noted }
+  const bridge_method = draft.bridge ? ('given' as const) : ('rule' as const)
+  return {
+    id,
+    title: titleOf(draft.decision),
+    ...given,
+    status: 'pending',
+    outcome: null,
+    date,
+    review_by: reviewDay(created_ms, draft.review_in),
+    bridge: draft.bridge ?? extractBridge(draft),
+    bridge_method,
+    quality: quality({ ...given, bridge_method }),
+    related_to: [],
+    links: [],
+    verdict: null,
+    created_at,
+    updated_at,
+    actual_result: null,
+    lessons: null,
+    review_notes: null,
+    reviewed_at: null,
+    reviewed_by: null,
+    self_reviewed: null,
+    confidence_at_record: draft.confidence,
+    confidence_at_review: null,
+    review_history: [],
+    breaker_scopes: breakerScopes({ ...draft, agent: draft.recorded_by, project: draft.project?.name ?? null }),
+    revision_count: 0,
+    preserve: false,
+    auto_attributed: false,
+    attribution_basis: null,
+    attribution_reason: null,
+  }
+}
+
+/** Fields that updateDecision may change. */
+const updatableFields = [
+  'decision',
+  'confidence',
+  'context',
+  'tags',
+  'pattern',
+  'reasons',
+  'bridge',
+  'project',
+] as const
+export type Updates = Partial<Pick<DecisionRecord, (typeof updatableFields)[number]>>
+
+/** @param seen the `revision_count` that a change is based on; undefined accepts any. @throws CstpError `invalid_params` if the decision was updated since */
+export function requireUnchanged({ revision_count }: DecisionRecord, seen: number | undefined): void {
+  if (seen === undefined || seen === revision_count) return
+  throw invalidParams({
+    path: 'revision_count',
+    message: `the decision was updated since: its revision_count is ${revision_count}`,
+    expected: `${revision_count}: read the decision again, and decide what to keep of both`,
+    received: `${seen}`,
+  })
+}
+
+/** The fields that a bridge is extracted from. */
+const bridgeSources: readonly string[] = ['decision', 'context', 'pattern', 'reasons']
+
+/**
+ * Applies an update; the earlier values are in its revision. New text renews the title and a bridge that was extracted by rule;
+ * a given bridge stays.
+ */
+export function applyUpdate(
+  record: DecisionRecord,
+  updates: Updates,
+  by: string,
+  at: string,
+): { record: DecisionRecord; applied: string[]; revision: KeptRevision } {
+  const applied = updatableFields.filter((field) => updates[field] !== undefined)
+  const next: DecisionRecord = { ...record, ...updates, updated_at: at }
+  if (updates.tags) next.tags = [...new Set(updates.tags)]
+  if (updates.bridge) next.bridge_method = 'given'
+  else if (next.bridge_method === 'rule' && applied.some((field) => bridgeSources.includes(field)))
+    next.bridge = extractBridge(next)
+  // A decision recorded by a hook counts once its confidence is stated, before the outcome is known.
+  if (isUnadopted(record) && typeof updates.confidence === 'number') {
+    next.confidence_at_record = updates.confidence
+    next.adopted_by = by
+  }
+  next.title = titleOf(next.decision)
+  next.quality = quality(next)
+  next.revision_count++
+  return { record: next, applied, revision: revisionOf(record, next, applied, by) }
+}
+
+const isUnadopted = ({ source, confidence_at_record, status }: DecisionRecord): boolean =>
+  source === 'hook' && confidence_at_record === null && status === 'pending'
+
+/** The record with a thought as the last step of its deliberation. */
+export function withThought(record: DecisionRecord, thought: string, agent: string, at: string) {
+  const { inputs, steps, ...marks } = record.deliberation ?? { inputs: [], steps: [] }
+  const step = steps.reduce((last, one) => Math.max(last, one.step), 0) + 1
+  const deliberation = {
+    inputs,
+    steps: [...steps, { step, type: 'reasoning', thought, timestamp: at, agent }],
+    ...marks,
+  }
+  const next = { ...record, deliberation, updated_at: at }
+  return { record: { ...next, quality: quality(next) }, step }
+}
+
+/** Path of a record's file, relative to the data directory. */
+export const pathOf = (id: string): string => `decisions/${id.slice(0, 4)}/${id.slice(5, 7)}/${id}.yaml`
+
+// Quality of a record: how much of what makes a decision useful later was written down.
+
+type QualityInput = Pick<
+  DecisionRecord,
+  | 'pattern'
+  | 'tags'
+  | 'reasons'
+  | 'bridge_method'
+  | 'decision'
+  | 'context'
+  | 'project'
+  | 'deliberation'
+  | 'pre_decision_protocol'
+  | 'reasoning_trace'
+>
+
+// Callers are asked only for what they can supply: a field of the tools log_decision or update_decision, or something that another tool leaves.
+const parts: { weight: number; has(record: QualityInput): boolean; missing: string }[] = [
+  {
+    weight: 15,
+    has: ({ pattern }) => Boolean(pattern?.trim()),
+    missing: 'State the pattern: the abstract principle behind the decision.',
+  },
+  { weight: 15, has: ({ tags }) => tags.length > 0, missing: 'Add tags.' },
+  {
+    weight: 15,
+    has: ({ reasons }) => new Set(reasons.map(({ type }) => type)).size >= 2,
+    missing: 'Give reasons of at least two types.',
+  },
+  {
+    weight: 10,
+    has: ({ bridge_method }) => bridge_method === 'given',
+    missing: 'Add a bridge with an update: what the decision looks like and what it is for.',
+  },
+  {
+    weight: 10,
+    has: ({ decision }) => decision.trim().length > 20,
+    missing: 'Say the decision in more than 20 characters.',
+  },
+  { weight: 10, has: ({ context }) => (context?.trim().length ?? 0) > 10, missing: 'Describe the context.' },
+  { weight: 10, has: ({ project }) => project !== null, missing: 'Name the project.' },
+  {
+    weight: 5,
+    has: ({ deliberation, pre_decision_protocol: protocol }) =>
+      (deliberation !== null && deliberation.inputs.length + deliberation.steps.length > 0) ||
+      (protocol !== null && (protocol.query_run || protocol.guardrails_checked)),
+    missing: 'Query precedents and check guardrails before deciding.',
+  },
+  {
+    weight: 10,
+    has: ({ reasoning_trace, deliberation }) => reasoning_trace.length + (deliberation?.steps.length ?? 0) > 0,
+    missing: 'Record the steps of the reasoning: as thoughts, or as the reasoning trace.',
+  },
+]
+
+/** Score from 0 to 1 and what would raise it. */
+export function quality(record: QualityInput): DecisionRecord['quality'] {
+  const score = parts.reduce((sum, part) => sum + (part.has(record) ? part.weight : 0), 0)
+  return { score: score / 100, suggestions: parts.filter((part) => !part.has(record)).map(({ missing }) => missing) }
+}

@@ -1,0 +1,239 @@
+/** The store as it was at an earlier time: the same queries, answered from the records as they were then. */
+import { invalidParams } from '../../../../sdk/errors.ts'
+import type { AsOfBlock, AsOfLimit } from '../../../../sdk/schema/as-of.ts'
+import { decisionPages, readDecisions, type StoredText } from '../../../../sdk/storage/decisions.ts'
+import { edgeOrder, edgesOf } from '../../../../sdk/storage/edges.ts'
+import { compareText, fieldsOf, fieldsOrder } from '../../../../sdk/storage/fields.ts'
+import { compileFilter } from '../../../../sdk/storage/filter.ts'
+import { keyedPages } from '../../../../sdk/storage/keyed.ts'
+import type {
+  CountFilter,
+  DecisionFields,
+  DecisionFilter,
+  DecisionReader,
+  EdgeReader,
+  KeyedReader,
+  Store,
+  StoredDecision,
+} from '../../../../sdk/storage/store.ts'
+import { timestamp } from '../../../core/time.ts'
+import { revisionsAfter } from '../decision/revisions.ts'
+import { erasureCollections, type Tombstone } from '../decision/tombstone.ts'
+import { changesAfter, formerSources } from './changes.ts'
+import { isUnchanged, recordAsOf } from './record.ts'
+import { countBy, outcomesOf, scoresOf } from './tally.ts'
+
+/** The queries that can be answered for an earlier time. */
+export interface PastStore {
+  decisions: Pick<DecisionReader, 'get' | 'find' | 'list' | 'count' | 'countBy' | 'outcomes' | 'scores'>
+  edges: { of(ids: readonly string[], query: Parameters<EdgeReader['of']>[1]): ReturnType<EdgeReader['of']> }
+  /** The current keyed records, for tombstones. */
+  keyed: KeyedReader
+}
+
+/** An earlier time, and the limits of answers about it. */
+export interface Past {
+  readonly at_ms: number
+  readonly store: PastStore
+  now(): number
+  /** Decisions by id as they were then, without those that had not been recorded yet. */
+  read(ids: readonly string[]): Promise<StoredDecision[]>
+  /** Whether so few decisions pass the immutable part of a filter that they can be read and counted as they were then. */
+  canCount(filter: CountFilter): Promise<boolean>
+  /** Notes a limit of the answer. */
+  limit(limit: AsOfLimit['limit'], message: string, ids?: readonly string[]): void
+  /** Notes that decisions were erased since, if there are any. */
+  noteErased(): Promise<void>
+  /** The field `as_of` of the answer. */
+  block(): AsOfBlock
+}
+
+/** Most decisions that one answer reads: more would delay other calls. */
+const maxRead = 50_000
+const pageSize = 500
+/** Decisions whose past is read concurrently. */
+const concurrent = 16
+const maxIds = 100
+const maxIncoming = 10_000
+
+/** The parts of a call that are needed. */
+interface PastCall {
+  store: Store
+  now(): number
+  /** Resolves when other calls have had their turn. */
+  breathe(): Promise<void>
+}
+
+/**
+ * @param most decisions that are read
+ * @throws CstpError `invalid_params` for a time in the future
+ */
+export function openPast({ store, now, breathe }: PastCall, as_of: string, most = maxRead): Past {
+  const at_ms = Date.parse(as_of)
+  if (at_ms > now()) throw refused('a time that is not in the future', as_of)
+  const limits = new Map<AsOfLimit['limit'], { message: string; ids: Set<string> }>()
+  const limit: Past['limit'] = (name, message, ids = []) => {
+    const known = limits.get(name) ?? { message, ids: new Set() }
+    for (const id of ids) known.ids.add(id)
+    limits.set(name, known)
+  }
+  // Concurrent reads note limits in any order.
+  const shown = (): AsOfLimit[] =>
+    [...limits]
+      .map(([name, { message, ids }]) => ({ limit: name, message, ids: [...ids].sort().slice(0, maxIds) }))
+      .sort((a, b) => compareText(a.limit, b.limit))
+
+  async function asOf({ record, ...rest }: StoredDecision): Promise<StoredDecision | null> {
+    const { id } = record
+    const [revisions, changes] = isUnchanged(record, at_ms)
+      ? [[], []]
+      : await Promise.all([revisionsAfter(store.keyed, id, at_ms), changesAfter(store.keyed, id, at_ms)])
+    const past = recordAsOf(record, { revisions, changes }, at_ms)
+    if (past === null) {
+      if (Date.parse(record.created_at) <= at_ms)
+        limit('imported_since', 'Decided by then, but imported later: left out, as it was not known here', [id])
+      return null
+    }
+    if (past.unknown.length > 0)
+      limit('old_values_dropped', 'Updated so often since that the values of then are not kept any more', [id])
+    return { ...rest, record: past.record }
+  }
+
+  async function read(ids: readonly string[]): Promise<StoredDecision[]> {
+    const found: (StoredDecision | null)[] = []
+    for (let from = 0; from < ids.length; from += pageSize) {
+      const stored = await readDecisions(store.decisions, ids.slice(from, from + pageSize))
+      for (let at = 0; at < stored.length; at += concurrent) {
+        const group = stored.slice(at, at + concurrent)
+        const past = await Promise.all(group.map(asOf))
+        const changed = group.filter(({ record }) => !isUnchanged(record, at_ms)).map(({ record }) => record.id)
+        const now = changed.length === 0 ? [] : await readDecisions(store.decisions, changed)
+        const revisions = new Map(now.map(({ record, revision }) => [record.id, revision]))
+        // Record and past are consistent only if the decision did not change between the two reads.
+        for (const [index, { record, revision }] of group.entries())
+          found.push(
+            (revisions.get(record.id) ?? revision) === revision ? past[index]! : ((await read([record.id]))[0] ?? null),
+          )
+      }
+    }
+    return found.filter((one) => one !== null)
+  }
+
+  let erased: Promise<void> | null = null
+  /** Notes decisions that were erased since: it is unknown whether they would be part of the answer. */
+  const noteErased = (): Promise<void> => {
+    erased ??= erasedSince(store.keyed, at_ms).then((ids) => {
+      if (ids.length > 0) limit('erased', 'Erased since: whether these would be part of the answer is not known', ids)
+    })
+    return erased
+  }
+
+  const walked = new Map<string, Promise<DecisionFields[]>>()
+
+  const isReadable = async (fixed: DecisionFilter): Promise<boolean> => (await store.decisions.count(fixed)) <= most
+
+  /** All decisions as they were then that pass the immutable part of a filter. */
+  async function walk(fixed: DecisionFilter): Promise<DecisionFields[]> {
+    await noteErased()
+    // Counted first: reading the decisions only to refuse them would take seconds.
+    if (!(await isReadable(fixed)))
+      throw refused(`filters (agent, category, dates …) that leave at most ${most} decisions`, as_of)
+    const found: DecisionFields[] = []
+    for await (const page of decisionPages(store.decisions, fixed, pageSize)) {
+      for (const { record, indexed } of await read(page.map(({ id }) => id))) found.push(fieldsOf(record, indexed))
+      await breathe()
+    }
+    return found
+  }
+
+  async function passing(filter: CountFilter): Promise<DecisionFields[]> {
+    const fixed = fixedOf(filter, at_ms)
+    const { created_from_ms: _, ...whole } = fixed
+    const known = walked.get(JSON.stringify(whole)) ?? walked.get(JSON.stringify(fixed)) ?? walk(fixed)
+    walked.set(JSON.stringify(fixed), known)
+    return (await known).filter(compileFilter(filter))
+  }
+
+  const textOf = ({ record, ...facts }: StoredDecision): StoredText => ({
+    ...facts,
+    id: record.id,
+    json: JSON.stringify(record),
+    agent: record.recorded_by,
+    created_ms: Date.parse(record.created_at),
+  })
+
+  const decisions: PastStore['decisions'] = {
+    get: async (ids) => (await read(ids)).map(textOf),
+    find: async (query) => (await read(await store.decisions.find(query))).map(({ record }) => record.id),
+    async list({ filter, ids, sort, order, offset, limit }) {
+      const kept = ids && new Set(ids)
+      const found = (await passing(filter)).filter(({ id }) => kept === undefined || kept.has(id))
+      const page = found.sort(fieldsOrder(sort, order)).slice(offset, offset + limit)
+      return { texts: (await read(page.map(({ id }) => id))).map(textOf), total: found.length }
+    },
+    count: async (filter) => (await passing(filter)).length,
+    countBy: async (filter, by) => countBy(await passing(filter), by),
+    outcomes: async (filter) => outcomesOf(await passing(filter)),
+    scores: async (filter) => scoresOf(await passing(filter)),
+  }
+
+  const edges: PastStore['edges'] = {
+    async of(ids, { direction, types, limit }) {
+      const wanted = new Set(ids)
+      const sources = new Set(direction === 'incoming' ? [] : ids)
+      if (direction !== 'outgoing') {
+        const today = await store.edges.of(ids, { direction: 'incoming', limit: maxIncoming })
+        for (const { source_id } of today) sources.add(source_id)
+        for (const id of ids) for (const source of await formerSources(store.keyed, id)) sources.add(source)
+      }
+      const starts = ({ source_id }: { source_id: string }) => direction !== 'incoming' && wanted.has(source_id)
+      const ends = ({ target_id }: { target_id: string }) => direction !== 'outgoing' && wanted.has(target_id)
+      return (await read([...sources]))
+        .flatMap(({ record }) => edgesOf(record))
+        .filter((edge) => (starts(edge) || ends(edge)) && (types?.includes(edge.edge_type) ?? true))
+        .sort(edgeOrder)
+        .slice(0, limit)
+    },
+  }
+
+  return {
+    at_ms,
+    now: () => at_ms,
+    store: { decisions, edges, keyed: store.keyed },
+    read,
+    canCount: (filter) => isReadable(fixedOf(filter, at_ms)),
+    limit,
+    noteErased,
+    block: () => ({ at: timestamp(at_ms), limits: shown() }),
+  }
+}
+
+/** The part of a filter that no update changes, for the decisions of a time. */
+export const fixedOf = (
+  { agent, category, stakes, created_from_ms, created_to_ms }: CountFilter,
+  at_ms: number,
+): DecisionFilter => ({
+  ...(agent !== undefined && { agent }),
+  ...(category !== undefined && { category }),
+  ...(stakes && { stakes }),
+  ...(created_from_ms !== undefined && { created_from_ms }),
+  created_to_ms: Math.min(created_to_ms ?? at_ms, at_ms),
+})
+
+/** Ids of decisions that were erased after a time, and may have been recorded before it. */
+async function erasedSince(keyed: KeyedReader, at_ms: number): Promise<string[]> {
+  const found: string[] = []
+  const day = timestamp(at_ms).slice(0, 10)
+  for await (const page of keyedPages(keyed, erasureCollections.erased))
+    for (const { key, value } of page) {
+      // An id begins with the day of its decision.
+      if (key.slice(0, 10) > day || found.length === maxIds) return found
+      if (Date.parse((value as Tombstone).at) > at_ms) found.push(key)
+    }
+  return found
+}
+
+/** The error for an invalid `as_of`. */
+export function refused(expected: string, received: string) {
+  return invalidParams({ path: 'as_of', message: `expected ${expected}`, expected, received })
+}

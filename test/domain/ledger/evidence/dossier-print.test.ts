@@ -1,0 +1,90 @@
+/** The print of a dossier: every part in Markdown and PDF, each line with its proof, and nothing that others wrote acts. */
+import { beforeAll, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { marked } from 'marked'
+import type { Dossier } from '../../../../sdk/schema/dossier.ts'
+import { dossierMarkdown, dossierPdf } from '../../../../src/app/dossier.ts'
+import { decidedStory } from '../../../support/evidence/dossiers.ts'
+import { openMemoryProgram } from '../../../support/program.ts'
+
+let dossier: Dossier
+beforeAll(async () => {
+  const program = await openMemoryProgram()
+  const { id } = await decidedStory(program)
+  dossier = await program.call('getDossier', { id }, 'root')
+  await program.close()
+})
+
+test('the parts of a dossier in Markdown, with the place of each line that an act names', () => {
+  const text = dossierMarkdown(dossier)
+  expect([...text.matchAll(/^## .*$/gm)].map(([line]) => line)).toEqual([
+    ...['## Decision', '## Verdict', '## What happened', '## Evidence', '## Score and links', '## What this rests on'],
+  ])
+  const entry = dossier.receipts.find(({ kind }) => kind === 'review')!.index
+  expect(text).toContain(`| reviewDecision | bob |  | thread, entry ${entry} |`)
+  expect(text).toContain('granted, and used, by carol')
+  expect(text).toContain(
+    '| pr_merged (of its pull request) | 2026-07-01T13:00:00Z | github | observed | log, entry 1 |',
+  )
+  expect(text).toContain('(0.9 − 1)² = 0.0100')
+  for (const claim of dossier.claims) expect(text).toContain(claim)
+  expect(text).toContain(dossier.checkpoint.verifier_key)
+})
+
+test('what is withheld or not there is said', () => {
+  const bare = {
+    ...dossier,
+    trail: [],
+    approvals: [],
+    evidence: [],
+    score: null,
+    withheld: ['trail', 'approvals'] as never,
+  }
+  const text = dossierMarkdown({ ...bare, decision: { ...dossier.decision, outcome: null } })
+  for (const said of [
+    'left out: the reader may not see them',
+    'were left out',
+    'No event is linked',
+    'It enters no score',
+  ])
+    expect(text).toContain(said)
+  const unjudged = dossierMarkdown({ ...dossier, decision: { ...dossier.decision, verdict: null } })
+  expect(unjudged).toContain('recorded without an evaluation of rules')
+})
+
+test('no text of others becomes markup, a link or another row', () => {
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        fc.string({ unit: 'binary' }),
+        fc.constantFrom(
+          'a | b\n| c | d |',
+          '[x](https://evil.test)',
+          '<script>x</script>',
+          '# T',
+          '`x',
+          '\u202eb',
+          '![i](x)',
+        ),
+      ),
+      (given) => {
+        const decision = {
+          ...dossier.decision,
+          decision: given,
+          lessons: given,
+          reasons: [{ type: given, text: given, strength: 1 }],
+        }
+        const html = marked.parse(dossierMarkdown({ ...dossier, decision }), { async: false })
+        expect(html).not.toMatch(/<(?:a|img|script|em|strong>[^<]*<\/strong>[^:])/)
+        expect(html.match(/<h[12]/g)!.length).toBe(7)
+        expect(html.match(/<table>/g)!.length).toBe(6)
+      },
+    ),
+  )
+})
+
+test('as PDF, hostile texts too', async () => {
+  const decision = { ...dossier.decision, decision: '中\u202e\u0000🙂 <b>'.repeat(2_000) }
+  const bytes = (await dossierPdf({ ...dossier, decision }))!
+  expect(Buffer.from(bytes.subarray(0, 5)).toString()).toBe('%PDF-')
+})

@@ -1,0 +1,63 @@
+/** How soon acts get their places: at once for a server alone, and later the more of them do so. */
+import { expect, test } from 'bun:test'
+import { actOf } from '../../../../src/domain/ledger/thread/acts.ts'
+import { openThread, type ThreadOptions } from '../../../../src/domain/ledger/thread/sequencer.ts'
+import { analyse } from '../../../../src/domain/search/terms.ts'
+import { openMemoryEvidence } from '../../../support/memory/evidence.ts'
+import { openMemoryStore } from '../../../support/memory/store.ts'
+import { testStart } from '../../../support/record.ts'
+
+const rounds_ms = [0, 1_000]
+
+test('servers that give places beside each other each wait longer, and one that is alone again does not', async () => {
+  const tools = {
+    now: () => testStart,
+    randomHex: (bytes: number) => crypto.getRandomValues(Buffer.alloc(bytes)).toString('hex'),
+  }
+  const store = openMemoryStore({ analyse, now: tools.now })
+  let acts = 0
+  const open = () => {
+    const waits: number[] = []
+    const after: ThreadOptions['after'] = (ms, run) => {
+      if (!rounds_ms.includes(ms)) {
+        waits.push(ms)
+        run()
+      }
+      return () => {}
+    }
+    const signer = { name: 'test', id: 'test', sign: () => '' } as unknown as ThreadOptions['signer']
+    const failed = (error: unknown) => {
+      throw error
+    }
+    const thread = openThread({ ...tools, store, evidence: openMemoryEvidence(), signer, after, failed })
+    return async () => {
+      const act = {
+        kind: 'call',
+        record_id: `call-${acts++}`,
+        decision_id: null,
+        at: 'now',
+        agent: null,
+        detail: {},
+      } as const
+      await store.transaction((tx) => tx.thread.append([actOf(act, tools)]))
+      thread.wake()
+      await thread.sequence()
+      return waits.at(-1)
+    }
+  }
+  const [one, other] = [open(), open()]
+  expect([await one(), await one(), await one()]).toEqual([50, 50, 50])
+  // Each hears of the other by where the thread ends.
+  const both: (number | undefined)[][] = []
+  for (let round = 0; round < 6; round++) both.push([await other(), await one()])
+  expect(both).toEqual([
+    [50, 50],
+    [50, 100],
+    [100, 200],
+    [200, 400],
+    [400, 400],
+    [400, 400],
+  ])
+  await one()
+  expect(await one()).toBe(50)
+})

@@ -1,0 +1,73 @@
+/** CEL: compiled and typed when loaded, refused where it could run long, and an error where it can't answer. */
+import { describe, expect, test } from 'bun:test'
+import type { Action } from '../../../../src/domain/policy/rules/action.ts'
+import { compileCel } from '../../../../src/domain/policy/rules/cel.ts'
+import { cpuClock } from '../../../support/cpu.ts'
+import { actionOf, outcome } from './rules.ts'
+
+const context = { amount: 6000, list: [1, 2, 3], inner: { a: 1 }, text: 'x' }
+const cell = (expression: string, action: Partial<Action> = { context }) => outcome({ type: 'cel', expression }, action)
+
+describe('answers', () => {
+  test.each([
+    ['action.stakes == "medium"', 'y'],
+    ['action.stakes in ["high", "critical"]', 'n'],
+    ['action.context.amount > 5000', 'y'],
+    ['action.context.amount > 5000.5 && action.context.inner.a == 1', 'y'],
+    ['has(action.context.missing) && action.context.missing > 1', 'n'],
+    ['action.category == null', 'y'],
+    ['action.confidence == null || action.confidence < 0.5', 'y'],
+    ['action.context.list.all(x, x > 0)', 'y'],
+    ['action.context.list.filter(x, x > 2).exists(x, x == 3)', 'y'],
+    ['"amount" in action.context', 'y'],
+    ['action.description.startsWith("Do")', 'y'],
+    // What can't be answered counts against the action.
+    ['action.context.missing > 1', '!'],
+    ['action.confidence < 0.5', '!'],
+    ['action.context.amount == "6000"', 'n'],
+    ['action.context.text > 1', '!'],
+    ['action.context.text', '!'],
+    ['action.context.constructor == null', '!'],
+    ['has(action.context.constructor) || has(action.context.__proto__)', 'n'],
+  ])('%s → %s', async (expression, wanted) => {
+    expect(await cell(expression)).toBe(wanted as never)
+  })
+})
+
+describe('refused when loaded', () => {
+  test.each([
+    ['action.stake == "high"', 'No such key: stake'],
+    ['actions.stakes == "high"', 'Unknown variable'],
+    ['action.stakes', 'the answer is string, expected bool'],
+    ['action.stakes + 1 == 2', 'no such overload'],
+    ['action.stakes == "high" &&', ''],
+    ['process.exit(1)', 'Unknown variable'],
+    ['action.description.matches("(a+)+$")', 'matches() is not offered'],
+    ['("a" + action.description).matches("(a+)+$")', 'matches() is not offered'],
+    ['action.tags.exists(a, action.tags.exists(b, a == b))', 'inside another loop'],
+    ['action.tags.map(a, action.tags.map(b, a + b)).size() > 1', 'inside another loop'],
+    ['cel.bind(a, "x" + "x", a + a == "xxxx")', 'bind() is not offered'],
+    [`${'('.repeat(200)}true${')'.repeat(200)}`, ''],
+    [`${'true && '.repeat(600)}true`, ''],
+    [`[${'1,'.repeat(600)}1].size() > 1`, ''],
+  ])('%.60s', (expression, wanted) => {
+    const { error, evaluate } = compileCel(expression)
+    expect(error).toStartWith('expression: ')
+    expect(error).toContain(wanted)
+    expect(() => evaluate(actionOf(), {})).toThrow()
+  })
+})
+
+test('the largest context is evaluated in no time', async () => {
+  const list = Array.from({ length: 12_000 }, (_, at) => at)
+  const words = 'word '.repeat(12_000)
+  for (const [expression, given] of [
+    ['action.context.list.filter(x, x > 1).map(x, x * 2.0).exists(x, x < 0.0)', { list }],
+    ['action.context.list.exists(x, action.description.contains("nothing"))', { list }],
+    ['action.context.words.contains("nothing") || action.context.words.endsWith("no")', { words }],
+  ] as const) {
+    const used_ms = cpuClock()
+    await cell(expression, { context: given, description: 'x'.repeat(10_000) })
+    expect(used_ms()).toBeLessThan(1_000)
+  }
+})
