@@ -31,9 +31,3 @@ export function later(ms: number, run: () => void): () => void {
   const timer = setTimeout(run, ms)
   return () => clearTimeout(timer)
 }
-
-/** Runs a function every `ms`. @returns a function that stops it */
-export function every(ms: number, run: () => void): () => void {
-  const timer = setInterval(run, ms)
-  return () => clearInterval(timer)
-}

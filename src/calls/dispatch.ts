@@ -9,7 +9,7 @@ import { compileParams } from '../core/params.ts'
 import { certainSecret, withoutSecretTexts } from '../core/secrets.ts'
 import { openQuota } from '../domain/ledger/quota.ts'
 import type { Method, MethodTable } from './method.ts'
-import { type Pieces, printPage } from './page.ts'
+import { JsonText, printPage } from './page.ts'
 import type { Call, Services } from './services.ts'
 
 /** A call that is not validated yet. */
@@ -21,19 +21,6 @@ export interface Request {
   signal: AbortSignal
   /** The caller prints the result as JSON, so it may be a {@link JsonText}. */
   prints?: boolean
-}
-
-/** A result that is already JSON: passed on as it is, without parsing and serialising it again. */
-export class JsonText {
-  readonly pieces: Pieces
-
-  constructor(pieces: Pieces) {
-    this.pieces = pieces
-  }
-}
-
-export function toJson(result: unknown): string {
-  return result instanceof JsonText ? [...result.pieces].join('') : JSON.stringify(result)
 }
 
 /** Called after every call, for metrics and the log. `code` is 0 for a success. */
@@ -120,7 +107,9 @@ export function createDispatch(
   const names = [...methods.keys()]
   const table = new Map([...methods].map(([name, method]) => [name, { method, parse: compileParams(method.params) }]))
 
-  function find({ method, caller }: Request) {
+  type Entry = { method: Method; parse(raw: unknown): Record<string, unknown> }
+
+  function find({ method, caller }: Request): Entry {
     const entry = table.get(method)
     if (!entry) {
       const near = nearest(method, names)
@@ -133,69 +122,43 @@ export function createDispatch(
     return entry
   }
 
-  function verified(method: Method, result: unknown): unknown {
-    const text = toJson(result)
-    v.parse(method.result, JSON.parse(text))
+  function verified({ result: schema }: Method, result: unknown): unknown {
+    const text = result instanceof JsonText ? result.text() : JSON.stringify(result)
+    v.parse(schema, JSON.parse(text))
     return result instanceof JsonText ? new JsonText([text]) : result
   }
 
-  type Entry = ReturnType<typeof find>
-
-  function run({ method, parse }: Entry, call: Call, request: Request): Promise<unknown> {
+  async function run({ method, parse }: Entry, request: Request): Promise<unknown> {
+    const { caller, request_id, signal, prints } = request
+    if (method.effect !== 'read') await quota.require(caller.agent)
     const given = parse(request.params)
     const params = method.keeps_texts ? withoutSecrets(given, services.secrets) : given
-    return request.prints && method.json ? method.json(call, params) : method.handle(call, params)
-  }
-
-  /** Converts the value that {@link run} resolved with into the caller's form. */
-  function given({ method }: Entry, { prints }: Request, found: unknown): unknown {
-    if (!prints) return found
-    if (method.json) return new JsonText(found as Pieces)
-    return method.page ? new JsonText(printPage(found, method.page)) : found
-  }
-
-  function ended(request: Request, start: number, code: number): void {
-    observe({ request, code, duration_ms: performance.now() - start })
-  }
-
-  function failed(request: Request, start: number, entry: Entry | null, error: unknown): Promise<never> {
-    const mapped = mapError(error, entry?.method.failure ?? 'internal_error', request, services)
-    ended(request, start, mapped.code)
-    return Promise.reject(mapped)
-  }
-
-  function succeeded(request: Request, start: number, entry: Entry | null, found: unknown): unknown {
-    try {
-      const result = entry === null ? found : given(entry, request, found)
-      const returned = entry !== null && options.verify_results ? verified(entry.method, result) : result
-      ended(request, start, 0)
-      return returned
-    } catch (error) {
-      return failed(request, start, entry, error)
-    }
-  }
-
-  function begun(entry: Entry, request: Request): Promise<unknown> {
-    const { caller, method, request_id, signal } = request
     const { store, chain } = quota.of(caller.agent)
-    const call: Call = { ...services, store, chain, caller, method, request_id, signal }
-    if (entry.method.effect === 'read') return run(entry, call, request)
-    return quota.require(caller.agent).then(() => run(entry, call, request))
+    const call: Call = { ...services, store, chain, caller, method: request.method, request_id, signal }
+    const found = await method.handle(call, params)
+    const made = prints && method.page && !(found instanceof JsonText) ? printPage(found, method.page) : found
+    const result = options.verify_results ? verified(method, made) : made
+    return result instanceof JsonText && !prints ? result.value() : result
   }
 
-  // No `async` function and only two closures: each further closure or promise costs a read as much as a map look-up.
-  return (request) => {
+  return async (request) => {
     const start = performance.now()
-    let entry: Entry | null = null
+    const ended = (code: number) => observe({ request, code, duration_ms: performance.now() - start })
+    let failure: ErrorName = 'internal_error'
     try {
-      if (request.method !== discover) entry = find(request)
-      const result = entry === null ? describeMethods(methods, request) : begun(entry, request)
-      return result.then(
-        (found) => succeeded(request, start, entry, found),
-        (error) => failed(request, start, entry, error),
-      )
+      let result: unknown
+      if (request.method === discover) result = await describeMethods(methods, request)
+      else {
+        const entry = find(request)
+        failure = entry.method.failure
+        result = await run(entry, request)
+      }
+      ended(0)
+      return result
     } catch (error) {
-      return failed(request, start, entry, error)
+      const mapped = mapError(error, failure, request, services)
+      ended(mapped.code)
+      throw mapped
     }
   }
 }

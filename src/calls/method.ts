@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import type { Effect } from '../../sdk/client/options.ts'
 import type { ErrorName } from '../../sdk/errors.ts'
 import type { Scope } from '../core/caller.ts'
-import type { Page, Pieces } from './page.ts'
+import type { JsonText, Page } from './page.ts'
 import type { Call } from './services.ts'
 
 /** Any object schema: methods take their parameters by name. */
@@ -86,13 +86,11 @@ export interface Method<P extends ParamsSchema = ParamsSchema, R extends ResultS
   keeps_texts?: true
   /** The MCP tool; absent if MCP clients can't call the method. */
   mcp?: Tool<NoInfer<v.InferInput<P>>>
-  /** Runs the method with validated parameters. May throw CstpError for the caller; a StorageError becomes `failure`. */
-  handle(call: Call, params: v.InferOutput<P>): Promise<v.InferInput<R>>
   /**
-   * The result of `handle` as pieces of JSON, for callers that print it; set only if the JSON is already available. Pieces of a long result
-   * may be generated while they are sent.
+   * Runs the method with validated parameters. Returns the result, as JSON if it is stored so or generated while it is sent.
+   * May throw CstpError for the caller; a StorageError becomes `failure`.
    */
-  json?(call: Call, params: v.InferOutput<P>): Promise<Pieces>
+  handle(call: Call, params: v.InferOutput<P>): Promise<v.InferInput<R> | JsonText>
   /** Set if the result is a page of a list; the page ends early, with `shortened`, if the answer would be too long. */
   page?: Page
 }

@@ -8,6 +8,23 @@ const reserveBytes = 65_536
 /** A text in pieces: complete, or generated on a single pass. If they were joined, each part appended later would copy the text again. */
 export type Pieces = readonly string[] | Generator<string>
 
+/** A result that is already JSON. It is sent as it is, and parsed only for callers in this process. */
+export class JsonText {
+  readonly pieces: Pieces
+
+  constructor(pieces: Pieces) {
+    this.pieces = pieces
+  }
+
+  text(): string {
+    return [...this.pieces].join('')
+  }
+
+  value(): unknown {
+    return JSON.parse(this.text())
+  }
+}
+
 /** Describes a result that is a page of a list. */
 export interface Page {
   /** The field with the list. */
@@ -24,45 +41,27 @@ export function isTooLong(pieces: readonly string[], most = maxAnswerBytes): boo
   return units * 3 > most && pieces.reduce((total, piece) => total + Buffer.byteLength(piece), 0) > most
 }
 
-/** A result as pieces of JSON; a page is cut to the maximum answer size. */
-export function printPage(result: unknown, page: Page, most = maxAnswerBytes): readonly string[] {
-  const text = [JSON.stringify(result)]
-  if (!isTooLong(text, most)) return text
-  const { [page.list]: entries, ...rest } = result as Record<string, unknown>
-  const list = entries as never[]
-  const texts = list.map((entry) => JSON.stringify(entry))
-  const after = (count: number) => page.after?.(list[count - 1]!, list[count]!) ?? {}
-  return printEntries(texts, rest, { ...page, after }, most)
-}
+const textOf = (value: unknown): string => (value instanceof JsonText ? value.text() : JSON.stringify(value))
 
-function around(list: string, entries: readonly string[], rest: object): string[] {
-  const pieces = [`{"${list}":[`]
-  for (const entry of entries) pieces.push(entry, ',')
-  const more = JSON.stringify(rest).slice(1)
-  const end = more === '}' ? `]${more}` : `],${more}`
-  // Overwrites the last comma.
-  if (entries.length > 0) pieces[pieces.length - 1] = end
-  else pieces.push(end)
-  return pieces
-}
-
-/** Like {@link printPage} for entries that are already JSON. */
-export function printEntries(
-  entries: readonly string[],
-  rest: object,
-  { list, after }: { list: string; after?(count: number): object },
-  most = maxAnswerBytes,
-): readonly string[] {
-  const text = around(list, entries, rest)
-  if (!isTooLong(text, most)) return text
+/** A page as JSON, cut to the maximum answer size. Entries of the list may be JSON already. */
+export function printPage(result: unknown, { list, after }: Page, most = maxAnswerBytes): JsonText {
+  const { [list]: entries, ...rest } = result as Record<string, never[]>
+  const texts = entries!.map(textOf)
+  const print = (shown: readonly string[], members: object) => {
+    const end = JSON.stringify(members).slice(1)
+    return [`{"${list}":[`, shown.join(','), end === '}' ? ']}' : `],${end}`]
+  }
+  const whole = print(texts, rest)
+  if (!isTooLong(whole, most)) return new JsonText(whole)
   let left = most - Math.min(reserveBytes, most / 2) - Buffer.byteLength(JSON.stringify(rest))
   let count = 0
-  for (const entry of entries) {
-    left -= Buffer.byteLength(entry) + 1
+  for (const text of texts) {
+    left -= Buffer.byteLength(text) + 1
     // Always keep the first entry: with empty pages, paging would never end.
     if (left < 0 && count > 0) break
     count++
   }
-  if (count === entries.length) return text
-  return around(list, entries.slice(0, count), { ...rest, ...after?.(count), shortened: true })
+  if (count === texts.length) return new JsonText(whole)
+  const members = { ...rest, ...after?.(entries![count - 1]!, entries![count]!), shortened: true }
+  return new JsonText(print(texts.slice(0, count), members))
 }

@@ -67,7 +67,6 @@ export const serve = defineCommand({
     try {
       // Loaded only here, so that other commands don't wait for it.
       const serving = await (await import('../app/server.ts')).serve(settings, log)
-      const endCollecting = (await import('../app/collector.ts')).startCollector()
       const { url } = serving
       const fileOf = (agent: string) => (auth_tokens ? null : tokenPath(data_dir, agent))
       const files = { token_file: fileOf(localAgent), admin_token_file: fileOf(adminAgent) }
@@ -83,7 +82,6 @@ export const serve = defineCommand({
         await Promise.race([stopped, serving.failure])
         log('info', 'stopping')
       } finally {
-        endCollecting()
         await serving.stop()
       }
       log('info', 'stopped')

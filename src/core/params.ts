@@ -39,7 +39,7 @@ const isIdentifier = (schema: Schema): boolean =>
   seek(schema, (one) => (one as unknown as { metadata?: { identifier?: true } }).metadata?.identifier) === true
 
 /** Maximum number of entries of an array, if its schema declares one. */
-const mostEntries = (schema: Schema): number | undefined =>
+const maxEntriesOf = (schema: Schema): number | undefined =>
   seek(schema, (one) => {
     const { type, requirement } = one as unknown as { type: string; requirement: number }
     return type === 'max_length' ? requirement : undefined
@@ -138,7 +138,7 @@ function normaliser(schema: Schema): Normalise | null {
     return normaliseObject(entries, type === 'loose_object')
   if (item && type === 'array') {
     const each = normaliser(item)
-    const most = mostEntries(schema)
+    const most = maxEntriesOf(schema)
     return each || most !== undefined ? normaliseArray(each, most) : null
   }
   if (options && type === 'union') return options.map(normaliser).find((one) => one !== null) ?? null
@@ -163,53 +163,16 @@ function asIssue(issue: v.BaseIssue<unknown>): Issue {
   return { path, expected, received, message: missing ? 'is required' : `expected ${expected}, received ${received}` }
 }
 
-const mostIssues = 20
-const strictly = { abortPipeEarly: true }
+const maxIssues = 20
 
 const kindOf = (value: unknown): string =>
   value === null ? 'null' : Array.isArray(value) ? 'an array' : `a ${typeof value}`
 
-const refused = (issues: Issue[]): CstpError => invalidParams(issues.slice(0, mostIssues))
-
-/** The constant value of a missing member, undefined if it is left out; null if the schema must compute it each time. */
-function absentValue(schema: Schema): { value: unknown } | null {
-  const { type, default: preset, fallback } = schema as { type: string; default?: unknown; fallback?: unknown }
-  if (!/^(?:optional|nullish|exact_optional)$/.test(type) || fallback !== undefined) return null
-  if (preset === undefined) return { value: undefined }
-  const { issues, value } = schema['~run']({ value: preset }, strictly)
-  return issues || Object(value) === value ? null : { value }
-}
-
-/**
- * Checks the members of an object one by one, as its schema does, but skips missing members, which are the majority.
- * The check returns null if the schema itself must run: to report issues, or to create a fresh default.
- */
-function memberwise(schema: Schema): ((value: unknown) => Record<string, unknown> | null) | null {
-  const { type, entries, pipe } = shapeOf(schema)
-  if (type !== 'object' || pipe || !entries) return null
-  const members = Object.entries(entries).map(([name, one]) => ({ name, one, absent: absentValue(one) }))
-  return (value) => {
-    const given = value as Record<string, unknown>
-    const made: Record<string, unknown> = {}
-    for (const { name, one, absent } of members) {
-      const own = given[name]
-      if (own === undefined) {
-        if (absent === null) return null
-        if (absent.value !== undefined) made[name] = absent.value
-        continue
-      }
-      const found = one['~run']({ value: own }, strictly)
-      if (found.issues) return null
-      made[name] = found.value
-    }
-    return made
-  }
-}
+const refused = (issues: Issue[]): CstpError => invalidParams(issues.slice(0, maxIssues))
 
 /** Compiles a method's parameter check: raw JSON in, declared values out. */
 export function compileParams<S extends Schema>(schema: S): (raw: unknown) => v.InferOutput<S> {
   const normalise = normaliser(schema)
-  const quick = memberwise(schema)
   return (raw) => {
     if (!plainObject(raw)) {
       const [expected, received] = ['an object of named parameters', kindOf(raw)]
@@ -217,12 +180,10 @@ export function compileParams<S extends Schema>(schema: S): (raw: unknown) => v.
     }
     checkKept(raw)
     const issues: Issue[] = []
-    const found = { issues, full: () => issues.length >= mostIssues }
+    const found = { issues, full: () => issues.length >= maxIssues }
     const value = normalise ? normalise(raw, '', found) : raw
     if (issues.length > 0) throw refused(issues)
-    const made = quick?.(value)
-    if (made) return made as v.InferOutput<S>
-    const parsed = v.safeParse(schema, value, strictly)
+    const parsed = v.safeParse(schema, value, { abortPipeEarly: true })
     if (parsed.success) return parsed.output
     throw refused(parsed.issues.flatMap(leaves).map(asIssue))
   }

@@ -5,12 +5,13 @@ import { DecisionRecord, Revision } from '../../sdk/schema/decision.ts'
 import { DecisionId, readParams } from '../../sdk/schema/params.ts'
 import type { RecordText } from '../../sdk/storage/decisions.ts'
 import { defineMethod, trackedInput } from '../calls/method.ts'
+import { JsonText } from '../calls/page.ts'
 import type { Call } from '../calls/services.ts'
 import { isWholeId, resolveId } from '../domain/record/decision/lookup.ts'
 import { revisionsOf } from '../domain/record/decision/revisions.ts'
 import { missing } from '../domain/record/decision/tombstone.ts'
 import { inputTypes, noteInput } from '../domain/record/deliberation/inputs.ts'
-import { openPast, type Past } from '../domain/record/history/past.ts'
+import { openPast } from '../domain/record/history/past.ts'
 
 const params = v.object({
   id: DecisionId,
@@ -21,30 +22,25 @@ const params = v.object({
 
 type Asked = v.InferOutput<typeof params>
 
-function find(call: Call, asked: Asked): Promise<readonly string[]> {
+async function find(call: Call, asked: Asked): Promise<JsonText> {
   const { id: given, revisions: shown, as_of } = asked
   const past = as_of === undefined ? null : openPast(call, as_of)
   const { decisions } = (past ?? call).store
-  const found = (id: string) =>
-    decisions.get([id]).then(([one]) => {
-      if (!one) return missing(call.store.keyed, id, given).then((error) => Promise.reject(error))
-      noteLookup(call, asked, one)
-      return shown || past ? withMore(call, one, shown, past) : [one.json]
-    })
-  return isWholeId(given) ? found(given) : resolveId(decisions, given, 'id').then(found)
+  const id = isWholeId(given) ? given : await resolveId(decisions, given, 'id')
+  const [one] = await decisions.get([id])
+  if (!one) throw await missing(call.store.keyed, id, given)
+  noteLookup(call, asked, one)
+  if (!shown && !past) return new JsonText([one.json])
+  const revisions = shown ? await revisionsOf(call.store.keyed, id) : []
+  const known = revisions.filter(({ updated_at }) => !past || Date.parse(updated_at) <= past.at_ms)
+  const more = { ...(shown && { revisions: known }), ...(past && { as_of: past.block() }) }
+  return new JsonText([one.json.slice(0, -1), `,${JSON.stringify(more).slice(1)}`])
 }
 
 /** Notes the look-up as input, unless an agent reads back what it has just recorded, which is not a precedent of its next decision. */
 function noteLookup(call: Call, asked: Asked, { id, agent, created_ms }: RecordText): void {
   const reads_back = call.now() - created_ms < call.tracker_ttl_ms && agent === call.caller.agent
   if (!reads_back) noteInput(call, asked, { type: inputTypes.lookup, text: `Looked at ${id}`, data: { id } })
-}
-
-async function withMore(call: Call, { id, json }: RecordText, shown: boolean, past: Past | null): Promise<string[]> {
-  const revisions = shown ? await revisionsOf(call.store.keyed, id) : []
-  const known = revisions.filter(({ updated_at }) => !past || Date.parse(updated_at) <= past.at_ms)
-  const more = { ...(shown && { revisions: known }), ...(past && { as_of: past.block() }) }
-  return [json.slice(0, -1), `,${JSON.stringify(more).slice(1)}`]
 }
 
 export const getDecision = defineMethod({
@@ -67,7 +63,5 @@ export const getDecision = defineMethod({
     input: trackedInput(params),
   },
   failure: 'internal_error',
-  handle: async (call, given) => JSON.parse((await find(call, given)).join('')),
-  // Stored records are already JSON: parsing and serialising them again would cost half of the request.
-  json: find,
+  handle: find,
 })

@@ -3,19 +3,12 @@ import * as v from 'valibot'
 import { Coverage } from '../../sdk/schema/evidence.ts'
 import { shortened, whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
-import { maxAnswerBytes } from '../calls/page.ts'
-import type { Call } from '../calls/services.ts'
+import { JsonText, maxAnswerBytes } from '../calls/page.ts'
 import { mapEvidence } from '../domain/ledger/evidence/controls.ts'
 import { mappedText } from '../domain/ledger/evidence/mapped-text.ts'
 import { Mapping, Shortfall, Unmapped } from '../domain/ledger/evidence/results.ts'
 
 const d = v.description
-
-async function text({ evidence, controls, breathe }: Call, seq_from: number): Promise<Generator<string>> {
-  const { seq } = await evidence.head()
-  const mapped = await mapEvidence(evidence, controls, seq, breathe)
-  return mappedText(mapped, { seq_from, max_bytes: maxAnswerBytes })
-}
 
 export const mapControls = defineMethod({
   summary:
@@ -42,8 +35,9 @@ export const mapControls = defineMethod({
   scope: 'read',
   effect: 'read',
   failure: 'internal_error',
-  async handle(call, { seq_from }) {
-    return JSON.parse([...(await text(call, seq_from))].join(''))
+  async handle({ evidence, controls, breathe }, { seq_from }) {
+    const { seq } = await evidence.head()
+    const mapped = await mapEvidence(evidence, controls, seq, breathe)
+    return new JsonText(mappedText(mapped, { seq_from, max_bytes: maxAnswerBytes }))
   },
-  json: (call, { seq_from }) => text(call, seq_from),
 })

@@ -4,11 +4,11 @@ import { AsOf, AsOfBlock } from '../../sdk/schema/as-of.ts'
 import { filledText, fraction, Stakes } from '../../sdk/schema/decision.ts'
 import { QueryHit } from '../../sdk/schema/hit.ts'
 import { Filters, readParams, shortened, trackedParams, whole } from '../../sdk/schema/params.ts'
+import { parseRecord } from '../../sdk/storage/decisions.ts'
 import { sides } from '../../sdk/storage/vectors.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
-import { printEntries } from '../calls/page.ts'
 import type { Call } from '../calls/services.ts'
-import { hitJson, Scores } from '../domain/record/decision/hits.ts'
+import { hitOf, Scores } from '../domain/record/decision/hits.ts'
 import { toFilter } from '../domain/record/decision/lookup.ts'
 import { noteInput, queryInput } from '../domain/record/deliberation/inputs.ts'
 import { openPast } from '../domain/record/history/past.ts'
@@ -33,7 +33,6 @@ const params = v.object({
   as_of: AsOf,
   ...readParams,
 })
-const page = { list: 'decisions' }
 
 async function find(
   call: Call,
@@ -71,7 +70,16 @@ async function find(
       call.store,
       hits.map(({ text }) => text.id),
     )
-  const rest = {
+  const tailored = include_reasons || include_context
+  return {
+    decisions: hits.map((hit) => {
+      const { reasons, context } = tailored ? parseRecord(hit.text) : { reasons: [], context: null }
+      return {
+        ...hitOf(hit),
+        ...(include_reasons && { reasons: reasons.map((one) => one.text) }),
+        ...(include_context && { context }),
+      }
+    }),
     total,
     query,
     query_time_ms: call.now() - start,
@@ -85,7 +93,6 @@ async function find(
     index,
     ...(past && { as_of: past.block() }),
   }
-  return { entries: hits.map((hit) => hitJson(hit, { reasons: include_reasons, context: include_context })), rest }
 }
 
 export const queryDecisions = defineMethod({
@@ -126,7 +133,7 @@ export const queryDecisions = defineMethod({
     as_of: v.optional(AsOfBlock),
   }),
   scope: 'read',
-  page,
+  page: { list: 'decisions' },
   effect: 'read',
   failure: 'query_failed',
   mcp: {
@@ -160,13 +167,5 @@ export const queryDecisions = defineMethod({
       }),
     ),
   },
-  async handle(call, given) {
-    const { entries, rest } = await find(call, given)
-    return { decisions: entries.map((entry) => JSON.parse(entry)), ...rest }
-  },
-  // Hits are cached as JSON: parsing records and serialising the hits again would cost a third of a keyword search.
-  async json(call, given) {
-    const { entries, rest } = await find(call, given)
-    return printEntries(entries, rest, page)
-  },
+  handle: find,
 })

@@ -5,8 +5,9 @@ import metaSchema from '@open-rpc/meta-schema'
 import Ajv from 'ajv'
 import * as v from 'valibot'
 import type { CstpError } from '../../sdk/errors.ts'
-import { discover, toJson } from '../../src/calls/dispatch.ts'
+import { discover } from '../../src/calls/dispatch.ts'
 import { examples, openRpc } from '../../src/calls/openrpc.ts'
+import type { JsonText } from '../../src/calls/page.ts'
 import { methods } from '../../src/methods/table.ts'
 import { callers, openMemoryProgram, type TestProgram } from '../support/program.ts'
 
@@ -94,7 +95,7 @@ test('its schemas take what the service takes and sends', () => {
 
 test('is what rpc.discover answers, to whoever may read', async () => {
   expect(await ask(discover)).toEqual(document)
-  expect(JSON.parse(toJson(await ask(discover, {}, 'reader', true)))).toEqual(document)
+  expect(((await ask(discover, {}, 'reader', true)) as JsonText).value()).toEqual(document)
   const refused = (given: Promise<unknown>) =>
     given.then(
       () => null,

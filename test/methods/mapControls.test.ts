@@ -1,7 +1,8 @@
 /** cstp.mapControls: the controls that the evidence supports, and where it is insufficient, on every store. */
 import { expect, test } from 'bun:test'
-import { createDispatch, toJson } from '../../src/calls/dispatch.ts'
+import { createDispatch } from '../../src/calls/dispatch.ts'
 import type { Method } from '../../src/calls/method.ts'
+import type { JsonText } from '../../src/calls/page.ts'
 import { maxAnswerBytes } from '../../src/calls/page.ts'
 import { mapControls } from '../../src/methods/mapControls.ts'
 import { chainOf, event as observed } from '../support/evidence/events.ts'
@@ -18,7 +19,8 @@ test('an answer is at most 32 MiB: the lists end early, and the next page goes o
   )
   const page = async (seq_from: number) => {
     const request = { method: 'cstp.mapControls', params: { seq_from }, caller: callers.reader, request_id: 'r' }
-    const text = toJson(await methods({ ...request, signal: new AbortController().signal, prints: true }))
+    const answer = await methods({ ...request, signal: new AbortController().signal, prints: true })
+    const text = (answer as JsonText).text()
     return { bytes: Buffer.byteLength(text), ...(JSON.parse(text) as Result<'mapControls'>) }
   }
   const first = await page(1)

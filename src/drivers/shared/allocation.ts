@@ -19,14 +19,6 @@ export function boundMemory(): void {
   })
 }
 
-/** Returns all unused whole pages to the operating system, also those between used ones. Takes half a millisecond. */
-export function giveBackFreed(): void {
-  withGlibc(() => {
-    const { symbols } = dlopen('libc.so.6', { malloc_trim: { args: ['usize'], returns: 'int' } })
-    symbols.malloc_trim(0)
-  })
-}
-
 /** Does nothing with other C libraries, which keep less memory and lack these functions. */
 function withGlibc(act: () => void): void {
   if (process.platform !== 'linux') return

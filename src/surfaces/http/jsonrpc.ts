@@ -1,7 +1,7 @@
 /** JSON-RPC 2.0: single requests, batches and notifications, from text to text. */
 import { CstpError, type ErrorName } from '../../../sdk/errors.ts'
-import { type Dispatch, JsonText } from '../../calls/dispatch.ts'
-import { isTooLong, maxAnswerBytes, type Pieces } from '../../calls/page.ts'
+import type { Dispatch } from '../../calls/dispatch.ts'
+import { isTooLong, JsonText, maxAnswerBytes, type Pieces } from '../../calls/page.ts'
 import type { Caller } from '../../core/caller.ts'
 import { exceededBound } from '../../core/json.ts'
 import { waiting } from './rate.ts'

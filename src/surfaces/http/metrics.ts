@@ -3,7 +3,6 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Evidence } from '../../../sdk/storage/evidence.ts'
 import type { SearchState } from '../../../sdk/storage/search.ts'
 import type { Store } from '../../../sdk/storage/store.ts'
-import { callCounts, seconds } from './call-counts.ts'
 import type { GuessedAt } from './guesses.ts'
 
 export interface Metrics {
@@ -30,11 +29,26 @@ export interface Measured {
 
 const searchParts = ['decisions', 'indexed', 'tail', 'segments', 'building'] as const
 
+/** Upper bounds of the buckets of durations, in seconds. */
+const seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
 /** @param known names that may be a label; others count as `unknown`, so that callers can't grow the set */
 export function createMetrics(version: string, known: ReadonlySet<string>): Metrics {
   const registers = [new Registry()]
   const registry = registers[0]!
-  const counted = callCounts(registry, known)
+  const requests = new Counter({
+    name: 'cstp_requests_total',
+    help: 'Calls by method and JSON-RPC code; 0 is success.',
+    labelNames: ['method', 'code'],
+    registers,
+  })
+  const latency = new Histogram({
+    name: 'cstp_request_duration_seconds',
+    help: 'Time from dispatch to result.',
+    labelNames: ['method'],
+    buckets: seconds,
+    registers,
+  })
   const decisions = new Gauge({ name: 'cstp_decisions', help: 'Decisions in the store.', registers })
   const outbox = new Gauge({
     name: 'cstp_outbox_depth',
@@ -106,7 +120,11 @@ export function createMetrics(version: string, known: ReadonlySet<string>): Metr
   }).set(Math.round(Date.now() / 1_000))
 
   return {
-    call: (method, code, duration_ms) => counted(method, code, duration_ms / 1_000),
+    call(name, code, duration_ms) {
+      const method = known.has(name) ? name : 'unknown'
+      requests.inc({ method, code })
+      latency.observe({ method }, duration_ms / 1_000)
+    },
     embed(kind, texts, duration_ms, failed) {
       embedLatency.observe({ kind }, duration_ms / 1_000)
       if (failed) embedFailures.inc({ kind })

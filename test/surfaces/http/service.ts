@@ -1,6 +1,7 @@
 /** The HTTP surface around a dispatch that a test gives, with known credentials and a clock that stands still. */
 import { CstpError, invalidParams } from '../../../sdk/errors.ts'
-import { type Request as Call, type Dispatch, JsonText } from '../../../src/calls/dispatch.ts'
+import type { Request as Call, Dispatch } from '../../../src/calls/dispatch.ts'
+import { JsonText } from '../../../src/calls/page.ts'
 import { agentsOf, createAuthenticator, parseTokens } from '../../../src/core/caller.ts'
 import type { Level } from '../../../src/core/log.ts'
 import { methods } from '../../../src/methods/table.ts'

@@ -1,7 +1,8 @@
 /** Inputs of a deliberation: what calls note for the agent's next decision, and what its record takes from them. */
 import type { DecisionRecord, Deliberation, Link } from '../../../../sdk/schema/decision.ts'
 import type { RecordParams } from '../../../../sdk/schema/record.ts'
-import { type Hit, titleOf } from '../decision/hits.ts'
+import { parseRecord } from '../../../../sdk/storage/decisions.ts'
+import type { Hit } from '../decision/hits.ts'
 import { autoLink } from '../decision/links.ts'
 import type { Session, SessionInput } from './sessions.ts'
 import type { InputDraft, SessionName, Tracker } from './tracker.ts'
@@ -59,7 +60,7 @@ export const queryInput = (query: string, hits: readonly Hit[]): InputDraft => (
   data: {
     hits: hits
       .slice(0, maxTrackedHits)
-      .map((hit) => ({ id: hit.text.id, title: titleOf(hit), distance: hit.distance })),
+      .map((hit) => ({ id: hit.text.id, title: parseRecord(hit.text).title, distance: hit.distance })),
   },
 })
 

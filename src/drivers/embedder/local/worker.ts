@@ -1,6 +1,5 @@
 /** The thread of the local model: embeds one text at a time. */
 import { messageOf } from '../../../core/log.ts'
-import { giveBackFreed } from '../../shared/allocation.ts'
 import { type Model, openModel } from './minilm.ts'
 import type { RuntimeName } from './runtime.ts'
 
@@ -23,7 +22,6 @@ self.onmessage = async ({ data }: MessageEvent<Request>) => {
       reply({ ready: { name: model.runtime.name, fallback: model.runtime.fallback } })
       // Frees the memory used only for loading, a third of its peak: an idle thread never collects garbage.
       Bun.gc(true)
-      giveBackFreed()
     } catch (error) {
       reply({ failed: messageOf(error) })
     }
