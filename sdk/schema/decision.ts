@@ -1,7 +1,10 @@
 /** The decision record: what its YAML file stores and getDecision returns. */
 import * as v from 'valibot'
 import { observedEntries } from './observed.ts'
+import { outcomeValues, stakesValues, statusValues } from './values.ts'
 import { RecordedVerdict } from './verdict.ts'
+
+export { outcomeValues, type Settler, settlers, stakesValues, statusValues } from './values.ts'
 
 const d = v.description
 
@@ -28,13 +31,6 @@ export const fraction = v.pipe(
   v.minValue(0, 'a number from 0 to 1'),
   v.maxValue(1, 'a number from 0 to 1'),
 )
-
-/** Stakes, from the least to the most. */
-export const stakesValues = ['low', 'medium', 'high', 'critical'] as const
-/** The outcomes of decisions. */
-export const outcomeValues = ['success', 'failure', 'partial', 'abandoned'] as const
-/** The states of a decision. */
-export const statusValues = ['pending', 'reviewed'] as const
 
 /** What is at risk. */
 export const Stakes = v.picklist(stakesValues)
@@ -162,11 +158,6 @@ export type Link = v.InferOutput<typeof Link>
 /** Basis of an attributed outcome. */
 export const AttributionBasis = v.picklist(['evidence', 'age'])
 export type AttributionBasis = v.InferOutput<typeof AttributionBasis>
-
-/** Who settled an outcome: the recorder, another agent, or evidence. An outcome settled by age alone enters no score. */
-export const settlers = ['self', 'others', 'observed', 'age'] as const
-/** Who settled an outcome. */
-export type Settler = (typeof settlers)[number]
 
 /** One review in the history. */
 export const Review = v.object({

@@ -1,57 +1,8 @@
 /** Decisions of the store port: the fields for filtering, sorting and counting, and the methods that read and write decisions. */
-import type { DecisionRecord, Outcome, Settler, Stakes, Status } from '../schema/decision.ts'
+import type { DecisionRecord, Outcome, Settler, Stakes } from '../schema/decision.ts'
+import type { DecisionFields, DecisionFilter, DecisionSort } from '../schema/decision-fields.ts'
 
-/** The fields of a decision that filters see. */
-export interface DecisionFields {
-  id: string
-  /** Null if the agent named none. */
-  category: string | null
-  confidence: number | null
-  stakes: Stakes
-  status: Status
-  outcome: Outcome | null
-  project: string | null
-  feature: string | null
-  pr: number | null
-  tags: string[]
-  /** `recorded_by` of the record. */
-  agent: string
-  /** `created_at` in milliseconds since 1970, UTC. */
-  created_ms: number
-  /** `review_by` in milliseconds since 1970, UTC. */
-  review_by_ms: number
-  /** `reviewed_at` in milliseconds since 1970, UTC: the time of the review that counts. */
-  reviewed_ms: number | null
-  /** The confidence that is scored. */
-  confidence_at_record: number | null
-  /** Who settled the outcome; null without an outcome. */
-  settled_by: Settler | null
-  preserve: boolean
-  /** True if the active generation has vectors for it. */
-  indexed: boolean
-}
-
-/** All given members must match; an absent member does not restrict. Bounds are inclusive. */
-export interface DecisionFilter {
-  category?: string
-  min_confidence?: number
-  max_confidence?: number
-  /** Any of these. An empty list matches nothing; the same holds for every list here. */
-  stakes?: readonly Stakes[]
-  status?: readonly Status[]
-  outcome?: readonly Outcome[]
-  project?: string
-  feature?: string
-  pr?: number
-  agent?: string
-  /** Any of these, compared exactly. */
-  tags?: readonly string[]
-  created_from_ms?: number
-  created_to_ms?: number
-  review_by_to_ms?: number
-  preserve?: boolean
-  indexed?: boolean
-}
+export type { DecisionFields, DecisionFilter, DecisionSort } from '../schema/decision-fields.ts'
 
 /** Fields whose values may be spelled differently in other decisions. */
 export const spelledFields = ['category', 'project', 'feature', 'tag'] as const
@@ -67,9 +18,6 @@ export interface CountFilter extends ListFilter {
   /** Values whose `skeleton` equals this one; for `tag`, any tag of the decision. */
   alike?: Partial<Record<(typeof spelledFields)[number], string>>
 }
-
-/** What a list of decisions is sorted by. */
-export type DecisionSort = 'created_at' | 'confidence' | 'category' | 'stakes' | 'status'
 
 /** What decisions are counted by. */
 export type CountKey = 'category' | 'stakes' | 'status' | 'outcome' | 'agent' | 'day' | 'tag' | 'project'

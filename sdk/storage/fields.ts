@@ -1,66 +1,43 @@
 /** Derives from a record the fields for filtering and sorting; the same for every driver. */
+import type { DecisionRecord, Outcome, Settler } from '../schema/decision.ts'
 import {
-  type AttributionBasis,
-  type DecisionRecord,
-  type Outcome,
-  type Settler,
-  stakesValues,
-} from '../schema/decision.ts'
-import type { DecisionFields, DecisionSort, OutcomeGroup } from './decisions.ts'
+  type DecisionFields,
+  type DecisionSort,
+  decisionFields,
+  type Field,
+  type FieldName,
+  sortFields,
+} from '../schema/decision-fields.ts'
+import { type Settled, settlerOf } from '../schema/settler.ts'
+import type { OutcomeGroup } from './decisions.ts'
 import { StorageError } from './errors.ts'
+
+export { ruleSettlers, type Settled, settlerOf } from '../schema/settler.ts'
 
 /** Ids name files and folders: a date, then lower-case letters, digits and dashes. */
 const decisionId = /^\d{4}-\d{2}-\d{2}-[a-z0-9][a-z0-9-]{0,99}$/
+
+/** Checks that each field reads what its type declares. */
+const readers: { [N in FieldName]: { read(record: DecisionRecord, indexed: boolean): DecisionFields[N] } } =
+  decisionFields
+const fieldNames = Object.keys(decisionFields) as FieldName[]
 
 /**
  * The fields of a record for filtering and sorting.
  * @throws StorageError `invalid` if the id can't name a file, or a time is invalid
  * @example
  * ```ts
- * const { category, confidence, created_ms } = fieldsOf(record, indexed)
+ * const { category, confidence, created_ms } = filterFields(record, indexed)
  * ```
  */
-export function fieldsOf(record: DecisionRecord, indexed: boolean): DecisionFields {
+export function filterFields(record: DecisionRecord, indexed: boolean): DecisionFields {
   if (!decisionId.test(record.id)) throw new StorageError('invalid', `not a decision id: ${JSON.stringify(record.id)}`)
-  return {
-    id: record.id,
-    category: record.category,
-    confidence: record.confidence,
-    stakes: record.stakes,
-    status: record.status,
-    outcome: record.outcome,
-    project: record.project?.name ?? null,
-    feature: record.project?.feature ?? null,
-    pr: record.project?.pr ?? null,
-    tags: [...record.tags],
-    agent: record.recorded_by,
-    created_ms: milliseconds(record.created_at, 'created_at'),
-    review_by_ms: milliseconds(record.review_by, 'review_by'),
-    reviewed_ms: record.reviewed_at === null ? null : milliseconds(record.reviewed_at, 'reviewed_at'),
-    confidence_at_record: record.confidence_at_record,
-    settled_by: settlerOf(record),
-    preserve: record.preserve,
-    indexed,
-  }
-}
-
-/** The fields that determine who settled an outcome. */
-export type Settled = Pick<DecisionRecord, 'outcome' | 'attribution_basis' | 'self_reviewed'>
-
-/** The settler of an attributed outcome, by the basis of its attribution. */
-export const ruleSettlers = { evidence: 'observed', age: 'age' } as const satisfies Record<AttributionBasis, Settler>
-
-/**
- * Who settled the outcome of a decision; null without an outcome.
- * @example
- * ```ts
- * settlerOf({ outcome: 'success', attribution_basis: 'age', self_reviewed: false }) // 'age'
- * ```
- */
-export function settlerOf({ outcome, attribution_basis, self_reviewed }: Settled): Settler | null {
-  if (outcome === null) return null
-  if (attribution_basis !== null) return ruleSettlers[attribution_basis]
-  return self_reviewed === true ? 'self' : 'others'
+  const fields = fieldNames.map((name) => {
+    const value = readers[name].read(record, indexed)
+    if (Number.isNaN(value)) throw new StorageError('invalid', `${name} of ${record.id} is not a time`)
+    return [name, value]
+  })
+  return Object.fromEntries(fields) as DecisionFields
 }
 
 /**
@@ -107,12 +84,6 @@ export const scoredValue = ({
  */
 export const confidenceRank = (confidence: number | null): number => confidence ?? -1
 
-function milliseconds(time: string, field: string): number {
-  const ms = Date.parse(time)
-  if (Number.isNaN(ms)) throw new StorageError('invalid', `${field} is not a time: ${JSON.stringify(time)}`)
-  return ms
-}
-
 /**
  * Orders by UTF-16 code unit, as every driver must.
  * @example
@@ -137,15 +108,11 @@ export const groupOrder = (a: Omit<OutcomeGroup, 'count'>, b: Omit<OutcomeGroup,
   (a.created ?? 0) - (b.created ?? 0) ||
   (a.reviewed ?? 0) - (b.reviewed ?? 0)
 
-const stakesRank = Object.fromEntries(stakesValues.map((stakes, rank) => [stakes, rank]))
-
-const ascending: Record<DecisionSort, (a: DecisionFields, b: DecisionFields) => number> = {
-  created_at: (a, b) => a.created_ms - b.created_ms,
-  confidence: (a, b) => confidenceRank(a.confidence) - confidenceRank(b.confidence),
-  // Decisions without a category come first.
-  category: (a, b) => compareText(a.category ?? '', b.category ?? ''),
-  stakes: (a, b) => stakesRank[a.stakes]! - stakesRank[b.stakes]!,
-  status: (a, b) => compareText(a.status, b.status),
+/** Compares two values of a field: no value first, then by rank in `values`, as text, or as a number. */
+function compareValues({ type, values }: Field, a: unknown, b: unknown): number {
+  if (values !== undefined) return values.indexOf(a as string) - values.indexOf(b as string)
+  if (type === 'text') return compareText((a ?? '') as string, (b ?? '') as string)
+  return a === b ? 0 : a === null ? -1 : b === null ? 1 : Number(a) - Number(b)
 }
 
 /**
@@ -159,6 +126,8 @@ export function fieldsOrder(
   sort: DecisionSort,
   order: 'asc' | 'desc',
 ): (a: DecisionFields, b: DecisionFields) => number {
-  const by = ascending[sort]
-  return order === 'asc' ? (a, b) => by(a, b) || compareText(a.id, b.id) : (a, b) => by(b, a) || compareText(b.id, a.id)
+  const name = sortFields[sort]
+  const ascending = (a: DecisionFields, b: DecisionFields): number =>
+    compareValues(decisionFields[name], a[name], b[name]) || compareText(a.id, b.id)
+  return order === 'asc' ? ascending : (a, b) => ascending(b, a)
 }

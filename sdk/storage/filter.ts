@@ -1,4 +1,5 @@
 /** Defines what a {@link DecisionFilter} matches: every driver that filters in memory uses this predicate. */
+import { type Comparison, comparisons } from '../schema/decision-fields.ts'
 import { type CountFilter, type DecisionFields, type DecisionFilter, spelledFields } from './decisions.ts'
 import { scoredValue } from './fields.ts'
 import { skeleton } from './skeleton.ts'
@@ -19,6 +20,16 @@ export function isEmptyFilter(filter: DecisionFilter): boolean {
   return Object.values(filter).every((value) => value === undefined)
 }
 
+/** The predicate of one comparison. */
+function predicate({ field, operator, operand }: Comparison): FieldsPredicate {
+  if (operator === 'eq') return (fields) => fields[field] === operand
+  if (operator === 'gte') return (fields) => fields[field] !== null && fields[field] >= operand
+  if (operator === 'lte') return (fields) => fields[field] !== null && fields[field] <= operand
+  const some = operand as readonly unknown[]
+  if (operator === 'in') return (fields) => some.includes(fields[field])
+  return (fields) => (fields[field] as readonly string[]).some((text) => some.includes(text))
+}
+
 /**
  * Compiles a filter to a predicate. Compile once and apply it to each decision.
  * @example
@@ -28,27 +39,9 @@ export function isEmptyFilter(filter: DecisionFilter): boolean {
  * ```
  */
 export function compileFilter(filter: CountFilter): FieldsPredicate {
-  const tests: FieldsPredicate[] = []
-  const { category, min_confidence, max_confidence, stakes, status, outcome, project, feature, pr, agent, tags } =
-    filter
-  const { created_from_ms, created_to_ms, review_by_to_ms, preserve, indexed, scored, alike } = filter
-  if (category !== undefined) tests.push((f) => f.category === category)
-  if (project !== undefined) tests.push((f) => f.project === project)
-  if (feature !== undefined) tests.push((f) => f.feature === feature)
-  if (agent !== undefined) tests.push((f) => f.agent === agent)
-  if (pr !== undefined) tests.push((f) => f.pr === pr)
-  if (created_from_ms !== undefined) tests.push((f) => f.created_ms >= created_from_ms)
-  if (created_to_ms !== undefined) tests.push((f) => f.created_ms <= created_to_ms)
-  if (review_by_to_ms !== undefined) tests.push((f) => f.review_by_ms <= review_by_to_ms)
-  if (min_confidence !== undefined) tests.push((f) => f.confidence !== null && f.confidence >= min_confidence)
-  if (max_confidence !== undefined) tests.push((f) => f.confidence !== null && f.confidence <= max_confidence)
-  if (stakes !== undefined) tests.push((f) => stakes.includes(f.stakes))
-  if (status !== undefined) tests.push((f) => status.includes(f.status))
-  if (outcome !== undefined) tests.push((f) => f.outcome !== null && outcome.includes(f.outcome))
-  if (tags !== undefined) tests.push((f) => f.tags.some((tag) => tags.includes(tag)))
-  if (preserve !== undefined) tests.push((f) => f.preserve === preserve)
+  const tests: FieldsPredicate[] = comparisons(filter).map(predicate)
+  const { scored, alike } = filter
   if (scored) tests.push((f) => scoredValue({ ...f, confidence: f.confidence_at_record }) !== null)
-  if (indexed !== undefined) tests.push((f) => f.indexed === indexed)
   for (const field of spelledFields) {
     const look = alike?.[field]
     if (look === undefined) continue

@@ -1,4 +1,5 @@
 /** The four storage ports and what their drivers share: everything that an external driver needs. */
+export * from '../schema/decision-fields.ts'
 export * from './audit.ts'
 export * from './drivers.ts'
 export * from './edges.ts'

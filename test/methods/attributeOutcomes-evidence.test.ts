@@ -1,6 +1,6 @@
 /** cstp.attributeOutcomes where the evidence knows the pull request: each history with its outcome, on every store. */
 import { expect, test } from 'bun:test'
-import { fieldsOf } from '../../sdk/storage/fields.ts'
+import { filterFields } from '../../sdk/storage/fields.ts'
 import { canonical } from '../../src/core/canonical.ts'
 import { appendEvents } from '../../src/domain/ledger/evidence/chain.ts'
 import { attribute } from '../../src/domain/lifecycle/attribution.ts'
@@ -197,7 +197,7 @@ test.each<[string, Parameters<typeof attribute>[1], number, string | null]>([
   ['still open', { merged_at: null, reverted_at: null, closed_at: null }, 30, null],
 ])('by evidence: %s', (_, history, days, outcome) => {
   const found = attribute(
-    fieldsOf(recordOf({ project: { name, feature: null, pr: 7, files: [] } }), false),
+    filterFields(recordOf({ project: { name, feature: null, pr: 7, files: [] } }), false),
     history,
     { stability_days: 7, by_age: false },
     testStart + days * day,

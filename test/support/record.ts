@@ -1,6 +1,6 @@
 /** Records for tests: whole, valid, and different only where a test says so. */
 import type { DecisionRecord } from '../../sdk/schema/decision.ts'
-import { fieldsOf } from '../../sdk/storage/fields.ts'
+import { filterFields } from '../../sdk/storage/fields.ts'
 import type { RecordText } from '../../sdk/storage/store.ts'
 import { type Draft, newRecord } from '../../src/domain/record/decision/decision.ts'
 
@@ -43,6 +43,6 @@ export const recordOf = (given: Partial<DecisionRecord> = {}): DecisionRecord =>
 
 /** A record as a store gives it to those that pass it on. */
 export function textOf(record: DecisionRecord): RecordText {
-  const { id, agent, created_ms } = fieldsOf(record, true)
+  const { id, agent, created_ms } = filterFields(record, true)
   return { id, agent, created_ms, json: JSON.stringify(record) }
 }

@@ -1,6 +1,6 @@
 /** Search at an earlier time: candidates come from the current index, and are filtered by their values at that time. */
 import { type DecisionReader, readDecisions } from '../../../sdk/storage/decisions.ts'
-import { fieldsOf } from '../../../sdk/storage/fields.ts'
+import { filterFields } from '../../../sdk/storage/fields.ts'
 import { compileFilter } from '../../../sdk/storage/filter.ts'
 import type { DecisionFields, DecisionFilter, Store } from '../../../sdk/storage/store.ts'
 import { fixedOf, type Past } from '../record/history/past.ts'
@@ -50,7 +50,7 @@ function pastIndex(index: Pick<Follower, 'once'>, past: Past, most: number): Pic
         // Promises, because a hybrid search asks for the same decisions in two searches at the same time.
         const known = new Map<string, Promise<Map<string, DecisionFields>>>()
         const fieldsThen = async (ids: readonly string[]) =>
-          new Map((await past.read(ids)).map(({ record, indexed }) => [record.id, fieldsOf(record, indexed)]))
+          new Map((await past.read(ids)).map(({ record, indexed }) => [record.id, filterFields(record, indexed)]))
         const read: Read = async (ids) => {
           const missing = ids.filter((id) => !known.has(id))
           const reading = missing.length === 0 ? null : fieldsThen(missing)

@@ -1,7 +1,7 @@
 /** Puts a superseded decision directly below its successor. */
 
 import { readDecisions } from '../../../sdk/storage/decisions.ts'
-import { fieldsOf } from '../../../sdk/storage/fields.ts'
+import { filterFields } from '../../../sdk/storage/fields.ts'
 import type { DecisionFields, Edge } from '../../../sdk/storage/store.ts'
 import type { GraphStore } from '../record/decision/links.ts'
 
@@ -52,7 +52,9 @@ export async function successorsFirst(
   if (successors.size === 0) return ranked.map((id) => ({ id, superseded_by: null }))
   const all = [...new Set([...successors.values()].flat().map(({ id }) => id))]
   const stored = await readDecisions(store.decisions, all)
-  const allowed = new Set(stored.filter(({ record }) => passes(fieldsOf(record, true))).map(({ record }) => record.id))
+  const allowed = new Set(
+    stored.filter(({ record }) => passes(filterFields(record, true))).map(({ record }) => record.id),
+  )
   const recorders = new Map(stored.map(({ record }) => [record.id, record.recorded_by]))
   const isForeign = ({ id, by }: Successor): boolean => recorders.get(id) !== by
   const unread = [...successors].flatMap(([target, own]) =>

@@ -1,7 +1,7 @@
 /** The two halves of the resident search index against plain ones, in one process: the keyword index and FTS5, the WebAssembly scan and a loop. */
 import { Database } from 'bun:sqlite'
 import { random } from '../../../sdk/storage/conformance/search/corpus.ts'
-import { fieldsOf } from '../../../sdk/storage/fields.ts'
+import { filterFields } from '../../../sdk/storage/fields.ts'
 import type { SearchValue } from '../../../sdk/storage/search.ts'
 import { analyse, queryTerms } from '../../../src/domain/search/terms.ts'
 import { openResidentSearch } from '../../support/resident.ts'
@@ -29,7 +29,7 @@ async function keywords(bench: Bench, size: number): Promise<SearchValue[]> {
         const record = recordOf(number)
         const terms = analyse(record)
         insert.run(number + 1, terms)
-        values.push({ fields: fieldsOf(record, false), terms, vectors: null })
+        values.push({ fields: filterFields(record, false), terms, vectors: null })
       }
     })()
     const entries = values.slice(from).map((value) => ({ id: value.fields.id, value }))

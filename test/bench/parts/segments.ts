@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { random } from '../../../sdk/storage/conformance/search/corpus.ts'
-import { fieldsOf } from '../../../sdk/storage/fields.ts'
+import { filterFields } from '../../../sdk/storage/fields.ts'
 import type { SearchEntry, SearchIndex } from '../../../sdk/storage/search.ts'
 import { analyse, queryTerms } from '../../../src/domain/search/terms.ts'
 import { openSegmentSearch } from '../../../src/drivers/search/lancedb/driver.ts'
@@ -26,7 +26,7 @@ function entriesOf(size: number): SearchEntry[] {
     const record = recordOf(number)
     const vector = vectorOf(next, dimensions)
     const vectors = { structure: vector, function: vector, both: vector }
-    return { id: record.id, value: { fields: fieldsOf(record, true), terms: analyse(record), vectors } }
+    return { id: record.id, value: { fields: filterFields(record, true), terms: analyse(record), vectors } }
   })
 }
 

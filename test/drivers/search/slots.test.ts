@@ -1,14 +1,14 @@
 /** Slots of the resident index: those that pass a filter, whatever was put and removed before. */
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { fieldsOf } from '../../../sdk/storage/fields.ts'
+import { filterFields } from '../../../sdk/storage/fields.ts'
 import { compileFilter } from '../../../sdk/storage/filter.ts'
 import type { DecisionFields, DecisionFilter } from '../../../sdk/storage/store.ts'
 import { openSlots } from '../../../src/drivers/search/resident/slots.ts'
 import { recordOf } from '../../support/record.ts'
 
 const outcomes = [null, 'success', 'failure'] as const
-const fields = fieldsOf(recordOf(), true)
+const fields = filterFields(recordOf(), true)
 const changed = fc.record({
   outcome: fc.constantFrom(...outcomes),
   indexed: fc.boolean(),

@@ -7,7 +7,7 @@ import { type DecisionRecord, stakesValues } from '../../../sdk/schema/decision.
 import { changedRecord, expectCounts } from '../../../sdk/storage/conformance/store/counters.ts'
 import { createAll, idOf } from '../../../sdk/storage/conformance/store/records.ts'
 import { readDecision } from '../../../sdk/storage/decisions.ts'
-import { fieldsOf, scoredValue } from '../../../sdk/storage/fields.ts'
+import { filterFields, scoredValue } from '../../../sdk/storage/fields.ts'
 import { compileFilter } from '../../../sdk/storage/filter.ts'
 import type { DecisionFields, Store } from '../../../sdk/storage/store.ts'
 import { yamlOf } from '../../../src/core/yaml.ts'
@@ -127,7 +127,7 @@ test('counters are a recount after any sequence of writes, vectors, failures, an
       await store.transaction((tx) => tx.embeddings.start('test:1', 2))
       const known = new Map<number, Known>()
       const fieldsNow = () =>
-        [...known.values()].flatMap(({ record, indexed, gone }) => (gone ? [] : fieldsOf(record, indexed)))
+        [...known.values()].flatMap(({ record, indexed, gone }) => (gone ? [] : filterFields(record, indexed)))
       for (const [number, one] of steps.entries()) {
         await apply(dir, store, known, one)
         await expectMoving(other, fieldsNow(), number)
@@ -156,7 +156,7 @@ test('wrong counters are found, each by its name, and corrected by a reconciliat
     await tx.embeddings.start('test:1', 2)
     for (const { id } of records.slice(0, 9)) await tx.embeddings.put(id, { embedder: 'test:1', vectors })
   })
-  const fields = records.map((record, at) => fieldsOf(record, at < 9))
+  const fields = records.map((record, at) => filterFields(record, at < 9))
   await expectCounts({ expect }, store, fields)
   const damages: [Counter, string][] = [
     ['totals', 'update totals set decisions = decisions + 7'],
@@ -189,7 +189,7 @@ test('days that are not kept are read again: an answer is the same with room for
   await createAll(store, records)
   const statements = statementsOf(connectReader(`${dir}/cstp.db`))
   const small = tallies(statements, 4)
-  const all = records.map((record) => fieldsOf(record, false))
+  const all = records.map((record) => filterFields(record, false))
   for (const from of all)
     for (const to of all.slice(0, 6)) {
       const [created_from_ms, created_to_ms] = [from.created_ms, to.created_ms]
@@ -263,7 +263,7 @@ test('who falls behind the changes that are kept reads the totals again', async 
   await expectCounts(
     { expect },
     other,
-    records.map((record) => fieldsOf(record, false)),
+    records.map((record) => filterFields(record, false)),
   )
   await other.close()
   await store.close()
@@ -347,7 +347,7 @@ test('while counters are compared and counted again, the process answers, and wh
   await expectCounts(
     { expect },
     store,
-    records.map((record) => fieldsOf(record, false)),
+    records.map((record) => filterFields(record, false)),
   )
   await store.close()
 })

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { random } from '../../../sdk/storage/conformance/search/corpus.ts'
 import { changedRecord } from '../../../sdk/storage/conformance/store/counters.ts'
 import { createAll } from '../../../sdk/storage/conformance/store/records.ts'
-import { compareText, fieldsOf } from '../../../sdk/storage/fields.ts'
+import { compareText, filterFields } from '../../../sdk/storage/fields.ts'
 import { compileFilter } from '../../../sdk/storage/filter.ts'
 import type { DecisionFilter } from '../../../sdk/storage/store.ts'
 import { dayMs } from '../../../src/core/time.ts'
@@ -26,7 +26,7 @@ test('counts by tag and project are the same however few decisions one step read
   await createAll(store, records)
   const statements = statementsOf(connectReader(`${dir}/cstp.db`))
   const counters = tallies(statements)
-  const all = records.map((record) => fieldsOf(record, false))
+  const all = records.map((record) => filterFields(record, false))
   const times = fc.option(fc.constantFrom(...all.map(({ created_ms }) => created_ms)), { nil: undefined })
   const filters: fc.Arbitrary<DecisionFilter> = fc.record({
     agent: fc.constantFrom(undefined, all[0]!.agent),

@@ -2,7 +2,7 @@
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import { edgesOf } from '../../../sdk/storage/edges.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
-import { fieldsOf } from '../../../sdk/storage/fields.ts'
+import { filterFields } from '../../../sdk/storage/fields.ts'
 import type {
   CountFilter,
   DecisionWriter,
@@ -23,7 +23,7 @@ export interface DecisionTools {
 
 export function decisionWriter(layers: Layers, verb: Verb, { analyse, committed }: DecisionTools): DecisionWriter {
   function write(record: DecisionRecord, revision: number): void {
-    fieldsOf(record, false)
+    filterFields(record, false)
     const before = layers.decisions.get(record.id)
     const holder = record.source_key === null ? undefined : layers.sources.get(record.source_key)
     if (holder !== undefined && holder !== record.id)

@@ -1,7 +1,7 @@
 /** A store that lives in memory and ends with the process: for tests, which it serves exactly as the durable drivers do. */
 import { edgeOrder } from '../../../sdk/storage/edges.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
-import { compareText, fieldsOf } from '../../../sdk/storage/fields.ts'
+import { compareText, filterFields } from '../../../sdk/storage/fields.ts'
 import { outboxCollection } from '../../../sdk/storage/keyed.ts'
 import type { Edge, FeedEntry, Store, StoredDecision, StoreOptions, Transaction } from '../../../sdk/storage/store.ts'
 
@@ -38,7 +38,7 @@ export function openMemoryStore(options: StoreOptions): Store {
     for (const id of all ? decisions.keys() : changed) {
       const found = storedDecision(tables, id)
       if (found === null) catalogue.remove(id)
-      else catalogue.put(fieldsOf(found.record, found.indexed))
+      else catalogue.put(filterFields(found.record, found.indexed))
     }
   }
 
@@ -75,7 +75,7 @@ export function openMemoryStore(options: StoreOptions): Store {
     const { record, indexed } = found
     const { terms } = decisions.get(id)!
     const vectors = embeddings.get(vectorKey(generation, id)) ?? null
-    return { seq, id, fields: fieldsOf(record, indexed), terms, vectors }
+    return { seq, id, fields: filterFields(record, indexed), terms, vectors }
   }
 
   return {

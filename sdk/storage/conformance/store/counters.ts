@@ -1,6 +1,6 @@
 /** Store suite: after any sequence of writes, counts and lists equal those computed from all decisions. */
 import type { DecisionRecord } from '../../../schema/decision.ts'
-import { compareText, confidenceRank, fieldsOf, fieldsOrder, scoredValue } from '../../fields.ts'
+import { compareText, confidenceRank, fieldsOrder, filterFields, scoredValue } from '../../fields.ts'
 import { compileFilter } from '../../filter.ts'
 import type { CountKey, DecisionFields, ListFilter, OutcomeGroup, ScoreSum, Store } from '../../store.ts'
 import { random } from '../search/corpus.ts'
@@ -207,11 +207,11 @@ export function testCounters({ onEmpty, expect, shared }: Kit): void {
           await store.transaction((tx) => tx.decisions.put(record, before.revision))
           known.set(id, { ...before, record, revision: before.revision + 1 })
         }
-        const all = () => [...known.values()].map((one) => fieldsOf(one.record, one.indexed))
+        const all = () => [...known.values()].map((one) => filterFields(one.record, one.indexed))
         if (step % 30 === 29) await expectCounts({ expect }, step % 60 === 29 ? store : (other ?? store), all())
       }
       if (shared) {
-        const all = [...known.values()].map((one) => fieldsOf(one.record, one.indexed))
+        const all = [...known.values()].map((one) => filterFields(one.record, one.indexed))
         await expectCounts({ expect }, other!, all)
         await expectCounts({ expect }, await again(), all)
       }

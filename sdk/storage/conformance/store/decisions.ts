@@ -1,7 +1,7 @@
 /** Store suite: decisions are stored unchanged, found by id, and listed in a total order. */
 import type { DecisionRecord } from '../../../schema/decision.ts'
 import { decisionPages, parseRecord, readDecision, readDecisions } from '../../decisions.ts'
-import { confidenceRank, fieldsOf, fieldsOrder } from '../../fields.ts'
+import { confidenceRank, fieldsOrder, filterFields } from '../../fields.ts'
 import { compileFilter } from '../../filter.ts'
 import { skeleton } from '../../skeleton.ts'
 import type { CountFilter, CountKey, DecisionFields, DecisionSort, OutcomeGroup, Store } from '../../store.ts'
@@ -172,7 +172,7 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
     await createAll(store, records)
     const seen: string[] = []
     for await (const page of decisionPages(store.decisions, {}, 4)) seen.push(...page.map(({ id }) => id))
-    const inOrder = records.map((record) => fieldsOf(record, false)).sort(fieldsOrder('created_at', 'asc'))
+    const inOrder = records.map((record) => filterFields(record, false)).sort(fieldsOrder('created_at', 'asc'))
     expect(seen).toEqual(inOrder.map(({ id }) => id))
   })
 
@@ -182,7 +182,7 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
     await createAll(store, records)
     await embedSome(store, records)
     const fields = await Promise.all(
-      records.map(async (record) => fieldsOf(record, (await readDecision(store.decisions, record.id))!.indexed)),
+      records.map(async (record) => filterFields(record, (await readDecision(store.decisions, record.id))!.indexed)),
     )
     for (let round = 0; round < 150; round++) {
       const filter = filterOf(
@@ -216,7 +216,9 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
       await createAll(store, records)
       const later = { ...records[1]!, category: 'PLAIN', tags: ['\uff30lain'], project: null }
       await store.transaction((tx) => tx.decisions.put(later, 1))
-      const fields = [...records.filter(({ id }) => id !== later.id), later].map((record) => fieldsOf(record, false))
+      const fields = [...records.filter(({ id }) => id !== later.id), later].map((record) =>
+        filterFields(record, false),
+      )
       const filters: CountFilter[] = ['plain', "o'brien", 'nul\0byte', '漢字', ' ', '100%', 'none'].flatMap((text) => {
         const look = skeleton(text)
         const alike = [

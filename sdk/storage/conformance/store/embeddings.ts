@@ -2,7 +2,7 @@
 
 import type { Link } from '../../../schema/decision.ts'
 import { readDecision } from '../../decisions.ts'
-import { fieldsOf } from '../../fields.ts'
+import { filterFields } from '../../fields.ts'
 import type { Store, Transaction } from '../../store.ts'
 import type { VectorSet } from '../../vectors.ts'
 import type { Kit } from './kit.ts'
@@ -60,7 +60,7 @@ export function testEmbeddings({ onEmpty, expect, refused }: Kit): void {
         [...expected.function],
         [...expected.both],
       ])
-      expect(fields).toEqual(fieldsOf(recordOf(number), true))
+      expect(fields).toEqual(filterFields(recordOf(number), true))
     }
     expect((await readDecision(store.decisions, idOf(1)))?.indexed).toBe(true)
     expect(await store.decisions.count({ indexed: true })).toBe(6)
@@ -125,7 +125,7 @@ export function testEmbeddings({ onEmpty, expect, refused }: Kit): void {
     await put(store, 2)
     const changes = await store.feed.since(start, 1, 99)
     expect(changes.map(({ id }) => id)).toEqual([idOf(1), idOf(2)])
-    expect(changes[0]?.fields).toEqual(fieldsOf(recordOf(1, { preserve: true }), false))
+    expect(changes[0]?.fields).toEqual(filterFields(recordOf(1, { preserve: true }), false))
     expect(changes[0]?.terms).toBe(analyseSimply(recordOf(1)))
     const { seq } = await store.feed.head()
     expect(seq).toBe(changes[1]!.seq)

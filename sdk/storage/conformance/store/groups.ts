@@ -1,6 +1,6 @@
 /** Store suite: decisions grouped by outcome and by reason, and edges by type, compared with the records themselves. */
 import type { DecisionRecord, Outcome } from '../../../schema/decision.ts'
-import { compareText, confidenceRank, fieldsOf, outcomeValue, settlerOf } from '../../fields.ts'
+import { compareText, confidenceRank, filterFields, outcomeValue, settlerOf } from '../../fields.ts'
 import { compileFilter } from '../../filter.ts'
 import type { Edge, ScoreSum, Store } from '../../store.ts'
 import { random } from '../search/corpus.ts'
@@ -179,7 +179,7 @@ export function testGroups({ onEmpty, expect }: Kit): void {
     ])
       for (const filter of [{}, { category: 'process' }, { created_from_ms: msOf(3) }]) {
         const passes = compileFilter(filter)
-        const passing = records.filter((record) => passes(fieldsOf(record, false)))
+        const passing = records.filter((record) => passes(filterFields(record, false)))
         expect(await decisions.outcomes(filter, edges)).toEqual(expectedOver(passing, edges))
         expect(summed(await decisions.scores(filter))).toEqual(expectedScores(passing))
       }

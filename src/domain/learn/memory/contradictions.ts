@@ -3,7 +3,7 @@
 import type { DecisionRecord, Outcome } from '../../../../sdk/schema/decision.ts'
 import type { Contradiction } from '../../../../sdk/schema/memory.ts'
 import { readDecision, readDecisions } from '../../../../sdk/storage/decisions.ts'
-import { fieldsOf } from '../../../../sdk/storage/fields.ts'
+import { filterFields } from '../../../../sdk/storage/fields.ts'
 import { compileFilter } from '../../../../sdk/storage/filter.ts'
 import type { DecisionFilter, Edge, Store } from '../../../../sdk/storage/store.ts'
 import { timestamp } from '../../../core/time.ts'
@@ -121,7 +121,7 @@ export async function listContradictions(
 
 async function readContradictions(store: Store, limit: number, filter: DecisionFilter): Promise<Contradiction[]> {
   const compiled = compileFilter(filter)
-  const passes = (record: DecisionRecord) => compiled(fieldsOf(record, true))
+  const passes = (record: DecisionRecord) => compiled(filterFields(record, true))
   const edges = await store.edges.of(null, { direction: 'both', types: ['contradicts'], limit: 10 * limit })
   const seen = new Set<string>()
   const found: Contradiction[] = []

@@ -1,7 +1,7 @@
 /** Evaluation at an earlier time: the rule set that was in force, with the decisions, evidence and approvals of that time. */
 
 import type { EvidenceRecord } from '../../../../sdk/storage/evidence.ts'
-import { fieldsOf } from '../../../../sdk/storage/fields.ts'
+import { filterFields } from '../../../../sdk/storage/fields.ts'
 import type { Store, Transaction } from '../../../../sdk/storage/store.ts'
 import { evidenceCursor } from '../../record/act-ids.ts'
 import { type Approval, approvalAsOf } from '../../record/approval/approval.ts'
@@ -39,7 +39,7 @@ export async function openPastGuard(call: GuardedCall, past: Past, subject: Brea
     ...call.index,
     ...pastView(call.index, past, async (ids) => {
       const read = await past.read(ids)
-      return new Map(read.map(({ record, indexed }) => [record.id, fieldsOf(record, indexed)]))
+      return new Map(read.map(({ record, indexed }) => [record.id, filterFields(record, indexed)]))
     }),
   }
   const store = { ...past.store, keyed: null }

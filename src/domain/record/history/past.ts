@@ -3,7 +3,7 @@ import { invalidParams } from '../../../../sdk/errors.ts'
 import type { AsOfBlock, AsOfLimit } from '../../../../sdk/schema/as-of.ts'
 import { decisionPages, readDecisions, type StoredText } from '../../../../sdk/storage/decisions.ts'
 import { edgeOrder, edgesOf } from '../../../../sdk/storage/edges.ts'
-import { compareText, fieldsOf, fieldsOrder } from '../../../../sdk/storage/fields.ts'
+import { compareText, fieldsOrder, filterFields } from '../../../../sdk/storage/fields.ts'
 import { compileFilter } from '../../../../sdk/storage/filter.ts'
 import { keyedPages } from '../../../../sdk/storage/keyed.ts'
 import type {
@@ -140,7 +140,7 @@ export function openPast({ store, now, breathe }: PastCall, as_of: string, most 
       throw refused(`filters (agent, category, dates …) that leave at most ${most} decisions`, as_of)
     const found: DecisionFields[] = []
     for await (const page of decisionPages(store.decisions, fixed, pageSize)) {
-      for (const { record, indexed } of await read(page.map(({ id }) => id))) found.push(fieldsOf(record, indexed))
+      for (const { record, indexed } of await read(page.map(({ id }) => id))) found.push(filterFields(record, indexed))
       await breathe()
     }
     return found

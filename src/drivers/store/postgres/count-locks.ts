@@ -1,6 +1,6 @@
 /** The locks of counting transactions: of two, neither writes what the other has counted, and unrelated ones run concurrently. */
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
-import { fieldsOf } from '../../../../sdk/storage/fields.ts'
+import { filterFields } from '../../../../sdk/storage/fields.ts'
 import { skeleton } from '../../../../sdk/storage/skeleton.ts'
 import type { CountFilter } from '../../../../sdk/storage/store.ts'
 import { nameOf } from './draft.ts'
@@ -26,7 +26,7 @@ export function countedName({ agent, category, project, feature, alike = {} }: C
 
 /** Every name under which a new decision may be counted; held in share mode by transactions that add decisions. */
 export function countedUnder(record: DecisionRecord): string[] {
-  const { agent, category, project, feature, tags } = fieldsOf(record, false)
+  const { agent, category, project, feature, tags } = filterFields(record, false)
   return [
     named('agent', agent),
     ...looked('category', category),

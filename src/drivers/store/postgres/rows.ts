@@ -1,6 +1,6 @@
 /** Rows of decisions: which columns are stored for a record, and how they are read. */
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
-import { fieldsOf } from '../../../../sdk/storage/fields.ts'
+import { filterFields } from '../../../../sdk/storage/fields.ts'
 import type { StoredText } from '../../../../sdk/storage/store.ts'
 import type { Query } from '../../shared/postgres/client.ts'
 import { fromText, rankOf, toText } from '../../shared/postgres/filter.ts'
@@ -46,7 +46,7 @@ export const columns: readonly [name: string, type: string][] = [
 ]
 export const names = columns.map(([name]) => name)
 export function valuesOf(record: DecisionRecord, terms: string): unknown[] {
-  const fields = fieldsOf(record, false)
+  const fields = filterFields(record, false)
   return [
     toText(record.source_key),
     toText(fields.category),

@@ -1,6 +1,6 @@
 /** Drafts as statements: one for each kind of write, whatever the number of drafts. */
 import { edgesOf } from '../../../../sdk/storage/edges.ts'
-import { fieldsOf } from '../../../../sdk/storage/fields.ts'
+import { filterFields } from '../../../../sdk/storage/fields.ts'
 import { skeleton } from '../../../../sdk/storage/skeleton.ts'
 import type { DecisionFields } from '../../../../sdk/storage/store.ts'
 import type { Query } from '../../shared/postgres/client.ts'
@@ -187,7 +187,7 @@ function putParts(written: readonly DecisionWrite[], each: Each): void {
   )
   each(
     ['text', 'text', 'text'],
-    written.flatMap(({ record }) => spellingsOf(fieldsOf(record, false))),
+    written.flatMap(({ record }) => spellingsOf(filterFields(record, false))),
     // In a fixed order, so that two writers can't deadlock.
     (rows) => `insert into spellings (field, look, value)
       select distinct field, look, value from ${rows} as g (field, look, value) order by 1, 2, 3 on conflict do nothing`,

@@ -2,7 +2,7 @@
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import { edgesOf } from '../../../../sdk/storage/edges.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import { fieldsOf } from '../../../../sdk/storage/fields.ts'
+import { filterFields } from '../../../../sdk/storage/fields.ts'
 import type { DecisionWriter, StoredText } from '../../../../sdk/storage/store.ts'
 import { recordText } from '../../../core/record-text.ts'
 import { dayMs } from '../../../core/time.ts'
@@ -138,7 +138,7 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
 
   const kindsOf = kindsWriter(statements)
   function rowValues(record: DecisionRecord) {
-    const fields = fieldsOf(record, false)
+    const fields = filterFields(record, false)
     const { place, group } = kindsOf(fields)
     return [...fieldValues(fields), Math.floor(fields.created_ms / dayMs), place, group]
   }

@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { LineCounter, parseDocument } from 'yaml'
 import { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import { isStorageError } from '../../../../sdk/storage/errors.ts'
-import { fieldsOf } from '../../../../sdk/storage/fields.ts'
+import { filterFields } from '../../../../sdk/storage/fields.ts'
 import { yamlOf } from '../../../core/yaml.ts'
 
 export type ParsedFile = { record: DecisionRecord } | { problem: string }
@@ -36,7 +36,7 @@ export function parseRecord(content: Uint8Array, id: string): ParsedFile {
   const record = withAll(parsed.output, raw) as DecisionRecord
   if (record.id !== id) return { problem: `${placed(['id'])}the id is ${record.id}, the file is named ${id}` }
   try {
-    fieldsOf(record, false)
+    filterFields(record, false)
   } catch (cause) {
     if (!isStorageError(cause)) throw cause
     return { problem: cause.message }
