@@ -3,8 +3,6 @@
 import type * as Onnx from 'onnxruntime-web'
 import wasm from 'onnxruntime-web/ort-wasm-simd-threaded.wasm' with { type: 'file' }
 import { messageOf } from '../../../core/log.ts'
-import { graphOf, HIDDEN, TOKENS } from './graph.ts'
-import type { Model } from './onnx.ts'
 
 export type RuntimeName = 'native' | 'wasm'
 
@@ -44,20 +42,18 @@ export async function openRuntime(
   wanted: RuntimeName | undefined,
   from: Libraries = libraries,
 ): Promise<Runtime> {
-  const graph = graphOf(file)
-  if (wanted) return open(wanted, graph, from)
+  if (wanted) return open(wanted, file, from)
   try {
-    return await open('native', graph, from)
+    return await open('native', file, from)
   } catch (error) {
     const fallback = messageOf(error)
-    return { ...(await open('wasm', graph, from)), fallback }
+    return { ...(await open('wasm', file, from)), fallback }
   }
 }
 
-async function open(name: RuntimeName, { bytes, externalData }: Model, from: Libraries): Promise<Runtime> {
+async function open(name: RuntimeName, file: Uint8Array, from: Libraries): Promise<Runtime> {
   const { InferenceSession, Tensor } = await from[name]()
-  const session = await InferenceSession.create(bytes, {
-    externalData,
+  const session = await InferenceSession.create(file, {
     executionProviders: [name === 'native' ? 'cpu' : 'wasm'],
     // The operations of a short text are too small to split: a second thread costs CPU time, twice as much on busy cores, and saves no time.
     intraOpNumThreads: 1,
@@ -67,8 +63,15 @@ async function open(name: RuntimeName, { bytes, externalData }: Model, from: Lib
     logSeverityLevel: 3,
   })
   async function run(tokens: readonly number[]): Promise<Float32Array<ArrayBuffer>> {
-    const output = await session.run({ [TOKENS]: new Tensor('int32', Int32Array.from(tokens), [1, tokens.length]) })
-    return output[HIDDEN]!.data as Float32Array<ArrayBuffer>
+    const shape = [1, tokens.length]
+    const constant = (value: bigint) => new Tensor('int64', new BigInt64Array(tokens.length).fill(value), shape)
+    const { last_hidden_state } = await session.run({
+      input_ids: new Tensor('int64', BigInt64Array.from(tokens, BigInt), shape),
+      // One text a run: no padding to mask, and a single part.
+      attention_mask: constant(1n),
+      token_type_ids: constant(0n),
+    })
+    return last_hidden_state!.data as Float32Array<ArrayBuffer>
   }
   // The first run is slow, and a build that loads may fail only when it runs.
   await run([0])
