@@ -55,3 +55,8 @@ test('every expectation on a promise is awaited', () => {
   expect(files.flatMap((path) => forgotten(path, readFileSync(join(import.meta.dir, path), 'utf8')))).toEqual([])
   expect(forgotten('a', 'await expect(a).rejects.toThrow()\nexpect(\n  b,\n).rejects.toThrow()')).toEqual(['a:2'])
 })
+
+test('property tests take fast-check from the shared helper, so that CSTP_RUNS multiplies their runs', () => {
+  const direct = files.filter((path) => /from '(?:fast-check)'/.test(readFileSync(join(import.meta.dir, path), 'utf8')))
+  expect(direct).toEqual(['support/property.ts'])
+})

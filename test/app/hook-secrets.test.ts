@@ -2,8 +2,8 @@
 import { expect, test } from 'bun:test'
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import { inTemporaryDir, startServer } from '../support/process.ts'
+import * as fc from '../support/property.ts'
 import { assignments, certainForms, likelyForms, secretOf } from '../support/secret-samples.ts'
 
 const token = 'ada-t0ken-of-tests'

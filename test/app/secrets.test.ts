@@ -3,11 +3,11 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import { generateKeyPairSync } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import { ConfigError, loadSettings, type SettingName, settings, shownValue } from '../../src/app/config/config.ts'
 import { readKey } from '../../src/core/key-file.ts'
 import { withoutSecrets } from '../../src/core/redact.ts'
 import { bareEnv, cstp, freePort, inTemporaryDir } from '../support/process.ts'
+import * as fc from '../support/property.ts'
 
 setDefaultTimeout(120_000)
 

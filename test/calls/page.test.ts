@@ -1,8 +1,8 @@
 /** Answers are at most 32 MiB: a page that would be longer ends early, says so, and the next one goes on where it ended. */
 import { describe, expect, test } from 'bun:test'
-import fc from 'fast-check'
 import { isTooLong, maxAnswerBytes, printPage } from '../../src/calls/page.ts'
 import { methods } from '../../src/methods/table.ts'
+import * as fc from '../support/property.ts'
 
 const bytes = (text: string) => Buffer.byteLength(text)
 const printed = (...given: Parameters<typeof printPage>): string => printPage(...given).text()

@@ -1,6 +1,5 @@
 /** Architecture decision records: every form is read as its authors meant it, and what is written is read back as the same decision. */
 import { describe, expect, test } from 'bun:test'
-import fc from 'fast-check'
 import type { DecisionRecord } from '../../sdk/schema/decision.ts'
 import { oddRecord, recordOf } from '../../sdk/storage/conformance/store/records.ts'
 import { dayOf, readAdr, stated } from '../../src/cli/adr/decision.ts'
@@ -8,6 +7,7 @@ import { lineOf, statusTag } from '../../src/cli/adr/folder.ts'
 import { madrOf, stateOf } from '../../src/cli/adr/write.ts'
 import { importLine, sourceOf } from '../../src/cli/export-line.ts'
 import { planLine } from '../../src/cli/import-lines.ts'
+import * as fc from '../support/property.ts'
 
 const madr = `---
 status: accepted

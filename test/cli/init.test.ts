@@ -4,11 +4,11 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Ajv from 'ajv'
-import fc from 'fast-check'
 import { apply, undo } from '../../src/app/init/apply.ts'
 import { editsOf, initClients } from '../../src/app/init/clients.ts'
 import { editJson, withHooks, withParagraph } from '../../src/app/init/edits.ts'
 import { bareEnv, cstp } from '../support/process.ts'
+import * as fc from '../support/property.ts'
 
 const made: string[] = []
 afterEach(async () => {

@@ -1,6 +1,5 @@
 /** The parts of the command line that need no process: lines of an import, tables, text on a terminal, and the pace of many calls. */
 import { describe, expect, test } from 'bun:test'
-import fc from 'fast-check'
 import * as v from 'valibot'
 import { parseFlags } from '../../src/cli/args.ts'
 import { commands } from '../../src/cli/commands.ts'
@@ -11,6 +10,7 @@ import { parametersOf } from '../../src/cli/parameters.ts'
 import { serverUrl } from '../../src/cli/remote.ts'
 import { fit, plain, prettyJson, table } from '../../src/cli/terminal.ts'
 import { methods } from '../../src/methods/table.ts'
+import * as fc from '../support/property.ts'
 
 test('commands say of every tracked read that it is no deliberation, and of nothing else', async () => {
   const sent: [method: string, params: unknown][] = []

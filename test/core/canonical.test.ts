@@ -1,8 +1,8 @@
 /** Canonical JSON is what another implementation of RFC 8785 makes, and refuses what I-JSON can't carry, by its path. */
 import { describe, expect, test } from 'bun:test'
 import canonicalize from 'canonicalize'
-import fc from 'fast-check'
 import { canonical, maxDepth, NotInteroperable } from '../../src/core/canonical.ts'
+import * as fc from '../support/property.ts'
 
 /** Any number that I-JSON carries: of every size, and near the edges. */
 const number = fc

@@ -1,7 +1,7 @@
 /** Stable JSON: equal for equal values, whatever the order of their keys, and JSON of the same value. */
 import { expect, test } from 'bun:test'
-import fc from 'fast-check'
 import { stableJson } from '../../src/core/json.ts'
+import * as fc from '../support/property.ts'
 
 /** The same value with its keys the other way round. */
 function reversed(value: unknown): unknown {

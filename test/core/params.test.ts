@@ -1,10 +1,10 @@
 /** Parameters as they come: both spellings, unknown names, and what is refused before a schema sees it. */
 import { describe, expect, test } from 'bun:test'
-import fc from 'fast-check'
 import * as v from 'valibot'
 import type { CstpError, Issue } from '../../sdk/errors.ts'
 import { nearest } from '../../sdk/nearest.ts'
 import { compileParams } from '../../src/core/params.ts'
+import * as fc from '../support/property.ts'
 
 const identifier = v.pipe(v.string(), v.metadata({ identifier: true }), v.description('an id'))
 

@@ -1,8 +1,8 @@
 /** Copies for the audit trail: secrets are hidden, everything else stands as it was. */
 import { describe, expect, test } from 'bun:test'
-import fc from 'fast-check'
 import { redact } from '../../src/core/redact.ts'
 import { cpuClock } from '../support/cpu.ts'
+import * as fc from '../support/property.ts'
 
 const hidden = '[redacted]'
 

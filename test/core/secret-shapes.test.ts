@@ -2,10 +2,10 @@
 import { expect, test } from 'bun:test'
 import { lintSource } from '@secretlint/core'
 import { creator as recommended } from '@secretlint/secretlint-rule-preset-recommend'
-import fc from 'fast-check'
 import { redact } from '../../src/core/redact.ts'
 import { certainShapes } from '../../src/core/secret-shapes.ts'
 import { certainSecret, maskSecrets } from '../../src/core/secrets.ts'
+import * as fc from '../support/property.ts'
 import { assignments, certainForms, likelyForms, secretOf } from '../support/secret-samples.ts'
 
 /** What only looks like a certain secret. */

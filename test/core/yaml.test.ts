@@ -1,10 +1,10 @@
 /** Decision files: whatever JSON holds is written as YAML that reads back the same, and mistakes are reported with their line. */
 import { expect, test } from 'bun:test'
-import fc from 'fast-check'
 import { parse } from 'yaml'
 import { oddRecord, recordOf } from '../../sdk/storage/conformance/store/records.ts'
 import { yamlOf } from '../../src/core/yaml.ts'
 import { parseRecord } from '../../src/drivers/store/sqlite/parse.ts'
+import * as fc from '../support/property.ts'
 
 const awkward = [
   'yes',

@@ -1,6 +1,5 @@
 /** What is typed of a decision: it becomes what is recorded, and joining it with what others wrote loses nothing. */
 import { describe, expect, test } from 'bun:test'
-import fc from 'fast-check'
 import type { GetDecisionResult } from '../../sdk/client.ts'
 import { mergedOf } from '../../src/dashboard/pages/write/conflict.tsx'
 import {
@@ -12,6 +11,7 @@ import {
   recordParamsOf,
   updatesOf,
 } from '../../src/dashboard/pages/write/draft.ts'
+import * as fc from '../support/property.ts'
 import { recordOf } from '../support/record.ts'
 
 const word = fc.constantFrom('', 'a', 'b', 'c')

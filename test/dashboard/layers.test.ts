@@ -1,6 +1,5 @@
 /** The graph of a decision in layers: what is shown, in which order, and that no two decisions are in one place. */
 import { describe, expect, test } from 'bun:test'
-import fc from 'fast-check'
 import {
   crossings,
   type Known,
@@ -9,6 +8,7 @@ import {
   outlineOf,
   placesOf,
 } from '../../src/dashboard/pages/decision/layers.ts'
+import * as fc from '../support/property.ts'
 
 const types = ['relates_to', 'supersedes', 'depends_on', 'contradicts']
 const measures = { width: 200, height: 64, across: 72, between: 14 }

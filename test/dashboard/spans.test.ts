@@ -1,7 +1,7 @@
 /** The spans of outcomes over time: beside each other up to today, and what is much older in one that has no first day. */
 import { expect, test } from 'bun:test'
-import fc from 'fast-check'
 import { spansOf } from '../../src/dashboard/pages/overview/spans.ts'
+import * as fc from '../support/property.ts'
 
 const day = 86_400_000
 const today = Date.parse('2026-07-31T12:00:00Z')

@@ -1,7 +1,8 @@
 /** What an adversary with read and write may do in one step: chosen attacks, and any call of any method or tool. */
-import fc from 'fast-check'
+
 import { methods } from '../../src/methods/table.ts'
 import { listTools, methodOf } from '../../src/surfaces/mcp/tools.ts'
+import * as fc from '../support/property.ts'
 import { canary, category, names, purchase, type Step } from './adversary-world.ts'
 import { valueFor } from './values.ts'
 

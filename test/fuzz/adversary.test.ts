@@ -4,8 +4,8 @@
  * `CSTP_SOAK=1` makes 2 000 runs, `CSTP_FUZZ_RUNS` another number; `CSTP_FUZZ_SEED` repeats a run.
  */
 import { expect, test } from 'bun:test'
-import fc from 'fast-check'
 import { openMemoryProgram } from '../support/program.ts'
+import * as fc from '../support/property.ts'
 import { plans } from './adversary-steps.ts'
 import { openWorld, settle, stopped, take, unquoted, unstopped, untouchable } from './adversary-world.ts'
 

@@ -3,13 +3,13 @@
  * `CSTP_SOAK=1` sends 100 000 of them, `CSTP_FUZZ_RUNS` another number; `CSTP_FUZZ_SEED` repeats a run.
  */
 import { expect, test } from 'bun:test'
-import fc from 'fast-check'
 import { codes } from '../../sdk/errors.ts'
 import { methods } from '../../src/methods/table.ts'
 import { createBodies } from '../../src/surfaces/http/bodies.ts'
 import { createFetch } from '../../src/surfaces/http/http.ts'
 import { ask, asking } from '../support/approvals.ts'
 import { callers, forEachBackend, type TestProgram } from '../support/program.ts'
+import * as fc from '../support/property.ts'
 import { callOf, type Input, requests } from './requests.ts'
 
 const runs = Number(process.env.CSTP_FUZZ_RUNS ?? (process.env.CSTP_SOAK ? 100_000 : 4_000))

@@ -1,8 +1,9 @@
 /** Hostile requests as bytes: any path with anything, and the paths that take a body with bodies that nearly fit. */
-import fc from 'fast-check'
+
 import type * as v from 'valibot'
 import { methods } from '../../src/methods/table.ts'
 import { examples } from '../support/github.ts'
+import * as fc from '../support/property.ts'
 import { requests as rpcBodies } from './requests.ts'
 import { hostileText, mutated, toText, valueFor } from './values.ts'
 

@@ -1,6 +1,7 @@
 /** Bodies of requests: well-formed calls of every method, and everything else that can stand in a body. */
-import fc from 'fast-check'
+
 import { methods } from '../../src/methods/table.ts'
+import * as fc from '../support/property.ts'
 import { absurd, hostileText, mutated, raw, toText, valueFor } from './values.ts'
 
 /** How often a method is called, where calling it costs more than others. */

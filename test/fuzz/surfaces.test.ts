@@ -7,8 +7,8 @@ import { expect, test } from 'bun:test'
 import { createHmac } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
-import fc from 'fast-check'
 import { inTemporaryDir, residentMb, startServer } from '../support/process.ts'
+import * as fc from '../support/property.ts'
 import { hostileRequests, type Sent } from './hostile-requests.ts'
 
 const runs = Number(process.env.CSTP_FUZZ_RUNS ?? (process.env.CSTP_SOAK ? 100_000 : 600))

@@ -1,7 +1,8 @@
 /** Values that break careless programs, and parameters made from a method's schema that are right, nearly right, or absurd. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: text that must not be taken for a variable
-import fc from 'fast-check'
+
 import type * as v from 'valibot'
+import * as fc from '../support/property.ts'
 
 type Schema = v.GenericSchema<unknown, unknown>
 interface Shape {

@@ -1,9 +1,9 @@
 /** Answers about an earlier time, against what the service answered at that time; on every store. */
 import { describe, expect, test } from 'bun:test'
-import fc from 'fast-check'
 import type { CstpError } from '../../sdk/errors.ts'
 import { historyCollections } from '../../src/domain/record/history/changes.ts'
 import { type As, forEachBackend, type TestProgram } from '../support/program.ts'
+import * as fc from '../support/property.ts'
 
 const minute = 60_000
 const day = 86_400_000

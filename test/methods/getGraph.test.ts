@@ -1,8 +1,8 @@
 /** cstp.getGraph: cycles, directions, limits, degrees; links outlive updates, reindexing and a second server. */
 import { expect, test } from 'bun:test'
-import fc from 'fast-check'
 import { linked } from '../support/linked.ts'
 import { forEachBackend, type TestProgram } from '../support/program.ts'
+import * as fc from '../support/property.ts'
 
 forEachBackend((open) => {
   /** The nodes as letters with their depths, and the edges as `a>b`. */

@@ -2,11 +2,11 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import { inShadowMode, shadow } from '../../src/domain/policy/trial/shadow-file.ts'
 import { compileDraft, openPolicy } from '../../src/policy/files.ts'
 import { temporaryDir } from '../support/process.ts'
 import { forEachBackend } from '../support/program.ts'
+import * as fc from '../support/property.ts'
 
 let dir: string
 let made = 0

@@ -1,5 +1,5 @@
 /** Secrets made up by their forms: of each kind, what its service or the rules of gitleaks (https://github.com/gitleaks/gitleaks) say it looks like. */
-import fc from 'fast-check'
+import * as fc from './property.ts'
 
 const [digits, hex] = ['0123456789', '0123456789abcdef']
 const lower = 'abcdefghijklmnopqrstuvwxyz'

@@ -1,8 +1,8 @@
 /** Trust policies: what they say, and what is refused, with the line. */
 import { expect, test } from 'bun:test'
-import fc from 'fast-check'
 import { readPolicy } from '../../src/verify/policy.ts'
 import { notary, witness } from '../support/evidence/notary.ts'
+import * as fc from '../support/property.ts'
 
 const log = notary().verifier_key
 const key = (name: string) => witness(`${name}.example`, name).verifier_key

@@ -2,7 +2,6 @@
 import { describe, expect, test } from 'bun:test'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import { grow } from '../../src/domain/ledger/evidence/tree.ts'
 import { type Tile, tileBytes, tilePath, tilesOf } from '../../src/domain/ledger/thread/tiles.ts'
 import { verifyLog } from '../../src/verify/log.ts'
@@ -13,6 +12,7 @@ import { naiveTree, recordHashes } from '../support/evidence/naive-tree.ts'
 import { notary, witness } from '../support/evidence/notary.ts'
 import { type MadeReceipt, madeLog } from '../support/evidence/receipts.ts'
 import { cstp, temporaryDir } from '../support/process.ts'
+import * as fc from '../support/property.ts'
 
 const made = madeLog()
 const policy = readPolicy(made.policy)

@@ -1,7 +1,6 @@
 /** The offline verifier: the corpus of damaged bundles, keys, witnesses, older bundles, and any byte at all. */
 import { describe, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
-import * as fc from 'fast-check'
 import * as v from 'valibot'
 import { BundleFile } from '../../sdk/schema/bundle.ts'
 import { contentDigest } from '../../src/domain/ledger/evidence/content.ts'
@@ -12,6 +11,7 @@ import { meaning, verifyBundle, type Wanted } from '../../src/verify/verify.ts'
 import { bundleOf } from '../support/evidence/bundles.ts'
 import { event, link, story } from '../support/evidence/events.ts'
 import { notary, witness } from '../support/evidence/notary.ts'
+import * as fc from '../support/property.ts'
 import { cases, decision, events, exampleControls, good, log, resign } from './damage.ts'
 
 /** The bytes in chunks of a size, as a file would give them. */

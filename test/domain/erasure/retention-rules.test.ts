@@ -1,6 +1,5 @@
 /** Retention rules: what is refused when they are read, and that no two that are accepted ask for opposites. */
 import { expect, test } from 'bun:test'
-import fc from 'fast-check'
 import { stakesValues } from '../../../sdk/schema/decision.ts'
 import {
   contradictions,
@@ -8,6 +7,7 @@ import {
   parseRetention,
   type RetentionRule,
 } from '../../../src/domain/erasure/retention-rules.ts'
+import * as fc from '../../support/property.ts'
 
 const problemsOf = (...rules: string[]): string[] => {
   const parsed = parseRetention(`retention:\n${rules.map((one) => `  - ${one}`).join('\n')}\n`, 'r.yaml')

@@ -3,7 +3,6 @@ import { describe, expect, test } from 'bun:test'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import Ajv from 'ajv'
-import fc from 'fast-check'
 import { adapters } from '../../../src/domain/hook/clients/adapters.ts'
 import {
   type HookClient,
@@ -12,6 +11,7 @@ import {
   hookClients,
   silent,
 } from '../../../src/domain/hook/event.ts'
+import * as fc from '../../support/property.ts'
 
 const at = { session_id: 's1', cwd: '/shop' }
 const bash = { tool_name: 'Bash', tool_input: { command: 'ls' }, tool_use_id: 't1' }

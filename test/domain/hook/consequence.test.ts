@@ -1,7 +1,7 @@
 /** Which calls of tools decide something, and which only look like it. */
 import { expect, test } from 'bun:test'
-import fc from 'fast-check'
 import { consequenceOf, fileOf, simpleCommands } from '../../../src/domain/hook/consequence.ts'
+import * as fc from '../../support/property.ts'
 
 const shell = (command: unknown, tool = 'Bash') => ({ tool, tool_use_id: null, input: { command }, mcp_server: null })
 const of = (command: unknown, output: unknown = '', tool?: string) =>

@@ -1,9 +1,9 @@
 /** Ids of acts: they sort in the order of their times, and no two are alike. */
 import { expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
-import fc from 'fast-check'
 import { timestamp } from '../../../src/core/time.ts'
 import { newActId } from '../../../src/domain/record/act-ids.ts'
+import * as fc from '../../support/property.ts'
 
 const tools = { randomHex: (bytes: number) => randomBytes(bytes).toString('hex') }
 const idAt = (ms: number) => newActId('evaluation', timestamp(ms), tools)

@@ -1,7 +1,7 @@
 /** What counts as a precedent: by meaning, by words, and by how many words of the question nobody ever wrote. */
 import { expect, test } from 'bun:test'
-import fc from 'fast-check'
 import { isPrecedent, precedentsAmong } from '../../../src/domain/search/precedent.ts'
+import * as fc from '../../support/property.ts'
 
 const part = fc.double({ min: 0, max: 1, noNaN: true })
 const embedder = { precedent_distance: 0.61 }

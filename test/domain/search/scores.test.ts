@@ -1,7 +1,7 @@
 /** Scores: between 0 and 1, in the order of their parts. */
 import { expect, test } from 'bun:test'
-import fc from 'fast-check'
 import { byScore, candidate, type Question } from '../../../src/domain/search/scores.ts'
+import * as fc from '../../support/property.ts'
 
 const part = fc.double({ min: 0, max: 1, noNaN: true })
 const score = fc.double({ min: 0.001, max: 50, noNaN: true })

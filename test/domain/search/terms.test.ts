@@ -1,7 +1,7 @@
 /** Search terms: what counts as a word in which script, and that no text can hold the analysis up. */
 import { expect, test } from 'bun:test'
-import fc from 'fast-check'
 import { analyse, queryTerms, termsOf } from '../../../src/domain/search/terms.ts'
+import * as fc from '../../support/property.ts'
 import { recordOf } from '../../support/record.ts'
 
 const terms = (text: string): string[] => [...termsOf(text).counts.keys()]

@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync, truncateSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as arrow from 'apache-arrow'
-import fc from 'fast-check'
 import { random, unitVector } from '../../../sdk/storage/conformance/search/corpus.ts'
 import {
   holds,
@@ -21,6 +20,7 @@ import { dot, nearestBy } from '../../../src/drivers/search/lancedb/reader.ts'
 import { bodyOf, FlatError, openRecords, openRecordWriter } from '../../../src/drivers/search/lancedb/records.ts'
 import { type Row, toTable } from '../../../src/drivers/search/lancedb/rows.ts'
 import { distanceOf } from '../../../src/drivers/search/resident/nearest.ts'
+import * as fc from '../../support/property.ts'
 import { bitsWhere, dimensions, many, one } from './segment-tools.ts'
 
 setDefaultTimeout(120_000)

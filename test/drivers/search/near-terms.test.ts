@@ -1,8 +1,8 @@
 /** The words that a misspelt word is compared with: few, and none that is near is missing. */
 import { expect, test } from 'bun:test'
-import fc from 'fast-check'
 import { editDistance } from '../../../sdk/nearest.ts'
 import { wordsBySpelling } from '../../../src/drivers/search/resident/near-terms.ts'
+import * as fc from '../../support/property.ts'
 
 const word = fc.string({ unit: fc.constantFrom(...'abcxyzé7'), minLength: 1, maxLength: 9 })
 

@@ -1,9 +1,9 @@
 /** The scan that reads a quarter of each vector finds what a comparison with all of them in full finds. */
 import { expect, test } from 'bun:test'
-import fc from 'fast-check'
 import { entry, random } from '../../../sdk/storage/conformance/search/corpus.ts'
 import { openResidentIndex } from '../../../src/drivers/search/resident/index.ts'
 import { openArena } from '../../../src/drivers/search/resident/rows.ts'
+import * as fc from '../../support/property.ts'
 import { openResidentSearch } from '../../support/resident.ts'
 
 /** Vectors that are hard to round: spikes, nearly equal ones, opposites, and every length that a driver may be given. */

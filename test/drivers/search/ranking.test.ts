@@ -3,12 +3,12 @@ import { afterAll, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import { random } from '../../../sdk/storage/conformance/search/corpus.ts'
 import { type Bits, noBits, put } from '../../../src/drivers/search/lancedb/bits.ts'
 import { collectPostings, openPostings } from '../../../src/drivers/search/lancedb/postings.ts'
 import { lengthOf } from '../../../src/drivers/search/lancedb/rows.ts'
 import { scorer, weighingOf } from '../../../src/drivers/search/lancedb/score.ts'
+import * as fc from '../../support/property.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'cstp-ranking-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))

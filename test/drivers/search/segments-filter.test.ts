@@ -3,11 +3,11 @@ import { afterAll, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import { compileFilter } from '../../../sdk/storage/filter.ts'
 import type { DecisionFilter } from '../../../sdk/storage/store.ts'
 import { openSegmentSearch } from '../../../src/drivers/search/lancedb/driver.ts'
 import { openManifests } from '../../support/manifests.ts'
+import * as fc from '../../support/property.ts'
 import { one, opened } from './segment-tools.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'cstp-filter-'))

@@ -1,10 +1,10 @@
 /** Slots of the resident index: those that pass a filter, whatever was put and removed before. */
 import { expect, test } from 'bun:test'
-import fc from 'fast-check'
 import { filterFields } from '../../../sdk/storage/fields.ts'
 import { compileFilter } from '../../../sdk/storage/filter.ts'
 import type { DecisionFields, DecisionFilter } from '../../../sdk/storage/store.ts'
 import { openSlots } from '../../../src/drivers/search/resident/slots.ts'
+import * as fc from '../../support/property.ts'
 import { recordOf } from '../../support/record.ts'
 
 const outcomes = [null, 'success', 'failure'] as const

@@ -1,7 +1,7 @@
 /** The numbers of words: as a map of texts would give them. */
 import { expect, test } from 'bun:test'
-import fc from 'fast-check'
 import { wordNumbers } from '../../../src/drivers/search/resident/words.ts'
+import * as fc from '../../support/property.ts'
 
 const word = fc.string({ unit: fc.constantFrom(...'abcé漢7👩'), minLength: 1, maxLength: 5 })
 

@@ -1,8 +1,8 @@
 /** Documents that were read lately: as many as fit; what nobody asked for since it came goes first. */
 import { expect, test } from 'bun:test'
-import fc from 'fast-check'
 import type { StoredText } from '../../../sdk/storage/decisions.ts'
 import { recent } from '../../../src/drivers/store/recent.ts'
+import * as fc from '../../support/property.ts'
 
 const row = (id: string, length: number): StoredText => ({
   id,

@@ -2,7 +2,6 @@
 
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { renameSync, writeFileSync } from 'node:fs'
-import fc from 'fast-check'
 import { type DecisionRecord, stakesValues } from '../../../sdk/schema/decision.ts'
 import { changedRecord, expectCounts } from '../../../sdk/storage/conformance/store/counters.ts'
 import { createAll, idOf } from '../../../sdk/storage/conformance/store/records.ts'
@@ -17,6 +16,7 @@ import { inTurns } from '../../../src/drivers/store/sqlite/read.ts'
 import { type Counter, wrongCounters } from '../../../src/drivers/store/sqlite/recount.ts'
 import { correctCounters, findWrongCounters } from '../../../src/drivers/store/sqlite/recounting.ts'
 import { type Tallies, tallies } from '../../../src/drivers/store/sqlite/tallies.ts'
+import * as fc from '../../support/property.ts'
 import { behind, freshDir, openAt, pathOf } from './sqlite-tools.ts'
 
 setDefaultTimeout(120_000)

@@ -1,7 +1,6 @@
 /** Counts by tag, project and day of what passes a filter: some days at a time as at once, and by indexes. */
 import { Database } from 'bun:sqlite'
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import fc from 'fast-check'
 import { random } from '../../../sdk/storage/conformance/search/corpus.ts'
 import { changedRecord } from '../../../sdk/storage/conformance/store/counters.ts'
 import { createAll } from '../../../sdk/storage/conformance/store/records.ts'
@@ -14,6 +13,7 @@ import { statementsOf } from '../../../src/drivers/store/sqlite/connect.ts'
 import { byDaySql, daySql } from '../../../src/drivers/store/sqlite/counting.ts'
 import { type NameKey, nameCounts, namesSql } from '../../../src/drivers/store/sqlite/names.ts'
 import { tallies } from '../../../src/drivers/store/sqlite/tallies.ts'
+import * as fc from '../../support/property.ts'
 import { behind, freshDir, openAt } from './sqlite-tools.ts'
 
 setDefaultTimeout(120_000)

@@ -13,12 +13,12 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import { createAll, idOf, recordOf } from '../../../sdk/storage/conformance/store/records.ts'
 import { readDecision, readDecisions } from '../../../sdk/storage/decisions.ts'
 import type { Store } from '../../../sdk/storage/store.ts'
 import { yamlOf } from '../../../src/core/yaml.ts'
 import { connectReader } from '../../../src/drivers/shared/sqlite/connect.ts'
+import * as fc from '../../support/property.ts'
 import { behind, differences, freshDir, type Logged, openAt, pathOf } from './sqlite-tools.ts'
 
 setDefaultTimeout(120_000)

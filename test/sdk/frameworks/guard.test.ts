@@ -1,8 +1,8 @@
 /** What the adapters share: what is sent of a tool call, what its input becomes, and what happens if it can't be checked. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import fc from 'fast-check'
 import { createClient } from '../../../sdk/client.ts'
 import { type GuardOptions, judge } from '../../../sdk/frameworks/guard.ts'
+import * as fc from '../../support/property.ts'
 import { away, calls, openWorld, type World } from './world.ts'
 
 let world: World

@@ -1,11 +1,11 @@
 /** The path of hooks: every body is answered in the form of its client, with the service up or not. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import fc from 'fast-check'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import { hookAnswers } from '../../../src/app/hooks.ts'
 import { hookClients } from '../../../src/domain/hook/event.ts'
 import { hooksRoute } from '../../../src/surfaces/http/hooks.ts'
 import { openMemoryProgram, type TestProgram } from '../../support/program.ts'
+import * as fc from '../../support/property.ts'
 import { serviceOf, tokens, url } from './service.ts'
 
 let program: TestProgram

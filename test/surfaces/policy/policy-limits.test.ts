@@ -1,12 +1,12 @@
 /** The policy interfaces keep the limits of the service, whatever body comes: scope, rate, size; every answer is typed JSON. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import fc from 'fast-check'
 import { CstpError } from '../../../sdk/errors.ts'
 import type { Dispatch } from '../../../src/calls/dispatch.ts'
 import { createRateLimiter } from '../../../src/surfaces/http/rate.ts'
 import { authzenRoutes } from '../../../src/surfaces/policy/authzen.ts'
 import { opaRoutes } from '../../../src/surfaces/policy/opa.ts'
 import { absurd, hostileText, mutated, toText } from '../../fuzz/values.ts'
+import * as fc from '../../support/property.ts'
 import { openRuled, type Ruled } from '../../support/ruled.ts'
 import { serviceOf, tokens, url } from '../http/service.ts'
 

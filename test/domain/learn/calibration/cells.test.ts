@@ -1,10 +1,10 @@
 /** Cells of calibration: they add up, prove what the verdict proves, and tell a trend from chance. */
 import { expect, test } from 'bun:test'
-import fc from 'fast-check'
 import { stakesValues } from '../../../../sdk/schema/decision.ts'
 import type { ScoreSum } from '../../../../sdk/storage/store.ts'
 import { cellKinds, cellsOf } from '../../../../src/domain/learn/calibration/cells.ts'
 import { verdictOf } from '../../../../src/domain/learn/calibration/verdict.ts'
+import * as fc from '../../../support/property.ts'
 
 const sumOf = (
   agent: string,

@@ -1,7 +1,7 @@
 /** The exact interval: published values, the sums it inverts, and how often it holds the truth. */
 import { expect, test } from 'bun:test'
-import fc from 'fast-check'
 import { exactInterval } from '../../../../src/domain/learn/calibration/interval.ts'
+import * as fc from '../../../support/property.ts'
 
 /** The chance of at most k successes in n trials, added up. */
 function atMost(k: number, n: number, share: number): number {

@@ -1,6 +1,5 @@
 /** The calibration report: the published vectors, the laws of its figures, and the words it finds for them. */
 import { describe, expect, test } from 'bun:test'
-import fc from 'fast-check'
 import { type Outcome, type Settler, settlers } from '../../../../sdk/schema/decision.ts'
 import {
   brierOf,
@@ -13,6 +12,7 @@ import {
   wilson,
 } from '../../../../src/core/figures.ts'
 import { report } from '../../../../src/domain/learn/calibration/report.ts'
+import * as fc from '../../../support/property.ts'
 import { sharedText } from '../../../support/shared.ts'
 import { groupsOf, type Judged, random } from './groups.ts'
 

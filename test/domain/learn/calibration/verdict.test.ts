@@ -1,9 +1,9 @@
 /** The verdict: the worst that is proven, of the whole, of a part, or of a pair of them. */
 import { expect, test } from 'bun:test'
-import fc from 'fast-check'
 import type { Stakes } from '../../../../sdk/schema/decision.ts'
 import { partName } from '../../../../src/domain/learn/calibration/advice.ts'
 import { gapInterval, provenGap, verdictOf } from '../../../../src/domain/learn/calibration/verdict.ts'
+import * as fc from '../../../support/property.ts'
 
 /** Decisions of one agent in one category, all stated alike: successes of so many. */
 const part = (

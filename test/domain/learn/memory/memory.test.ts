@@ -1,12 +1,12 @@
 /** What an agent is told of its past: levels of detail and its profile. On the memory store. */
 import { describe, expect, test } from 'bun:test'
-import fc from 'fast-check'
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import { shorten } from '../../../../src/core/quote.ts'
 import { countLevels, levelOf, oneLine } from '../../../../src/domain/learn/memory/compaction.ts'
 import { agentProfile, byCategory, calibrationContext } from '../../../../src/domain/learn/memory/profile.ts'
 import { neighbourhood } from '../../../../src/domain/record/decision/links.ts'
 import { openMemoryStore } from '../../../support/memory/store.ts'
+import * as fc from '../../../support/property.ts'
 import { recordOf, testStart } from '../../../support/record.ts'
 
 const day = 86_400_000

@@ -1,11 +1,11 @@
 /** The session context as Markdown: what fits, what is worth more, and that no text of others makes structure. */
 import { describe, expect, test } from 'bun:test'
-import fc from 'fast-check'
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import type { SessionContext } from '../../../../src/domain/learn/memory/session-context.ts'
 import { toMarkdown } from '../../../../src/domain/learn/memory/session-markdown.ts'
 import { showBreaker } from '../../../../src/domain/policy/judge/breaker.ts'
 import { hitOf } from '../../../../src/domain/record/decision/hits.ts'
+import * as fc from '../../../support/property.ts'
 import { recordOf, testStart, textOf } from '../../../support/record.ts'
 import { emptyContext } from '../../../support/session-context.ts'
 

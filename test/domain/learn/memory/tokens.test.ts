@@ -1,11 +1,11 @@
 /** The bound on tokens: never below what the tokenizer of the shipped model counts, and not far above it for prose. */
 import { expect, test } from 'bun:test'
 import { Tokenizer } from '@huggingface/tokenizers'
-import fc from 'fast-check'
 import { toMarkdown } from '../../../../src/domain/learn/memory/session-markdown.ts'
 import { maxTokens } from '../../../../src/domain/learn/memory/tokens.ts'
 import { hitOf } from '../../../../src/domain/record/decision/hits.ts'
 import { assets, readAsset } from '../../../../src/drivers/embedder/local/minilm.ts'
+import * as fc from '../../../support/property.ts'
 import { recordOf, textOf } from '../../../support/record.ts'
 import { emptyContext } from '../../../support/session-context.ts'
 

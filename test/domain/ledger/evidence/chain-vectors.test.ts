@@ -1,7 +1,6 @@
 /** The chain and the tree reproduce the vectors of the contract to the digit. */
 import { expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
-import fc from 'fast-check'
 import type { EvidenceHead, EvidenceRecord } from '../../../../sdk/storage/evidence.ts'
 import { noHash } from '../../../../sdk/storage/evidence-checks.ts'
 import { canonical } from '../../../../src/core/canonical.ts'
@@ -9,6 +8,7 @@ import { follow } from '../../../../src/domain/ledger/evidence/chain.ts'
 import { chainFormat, preimage, recordHash } from '../../../../src/domain/ledger/evidence/hash.ts'
 import { grow, rootOf } from '../../../../src/domain/ledger/evidence/tree.ts'
 import { naiveTree } from '../../../support/evidence/naive-tree.ts'
+import * as fc from '../../../support/property.ts'
 import { sharedText } from '../../../support/shared.ts'
 
 type Vector = Omit<EvidenceRecord, 'payload'> & { payload: unknown; preimage: string }

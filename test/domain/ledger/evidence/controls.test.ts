@@ -1,10 +1,10 @@
 /** The rules engine: what supports a control, what does not, and that no payload can break it. */
 import { expect, test } from 'bun:test'
-import * as fc from 'fast-check'
 import { mapEvidence } from '../../../../src/domain/ledger/evidence/controls.ts'
 import { mappedText } from '../../../../src/domain/ledger/evidence/mapped-text.ts'
 import { loadControls } from '../../../../src/policy/files.ts'
 import { chainOf, event, link, story } from '../../../support/evidence/events.ts'
+import * as fc from '../../../support/property.ts'
 
 const rules = loadControls()
 const breathe = async () => {}

@@ -1,11 +1,11 @@
 /** The print of a dossier: every part in Markdown and PDF, each line with its proof, and nothing that others wrote acts. */
 import { beforeAll, expect, test } from 'bun:test'
-import fc from 'fast-check'
 import { marked } from 'marked'
 import type { Dossier } from '../../../../sdk/schema/dossier.ts'
 import { dossierMarkdown, dossierPdf } from '../../../../src/app/dossier.ts'
 import { decidedStory } from '../../../support/evidence/dossiers.ts'
 import { openMemoryProgram } from '../../../support/program.ts'
+import * as fc from '../../../support/property.ts'
 
 let dossier: Dossier
 beforeAll(async () => {

@@ -1,6 +1,5 @@
 /** The report for people: characters that can't be printed are shown, ranges stay short, and every control has its place. */
 import { expect, test } from 'bun:test'
-import * as fc from 'fast-check'
 import { openPrinter } from '../../../../src/app/printer.ts'
 import type { Bundle } from '../../../../src/domain/ledger/evidence/bundle.ts'
 import { mapEvidence } from '../../../../src/domain/ledger/evidence/controls.ts'
@@ -10,6 +9,7 @@ import { openRanges, tallies } from '../../../../src/domain/ledger/evidence/repo
 import { openWriter } from '../../../../src/domain/ledger/evidence/report/text.ts'
 import { loadControls } from '../../../../src/policy/files.ts'
 import { chainOf, event, link, story } from '../../../support/evidence/events.ts'
+import * as fc from '../../../support/property.ts'
 
 const printer = (await openPrinter())!
 const controls = loadControls()

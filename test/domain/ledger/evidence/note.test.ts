@@ -1,7 +1,6 @@
 /** Notes, verifier keys, cosignatures and checkpoints: the specifications' examples, round trips, and all that is refused. */
 import { describe, expect, test } from 'bun:test'
 import { generateKeyPairSync, sign } from 'node:crypto'
-import * as fc from 'fast-check'
 import { checkpointText, parseCheckpoint } from '../../../../src/domain/ledger/evidence/checkpoints.ts'
 import {
   cosign,
@@ -13,6 +12,7 @@ import {
   signerOf,
   verifierOf,
 } from '../../../../src/domain/ledger/evidence/note.ts'
+import * as fc from '../../../support/property.ts'
 
 const newKey = () => generateKeyPairSync('ed25519').privateKey
 const refused = (work: () => unknown): string => {

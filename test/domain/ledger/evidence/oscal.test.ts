@@ -3,12 +3,12 @@ import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import Ajv from 'ajv'
 import addFormats from 'ajv-formats'
-import fc from 'fast-check'
 import type { Bundle } from '../../../../src/domain/ledger/evidence/bundle.ts'
 import { mapEvidence } from '../../../../src/domain/ledger/evidence/controls.ts'
 import { oscalResults } from '../../../../src/domain/ledger/evidence/oscal.ts'
 import { loadControls, openControls } from '../../../../src/policy/files.ts'
 import { chainOf, event, link, story } from '../../../support/evidence/events.ts'
+import * as fc from '../../../support/property.ts'
 
 const controls = loadControls()
 type Events = Parameters<typeof chainOf>[0]

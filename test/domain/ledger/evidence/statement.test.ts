@@ -1,7 +1,6 @@
 /** Statements about decisions: what they say, and that the verifier of the Sigstore project accepts them and none that was changed. */
 import { describe, expect, test } from 'bun:test'
 import { createHash, generateKeyPairSync } from 'node:crypto'
-import fc from 'fast-check'
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import { canonical } from '../../../../src/core/canonical.ts'
 import { signEnvelope } from '../../../../src/domain/ledger/evidence/dsse.ts'
@@ -13,6 +12,7 @@ import {
   statementType,
 } from '../../../../src/domain/ledger/evidence/statement.ts'
 import { verifyWithSigstore } from '../../../support/evidence/sigstore.ts'
+import * as fc from '../../../support/property.ts'
 import { recordOf } from '../../../support/record.ts'
 
 const signer = signerOf('log.test/a', generateKeyPairSync('ed25519').privateKey)

@@ -1,7 +1,7 @@
 /** Which texts are instants of RFC 3339. */
 import { expect, test } from 'bun:test'
-import fc from 'fast-check'
 import { isTimestamp } from '../../../../sdk/schema/evidence.ts'
+import * as fc from '../../../support/property.ts'
 
 test.each([
   '2026-07-01T10:00:00Z',

@@ -1,7 +1,6 @@
 /** What is done through the methods is told to the thread: kinds, ids, payloads, commitments, places. */
 
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import fc from 'fast-check'
 import { readDecision } from '../../../../sdk/storage/decisions.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type { AuditEntry } from '../../../../sdk/storage/store.ts'
@@ -16,6 +15,7 @@ import { stateId } from '../../../../src/domain/record/act-ids.ts'
 import { askingRules, requested } from '../../../support/asking.ts'
 import { event, ingest } from '../../../support/evidence/ingest.ts'
 import { forEachBackend, openMemoryProgram, type TestProgram } from '../../../support/program.ts'
+import * as fc from '../../../support/property.ts'
 
 setDefaultTimeout(120_000)
 

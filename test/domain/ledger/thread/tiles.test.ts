@@ -1,6 +1,5 @@
 /** Tiles: their paths, and their bytes compared with the definition over a tree that is computed naively. */
 import { expect, test } from 'bun:test'
-import fc from 'fast-check'
 import type { LogHashes } from '../../../../src/domain/ledger/evidence/proof.ts'
 import { grow } from '../../../../src/domain/ledger/evidence/tree.ts'
 import {
@@ -12,6 +11,7 @@ import {
   tilesOf,
 } from '../../../../src/domain/ledger/thread/tiles.ts'
 import { naiveTree, recordHashes } from '../../../support/evidence/naive-tree.ts'
+import * as fc from '../../../support/property.ts'
 
 /** What a store keeps of a log with these entries. */
 function keptOf(entries: readonly string[]): LogHashes {

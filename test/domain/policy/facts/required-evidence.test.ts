@@ -1,10 +1,10 @@
 /** Requirements that only evidence satisfies: what counts, what does not, and that no word of the agent changes it, on every store. */
 import { describe, expect, test } from 'bun:test'
-import * as fc from 'fast-check'
 import type { EvidenceRequirement } from '../../../../sdk/schema/guardrail.ts'
 import { takeDelivery } from '../../../../src/domain/ledger/evidence/github/events.ts'
 import * as gh from '../../../support/github.ts'
 import { forEachBackend, openMemoryProgram, type TestProgram } from '../../../support/program.ts'
+import * as fc from '../../../support/property.ts'
 
 const [ann, bea, bot] = [gh.user('ann'), gh.user('bea'), gh.user('helper[bot]', 'Bot')]
 const approved = 'evidence: pr_review_approved, by: human, not_by: author, within: 7d, for: context.pr'

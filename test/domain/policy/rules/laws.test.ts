@@ -1,9 +1,9 @@
 /** Laws that hold for every rule and every action. */
 import { describe, expect, test } from 'bun:test'
-import fc from 'fast-check'
 import { stringify } from 'yaml'
 import { operators } from '../../../../sdk/schema/guardrail.ts'
 import { parseRules } from '../../../../src/domain/policy/rules/parse.ts'
+import * as fc from '../../../support/property.ts'
 import { outcome, verdictOf } from './rules.ts'
 
 const runs = { numRuns: 150 }

@@ -1,9 +1,9 @@
 /** Verdicts, folded texts and modifications: laws that hold whatever the words. */
 import { expect, test } from 'bun:test'
-import fc from 'fast-check'
 import { verdictValues } from '../../../../sdk/schema/verdict.ts'
 import { skeleton } from '../../../../sdk/storage/skeleton.ts'
 import type { History } from '../../../../src/domain/policy/rules/history.ts'
+import * as fc from '../../../support/property.ts'
 import { outcome, verdictOf } from './rules.ts'
 
 const actions = {

@@ -1,6 +1,5 @@
 /** The state machine of an approval, against a model: any sequence of answers, uses and waits. */
 import { expect, test } from 'bun:test'
-import fc from 'fast-check'
 import {
   type Approval,
   consume,
@@ -9,6 +8,7 @@ import {
   holds,
   refusal,
 } from '../../../../src/domain/record/approval/approval.ts'
+import * as fc from '../../../support/property.ts'
 
 const hour = 3_600_000
 

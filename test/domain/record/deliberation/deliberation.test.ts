@@ -1,6 +1,5 @@
 /** A consumed session as the deliberation of a record. */
 import { describe, expect, test } from 'bun:test'
-import fc from 'fast-check'
 import { newRecord } from '../../../../src/domain/record/decision/decision.ts'
 import {
   deliberationOf,
@@ -11,6 +10,7 @@ import {
 } from '../../../../src/domain/record/deliberation/inputs.ts'
 import type { Session, SessionInput } from '../../../../src/domain/record/deliberation/sessions.ts'
 import { sessionKey } from '../../../../src/domain/record/deliberation/tracker.ts'
+import * as fc from '../../../support/property.ts'
 import { draftOf, recordOf, testStart, textOf } from '../../../support/record.ts'
 
 const at = '2026-07-01T12:00:00.000Z'
