@@ -1203,14 +1203,14 @@ export interface GetReceiptResult {
     /** Position in the log, from 0. */ index: number
     /** Content of the act. The log commits to its canonical JSON (RFC 8785). Null once erased. */
     payload: Record<string, unknown> | null
-    /** 32 random bytes; null once erased. */ salt: string | null
-    /** The entry of the log: `SHA-256("cstp/record/v2" || salt || payload)`. */ commitment: string
-    /** C2SP tlog-proof: index, hashes, and the checkpoint with its cosignatures. */ proof: string
     /**
      * The payload as the exact bytes that the log commits to, for verifiers without canonical JSON; null once
      * erased.
      */
     payload_json: string | null
+    /** 32 random bytes; null once erased. */ salt: string | null
+    /** The entry of the log: `SHA-256("cstp/record/v2" || salt || payload)`. */ commitment: string
+    /** C2SP tlog-proof: index, hashes, and the checkpoint with its cosignatures. */ proof: string
     /**
      * For a state of a decision: an in-toto statement in DSSE (Sigstore bundle v0.3), signed by the key of the
      * evidence log.
@@ -2620,7 +2620,7 @@ export interface Dossier {
     /** The rules, in the order of the files. */ guardrails: (Record<string, unknown>)[]
     /** The circuit breakers. */ circuit_breakers: (Record<string, unknown>)[]
   } | null
-  /** Events that concern the decision, each with a proof of inclusion in the log of the checkpoint. */
+  /** Events that concern the decision; the receipt `evidence/<seq>` proves each. */
   evidence: {
     /** Sequence number, from 1 without gaps. */ seq: number
     /** When it happened, RFC 3339, as given. */ ts: string
@@ -2635,18 +2635,12 @@ export interface Dossier {
      * request of the decision.
      */
     relation: 'linked' | 'link' | 'pull_request'
-    /** Position in the tree, from 0. */ index: number
-    /** SHA-256 hashes, lowercase hex, in the order of RFC 9162. */ hashes: string[]
   }[]
   /** Number of events that concern the decision; only the first ones are listed. */ evidence_total: number
-  /** State of the evidence log when the dossier was created. */
-  checkpoint: {
-    /** Checkpoint in the C2SP tlog-checkpoint form, signed with Ed25519. */ note: string
-    /** C2SP verifier key of the log, which also signs the dossier. */ verifier_key: string
-  }
-  /** Acts that concern the decision, in the order of the thread: states, verdict, approvals, score. */
+  /** Acts that concern the decision, in the order of the ledger: states, verdict, approvals, events, score. */
   receipts: Receipt[]
-  /** C2SP verifier key of the thread, whose checkpoints the receipts carry. */ thread_key: string
+  /** C2SP verifier key of the service, which signs the dossier. */ verifier_key: string
+  /** C2SP verifier key of the ledger, whose checkpoints the receipts carry. */ thread_key: string
   /** Edges from and to the decision. */ links: GraphEdge[]
   /** Its contribution to calibration; null if it is not scored. */
   score: {
@@ -2960,6 +2954,11 @@ export interface Receipt {
   /** Position in the log, from 0. */ index: number
   /** Content of the act. The log commits to its canonical JSON (RFC 8785). Null once erased. */
   payload: Record<string, unknown> | null
+  /**
+   * The payload as the exact bytes that the log commits to, for verifiers without canonical JSON; null once
+   * erased.
+   */
+  payload_json: string | null
   /** 32 random bytes; null once erased. */ salt: string | null
   /** The entry of the log: `SHA-256("cstp/record/v2" || salt || payload)`. */ commitment: string
   /** C2SP tlog-proof: index, hashes, and the checkpoint with its cosignatures. */ proof: string

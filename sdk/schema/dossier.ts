@@ -4,7 +4,6 @@ import { Approval } from './approval.ts'
 import { DecisionRecord, Outcome, Revision, settlers } from './decision.ts'
 import { EvidenceEntry, Hash } from './evidence.ts'
 import { GraphEdge } from './graph.ts'
-import { ProofHashes, SignedNote } from './log.ts'
 import { Receipt } from './receipt.ts'
 
 const d = v.description
@@ -66,25 +65,17 @@ export const Dossier = v.object({
       v.object({
         ...EvidenceEntry.entries,
         relation: Relation,
-        index: v.pipe(v.number(), d('Position in the tree, from 0.')),
-        hashes: ProofHashes,
       }),
     ),
-    d('Events that concern the decision, each with a proof of inclusion in the log of the checkpoint.'),
+    d('Events that concern the decision; the receipt `evidence/<seq>` proves each.'),
   ),
   evidence_total: v.pipe(v.number(), d('Number of events that concern the decision; only the first ones are listed.')),
-  checkpoint: v.pipe(
-    v.object({
-      note: SignedNote,
-      verifier_key: v.pipe(v.string(), d('C2SP verifier key of the log, which also signs the dossier.')),
-    }),
-    d('State of the evidence log when the dossier was created.'),
-  ),
   receipts: v.pipe(
     v.array(Receipt),
-    d('Acts that concern the decision, in the order of the thread: states, verdict, approvals, score.'),
+    d('Acts that concern the decision, in the order of the ledger: states, verdict, approvals, events, score.'),
   ),
-  thread_key: v.pipe(v.string(), d('C2SP verifier key of the thread, whose checkpoints the receipts carry.')),
+  verifier_key: v.pipe(v.string(), d('C2SP verifier key of the service, which signs the dossier.')),
+  thread_key: v.pipe(v.string(), d('C2SP verifier key of the ledger, whose checkpoints the receipts carry.')),
   links: v.pipe(v.array(GraphEdge), d('Edges from and to the decision.')),
   score: v.pipe(
     v.nullable(

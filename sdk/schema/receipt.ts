@@ -14,6 +14,12 @@ export const Receipt = v.object({
     v.nullable(v.record(v.string(), v.unknown())),
     d('Content of the act. The log commits to its canonical JSON (RFC 8785). Null once erased.'),
   ),
+  payload_json: v.pipe(
+    v.nullable(v.string()),
+    d(
+      'The payload as the exact bytes that the log commits to, for verifiers without canonical JSON; null once erased.',
+    ),
+  ),
   salt: v.pipe(v.nullable(Hash), d('32 random bytes; null once erased.')),
   commitment: v.pipe(Hash, d('The entry of the log: `SHA-256("cstp/record/v2" || salt || payload)`.')),
   proof: v.pipe(v.string(), d('C2SP tlog-proof: index, hashes, and the checkpoint with its cosignatures.')),

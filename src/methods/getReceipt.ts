@@ -52,11 +52,6 @@ const statement = v.optional(
   ),
 )
 
-const payload_json = v.pipe(
-  v.nullable(v.string()),
-  d('The payload as the exact bytes that the log commits to, for verifiers without canonical JSON; null once erased.'),
-)
-
 /** The statement of an act that is a state of a decision. Approvals and evidence are not part of it; a dossier has them. */
 const statementIn = ({ signer }: Call, { payload }: Pick<v.InferOutput<typeof Receipt>, 'payload'>) =>
   payload !== null && 'record' in payload
@@ -67,7 +62,7 @@ export const getReceipt = defineMethod({
   summary: 'Returns acts with proofs that they are entries of the log; `cstp verify` checks them offline.',
   params,
   result: v.object({
-    receipts: v.pipe(v.array(v.object({ ...Receipt.entries, payload_json, statement })), d('In the order of the log.')),
+    receipts: v.pipe(v.array(v.object({ ...Receipt.entries, statement })), d('In the order of the log.')),
     pending: v.pipe(v.boolean(), d('True if some acts have no position in the log yet; repeat the call.')),
     withheld: v.pipe(
       v.number(),
@@ -113,9 +108,8 @@ export const getReceipt = defineMethod({
     const last = placed.reduce((end, { seq }) => Math.max(end, seq!), 0)
     if (last === 0) return { receipts: [], pending, withheld, ...isLong }
     const checkpoint = await call.publisher.covering(last)
-    const texts = new Map(placed.map(({ record_id, payload }) => [record_id, payload]))
     const receipts = (await receiptsOf(call.store.thread, checkpoint, placed)).map((one) => ({
-      ...{ ...one, payload_json: texts.get(one.record_id) ?? null },
+      ...one,
       ...statementIn(call, one),
     }))
     return { receipts, pending, withheld, ...isLong }

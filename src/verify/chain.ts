@@ -1,10 +1,10 @@
 /** Walks the events of a bundle: their form, their hashes, their order, and the tree over them. */
 import { recordHash } from '../domain/ledger/evidence/hash.ts'
-import { type Fields, type Findings, isFields } from './findings.ts'
+import type { BundleFindings } from './bundle-checks.ts'
 import { openMerkle } from './note.ts'
-import { NotCanonical, parseCanonical, shown } from './read.ts'
+import { NotCanonical, parseCanonical } from './read.ts'
+import { type Fields, isFields, isHash } from './report.ts'
 
-const hex = /^[0-9a-f]{64}$/
 const zeros = '0'.repeat(64)
 const fields = 'event_type,evidence_class,hash,payload,prev_hash,seq,source,ts'
 
@@ -48,7 +48,7 @@ function readEvent(text: string): { event: Fields; payload: string } {
   for (const name of ['event_type', 'source', 'ts'])
     if (typeof event[name] !== 'string' || event[name] === '') throw new NotCanonical(`has no ${name}`)
   for (const name of ['hash', 'prev_hash'])
-    if (!hex.test(shown(event[name]))) throw new NotCanonical(`has a ${name} that is not 64 hexadecimal digits`)
+    if (!isHash(event[name])) throw new NotCanonical(`has a ${name} that is not 64 hexadecimal digits`)
   if (event.evidence_class !== 'observed' && event.evidence_class !== 'attested')
     throw new NotCanonical('has an evidence_class that is neither observed nor attested')
   if (!isFields(event.payload)) throw new NotCanonical('has a payload that is not an object')
@@ -58,7 +58,7 @@ function readEvent(text: string): { event: Fields; payload: string } {
   return { event, payload: text.slice(start, text.lastIndexOf(',"prev_hash":"')) }
 }
 
-export function openChain(findings: Findings): Chain {
+export function openChain(findings: BundleFindings): Chain {
   const merkle = openMerkle()
   const hashes = openHashes()
   /** The hash that the previous event states. */
@@ -72,18 +72,20 @@ export function openChain(findings: Findings): Chain {
         read = readEvent(text)
       } catch (error) {
         if (!(error instanceof NotCanonical)) throw error
-        findings.add('chain', `event ${seq} ${error.message}`, seq)
+        findings.fail('chain', `event ${seq} ${error.message}`, { seq })
         hashes.push(zeros)
         merkle.add(zeros)
         return null
       }
       const event = read.event as unknown as VerifiedEvent & { ts: string; hash: string; prev_hash: string }
-      if (event.seq !== seq) findings.add('chain', `event ${seq} has the number ${event.seq}`, seq)
+      if (event.seq !== seq) findings.fail('chain', `event ${seq} has the number ${event.seq}`, { seq })
       if (event.prev_hash !== stated)
-        findings.add('chain', `event ${seq} does not follow: it names another event before it than the actual one`, seq)
+        findings.fail('chain', `event ${seq} does not follow: it names another event before it than the actual one`, {
+          seq,
+        })
       const hash = recordHash({ ...event, payload: read.payload })
       if (hash !== event.hash)
-        findings.add('chain', `event ${seq} was changed: its content does not match its hash`, seq)
+        findings.fail('chain', `event ${seq} was changed: its content does not match its hash`, { seq })
       stated = event.hash
       hashes.push(hash)
       merkle.add(hash)

@@ -1,7 +1,9 @@
 /** The decisions of a bundle: a digest of each linked decision, now and when it was linked. */
+
+import type { BundleFindings } from './bundle-checks.ts'
 import type { VerifiedEvent } from './chain.ts'
-import { type Findings, isFields } from './findings.ts'
 import { canonicalText } from './read.ts'
+import { isFields } from './report.ts'
 
 const isDigest = (value: unknown): value is string | null =>
   value === null || (typeof value === 'string' && /^[0-9a-f]{64}$/.test(value))
@@ -31,7 +33,7 @@ function readDecision(value: unknown): LinkedDecision | null {
   return right && linked.every(isLink) ? { id, sha256, content_sha256, linked } : null
 }
 
-export function openDecisions(findings: Findings) {
+export function openDecisions(findings: BundleFindings) {
   const links = new Map<string, number[]>()
   const listed: LinkedDecision[] = []
   let entries = 0
@@ -48,19 +50,19 @@ export function openDecisions(findings: Findings) {
       entries++
       const decision = readDecision(value)
       if (decision) listed.push(decision)
-      else findings.add('decisions', `entry ${entries} is not the id of a decision with its SHA-256`)
+      else findings.fail('decisions', `entry ${entries} is not the id of a decision with its SHA-256`)
     },
     /** Checks that each linked decision is listed with all of its links, and matches the last of them. */
     end(): void {
       const expected = [...links].sort(([a], [b]) => (a < b ? -1 : 1))
       const stated = listed.map(({ id, linked }) => [id, linked.map(({ seq }) => seq)])
       if (canonicalText(expected) !== canonicalText(stated))
-        findings.add('decisions', 'the decisions listed are not those that the events link to')
+        findings.fail('decisions', 'the decisions listed are not those that the events link to')
       for (const { id, content_sha256, linked } of listed) {
         const last = linked.at(-1)
         if (!last || last.content_sha256 === null || content_sha256 === null) continue
         if (last.content_sha256 !== content_sha256)
-          findings.add('links', `the decision ${id} was changed after event ${last.seq} linked it`, last.seq)
+          findings.fail('links', `the decision ${id} was changed after event ${last.seq} linked it`, last)
       }
     },
     /** Decisions for which it is unknown whether they changed since they were linked. */
@@ -77,7 +79,7 @@ export function openDecisions(findings: Findings) {
 export function compareDecisions(
   older: readonly LinkedDecision[],
   newer: readonly LinkedDecision[],
-  findings: Findings,
+  findings: BundleFindings,
 ): void {
   const byId = new Map(newer.map((decision) => [decision.id, decision]))
   for (const { id, content_sha256, linked } of older) {
@@ -86,15 +88,13 @@ export function compareDecisions(
     for (const { seq, content_sha256: then } of linked) {
       const same = now.linked.find((link) => link.seq === seq)
       if (then !== null && same && same.content_sha256 !== then)
-        findings.add(
-          'older',
-          `the older bundle says that event ${seq} linked another content of the decision ${id}`,
+        findings.fail('older', `the older bundle says that event ${seq} linked another content of the decision ${id}`, {
           seq,
-        )
+        })
     }
     const isRelinked = now.linked.length > linked.length
     if (isRelinked || content_sha256 === null || now.content_sha256 === null) continue
     if (content_sha256 !== now.content_sha256)
-      findings.add('older', `the decision ${id} was changed since the older bundle`, linked.at(-1)?.seq ?? null)
+      findings.fail('older', `the decision ${id} was changed since the older bundle`, linked.at(-1))
   }
 }

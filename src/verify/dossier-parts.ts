@@ -1,16 +1,12 @@
-/** The parts of a dossier, each checked against the others: digests, verdict and rules, events, statement, score. */
+/** The parts of a dossier, each checked against the others: digests, verdict and rules, events, statement, score, acts. */
 import { createHash, verify } from 'node:crypto'
 import { recordHash } from '../domain/ledger/evidence/hash.ts'
-import { type Fields, isFields } from './findings.ts'
-import { base64, type NoteKey, type ReadNote } from './note.ts'
-import { leadsToRoot } from './proof.ts'
-import { canonicalText, NotCanonical, shown } from './read.ts'
+import { base64, type NoteKey } from './note.ts'
+import { canonicalText, NotCanonical } from './read.ts'
+import { type Fields, fieldsIn, isFields, isHash, listIn, shown } from './report.ts'
 
 /** Adds a finding to the check of the part. */
-export type Fail = (message: string, seq?: number) => void
-
-export const fieldsIn = (value: unknown): Fields => (isFields(value) ? value : {})
-export const listIn = (value: unknown): Fields[] => (Array.isArray(value) ? value.map(fieldsIn) : [])
+export type Fail = (message: string, about?: { seq: number }) => void
 
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
@@ -75,8 +71,6 @@ export function checkVerdict({ decision, trail, policy }: Fields, fail: Fail): b
   return line !== undefined && isFields(policy)
 }
 
-const isHash = (value: unknown): value is string => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value)
-
 function eventHash(event: Fields): string | null {
   const { seq, ts, source, event_type, evidence_class, prev_hash } = event
   if (!Number.isSafeInteger(seq) || !isHash(prev_hash) || !isFields(event.payload)) return null
@@ -91,18 +85,17 @@ function eventHash(event: Fields): string | null {
   }
 }
 
-/** Whether each event has its hash, and its proof leads to the checkpoint. @param note null if it can't be read */
-export function checkEvents({ evidence }: Fields, note: ReadNote | null, fail: Fail): void {
+/** Whether each event has its hash, and an act among the receipts says so. */
+export function checkEvents({ evidence, receipts }: Fields, fail: Fail): void {
+  const acts = new Map(listIn(receipts).map(({ record_id, payload }) => [record_id, fieldsIn(payload)]))
   for (const event of listIn(evidence)) {
-    const { seq, hash, index, hashes } = event
-    const number = Number(seq)
+    const seq = Number(event.seq)
     const own = eventHash(event)
-    if (own === null) fail(`event ${shown(seq)} has not the form of an event`, number)
-    else if (own !== hash) fail(`event ${seq} was changed: its content does not match its hash`, number)
-    if (!isHash(hash) || !Array.isArray(hashes) || !hashes.every(isHash) || index !== number - 1)
-      fail(`event ${shown(seq)} has no proof of its place`, number)
-    else if (note !== null && !leadsToRoot({ index, path: hashes.map((one) => Buffer.from(one, 'hex')), note }, hash))
-      fail(`event ${seq} is not in the log of the checkpoint by its proof`, number)
+    if (own === null) fail(`event ${shown(event.seq)} has not the form of an event`, { seq })
+    else if (own !== event.hash) fail(`event ${seq} was changed: its content does not match its hash`, { seq })
+    const act = acts.get(`evidence/${seq}`)
+    if (act === undefined) fail(`event ${shown(event.seq)} has no receipt`, { seq })
+    else if (act.seq !== seq || act.hash !== event.hash) fail(`event ${seq} is another one in the ledger`, { seq })
   }
 }
 
@@ -169,4 +162,34 @@ export function checkScore({ decision, score }: Fields, fail: Fail): void {
   const scored = value !== undefined && typeof confidence === 'number' && settled_by !== 'age'
   const right = scored ? { confidence, outcome, settled_by, value, brier: (confidence - value) ** 2 } : null
   if (!same(score, right)) fail('the score does not follow from the confidence at recording and the outcome')
+}
+
+/** The digest by which an act names a trail line: over its members in this order, those of the detail in stored order. */
+function lineDigest({ at, agent, method, request_id, ids, allowed, rules, detail }: Fields): string {
+  const members = [at, agent, method, request_id, ids, allowed, rules, detail ?? null]
+  return createHash('sha256').update(JSON.stringify(members)).digest('hex')
+}
+
+/**
+ * Whether the last state of the decision is its record, and the lines of the trail are those that the acts name.
+ * @returns false if some of the acts or lines needed for this are missing
+ */
+export function checkActs({ receipts, trail, decision, decision_sha256 }: Fields, fail: Fail): boolean {
+  const payloads = listIn(receipts).map(({ payload }) => fieldsIn(payload))
+  const states = payloads.filter(({ record }) => fieldsIn(record).id === fieldsIn(decision).id && record !== undefined)
+  const last = states.toSorted((a, b) => Number(a.revision) - Number(b.revision)).at(-1)
+  if (last && digestOf(last.record) !== decision_sha256)
+    fail(`the record is not what its last act, ${shown(last.record_id)}, says: it was changed without an act`)
+
+  const lines = listIn(trail).map((line) => ({ line, digest: lineDigest(line) }))
+  const named = new Set(payloads.map(({ audit_sha256 }) => audit_sha256))
+  const isThere = new Set(lines.map(({ digest }) => digest))
+  const missing = payloads.filter(({ audit_sha256 }) => audit_sha256 !== undefined && !isThere.has(shown(audit_sha256)))
+  for (const { method, request_id, agent, record_id } of missing)
+    for (const { line, digest } of lines)
+      if (line.method === method && line.request_id === request_id && line.agent === agent && !named.has(digest))
+        fail(
+          `line ${shown(line.seq)} of the trail is not the one that the act ${shown(record_id)} names: it was changed`,
+        )
+  return last !== undefined && missing.length === 0
 }

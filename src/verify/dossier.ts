@@ -1,33 +1,36 @@
-/** Verifies the dossier of a decision offline, optionally against a key and a witness. */
-import { checkDecision, checkEvents, checkScore, checkStatement, checkVerdict, digestOf } from './dossier-parts.ts'
-import { checkThread } from './dossier-thread.ts'
-import { type Fields, isFields } from './findings.ts'
-import { NoteFormError, type NoteKey, type ReadNote, readKey, readNote, readSigned, signedBy } from './note.ts'
-import { shown } from './read.ts'
-import { verifyReceipts } from './receipt.ts'
+/** Verifies the dossier of a decision offline: a record with its receipts under one signature, optionally against a key and a witness. */
+import {
+  checkActs,
+  checkDecision,
+  checkEvents,
+  checkScore,
+  checkStatement,
+  checkVerdict,
+  digestOf,
+} from './dossier-parts.ts'
+import { checkSigner, type NoteKey, reading, readKey, readSigned } from './note.ts'
+import { policyOf } from './policy.ts'
+import { checkReceipts } from './receipt.ts'
+import { type Fields, type Findings, isFields, listIn, openFindings, type Report, shown } from './report.ts'
 
 /** Every check with its question, in the order of the report. */
 const checks = {
   form: 'The file is a dossier in the format of the service',
   signature: 'The key in the dossier signed the whole dossier',
-  key: 'The given key signed the dossier and the checkpoint',
-  witness: 'The given witness cosigned the checkpoint of the log or those of the receipts',
+  key: 'The given key signed the dossier',
+  witness: 'The given witness cosigned the checkpoints of the receipts',
   decision: 'The record and its earlier values match their digests',
   verdict: 'The audit trail and the rules confirm the verdict',
-  events: 'Every event is in the log of the checkpoint, unchanged',
+  events: 'Every event is in the ledger, unchanged',
   statement: 'The statement is signed by the same key and agrees with the dossier',
-  thread: 'Every act is in the thread and matches the record and the audit trail',
+  thread: 'Every act is in the ledger and matches the record and the audit trail',
   score: 'The score follows from confidence and outcome',
 } as const
 type CheckName = keyof typeof checks
+type DossierFindings = Findings<CheckName>
 
-export interface DossierReport {
-  verified: boolean
-  checks: { check: CheckName; question: string; result: 'passed' | 'failed' | 'unasked' | 'unproved'; detail: string }[]
-  findings: { check: CheckName; seq: number | null; message: string }[]
+export interface DossierReport extends Report<CheckName> {
   dossier: { decision_id: string; generated_at: string; service_version: string; log: string | null; events: number }
-  proved: string[]
-  open: string[]
 }
 
 export interface DossierWanted {
@@ -37,15 +40,13 @@ export interface DossierWanted {
 }
 
 const members = [
-  ...['approvals', 'checkpoint', 'claims', 'content_sha256', 'decision', 'decision_sha256', 'dossier_format'],
-  ...['evidence', 'evidence_total', 'generated_at', 'links', 'policy', 'receipts', 'revisions', 'score'],
-  ...['service_version', 'signature', 'statement', 'thread_key', 'trail', 'withheld'],
+  ...['approvals', 'claims', 'content_sha256', 'decision', 'decision_sha256', 'dossier_format', 'evidence'],
+  ...['evidence_total', 'generated_at', 'links', 'policy', 'receipts', 'revisions', 'score', 'service_version'],
+  ...['signature', 'statement', 'thread_key', 'trail', 'verifier_key', 'withheld'],
 ]
 
-type Fail = (check: CheckName, message: string, seq?: number) => void
-
 /** The dossier as a value. A duplicate member is refused, since other readers could use the first one. */
-function readDossier(text: string, fail: Fail): Fields | null {
+function readDossier(text: string, { fail }: DossierFindings): Fields | null {
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -67,131 +68,82 @@ function readDossier(text: string, fail: Fail): Fields | null {
   return null
 }
 
-const reading = <T>(read: () => T, failed: (message: string) => void): T | null => {
-  try {
-    return read()
-  } catch (error) {
-    if (!(error instanceof NoteFormError)) throw error
-    failed(error.message)
-    return null
-  }
-}
-
-/** Whether a key signed a note; the name of the key, with the time for a witness. */
-function signedNote(note: Parameters<typeof signedBy>[0], key: NoteKey, failed: (why: string) => void): string {
-  const signed = signedBy(note, key)
-  if (signed === 'no') failed(`${key.name} with the key ${key.id} did not sign it`)
-  else if (signed === 'wrong') failed(`the signature of ${key.name} does not match it`)
-  else if (signed.at !== null) return `${key.name} at ${new Date(signed.at * 1_000).toISOString()}`
-  return `${key.name}+${key.id}`
-}
-
-/** A witness cosigns the checkpoint of the log or, if the service sends its checkpoints to witnesses, those of the receipts. */
-function checkWitness({ receipts }: Fields, note: ReadNote | null, witness: NoteKey, fail: Fail): string {
-  const failed = (why: string) => fail('witness', `the checkpoint: ${why}`)
-  const others = Array.isArray(receipts) ? receipts : []
-  if (note !== null && (others.length === 0 || signedBy(note, witness) !== 'no'))
-    return signedNote(note, witness, failed)
-  const { name } = witness
-  const policy = { logs: [], witnesses: [{ name, key: witness, url: null }], quorum: name }
-  const report = verifyReceipts(JSON.stringify({ receipts: others }), {
-    ...policy,
-    isQuorum: (cosigned) => cosigned.has(name),
-  })
-  const missing = report.findings.filter(({ check }) => check === 'witnesses')
-  for (const { message } of missing) fail('witness', message)
-  if (report.receipts.length === 0) fail('witness', 'there is no checkpoint that it could have cosigned')
-  const seen = report.receipts[0]?.cosigned_by[0]
-  return seen ? `${seen.name} at ${seen.at}, ${report.receipts.length} receipts` : ''
-}
-
-/** Checks the signatures. @returns the checkpoint, and the key in the dossier */
-function checkSignatures(
-  dossier: Fields,
-  wanted: DossierWanted,
-  fail: Fail,
-  details: Partial<Record<CheckName, string>>,
-) {
-  const { checkpoint, signature, ...rest } = dossier
-  const { note: text, verifier_key } = isFields(checkpoint) ? checkpoint : {}
-  const note: ReadNote | null = reading(
-    () => readNote(shown(text)),
-    (why) => fail('signature', `the checkpoint ${why}`),
-  )
+/** Checks the signature of the whole. @returns the key in the dossier, and who signed for each check */
+function checkSignature(dossier: Fields, wanted: DossierWanted, { fail }: DossierFindings) {
+  const { signature, ...rest } = dossier
   const key = reading(
-    () => readKey(shown(verifier_key)),
+    () => readKey(shown(rest.verifier_key)),
     (why) => fail('signature', `the key in the dossier: ${why}`),
   )
   const signed = reading(
     () => readSigned(shown(signature)),
     (why) => fail('signature', `the signature ${why}`),
   )
-  const sha256 = digestOf({ ...rest, checkpoint })
-  if (signed !== null && signed.text !== `cstp dossier\nsha256:${sha256}\n`)
+  if (signed !== null && signed.text !== `cstp dossier\nsha256:${digestOf(rest)}\n`)
     fail('signature', 'the dossier was changed after it was signed: its digest is not the one that is signed')
-  const both = (check: 'signature' | 'key', by: NoteKey): string => {
-    if (note !== null && note.origin !== by.name)
-      fail(check, `the checkpoint is of the log ${note.origin}, the key of ${by.name}`)
-    if (note !== null) signedNote(note, by, (why) => fail(check, `the checkpoint: ${why}`))
-    return signed === null ? '' : signedNote(signed, by, (why) => fail(check, `the dossier: ${why}`))
-  }
-  if (key !== null) details.signature = both('signature', key)
-  if (wanted.key !== null) details.key = both('key', wanted.key)
-  if (wanted.witness !== null) details.witness = checkWitness(dossier, note, wanted.witness, fail)
-  return { note, key }
+  const signer = (check: 'signature' | 'key', by: NoteKey | null): string =>
+    signed && by ? checkSigner(signed, by, (why) => fail(check, `the dossier: ${why}`)) : ''
+  return { key, details: { signature: signer('signature', key), key: signer('key', wanted.key) } }
+}
+
+/** Whether each receipt is that of an act in the ledger of the same service, and the witness cosigned it. @returns the cosignature */
+function checkLedger(dossier: Fields, log: NoteKey, { witness }: DossierWanted, { fail }: DossierFindings): string {
+  const key = reading(
+    () => readKey(shown(dossier.thread_key)),
+    (why) => fail('thread', `its key: ${why}`),
+  )
+  if (key === null) return ''
+  if (key.name !== `${log.name}/thread`) fail('thread', `its key is that of ${key.name}, expected ${log.name}/thread`)
+  const receipts = listIn(dossier.receipts)
+  if (witness !== null && receipts.length === 0) fail('witness', 'there is no checkpoint that it could have cosigned')
+  const { verified } = checkReceipts(receipts, policyOf(key, witness), (check, message, about) =>
+    fail(check === 'witnesses' ? 'witness' : 'thread', message, about),
+  )
+  const seen = verified[0]?.cosigned_by[0]
+  return seen ? `${seen.name} at ${seen.at}, ${verified.length} receipts` : ''
 }
 
 /** @param text the file */
 export function verifyDossier(text: string, wanted: DossierWanted): DossierReport {
-  const findings: DossierReport['findings'] = []
-  const fail: Fail = (check, message, seq) => void findings.push({ check, seq: seq ?? null, message })
-  const details: Partial<Record<CheckName, string>> = {}
-  const dossier = readDossier(text, fail)
-  let decided = true
-  let traced = true
-  let note: ReadNote | null = null
+  const findings = openFindings(checks)
+  const dossier = readDossier(text, findings)
+  const proofs = { decided: true, traced: true }
+  let details: Partial<Record<CheckName, string>> = {}
+  let log: string | null = null
   if (dossier !== null) {
-    const read = checkSignatures(dossier, wanted, fail, details)
-    note = read.note
-    const of = (check: CheckName) => (message: string, seq?: number) => fail(check, message, seq)
+    const signed = checkSignature(dossier, wanted, findings)
+    details = signed.details
+    const of = (check: CheckName) => (message: string, about?: { seq: number }) => findings.fail(check, message, about)
     checkDecision(dossier, of('decision'))
-    decided = checkVerdict(dossier, of('verdict'))
-    checkEvents(dossier, note, of('events'))
-    if (read.key !== null) {
-      checkStatement(dossier, read.key, of('statement'))
-      traced = checkThread(dossier, read.key.name, of('thread'))
+    proofs.decided = checkVerdict(dossier, of('verdict'))
+    checkEvents(dossier, of('events'))
+    if (signed.key !== null) {
+      log = signed.key.name
+      checkStatement(dossier, signed.key, of('statement'))
+      details.witness = checkLedger(dossier, signed.key, wanted, findings)
     }
+    proofs.traced = checkActs(dossier, of('thread'))
     checkScore(dossier, of('score'))
   }
-  const { decision, generated_at, service_version, evidence } = dossier ?? {}
-  const events = Array.isArray(evidence) ? evidence.length : 0
-  if (note !== null) details.events = `${events} events, ${note.origin}, size ${note.size}`
-  const unasked = (check: CheckName) => (check === 'key' || check === 'witness') && wanted[check] === null
-  const results = (Object.keys(checks) as CheckName[]).map((check) => ({
-    check,
-    question: checks[check],
-    result: findings.some((one) => one.check === check)
-      ? ('failed' as const)
-      : unasked(check)
-        ? ('unasked' as const)
-        : (check === 'verdict' && !decided) || (check === 'thread' && !traced)
-          ? ('unproved' as const)
-          : ('passed' as const),
-    detail: details[check] ?? '',
-  }))
+  const { decision, generated_at = null, service_version = null, evidence } = dossier ?? {}
+  const events = listIn(evidence).length
+  const report = findings.end(
+    { ...details, events: `${events} events` },
+    {
+      key: wanted.key === null && 'unasked',
+      witness: wanted.witness === null && 'unasked',
+      verdict: !proofs.decided && 'unproved',
+      thread: !proofs.traced && 'unproved',
+    },
+  )
   return {
-    verified: findings.length === 0,
-    checks: results,
-    findings,
+    ...report,
     dossier: {
       decision_id: shown(isFields(decision) ? decision.id : null),
-      generated_at: shown(generated_at ?? null),
-      service_version: shown(service_version ?? null),
-      log: note?.origin ?? null,
-      events,
+      ...{ generated_at: shown(generated_at), service_version: shown(service_version), log, events },
     },
-    ...(dossier !== null && findings.length === 0
-      ? meaning(dossier, wanted, { decided, traced })
+    ...(dossier !== null && report.verified
+      ? meaning(dossier, wanted, proofs)
       : { proved: [], open: ['The verification failed: do not rely on anything in this file.'] }),
   }
 }
@@ -200,12 +152,12 @@ function meaning(
   dossier: Fields,
   { key, witness }: DossierWanted,
   { decided, traced }: Record<'decided' | 'traced', boolean>,
-) {
+): Pick<Report, 'proved' | 'open'> {
   const proved = [
     key === null
       ? 'The dossier is consistent: the holder of the key in it signed exactly this.'
       : 'The holder of the key that you gave signed exactly this dossier: nothing in it was changed since.',
-    'Each event in it is in the log of the checkpoint, which the same key signed; each act is in the thread of the same service.',
+    'Each act in it, and each event, is in the ledger of the same service.',
   ]
   if (witness !== null) proved.push('The witness saw this state of the log, and no contradiction to it.')
   const open = [

@@ -1,7 +1,8 @@
 /** Verifies a whole log given as static files: entries, hash tiles and checkpoint. @see C2SP tlog-tiles */
 import { hash as digestOf } from 'node:crypto'
-import { NoteFormError, openMerkle, type ReadNote, readNote } from './note.ts'
+import { openMerkle, type ReadNote, reading, readNote } from './note.ts'
 import { type Cosigned, checkSignatures, type Policy } from './policy.ts'
+import { openFindings, type Report } from './report.ts'
 
 const checks = {
   form: 'The folder contains a log: a checkpoint, tiles and bundles of entries',
@@ -12,21 +13,14 @@ const checks = {
 } as const
 type CheckName = keyof typeof checks
 
-export interface LogReport {
-  verified: boolean
-  checks: { check: CheckName; question: string; result: 'passed' | 'failed' | 'unasked'; detail: string }[]
-  /** At most twenty. */
-  findings: { check: CheckName; message: string }[]
+export interface LogReport extends Report<CheckName> {
   log: { origin: string; size: number; root_hash: string; cosigned_by: Cosigned[] } | null
-  proved: string[]
-  open: string[]
 }
 
 /** The content of a file of the log by its path; null if there is none. */
 export type ReadLogFile = (path: string) => Promise<Uint8Array | null>
 
 const full = 256
-const mostFindings = 20
 
 /** `x001/x234/067` for 1234067. */
 function digits(index: number): string {
@@ -107,47 +101,32 @@ async function walk(
 
 /** @param policy with at least one log */
 export async function verifyLog(read: ReadLogFile, policy: Policy): Promise<LogReport> {
-  const findings: LogReport['findings'] = []
-  const failed = (check: CheckName, message: string): void => {
-    if (findings.length < mostFindings) findings.push({ check, message })
-  }
-  const checkpoint = await read('checkpoint')
+  const findings = openFindings(checks)
+  const file = await read('checkpoint')
+  if (file === null) findings.fail('form', 'there is no file checkpoint')
+  const note =
+    file &&
+    reading(
+      () => readNote(new TextDecoder().decode(file)),
+      (why) => findings.fail('form', `the checkpoint ${why}`),
+    )
   let log: LogReport['log'] = null
-  if (checkpoint === null) failed('form', 'there is no file checkpoint')
-  else
-    try {
-      const note = readNote(new TextDecoder().decode(checkpoint))
-      const { origin, size, root_hash } = note
-      log = { origin, size, root_hash, cosigned_by: checkSignatures(note, policy, failed) }
-      await walk(read, note, failed)
-    } catch (error) {
-      if (!(error instanceof NoteFormError)) throw error
-      failed('form', `the checkpoint ${error.message}`)
-    }
-  const verified = findings.length === 0
-  const witnessed = policy.quorum !== 'none'
-  const failedAt = (check: CheckName) => findings.some((one) => one.check === check)
-  return {
-    verified,
-    checks: (Object.keys(checks) as CheckName[]).map((check) => ({
-      check,
-      question: checks[check],
-      result: failedAt(check) ? 'failed' : log === null || (check === 'witnesses' && !witnessed) ? 'unasked' : 'passed',
-      detail: check === 'log' && log ? `${log.origin}, size ${log.size}` : '',
-    })),
-    findings,
-    log,
-    proved: verified
-      ? [
-          `These are the ${log!.size} entries of the log ${log!.origin}, in its order.`,
-          ...(witnessed ? ['The witnesses that the policy requires saw this state of the log.'] : []),
-        ]
-      : [],
-    open: verified
-      ? [
-          'What the entries mean: they are commitments, and a receipt shows the act behind one.',
-          ...(witnessed ? [] : ['Whether the log shows others a different history: give a policy with witnesses.']),
-        ]
-      : ['The verification failed: do not rely on this copy of the log.'],
+  if (note) {
+    const { origin, size, root_hash } = note
+    log = { origin, size, root_hash, cosigned_by: checkSignatures(note, policy, findings.fail) }
+    await walk(read, note, findings.fail)
   }
+  const isWitnessed = policy.quorum !== 'none'
+  const unread = log === null && 'unasked'
+  const report = findings.end(
+    { log: log ? `${log.origin}, size ${log.size}` : '' },
+    { log: unread, witnesses: isWitnessed ? unread : 'unasked', entries: unread, tiles: unread },
+  )
+  if (!report.verified)
+    return { ...report, log, proved: [], open: ['The verification failed: do not rely on this copy of the log.'] }
+  const proved = [`These are the ${log!.size} entries of the log ${log!.origin}, in its order.`]
+  const open = ['What the entries mean: they are commitments, and a receipt shows the act behind one.']
+  if (isWitnessed) proved.push('The witnesses that the policy requires saw this state of the log.')
+  else open.push('Whether the log shows others a different history: give a policy with witnesses.')
+  return { ...report, log, proved, open }
 }

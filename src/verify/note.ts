@@ -106,6 +106,32 @@ export function signedBy(
   return verify(null, message, key, own.bytes.subarray(8)) ? { at: Number(time) } : 'wrong'
 }
 
+/** Checks that a key signed a note. @returns the signer: its name and key id, or the time for a witness */
+export function checkSigner(note: SignedNote, key: NoteKey, failed: (why: string) => void): string {
+  const signed = signedBy(note, key)
+  if (signed === 'no') failed(`${key.name} with the key ${key.id} did not sign it`)
+  else if (signed === 'wrong') failed(`the signature of ${key.name} does not match it`)
+  else if (signed.at !== null) return `${key.name} at ${instant(signed.at)}`
+  return `${key.name}+${key.id}`
+}
+
+/** @param seconds since 1970, as a witness states them */
+export const instant = (seconds: number): string => {
+  const at = new Date(seconds * 1_000)
+  return Number.isNaN(at.getTime()) ? `second ${seconds}` : at.toISOString()
+}
+
+/** Reads a part of a file. @returns null for an invalid part, with the reason given to `failed` */
+export function reading<T>(read: () => T, failed: (why: string) => void): T | null {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof NoteFormError)) throw error
+    failed(error.message)
+    return null
+  }
+}
+
 const digest = (prefix: number, ...parts: Uint8Array[]): Buffer =>
   digestOf('sha256', Buffer.concat([Uint8Array.of(prefix), ...parts]), 'buffer')
 

@@ -1,5 +1,5 @@
 /** A trust policy: which logs and witnesses are known, and which witnesses are enough. @see C2SP tlog-policy */
-import { NoteFormError, type NoteKey, type ReadNote, readKey, signedBy } from './note.ts'
+import { instant, NoteFormError, type NoteKey, type ReadNote, readKey, signedBy } from './note.ts'
 
 interface KnownLog {
   key: NoteKey
@@ -109,10 +109,13 @@ export interface Cosigned {
   at: string
 }
 
-const instant = (seconds: number): string => {
-  const at = new Date(seconds * 1_000)
-  return Number.isNaN(at.getTime()) ? `second ${seconds}` : at.toISOString()
-}
+/** The policy that trusts a log, and requires one witness, if it is given. */
+export const policyOf = (log: NoteKey | null, witness: NoteKey | null): Policy => ({
+  logs: log === null ? [] : [{ key: log, url: null }],
+  witnesses: witness === null ? [] : [{ name: witness.name, key: witness, url: null }],
+  quorum: witness?.name ?? 'none',
+  isQuorum: (cosigned) => witness === null || cosigned.has(witness.name),
+})
 
 /** Compares the signatures of a checkpoint with a policy. @returns the witnesses with valid cosignatures */
 export function checkSignatures(

@@ -55,126 +55,88 @@ function endOfValue(bytes: Buffer, from: number, scan: Scan): number {
   return -1
 }
 
-/**
- * Yields the parts in lists, one for the parts that end in a piece of the file.
- * @throws FormError for bytes that are not such an object, or end before it does
- */
-export async function* readParts(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<readonly Part[]> {
+/** @throws FormError for bytes that are not such an object, or end before it does */
+export async function* readParts(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Part> {
   const source = chunks[Symbol.asyncIterator]()
   let bytes = Buffer.alloc(0)
   let at = 0
   /** Number of bytes read before `bytes`. */
   let before = 0
-  let ended = false
 
   const fail = (expected: string): FormError => new FormError(`at byte ${before + at}: expected ${expected}`)
-  const readMore = async (): Promise<void> => {
+  /** Reads more bytes. @returns false at the end of the file */
+  const readMore = async (): Promise<boolean> => {
     const { done, value } = await source.next()
-    ended = done === true
-    if (ended) return
+    if (done === true) return false
     if (bytes.length - at > maxPart) throw fail(`a value of at most ${maxPart} bytes`)
     before += at
     bytes = at === bytes.length ? Buffer.from(value) : Buffer.concat([bytes.subarray(at), value])
     at = 0
+    return true
   }
-  const take = (byte: number): void => {
-    if (bytes[at] !== byte) throw fail(JSON.stringify(String.fromCharCode(byte)))
+  const next = async (): Promise<number> => {
+    while (at >= bytes.length) if (!(await readMore())) throw fail('more: the file ends here')
+    return bytes[at]!
+  }
+  const take = async (byte: number): Promise<void> => {
+    if ((await next()) !== byte) throw fail(JSON.stringify(String.fromCharCode(byte)))
     at++
   }
-  const decode = (from: number, to: number): string => {
-    try {
-      return utf8.decode(bytes.subarray(from, to))
-    } catch {
-      throw fail('UTF-8')
-    }
-  }
-  // Synchronous generators, since most of a file can be parsed without waiting. They yield null to request more bytes.
-  function* filled(): Generator<null, void> {
-    while (at >= bytes.length) {
-      yield null
-      if (ended) throw fail('more: the file ends here')
-    }
-  }
-  function* value(): Generator<null, string> {
-    if (at >= bytes.length) yield* filled()
+  const value = async (): Promise<string> => {
+    await next()
     const scan: Scan = { seen: 0, depth: 0, quoted: false }
     for (;;) {
       const end = endOfValue(bytes, at, scan)
       if (end === at) throw fail('a value')
-      if (end !== -1) {
-        const text = decode(at, end)
-        at = end
-        return text
-      }
-      yield null
-      if (ended) throw fail('more: the file ends within this value')
-    }
-  }
-  function* allParts(): Generator<Part | null, void> {
-    if (at >= bytes.length) yield* filled()
-    take(open)
-    for (let first = true; ; first = false) {
-      if (at >= bytes.length) yield* filled()
-      if (!first) {
-        if (bytes[at] === close) break
-        take(comma)
-        if (at >= bytes.length) yield* filled()
-      }
-      if (bytes[at] !== quote) throw fail('the name of a member')
-      const name = yield* value()
-      let member: string
-      try {
-        member = JSON.parse(name) as string
-      } catch {
-        throw fail('the name of a member')
-      }
-      if (at >= bytes.length) yield* filled()
-      take(colon)
-      if (at >= bytes.length) yield* filled()
-      if (bytes[at] !== openList) {
-        const start = before + at
-        yield { member, item: null, text: yield* value(), at: start }
+      if (end === -1) {
+        if (!(await readMore())) throw fail('more: the file ends within this value')
         continue
       }
-      at++
-      if (at >= bytes.length) yield* filled()
-      if (bytes[at] === closeList) yield { member, item: -1, text: '', at: before + at }
-      else
-        for (let item = 0; ; item++) {
-          const start = before + at
-          yield { member, item, text: yield* value(), at: start }
-          if (at >= bytes.length) yield* filled()
-          if (bytes[at] === closeList) break
-          take(comma)
-        }
-      at++
-    }
-    at++
-    // Nothing follows, not even a newline.
-    while (at >= bytes.length) {
-      yield null
-      if (ended) return
-    }
-    throw fail('the end of the file')
-  }
-
-  let parts: Part[] = []
-  const parser = allParts()
-  try {
-    for (let { done, value: part } = parser.next(); !done; { done, value: part } = parser.next()) {
-      if (part) parts.push(part)
-      else {
-        yield parts
-        parts = []
-        await readMore()
+      try {
+        const text = utf8.decode(bytes.subarray(at, end))
+        at = end
+        return text
+      } catch {
+        throw fail('UTF-8')
       }
     }
-  } catch (error) {
-    // Parts before the error still count.
-    yield parts
-    throw error
   }
-  yield parts
+  const name = async (): Promise<string> => {
+    if ((await next()) !== quote) throw fail('the name of a member')
+    const text = await value()
+    try {
+      return JSON.parse(text) as string
+    } catch {
+      throw fail('the name of a member')
+    }
+  }
+
+  await take(open)
+  for (let first = true; first || (await next()) !== close; first = false) {
+    if (!first) await take(comma)
+    const member = await name()
+    await take(colon)
+    if ((await next()) !== openList) {
+      const start = before + at
+      yield { member, item: null, text: await value(), at: start }
+      continue
+    }
+    at++
+    if ((await next()) === closeList) yield { member, item: -1, text: '', at: before + at }
+    else
+      for (let item = 0; ; item++) {
+        await next()
+        const start = before + at
+        yield { member, item, text: await value(), at: start }
+        if ((await next()) === closeList) break
+        await take(comma)
+      }
+    at++
+  }
+  at++
+  // Nothing follows, not even a newline.
+  while (at >= bytes.length) if (!(await readMore())) return
+  throw fail('the end of the file')
 }
 
 /** Thrown for a text that is not canonical. The verifier has its own canonical JSON, to be independent of the writer's. @see RFC 8785 */
@@ -195,40 +157,12 @@ function write(value: unknown): string {
   return `{${members.join(',')}}`
 }
 
-/** A value of the file as text: a string as it is, all else as JSON, since a hostile value may not convert to a string. */
-export const shown = (value: unknown): string => (typeof value === 'string' ? value : String(JSON.stringify(value)))
-
 /** The canonical text of a value. @throws NotCanonical for values that I-JSON can't represent */
 export function canonicalText(value: unknown): string {
   try {
     return write(value)
   } catch (error) {
     if (error instanceof RangeError) throw new NotCanonical('is nested too deeply')
-    throw error
-  }
-}
-
-/** Whether the keys of all objects are in ascending order, and I-JSON can represent every value. */
-function ordered(value: unknown): boolean {
-  if (typeof value === 'number') return !Number.isInteger(value) || Number.isSafeInteger(value)
-  if (typeof value === 'string') return value.isWellFormed()
-  if (value === null || typeof value !== 'object') return true
-  if (Array.isArray(value)) return value.every(ordered)
-  let last: string | null = null
-  for (const key in value) {
-    if ((last !== null && key <= last) || !key.isWellFormed()) return false
-    if (!ordered((value as Record<string, unknown>)[key])) return false
-    last = key
-  }
-  return true
-}
-
-/** A fast check with the engine's own printer, which most canonical texts pass. */
-function plainlyCanonical(value: unknown, text: string): boolean {
-  try {
-    return ordered(value) && JSON.stringify(value) === text
-  } catch (error) {
-    if (error instanceof RangeError) return false
     throw error
   }
 }
@@ -241,7 +175,7 @@ export function parseCanonical(text: string): unknown {
   } catch {
     throw new NotCanonical('is not JSON')
   }
-  if (!plainlyCanonical(value, text) && canonicalText(value) !== text)
+  if (canonicalText(value) !== text)
     throw new NotCanonical('is not in canonical form (order of keys, numbers, escapes, spaces or a duplicate key)')
   return value
 }

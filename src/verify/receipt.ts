@@ -1,10 +1,10 @@
 /** Verifies receipts offline: that acts are entries of a trusted log, and what witnesses saw of it. */
 import { commitmentOf } from '../domain/ledger/thread/commitment.ts'
-import { type Fields, isFields } from './findings.ts'
 import { NoteFormError } from './note.ts'
 import { type Cosigned, checkSignatures, type Policy } from './policy.ts'
 import { leadsToRoot, readProof, type TlogProof } from './proof.ts'
-import { canonicalText, NotCanonical, shown } from './read.ts'
+import { canonicalText, NotCanonical } from './read.ts'
+import { type Fields, isFields, isHash, openFindings, type Report, shown } from './report.ts'
 
 /** Every check with its question, in the order of the report. */
 const checks = {
@@ -14,9 +14,9 @@ const checks = {
   log: 'A log that you trust signed the checkpoint',
   witnesses: 'Enough of the witnesses that you trust cosigned the checkpoint',
 } as const
-type CheckName = keyof typeof checks
+export type ReceiptCheck = keyof typeof checks
 
-interface VerifiedReceipt {
+export interface VerifiedReceipt {
   record_id: string
   kind: string
   index: number | null
@@ -28,17 +28,10 @@ interface VerifiedReceipt {
   cosigned_by: Cosigned[]
 }
 
-export interface ReceiptReport {
-  verified: boolean
-  checks: { check: CheckName; question: string; result: 'passed' | 'failed' | 'unasked' | 'unproved'; detail: string }[]
-  findings: { check: CheckName; record_id: string | null; message: string }[]
+export interface ReceiptReport extends Report<ReceiptCheck> {
   receipts: VerifiedReceipt[]
-  /** Sentences on what was proved, and what was not. */
-  proved: string[]
-  open: string[]
 }
 
-const isHash = (value: unknown): value is string => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value)
 const maxReceipts = 10_000
 
 /** The receipts of a file: a result of getReceipt, or a single receipt. Null if it holds none. */
@@ -72,18 +65,21 @@ function formFault({ record_id, kind, index, payload, salt, proof, commitment }:
 const entryOf = ({ payload, salt, commitment }: Fields): string =>
   payload === null ? String(commitment) : commitmentOf(String(salt), canonicalText(payload))
 
-/** @param text the file @param policy with at least one log */
-export function verifyReceipts(text: string, policy: Policy): ReceiptReport {
-  const findings: ReceiptReport['findings'] = []
+/**
+ * Checks that each act is an entry of a trusted log.
+ * @returns the receipts that could be read, and the number of acts whose payload was erased
+ */
+export function checkReceipts(
+  receipts: readonly Fields[],
+  policy: Policy,
+  fail: (check: ReceiptCheck, message: string, about: { record_id: string }) => void,
+): { verified: VerifiedReceipt[]; erased: number } {
   const verified: VerifiedReceipt[] = []
-  const read = receiptsIn(text)
-  if (read === null) findings.push({ check: 'form', record_id: null, message: 'this is not a file with receipts' })
   let erased = 0
-
-  for (const receipt of read?.receipts ?? []) {
+  for (const receipt of receipts) {
     const { record_id, kind, index, payload, payload_json, commitment, proof: proofText } = receipt
-    const failed = (check: CheckName, message: string) =>
-      void findings.push({ check, record_id: shown(record_id), message: `${shown(record_id)}: ${message}` })
+    const failed = (check: ReceiptCheck, message: string) =>
+      fail(check, `${shown(record_id)}: ${message}`, { record_id: shown(record_id) })
     const fault = formFault(receipt)
     if (fault !== null) {
       failed('form', fault)
@@ -115,37 +111,31 @@ export function verifyReceipts(text: string, policy: Policy): ReceiptReport {
       cosigned_by: checkSignatures(note, policy, failed),
     })
   }
-  const holds = findings.length === 0
-  return {
-    verified: holds,
-    checks: (Object.keys(checks) as CheckName[]).map((check) => ({
-      check,
-      question: checks[check],
-      result: findings.some((one) => one.check === check)
-        ? 'failed'
-        : check === 'witnesses' && policy.quorum === 'none'
-          ? 'unasked'
-          : check === 'content' && erased > 0
-            ? 'unproved'
-            : 'passed',
-      detail: detailOf(check, verified, erased),
-    })),
-    findings,
-    receipts: verified,
-    ...(holds ? meaning(verified, policy, erased, read!) : { proved: [], open: [doubt] }),
-  }
+  return { verified, erased }
 }
 
-const doubt = 'The verification failed: do not rely on anything in this file.'
 const unique = (texts: (string | null)[]): string => [...new Set(texts)].join(', ')
 
-function detailOf(check: CheckName, verified: readonly VerifiedReceipt[], erased: number): string {
-  if (check === 'form') return `${verified.length} receipts`
-  if (check === 'content' && erased > 0) return `erased in ${erased}`
-  if (check === 'log') return unique(verified.map(({ origin }) => origin))
-  if (check === 'witnesses')
-    return unique(verified.flatMap(({ cosigned_by }) => cosigned_by.map(({ name, at }) => `${name} at ${at}`)))
-  return ''
+/** @param text the file @param policy with at least one log */
+export function verifyReceipts(text: string, policy: Policy): ReceiptReport {
+  const findings = openFindings(checks)
+  const read = receiptsIn(text)
+  if (read === null) findings.fail('form', 'this is not a file with receipts')
+  const { verified, erased } = checkReceipts(read?.receipts ?? [], policy, findings.fail)
+  const names = verified.flatMap(({ cosigned_by }) => cosigned_by.map(({ name, at }) => `${name} at ${at}`))
+  const report = findings.end(
+    {
+      form: `${verified.length} receipts`,
+      content: erased > 0 ? `erased in ${erased}` : '',
+      log: unique(verified.map(({ origin }) => origin)),
+      witnesses: unique(names),
+    },
+    { witnesses: policy.quorum === 'none' && 'unasked', content: erased > 0 && 'unproved' },
+  )
+  const sentences = report.verified
+    ? meaning(verified, policy, erased, read!)
+    : { proved: [], open: ['The verification failed: do not rely on anything in this file.'] }
+  return { ...report, receipts: verified, ...sentences }
 }
 
 function meaning(

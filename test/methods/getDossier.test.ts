@@ -54,6 +54,10 @@ forEachBackend((open) => {
         'revision',
         'review',
         'score',
+        'evidence',
+        'evidence',
+        'evidence',
+        'evidence',
       ],
     ] as never[])
     expect(dossier.score).toMatchObject({ confidence: 0.9, outcome: 'success', settled_by: 'others', value: 1 })
@@ -102,13 +106,13 @@ test('a record that changes while its dossier is made is read again', async () =
   const program = await openMemoryProgram()
   try {
     const id = await program.record()
-    const { checkpoints } = program.services
+    const { publisher } = program.services
     let changes = 2
-    program.services.checkpoints = {
-      ...checkpoints,
-      async latest(...given) {
+    program.services.publisher = {
+      ...publisher,
+      async covering(size) {
         if (changes-- > 0) await program.call('updateDecision', { id, updates: { tags: [`t${changes}`] } })
-        return checkpoints.latest(...given)
+        return publisher.covering(size)
       },
     }
     const dossier = await program.call('getDossier', { id }, 'root')

@@ -4,7 +4,7 @@ import { contentDigest } from '../../src/domain/ledger/evidence/content.ts'
 import { compileControls } from '../../src/domain/ledger/evidence/controls.ts'
 import { recordHash } from '../../src/domain/ledger/evidence/hash.ts'
 import { parseControlFiles } from '../../src/domain/ledger/evidence/rules.ts'
-import type { CheckName } from '../../src/verify/findings.ts'
+import type { BundleReport } from '../../src/verify/bundle.ts'
 import { openMerkle } from '../../src/verify/note.ts'
 import { canonicalText } from '../../src/verify/read.ts'
 import { bundleOf } from '../support/evidence/bundles.ts'
@@ -19,7 +19,7 @@ export interface Case {
   /** What was done to the bundle. */
   what: string
   /** The check that must fail, or null where the file alone shows nothing wrong. */
-  finds: CheckName | null
+  finds: BundleReport['findings'][number]['check'] | null
   /** The event that must be named. */
   seq?: number
   /** Text that must stand in a finding. */
@@ -281,7 +281,7 @@ edited(
     bytes[20]! ^= 1
     b.checkpoint.note = `${text}\n\n${dash} ${name} ${bytes.toString('base64')}\n`
   },
-  { says: 'does not match its text' },
+  { says: 'does not match it' },
 )
 edited(
   'signer',
@@ -442,7 +442,7 @@ edited(
     b.policy_hash = 'b'.repeat(64)
     resign(b, notary('log.example/1', 'forger'))
   },
-  { says: 'did not sign this bundle' },
+  { says: 'did not sign it' },
 )
 
 // The file.

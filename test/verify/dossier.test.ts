@@ -5,7 +5,9 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Dossier } from '../../sdk/schema/dossier.ts'
 import { auditDigest } from '../../src/core/act-text.ts'
+import { canonical } from '../../src/core/canonical.ts'
 import { stableJson } from '../../src/core/json.ts'
+import { recordHash } from '../../src/domain/ledger/evidence/hash.ts'
 import { signerOf } from '../../src/domain/ledger/evidence/note.ts'
 import { signStatement } from '../../src/domain/ledger/evidence/statement.ts'
 import { verifyDossier } from '../../src/verify/dossier.ts'
@@ -122,10 +124,15 @@ describe('what even the holder of the key can not make consistent without furthe
     ],
     ['a rule that was in force', edited, (one: Dossier) => (one.policy!.guardrails[0]!.id = 'other'), 'verdict'],
     ['an event', edited, (one: Dossier) => (one.evidence[0]!.payload.title = 'Other'), 'events'],
+    ['the number of an event', edited, (one: Dossier) => void one.evidence[0]!.seq++, 'events'],
     [
-      'the place of an event',
+      'an event whose hash is made to fit',
       edited,
-      (one: Dossier) => void [one.evidence[0]!.index++, one.evidence[0]!.seq++],
+      (one: Dossier) => {
+        const [event] = one.evidence
+        event!.payload.title = 'Other'
+        event!.hash = recordHash({ ...event!, payload: canonical(event!.payload) })
+      },
       'events',
     ],
     ['an event left out', edited, (one: Dossier) => void one.evidence.pop(), 'statement'],
@@ -155,7 +162,7 @@ describe('what even the holder of the key can not make consistent without furthe
 test('a dossier of another key is consistent, and not that of the log', () => {
   const other = signerOf(testSigner.name, generateKeyPairSync('ed25519').privateKey)
   const forged = copy(dossier)
-  forged.checkpoint.verifier_key = other.verifier_key
+  forged.verifier_key = other.verifier_key
   expect(failed(resigned(forged, other))).toContain('key')
 })
 
@@ -174,12 +181,9 @@ test('a duplicate member, and a number that is written otherwise, are refused; s
   for (const form of forms) expect(verifyText(form).findings.map(({ check }) => check)).toEqual(['form'])
 })
 
-test('a witness that cosigned the checkpoint is found, and one that did not is not', () => {
+test('a witness that cosigned the checkpoints of the receipts is found, and one that did not is not', () => {
   const own = witness()
   const by = readKey(own.verifier_key)
-  const seen = copy(dossier)
-  seen.checkpoint.note = own.cosign(dossier.checkpoint.note, 1_790_000_000)
-  expect(verifyDossier(JSON.stringify(resigned(seen)), { key, witness: by }).findings).toEqual([])
   const acts = copy(dossier)
   for (const receipt of acts.receipts) {
     const gap = receipt.proof.indexOf('\n\n') + 2

@@ -5,9 +5,11 @@ import { join } from 'node:path'
 import { canonical } from '../../src/core/canonical.ts'
 import { readPolicy } from '../../src/verify/policy.ts'
 import { verifyReceipts } from '../../src/verify/receipt.ts'
+import { decidedStory } from '../support/evidence/dossiers.ts'
 import { notary, witness } from '../support/evidence/notary.ts'
 import { madeLog } from '../support/evidence/receipts.ts'
 import { root, run, temporaryDir } from '../support/process.ts'
+import { openMemoryProgram } from '../support/program.ts'
 import { buildGo, whyNoGo } from '../support/sumdb/go.ts'
 
 const made = madeLog()
@@ -85,6 +87,20 @@ describe('the verifiers of docs/verify', () => {
     },
     120_000,
   )
+
+  test.skipIf(whyNoPython !== null)('Python reads the receipts of a dossier', async () => {
+    const program = await openMemoryProgram()
+    const { id } = await decidedStory(program)
+    const dossier = await program.call('getDossier', { id }, 'root')
+    await program.close()
+    await Bun.write(join(dir, 'dossier.json'), JSON.stringify(dossier))
+    const script = join(root, 'docs/verify/verify.py')
+    const { status, out } = await run(['python3', script, 'dossier.json', dossier.thread_key], {
+      cwd: dir,
+      env: { PATH: process.env.PATH! },
+    })
+    expect([status, out.match(/^valid: entry/gm)?.length]).toEqual([0, dossier.receipts.length])
+  })
 
   test.skipIf(whyNoGo !== null)(
     `Go agrees with the service's own${whyNoGo ? ` (skipped: ${whyNoGo})` : ''}`,

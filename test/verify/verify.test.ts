@@ -5,9 +5,9 @@ import * as v from 'valibot'
 import { BundleFile } from '../../sdk/schema/bundle.ts'
 import { contentDigest } from '../../src/domain/ledger/evidence/content.ts'
 import { compileControls } from '../../src/domain/ledger/evidence/controls.ts'
+import { type BundleWanted, verifyBundle } from '../../src/verify/bundle.ts'
 import { readKey, readNote } from '../../src/verify/note.ts'
 import { canonicalText } from '../../src/verify/read.ts'
-import { meaning, verifyBundle, type Wanted } from '../../src/verify/verify.ts'
 import { bundleOf } from '../support/evidence/bundles.ts'
 import { event, link, story } from '../support/evidence/events.ts'
 import { notary, witness } from '../support/evidence/notary.ts'
@@ -19,8 +19,8 @@ async function* chunks(given: string | Uint8Array, size = 65_536) {
   const bytes = Buffer.from(given)
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
 }
-const nothing: Wanted = { key: null, witness: null, older: null }
-const verify = (bundle: string | Uint8Array, wanted: Partial<Wanted> = {}, size?: number) =>
+const nothing: BundleWanted = { key: null, witness: null, older: null }
+const verify = (bundle: string | Uint8Array, wanted: Partial<BundleWanted> = {}, size?: number) =>
   verifyBundle(chunks(bundle, size), { ...nothing, ...wanted })
 
 describe.each(cases)('$name', ({ bytes, what, finds, seq, says }) => {
@@ -133,12 +133,12 @@ describe('the rules', () => {
   test('that are shipped are known', async () => {
     const report = await verify(await bundleOf(events))
     expect([report.verified, resultOf(report, 'rules')]).toEqual([true, 'passed'])
-    expect(meaning(report).proved.join()).toContain('published')
+    expect(report.proved.join()).toContain('published')
   })
   test('that are others are not proved, until they are given', async () => {
     const report = await verify(good)
     expect([report.verified, resultOf(report, 'rules')]).toEqual([true, 'unproved'])
-    expect(meaning(report).open.join()).toContain('Give their file with --rules')
+    expect(report.open.join()).toContain('Give their file with --rules')
     const { digest } = exampleControls.sets[0]!
     expect(resultOf(await verify(good, { rules: [digest] }), 'rules')).toBe('passed')
   })
@@ -250,9 +250,9 @@ describe('with a witness', () => {
       const report = await verify(good, { witness: key, note: await keeps(events.slice(0, size)) })
       expect(report.findings).toEqual([])
       expect(report.bundle.witnessed).toBe(size)
-      expect(meaning(report).proved.join()).toContain(size === 5 ? 'saw this state' : `the first ${size} of these`)
+      expect(report.proved.join()).toContain(size === 5 ? 'saw this state' : `the first ${size} of these`)
     }
-    const told = async (note: Wanted['note'] & object, by = key) => {
+    const told = async (note: BundleWanted['note'] & object, by = key) => {
       const { verified, findings } = await verify(good, { witness: by, note })
       expect(verified).toBe(false)
       return findings.map(({ message }) => message).join()
@@ -319,7 +319,7 @@ describe('against an older bundle', () => {
       { check: 'links', seq: 5, message: expect.stringContaining('was changed after event 5 linked it') },
       { check: 'older', seq: 5, message: expect.stringContaining('was changed since the older bundle') },
     ])
-    expect(meaning(await verify(rewritten)).open.join()).toContain('not those that the evidence was linked to')
+    expect((await verify(rewritten)).open.join()).toContain('not those that the evidence was linked to')
     // The audit trail was changed too.
     expect(await told(await made('Use no cache', ['Use no cache']))).toMatchObject([
       { check: 'older', message: expect.stringContaining('linked another content') },

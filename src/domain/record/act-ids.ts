@@ -8,6 +8,9 @@ export const stateId = (decision_id: string, revision: number): string => `${dec
 /** The id of a step that an approval takes once. */
 export const approvalStepId = (approval: string, step: 'requested' | 'decided'): string => `${approval}/${step}`
 
+/** The id of a record of the evidence log. */
+export const evidenceId = (seq: number): string => `evidence/${seq}`
+
 /**
  * Generates an id: the day, the kind, seven digits of the time of day and twelve random ones. Later ids sort after earlier ones, so that
  * indexes grow at their end: each insertion at a random place would be one more page to write.

@@ -1,4 +1,4 @@
-/** The dossier of one decision: gathered from the stores, each event with its proof, and signed as a whole. */
+/** The dossier of one decision: the record with its receipts, gathered from the stores, and signed as a whole. */
 import { createHash } from 'node:crypto'
 import type { Approval } from '../../../../sdk/schema/approval.ts'
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
@@ -9,13 +9,11 @@ import type { AuditReader, EdgeReader, KeyedReader, StoredAuditEntry } from '../
 import type { StoredAct } from '../../../../sdk/storage/thread.ts'
 import { stableJson } from '../../../core/json.ts'
 import { archivedPolicy } from '../../policy/judge/archive.ts'
-import { approvalStepId } from '../../record/act-ids.ts'
+import { approvalStepId, evidenceId } from '../../record/act-ids.ts'
 import { revisionsOf } from '../../record/decision/revisions.ts'
-import type { Checkpoints } from './checkpoints.ts'
 import { claims } from './claims.ts'
 import { contentDigest, type LinkDetail, linkMethod, recordDigest } from './content.ts'
 import type { Signer } from './note.ts'
-import { proveInclusion } from './proof.ts'
 import { signStatement } from './statement.ts'
 import { linesNear } from './trail.ts'
 
@@ -26,15 +24,14 @@ const pageSize = 500
 
 export interface DossierSources {
   store: { keyed: KeyedReader; audit: Pick<AuditReader, 'list'>; edges: EdgeReader }
-  evidence: Pick<Evidence, 'read' | 'hashes' | 'nodes' | 'ofPullRequest'>
-  checkpoints: Pick<Checkpoints, 'latest'>
+  evidence: Pick<Evidence, 'read' | 'ofPullRequest'>
   signer: Signer
   /** Milliseconds since 1970. */
   now: number
   service_version: string
   /** Whether the caller may read an audit entry. */
   seesLine(line: StoredAuditEntry): boolean
-  /** Verifier key of the thread. */
+  /** Verifier key of the ledger. */
   thread_key: string
   /** Times of acts on the decision, as in the audit trail: of all calls, such as links of evidence, and of the newest other acts. */
   actedAt(decision_id: string): Promise<string[]>
@@ -55,7 +52,6 @@ async function eventsOf(
   { evidence }: Pick<DossierSources, 'evidence'>,
   { project }: DecisionRecord,
   links: readonly StoredAuditEntry[],
-  size: number,
 ): Promise<{ record: EvidenceRecord; relation: Relation }[]> {
   const relations = new Map<number, Relation>()
   const known = new Map<number, EvidenceRecord>()
@@ -74,7 +70,7 @@ async function eventsOf(
   const found: { record: EvidenceRecord; relation: Relation }[] = []
   for (const [seq, relation] of [...relations].sort(([a], [b]) => a - b)) {
     const record = known.get(seq) ?? (await evidence.read(seq, 1))[0]
-    if (record?.seq === seq && seq <= size) found.push({ record, relation })
+    if (record?.seq === seq) found.push({ record, relation })
   }
   return found
 }
@@ -132,9 +128,9 @@ async function policyOf(keyed: KeyedReader, policy_hash: string): Promise<Dossie
 /** The signed text, which can't be mistaken for a checkpoint. */
 const dossierNote = (sha256: string): string => `cstp dossier\nsha256:${sha256}\n`
 
-/** The dossier of a stored decision. @throws StorageError `corrupt` if an event can't be proved */
+/** The dossier of a stored decision. @throws StorageError `corrupt` if an act can't be proved */
 export async function dossierOf(sources: DossierSources, record: DecisionRecord): Promise<Dossier> {
-  const { store, evidence, signer } = sources
+  const { store, signer } = sources
   const revisions = await revisionsOf(store.keyed, record.id)
   const acted = [...(await sources.actedAt(record.id)), ...revisions.map(({ updated_at }) => updated_at)]
   const own = await linesOf(store.audit, record, acted)
@@ -144,19 +140,18 @@ export async function dossierOf(sources: DossierSources, record: DecisionRecord)
   const approvals = found.filter((one) => one !== null && one !== 'withheld')
   const steps = await approvalLines(store.audit, approvals)
   const lines = [...new Map([...own, ...steps].map((line) => [line.seq, line])).values()]
+  const trail = lines.filter(sources.seesLine).sort((a, b) => a.seq - b.seq)
+  const events = await eventsOf(sources, record, links)
+  const listed = events.slice(0, maxEvents)
   const evaluations = lines.map((line) => namesIn(line).record_id).filter((one) => typeof one === 'string')
   const asked = approvals.flatMap(({ id }) => [approvalStepId(id, 'requested'), approvalStepId(id, 'decided')])
-  const { acts: every, isCut } = await sources.acts(record.id, [...new Set([...evaluations, ...asked])])
+  const proofs = listed.map(({ record: { seq } }) => evidenceId(seq))
+  const { acts: every, isCut } = await sources.acts(record.id, [...new Set([...evaluations, ...asked, ...proofs])])
   const seen = every.filter(sources.seesAct)
-  const trail = lines.filter(sources.seesLine).sort((a, b) => a.seq - b.seq)
-
-  const checkpoint = await sources.checkpoints.latest()
-  const events = await eventsOf(sources, record, links, checkpoint.size)
-  const proved: Dossier['evidence'] = []
-  for (const { record: event, relation } of events.slice(0, maxEvents)) {
-    const { index, hashes } = await proveInclusion(evidence, event.seq, checkpoint.size, checkpoint.root_hash)
-    proved.push({ ...event, payload: JSON.parse(event.payload), relation, index, hashes })
-  }
+  const inLedger = new Set(seen.map(({ record_id }) => record_id))
+  const evidence = listed
+    .filter(({ record: { seq } }) => inLedger.has(evidenceId(seq)))
+    .map(({ record: event, relation }) => ({ ...event, payload: JSON.parse(event.payload), relation }))
   const unsigned: Omit<Dossier, 'signature'> = {
     dossier_format: 1,
     generated_at: new Date(sources.now).toISOString(),
@@ -168,14 +163,14 @@ export async function dossierOf(sources: DossierSources, record: DecisionRecord)
     trail,
     approvals,
     policy: record.verdict && (await policyOf(store.keyed, record.verdict.policy_hash)),
-    evidence: proved,
+    evidence,
     evidence_total: events.length,
-    checkpoint: { note: checkpoint.note, verifier_key: signer.verifier_key },
     receipts: await sources.receipts(seen),
+    verifier_key: signer.verifier_key,
     thread_key: sources.thread_key,
     links: await store.edges.of([record.id], { direction: 'both', limit: maxEdges }),
     score: scoreOf(record),
-    statement: { ...signStatement(signer, { record, approvals, evidence: proved }) },
+    statement: { ...signStatement(signer, { record, approvals, evidence }) },
     withheld: [
       ...(trail.length < lines.length ? (['trail'] as const) : []),
       ...(found.includes('withheld') ? (['approvals'] as const) : []),

@@ -32,6 +32,8 @@ export interface Receipt {
   index: number
   /** Null once erased. */
   payload: Record<string, unknown> | null
+  /** The payload as the log commits to it; null once erased. */
+  payload_json: string | null
   /** Null once erased. */
   salt: string | null
   commitment: string
@@ -90,7 +92,7 @@ export async function receiptsOf(
     receipts.push({
       ...{ record_id, kind, index },
       payload: payload === null ? null : JSON.parse(payload),
-      ...{ salt, commitment },
+      ...{ payload_json: payload, salt, commitment },
       proof: tlogProof({ index, hashes, checkpoint: note }),
     })
   }

@@ -9,7 +9,7 @@ import { sharedRun } from '../../../../sdk/storage/shared-run.ts'
 import type { Store } from '../../../../sdk/storage/store.ts'
 import { startRounds } from '../../../core/rounds.ts'
 import { timestamp } from '../../../core/time.ts'
-import { evidenceCursor } from '../../record/act-ids.ts'
+import { evidenceCursor, evidenceId } from '../../record/act-ids.ts'
 import { type Checkpoints, createCheckpoints } from '../evidence/checkpoints.ts'
 import type { Signer } from '../evidence/note.ts'
 import { grow } from '../evidence/tree.ts'
@@ -51,7 +51,7 @@ const closing_ms = 2_000
 /** A record of the evidence log as an act, which holds the hash of the record instead of its payload. */
 function evidenceAct({ seq, hash, source, event_type, evidence_class, ts }: EvidenceRecord, at: string): Act {
   const detail = { seq, hash, source, event_type, evidence_class, ts }
-  return { kind: 'evidence', record_id: `evidence/${seq}`, decision_id: null, at, agent: null, detail }
+  return { kind: 'evidence', record_id: evidenceId(seq), decision_id: null, at, agent: null, detail }
 }
 
 export function openThread({ store, evidence, signer, after, failed, ...tools }: ThreadOptions): Thread {

@@ -147,9 +147,10 @@ function trail(
 
 const relations = { linked: 'linked', link: 'record of the link', pull_request: 'of its pull request' }
 
-function evidence({ evidence: events, evidence_total }: Dossier): Section {
+function evidence({ evidence: events, evidence_total, receipts }: Dossier): Section {
   if (events.length === 0) return { title: 'Evidence', blocks: [{ text: 'No event is linked to the decision.' }] }
   const rest = evidence_total - events.length
+  const places = new Map(receipts.map(({ record_id, index }) => [record_id, index]))
   return {
     title: 'Evidence',
     blocks: [
@@ -157,12 +158,12 @@ function evidence({ evidence: events, evidence_total }: Dossier): Section {
         table: {
           head: ['Event', 'Reported time', 'Source', 'Class', 'Proof'],
           widths: ['*', 112, 80, 50, 80],
-          rows: events.map(({ event_type, relation, ts, source, evidence_class, index }) => [
+          rows: events.map(({ event_type, relation, ts, source, evidence_class, seq }) => [
             `${event_type} (${relations[relation]})`,
             ts,
             source,
             evidence_class,
-            `log, entry ${index}`,
+            `thread, entry ${places.get(`evidence/${seq}`) ?? ''}`,
           ]),
         },
       },
@@ -196,7 +197,7 @@ function score({ score: counted, links, decision }: Dossier): Section {
   }
 }
 
-function proof({ checkpoint, thread_key, decision_sha256, content_sha256, receipts, claims }: Dossier): Section {
+function proof({ verifier_key, thread_key, decision_sha256, content_sha256, receipts, claims }: Dossier): Section {
   return {
     title: 'What this rests on',
     blocks: [
@@ -205,13 +206,11 @@ function proof({ checkpoint, thread_key, decision_sha256, content_sha256, receip
         facts: [
           ['SHA-256 of the record', decision_sha256],
           ['SHA-256 of its content', content_sha256],
-          ['Key of the log', checkpoint.verifier_key],
+          ['Key of the log', verifier_key],
           ['Key of the thread', thread_key],
           ['Receipts', `${count(receipts, 'act')} with payload, salt and proof, in the JSON`],
         ],
       },
-      { text: 'Checkpoint of the log (C2SP signed note):' },
-      { code: checkpoint.note.trimEnd() },
       {
         text: 'This print proves nothing by itself. The JSON dossier is verified offline, with the key of the log from another source:',
       },

@@ -1,55 +1,5 @@
-/** The checks of a verification and their findings, and the verifier's own parser of control rules. */
-import { shown } from './read.ts'
-
-/** Every check with its question, in the order of the report. */
-export const checks = {
-  form: 'The file is a bundle, in canonical JSON',
-  chain: 'Every event follows the one before it, unchanged',
-  head: 'Size, head hash and Merkle root are those of the events',
-  checkpoint: 'The checkpoint is of these events, and the key in the bundle signed it',
-  signature: 'The key in the bundle signed all of it: rules, conclusions, digests and times too',
-  key: 'The key that you gave signed the checkpoint and the bundle',
-  witness: 'The witness that you named cosigned the checkpoint',
-  conclusions: 'Mappings, insufficiencies and coverage follow from the events by the rules in the bundle',
-  rules: 'The rules are published ones, or those that you gave',
-  decisions: 'A digest is listed for each linked decision',
-  links: 'Each linked decision is as it was when it was linked',
-  older: 'The events of the older bundle are the first ones of this one, and its linked decisions are unchanged',
-} as const
-export type CheckName = keyof typeof checks
-
-export interface Finding {
-  check: CheckName
-  /** Number of the event concerned, if any. */
-  seq: number | null
-  message: string
-}
-
-export interface Findings {
-  add(check: CheckName, message: string, seq?: number | null): void
-  list: Finding[]
-  /** Number of findings of a check; only the first of them are in the list. */
-  count(check: CheckName): number
-}
-
-/** Findings of one check that are kept; a damaged file can produce a million. */
-const kept = 20
-
-export function openFindings(): Findings {
-  const counts = new Map<CheckName, number>()
-  const list: Finding[] = []
-  return {
-    list,
-    add(check, message, seq = null) {
-      const count = (counts.get(check) ?? 0) + 1
-      counts.set(check, count)
-      if (count <= kept) list.push({ check, seq, message })
-    },
-    count: (check) => counts.get(check) ?? 0,
-  }
-}
-
-export type Fields = Record<string, unknown>
+/** The verifier's own control rules: reads the sets of a bundle, and draws conclusions from events. */
+import { type Fields, isFields, shown } from './report.ts'
 
 interface Rule {
   id: string
@@ -80,14 +30,6 @@ interface RuleBook {
 
 export const openBook = (): RuleBook => ({ groups: new Map(), size: 0 })
 
-/** The conclusions from an event, without its number and pull request: many events share them. */
-export interface Conclusion {
-  mappings: Fields[]
-  insufficient: Fields[]
-}
-
-export const isFields = (value: unknown): value is Fields =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
 const textIn = (fields: Fields, name: string): string | null =>
   typeof fields[name] === 'string' ? (fields[name] as string) : null
 
@@ -159,43 +101,52 @@ function holds({ steps, test: condition }: Condition, payload: Fields): boolean 
   return value === true || (typeof value === 'number' && value !== 0)
 }
 
+/** What follows from an event, apart from its number and pull request: many events share it. */
+export interface Conclusion {
+  event_type: string
+  evidence_class: string
+  mapped: Rule[]
+  insufficient: Rule[]
+}
+
 /** The conclusions from events under the rules; equal conclusions are the same object. */
 export function openConclusions(book: RuleBook) {
   const known = new Map<string, Conclusion>()
   return (event_type: string, evidence_class: string, payload: Fields): Conclusion => {
-    const found: [mapped: Rule[], short: Rule[]] = [[], []]
-    let key = `${evidence_class} `
-    for (const group of book.groups.get(key + event_type) ?? []) {
-      let isMapped = false
-      let short: Rule | null = null
-      for (const rule of group) {
-        if (!rule.conditions.every((one) => holds(one, payload))) continue
-        if (rule.insufficient) short ??= rule
-        else {
-          isMapped = true
-          found[0].push(rule)
-          key += `${rule.number},`
-        }
-      }
-      if (isMapped || short === null) continue
-      found[1].push(short)
-      key += `${short.number},`
+    const [mapped, insufficient]: [Rule[], Rule[]] = [[], []]
+    for (const group of book.groups.get(`${evidence_class} ${event_type}`) ?? []) {
+      const holding = group.filter(({ conditions }) => conditions.every((one) => holds(one, payload)))
+      const mappings = holding.filter((rule) => !rule.insufficient)
+      mapped.push(...mappings)
+      const short = holding.find((rule) => rule.insufficient)
+      if (mappings.length === 0 && short) insufficient.push(short)
     }
+    const numbers = [mapped, insufficient].map((rules) => rules.map(({ number }) => number).join())
     // The type comes last, since it may be any text.
-    key += ` ${event_type}`
+    const key = `${evidence_class} ${numbers.join(' ')} ${event_type}`
     const before = known.get(key)
     if (before) return before
-    const conclusion: Conclusion = {
-      mappings: found[0].map(({ id, framework, stage, function_id, control_name }) => ({
-        ...{ event_type, rule_id: id, framework, stage, function_id, control_name, evidence_class },
-        type: 'mapping',
-      })),
-      insufficient: found[1].map(({ framework, function_id, control_name, reason }) => ({
-        ...{ framework, function_id, control_name, evidence_class, reason },
-        type: 'INSUFFICIENT_EVIDENCE',
-      })),
-    }
+    const conclusion: Conclusion = { event_type, evidence_class, mapped, insufficient }
     known.set(key, conclusion)
     return conclusion
   }
 }
+
+export type ListName = 'mappings' | 'insufficient_evidence' | 'unmapped'
+
+/** The entries that an event has in each list of a bundle. Their members are in canonical order. */
+export const entriesOf: Record<ListName, (conclusion: Conclusion, pr_number: number | null, seq: number) => Fields[]> =
+  {
+    mappings: ({ event_type, evidence_class, mapped }, pr_number, seq) =>
+      mapped.map(({ control_name, framework, function_id, id: rule_id, stage }) => ({
+        ...{ control_name, event_type, evidence_class, framework, function_id, pr_number, rule_id, seq, stage },
+        type: 'mapping',
+      })),
+    insufficient_evidence: ({ evidence_class, insufficient }, pr_number, seq) =>
+      insufficient.map(({ control_name, framework, function_id, reason }) => ({
+        ...{ control_name, evidence_class, framework, function_id, pr_number, reason, seq },
+        type: 'INSUFFICIENT_EVIDENCE',
+      })),
+    unmapped: ({ event_type, evidence_class, mapped }, pr_number, seq) =>
+      mapped.length === 0 ? [{ event_type, evidence_class, pr_number, seq }] : [],
+  }
