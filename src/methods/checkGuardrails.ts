@@ -8,11 +8,9 @@ import { ActionParams, Violation, verdictEntries } from '../../sdk/schema/policy
 import { defineMethod, toolInput } from '../calls/method.ts'
 import { timestamp } from '../core/time.ts'
 import { placed } from '../domain/ledger/thread/sequencer.ts'
-import { openGuard } from '../domain/policy/judge/guard.ts'
-import { openPastGuard } from '../domain/policy/judge/past.ts'
-import { generalWarnings, shownVerdict, toAction } from '../domain/policy/judge/request.ts'
-import { assumedStakes } from '../domain/policy/rules/action.ts'
-import { checkInput, deliberated, noteInput, sessionOf } from '../domain/record/deliberation/inputs.ts'
+import { judge } from '../domain/policy/judge/judge.ts'
+import { checkedAction, generalWarnings, shownVerdict } from '../domain/policy/judge/request.ts'
+import { checkInput, noteInput } from '../domain/record/deliberation/inputs.ts'
 import { openPast } from '../domain/record/history/past.ts'
 
 const d = v.description
@@ -83,17 +81,8 @@ export const checkGuardrails = defineMethod({
     }
     const past = as_of === undefined ? null : openPast(call, as_of)
     const names = { ...rest, agent_id: rest.agent_id ?? agent?.id }
-    const action = {
-      ...toAction(call.caller.agent, given, 'check'),
-      ...(await deliberated(call.tracker, sessionOf(call, names))),
-      has_check: true,
-    }
-    const subject = { ...action, stakes: given.stakes ?? assumedStakes, agent: call.caller.agent }
-    const guard = await (past ? openPastGuard(call, past, subject) : openGuard(call, subject))
-    const evaluation = await guard.evaluate(action)
-    const settled = await call.store.transaction((tx) =>
-      guard.settle(tx, action, evaluation, { ...(agent && { claims: agent }), dry_run }),
-    )
+    const action = await checkedAction(call, given, names)
+    const settled = await judge(call, { action, claims: agent, past }, dry_run ? 'dry_run' : 'enforce')
     if (durability === 'logged') await placed(call.thread)
     if (!dry_run) noteInput(call, names, checkInput(given.description, settled))
     return {

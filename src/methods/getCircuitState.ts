@@ -3,7 +3,8 @@ import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { BreakerState } from '../../sdk/schema/policy.ts'
 import { defineMethod } from '../calls/method.ts'
-import { findBreaker, showBreakers } from '../domain/policy/judge/breaker.ts'
+import { findBreaker } from '../domain/policy/judge/breaker.ts'
+import { showBreakers } from '../domain/policy/judge/breakers.ts'
 
 export const getCircuitState = defineMethod({
   summary: 'Returns the state of one circuit breaker.',

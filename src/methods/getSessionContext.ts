@@ -5,7 +5,7 @@ import { readParams, whole } from '../../sdk/schema/params.ts'
 import { defineMethod, trackedInput } from '../calls/method.ts'
 import { parts, SessionContext, sessionContext } from '../domain/learn/memory/session-context.ts'
 import { toMarkdown } from '../domain/learn/memory/session-markdown.ts'
-import { noteRequest } from '../domain/policy/judge/guard.ts'
+import { noteRequest } from '../domain/policy/facts/session.ts'
 
 const d = v.description
 const params = v.object({

@@ -2,7 +2,7 @@
 import * as v from 'valibot'
 import { BreakerState } from '../../sdk/schema/policy.ts'
 import { defineMethod } from '../calls/method.ts'
-import { showBreakers } from '../domain/policy/judge/breaker.ts'
+import { showBreakers } from '../domain/policy/judge/breakers.ts'
 
 export const listBreakers = defineMethod({
   summary: 'Lists the circuit breakers with their states.',

@@ -3,8 +3,8 @@ import * as v from 'valibot'
 import { filledText, text } from '../../sdk/schema/decision.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
-import { current, findBreaker, reset, storedBreakers } from '../domain/policy/judge/breaker.ts'
-import { changeBreaker } from '../domain/policy/judge/notify.ts'
+import { current, findBreaker, reset } from '../domain/policy/judge/breaker.ts'
+import { changeBreaker, storedBreakers } from '../domain/policy/judge/breakers.ts'
 
 const State = v.picklist(['closed', 'open', 'half_open'])
 

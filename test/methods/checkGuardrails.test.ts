@@ -1,7 +1,7 @@
 /** cstp.checkGuardrails: verdicts, the trail, and what fails closed. */
 import { describe, expect, test } from 'bun:test'
 import { StorageError } from '../../sdk/storage/errors.ts'
-import { breakerCollection } from '../../src/domain/policy/judge/breaker.ts'
+import { breakerCollection } from '../../src/domain/policy/judge/breakers.ts'
 import { replay } from '../../src/domain/policy/trial/replay.ts'
 import { forEachBackend, type TestProgram } from '../support/program.ts'
 

@@ -4,16 +4,16 @@ import type { ActionParams, Change } from '../../../sdk/schema/policy.ts'
 import type { Transaction } from '../../../sdk/storage/store.ts'
 import { plainText, shorten } from '../../core/quote.ts'
 import { redact } from '../../core/redact.ts'
-import { type GuardedCall, openGuard } from '../policy/judge/guard.ts'
-import { toAction } from '../policy/judge/request.ts'
-import { assumedStakes } from '../policy/rules/action.ts'
+import type { PolicyCall } from '../policy/judge/call.ts'
+import { judge } from '../policy/judge/judge.ts'
+import { checkedAction } from '../policy/judge/request.ts'
+import type { Action } from '../policy/rules/action.ts'
 import type { Evaluation } from '../policy/rules/evaluate.ts'
-import { deliberated, sessionOf } from '../record/deliberation/inputs.ts'
 import type { Tracker } from '../record/deliberation/tracker.ts'
 import { commandOf, fileOf } from './consequence.ts'
 import { type HookClient, type HookOutcome, type HookPlace, silent, type ToolCall } from './event.ts'
 
-export interface CheckCall extends GuardedCall {
+export interface CheckCall extends PolicyCall {
   tracker: Pick<Tracker, 'types'>
   client: HookClient
   /** Every answer is empty; the verdict is kept as `would_block`. */
@@ -122,26 +122,14 @@ export async function checkTool(
   given: ActionParams,
   keep: (tx: Transaction, evaluation: Evaluation) => Promise<void>,
 ): Promise<CheckedCall> {
-  const { agent } = call.caller
-  let action: ReturnType<typeof toAction>
+  let action: Action
   try {
-    action = toAction(agent, given, 'check')
+    action = await checkedAction(call, given, {})
   } catch (error) {
     if (!(error instanceof CstpError)) throw error
     const reason = `cstp can't judge this call: ${error.message}. Make it smaller`
     return { outcome: call.shadow ? silent : { kind: 'deny', reason }, evaluation: null }
   }
-  const known = {
-    ...action,
-    ...(await deliberated(call.tracker, sessionOf({ caller: call.caller }, {}))),
-    has_check: true,
-  }
-  const guard = await openGuard(call, { ...known, stakes: assumedStakes, agent })
-  const evaluation = await guard.evaluate(known)
-  const settled = await call.store.transaction(async (tx) => {
-    const made = await guard.settle(tx, known, evaluation, { shadow: call.shadow })
-    await keep(tx, made)
-    return made
-  })
-  return { outcome: outcomeOf(settled), evaluation: settled }
+  const evaluation = await judge(call, { action }, call.shadow ? 'shadow' : 'enforce', keep)
+  return { outcome: outcomeOf(evaluation), evaluation }
 }

@@ -8,10 +8,9 @@ import { RecordParams, type RecordResult } from '../../../sdk/schema/record.ts'
 import { audit } from '../../core/audit.ts'
 import { failureLevel } from '../../core/log.ts'
 import { calibrationContext } from '../learn/memory/profile.ts'
-import { GrantsUsed, guardOf } from '../policy/judge/guard.ts'
+import { GrantsUsed, prepareJudgement } from '../policy/judge/judge.ts'
 import { toAction } from '../policy/judge/request.ts'
-import { assumedStakes, projectOf } from '../policy/rules/action.ts'
-import { breakerScopes } from '../record/decision/breaker-scopes.ts'
+import { projectOf } from '../policy/rules/action.ts'
 import { checkInput, noteInput, queryInput, type TrackedCall } from '../record/deliberation/inputs.ts'
 import { precedents } from '../search/search.ts'
 import { answerOf, type Check, type Checks, notEvaluated, type PreActionResult } from './pre-action-answer.ts'
@@ -79,7 +78,7 @@ export async function preAction(call: PreActionCall, params: PreActionParams): P
     })
     // The action was recorded before; whether it is allowed now is checked separately.
     return result.replayed
-      ? { ...result, present: presentOf((await checkPolicy(call, given, 'look')).verdict) }
+      ? { ...result, present: presentOf((await checkAction(call, given, 'dry_run')).verdict) }
       : result
   } catch (error) {
     // A concurrent call has consumed the same grant, so this one needs its own.
@@ -156,7 +155,7 @@ function recordParams({ action, reasons, pattern, project, agent_id, tracker_sco
 async function runChecks(call: PreActionCall, given: PreActionParams): Promise<Checks> {
   const { action, options } = given
   const [{ verdict, useGrants }, found, calibration] = await Promise.all([
-    checkPolicy(call, given, options.auto_record ? 'hold' : 'use'),
+    checkAction(call, given, options.auto_record ? 'hold' : 'enforce'),
     orNull(call, 'precedents could not be searched', precedents(call, action.description, options.query_limit)),
     orNull(call, 'calibration could not be read', calibrationContext(call.store, call.caller.agent, action.category)),
   ])
@@ -175,36 +174,18 @@ async function orNull<T>(call: PreActionCall, message: string, work: Promise<T>)
   }
 }
 
-/** The verdict of rules and breakers; without one, the action is not allowed. @param approvals what to do with grants; `look` is a dry run */
-async function checkPolicy(
+/** The verdict on the action; without one, it is not allowed. */
+async function checkAction(
   call: PreActionCall,
-  { action: asked, agent_id, reasons }: PreActionParams,
-  approvals: 'use' | 'hold' | 'look',
+  { action: given, agent_id, reasons }: PreActionParams,
+  mode: 'enforce' | 'hold' | 'dry_run',
 ): Promise<Pick<Checks, 'verdict' | 'useGrants'>> {
-  const { category, stakes, tags, project } = asked
-  const { agent } = call.caller
-  const action = {
-    ...toAction(agent, asked, 'pre_action'),
-    reason_count: reasons.length,
-  }
+  const action = { ...toAction(call.caller.agent, given, 'pre_action'), reason_count: reasons.length }
   try {
-    const policy = await call.policy.current()
-    const scopes = breakerScopes({
-      category,
-      stakes: stakes ?? assumedStakes,
-      tags,
-      project,
-      agent,
-    })
-    const guard = guardOf(call, policy, scopes)
-    const evaluation = await guard.evaluate(action)
     const claims = agent_id == null ? undefined : { agent_id }
-    const more = { ...(claims && { claims }), approvals, dry_run: approvals === 'look' }
-    const settled = await call.store.transaction((tx) => guard.settle(tx, action, evaluation, more))
-    return {
-      verdict: { ...settled, rules: policy.rules },
-      useGrants: (tx) => guard.useGrants(tx, action, evaluation, claims),
-    }
+    const judgement = await prepareJudgement(call, { action, claims })
+    const settled = await call.store.transaction((tx) => judgement.settle(tx, mode))
+    return { verdict: { ...settled, rules: judgement.set.rules }, useGrants: judgement.useGrants }
   } catch (error) {
     call.log(failureLevel(error, call), 'guardrails could not be evaluated', {
       request_id: call.request_id,

@@ -4,12 +4,13 @@ import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import type { PresentVerdict } from '../../../sdk/schema/policy.ts'
 import type { RecordParams } from '../../../sdk/schema/record.ts'
 import type { Transaction } from '../../../sdk/storage/store.ts'
-import { lifted } from '../policy/approval/step-up.ts'
-import { type GuardedCall, guardOf } from '../policy/judge/guard.ts'
+import { startProbes } from '../policy/judge/breakers.ts'
+import type { PolicyCall } from '../policy/judge/call.ts'
+import { type Judgement, judge, prepareJudgement } from '../policy/judge/judge.ts'
 import { type Action, recordedAction } from '../policy/rules/action.ts'
 import { type Evaluation, strictest } from '../policy/rules/evaluate.ts'
 
-export interface PolicyCall extends GuardedCall {
+export interface RecordPolicyCall extends PolicyCall {
   record_guardrails: 'off' | 'warn' | 'block'
 }
 
@@ -49,60 +50,62 @@ export function keptVerdict(settled: Evaluation | null, before: Approved | null)
   return { ...kept, verdict: strictest([before.verdict, verdict]), rules, original }
 }
 
-const claimsOf = ({ agent_id }: DecisionRecord) => (agent_id === null ? {} : { claims: { agent_id } })
+/** A planned record as what is judged. */
+const subjectOf = (
+  record: DecisionRecord,
+  { context, stakes, scope }: Pick<Action, 'context' | 'stakes' | 'scope'>,
+) => ({
+  action: recordedAction(record, context, stakes, scope),
+  ids: [record.id],
+  scopes: record.breaker_scopes,
+  claims: record.agent_id === null ? undefined : { agent_id: record.agent_id },
+})
 
 /** Checks a planned record against policy, and returns the steps for its transaction. @throws RecordBlocked */
-export async function checkPolicy(
-  call: PolicyCall,
+export async function checkRecord(
+  call: RecordPolicyCall,
   planned: DecisionRecord,
   seen: Pick<Action, 'context' | 'stakes' | 'scope'>,
   approved: Approved | null,
 ) {
-  const guard = guardOf(call, await call.policy.current(), planned.breaker_scopes)
-  const action = recordedAction(planned, seen.context, seen.stakes, seen.scope)
-  const judged = call.record_guardrails === 'off' ? null : await guard.evaluate(action)
-  // If rules have changed since, they ask again.
-  const passed = approved?.policy_hash === judged?.policy_hash ? (approved?.approved_rules ?? []) : []
-  const evaluation = judged && {
-    ...lifted(judged, passed),
-    approved_rules: passed.filter((id) => judged.fired.includes(id)),
+  const subject = subjectOf(planned, seen)
+  const judgement = call.record_guardrails === 'off' ? null : await prepareJudgement(call, { ...subject, approved })
+  const { breakers } = judgement?.set ?? (await call.policy.current())
+  const isStrict = call.record_guardrails === 'block'
+  const refuse = ({ evaluation, settle }: Judgement): never => {
+    throw new RecordBlocked(evaluation, () => call.store.transaction((tx) => settle(tx, 'refused')))
   }
-  const strict = call.record_guardrails === 'block'
-  const refusal = (refused: Evaluation): RecordBlocked =>
-    new RecordBlocked(refused, () =>
-      call.store.transaction((tx) => guard.settle(tx, action, refused, { ...claimsOf(planned), approvals: 'ask' })),
-    )
-  if (evaluation && strict && !evaluation.allowed && evaluation.verdict !== 'step_up') throw refusal(evaluation)
+  /** An approval may still lift a step-up. */
+  const requirePassable = (one: Judgement): void => {
+    const { allowed, verdict } = one.evaluation
+    if (isStrict && !allowed && verdict !== 'step_up') refuse(one)
+  }
+  if (judgement) requirePassable(judgement)
   return {
     /**
      * Checks counts and breakers again, so that of many records checked at once no more pass than the rules allow. Null if no rules are
      * checked on recording.
      * @throws RecordBlocked
      */
-    async settle(tx: Transaction, id: string): Promise<Evaluation | null> {
-      if (!evaluation) return null
-      const seen = await guard.again(tx, action, evaluation)
-      if (strict && !seen.allowed && seen.verdict !== 'step_up') throw refusal(seen)
-      const approvals = strict ? ('use' as const) : ('leave' as const)
-      const settled = await guard.settle(tx, action, seen, { ids: [id], ...claimsOf(planned), approvals })
-      if (strict && !settled.allowed) throw refusal(seen)
+    async settle(tx: Transaction): Promise<Evaluation | null> {
+      if (!judgement) return null
+      const seen = await judgement.recheck(tx)
+      requirePassable(seen)
+      const settled = await seen.settle(tx, isStrict ? 'enforce' : 'warn')
+      if (isStrict && !settled.allowed) refuse(seen)
       return settled
     },
-    recorded: (tx: Transaction, id: string) => guard.recorded(tx, id),
+    recorded: (tx: Transaction): Promise<void> => startProbes(call, tx, breakers, planned),
   }
 }
 
 /** The current verdict on a decision that was recorded before; its audit entry is marked as a dry run. */
 export async function presentVerdict(
-  call: PolicyCall,
+  call: RecordPolicyCall,
   record: DecisionRecord,
-  { action_context, stakes, scope }: Pick<RecordParams, 'action_context' | 'stakes' | 'scope'>,
+  { action_context: context, stakes, scope }: Pick<RecordParams, 'action_context' | 'stakes' | 'scope'>,
 ): Promise<PresentVerdict> {
-  const guard = guardOf(call, await call.policy.current(), record.breaker_scopes)
-  const action = recordedAction(record, action_context, stakes ?? null, scope)
-  const evaluation = await guard.evaluate(action)
-  const more = { ids: [record.id], ...claimsOf(record), approvals: 'look' as const, dry_run: true }
-  return presentOf(await call.store.transaction((tx) => guard.settle(tx, action, evaluation, more)))
+  return presentOf(await judge(call, subjectOf(record, { context, stakes: stakes ?? null, scope }), 'dry_run'))
 }
 
 /** The part of a verdict that is shown with a replayed answer. */

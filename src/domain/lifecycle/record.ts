@@ -30,15 +30,15 @@ import type { Tracker } from '../record/deliberation/tracker.ts'
 import { type EmbeddingCall, embedInTime, keepVectors } from '../search/embeddings.ts'
 import {
   type Approved,
-  checkPolicy,
+  checkRecord,
   keptVerdict,
-  type PolicyCall,
   presentVerdict,
   RecordBlocked,
+  type RecordPolicyCall,
 } from './record-policy.ts'
 
 /** What recording needs from a call. */
-export interface RecordCall extends PolicyCall, EmbeddingCall {
+export interface RecordCall extends RecordPolicyCall, EmbeddingCall {
   caller: Caller
   log: Log
   sourceMark: SourceMark
@@ -165,11 +165,11 @@ export async function prepareRecord(
   // Rules see the record with its agent's session, which the transaction then consumes.
   const noted = imported ? null : await call.tracker.peek(name)
   const planned = requireSize(build(noted))
-  const { made, policy } = await embeddedAndJudged(call, planned, async () =>
+  const { made, policy } = await embedWhileChecking(call, planned, async () =>
     // An import was decided long ago: no rule checks it, and no breaker uses it as its trial.
     imported
       ? null
-      : await checkPolicy(call, planned, { context, stakes: given.stakes ?? null, scope: given.scope }, approved),
+      : await checkRecord(call, planned, { context, stakes: given.stakes ?? null, scope: given.scope }, approved),
   )
   const nearness = await nearnessOf(call, made?.vectors.both ?? null, noted)
   return async (tx) => {
@@ -177,7 +177,7 @@ export async function prepareRecord(
     if (other) return other
     if (given.source_key !== null) await requireUnerased(tx.keyed, call.sourceMark, given.source_key)
     await approved?.useGrants(tx)
-    const settled = (await policy?.settle(tx, planned.id)) ?? null
+    const settled = (await policy?.settle(tx)) ?? null
     const session = imported ? null : await call.tracker.consume(tx, name, planned.id)
     const built = inputIds(session) === inputIds(noted) ? planned : build(session)
     const relations = session && relationsOf(session, built.id, built.updated_at, nearness)
@@ -186,7 +186,7 @@ export async function prepareRecord(
     const whole = relations === null && verdict === null ? built : { ...built, ...relations, verdict }
     await tx.decisions.put(requireSize(whole), 0)
     const indexed = await keepVectors(tx, call, whole.id, made?.vectors ?? null)
-    if (policy) await policy.recorded(tx, whole.id)
+    await policy?.recorded(tx)
     if (!settled) await audit(call, tx, [whole.id])
     const result = resultOf(whole, { indexed, evaluation: settled, session })
     if (!made?.bridge_too_far) return result
@@ -196,16 +196,16 @@ export async function prepareRecord(
 }
 
 /**
- * Embeds a record and judges it, concurrently if no text leaves the process: rules often need the vector of one of these texts, and the
+ * Embeds a record and checks it, concurrently if no text leaves the process: rules often need the vector of one of these texts, and the
  * others are computed while the rules run. Text is sent to another service only once rules allow the record.
- * @throws what `judge` throws
+ * @throws what `check` throws
  */
-async function embeddedAndJudged<T>(call: RecordCall, planned: DecisionRecord, judge: () => Promise<T>) {
+async function embedWhileChecking<T>(call: RecordCall, planned: DecisionRecord, check: () => Promise<T>) {
   const unneeded = new AbortController()
   const embed = () => embedInTime(call, planned.id, planned, unneeded.signal)
   const early = call.embedder.in_process ? embed() : null
   try {
-    const policy = await judge()
+    const policy = await check()
     return { policy, made: await (early ?? embed()) }
   } catch (error) {
     unneeded.abort()

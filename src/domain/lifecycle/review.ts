@@ -5,11 +5,13 @@ import { audit } from '../../core/audit.ts'
 import { type Caller, mayCurate } from '../../core/caller.ts'
 import { timestamp } from '../../core/time.ts'
 import { type LinkingCall, linkContradictions } from '../learn/memory/contradictions.ts'
-import { type GuardedCall, guardOf } from '../policy/judge/guard.ts'
+import { countReview } from '../policy/judge/breakers.ts'
+import type { PolicyCall } from '../policy/judge/call.ts'
 import { type Attribution, applyReview, type ReviewInput } from '../record/decision/outcome.ts'
 import { requireRoom } from '../record/decision/revisions.ts'
 
-export type ReviewCall = GuardedCall & LinkingCall & { caller: Caller }
+export type ReviewCall = Pick<PolicyCall, 'policy' | 'store' | 'desk' | 'method' | 'request_id'> &
+  LinkingCall & { caller: Caller }
 
 /**
  * Reviews a decision; null if there is none.
@@ -22,7 +24,7 @@ export async function review(
   attribution: Attribution | null = null,
 ): Promise<StoredDecision | null> {
   const { outcome } = input
-  const policy = await call.policy.current()
+  const { breakers } = await call.policy.current()
   const reviewed = await call.store.transaction(async (tx) => {
     const found = await readDecision(tx.decisions, id)
     if (!found) return null
@@ -35,7 +37,7 @@ export async function review(
     await tx.decisions.put(fits ? record : requireRoom(record, call.caller.agent), found.revision)
     // Outcomes by age prove nothing, and imported decisions were made elsewhere.
     if (counts && attribution?.basis !== 'age' && record.imported_by === null)
-      await guardOf(call, policy, record.breaker_scopes).reviewed(tx, {
+      await countReview(call, tx, breakers, record.breaker_scopes, {
         decision_id: id,
         outcome,
         before: before?.basis === 'age' ? null : before,

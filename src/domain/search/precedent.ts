@@ -26,7 +26,7 @@ const ofUnknown = 0.25
 const looked = 10
 
 /** Properties of a question. */
-export interface Judged {
+export interface PrecedentQuestion {
   terms: number
   /** Share of the terms that no decision holds, from 0 to 1. */
   unknown: number
@@ -37,7 +37,7 @@ export interface Judged {
 /** Whether one hit is a precedent. */
 export function isPrecedent(
   { distance, share }: Pick<Candidate, 'distance' | 'share'>,
-  { terms, unknown, by_meaning }: Judged,
+  { terms, unknown, by_meaning }: PrecedentQuestion,
   { precedent_distance }: Pick<Embedder, 'precedent_distance'>,
 ): boolean {
   const words = share - strayShare(terms)
@@ -67,9 +67,9 @@ export async function precedentsAmong(
   const { by_meaning, by_words } = searched
   const terms = queryTerms(text)
   const unknown = by_meaning ? await unknownShare(index, terms) : 0
-  const judged = { terms: terms.length, unknown, by_meaning }
+  const question = { terms: terms.length, unknown, by_meaning }
   const idsOf = (hits: readonly Pick<Candidate, 'id' | 'distance' | 'share'>[]) =>
-    new Set(hits.filter((one) => isPrecedent(one, judged, embedder)).map(({ id }) => id))
+    new Set(hits.filter((one) => isPrecedent(one, question, embedder)).map(({ id }) => id))
   const found = idsOf(ranked)
   if (found.size > 0 || by_words || terms.length === 0) return found
   // Found only by meaning, and not near enough: their words may decide.

@@ -5,18 +5,17 @@ import { stableJson } from '../../../core/json.ts'
 import { durationMs, timestamp } from '../../../core/time.ts'
 import { type Approval, current, type Desk } from '../../record/approval/approval.ts'
 import type { Action } from '../rules/action.ts'
-import { type Evaluation, judged, type Verdict } from '../rules/evaluate.ts'
+import { type Evaluation, type Verdict, withVerdict } from '../rules/evaluate.ts'
 import type { PolicySet } from '../rules/set.ts'
 import { type AskingRule, type Settlement, settle } from './requests.ts'
 
 /** The evaluation with its step-ups approved, or with the approval that it waits for. */
-export async function approved(
+export async function withApprovals(
   tx: Transaction,
   call: { desk: Desk; caller: { agent: string }; request_id: string },
   set: PolicySet,
-  action: Action,
+  { action, claims = {} }: { action: Action; claims?: Record<string, unknown> | undefined },
   evaluation: Evaluation,
-  claims: Record<string, unknown>,
   how: Settlement,
 ): Promise<Evaluation> {
   const { verdict, policy_hash, record_id } = evaluation
@@ -87,7 +86,7 @@ function withWay(evaluation: Evaluation, message: string | null): Evaluation {
 
 /** A verdict without the step-ups of these approved rules; by default without any. */
 export function lifted<V extends Verdict>(verdict: V, rules: readonly string[] = waitingFor(verdict)): V {
-  return judged({
+  return withVerdict({
     ...verdict,
     asks: verdict.asks.filter(({ rule, step_up }) => step_up === null || !rules.includes(rule)),
     violations: verdict.violations.filter((one) => one.verdict !== 'step_up' || !rules.includes(one.guardrail_id)),

@@ -2,8 +2,9 @@
  * What an agent did earlier in its session, for rules that use it. A session holds the actions of the authenticated agent until the agent
  * is idle for a while. A session name from the caller starts no new one: otherwise an agent could hide what it has read.
  */
-import type { KeyedReader, Transaction } from '../../../../sdk/storage/store.ts'
+import type { KeyedReader, Store, Transaction } from '../../../../sdk/storage/store.ts'
 import type { Action } from '../rules/action.ts'
+import type { Policy } from '../rules/set.ts'
 
 /** What rules see of a session. */
 export interface SessionFacts {
@@ -67,6 +68,16 @@ export async function addToSession(
     after.request === before.request
   if (same && before.updated_ms !== null && time.now_ms - before.updated_ms < time.ttl_ms / 10) return
   await keyed.put(actionSessionCollection, agent, after)
+}
+
+/** Stores the request with which a session begins, if some rule uses session facts. */
+export async function noteRequest(
+  call: { policy: Policy; store: Store; caller: { agent: string }; tracker_ttl_ms: number; now(): number },
+  request: string,
+): Promise<void> {
+  if (!(await call.policy.current()).keeps_sessions) return
+  const time = { now_ms: call.now(), ttl_ms: call.tracker_ttl_ms }
+  await call.store.transaction((tx) => addToSession(tx, call.caller.agent, { request }, time))
 }
 
 /** The name of an action in a session: its tool, else its category. */

@@ -6,7 +6,6 @@ import { invalidParams } from '../../../../sdk/errors.ts'
 import type { Outcome, Review } from '../../../../sdk/schema/decision.ts'
 import type { BreakerRule } from '../../../../sdk/schema/guardrail.ts'
 import { skeleton } from '../../../../sdk/storage/skeleton.ts'
-import type { KeyedReader, KeyedWriter } from '../../../../sdk/storage/store.ts'
 
 /** A review with outcome `failure`. */
 export interface Failure {
@@ -29,34 +28,6 @@ export interface Breaker {
   probe_decision_id: string | null
   probe_started_ms: number | null
 }
-
-/** A breaker as read, and the version that an update replaces: 0 if none is stored. */
-export interface StoredBreaker {
-  breaker: Breaker | null
-  version: number
-}
-
-/** Name of the collection, for moving it to another store. */
-export const breakerCollection = 'breaker'
-
-/** The stored breakers of these rules, by scope. */
-export async function storedBreakers(
-  keyed: Pick<KeyedReader, 'get'>,
-  rules: readonly BreakerRule[],
-): Promise<ReadonlyMap<string, StoredBreaker>> {
-  const scopes = rules.map(({ scope }) => scope)
-  const found = new Map((await keyed.get(breakerCollection, scopes)).map((record) => [record.key, record]))
-  return new Map(
-    scopes.map((scope) => {
-      const record = found.get(scope)
-      return [scope, { breaker: (record?.value as Breaker) ?? null, version: record?.version ?? 0 }]
-    }),
-  )
-}
-
-/** @throws StorageError `conflict` when the breaker has changed since `version` */
-export const putBreaker = (keyed: KeyedWriter, breaker: Breaker, version: number): Promise<void> =>
-  keyed.put(breakerCollection, breaker.scope, breaker, { version })
 
 /** The skeleton of a scope, so that no other spelling bypasses a breaker. Agents are authenticated, and therefore compared exactly. */
 const folded = (scope: string): string => (scope.startsWith('agent:') ? scope : skeleton(scope))
@@ -210,12 +181,6 @@ export function showBreaker(rule: BreakerRule, stored: Breaker | null, now_ms: n
     })),
     probe_decision_id: breaker.probe_decision_id,
   }
-}
-
-/** The breakers of these rules as methods return them, in the order of the rules. */
-export async function showBreakers(keyed: Pick<KeyedReader, 'get'>, rules: readonly BreakerRule[], now_ms: number) {
-  const stored = await storedBreakers(keyed, rules)
-  return rules.map((rule) => showBreaker(rule, stored.get(rule.scope)!.breaker, now_ms))
 }
 
 /** @throws CstpError `invalid_params` when no breaker has the scope */

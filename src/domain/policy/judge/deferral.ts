@@ -4,7 +4,7 @@ import type { Transaction } from '../../../../sdk/storage/store.ts'
 import { stableJson } from '../../../core/json.ts'
 import { dayMs, durationMs, timestamp } from '../../../core/time.ts'
 import { type Action, withoutCall } from '../rules/action.ts'
-import { type Evaluation, judged } from '../rules/evaluate.ts'
+import { type Evaluation, withVerdict } from '../rules/evaluate.ts'
 import { givenOf } from '../rules/modify.ts'
 import type { PolicySet } from '../rules/set.ts'
 
@@ -16,7 +16,7 @@ const expiredAtOnce = 100
 const defaultWait = '1h'
 
 /** The evaluation, denied if its action was deferred before and the wait is over. @param readOnly if true, nothing is stored */
-export async function overdue(
+export async function withDeferral(
   { keyed }: Pick<Transaction, 'keyed'>,
   { rules }: PolicySet,
   action: Action,
@@ -43,7 +43,7 @@ export async function overdue(
   }
   if (now_ms < known.until_ms) return evaluation
   const why = `deferred, and not resolved by ${timestamp(known.until_ms)}`
-  return judged({
+  return withVerdict({
     ...evaluation,
     asks: evaluation.asks.map((one) => ({ ...one, verdict: 'deny' as const })),
     violations: evaluation.violations.map(({ verdict: _, ...one }) =>

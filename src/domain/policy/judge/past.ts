@@ -4,21 +4,21 @@ import type { EvidenceRecord } from '../../../../sdk/storage/evidence.ts'
 import { filterFields } from '../../../../sdk/storage/fields.ts'
 import type { Store, Transaction } from '../../../../sdk/storage/store.ts'
 import { evidenceCursor } from '../../record/act-ids.ts'
-import { type Approval, approvalAsOf } from '../../record/approval/approval.ts'
-import { type BreakerSubject, breakerScopes } from '../../record/decision/breaker-scopes.ts'
+import { type Approval, approvalAsOf, type Desk } from '../../record/approval/approval.ts'
 import { type Past, refused } from '../../record/history/past.ts'
 import { pastView } from '../../search/past.ts'
 import { approvalCollections } from '../approval/requests.ts'
 import type { EvidenceReader } from '../facts/evidence.ts'
 import { openHistory } from '../facts/live-history.ts'
+import type { Answers, History } from '../rules/history.ts'
 import type { PolicySet } from '../rules/set.ts'
 import { enact, policyAsOf } from './archive.ts'
 import { watching } from './breaker.ts'
-import { type Guard, type GuardedCall, guardOf } from './guard.ts'
+import type { PolicyCall } from './call.ts'
 
 /** The rule set that was in force. @throws CstpError `invalid_params` if the archive has none for that time */
 export async function rulesOf(
-  { store, policy, now }: Pick<GuardedCall, 'store' | 'policy' | 'now'>,
+  { store, policy, now }: Pick<PolicyCall, 'store' | 'policy' | 'now'>,
   { at_ms, block }: Past,
 ): Promise<PolicySet> {
   await enact(store, await policy.current(), now())
@@ -27,10 +27,21 @@ export async function rulesOf(
   throw refused('a time at which a rule set of the archive was in force', block().at)
 }
 
-/** The policy of an earlier time, for a dry run. */
-export async function openPastGuard(call: GuardedCall, past: Past, subject: BreakerSubject): Promise<Guard> {
+/** The policy of an earlier time. */
+export interface PastRules {
+  set: PolicySet
+  /** The past as rules saw it then. @param answers gets every answer */
+  history(answers: Answers): History
+  /** A transaction that sees the approvals of that time. */
+  approvals(tx: Transaction): Transaction
+  /** A call whose desk has the clock of that time. */
+  at<Call extends { desk: Desk }>(call: Call): Call
+}
+
+/** @param scopes of the breakers that could watch the action */
+export async function pastRules(call: PolicyCall, past: Past, scopes: readonly string[]): Promise<PastRules> {
   const set = await rulesOf(call, past)
-  if (watching(set.breakers, breakerScopes(subject)).length > 0)
+  if (watching(set.breakers, scopes).length > 0)
     past.limit('circuit_breakers', 'Circuit breakers are left out: their states of then are not kept')
   if (set.rules.some(({ rule }) => rule.requires?.some((one) => 'evidence' in one)))
     past.limit('evidence_times', 'Evidence counts from when the thread had it, about a second after it was ingested')
@@ -43,10 +54,12 @@ export async function openPastGuard(call: GuardedCall, past: Past, subject: Brea
     }),
   }
   const store = { ...past.store, keyed: null }
-  return guardOf(call, set, [], {
+  return {
+    set,
     history: (answers) => openHistory({ ...call, store, now: past.now, index, evidence }, answers),
-    approvals: (tx, of) => ({ tx: approvalsOf(tx, past.at_ms), call: { ...of, desk: { ...of.desk, now: past.now } } }),
-  })
+    approvals: (tx) => approvalsOf(tx, past.at_ms),
+    at: (of) => ({ ...of, desk: { ...of.desk, now: past.now } }),
+  }
 }
 
 /** Number of the last record of the evidence log that the thread had at a time: records are added to the thread in order. */

@@ -2,6 +2,8 @@
 import { invalidParams } from '../../../../sdk/errors.ts'
 import type { ActionParams, Violation } from '../../../../sdk/schema/policy.ts'
 import { instructionLike, textsIn } from '../../record/decision/instructions.ts'
+import { deliberated, sessionOf } from '../../record/deliberation/inputs.ts'
+import type { Tracker } from '../../record/deliberation/tracker.ts'
 import { type Action, contextProblem, type Phase, projectOf } from '../rules/action.ts'
 import type { Evaluation } from '../rules/evaluate.ts'
 
@@ -23,6 +25,16 @@ export function toAction(agent_id: string, given: ActionParams, phase: Phase): A
     has_query: phase === 'pre_action',
     has_check: phase === 'pre_action',
   }
+}
+
+/** The action of a check, with what its agent noted in its deliberation before. @throws as {@link toAction} */
+export async function checkedAction(
+  call: { caller: { agent: string }; tracker: Pick<Tracker, 'types'> },
+  given: ActionParams,
+  session: Parameters<typeof sessionOf>[1],
+): Promise<Action> {
+  const action = toAction(call.caller.agent, given, 'check')
+  return { ...action, ...(await deliberated(call.tracker, sessionOf(call, session))), has_check: true }
 }
 
 /** A warning from the service itself, not from a rule. */

@@ -177,7 +177,7 @@ export async function evaluate(
     // If several rules set one field, the last one wins in every round: this is not a change.
     parts = joined(parts, isSame(before, modified) ? { ...next.parts, changes: [] } : next.parts)
   }
-  return judged({
+  return withVerdict({
     ...parts,
     evaluated: rules.length,
     modified_action: parts.changes.length > 0 ? givenOf(modified) : null,
@@ -268,7 +268,7 @@ async function evaluateOnce(
 }
 
 /** A verdict from its parts. */
-export function judged<T extends Omit<Verdict, 'allowed' | 'verdict'>>(
+export function withVerdict<T extends Omit<Verdict, 'allowed' | 'verdict'>>(
   parts: T,
 ): T & Pick<Verdict, 'allowed' | 'verdict'> {
   const verdict = strictest([...parts.asks.map((one) => one.verdict), parts.changes.length > 0 ? 'modify' : 'allow'])
@@ -278,5 +278,13 @@ export function judged<T extends Omit<Verdict, 'allowed' | 'verdict'>>(
 /** The verdict for a caller in shadow mode: nothing is stopped, changed or asked for, and rules that would have stopped it are kept. */
 export function shadowed<V extends Verdict>(verdict: V): V {
   const would_block = [...new Set([...verdict.would_block, ...verdict.asks.map(({ rule }) => rule)])]
-  return judged({ ...verdict, violations: [], warnings: [], asks: [], changes: [], modified_action: null, would_block })
+  return withVerdict({
+    ...verdict,
+    violations: [],
+    warnings: [],
+    asks: [],
+    changes: [],
+    modified_action: null,
+    would_block,
+  })
 }

@@ -5,10 +5,10 @@
 import type { VerdictValue } from '../../../../sdk/schema/verdict.ts'
 import type { StoredAuditEntry } from '../../../../sdk/storage/store.ts'
 import { lifted } from '../approval/step-up.ts'
-import { inputDigest, verdictDigest } from '../judge/digest.ts'
-import { type BreakerViolation, breakerId, withBreakers } from '../judge/guard.ts'
+import { type BreakerViolation, breakerId, withBreakers } from '../judge/breakers.ts'
+import { inputDigest, verdictDigest } from '../judge/entry.ts'
 import type { Action } from '../rules/action.ts'
-import { evaluate, judged, shadowed, type Verdict } from '../rules/evaluate.ts'
+import { evaluate, shadowed, type Verdict, withVerdict } from '../rules/evaluate.ts'
 import { type Answers, recordedHistory } from '../rules/history.ts'
 import type { PolicySet } from '../rules/set.ts'
 
@@ -115,7 +115,7 @@ export async function replay(now: PolicySet, archived: Archived, entry: StoredAu
   const counts = (rule: string) => !unknown.has(rule) || then.has(rule)
   const declared = new Set(now.breakers.map(({ scope }) => breakerId(scope)))
   const stopped = (detail.breakers ?? []).filter(({ guardrail_id }) => declared.has(guardrail_id))
-  const known = judged({
+  const known = withVerdict({
     ...verdict,
     violations: verdict.violations.filter((one) => counts(one.guardrail_id)),
     warnings: verdict.warnings.filter((one) => counts(one.guardrail_id)),

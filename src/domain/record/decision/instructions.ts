@@ -128,27 +128,8 @@ function reads(text: string): boolean {
   return patterns.some(({ needed, pattern }) => (bits & needed) === needed && pattern.test(joined))
 }
 
-/** Results of recent texts: the same precedents are found again and again. */
-const judged = new Map<string, boolean>()
-/** In characters: about 5 000 records of usual length. */
-const mostJudgedLength = 16_000_000
-let judgedLength = 0
-
-/** Whether one of the texts reads like instructions to a model. */
-export function instructionLike(texts: readonly string[]): boolean {
-  // Not joined by a space: each text is read separately, so ['a', 'b'] and ['a b'] may differ.
-  const key = texts.join('\0')
-  const known = judged.get(key)
-  if (known !== undefined) return known
-  const found = texts.some(reads)
-  judgedLength += key.length
-  if (judgedLength > mostJudgedLength) {
-    judged.clear()
-    judgedLength = key.length
-  }
-  judged.set(key, found)
-  return found
-}
+/** Whether one of the texts reads like instructions to a model. Each is read separately. */
+export const instructionLike = (texts: readonly string[]): boolean => texts.some(reads)
 
 type Texts = Pick<
   DecisionRecord,

@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { suiteOptions } from '../../../../sdk/storage/conformance/store/records.ts'
 import { isStorageError } from '../../../../sdk/storage/errors.ts'
 import type { Store } from '../../../../sdk/storage/store.ts'
-import { type Breaker, breakerCollection, putBreaker } from '../../../../src/domain/policy/judge/breaker.ts'
+import type { Breaker } from '../../../../src/domain/policy/judge/breaker.ts'
+import { breakerCollection, putBreaker } from '../../../../src/domain/policy/judge/breakers.ts'
 import {
   appendInputs,
   consumeSession,
