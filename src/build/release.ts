@@ -1,6 +1,6 @@
 /**
  * `bun run release --dry`: builds everything that a release publishes (client, program, registry entry, site, Dockerfile) in
- * `dist/release` and checks it, without publishing. Without `--dry` it dates the changelog and raises the version first.
+ * `dist/release` and checks it, without publishing. Without `--dry`, changesets write the changelog and raise the version first.
  */
 import { createHash } from 'node:crypto'
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -102,7 +102,7 @@ if (import.meta.main) {
     },
   })
   if (!values.dry) {
-    run([process.execPath, join(root, 'src/generate/release.ts')], root)
+    run([process.execPath, '--bun', join(root, 'node_modules/@changesets/cli/bin.js'), 'version'], root)
     run([process.execPath, join(root, 'src/generate/main.ts')], root)
     // This process still has the previous version: start a new one.
     const again = [

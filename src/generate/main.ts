@@ -1,4 +1,4 @@
-/** Generates what derives from declarations: `docs/reference/*`, the client's types and the changelog. With `--check` it only compares. */
+/** Generates what derives from declarations: `docs/reference/*` and the client's types. With `--check` it only compares. */
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { codes, type ErrorName, meanings } from '../../sdk/errors.ts'
@@ -8,7 +8,6 @@ import { openRpc } from '../calls/openrpc.ts'
 import type { JsonSchema } from '../core/json-schema.ts'
 import { fieldTexts, type Style } from '../core/schema-text.ts'
 import { methods } from '../methods/table.ts'
-import { changelog } from './changelog.ts'
 import { clientSource } from './client.ts'
 import { commandsPage } from './commands.ts'
 import { bundleSchema, controlsPage, controlsSchema, publishedRules } from './controls.ts'
@@ -115,7 +114,6 @@ export async function generated(): Promise<Map<string, string>> {
     ['docs/reference/controls.schema.json', controlsSchema()],
     ['docs/reference/drivers.md', await driversPage(head)],
     ['docs/reference/openrpc.json', `${JSON.stringify(openRpc(methods), null, 2)}\n`],
-    ['CHANGELOG.md', await changelog()],
     ['src/verify/published.ts', publishedRules()],
     ['src/app/init/hook-script.gen.ts', await hookScript()],
     ['sdk/client.gen.ts', await clientSource(methods, await schemaComments())],

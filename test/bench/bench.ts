@@ -54,7 +54,6 @@ export async function openBench(
   sizes: readonly number[],
   show: (text: string) => void,
   store: Site['store'] = 'embedded',
-  several_everywhere = false,
 ): Promise<Bench> {
   const root = await mkdtemp(join(tmpdir(), 'cstp-bench-'))
   // What is seeded holds its segments: writing them is not what a measurement of reads measures.
@@ -63,7 +62,6 @@ export async function openBench(
     await child.stop()
   }
   const site = store === 'embedded' ? embeddedSite(root, indexed) : await postgresSite(root, indexed)
-  const most = Math.max(...site.servers)
   const severalAt = Math.max(...sizes.filter((size) => size <= 100_000))
   const seen = new Set<string>()
   const running = new Set<Child>()
@@ -87,7 +85,7 @@ export async function openBench(
     sizes,
     middle: 10_000,
     // How cost grows is asked of one and of the most: those between lie between.
-    serversAt: (size) => (several_everywhere ? [...new Set([1, most])] : size === severalAt ? site.servers : [1]),
+    serversAt: (size) => (size === severalAt ? site.servers : [1]),
     rows,
     add(row) {
       rows.push(row)

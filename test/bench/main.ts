@@ -1,9 +1,8 @@
-/** `bun run bench`: measures the server against plain baselines of the same run. `--store postgres`, `--only <part>`, `--growth`, `--quick`, `--million`, `--sizes <n,n>`, `--json`; `--write` puts the figures into the documentation. */
+/** `bun run bench`: measures the server against plain baselines of the same run. `--store postgres`, `--only <part>`, `--quick`, `--million`, `--sizes <n,n>`, `--json`; `--write` puts the figures into the documentation. */
 import { availableParallelism, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { type Bench, openBench } from './bench.ts'
 import { writeFigures } from './figures.ts'
-import { growthParts, writeGrowth } from './growth.ts'
 import { dashboard } from './parts/dashboard.ts'
 import { engines } from './parts/engines.ts'
 import { evidence } from './parts/evidence.ts'
@@ -44,7 +43,6 @@ const { values } = parseArgs({
   options: {
     store: { type: 'string', default: 'embedded' },
     only: { type: 'string', multiple: true },
-    growth: { type: 'boolean', default: false },
     quick: { type: 'boolean', default: false },
     million: { type: 'boolean', default: false },
     sizes: { type: 'string' },
@@ -57,7 +55,7 @@ if (store !== 'embedded' && store !== 'postgres') {
   console.error(`There is no store ${store}; stores are embedded and postgres.`)
   process.exit(2)
 }
-const only = values.only ?? (values.growth ? growthParts : undefined)
+const { only } = values
 const unknown = only?.filter((name) => !(name in parts)) ?? []
 if (unknown.length > 0) {
   console.error(`There is no part ${unknown.join(', ')}; parts are ${Object.keys(parts).join(', ')}.`)
@@ -79,7 +77,7 @@ if (!sizes.every((size) => Number.isInteger(size) && size > 0)) {
   process.exit(2)
 }
 const before = loadavg()[0]!
-const bench = await openBench(sizes, show, store, values.growth)
+const bench = await openBench(sizes, show, store)
 const ended = bench.close
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => ended().finally(() => process.exit(130)))
@@ -101,6 +99,6 @@ if (values.json) console.log(JSON.stringify({ rows: bench.rows, targets: verdict
 else console.log(['', `Load of the machine after: ${machineLoad()}.`, '', ...verdicts(bench.rows, store)].join('\n'))
 if (values.write) {
   const run = { command: `bun run bench ${process.argv.slice(2).join(' ')}`, before, store }
-  await (values.growth ? writeGrowth(bench.rows, run) : writeFigures(bench.rows, run))
+  await writeFigures(bench.rows, run)
 }
 process.exit(bench.rows.some(({ failures }) => failures > 0) ? 1 : 0)
