@@ -46,6 +46,7 @@ describe('pages', async () => {
         'CSTP_AGENT',
         'CSTP_TOKEN',
         'CSTP_URL',
+        'CSTP_RUNS',
         'CSTP_SOAK',
         ...Object.values(settings).map(({ env }) => env),
       ])
