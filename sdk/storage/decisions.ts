@@ -1,5 +1,5 @@
 /** Decisions of the store port: the fields for filtering, sorting and counting, and the methods that read and write decisions. */
-import type { DecisionRecord, Outcome, Settler, Stakes } from '../schema/decision.ts'
+import type { DecisionRecord, Outcome, Settler, Stakes, Status } from '../schema/decision.ts'
 import type { DecisionFields, DecisionFilter, DecisionSort } from '../schema/decision-fields.ts'
 
 export type { DecisionFields, DecisionFilter, DecisionSort } from '../schema/decision-fields.ts'
@@ -19,59 +19,42 @@ export interface CountFilter extends ListFilter {
   alike?: Partial<Record<(typeof spelledFields)[number], string>>
 }
 
-/** What decisions are counted by. */
-export type CountKey = 'category' | 'stakes' | 'status' | 'outcome' | 'agent' | 'day' | 'tag' | 'project'
-
-/** Number of decisions with the same confidence at recording, outcome and settler. */
-export interface OutcomeGroup {
-  confidence: number | null
-  outcome: Outcome | null
-  settled_by: Settler | null
-  count: number
-  /** Present only when split by category. */
-  category?: string
-  /** Present only when split by time: the number of `created_ms` edges at or before the time of recording. */
-  created?: number
-  /** Likewise, for the time of the review that counts. */
-  reviewed?: number
-}
-
-/** Edges of the time ranges in which decisions were recorded and reviewed: milliseconds since 1970, ascending, distinct. */
-export interface OutcomeEdges {
-  created_ms: readonly number[]
-  reviewed_ms: readonly number[]
-}
-
-/** How outcomes are split: by category, without decisions that have none; or by time, without unreviewed decisions. */
-export type OutcomeSplit = 'category' | OutcomeEdges
-
-/**
- * The scored decisions of one agent, category (null if they have none) and stakes: their number, and the sums of their confidences at
- * recording and of their outcome values.
- */
-export interface ScoreSum {
-  agent: string
+/** The values that decisions are grouped by. Null groups those without a value. */
+export interface GroupValues {
   category: string | null
   stakes: Stakes
-  count: number
-  confidence: number
-  value: number
+  status: Status
+  outcome: Outcome | null
+  settled_by: Settler | null
+  /** The confidence that is scored. */
+  confidence_at_record: number | null
+  agent: string
+  project: string | null
+  /** Day of `created_at`, UTC: `yyyy-mm-dd`. */
+  day: string
+  /** Day of `reviewed_at`, UTC; null without a review. */
+  reviewed_day: string | null
+  /** A decision counts once for each of its distinct tags; one without tags is in no group. */
+  tag: string
+  /** The type of a reason. A decision counts once for each type among its reasons; one without reasons is in no group. */
+  reason: string
 }
 
-/**
- * Reviewed decisions of one confidence and outcome that give a reason of this type. Decisions whose outcome was settled by age alone are
- * left out.
- */
-export interface ReasonGroup {
-  type: string
-  confidence: number
-  outcome: Outcome
-  decisions: number
-  /** Reasons of the type; a decision may give several. */
+/** What decisions are grouped by. */
+export type GroupKey = keyof GroupValues
+
+/** The reasons of one type in the decisions of a group. */
+export interface ReasonSums {
+  /** Number of reasons; a decision may give several of one type. */
   uses: number
   /** Sum of their strengths. */
   strength: number
 }
+
+/** Number of decisions with the same values; with the sums of their reasons, if they are grouped by `reason`. */
+export type DecisionGroup<K extends GroupKey> = Pick<GroupValues, K> & { count: number } & ('reason' extends K
+    ? ReasonSums
+    : unknown)
 
 /** What a store knows about a decision besides its record. */
 interface StoredFacts {
@@ -148,22 +131,11 @@ export interface DecisionReader {
    * or not `after` itself still passes. For walks in bounded memory, over decisions that may start or stop matching in the meantime.
    */
   walk(filter: DecisionFilter, after: DecisionFields | null, limit: number): Promise<DecisionFields[]>
-  /** The number of decisions that pass the filter. */
-  count(filter: CountFilter): Promise<number>
   /**
-   * The number of decisions that pass the filter, for each value of `by`. Descending count, then value; `day` ascending. Null values are
-   * left out.
+   * The decisions that pass the filter, counted by the values of `by`, in no particular order. Only groups that exist: without keys one group
+   * with the number of all that pass, or none. See `groups.ts` for the questions that are asked with it.
    */
-  countBy(filter: DecisionFilter, by: CountKey): Promise<{ value: string; count: number }[]>
-  /**
-   * The decisions that pass the filter, grouped by what is scored (confidence at recording, outcome and settler) and by `split`, if given.
-   * Ordered by category, then confidence, outcome and settler, null first in each; then by `created`, then by `reviewed`.
-   */
-  outcomes(filter: CountFilter, split?: OutcomeSplit): Promise<OutcomeGroup[]>
-  /** The decisions that pass the filter and enter a score (`scoredValue`), in no particular order. */
-  scores(filter: DecisionFilter): Promise<ScoreSum[]>
-  /** Scored and abandoned decisions by the types of their reasons. Ordered by type, confidence, outcome. */
-  reasons(): Promise<ReasonGroup[]>
+  groups<K extends GroupKey>(filter: CountFilter, by: readonly K[]): Promise<DecisionGroup<K>[]>
 }
 
 /**
@@ -216,12 +188,10 @@ export interface DecisionWriter extends Pick<DecisionReader, 'get'> {
   /** As `find` of the reader, by source key only. */
   find(query: { source_key: string }): Promise<string[]>
   /**
-   * As `count` of the reader, over what was committed before this transaction: no other transaction that counts commits until this one has.
+   * As `groups` of the reader, over what was committed before this transaction: no other transaction that counts commits until this one has.
    * Call it before the transaction's own writes.
    */
-  count: DecisionReader['count']
-  /** As `outcomes` of the reader; see `count`. */
-  outcomes(filter: CountFilter): Promise<OutcomeGroup[]>
+  groups: DecisionReader['groups']
 
   /**
    * Writes a decision: document, filter fields, terms and the edges of its `links`.

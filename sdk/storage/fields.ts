@@ -9,8 +9,8 @@ import {
   sortFields,
 } from '../schema/decision-fields.ts'
 import { type Settled, settlerOf } from '../schema/settler.ts'
-import type { OutcomeGroup } from './decisions.ts'
 import { StorageError } from './errors.ts'
+import type { OutcomeGroup } from './groups.ts'
 
 export { ruleSettlers, type Settled, settlerOf } from '../schema/settler.ts'
 
@@ -92,21 +92,6 @@ export const confidenceRank = (confidence: number | null): number => confidence 
  * ```
  */
 export const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
-
-/**
- * The order of outcome groups.
- * @example
- * ```ts
- * groups.sort(groupOrder)
- * ```
- */
-export const groupOrder = (a: Omit<OutcomeGroup, 'count'>, b: Omit<OutcomeGroup, 'count'>): number =>
-  compareText(a.category ?? '', b.category ?? '') ||
-  confidenceRank(a.confidence) - confidenceRank(b.confidence) ||
-  compareText(a.outcome ?? '', b.outcome ?? '') ||
-  compareText(a.settled_by ?? '', b.settled_by ?? '') ||
-  (a.created ?? 0) - (b.created ?? 0) ||
-  (a.reviewed ?? 0) - (b.reviewed ?? 0)
 
 /** Compares two values of a field: no value first, then by rank in `values`, as text, or as a number. */
 function compareValues({ type, values }: Field, a: unknown, b: unknown): number {

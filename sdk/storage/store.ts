@@ -168,11 +168,6 @@ export interface FeedEntry {
 export interface Feed {
   /** Newest change and active generation (0 if there is none). Cheap: it is called before each search. */
   head(): Promise<{ seq: number; generation: number }>
-  /**
-   * As `head`, for questions that concern only decisions with an outcome: the newest change to a decision that has an outcome, may have had
-   * one, or is gone. New decisions without an outcome don't count. Only drivers for which this is cheaper than `head` implement it.
-   */
-  settled?(): Promise<{ seq: number; generation: number }>
   /** Entries with `seq` above `after`, ascending, at most `limit`. Vectors are those of `generation`. */
   since(after: number, generation: number, limit: number): Promise<FeedEntry[]>
 }

@@ -4,9 +4,10 @@
  * @see Brier, "Verification of forecasts expressed in terms of probability", Monthly Weather Review 78 (1950)
  * @see Murphy, "A new vector partition of the probability score", Journal of Applied Meteorology 12 (1973)
  */
+
 import type { Interpretation } from '../../sdk/schema/calibration.ts'
 import { scoredValue } from '../../sdk/storage/fields.ts'
-import type { OutcomeGroup } from '../../sdk/storage/store.ts'
+import type { OutcomeGroup } from '../../sdk/storage/groups.ts'
 
 /** Decisions with the same confidence and the same value. */
 export interface Scored {

@@ -4,6 +4,7 @@ import * as v from 'valibot'
 import { AsOf, AsOfBlock } from '../../sdk/schema/as-of.ts'
 import { CalibrationReport } from '../../sdk/schema/calibration.ts'
 import { filledText, Stakes } from '../../sdk/schema/decision.ts'
+import { outcomeGroups, scoreSums } from '../../sdk/storage/groups.ts'
 import type { DecisionFilter } from '../../sdk/storage/store.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
 import { dayMs } from '../core/time.ts'
@@ -58,10 +59,13 @@ export const getCalibration = defineMethod({
     const { store, now } = past ?? call
     const created_from_ms = window === 'all' ? undefined : now() - Number.parseInt(window, 10) * dayMs
     const filter = given({ ...rest, stakes: stakes && [stakes], created_from_ms })
-    const [outcomes, sums] = await Promise.all([store.decisions.outcomes(filter), store.decisions.scores(filter)])
+    const [outcomes, sums] = await Promise.all([
+      outcomeGroups(store.decisions, filter),
+      scoreSums(store.decisions, filter),
+    ])
     const from_ms = now() - trendDays * dayMs
     const ever = { ...filter, created_from_ms: undefined }
-    const scoresOf = (bounds: DecisionFilter) => store.decisions.scores(given({ ...ever, ...bounds }))
+    const scoresOf = (bounds: DecisionFilter) => scoreSums(store.decisions, given({ ...ever, ...bounds }))
     const shown =
       cells &&
       cellsOf(cells, sums, await scoresOf({ created_from_ms: from_ms }), await scoresOf({ created_to_ms: from_ms - 1 }))

@@ -1,6 +1,8 @@
 /** cstp.getReasonStats: which kinds of reasons lead to success. */
+
 import * as v from 'valibot'
 import { readParams, whole } from '../../sdk/schema/params.ts'
+import { outcomeGroups, reasonGroups } from '../../sdk/storage/groups.ts'
 import { defineMethod, trackedInput } from '../calls/method.ts'
 import { ReasonStats, reasonStats } from '../domain/learn/calibration/reasons.ts'
 import { inputTypes, noteInput } from '../domain/record/deliberation/inputs.ts'
@@ -31,8 +33,8 @@ export const getReasonStats = defineMethod({
   failure: 'internal_error',
   async handle(call, { min_reviewed, ...names }) {
     const { decisions } = call.store
-    const reviewed = await decisions.outcomes({ status: ['reviewed'] })
-    const stats = reasonStats(await decisions.reasons(), reviewed, min_reviewed)
+    const reviewed = await outcomeGroups(decisions, { status: ['reviewed'] })
+    const stats = reasonStats(await reasonGroups(decisions), reviewed, min_reviewed)
     noteInput(call, names, {
       type: inputTypes.stats,
       text: `Reason statistics: mostly ${stats.dominant_type ?? 'none'}`,

@@ -3,7 +3,7 @@
 import * as v from 'valibot'
 import { AsOf, AsOfBlock } from '../../sdk/schema/as-of.ts'
 import { ListFilters } from '../../sdk/schema/params.ts'
-import type { CountKey } from '../../sdk/storage/store.ts'
+import { type CountKey, countBy, countDecisions } from '../../sdk/storage/groups.ts'
 import { defineMethod } from '../calls/method.ts'
 import { dayMs } from '../core/time.ts'
 import { toListFilter } from '../domain/record/decision/lookup.ts'
@@ -42,21 +42,21 @@ export const getStats = defineMethod({
   async handle(call, { as_of, ...filters }) {
     const past = as_of === undefined ? null : openPast(call, as_of)
     const { store, now } = past ?? call
+    const { decisions } = store
     const filter = toListFilter(filters)
     const by = async (key: CountKey) =>
-      Object.fromEntries((await store.decisions.countBy(filter, key)).map(({ value, count }) => [value, count]))
+      Object.fromEntries((await countBy(decisions, filter, key)).map(({ value, count }) => [value, count]))
     // Counts the last days before now, limited to the requested period.
     const since = (days: number) =>
-      store.decisions.count({
+      countDecisions(decisions, {
         ...filter,
         created_from_ms: Math.max(filter.created_from_ms ?? Number.NEGATIVE_INFINITY, now() - days * dayMs),
       })
-    const { decisions } = store
     const [total, days, tags, by_category, by_stakes, by_status, by_outcome, by_agent, last_24h, last_7d, last_30d] =
       await Promise.all([
-        decisions.count(filter),
-        decisions.countBy(filter, 'day'),
-        decisions.countBy(filter, 'tag'),
+        countDecisions(decisions, filter),
+        countBy(decisions, filter, 'day'),
+        countBy(decisions, filter, 'tag'),
         by('category'),
         by('stakes'),
         by('status'),

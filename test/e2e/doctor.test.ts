@@ -292,11 +292,6 @@ describe('finds what is wrong with', () => {
       /^vectors error: the vectors are from hash\/.*, but the settings name local\/ → cstp reindex/,
     ],
     [
-      'counters: changed',
-      () => sql('update totals set decisions = decisions + 1'),
-      /^counters error: counts of decisions are wrong: cstp\.db was changed by hand \(totals\) → cstp reindex/,
-    ],
-    [
       'vectors: of another length',
       () => sql(`update embeddings set structure = x'00'`),
       /^vectors error: 3 vectors have the wrong length/,

@@ -1,6 +1,8 @@
 /** Simulated agents whose calibration is known, and how often the verdict and the drift alarm are right about them. */
+
 import type { Outcome } from '../../sdk/schema/decision.ts'
-import type { OutcomeGroup, ScoreSum, Store } from '../../sdk/storage/store.ts'
+import type { OutcomeGroup, ScoreSum } from '../../sdk/storage/groups.ts'
+import type { Store } from '../../sdk/storage/store.ts'
 import { scoredOf } from '../../src/core/figures.ts'
 import { drift } from '../../src/domain/learn/calibration/drift.ts'
 import { driftingCategories } from '../../src/domain/learn/calibration/drift-periods.ts'
@@ -127,8 +129,9 @@ export async function categoryRates(histories: number, count: number): Promise<C
           category: `category ${at}`,
         })),
       ).flat()
-    const outcomes = async ({ created_from_ms }: { created_from_ms?: number }) => of(created_from_ms !== undefined)
-    const store = { decisions: { outcomes } } as unknown as Store
+    const groups = async ({ created_from_ms }: { created_from_ms?: number }) =>
+      of(created_from_ms !== undefined).map((group) => ({ ...group, confidence_at_record: group.confidence }))
+    const store = { decisions: { groups } } as unknown as Store
     return (await driftingCategories(store, {}, 0)).map(({ name }) => name)
   }
   let [alarms, found] = [0, 0]

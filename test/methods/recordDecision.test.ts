@@ -1,6 +1,8 @@
 /** cstp.recordDecision: what it requires, keeps, derives and refuses, on every store. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: text that must not be taken for a variable
+
 import { describe, expect, test } from 'bun:test'
+import { countDecisions } from '../../sdk/storage/groups.ts'
 import { forEachBackend } from '../support/program.ts'
 
 const required = { decision: 'Use SQLite', confidence: 0.8, category: 'architecture' }
@@ -165,7 +167,7 @@ forEachBackend((open) => {
       const { refused, store } = await open()
       const error = await refused('recordDecision', JSON.parse(JSON.stringify({ ...required, ...given })))
       expect(error).toMatchObject({ error: 'invalid_params', data: { issues: [{ path }] } })
-      expect(await store.decisions.count({})).toBe(0)
+      expect(await countDecisions(store.decisions, {})).toBe(0)
       expect(await store.audit.list({ limit: 10 })).toEqual([])
     })
   })
@@ -197,6 +199,6 @@ forEachBackend((open) => {
     const { record, store } = await open()
     const ids = await Promise.all(Array.from({ length: 100 }, (_, index) => record({ decision: `Number ${index}` })))
     expect(new Set(ids).size).toBe(100)
-    expect(await store.decisions.count({ indexed: true })).toBe(100)
+    expect(await countDecisions(store.decisions, { indexed: true })).toBe(100)
   })
 })

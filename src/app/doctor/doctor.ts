@@ -9,7 +9,7 @@ import { checkFolder } from './folder.ts'
 import { checkHooks } from './hooks.ts'
 import { checkKeys } from './keys.ts'
 import { checkSearch } from './search.ts'
-import { checkCounters, checkDatabases, checkErasures, checkEvidence, checkFiles, checkVectors } from './stores.ts'
+import { checkDatabases, checkErasures, checkEvidence, checkFiles, checkVectors } from './stores.ts'
 import { checkSessions, checkThread } from './thread.ts'
 
 export type { Finding, Severity } from './finding.ts'
@@ -97,7 +97,6 @@ const checks: readonly Check[] = [
   checkFolder,
   checkDatabases,
   checkFiles,
-  checkCounters,
   checkErasures,
   checkVectors,
   checkSearch,

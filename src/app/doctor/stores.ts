@@ -1,4 +1,4 @@
-/** Checks the stores: databases, decision files against the catalogue, counters, vectors, erasures and the evidence log. */
+/** Checks the stores: databases, decision files against the catalogue, vectors, erasures and the evidence log. */
 import type { Database } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,6 @@ import {
   vectorState,
 } from '../../drivers/store/sqlite/inspect.ts'
 import { migrations } from '../../drivers/store/sqlite/migrate.ts'
-import { wrongCounters } from '../../drivers/store/sqlite/recount.ts'
 import { evidencePlace, isPostgres, type Settings } from '../config/config.ts'
 import { loadDrivers } from '../own-drivers.ts'
 import { lostStore, wayOn } from '../thread-mark.ts'
@@ -71,19 +70,6 @@ export const checkFiles: Check = {
     if (settings.store_url !== null || !existsSync(root)) return
     yield* inCatalogue(settings, function* (db) {
       for (const { path, kind, detail } of compareFiles(db, root)) yield fileFindings[kind](`decisions/${path}`, detail)
-    })
-  },
-}
-
-/** Compares the counters, which are maintained on each write, with a recount. */
-export const checkCounters: Check = {
-  name: 'counters',
-  *run(settings) {
-    if (settings.store_url !== null) return
-    yield* inCatalogue(settings, function* (db) {
-      const wrong = wrongCounters(db)
-      if (wrong.length > 0)
-        yield error(`counts of decisions are wrong: cstp.db was changed by hand (${wrong.join(', ')})`, again)
     })
   },
 }

@@ -1,5 +1,7 @@
 /** Migrates everything from one place to another: resumable, and verified by counts and hashes of both sides. */
+
 import { createHash } from 'node:crypto'
+import { countDecisions } from '../../../sdk/storage/groups.ts'
 import { copyAudit, copyDecisions, copyEvidence, copyStates, copyVectors, type Digest, digestOf } from './copy.ts'
 import { type Copying, openSide, type Side } from './sides.ts'
 import { copyThread } from './thread.ts'
@@ -18,7 +20,7 @@ async function claim({ from, to }: Copying): Promise<void> {
   const kept = stored?.value as Marker | undefined
   if (kept?.digest === digest && !kept.done) return
   const used =
-    (await to.store.decisions.count({})) +
+    (await countDecisions(to.store.decisions, {})) +
     (await to.evidence.head()).seq +
     (await to.store.audit.list({ limit: 1 })).length
   if (used > 0) throw new Error(`${to.name} is not empty, and has no interrupted migration of ${from.name}`)

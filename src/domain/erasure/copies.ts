@@ -1,6 +1,8 @@
 /** Finds what a store holds of decisions apart from the decisions themselves: audit entries, keyed records, links and titles in other decisions, acts. */
+
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import { decisionPages, storedOf } from '../../../sdk/storage/decisions.ts'
+import { countDecisions } from '../../../sdk/storage/groups.ts'
 import { keyedPages } from '../../../sdk/storage/keyed.ts'
 import type { Store, StoredAuditEntry, StoredDecision } from '../../../sdk/storage/store.ts'
 import type { StoredAct } from '../../../sdk/storage/thread.ts'
@@ -145,7 +147,7 @@ async function ownCategories({ store, targets }: Scan): Promise<Set<string>> {
   const mine = Map.groupBy(targets, ({ stored }) => stored?.record.category ?? null)
   const found = new Set<string>()
   for (const [category, some] of mine)
-    if (category !== null && (await store.decisions.count({ category })) <= some.length) found.add(category)
+    if (category !== null && (await countDecisions(store.decisions, { category })) <= some.length) found.add(category)
   return found
 }
 

@@ -41,11 +41,8 @@ export interface SearchView extends Pick<SearchIndex, 'keyword' | 'scores' | 'ho
 export interface Follower extends SearchView {
   /** Brings the index up to date with the store. Searches do this themselves. */
   sync(): Promise<void>
-  /**
-   * Several searches of one index, which is brought up to date once, before them; `run` may run again if that index was replaced.
-   * @param of `settled` if they only need decisions with an outcome, so that new ones without one may be missing
-   */
-  once<T>(run: (view: SearchView) => Promise<T>, of?: 'settled'): Promise<T>
+  /** Several searches of one index, which is brought up to date once, before them; `run` may run again if that index was replaced. */
+  once<T>(run: (view: SearchView) => Promise<T>): Promise<T>
   /** Removes erased decisions from the files of the index; see {@link SearchIndex.purge}. */
   purge(ids: readonly string[]): Promise<boolean>
   /** Loads a generation that is still building, while the active one serves; called again, loads its new changes. */
@@ -58,9 +55,6 @@ export interface FollowerState extends SearchState {
   generation: number
   applied_seq: number
 }
-
-/** Number of searches for decisions with an outcome after which the index also reads what they did not need, so that it is never far behind. */
-const mostSpared = 32
 
 /** Before the first generation, only keyword search is possible. */
 const noVectors: SearchGeneration = { number: 0, embedder: '', dimensions: 0 }
@@ -117,23 +111,7 @@ export async function openFollower({
       await search.keepOnly(serving.generation.number)
   }
 
-  /** Whether the index holds all decisions with an outcome. */
-  const holdsSettled = sharedRun(async () => {
-    const newest = await feed.settled?.()
-    if (newest === undefined || newest.generation !== serving?.generation.number) return false
-    return !(await serving.isBehind(newest.seq))
-  })
-
-  let spared = 0
-  async function syncFor(of: 'settled' | undefined): Promise<void> {
-    if (of === undefined || feed.settled === undefined || !(await holdsSettled())) return sync()
-    if (++spared < mostSpared) return
-    // Not awaited: if it fails, the next search that needs it tries again.
-    sync().catch(() => {})
-  }
-
   async function syncOnce() {
-    spared = 0
     const head = await feed.head()
     if (head.generation !== serving?.generation.number) await swap()
     else if (await serving.isBehind(head.seq)) await serving.catchUp(head.seq)
@@ -145,14 +123,14 @@ export async function openFollower({
     return syncing
   })
 
-  async function ask<T>(run: (asked: Followed) => Promise<T>, of?: 'settled'): Promise<T> {
-    await syncFor(of)
+  async function ask<T>(run: (asked: Followed) => Promise<T>): Promise<T> {
+    await sync()
     const asked = serving!
     const searching = run(asked)
     searches.add(searching)
     try {
       const answer = await searching
-      return (await asked.hasLost()) ? ask(run, of) : answer
+      return (await asked.hasLost()) ? ask(run) : answer
     } catch (error) {
       // Another process may have ended this generation, and removed its index, since the sync.
       await sync()
@@ -166,17 +144,15 @@ export async function openFollower({
   const follower: Follower = {
     ...viewOf(search.driver, ask, () => serving?.generation ?? noVectors),
     sync,
-    once: (run, of) =>
-      ask(
-        (asked) =>
-          run(
-            viewOf(
-              search.driver,
-              (one) => one(asked),
-              () => asked.generation,
-            ),
+    once: (run) =>
+      ask((asked) =>
+        run(
+          viewOf(
+            search.driver,
+            (one) => one(asked),
+            () => asked.generation,
           ),
-        of,
+        ),
       ),
     async purge(ids) {
       const prepared = await preparing?.loaded.catch(() => null)

@@ -3,6 +3,7 @@
 import { decisionPages, readDecisions } from '../../../sdk/storage/decisions.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
+import { countDecisions } from '../../../sdk/storage/groups.ts'
 import type { Generation, Store, StoredDecision } from '../../../sdk/storage/store.ts'
 import type { VectorSet } from '../../../sdk/storage/vectors.ts'
 import { embedDecision, queueVectors } from './embeddings.ts'
@@ -38,7 +39,7 @@ async function embedAll(
   wanted: (id: string) => boolean,
 ): Promise<{ done: number; errors: number }> {
   const { store, embedder, signal } = tools
-  const total = await store.decisions.count({})
+  const total = await countDecisions(store.decisions, {})
   let [done, errors, failedInARow, seen] = [0, 0, 0, 0]
 
   const one = async ({ record, revision }: StoredDecision): Promise<Made> => {

@@ -1,8 +1,10 @@
 /** Precedents: semantic, keyword and hybrid search over decisions. */
+
 import * as v from 'valibot'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import { compileFilter, isEmptyFilter } from '../../../sdk/storage/filter.ts'
+import { countDecisions, type Groups } from '../../../sdk/storage/groups.ts'
 import type { DecisionFilter, DecisionReader } from '../../../sdk/storage/store.ts'
 import type { Side } from '../../../sdk/storage/vectors.ts'
 import { round } from '../../core/figures.ts'
@@ -65,7 +67,7 @@ export interface SearchResult {
 
 export interface SearchTools {
   store: {
-    decisions: Pick<DecisionReader, 'count' | 'get'>
+    decisions: Pick<DecisionReader, 'get'> & Groups
     edges: GraphStore['edges']
   }
   index: Pick<Follower, 'once'>
@@ -104,7 +106,7 @@ export async function indexState(index: Pick<Follower, 'state'>): Promise<IndexS
 
 /** Number of decisions that pass the filter and can be found by meaning. */
 const countIndexed = async ({ store, index }: Tools, filter: DecisionFilter): Promise<number> =>
-  isEmptyFilter(filter) ? (await index.state()).indexed : store.decisions.count({ ...filter, indexed: true })
+  isEmptyFilter(filter) ? (await index.state()).indexed : countDecisions(store.decisions, { ...filter, indexed: true })
 
 /** Scores decisions exactly in both parts, reusing known distances and scores. */
 async function rate(

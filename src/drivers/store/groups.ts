@@ -1,19 +1,5 @@
-/** Shared by the stores: which reasons a decision counts for, and whether a transaction's methods may still be used. */
-import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
+/** Shared by the stores: whether a transaction's methods may still be used. */
 import { isStorageError, StorageError } from '../../../sdk/storage/errors.ts'
-import { settlerOf } from '../../../sdk/storage/fields.ts'
-
-/** The types of a decision's reasons, with the number of reasons of each type and the sum of their strengths. */
-export const reasonUses = ({ reasons }: Pick<DecisionRecord, 'reasons'>) =>
-  [...Map.groupBy(reasons, ({ type }) => type)].map(([type, own]) => ({
-    type,
-    uses: own.length,
-    strength: own.reduce((sum, { strength }) => sum + strength, 0),
-  }))
-
-/** True if its reasons are counted: reviewed, and not settled by age alone. */
-export const isGrouped = (record: DecisionRecord): boolean =>
-  record.status === 'reviewed' && record.outcome !== null && settlerOf(record) !== 'age'
 
 /** The state of a running transaction. */
 export interface Member {

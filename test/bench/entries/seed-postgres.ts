@@ -5,8 +5,8 @@
  */
 import { SQL } from 'bun'
 import { edgesOf } from '../../../sdk/storage/edges.ts'
+import { reasonSums } from '../../../sdk/storage/groups.ts'
 import { analyse } from '../../../src/domain/search/terms.ts'
-import { isGrouped, reasonUses } from '../../../src/drivers/store/groups.ts'
 import { openPostgresStore } from '../../../src/drivers/store/postgres/driver.ts'
 import { names, valuesOf } from '../../../src/drivers/store/postgres/rows.ts'
 import { packVectors } from '../../../src/drivers/store/shared.ts'
@@ -29,8 +29,8 @@ const bytes = (value: Uint8Array | null) => (value === null ? null : `\\x${Buffe
 await fast(sql, ['decisions', 'changes', 'reasons', 'edges', 'embeddings'], async () => {
   const [decisions, changes, reasons, edges, embeddings] = [
     copyInto(url, 'decisions', ['id', 'num', 'revision', ...names]),
-    copyInto(url, 'changes', ['num', 'seq', 'indexed', 'settled']),
-    copyInto(url, 'reasons', ['num', 'type', 'confidence', 'outcome', 'uses', 'strength']),
+    copyInto(url, 'changes', ['num', 'seq', 'indexed']),
+    copyInto(url, 'reasons', ['num', 'type', 'uses', 'strength']),
     copyInto(url, 'edges', [
       'source_id',
       'target_id',
@@ -49,11 +49,8 @@ await fast(sql, ['decisions', 'changes', 'reasons', 'edges', 'embeddings'], asyn
     const record = recordOf(number)
     const packed = packVectors(vectorsOf(number))
     decisions.row([record.id, num, 1, ...valuesOf(record, analyse(record))])
-    const { confidence_at_record, outcome } = record
-    changes.row([num, num, true, outcome !== null])
-    if (isGrouped(record) && confidence_at_record !== null)
-      for (const { type, uses, strength } of reasonUses(record))
-        reasons.row([num, type, confidence_at_record, outcome, uses, strength])
+    changes.row([num, num, true])
+    for (const { reason, uses, strength } of reasonSums(record.reasons)) reasons.row([num, reason, uses, strength])
     for (const one of edgesOf(record))
       edges.row([
         one.source_id,

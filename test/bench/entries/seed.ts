@@ -1,6 +1,6 @@
 /**
  * A child process: fills a data directory with the store's own tables and files, but in large transactions that nothing syncs, and with
- * indexes and counters made at the end: a million decisions by the store's transactions take four times as long. What was cut off goes
+ * indexes made at the end: a million decisions by the store's transactions take four times as long. What was cut off goes
  * on where it stopped. Arguments: directory, decisions, name of the embedder, projects.
  */
 import { Database } from 'bun:sqlite'
@@ -14,7 +14,6 @@ import { decisionTable } from '../../../src/drivers/store/sqlite/decisions.ts'
 import { openSqliteStore } from '../../../src/drivers/store/sqlite/driver.ts'
 import { hashOf, relativePath } from '../../../src/drivers/store/sqlite/files.ts'
 import { migrations } from '../../../src/drivers/store/sqlite/migrate.ts'
-import { recount } from '../../../src/drivers/store/sqlite/recount.ts'
 import { recordOf, vectorMaker } from '../corpus.ts'
 import { openEmbedderOf } from '../embedders.ts'
 
@@ -82,7 +81,6 @@ for (let from = there; from < size; from += batch)
   })()
 statements.finalize()
 for (const { sql } of definitions) db.run(sql)
-db.transaction(() => recount(db))()
 db.run('PRAGMA wal_checkpoint(TRUNCATE)')
 db.close()
 await embedder.close()

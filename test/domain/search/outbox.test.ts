@@ -4,6 +4,7 @@ import { expect, test } from 'bun:test'
 import { readDecision } from '../../../sdk/storage/decisions.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
+import { countDecisions } from '../../../sdk/storage/groups.ts'
 import { applyUpdate } from '../../../src/domain/record/decision/decision.ts'
 import { queueVectors } from '../../../src/domain/search/embeddings.ts'
 import { startOutbox } from '../../../src/domain/search/outbox.ts'
@@ -43,7 +44,7 @@ async function harness(count = 1, generation = true) {
       },
       failed: (id, attempts) => failures.push([id, attempts]),
     })
-  const indexed = () => store.decisions.count({ indexed: true })
+  const indexed = () => countDecisions(store.decisions, { indexed: true })
   return { clock, store, embedder, hash, ids: records.map(({ id }) => id), timers, failures, start, indexed }
 }
 

@@ -1,10 +1,12 @@
 /** Several installations in one database: each sees the tables of its own schema, whatever `public` holds. */
+
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SQL } from 'bun'
 import { createAll, recordOf, suiteOptions } from '../../../sdk/storage/conformance/store/records.ts'
+import { countDecisions } from '../../../sdk/storage/groups.ts'
 import { migrate } from '../../../src/app/migrate/migrate.ts'
 import { appendEvents } from '../../../src/domain/ledger/evidence/chain.ts'
 import { openPostgresEvidence, openPostgresEvidenceReader } from '../../../src/drivers/evidence/postgres/driver.ts'
@@ -100,7 +102,7 @@ function suite(database: Postgres): void {
     const evidence = await openPostgresEvidence({ url })
     await statement(base, 'drop schema dropped cascade')
     for (const work of [
-      () => store.decisions.count({}),
+      () => countDecisions(store.decisions, {}),
       () => createAll(store, [recordOf(9)]),
       () => evidence.head(),
       () => appendEvents(evidence, eventsFrom(1, 1)),

@@ -1,7 +1,9 @@
 /** Transactions of the PostgreSQL store: what they cost, and that nobody waits for a lock that concerns others. */
+
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import { recordOf, suiteOptions } from '../../../sdk/storage/conformance/store/records.ts'
+import { countDecisions } from '../../../sdk/storage/groups.ts'
 import type { CountFilter, Store, Transaction } from '../../../sdk/storage/store.ts'
 import { openPostgresStore } from '../../../src/drivers/store/postgres/driver.ts'
 import { freshSchema, type Postgres, postgres, whyNoPostgres } from '../../support/postgres.ts'
@@ -108,7 +110,7 @@ function suite(database: Postgres): void {
     const many = Array.from({ length: 64 }, (_, at) => 100 + at)
     const together = await cost(() => Promise.all(many.map((number) => store.transaction(recording(number)))))
     expect(together / many.length).toBeLessThanOrEqual(1)
-    expect(await store.decisions.count({})).toBe(2 + many.length)
+    expect(await countDecisions(store.decisions, {})).toBe(2 + many.length)
     await store.close()
     await way.close()
   })
@@ -154,7 +156,7 @@ function suite(database: Postgres): void {
     const [inside, goOn] = [gate(), gate()]
     const done: string[] = []
     const long = store.transaction(async (tx) => {
-      await tx.decisions.count({})
+      await countDecisions(tx.decisions, {})
       await tx.keyed.get('held', ['x'])
       // Looked at by all of them, and written by none.
       await tx.keyed.get('breaker', ['global'])
@@ -190,7 +192,7 @@ function suite(database: Postgres): void {
       let runs = 0
       return async (tx: Transaction) => {
         // What is counted can't be noted: it runs with locks.
-        await tx.decisions.count({ agent: name })
+        await countDecisions(tx.decisions, { agent: name })
         const [found] = await tx.keyed.get('list', ['x'])
         if (runs++ === 0 && ++looking === 2) both.resolve()
         if (runs === 1) await both.promise
@@ -212,7 +214,7 @@ function suite(database: Postgres): void {
       recordOf(number, { recorded_by, category, tags: [], project: null })
     /** Counts, and adds one if none was there. */
     const first = (filter: CountFilter, record: DecisionRecord) => async (tx: Transaction) => {
-      if ((await tx.decisions.count(filter)) > 0) return 'too late'
+      if ((await countDecisions(tx.decisions, filter)) > 0) return 'too late'
       await tx.decisions.put(record, 0)
       return 'first'
     }
@@ -282,7 +284,7 @@ function suite(database: Postgres): void {
     const works = Array.from({ length: 12 }, (_, number) => (number % 4 === 0 ? bad : recording(number)))
     const results = await Promise.allSettled(works.map((work) => store.transaction(work)))
     expect(results.map(({ status }) => status)).toEqual(works.map((work) => (work === bad ? 'rejected' : 'fulfilled')))
-    expect(await store.decisions.count({})).toBe(9)
+    expect(await countDecisions(store.decisions, {})).toBe(9)
     expect((await store.audit.list({ limit: 99 })).length).toBe(9)
     await store.close()
   })

@@ -7,8 +7,8 @@ import { dirname, join } from 'node:path'
 import { createAll, idOf, oddRecord, recordOf } from '../../../sdk/storage/conformance/store/records.ts'
 import { readDecision, readDecisions } from '../../../sdk/storage/decisions.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
+import { countDecisions } from '../../../sdk/storage/groups.ts'
 import type { Store } from '../../../sdk/storage/store.ts'
-import { walkSql } from '../../../src/drivers/store/sqlite/lists.ts'
 import { leftSql, pendingSql, someSql } from '../../../src/drivers/store/sqlite/pending-files.ts'
 import { holdingTerm } from '../../support/search.ts'
 import {
@@ -137,7 +137,7 @@ test('two processes write at once: nothing is lost, rows and files agree', async
   expect(await Promise.all(writers.map(({ exited }) => exited))).toEqual([0, 0])
   expect(said.filter((line) => line.startsWith('created')).length).toBe(120)
   expect(said.filter((line) => line.startsWith('updated')).length).toBe(120)
-  expect(await store.decisions.count({})).toBe(124)
+  expect(await countDecisions(store.decisions, {})).toBe(124)
   const revisions = await readDecisions(store.decisions, [0, 1, 2, 3].map(idOf))
   expect(revisions.reduce((sum, { revision }) => sum + revision, 0)).toBe(124)
   for (const number of [100, 159, 200, 259]) expect(await holdingTerm(store, `writer${number}`)).toBe(1)
@@ -162,7 +162,7 @@ test('servers that start together on a new folder all open it', async () => {
     }
     expect(await next()).toEqual(Array(4).fill('opened'))
     const store = await openAt(dir)
-    expect(await store.decisions.count({})).toBe(4)
+    expect(await countDecisions(store.decisions, {})).toBe(4)
     expect(differences(dir)).toEqual([])
     await store.close()
   }
@@ -232,7 +232,7 @@ test('killed over and over while it writes, the store keeps what it acknowledged
     const shared = await readDecisions(next.decisions, [0, 1, 2].map(idOf))
     for (const [at, { revision }] of shared.entries()) expect(revision >= updated[at]!).toBe(true)
     // Half a transaction would show as a decision without its session, outbox entry or words.
-    const all = await next.decisions.count({})
+    const all = await countDecisions(next.decisions, {})
     expect((await next.status()).outbox).toBe(all - 3)
     expect((await next.keyed.list('session', { limit: 1e6 })).length).toBe(all - 3)
     expect(await holdingTerm(next, 'words')).toBe(all - 3)
@@ -325,11 +325,11 @@ mountTest(`a full disk refuses writes and harms nothing; with room they work aga
     }
     expect(errors.length > 0).toBe(true)
     expect(errors.every((error) => isStorageError(error, 'unavailable'))).toBe(true)
-    expect(await store.decisions.count({})).toBe(kept.length)
+    expect(await countDecisions(store.decisions, {})).toBe(kept.length)
     expect(differences(dir)).toEqual([])
     spawnSync('mount', ['-o', 'remount,size=30m', dir])
     await createAll(store, [big(900)])
-    expect(await store.decisions.count({})).toBe(kept.length + 1)
+    expect(await countDecisions(store.decisions, {})).toBe(kept.length + 1)
     await store.close()
     const next = await openAt(dir)
     expect((await next.status()).findings).toEqual([])
@@ -371,19 +371,6 @@ test('lines of a rare method are found without the others', async () => {
     db.query(`explain query plan select * from audit where method = 'm' and seq < 9 order by seq desc limit 1`).all(),
   )
   expect(plan).toMatchObject([{ detail: 'SEARCH audit USING INDEX audit_method (method=? AND rowid<?)' }])
-})
-
-test('a walk over the decisions of a project reads no others', async () => {
-  const dir = freshDir()
-  await (await openAt(dir)).close()
-  const where = "d.gone = 0 and d.created_ms >= 0 and d.project = 'api'"
-  for (const isResumed of [false, true]) {
-    const explained = `explain query plan ${walkSql(where, true, isResumed)}`
-    const plan = behind(dir, (db) => db.query<{ detail: string }, []>(explained).all())
-    expect(plan.map(({ detail }) => detail)).toEqual([
-      expect.stringMatching(/^SEARCH d USING INDEX decisions_project \(project=\? AND .*created_ms/),
-    ])
-  }
 })
 
 test('what is pending is looked for among what is pending, not among all decisions', async () => {

@@ -3,24 +3,20 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import { createAll, idOf, recordOf, suiteOptions } from '../../../sdk/storage/conformance/store/records.ts'
 import { parseRecord } from '../../../sdk/storage/decisions.ts'
 import type { StoredText, Transaction } from '../../../sdk/storage/store.ts'
-import { openFollower } from '../../../src/domain/search/follower.ts'
 import { connect } from '../../../src/drivers/shared/postgres/client.ts'
 import { openPostgresStore } from '../../../src/drivers/store/postgres/driver.ts'
 import { announceChanges, numberChanges } from '../../../src/drivers/store/postgres/feed.ts'
 import { freshSchema, postgres, whyNoPostgres } from '../../support/postgres.ts'
-import { openResidentSearch } from '../../support/resident.ts'
 
 setDefaultTimeout(120_000)
 
 const server = postgres()
 const whole = 'what one server acknowledged another finds at once, whatever long transaction is open beside them'
 const waits = 'the feed never ends behind a change that is still to be committed'
-const failed =
-  'a failure that one server was told of is known to the rules of another at once, and waits for nobody who writes'
 const restored = 'a database that was restored elsewhere goes on after the numbers that it holds'
 const known = 'a document that is known is the same object again, until any server changes it or its vectors'
 if (server === null)
-  for (const title of [whole, failed, waits, restored, known]) test.skip(`${title} (${whyNoPostgres})`, () => {})
+  for (const title of [whole, waits, restored, known]) test.skip(`${title} (${whyNoPostgres})`, () => {})
 else {
   /** Two servers, and a connection of somebody else. */
   const opened = async () => {
@@ -55,45 +51,6 @@ else {
     await close()
   })
 
-  test(failed, async () => {
-    const { a, b, other, close } = await opened()
-    await a.transaction((tx) => tx.embeddings.start('test:1', 2))
-    const vector = Float32Array.of(0.6, 0.8)
-    const put = (number: number, outcome: 'failure' | null, replaces: number) =>
-      a.transaction(async (tx) => {
-        const record = recordOf(number, { status: outcome === null ? 'pending' : 'reviewed', outcome })
-        await tx.decisions.put(record, replaces)
-        const vectors = { structure: vector, function: vector, both: vector }
-        await tx.embeddings.put(record.id, { embedder: 'test:1', vectors })
-      })
-    const search = openResidentSearch()
-    const index = await openFollower({ store: b, search, log: () => {}, breathe: () => Bun.sleep(0) })
-    const failures = () =>
-      index.once(async (view) => {
-        const filter = { outcome: ['failure' as const] }
-        return (await view.nearest({ vector, side: 'both', k: 99, filter, exact: true })).map(({ id }) => id).sort()
-      }, 'settled')
-    for (let number = 0; number < 4; number++) await put(number, null, 0)
-    expect(await failures()).toEqual([])
-    await put(2, 'failure', 1)
-    expect(await failures()).toEqual([idOf(2)])
-    await put(7, 'failure', 0)
-    expect(await failures()).toEqual([idOf(2), idOf(7)].sort())
-    await put(2, null, 2)
-    expect(await failures()).toEqual([idOf(7)])
-    await other.begin(async (query) => {
-      // A transaction that may still write what comes before the next change.
-      await query(announceChanges)
-      await query('select pg_current_xact_id()')
-      await put(20, null, 0)
-      expect(await failures()).toEqual([idOf(7)])
-    })
-    await a.transaction((tx) => tx.decisions.erase(idOf(7), 1))
-    expect(await failures()).toEqual([])
-    await index.close()
-    await close()
-  })
-
   test(waits, async () => {
     const { a, b, other, close } = await opened()
     await createAll(a, [recordOf(1), recordOf(2)])
@@ -106,7 +63,7 @@ else {
       await a.transaction(rename('other', 1))
       head = b.feed.head().then(() => done.push('the feed ended'))
       await Bun.sleep(200)
-      const one = '(select num, true as indexed, true as settled, 0 as given from decisions where id = $1) x'
+      const one = '(select num, true as indexed, 0 as given from decisions where id = $1) x'
       await query(numberChanges(one), [idOf(2)])
       done.push('it was written')
     }, announceChanges)

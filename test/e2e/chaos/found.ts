@@ -2,6 +2,7 @@
 
 import { suiteOptions } from '../../../sdk/storage/conformance/store/records.ts'
 import { decisionPages, readDecisions } from '../../../sdk/storage/decisions.ts'
+import { countDecisions } from '../../../sdk/storage/groups.ts'
 import { listSessions } from '../../../src/domain/record/deliberation/sessions.ts'
 import { openPostgresEvidence } from '../../../src/drivers/evidence/postgres/driver.ts'
 import { openPostgresStore } from '../../../src/drivers/store/postgres/driver.ts'
@@ -32,7 +33,8 @@ export async function lookAround(url: string, servers: readonly RunningServer[])
   const evidence = await openPostgresEvidence({ url })
   try {
     // What is left of the outbox is worked by whoever lives.
-    const isDone = async () => (await store.status()).outbox + (await store.decisions.count({ indexed: false })) === 0
+    const isDone = async () =>
+      (await store.status()).outbox + (await countDecisions(store.decisions, { indexed: false })) === 0
     await until('vectors of all', isDone, 60_000).catch(() => {})
     // A call that lost its client may still end in its server, and adds an act then.
     let acts = -1

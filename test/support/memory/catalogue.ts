@@ -1,29 +1,26 @@
 /** The decisions of the memory store as filters see them: every question looks at each of them. */
-import { compareText, fieldsOrder, groupOrder } from '../../../sdk/storage/fields.ts'
+import { compareText, fieldsOrder } from '../../../sdk/storage/fields.ts'
 import { compileFilter } from '../../../sdk/storage/filter.ts'
+import { type CountedDecision, groupDecisions } from '../../../sdk/storage/groups.ts'
 import type {
   CountFilter,
-  CountKey,
   DecisionFields,
   DecisionFilter,
   DecisionReader,
-  OutcomeGroup,
-  OutcomeSplit,
-  ScoreSum,
+  GroupKey,
 } from '../../../sdk/storage/store.ts'
-import { countBy, counted, groupOf, outcomesOf, scoresOf } from '../../../src/domain/record/history/tally.ts'
-import { edgesUpTo } from '../../../src/drivers/store/shared.ts'
 
 export type Catalogue = ReturnType<typeof openCatalogue>
 
 const partOf = (id: string): string => (id.slice(10, 20) === '-decision-' ? id.slice(20) : id)
 
 export function openCatalogue() {
-  const all = new Map<string, DecisionFields>()
-  const passing = (filter: CountFilter): DecisionFields[] => [...all.values()].filter(compileFilter(filter))
+  const all = new Map<string, CountedDecision>()
+  const passing = (filter: CountFilter): DecisionFields[] =>
+    [...all.values()].map(({ fields }) => fields).filter(compileFilter(filter))
   return {
-    put(fields: DecisionFields): void {
-      all.set(fields.id, fields)
+    put(decision: CountedDecision): void {
+      all.set(decision.fields.id, decision)
     },
     remove(id: string): void {
       all.delete(id)
@@ -46,20 +43,12 @@ export function openCatalogue() {
         .sort(inOrder)
         .slice(0, limit)
     },
-    count: (filter: CountFilter): number => passing(filter).length,
-    countBy: (filter: DecisionFilter, by: CountKey) => countBy(passing(filter), by),
-    outcomes(filter: CountFilter, split?: OutcomeSplit): OutcomeGroup[] {
-      const found = passing(filter)
-      if (split === undefined) return outcomesOf(found)
-      const groups = found.flatMap((fields): Omit<OutcomeGroup, 'count'>[] => {
-        const { category, outcome, created_ms, reviewed_ms } = fields
-        if (split === 'category') return category === null ? [] : [{ ...groupOf(fields), category }]
-        if (reviewed_ms === null || outcome === null) return []
-        const created = edgesUpTo(split.created_ms, created_ms)
-        return [{ ...groupOf(fields), created, reviewed: edgesUpTo(split.reviewed_ms, reviewed_ms) }]
-      })
-      return counted(groups).sort(groupOrder)
+    groups: <K extends GroupKey>(filter: CountFilter, by: readonly K[]) => {
+      const passes = compileFilter(filter)
+      return groupDecisions(
+        [...all.values()].filter(({ fields }) => passes(fields)),
+        by,
+      )
     },
-    scores: (filter: DecisionFilter): ScoreSum[] => scoresOf(passing(filter)),
   }
 }

@@ -3,13 +3,7 @@ import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import { edgesOf } from '../../../sdk/storage/edges.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import { filterFields } from '../../../sdk/storage/fields.ts'
-import type {
-  CountFilter,
-  DecisionWriter,
-  EmbeddingWriter,
-  Generation,
-  MadeVectors,
-} from '../../../sdk/storage/store.ts'
+import type { DecisionWriter, EmbeddingWriter, Generation, MadeVectors } from '../../../sdk/storage/store.ts'
 import type { Verb } from '../../../src/drivers/store/groups.ts'
 import { checkVectors } from '../../../src/drivers/store/shared.ts'
 import type { Catalogue } from './catalogue.ts'
@@ -17,7 +11,7 @@ import { count, generationIn, type Layers, ofSource, storedTexts, vectorKey } fr
 
 export interface DecisionTools {
   /** Over what is committed. */
-  committed: Pick<Catalogue, 'count' | 'outcomes'>
+  committed: Pick<Catalogue, 'groups'>
   analyse(record: DecisionRecord): string
 }
 
@@ -42,8 +36,7 @@ export function decisionWriter(layers: Layers, verb: Verb, { analyse, committed 
 
   return {
     get: verb((ids) => storedTexts(layers, ids)),
-    count: verb((filter: CountFilter) => committed.count(filter)),
-    outcomes: verb((filter: CountFilter) => committed.outcomes(filter)),
+    groups: verb(committed.groups) as DecisionWriter['groups'],
     find: verb(({ source_key }) => ofSource(layers, source_key)),
     put: verb((record: DecisionRecord, replaces: number, revision = replaces + 1) => {
       const stored = layers.decisions.get(record.id)?.revision ?? 0

@@ -9,7 +9,6 @@ import { newMember, verbsOf } from '../../../src/drivers/store/groups.ts'
 import { textOf } from '../record.ts'
 import { openCatalogue } from './catalogue.ts'
 import { decisionWriter, embeddingWriter } from './decisions.ts'
-import { reasonGroups } from './reasons.ts'
 import { auditWriter, keyedOf, keyedWriter, plain, recordOf } from './rest.ts'
 import {
   emptyTables,
@@ -38,7 +37,7 @@ export function openMemoryStore(options: StoreOptions): Store {
     for (const id of all ? decisions.keys() : changed) {
       const found = storedDecision(tables, id)
       if (found === null) catalogue.remove(id)
-      else catalogue.put(filterFields(found.record, found.indexed))
+      else catalogue.put({ fields: filterFields(found.record, found.indexed), reasons: found.record.reasons })
     }
   }
 
@@ -89,11 +88,7 @@ export function openMemoryStore(options: StoreOptions): Store {
         return { texts: existing(ids).map(({ record }) => textOf(record)), total }
       },
       walk: async (...query) => catalogue.walk(...query),
-      count: async (filter) => catalogue.count(filter),
-      countBy: async (filter, by) => catalogue.countBy(filter, by),
-      outcomes: async (filter, split) => catalogue.outcomes(filter, split),
-      scores: async (filter) => catalogue.scores(filter),
-      reasons: async () => reasonGroups(existing([...decisions.keys()]).map(({ record }) => record)),
+      groups: async (filter, by) => catalogue.groups(filter, by),
     },
     edges: {
       async of(ids, { direction, types, limit }) {

@@ -1,10 +1,12 @@
 /** Store suite: decisions are stored unchanged, found by id, and listed in a total order. */
+
 import type { DecisionRecord } from '../../../schema/decision.ts'
 import { decisionPages, parseRecord, readDecision, readDecisions } from '../../decisions.ts'
 import { confidenceRank, fieldsOrder, filterFields } from '../../fields.ts'
 import { compileFilter } from '../../filter.ts'
+import { type CountKey, countBy, countDecisions, type OutcomeGroup, outcomeGroups } from '../../groups.ts'
 import { skeleton } from '../../skeleton.ts'
-import type { CountFilter, CountKey, DecisionFields, DecisionSort, OutcomeGroup, Store } from '../../store.ts'
+import type { CountFilter, DecisionFields, DecisionSort, Store } from '../../store.ts'
 import { filterOf, memberNames, random } from '../search/corpus.ts'
 import type { Kit } from './kit.ts'
 import { createAll, idOf, oddRecord, recordOf } from './records.ts'
@@ -19,8 +21,8 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
     expect(await readDecisions(store.decisions, [idOf(1)])).toEqual([])
     expect(await store.decisions.find({ prefix: '2', limit: 5 })).toEqual([])
     expect(await store.decisions.walk({}, null, 5)).toEqual([])
-    expect(await store.decisions.count({})).toBe(0)
-    expect(await store.decisions.countBy({}, 'day')).toEqual([])
+    expect(await countDecisions(store.decisions, {})).toBe(0)
+    expect(await countBy(store.decisions, {}, 'day')).toEqual([])
     expect(await store.decisions.find({ source_key: 'x' })).toEqual([])
     const all = { filter: {}, sort: 'created_at', order: 'desc', offset: 0, limit: 10 } as const
     expect(await store.decisions.list(all)).toEqual({ texts: [], total: 0 })
@@ -87,7 +89,7 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
   onEmpty('an id that is not a valid file name is refused', async (store) => {
     for (const id of ['', '../x', '2026-01-01-', '2026-01-01-decision-A', 'x', '2026-01-01-a/b'])
       await refused(createAll(store, [recordOf(1, { id })]), 'invalid')
-    expect(await store.decisions.count({})).toBe(0)
+    expect(await countDecisions(store.decisions, {})).toBe(0)
   })
 
   onEmpty('a source key belongs to one decision', async (store) => {
@@ -139,8 +141,8 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
     )
     expect(await readDecision(store.decisions, idOf(1))).toEqual({ record: next, revision: 2, indexed: false })
     expect(parseRecord((await store.decisions.get([idOf(1)]))[0]!)).toEqual(next)
-    expect(await store.decisions.count({ category: 'security', tags: ['new'] })).toBe(1)
-    expect(await store.decisions.count({ category: recordOf(1).category! })).toBe(0)
+    expect(await countDecisions(store.decisions, { category: 'security', tags: ['new'] })).toBe(1)
+    expect(await countDecisions(store.decisions, { category: recordOf(1).category! })).toBe(0)
   })
 
   onEmpty('ids are found by how they or their random part begin', async (store) => {
@@ -201,10 +203,10 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
       const inOrder = fieldsOrder('created_at', 'asc')
       const behind = passing.filter((one) => after === null || inOrder(after, one) < 0).sort(inOrder)
       expect(await store.decisions.walk(filter, after, limit)).toEqual(behind.slice(0, limit))
-      expect(await store.decisions.count(filter)).toBe(passing.length)
+      expect(await countDecisions(store.decisions, filter)).toBe(passing.length)
       const by = keys[round % keys.length]!
-      expect(await store.decisions.countBy(filter, by)).toEqual(countedBy(passing, by))
-      expect(await store.decisions.outcomes(filter)).toEqual(outcomesOf(passing))
+      expect(await countBy(store.decisions, filter, by)).toEqual(countedBy(passing, by))
+      expect(await outcomeGroups(store.decisions, filter)).toEqual(outcomesOf(passing))
     }
   })
 
@@ -232,14 +234,14 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
       })
       for (const filter of filters) {
         const passing = fields.filter(compileFilter(filter))
-        expect(await store.decisions.count(filter)).toBe(passing.length)
-        expect(await store.decisions.outcomes(filter)).toEqual(outcomesOf(passing))
-        expect(await store.transaction((tx) => tx.decisions.count(filter))).toBe(passing.length)
-        expect(await store.transaction((tx) => tx.decisions.outcomes(filter))).toEqual(outcomesOf(passing))
+        expect(await countDecisions(store.decisions, filter)).toBe(passing.length)
+        expect(await outcomeGroups(store.decisions, filter)).toEqual(outcomesOf(passing))
+        expect(await store.transaction((tx) => countDecisions(tx.decisions, filter))).toBe(passing.length)
+        expect(await store.transaction((tx) => outcomeGroups(tx.decisions, filter))).toEqual(outcomesOf(passing))
       }
       const spelled = fields.filter(({ category }) => category !== null && skeleton(category) === 'plain')
       expect(spelled.length > fields.filter(({ category }) => category === 'plain').length).toBe(true)
-      expect(await store.decisions.count({ alike: { category: 'plain' } })).toBe(spelled.length)
+      expect(await countDecisions(store.decisions, { alike: { category: 'plain' } })).toBe(spelled.length)
     },
   )
 

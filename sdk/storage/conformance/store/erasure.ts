@@ -2,6 +2,7 @@
 
 import { mostRedacted } from '../../audit.ts'
 import { readDecision } from '../../decisions.ts'
+import { countBy, countDecisions, outcomeGroups, reasonGroups } from '../../groups.ts'
 import type { AuditEntry, Store } from '../../store.ts'
 import type { Kit } from './kit.ts'
 import { createAll, idOf, recordOf } from './records.ts'
@@ -29,12 +30,12 @@ const seen = async ({ decisions, edges }: Store) => ({
     ({ id }) => id,
   ),
   walked: (await decisions.walk({}, null, 9)).map(({ id }) => id),
-  count: await decisions.count({}),
-  categories: await decisions.countBy({}, 'category'),
-  projects: await decisions.countBy({}, 'project'),
-  tags: await decisions.countBy({}, 'tag'),
-  outcomes: await decisions.outcomes({}),
-  reasons: await decisions.reasons(),
+  count: await countDecisions(decisions, {}),
+  categories: await countBy(decisions, {}, 'category'),
+  projects: await countBy(decisions, {}, 'project'),
+  tags: await countBy(decisions, {}, 'tag'),
+  outcomes: await outcomeGroups(decisions, {}),
+  reasons: await reasonGroups(decisions),
   source: await decisions.find({ source_key: 'elsewhere#1' }),
   outgoing: await edges.of([idOf(1)], { direction: 'outgoing', limit: 9 }),
 })

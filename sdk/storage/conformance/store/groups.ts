@@ -1,8 +1,10 @@
 /** Store suite: decisions grouped by outcome and by reason, and edges by type, compared with the records themselves. */
+
 import type { DecisionRecord, Outcome } from '../../../schema/decision.ts'
 import { compareText, confidenceRank, filterFields, outcomeValue, settlerOf } from '../../fields.ts'
 import { compileFilter } from '../../filter.ts'
-import type { Edge, ScoreSum, Store } from '../../store.ts'
+import { outcomeGroups, outcomeGroupsByCategory, reasonGroups, type ScoreSum, scoreSums } from '../../groups.ts'
+import type { Edge, Store } from '../../store.ts'
 import { random } from '../search/corpus.ts'
 import type { Kit } from './kit.ts'
 import { createAll, idOf, recordOf } from './records.ts'
@@ -85,29 +87,6 @@ const expectedOutcomes = (records: readonly DecisionRecord[]) =>
       compareText(a.settled_by ?? '', b.settled_by ?? ''),
   )
 
-const expectedOver = (records: readonly DecisionRecord[], edges: { created_ms: number[]; reviewed_ms: number[] }) => {
-  const span = (edges: readonly number[], time: string) => edges.filter((edge) => edge <= Date.parse(time)).length
-  return tally(
-    records
-      .filter(({ outcome, reviewed_at }) => outcome !== null && reviewed_at !== null)
-      .map((record) => {
-        const group = {
-          ...groupOf(record),
-          created: span(edges.created_ms, record.created_at),
-          reviewed: span(edges.reviewed_ms, record.reviewed_at!),
-        }
-        return { key: Object.values(group), group, more: { count: 1 } }
-      }),
-  ).sort(
-    (a, b) =>
-      confidenceRank(a.confidence) - confidenceRank(b.confidence) ||
-      compareText(a.outcome ?? '', b.outcome ?? '') ||
-      compareText(a.settled_by ?? '', b.settled_by ?? '') ||
-      a.created - b.created ||
-      a.reviewed - b.reviewed,
-  )
-}
-
 /** Sums of quarters and tenths, rounded because a driver may add in any order. */
 const summed = (sums: readonly ScoreSum[]) =>
   sums
@@ -163,27 +142,21 @@ const expectedEdges = (records: readonly DecisionRecord[], kinds: readonly strin
 export function testGroups({ onEmpty, expect }: Kit): void {
   async function check(store: Store, records: readonly DecisionRecord[]): Promise<void> {
     const { decisions, edges } = store
-    expect(await decisions.outcomes({})).toEqual(expectedOutcomes(records))
+    expect(await outcomeGroups(decisions, {})).toEqual(expectedOutcomes(records))
     const of = records.filter(({ stakes }) => stakes !== 'low')
     const categories = [...new Set(of.map((record) => record.category))].filter((name) => name !== null)
-    expect(await decisions.outcomes({ stakes: ['medium', 'high', 'critical'] }, 'category')).toEqual(
+    expect(await outcomeGroupsByCategory(decisions, { stakes: ['medium', 'high', 'critical'] })).toEqual(
       categories.sort(compareText).flatMap((category) => {
         const own = of.filter((record) => record.category === category)
         return expectedOutcomes(own).map((group) => ({ ...group, category }))
       }),
     )
-    for (const edges of [
-      { created_ms: [], reviewed_ms: [] },
-      { created_ms: [msOf(2), msOf(40), msOf(40) + 1], reviewed_ms: [msOf(1), msOf(3) + 1, msOf(80)] },
-      { created_ms: [msOf(-5), msOf(200)], reviewed_ms: [msOf(41)] },
-    ])
-      for (const filter of [{}, { category: 'process' }, { created_from_ms: msOf(3) }]) {
-        const passes = compileFilter(filter)
-        const passing = records.filter((record) => passes(filterFields(record, false)))
-        expect(await decisions.outcomes(filter, edges)).toEqual(expectedOver(passing, edges))
-        expect(summed(await decisions.scores(filter))).toEqual(expectedScores(passing))
-      }
-    expect(await decisions.reasons()).toEqual(expectedReasons(records))
+    for (const filter of [{}, { category: 'process' }, { created_from_ms: msOf(3) }]) {
+      const passes = compileFilter(filter)
+      const passing = records.filter((record) => passes(filterFields(record, false)))
+      expect(summed(await scoreSums(decisions, filter))).toEqual(expectedScores(passing))
+    }
+    expect(await reasonGroups(decisions)).toEqual(expectedReasons(records))
     for (const kinds of [['contradicts'], ['relates_to', 'supersedes'], []] as const)
       for (const limit of [2, 100])
         expect(await edges.of(null, { direction: 'both', types: kinds, limit })).toEqual(

@@ -1,7 +1,8 @@
 /** Calibration by pairs of agent, category and stakes: stated confidence and result of each cell, and what is proven about it. */
+
 import type { CalibrationCell } from '../../../../sdk/schema/calibration.ts'
 import { compareText } from '../../../../sdk/storage/fields.ts'
-import type { ScoreSum } from '../../../../sdk/storage/store.ts'
+import type { ScoreSum } from '../../../../sdk/storage/groups.ts'
 import { interpret, minScored, round } from '../../../core/figures.ts'
 import { exactInterval } from './interval.ts'
 import { excludes, familiesOf, gapInterval, gapOf, type Sum } from './verdict.ts'

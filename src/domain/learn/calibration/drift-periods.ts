@@ -1,9 +1,15 @@
 /** Drift of the stored decisions: compares the two periods, now and in each of the last weeks, for all decisions, by category or by agent. */
 
 import type { DriftFinding, DriftPoint, DriftReport } from '../../../../sdk/schema/calibration.ts'
-import type { DecisionFilter, OutcomeGroup, Store } from '../../../../sdk/storage/store.ts'
+import {
+  countBy,
+  type OutcomeGroup,
+  outcomeGroups,
+  outcomeGroupsByCategory,
+  scoreSums,
+} from '../../../../sdk/storage/groups.ts'
+import type { DecisionFilter, Store } from '../../../../sdk/storage/store.ts'
 import { byReviewer, groupsByCategory, type Scored, scoredOf } from '../../../core/figures.ts'
-import { remembered } from '../../../core/remembered.ts'
 import { dayMs } from '../../../core/time.ts'
 import {
   advice,
@@ -24,11 +30,10 @@ import { sumOf, verdictOf } from './verdict.ts'
 
 const weekMs = 7 * dayMs
 
-/** Ascending, without duplicates. */
-const edgesOf = (times: readonly number[]): number[] => [...new Set(times)].sort((a, b) => a - b)
+const dayAt = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 
 /**
- * One comparison per week, oldest first, the last one now. A decision counts from its last review on.
+ * One comparison per week, oldest first, the last one now. A decision counts from the day of its last review on.
  * @param breathe lets other work run
  */
 export async function driftHistory(
@@ -40,25 +45,42 @@ export async function driftHistory(
 ): Promise<DriftPoint[]> {
   if (weeks === 0) return []
   const instants = Array.from({ length: weeks }, (_, at) => now_ms - (weeks - 1 - at) * weekMs)
-  // An edge is the first millisecond of the period after it.
   const recentFrom = (at: number) => at - recentDays * dayMs
-  const historicalEnd = (at: number) => at - historicalDays * dayMs + 1
-  const end = (at: number) => at + 1
-  const created_ms = edgesOf(instants.flatMap((at) => [recentFrom(at), historicalEnd(at), end(at)]))
-  const reviewed_ms = instants.map(end)
-  const groups = await store.decisions.outcomes(filter, { created_ms, reviewed_ms })
-  const place = new Map(created_ms.map((edge, at) => [edge, at + 1]))
-  const points: DriftPoint[] = []
-  for (const [number, at] of instants.entries()) {
-    // `reviewed` is the number of edges before a group, and so the number of earlier instants.
-    const known = groups.filter(({ reviewed }) => reviewed! <= number)
-    const created = (test: (edges: number) => boolean) => scoredOf(known.filter((group) => test(group.created!)))
-    const recent = created((edges) => edges >= place.get(recentFrom(at))! && edges < place.get(end(at))!)
-    const historical = created((edges) => edges < place.get(historicalEnd(at))!)
-    points.push({ at: new Date(at).toISOString(), ...driftPoint(recent, historical, thresholds) })
+  const historicalTo = (at: number) => at - historicalDays * dayMs
+  // Each edge is the first millisecond of a span of time: the periods of all weeks are made of the same spans.
+  const edges = [...new Set(instants.flatMap((at) => [recentFrom(at), historicalTo(at) + 1, at + 1]))]
+  edges.sort((a, b) => a - b)
+  const from = filter.created_from_ms ?? Number.NEGATIVE_INFINITY
+  const to = Math.min(filter.created_to_ms ?? now_ms, now_ms)
+  const spans: { from_ms: number; groups: (OutcomeGroup & { reviewed_day: string })[] }[] = []
+  for (const [number, start] of [Number.NEGATIVE_INFINITY, ...edges].entries()) {
+    const from_ms = Math.max(start, from)
+    const to_ms = Math.min((edges[number] ?? Number.POSITIVE_INFINITY) - 1, to)
+    if (from_ms > to_ms) continue
+    const created = { ...(from_ms > Number.NEGATIVE_INFINITY && { created_from_ms: from_ms }), created_to_ms: to_ms }
+    const groups = await store.decisions.groups({ ...filter, ...created, scored: true }, [
+      'confidence_at_record',
+      'outcome',
+      'settled_by',
+      'reviewed_day',
+    ])
+    const reviewed = groups.flatMap(({ confidence_at_record: confidence, reviewed_day, ...group }) =>
+      reviewed_day === null ? [] : [{ ...group, confidence, reviewed_day }],
+    )
+    spans.push({ from_ms: start, groups: reviewed })
     await breathe()
   }
-  return points
+  return instants.map((at) => {
+    const known = (passes: (from_ms: number) => boolean) =>
+      scoredOf(
+        spans.flatMap(({ from_ms, groups }) =>
+          passes(from_ms) ? groups.filter(({ reviewed_day }) => reviewed_day <= dayAt(at)) : [],
+        ),
+      )
+    const recent = known((from_ms) => from_ms >= recentFrom(at) && from_ms <= at)
+    const historical = known((from_ms) => from_ms <= historicalTo(at))
+    return { at: new Date(at).toISOString(), ...driftPoint(recent, historical, thresholds) }
+  })
 }
 
 /** Changes of Brier score and accuracy that raise an alert by default. */
@@ -76,11 +98,11 @@ export async function driftOf(
   thresholds = defaultThresholds,
 ): Promise<Omit<DriftReport, 'history'>> {
   const of = periods(filter, now_ms)
-  const recent = scoredOf(await store.decisions.outcomes(of.recent))
-  const historical = scoredOf(await store.decisions.outcomes(of.historical))
+  const recent = scoredOf(await outcomeGroups(store.decisions, of.recent))
+  const historical = scoredOf(await outcomeGroups(store.decisions, of.historical))
   return {
     ...drift(recent, historical, thresholds),
-    verdict: verdictOf(sumOf(recent), await store.decisions.scores(of.recent)),
+    verdict: verdictOf(sumOf(recent), await scoreSums(store.decisions, of.recent)),
     by_reviewer: byReviewer<OutcomeGroup, DriftFinding>((passes) =>
       driftPoint(recent.filter(passes), historical.filter(passes), thresholds),
     ),
@@ -122,22 +144,15 @@ function drifting(parts: readonly Part[]): Drifting[] {
 export async function driftingCategories(store: Store, filter: DecisionFilter, now_ms: number): Promise<Drifting[]> {
   const { recent, historical } = periods(filter, now_ms)
   const [now, then] = await Promise.all(
-    [recent, historical].map((period) => store.decisions.outcomes(period, 'category')),
+    [recent, historical].map((period) => outcomeGroupsByCategory(store.decisions, period)),
   )
-  return driftingOf(now!)(then!)
+  const before = groupsByCategory(then!)
+  return drifting(
+    [...groupsByCategory(now!)].map(
+      ([name, groups]): Part => ({ name, of: [scoredOf(groups), scoredOf(before.get(name) ?? [])] }),
+    ),
+  )
 }
-
-/** Cached by the groups: a store may return the same groups again and again, and they give the same result. */
-const driftingOf = remembered((recent: readonly OutcomeGroup[]) =>
-  remembered((historical: readonly OutcomeGroup[]) => {
-    const then = groupsByCategory(historical)
-    return drifting(
-      [...groupsByCategory(recent)].map(
-        ([name, groups]): Part => ({ name, of: [scoredOf(groups), scoredOf(then.get(name) ?? [])] }),
-      ),
-    )
-  }),
-)
 
 /** Most agents that are checked, those with the most decisions in the recent period first. */
 const mostAgents = 500
@@ -147,11 +162,11 @@ export async function driftingAgents(
   { store, breathe }: { store: Store; breathe(): Promise<void> },
   now_ms: number,
 ): Promise<Drifting[]> {
-  const agents = await store.decisions.countBy(periods({}, now_ms).recent, 'agent')
+  const agents = await countBy(store.decisions, periods({}, now_ms).recent, 'agent')
   const parts: Part[] = []
   for (const { value: agent } of agents.slice(0, mostAgents)) {
     const { recent, historical } = periods({ agent }, now_ms)
-    const of = [await store.decisions.outcomes(recent), await store.decisions.outcomes(historical)] as const
+    const of = [await outcomeGroups(store.decisions, recent), await outcomeGroups(store.decisions, historical)] as const
     parts.push({ name: agent, of: [scoredOf(of[0]), scoredOf(of[1])] })
     await breathe()
   }

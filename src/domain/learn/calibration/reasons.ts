@@ -1,8 +1,9 @@
 /** Which kinds of reasons lead to success. */
+
 import * as v from 'valibot'
 import { fraction } from '../../../../sdk/schema/decision.ts'
 import { outcomeValue } from '../../../../sdk/storage/fields.ts'
-import type { OutcomeGroup, ReasonGroup } from '../../../../sdk/storage/store.ts'
+import type { OutcomeGroup, ReasonGroup } from '../../../../sdk/storage/groups.ts'
 import { brierOf, countOf, meanOf, minScored, round, type Scored, scoredOf, wilson } from '../../../core/figures.ts'
 
 const d = v.description

@@ -1,7 +1,8 @@
 /** The calibration report: the answer of getCalibration, from groups of outcomes. */
+
 import type { CalibrationReport, OverallFigures } from '../../../../sdk/schema/calibration.ts'
 import { compareText, confidenceRank } from '../../../../sdk/storage/fields.ts'
-import type { OutcomeGroup, ScoreSum } from '../../../../sdk/storage/store.ts'
+import type { OutcomeGroup, ScoreSum } from '../../../../sdk/storage/groups.ts'
 import {
   brierOf,
   bucketed,

@@ -8,9 +8,10 @@
  * before it, so that the part is proven to be worse.
  * @see Dunn, "Multiple comparisons among means", Journal of the American Statistical Association 56 (1961)
  */
+
 import type { Verdict } from '../../../../sdk/schema/calibration.ts'
 import { compareText } from '../../../../sdk/storage/fields.ts'
-import type { ScoreSum } from '../../../../sdk/storage/store.ts'
+import type { ScoreSum } from '../../../../sdk/storage/groups.ts'
 import { countOf, interpret, minScored, round, type Scored } from '../../../core/figures.ts'
 import { exactInterval, type Interval } from './interval.ts'
 

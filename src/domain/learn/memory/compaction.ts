@@ -3,6 +3,7 @@
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import type { LevelCounts } from '../../../../sdk/schema/memory.ts'
 import { parseRecord } from '../../../../sdk/storage/decisions.ts'
+import { countDecisions } from '../../../../sdk/storage/groups.ts'
 import type { DecisionFilter, Store, Transaction } from '../../../../sdk/storage/store.ts'
 import { plainText, shorten } from '../../../core/quote.ts'
 import { dayMs, timestamp } from '../../../core/time.ts'
@@ -69,9 +70,10 @@ export async function countLevels(
 ): Promise<{ levels: LevelCounts; preserved: number }> {
   const { decisions } = store
   const counts: LevelCounts = { full: 0, summary: 0, digest: 0, wisdom: 0 }
-  for (const level of levels) counts[level] = await decisions.count({ ...filter, ...filterOfLevel(level, now_ms) })
-  const preserved = await decisions.count({ ...filter, status: ['reviewed'], preserve: true })
-  counts.full += preserved + (await decisions.count({ ...filter, status: ['pending'] }))
+  for (const level of levels)
+    counts[level] = await countDecisions(decisions, { ...filter, ...filterOfLevel(level, now_ms) })
+  const preserved = await countDecisions(decisions, { ...filter, status: ['reviewed'], preserve: true })
+  counts.full += preserved + (await countDecisions(decisions, { ...filter, status: ['pending'] }))
   return { levels: counts, preserved }
 }
 

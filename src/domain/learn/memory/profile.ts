@@ -1,11 +1,12 @@
 /** An agent's profile: how much it decided, how well, and in which categories. */
+
 import * as v from 'valibot'
 import { Interpretation, OverallFigures, Verdict } from '../../../../sdk/schema/calibration.ts'
 import { fraction } from '../../../../sdk/schema/decision.ts'
 import { parseRecord } from '../../../../sdk/storage/decisions.ts'
-import type { OutcomeGroup, ScoreSum, Store } from '../../../../sdk/storage/store.ts'
+import { type OutcomeGroup, outcomeGroups, scoreSums } from '../../../../sdk/storage/groups.ts'
+import type { Store } from '../../../../sdk/storage/store.ts'
 import { countOf, groupsByCategory, minScored, scoredOf } from '../../../core/figures.ts'
-import { remembered } from '../../../core/remembered.ts'
 import { inPoints, instead } from '../calibration/advice.ts'
 import { overall } from '../calibration/report.ts'
 import { provenGap, sumOf, verdictOf } from '../calibration/verdict.ts'
@@ -45,8 +46,8 @@ export const CategoryCalibration = v.object({
 })
 type CategoryCalibration = v.InferOutput<typeof CategoryCalibration>
 
-/** Calibration of each category, largest first; computed once for groups that a store returns again. @param split groups, split by category */
-export const byCategory = remembered((split: readonly OutcomeGroup[]): readonly CategoryCalibration[] =>
+/** Calibration of each category, largest first. @param split groups, split by category */
+export const byCategory = (split: readonly OutcomeGroup[]): readonly CategoryCalibration[] =>
   [...groupsByCategory(split)]
     .map(([category, groups]) => {
       const { accuracy, brier_score, calibration_gap, gap_low, gap_high, interpretation } = overall(scoredOf(groups))
@@ -63,23 +64,17 @@ export const byCategory = remembered((split: readonly OutcomeGroup[]): readonly 
         interpretation,
       }
     })
-    .sort((a, b) => b.decisions - a.decisions || (a.category < b.category ? -1 : 1)),
-)
-
-const overallOf = remembered((groups: readonly OutcomeGroup[]) => overall(scoredOf(groups)))
-const verdictOfAll = remembered((groups: readonly OutcomeGroup[]) =>
-  remembered((sums: readonly ScoreSum[]) => verdictOf(sumOf(scoredOf(groups)), sums)),
-)
+    .sort((a, b) => b.decisions - a.decisions || (a.category < b.category ? -1 : 1))
 
 /** @param split the agent's decisions by category */
 export async function agentProfile(store: Store, agent: string, split: readonly OutcomeGroup[]): Promise<AgentProfile> {
   const [groups, sums, { texts }] = await Promise.all([
-    store.decisions.outcomes({ agent }),
-    store.decisions.scores({ agent }),
+    outcomeGroups(store.decisions, { agent }),
+    scoreSums(store.decisions, { agent }),
     store.decisions.list({ filter: { agent }, sort: 'created_at', order: 'asc', offset: 0, limit: 1 }),
   ])
-  const { accuracy, brier_score } = overallOf(groups)
-  const verdict = verdictOfAll(groups)(sums)
+  const { accuracy, brier_score } = overall(scoredOf(groups))
+  const verdict = verdictOf(sumOf(scoredOf(groups)), sums)
   const ranked = byCategory(split)
     .filter(({ accuracy: own }) => own !== null)
     .sort((a, b) => (b.accuracy ?? 0) - (a.accuracy ?? 0) || (a.category < b.category ? -1 : 1))
@@ -122,9 +117,9 @@ export async function calibrationContext(
   agent: string,
   category: string | null,
 ): Promise<CalibrationContext> {
-  const inCategory = category === null ? [] : await store.decisions.outcomes({ agent, category })
+  const inCategory = category === null ? [] : await outcomeGroups(store.decisions, { agent, category })
   const enough = countOf(scoredOf(inCategory)) >= minScored
-  const groups = enough ? inCategory : await store.decisions.outcomes({ agent })
+  const groups = enough ? inCategory : await outcomeGroups(store.decisions, { agent })
   const scored = scoredOf(groups)
   const { accuracy, brier_score, calibration_gap, gap_low, gap_high, interpretation } = overall(scored)
   const proven = provenGap(sumOf(scored))

@@ -4,6 +4,7 @@ import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import type { BreakerRule } from '../../../../sdk/schema/guardrail.ts'
 import { ReadyAction } from '../../../../sdk/schema/memory.ts'
 import { parseRecord } from '../../../../sdk/storage/decisions.ts'
+import { countDecisions } from '../../../../sdk/storage/groups.ts'
 import type { DecisionFilter, Store } from '../../../../sdk/storage/store.ts'
 import { dayMs } from '../../../core/time.ts'
 import { showBreakers } from '../../policy/judge/breakers.ts'
@@ -103,7 +104,7 @@ async function overdue(
   for (const part of dueParts(filter, now_ms)) {
     const before = actions.filter(({ priority }) => rank(priority) > rank(part.priority)).length
     if ((order === 'urgent' && before >= most) || !passes(part, wanted)) {
-      add(counts, part.type, await store.decisions.count(part.filter))
+      add(counts, part.type, await countDecisions(store.decisions, part.filter))
       continue
     }
     const direction = order === 'urgent' ? 'asc' : 'desc'

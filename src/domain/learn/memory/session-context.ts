@@ -1,8 +1,10 @@
 /** What an agent should know when it starts a task. */
+
 import * as v from 'valibot'
 import { QueryHit } from '../../../../sdk/schema/hit.ts'
 import { Contradiction, ReadyAction, WisdomEntry } from '../../../../sdk/schema/memory.ts'
 import { BreakerState } from '../../../../sdk/schema/policy.ts'
+import { outcomeGroupsByCategory } from '../../../../sdk/storage/groups.ts'
 import type { Store } from '../../../../sdk/storage/store.ts'
 import { showBreakers } from '../../policy/judge/breakers.ts'
 import { scopesOf } from '../../policy/rules/compiled.ts'
@@ -147,7 +149,7 @@ export async function sessionContext(
     learning ??= call.wisdom.of({ min_decisions: minForPrinciple }, within)
     return learning
   }
-  const own = await store.decisions.outcomes({ agent: caller.agent }, 'category')
+  const own = await outcomeGroupsByCategory(store.decisions, { agent: caller.agent })
   const due = {
     filter: { agent: caller.agent },
     types: actionTypes,

@@ -1,8 +1,10 @@
 /** Wisdom: what each category's reviewed decisions taught. */
+
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import type { WisdomEntry } from '../../../../sdk/schema/memory.ts'
 import { parseRecord } from '../../../../sdk/storage/decisions.ts'
-import type { DecisionFilter, OutcomeGroup, Store } from '../../../../sdk/storage/store.ts'
+import { type OutcomeGroup, outcomeGroupsByCategory } from '../../../../sdk/storage/groups.ts'
+import type { DecisionFilter, Store } from '../../../../sdk/storage/store.ts'
 import { brierOf, countOf, groupsByCategory, meanOf, round, scoredOf, statedOf } from '../../../core/figures.ts'
 import type { Phrases } from './phrases.ts'
 import { type Learnt, learntFrom } from './principles.ts'
@@ -64,7 +66,7 @@ async function wisdomOf(
   signal: AbortSignal,
 ): Promise<Wisdom> {
   const filter: DecisionFilter = { status: ['reviewed'], ...(wanted !== undefined && { category: wanted }) }
-  const categories = [...groupsByCategory(await store.decisions.outcomes(filter, 'category'))]
+  const categories = [...groupsByCategory(await outcomeGroupsByCategory(store.decisions, filter))]
     .map(([category, groups]) => ({ category, groups, count: countOf(groups) }))
     .filter(({ count }) => count >= min_decisions)
     .sort((a, b) => b.count - a.count || (a.category < b.category ? -1 : 1))

@@ -2,6 +2,7 @@
 
 import { readDecisions } from '../../../../sdk/storage/decisions.ts'
 import type { Embedder } from '../../../../sdk/storage/embedder.ts'
+import { type Groups, outcomeGroups } from '../../../../sdk/storage/groups.ts'
 import type { DecisionReader, KeyedReader } from '../../../../sdk/storage/store.ts'
 import { countOf, meanOf, scoredOf } from '../../../core/figures.ts'
 import type { Follower } from '../../search/follower.ts'
@@ -12,7 +13,7 @@ import { readSession } from './session.ts'
 
 export interface FactTools {
   store: {
-    decisions: Pick<DecisionReader, 'count' | 'outcomes' | 'get'>
+    decisions: Pick<DecisionReader, 'get'> & Groups
     /** Null for an earlier time, because sessions are kept only for hours. */
     keyed: KeyedReader | null
   }
@@ -42,7 +43,7 @@ export async function lookUp(
   }
   if (group === 'calibration') {
     const alike = category !== null && { alike: { category: fold(action, category) } }
-    const groups = await store.decisions.outcomes({ agent, ...alike })
+    const groups = await outcomeGroups(store.decisions, { agent, ...alike })
     const scored = scoredOf(groups.filter(({ settled_by }) => settled_by === 'others' || settled_by === 'observed'))
     const n = countOf(scored)
     return { n, gap: n === 0 ? null : meanOf(scored, ({ value, confidence }) => value - confidence) }

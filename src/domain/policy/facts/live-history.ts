@@ -1,7 +1,9 @@
 /** The past as it is in the stores: answers to what conditions ask. */
+
 import type { AggregateCondition } from '../../../../sdk/schema/guardrail.ts'
+import { countDecisions, type Groups, outcomeGroups } from '../../../../sdk/storage/groups.ts'
 import { skeleton } from '../../../../sdk/storage/skeleton.ts'
-import type { CountFilter, DecisionFilter, DecisionReader } from '../../../../sdk/storage/store.ts'
+import type { CountFilter, DecisionFilter } from '../../../../sdk/storage/store.ts'
 import { brierOf, countOf, meanOf, scoredOf, statedOf } from '../../../core/figures.ts'
 import { dayMs } from '../../../core/time.ts'
 import type { Action } from '../rules/action.ts'
@@ -61,7 +63,7 @@ export function openHistory(
   return {
     now: () => now_ms,
     ofChanged: () => openHistory({ ...tools, now: () => now_ms }, answers, mark + changedMark),
-    count: (filter) => onceFor(questions.count(filter), () => store.decisions.count(filter)),
+    count: (filter) => onceFor(questions.count(filter), () => countDecisions(store.decisions, filter)),
     fact: (name, action) =>
       onceFor(questions.fact(name), async () => (await factsOf(groupOf(name), action))[keyOf(name)] ?? null),
     evidence: (requirement, action) =>
@@ -76,25 +78,22 @@ export function openHistory(
     similar(text, condition) {
       const { threshold, outcome, within_days, min_matches } = condition
       return onceFor(questions.similar(condition), () =>
-        index.once(
-          async (view) => {
-            const generation = view.generation()
-            if (!generation) return 0
-            const filter: DecisionFilter = { ...since(within_days, now_ms), ...(outcome && { outcome: [outcome] }) }
-            if (threshold === 'auto') answers[questions.auto_threshold] = 1 - embedder.similar_distance
-            const near = await view.nearest({
-              vector: (await embed(text)).subarray(0, generation.dimensions),
-              embedder: embedder.id,
-              side: 'both',
-              k: min_matches,
-              filter,
-              exact: true,
-              within: threshold === 'auto' ? embedder.similar_distance : 1 - threshold,
-            })
-            return near.length
-          },
-          outcome ? 'settled' : undefined,
-        ),
+        index.once(async (view) => {
+          const generation = view.generation()
+          if (!generation) return 0
+          const filter: DecisionFilter = { ...since(within_days, now_ms), ...(outcome && { outcome: [outcome] }) }
+          if (threshold === 'auto') answers[questions.auto_threshold] = 1 - embedder.similar_distance
+          const near = await view.nearest({
+            vector: (await embed(text)).subarray(0, generation.dimensions),
+            embedder: embedder.id,
+            side: 'both',
+            k: min_matches,
+            filter,
+            exact: true,
+            within: threshold === 'auto' ? embedder.similar_distance : 1 - threshold,
+          })
+          return near.length
+        }),
       )
     },
     aggregate(condition) {
@@ -103,21 +102,19 @@ export function openHistory(
   }
 }
 
-type Counts = Pick<DecisionReader, 'count' | 'outcomes'>
-
 /** A figure over past decisions. */
 async function figureOf(
-  decisions: Counts,
+  decisions: Groups,
   { category, metric, window_days }: Pick<AggregateCondition, 'category' | 'metric' | 'window_days'>,
   now_ms: number,
 ): Promise<{ decisions: number; value: number | null }> {
   const alike = category !== undefined && { alike: { category: skeleton(category) } }
   const filter: CountFilter = { ...since(window_days, now_ms), ...alike }
   if (metric === 'count') {
-    const count = await decisions.count(filter)
+    const count = await countDecisions(decisions, filter)
     return { decisions: count, value: count }
   }
-  const groups = await decisions.outcomes(filter)
+  const groups = await outcomeGroups(decisions, filter)
   const scored = scoredOf(groups)
   const stated = metric === 'avg_confidence' ? statedOf(groups) : scored
   const count = countOf(stated)
@@ -127,7 +124,7 @@ async function figureOf(
 }
 
 /** Repeats every count and figure among the answers; null if none has changed. */
-export async function recounted(decisions: Counts, answers: Answers, at_ms: number): Promise<Answers | null> {
+export async function recounted(decisions: Groups, answers: Answers, at_ms: number): Promise<Answers | null> {
   const fresh: Answers = { ...answers }
   let changed = false
   for (const [name, before] of Object.entries(answers)) {
@@ -136,7 +133,7 @@ export async function recounted(decisions: Counts, answers: Answers, at_ms: numb
     if (!isCount && !question.startsWith('["aggregate",')) continue
     const [, first, metric, window_days] = JSON.parse(question)
     const now = isCount
-      ? await decisions.count(first)
+      ? await countDecisions(decisions, first)
       : await figureOf(
           decisions,
           { category: first ?? undefined, metric, window_days: window_days ?? undefined },

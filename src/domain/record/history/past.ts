@@ -1,10 +1,12 @@
 /** The store as it was at an earlier time: the same queries, answered from the records as they were then. */
+
 import { invalidParams } from '../../../../sdk/errors.ts'
 import type { AsOfBlock, AsOfLimit } from '../../../../sdk/schema/as-of.ts'
 import { decisionPages, readDecisions, type StoredText } from '../../../../sdk/storage/decisions.ts'
 import { edgeOrder, edgesOf } from '../../../../sdk/storage/edges.ts'
 import { compareText, fieldsOrder, filterFields } from '../../../../sdk/storage/fields.ts'
 import { compileFilter } from '../../../../sdk/storage/filter.ts'
+import { countDecisions, type Groups, groupDecisions } from '../../../../sdk/storage/groups.ts'
 import { keyedPages } from '../../../../sdk/storage/keyed.ts'
 import type {
   CountFilter,
@@ -21,11 +23,10 @@ import { revisionsAfter } from '../decision/revisions.ts'
 import { erasureCollections, type Tombstone } from '../decision/tombstone.ts'
 import { changesAfter, formerSources } from './changes.ts'
 import { isUnchanged, recordAsOf } from './record.ts'
-import { countBy, outcomesOf, scoresOf } from './tally.ts'
 
 /** The queries that can be answered for an earlier time. */
 export interface PastStore {
-  decisions: Pick<DecisionReader, 'get' | 'find' | 'list' | 'count' | 'countBy' | 'outcomes' | 'scores'>
+  decisions: Pick<DecisionReader, 'get' | 'find' | 'list'> & Groups
   edges: { of(ids: readonly string[], query: Parameters<EdgeReader['of']>[1]): ReturnType<EdgeReader['of']> }
   /** The current keyed records, for tombstones. */
   keyed: KeyedReader
@@ -130,7 +131,8 @@ export function openPast({ store, now, breathe }: PastCall, as_of: string, most 
 
   const walked = new Map<string, Promise<DecisionFields[]>>()
 
-  const isReadable = async (fixed: DecisionFilter): Promise<boolean> => (await store.decisions.count(fixed)) <= most
+  const isReadable = async (fixed: DecisionFilter): Promise<boolean> =>
+    (await countDecisions(store.decisions, fixed)) <= most
 
   /** All decisions as they were then that pass the immutable part of a filter. */
   async function walk(fixed: DecisionFilter): Promise<DecisionFields[]> {
@@ -171,10 +173,11 @@ export function openPast({ store, now, breathe }: PastCall, as_of: string, most 
       const page = found.sort(fieldsOrder(sort, order)).slice(offset, offset + limit)
       return { texts: (await read(page.map(({ id }) => id))).map(textOf), total: found.length }
     },
-    count: async (filter) => (await passing(filter)).length,
-    countBy: async (filter, by) => countBy(await passing(filter), by),
-    outcomes: async (filter) => outcomesOf(await passing(filter)),
-    scores: async (filter) => scoresOf(await passing(filter)),
+    groups: async (filter, by) =>
+      groupDecisions(
+        (await passing(filter)).map((fields) => ({ fields, reasons: [] })),
+        by,
+      ),
   }
 
   const edges: PastStore['edges'] = {

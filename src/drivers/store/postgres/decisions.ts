@@ -1,12 +1,12 @@
 /** Decisions inside a write transaction. */
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import type { CountFilter, DecisionWriter, StoreOptions } from '../../../../sdk/storage/store.ts'
+import type { CountFilter, DecisionWriter, GroupKey, StoreOptions } from '../../../../sdk/storage/store.ts'
 import type { Query } from '../../shared/postgres/client.ts'
 import { toText } from '../../shared/postgres/filter.ts'
 import { allCounts, countedName, countedUnder } from './count-locks.ts'
-import { counter } from './counts.ts'
 import { type FoundOf, nameOf, note } from './draft.ts'
+import { groupRows } from './groups.ts'
 import { getStored, idsOfSource } from './rows.ts'
 import type { Access, Verb } from './transaction.ts'
 
@@ -81,8 +81,9 @@ export function decisionWriter(access: Access, verb: Verb, analyse: StoreOptions
       }
       return texts
     }),
-    count: verb((filter: CountFilter) => counted(filter, (query) => counter(query).count(filter))),
-    outcomes: verb((filter: CountFilter) => counted(filter, (query) => counter(query).outcomes(filter))),
+    groups: verb((filter: CountFilter, by: readonly GroupKey[]) =>
+      counted(filter, (query) => groupRows(query, filter, by)),
+    ) as DecisionWriter['groups'],
     find: verb(async ({ source_key }: { source_key: string }) => {
       if (draft.decisions.size + draft.gone.size > 0) await access.engine()
       return holdersOf(source_key)

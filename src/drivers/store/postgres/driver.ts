@@ -1,5 +1,6 @@
 /** The store for many servers: PostgreSQL holds the documents and everything that the servers share. Opens it and connects its parts. */
 import { StorageError } from '../../../../sdk/storage/errors.ts'
+import { countDecisions } from '../../../../sdk/storage/groups.ts'
 import { outboxCollection } from '../../../../sdk/storage/keyed.ts'
 import type { Store, StoreOptions } from '../../../../sdk/storage/store.ts'
 import { type ClientOptions, connect, storageErrorOf } from '../../shared/postgres/client.ts'
@@ -53,7 +54,7 @@ export async function openPostgresStore({
         client.read<{ count: number }>('select count(*)::int as count from keyed_records where collection = $1', [
           outboxCollection,
         ]),
-        decisions.count({}),
+        countDecisions(decisions, {}),
       ])
       return { decisions: count, outbox: waiting!.count, findings: [] }
     },

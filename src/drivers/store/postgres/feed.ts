@@ -22,15 +22,15 @@ export const announceChanges = 'lock table changes in row exclusive mode'
 
 /**
  * Assigns numbers to changes.
- * @param changed the rest of the query after `from`: rows with `num`, `indexed` and `settled`, and `given`, the number of changes that the
+ * @param changed the rest of the query after `from`: rows with `num` and `indexed`, and `given`, the number of changes that the
  * transaction has numbered before
  */
 export const numberChanges = (changed: string): string =>
-  `insert into changes (num, seq, indexed, settled)
+  `insert into changes (num, seq, indexed)
    select num, ((select base from feed) + pg_current_xact_id()::text::bigint) * ${perTransaction}
-     + least(given + row_number() over (order by num) - 1, ${perTransaction - 1}), indexed, settled
+     + least(given + row_number() over (order by num) - 1, ${perTransaction - 1}), indexed
    from ${changed} order by num
-   on conflict (num) do update set seq = excluded.seq, indexed = excluded.indexed, settled = excluded.settled`
+   on conflict (num) do update set seq = excluded.seq, indexed = excluded.indexed`
 
 /**
  * The newest committed change, and whether another may still appear at or before it: that is, whether an open transaction has a lower
@@ -49,10 +49,6 @@ const headSql = `with newest as (select coalesce($1::bigint, max(seq), 0) as seq
         select from held where held.transactionid = own::xid
           and not exists (select from held writer where writer.pid = held.pid and writer.locktype = 'relation'))) as more
   from newest`
-
-/** Changes committed after this query had not been acknowledged when the caller asked, so there is no need to wait for them. */
-const settledSql = `select coalesce((select max(seq) from changes where settled), 0)::float8 as seq,
-  coalesce((select number from generations where state = 'active'), 0) as generation`
 
 /** The longest pause between two checks, in milliseconds. */
 const longestPause = 20
@@ -108,10 +104,6 @@ export function feedReader({ read }: Pick<Client, 'read'>): Feed {
 
   return {
     head,
-    async settled() {
-      const [row] = await read<{ seq: number; generation: number }>(settledSql)
-      return { seq: row!.seq, generation: row!.generation }
-    },
     async since(after, generation, limit) {
       if (end <= after) await head()
       if (end <= after) return []

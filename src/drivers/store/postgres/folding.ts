@@ -25,12 +25,6 @@ const folds = [
    insert into value_totals (field, value, decisions) select field, value, sum(decisions) from taken group by field, value
    on conflict (field, value) do update set decisions = value_totals.decisions + excluded.decisions`,
   'delete from value_totals where decisions = 0',
-  `with taken as (delete from reason_deltas returning *)
-   insert into reason_totals (type, confidence, outcome, decisions, uses, strength)
-   select type, confidence, outcome, sum(decisions), sum(uses), sum(strength) from taken group by type, confidence, outcome
-   on conflict (type, confidence, outcome) do update set decisions = reason_totals.decisions + excluded.decisions,
-     uses = reason_totals.uses + excluded.uses, strength = reason_totals.strength + excluded.strength`,
-  'delete from reason_totals where decisions = 0',
 ]
 /** The number of changes after which a server folds. */
 const foldEvery = 1_000

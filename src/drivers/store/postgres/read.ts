@@ -1,13 +1,13 @@
 /** Reads of decisions and edges. */
 
-import type { DecisionReader, Edge, EdgeReader, ReasonGroup } from '../../../../sdk/storage/store.ts'
+import { countDecisions } from '../../../../sdk/storage/groups.ts'
+import type { DecisionReader, Edge, EdgeReader } from '../../../../sdk/storage/store.ts'
 import type { Client } from '../../shared/postgres/client.ts'
 import { fromText, toText } from '../../shared/postgres/filter.ts'
-import { rememberedCounts } from './counts.ts'
 import { documents } from './documents.ts'
 import { type FieldRow, fieldColumns, fieldsOfRow, isIndexed, whereOf } from './filter.ts'
+import { groupRows } from './groups.ts'
 import { idsOfSource } from './rows.ts'
-import { tallies } from './tallies.ts'
 
 const sortColumns = {
   created_at: 'd.created_ms',
@@ -25,7 +25,6 @@ const endOf = (prefix: string): string => `${prefix}\u{10ffff}`
 
 export function decisionReader(client: Client): DecisionReader {
   const { read } = client
-  const counts = rememberedCounts(read, tallies(client))
   const texts = documents(read)
   return {
     get: texts.get,
@@ -48,7 +47,7 @@ export function decisionReader(client: Client): DecisionReader {
         ? read<{ count: number }>(`select count(*)::int as count from decisions d where ${where}`, [...values]).then(
             ([row]) => row!.count,
           )
-        : counts.count(filter)
+        : countDecisions({ groups: (filter, by) => groupRows(read, filter, by) }, filter)
       const ordered = `order by ${sortColumns[sort]} ${order}, d.id ${order}`
       const found = texts.list(
         // Select the page first: a sort would carry every document along.
@@ -75,14 +74,7 @@ export function decisionReader(client: Client): DecisionReader {
       )
       return rows.map(fieldsOfRow)
     },
-    ...counts,
-    async reasons() {
-      const rows = await read<ReasonGroup>(
-        `select type, confidence, outcome, sum(decisions)::int as decisions, sum(uses)::int as uses, sum(strength) as strength
-         from reason_tallies group by 1, 2, 3 having sum(decisions) <> 0 order by 1, 2, 3`,
-      )
-      return rows.map((row) => ({ ...row, type: fromText(row.type) }))
-    },
+    groups: (filter, by) => groupRows(read, filter, by),
   }
 }
 

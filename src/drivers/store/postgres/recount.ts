@@ -14,11 +14,6 @@ const tallies = {
        select * from counted_values(d.created_ms, d.project, d.tags)
        union all select * from kind_values(d.agent, d.category, d.stakes, d.status, d.outcome)) v group by v.field, v.value`,
   ],
-  reason_tallies: [
-    `select type, confidence, outcome, sum(decisions)::bigint, sum(uses)::bigint, round(sum(strength)::numeric, 6) from reason_tallies
-     group by 1, 2, 3 having sum(decisions) <> 0`,
-    'select type, confidence, outcome, count(*), sum(uses), round(sum(strength)::numeric, 6) from reasons group by 1, 2, 3',
-  ],
 } as const
 
 /** The views whose tallies differ from a recount. */

@@ -60,14 +60,8 @@ export const changes = pgTable(
     seq: big().notNull(),
     /** Whether the active generation has its vectors. Nearly all decisions have them; only the others are looked up. */
     indexed: boolean().notNull(),
-    /** False while the decision is as first recorded, without an outcome. */
-    settled: boolean().notNull(),
   },
-  (table) => [
-    index('changes_seq').on(table.seq),
-    index('changes_bare').on(table.num).where(sql`not indexed`),
-    index('changes_settled').on(table.seq).where(sql`settled`),
-  ],
+  (table) => [index('changes_seq').on(table.seq), index('changes_bare').on(table.num).where(sql`not indexed`)],
 )
 
 /** Erased decisions: only the id is left, so that derived indexes learn of the erasure. */
@@ -131,35 +125,18 @@ export const spellings = pgTable(
   (table) => [primaryKey({ columns: [table.field, table.look, table.value] })],
 )
 
-/** The types of a reviewed decision's reasons. Triggers keep their totals. */
+/** The types of a decision's reasons. */
 export const reasons = pgTable(
   'reasons',
   {
     num: big().notNull(),
     type: text().notNull(),
-    /** The confidence that is scored. */
-    confidence: doublePrecision().notNull(),
-    outcome: text().notNull(),
     uses: integer().notNull(),
     /** Sum over all uses. */
     strength: doublePrecision().notNull(),
   },
   (table) => [primaryKey({ columns: [table.num, table.type] })],
 )
-
-/** What reasons are counted by, and their sums. */
-const reasoned = () => ({
-  type: text().notNull(),
-  confidence: doublePrecision().notNull(),
-  outcome: text().notNull(),
-  decisions: big().notNull(),
-  uses: big().notNull(),
-  strength: doublePrecision().notNull(),
-})
-export const reason_deltas = pgTable('reason_deltas', reasoned())
-export const reason_totals = pgTable('reason_totals', reasoned(), (table) => [
-  primaryKey({ columns: [table.type, table.confidence, table.outcome] }),
-])
 
 export const edges = pgTable(
   'edges',

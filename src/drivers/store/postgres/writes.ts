@@ -1,12 +1,12 @@
 /** Drafts as statements: one for each kind of write, whatever the number of drafts. */
 import { edgesOf } from '../../../../sdk/storage/edges.ts'
 import { filterFields } from '../../../../sdk/storage/fields.ts'
+import { reasonSums } from '../../../../sdk/storage/groups.ts'
 import { skeleton } from '../../../../sdk/storage/skeleton.ts'
 import type { DecisionFields } from '../../../../sdk/storage/store.ts'
 import type { Query } from '../../shared/postgres/client.ts'
 import { toText } from '../../shared/postgres/filter.ts'
 import { arrayText, type Each, openStatement } from '../../shared/postgres/rows.ts'
-import { isGrouped, reasonUses } from '../groups.ts'
 import type { DecisionWrite, Draft, VectorWrite } from './draft.ts'
 import { numberChanges } from './feed.ts'
 import { holdsVectors } from './filter.ts'
@@ -86,12 +86,10 @@ const eraseDecisions = (query: Query, ids: readonly string[], given: number): Pr
   ),
   query('delete from edges where source_id = any($1::text[])', [ids]),
   query('delete from decisions where id = any($1::text[])', [ids]),
-  query(
-    numberChanges(
-      '(select num, false as indexed, true as settled, $2::int as given from erased where id = any($1::text[])) x',
-    ),
-    [ids, given],
-  ),
+  query(numberChanges('(select num, false as indexed, $2::int as given from erased where id = any($1::text[])) x'), [
+    ids,
+    given,
+  ]),
 ]
 
 /** Column types of a decision row; arrays and documents are sent as text, so that they stay as they were written. */
@@ -112,7 +110,7 @@ const given = `as g (id, revision, ${names.join(', ')})`
 
 /** Inserts new decisions, and defines `known`: the numbers of all that change. */
 function makeDecisions(made: readonly DecisionWrite[], changes: readonly string[], each: Each): void {
-  const found = 'id, num, revision > 1 or outcome is not null as settled'
+  const found = 'id, num'
   each(
     types,
     made.map(rowOf),
@@ -144,7 +142,7 @@ function numberThem(before: number, vectors: Vectors, each: Each): void {
     ? `${holdsVectors('k.num')} or exists (${active} and v.num = k.num)`
     : holdsVectors('k.num')
   each(['int'], [[before]], (rows) =>
-    numberChanges(`(select k.num, ${indexed} as indexed, k.settled, g.given from known k, ${rows} as g (given)) x`),
+    numberChanges(`(select k.num, ${indexed} as indexed, g.given from known k, ${rows} as g (given)) x`),
   )
 }
 
@@ -168,22 +166,12 @@ function changeDecisions(old: readonly DecisionWrite[], each: Each): void {
 /** Inserts the reasons, spellings and edges of decisions. */
 function putParts(written: readonly DecisionWrite[], each: Each): void {
   each(
-    ['text', 'text', 'float8', 'text', 'int', 'float8'],
-    written.flatMap(({ record }) => {
-      const { id, confidence_at_record, outcome } = record
-      if (!isGrouped(record) || confidence_at_record === null) return []
-      return reasonUses(record).map(({ type, uses, strength }) => [
-        toText(id),
-        toText(type),
-        confidence_at_record,
-        outcome,
-        uses,
-        strength,
-      ])
-    }),
-    (rows) => `insert into reasons (num, type, confidence, outcome, uses, strength)
-      select d.num, g.type, g.confidence, g.outcome, g.uses, g.strength
-      from ${rows} as g (id, type, confidence, outcome, uses, strength) join known d on d.id = g.id`,
+    ['text', 'text', 'int', 'float8'],
+    written.flatMap(({ record: { id, reasons } }) =>
+      reasonSums(reasons).map(({ reason, uses, strength }) => [toText(id), toText(reason), uses, strength]),
+    ),
+    (rows) => `insert into reasons (num, type, uses, strength)
+      select d.num, g.type, g.uses, g.strength from ${rows} as g (id, type, uses, strength) join known d on d.id = g.id`,
   )
   each(
     ['text', 'text', 'text'],

@@ -3,21 +3,19 @@ import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import { edgesOf } from '../../../../sdk/storage/edges.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { filterFields } from '../../../../sdk/storage/fields.ts'
-import type { DecisionWriter, StoredText } from '../../../../sdk/storage/store.ts'
+import { reasonSums } from '../../../../sdk/storage/groups.ts'
+import { skeleton } from '../../../../sdk/storage/skeleton.ts'
+import type { DecisionFields, DecisionWriter, StoredText } from '../../../../sdk/storage/store.ts'
 import { recordText } from '../../../core/record-text.ts'
-import { dayMs } from '../../../core/time.ts'
 import { yamlOf } from '../../../core/yaml.ts'
 import { isUniqueViolation } from '../../shared/sqlite/connect.ts'
 import type { Verb } from '../groups.ts'
-import { isGrouped, reasonUses } from '../groups.ts'
 import type { Group } from './commit.ts'
 import type { Statements } from './connect.ts'
 import { type FileState, fileStates } from './files.ts'
-import { kindsWriter } from './kinds.ts'
+import { groupReader } from './groups.ts'
 import type { SqliteMember } from './members.ts'
 import { fieldNames, fieldValues, holdsVectors } from './rows.ts'
-import type { Tallies } from './tallies.ts'
-import { writerCounts } from './writer-counts.ts'
 
 interface Row {
   num: number
@@ -53,6 +51,8 @@ export interface TableOptions {
   analyse(record: DecisionRecord): string
 }
 
+type Spelled = Pick<DecisionFields, 'category' | 'project' | 'feature' | 'tags'>
+
 /** A subquery for the document: it takes a third of the time of a join. */
 export const getSql = `select d.id, d.agent, d.created_ms, d.revision, d.indexed,
   (select c.doc from documents c where c.num = d.num) as json from decisions d where d.id = ? and d.gone = 0`
@@ -61,33 +61,18 @@ export type GetRow = Omit<StoredText, 'indexed'> & { indexed: number }
 
 export const storedOf = (row: GetRow): StoredText => ({ ...row, indexed: row.indexed === 1 })
 
-/** The combinations that an erased decision is stored with. */
-const nothing = {
-  agent: '',
-  category: null,
-  stakes: 'low',
-  confidence_at_record: null,
-  outcome: null,
-  settled_by: null,
-  status: 'pending',
-  preserve: false,
-} as const
-
-/** Columns that are computed from a record. */
-const rowNames = [...fieldNames, 'day', 'place', 'outcome_group']
-
 export function decisionTable({ statements, group, analyse }: TableOptions): DecisionTable {
   const { prepare } = statements
   const find = prepare<Row, [string]>('select num, revision, gone from decisions where id = ?')
   const get = prepare<GetRow, [string]>(getSql)
   const ofSource = prepare<{ id: string }, [string]>('select id from decisions where source_key = ? and gone = 0')
   const insert = prepare<{ num: number }>(
-    `insert into decisions (id, revision, seq, source_key, ${rowNames.join(', ')})
-     values (?, ?, ?, ?${', ?'.repeat(rowNames.length)}) returning num`,
+    `insert into decisions (id, revision, seq, source_key, ${fieldNames.join(', ')})
+     values (?, ?, ?, ?${', ?'.repeat(fieldNames.length)}) returning num`,
   )
   const update = prepare<unknown>(
     `update decisions set revision = ?, gone = 0, seq = ?, source_key = ?,
-     ${rowNames.map((name) => `${name} = ?`).join(', ')} where num = ?`,
+     ${fieldNames.map((name) => `${name} = ?`).join(', ')} where num = ?`,
   )
   const mark = prepare<unknown, [number]>(`update decisions as d set indexed = ${holdsVectors} where num = ?`)
   const touch = prepare<unknown, [number, number]>(
@@ -96,18 +81,11 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
   const hide = prepare<unknown, [number, number]>(
     'update decisions set gone = 1, source_key = null, seq = ? where num = ?',
   )
-  // Erased decisions are counted nowhere, like hidden ones: the trigger subtracts the decision from the counts.
-  const empty = prepare<unknown, [number, number, number, number]>(
+  const empty = prepare<unknown, [number, number]>(
     `update decisions set gone = 2, source_key = null, seq = ?, category = null, confidence = null, stakes = 'low', status = 'pending',
      outcome = null, project = null, feature = null, pr = null, tags = '[]', agent = '', confidence_at_record = null, settled_by = null,
-     preserve = 0, reviewed_ms = null, review_by_ms = created_ms, place = ?, outcome_group = ?, indexed = 0,
+     preserve = 0, reviewed_ms = null, review_by_ms = created_ms, indexed = 0,
      file_size = -1, file_mtime = 0, file_hash = '' where num = ?`,
-  )
-  const placeOf = prepare<{ place: number }, [number]>('select place from decisions where num = ?')
-  // The number is not reused: other processes remember its old meaning.
-  const emptyPlace = prepare<unknown, [number]>(
-    `update places set agent = '', category = null, stakes = 'low' where number = ?1
-     and not exists (select 1 from decisions where place = ?1)`,
   )
   const dropDocument = prepare<unknown, [number]>('delete from documents where num = ?')
   const dropVectors = prepare<unknown, [number]>(
@@ -125,8 +103,8 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
      values (?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const dropReasons = prepare<unknown, [number]>('delete from reasons where num = ?')
-  const addReason = prepare<unknown, [number, string, number, string, number, number]>(
-    'insert into reasons (num, type, confidence, outcome, uses, strength) values (?, ?, ?, ?, ?, ?)',
+  const addReason = prepare<unknown, [number, string, number, number]>(
+    'insert into reasons (num, type, uses, strength) values (?, ?, ?, ?)',
   )
   const tagsOf = prepare<{ tags: string }, [number]>('select tags from decisions where num = ?')
   /** By tag, with the tags of the old row: an index by decision number would cost a write for each decision. */
@@ -136,20 +114,24 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
   const addTag = prepare<unknown, [string, number]>('insert or ignore into tags (tag, num) values (?, ?)')
   const clearPending = prepare<unknown, [number]>('delete from pending_files where num = ?')
 
-  const kindsOf = kindsWriter(statements)
-  function rowValues(record: DecisionRecord) {
-    const fields = filterFields(record, false)
-    const { place, group } = kindsOf(fields)
-    return [...fieldValues(fields), Math.floor(fields.created_ms / dayMs), place, group]
-  }
-
-  /** Writes the reason groups of a reviewed decision. */
-  function putGroups(num: number, record: DecisionRecord): void {
-    const { outcome, confidence_at_record } = record
-    if (!isGrouped(record) || outcome === null || confidence_at_record === null) return
-    for (const { type, uses, strength } of reasonUses(record))
-      addReason.run(num, type, confidence_at_record, outcome, uses, strength)
-  }
+  const addSpelling = prepare<unknown, [string, string, string]>(
+    'insert or ignore into spellings (field, look, value) values (?, ?, ?)',
+  )
+  // After the row of the decision was emptied: what no other decision uses.
+  const dropSpelling = prepare<
+    unknown,
+    [string, string]
+  >(`delete from spellings where field = ?1 and value = ?2 and not exists (
+    select 1 from decisions d where case ?1 when 'category' then d.category when 'project' then d.project else d.feature end = ?2)
+    and not exists (select 1 from tags t where ?1 = 'tag' and t.tag = ?2)`)
+  /** The texts of a decision that counts compare by appearance. */
+  const spelledTexts = ({ category, project, feature, tags }: Spelled): [field: string, value: string][] =>
+    [['category', category], ['project', project], ['feature', feature], ...tags.map((tag) => ['tag', tag])].flatMap(
+      ([field, value]) => (value == null ? [] : [[field!, value]]),
+    )
+  const spelledOf = prepare<Omit<Spelled, 'tags'> & { tags: string }, [number]>(
+    'select category, project, feature, tags from decisions where num = ?',
+  )
 
   /** @param before the tags that it had as JSON, null for a new decision */
   function putDerived(num: number, record: DecisionRecord, before: string | null): void {
@@ -160,8 +142,12 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
       dropReasons.run(num)
       dropTags.run(num, before)
     }
-    putGroups(num, record)
+    for (const { reason, uses, strength } of reasonSums(record.reasons)) addReason.run(num, reason, uses, strength)
     for (const tag of record.tags) addTag.run(tag, num)
+    for (const [field, value] of spelledTexts(filterFields(record, false))) {
+      const look = skeleton(value)
+      if (look !== value) addSpelling.run(field, look, value)
+    }
     for (const edge of edgesOf(record))
       addEdge.run(
         edge.source_id,
@@ -193,14 +179,14 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
     },
     ofSource: (key) => ofSource.all(key).map(({ id }) => id),
     insert(record, revision) {
-      const values = rowValues(record)
+      const values = fieldValues(filterFields(record, false))
       const seq = group.nextSeq()
       const { num } = unlessTaken(record, () => insert.get(record.id, revision, seq, record.source_key, ...values)!)
       putDerived(num, record, null)
       return num
     },
     replace(num, record, revision) {
-      const values = rowValues(record)
+      const values = fieldValues(filterFields(record, false))
       const seq = group.nextSeq()
       const { tags } = tagsOf.get(num)!
       unlessTaken(record, () => update.run(revision, seq, record.source_key, ...values, num))
@@ -220,11 +206,8 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
       clearPending.run(num)
     },
     erase(id, num) {
-      const { place: before } = placeOf.get(num)!
-      const { tags } = tagsOf.get(num)!
-      const { place, group: outcomes } = kindsOf(nothing)
-      empty.run(group.nextSeq(), place, outcomes, num)
-      emptyPlace.run(before)
+      const { tags, ...texts } = spelledOf.get(num)!
+      empty.run(group.nextSeq(), num)
       dropDocument.run(num)
       // The feed joins the terms: keep an empty row.
       putTerms.run(num, '')
@@ -232,18 +215,19 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
       dropEdges.run(id)
       dropReasons.run(num)
       dropTags.run(num, tags)
+      for (const one of spelledTexts({ ...texts, tags: JSON.parse(tags) })) dropSpelling.run(...one)
       queueRemoval.run(num)
     },
     setFile: fileStates({ prepare }),
   }
 }
 
-export function decisionWriter(statements: Statements, table: DecisionTable, tallies: Tallies) {
+export function decisionWriter(statements: Statements, table: DecisionTable) {
   const queue = statements.prepare<unknown, [number, number]>(
     'insert or replace into pending_files (num, revision) values (?, ?)',
   )
 
-  const counts = writerCounts(statements, tallies)
+  const groups = groupReader(statements)
 
   return (member: SqliteMember, verb: Verb): DecisionWriter => {
     function queueFile(num: number, revision: number, record: DecisionRecord): void {
@@ -251,7 +235,7 @@ export function decisionWriter(statements: Statements, table: DecisionTable, tal
       member.files.set(record.id, { num, revision, text: yamlOf(record) })
     }
     return {
-      ...counts(verb),
+      groups: verb(groups) as DecisionWriter['groups'],
       get: verb((ids) => ids.map(table.get).filter((found) => found !== null)),
       find: verb(({ source_key }) => table.ofSource(source_key)),
       put: verb((record: DecisionRecord, replaces: number, revision = replaces + 1) => {

@@ -8,7 +8,6 @@ import { logTaker } from '../../shared/sqlite/log-taker.ts'
 import { translating } from '../../shared/translating.ts'
 import { verbsOf } from '../groups.ts'
 import { committer } from './commit.ts'
-import { commitMark, everMoved } from './commit-mark.ts'
 import { connect, logSync, statementsOf } from './connect.ts'
 import { auditReader, auditWriter, keyedReader, keyedWriter } from './coordination.ts'
 import { decisionTable, decisionWriter } from './decisions.ts'
@@ -17,11 +16,9 @@ import { follow } from './follow.ts'
 import { pendingFiles } from './pending-files.ts'
 import { decisionReader, edgeReader } from './read.ts'
 import { reconciler } from './reconcile.ts'
-import { correctCounters, findWrongCounters } from './recounting.ts'
 import { rewordWhereNeeded } from './reword.ts'
 import { remaining, scrubber } from './scrub.ts'
 import { surveyor } from './survey.ts'
-import { surveyBeside } from './surveying.ts'
 import { threadReader, threadWriter } from './thread.ts'
 
 /** A store with more decisions answers calls before its files are compared. */
@@ -57,9 +54,7 @@ export async function openSqliteStore({
   const writing = statementsOf(writer)
   const reading = statementsOf(reader)
   const { sync, close: endSync } = logSync(writer)
-  let mark = everMoved
   const disconnect = () => {
-    mark.close()
     endSync()
     reading.finalize()
     writing.finalize()
@@ -69,9 +64,7 @@ export async function openSqliteStore({
   try {
     const pending = pendingFiles(writer, writing, root)
     const unwritten = await pending.settleAll()
-    mark = commitMark(reader)
-    const followed = follow(reading, mark)
-    const { refresh, counters } = followed
+    const followed = follow(reading)
     const commits = committer({
       db: writer,
       statements: writing,
@@ -95,12 +88,14 @@ export async function openSqliteStore({
       pages: log_pages,
     })
     const table = decisionTable({ statements: writing, group: commits.group, analyse })
-    const isLarge = () => counters.size() > most_at_start
-    const lookHere = surveyor(writing, root)
-    const look = () => (isLarge() ? surveyBeside(writer.filename, root) : lookHere())
+    const sizes = reading.prepare<{ decisions: number }, []>(
+      'select count(*) as decisions from decisions where gone = 0',
+    )
+    const isLarge = sizes.get()!.decisions > most_at_start
+    const look = surveyor(writing, root)
     const files = reconciler({ statements: writing, root, table, commits, pending, look, now, log })
     const writers = {
-      decisions: decisionWriter(writing, table, counters),
+      decisions: decisionWriter(writing, table),
       embeddings: embeddingWriter(writing, table),
       keyed: keyedWriter(writing),
       audit: auditWriter(writing, now),
@@ -134,7 +129,7 @@ export async function openSqliteStore({
       findings = await files.reconcile()
     }
     // Comparing a hundred thousand files takes seconds: it runs concurrently with the first calls, or not at all if the process exits soon.
-    const first = !isLarge() ? await reconcile() : brief ? undefined : reconcile().catch(surveyFailed)
+    const first = !isLarge ? await reconcile() : brief ? undefined : reconcile().catch(surveyFailed)
 
     return {
       driver: 'sqlite',
@@ -142,7 +137,7 @@ export async function openSqliteStore({
       edges: reads(edgeReader(reading)),
       embeddings: reads(embeddingReader(reading)),
       keyed: reads(keyedReader(reading)),
-      feed: reads({ head: async () => refresh(), since: async (...query) => since(...query) }),
+      feed: reads({ head: async () => followed.head(), since: async (...query) => since(...query) }),
       audit: reads(auditReader(reading)),
       thread: reads(threadReader({ reading, writing, commits })),
       transaction: (work) =>
@@ -158,17 +153,11 @@ export async function openSqliteStore({
           return work(tx)
         }),
       async status() {
-        refresh()
-        return { decisions: counters.size(), outbox: waiting.get(outboxCollection)!.count, findings }
+        return { decisions: sizes.get()!.decisions, outbox: waiting.get(outboxCollection)!.count, findings }
       },
       async reconcile() {
         await first
         await reconcile()
-        const wrong = await findWrongCounters(writer.filename)
-        if (wrong.length > 0) {
-          await commits.alone(() => correctCounters(writer.filename))
-          log('warn', 'counters were wrong and are recounted', { counters: wrong })
-        }
         return findings
       },
       async scrub(traces) {

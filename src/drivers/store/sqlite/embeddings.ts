@@ -101,7 +101,7 @@ export function feedReader(statements: Statements): (after: number, generation: 
   return (after, generation, limit) =>
     since.all(generation, after, limit).map((row) => ({
       seq: row.seq,
-      id: row.id,
+      id: row.id as string,
       fields: row.gone !== 0 ? null : fieldsOfRow(row),
       terms: row.gone !== 0 ? '' : row.terms,
       vectors: row.gone !== 0 || row.structure == null ? null : unpackVectors(row as VectorRow),

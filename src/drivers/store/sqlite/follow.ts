@@ -1,9 +1,5 @@
-/** Follows commits of all processes: a cheap check before each read, and cached rows are dropped if they changed. */
-import type { StoredText } from '../../../../sdk/storage/store.ts'
-import { keptCharacters, type Recent, recent } from '../recent.ts'
-import { type CommitMark, everMoved } from './commit-mark.ts'
+/** Follows the commits of all processes, and keeps answers until the next one. */
 import type { Statements } from './connect.ts'
-import { type Tallies, tallies } from './tallies.ts'
 
 export interface Head {
   seq: number
@@ -11,63 +7,34 @@ export interface Head {
 }
 
 export interface Followed {
-  readonly counters: Tallies
-  /** Cached rows, in the state of the last {@link refresh} or a later one. */
-  readonly documents: Recent<StoredText>
-  /** Drops cached rows changed by any commit before this call, of any process; returns the newest change and the active generation. */
-  refresh(): Head
-  /** Like {@link refresh}, at the end of this turn of the event loop, once for all callers of the turn. */
-  refreshTogether(): Promise<void>
+  /** The newest change and the active generation, including all that was committed before the call by any process. */
+  head(): Head
+  /** The answer to a question; made again once anything was committed since. */
+  answer<T>(question: string, make: () => T): T
 }
 
-/** If there are more changes than this, the whole document cache is dropped. */
-const mostChanges = 1_000
+/** The most answers to keep: questions are repeated by dashboards, sessions and rules, not by the thousand. */
+const maxAnswers = 1_000
 
-export function follow(statements: Statements, mark: CommitMark = everMoved): Followed {
-  const { prepare } = statements
+export function follow({ prepare }: Statements): Followed {
   const version = prepare<{ data_version: number }, []>('PRAGMA data_version')
   const headOf = prepare<Head, []>(
     `select (select coalesce(max(seq), 0) from decisions) as seq,
      coalesce((select number from generations where state = 'active'), 0) as generation`,
   )
-  const changed = prepare<{ id: string }, [number, number]>('select id from decisions where seq > ? limit ?')
-
-  const documents = recent<StoredText>(keptCharacters)
-  const counters = tallies(statements)
+  const answers = new Map<string, unknown>()
   let seen = -1
-  let head: Head = { seq: 0, generation: 0 }
 
-  function look(): void {
-    const version_now = version.get()!.data_version
-    if (version_now === seen) return
-    // Later commits change the version again, so the next check sees them.
-    const next = headOf.get()!
-    const rows = documents.isEmpty() ? [] : changed.all(head.seq, mostChanges)
-    if (rows.length === mostChanges || next.generation !== head.generation) documents.clear()
-    else for (const { id } of rows) documents.delete(id)
-    counters.changed()
-    head = next
-    seen = version_now
+  function answer<T>(question: string, make: () => T): T {
+    // Read before the answer: a commit in between changes it again, and the next question makes a new answer.
+    const { data_version } = version.get()!
+    if (data_version !== seen || answers.size >= maxAnswers) answers.clear()
+    seen = data_version
+    if (answers.has(question)) return answers.get(question) as T
+    const made = make()
+    answers.set(question, made)
+    return made
   }
 
-  /** Synchronous: an answer made in the turn in which it was requested is sent at once and in one piece, see docs/design/request.md. */
-  function refresh(): Head {
-    if (mark.moved()) {
-      look()
-      mark.settle()
-    }
-    return head
-  }
-
-  let together: Promise<void> | undefined
-  /** Many short answers cost less in one batch than interleaved with reading requests. */
-  function refreshTogether(): Promise<void> {
-    together ??= new Promise(setImmediate).then(() => {
-      together = undefined
-      refresh()
-    })
-    return together
-  }
-
-  return { counters, documents, refresh, refreshTogether }
+  return { head: () => answer('head', () => headOf.get()!), answer }
 }

@@ -1,94 +1,32 @@
 /** Converts between rows and the fields that filters see. */
+import { decisionFields, type Field } from '../../../../sdk/schema/decision-fields.ts'
 import type { DecisionFields } from '../../../../sdk/storage/store.ts'
 
+const fields = Object.entries<Field>(decisionFields)
+
 /** Columns of `decisions d` that {@link fieldsOfRow} reads. */
-export const fieldColumns = `d.id, d.category, d.confidence, d.stakes, d.status, d.outcome, d.project, d.feature, d.pr, d.tags,
-  d.agent, d.created_ms, d.review_by_ms, d.reviewed_ms, d.confidence_at_record, d.settled_by, d.preserve, d.indexed`
+export const fieldColumns = fields.map(([name]) => `d.${name}`).join(', ')
 
-export interface FieldRow {
-  id: string
-  category: string | null
-  confidence: number | null
-  stakes: DecisionFields['stakes']
-  status: DecisionFields['status']
-  outcome: DecisionFields['outcome']
-  project: string | null
-  feature: string | null
-  pr: number | null
-  tags: string
-  agent: string
-  created_ms: number
-  review_by_ms: number
-  reviewed_ms: number | null
-  confidence_at_record: number | null
-  settled_by: DecisionFields['settled_by']
-  preserve: number
-  indexed: number
-}
+/** The columns as SQLite has them: booleans as 0 or 1, lists as JSON. */
+export type FieldRow = Record<keyof DecisionFields, string | number | null>
 
-export function fieldsOfRow(row: FieldRow): DecisionFields {
-  return {
-    id: row.id,
-    category: row.category,
-    confidence: row.confidence,
-    stakes: row.stakes,
-    status: row.status,
-    outcome: row.outcome,
-    project: row.project,
-    feature: row.feature,
-    pr: row.pr,
-    tags: row.tags === '[]' ? [] : JSON.parse(row.tags),
-    agent: row.agent,
-    created_ms: row.created_ms,
-    review_by_ms: row.review_by_ms,
-    reviewed_ms: row.reviewed_ms,
-    confidence_at_record: row.confidence_at_record,
-    settled_by: row.settled_by,
-    preserve: row.preserve === 1,
-    indexed: row.indexed === 1,
-  }
-}
+export const fieldsOfRow = (row: FieldRow): DecisionFields =>
+  Object.fromEntries(
+    fields.map(([name, { type }]) => {
+      const value = row[name as keyof DecisionFields]
+      return [name, type === 'boolean' ? value === 1 : type === 'texts' ? JSON.parse(value as string) : value]
+    }),
+  ) as DecisionFields
+
+/** The columns that are written with a record: all but the id, and what the vectors determine. */
+export const fieldNames = fields.flatMap(([name]) => (name === 'id' || name === 'indexed' ? [] : [name]))
 
 /** Values for {@link fieldNames}. */
-export const fieldValues = (fields: DecisionFields) =>
-  [
-    fields.category,
-    fields.confidence,
-    fields.stakes,
-    fields.status,
-    fields.outcome,
-    fields.project,
-    fields.feature,
-    fields.pr,
-    JSON.stringify(fields.tags),
-    fields.agent,
-    fields.created_ms,
-    fields.review_by_ms,
-    fields.reviewed_ms,
-    fields.confidence_at_record,
-    fields.settled_by,
-    fields.preserve ? 1 : 0,
-  ] as const
-
-/** The filter columns without the id, in the order of {@link fieldValues}. */
-export const fieldNames = [
-  'category',
-  'confidence',
-  'stakes',
-  'status',
-  'outcome',
-  'project',
-  'feature',
-  'pr',
-  'tags',
-  'agent',
-  'created_ms',
-  'review_by_ms',
-  'reviewed_ms',
-  'confidence_at_record',
-  'settled_by',
-  'preserve',
-] as const
+export const fieldValues = (given: DecisionFields): (string | number | null)[] =>
+  fieldNames.map((name) => {
+    const value = given[name as keyof DecisionFields]
+    return typeof value === 'boolean' ? Number(value) : Array.isArray(value) ? JSON.stringify(value) : (value as string)
+  })
 
 /**
  * True if the active generation has vectors of `d`, determined from the vectors themselves: the value for `indexed`. A cross join fixes the

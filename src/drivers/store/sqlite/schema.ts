@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm'
 import { blob, index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { logTables } from '../../shared/sqlite/log-tables.ts'
 
-/** The columns for filters, sorting and the feed. Triggers count the rows. */
+/** The columns for filters, sorting and the feed. */
 export const decisions = sqliteTable(
   'decisions',
   {
@@ -30,12 +30,6 @@ export const decisions = sqliteTable(
     settled_by: text(),
     preserve: integer().notNull(),
     reviewed_ms: real(),
-    /** Day of `created_ms`, in days since 1970, UTC. */
-    day: integer().notNull(),
-    /** Number in `places`. */
-    place: integer().notNull(),
-    /** Number in `outcome_groups`. */
-    outcome_group: integer().notNull(),
     /** 1 if the active generation has its vectors. */
     indexed: integer().notNull().default(0),
     /** 1 if its file was removed: hidden from all reads, but kept. 2 if it was erased: only its id is left. */
@@ -45,100 +39,60 @@ export const decisions = sqliteTable(
     /** SHA-256 of the file, lowercase hex. */
     file_hash: text().notNull().default(''),
   },
-  // Only decisions that are neither hidden nor erased are indexed. Indexes end with the columns that counting filters use, so that no rows
-  // need to be read.
-  ({ id, created_ms, place, outcome_group, ...table }) => [
+  // Only decisions that are neither hidden nor erased are indexed.
+  ({ id, created_ms, ...table }) => [
     uniqueIndex('decisions_source_key').on(table.source_key).where(sql`source_key is not null`),
-    index('decisions_created').on(created_ms, id, place, outcome_group).where(sql`gone = 0`),
-    index('decisions_place').on(place, outcome_group, created_ms).where(sql`gone = 0`),
-    index('decisions_project').on(table.project, created_ms, id, place, outcome_group).where(sql`gone = 0`),
-    index('decisions_confidence').on(table.confidence, id, place, outcome_group).where(sql`gone = 0`),
+    index('decisions_created').on(created_ms, id).where(sql`gone = 0`),
+    index('decisions_agent').on(table.agent, created_ms, id).where(sql`gone = 0`),
+    index('decisions_project').on(table.project, created_ms, id).where(sql`gone = 0`),
+    // In the order in which drift and calibration group: they read the index alone.
+    index('decisions_scored')
+      .on(
+        table.category,
+        table.confidence_at_record,
+        table.outcome,
+        table.settled_by,
+        created_ms,
+        table.agent,
+        table.stakes,
+      )
+      .where(sql`gone = 0`),
     index('decisions_pr').on(table.pr).where(sql`gone = 0 and pr is not null`),
     index('decisions_feature').on(table.feature).where(sql`gone = 0 and feature is not null`),
-    index('decisions_pending')
-      .on(created_ms, table.review_by_ms, place, outcome_group)
-      .where(sql`gone = 0 and status = 'pending'`),
-    index('decisions_unindexed').on(created_ms, place, outcome_group).where(sql`gone = 0 and indexed = 0`),
+    index('decisions_status').on(table.status, created_ms, id, table.review_by_ms).where(sql`gone = 0`),
+    index('decisions_unindexed').on(created_ms, id).where(sql`gone = 0 and indexed = 0`),
   ],
 )
 
-/** Distinct combinations of agent, category and stakes. */
-export const places = sqliteTable(
-  'places',
-  { number: integer().primaryKey(), agent: text().notNull(), category: text(), stakes: text().notNull() },
-  (table) => [index('places_values').on(table.agent, table.category, table.stakes)],
+/** Spellings that differ from their skeleton, so that counts find all texts that look alike. */
+export const spellings = sqliteTable(
+  'spellings',
+  { field: text().notNull(), look: text().notNull(), value: text().notNull() },
+  (table) => [primaryKey({ columns: [table.field, table.look, table.value] })],
 )
 
-/** Distinct combinations of outcome, confidence and the other columns. */
-export const outcome_groups = sqliteTable(
-  'outcome_groups',
-  {
-    number: integer().primaryKey(),
-    status: text().notNull(),
-    outcome: text(),
-    settled_by: text(),
-    confidence_at_record: real(),
-    preserve: integer().notNull(),
-  },
-  (table) => [index('outcome_groups_values').on(table.confidence_at_record, table.outcome, table.settled_by)],
-)
-
-/** Number of decisions of each place and outcome group; kept by triggers. */
+/** Number of decisions of each category, stakes, status, outcome, agent, project, day and tag; kept by triggers. */
 export const totals = sqliteTable(
   'totals',
-  { place: integer().notNull(), outcome_group: integer().notNull(), decisions: integer().notNull() },
-  (table) => [primaryKey({ columns: [table.place, table.outcome_group] })],
+  { key: text().notNull(), value: text().notNull(), count: integer().notNull() },
+  (table) => [primaryKey({ columns: [table.key, table.value] })],
 )
-
-/** Number of decisions of each day, project, feature and tag; kept by triggers. */
-export const value_totals = sqliteTable(
-  'value_totals',
-  { field: text().notNull(), value: text().notNull(), decisions: integer().notNull() },
-  (table) => [primaryKey({ columns: [table.field, table.value] })],
-)
-
-/** The newest changes of the totals, written by triggers; counters in memory follow them. */
-export const deltas = sqliteTable('deltas', {
-  number: integer().primaryKey(),
-  created_ms: real().notNull(),
-  place: integer().notNull(),
-  outcome_group: integer().notNull(),
-  /** 1 or −1. */
-  decisions: integer().notNull(),
-})
 
 export const tags = sqliteTable('tags', { tag: text().notNull(), num: integer().notNull() }, (table) => [
   primaryKey({ columns: [table.tag, table.num] }),
 ])
 
-/** The types of a reviewed decision's reasons. Triggers keep their totals. */
+/** The types of a decision's reasons. */
 export const reasons = sqliteTable(
   'reasons',
   {
     num: integer().notNull(),
     type: text().notNull(),
-    /** The confidence that is scored. */
-    confidence: real().notNull(),
-    outcome: text().notNull(),
     uses: integer().notNull(),
     /** Sum over all uses. */
     strength: real().notNull(),
   },
   (table) => [primaryKey({ columns: [table.num, table.type] })],
-)
-
-/** Totals of `reasons`: few rows, however many decisions there are. */
-export const reason_totals = sqliteTable(
-  'reason_totals',
-  {
-    type: text().notNull(),
-    confidence: real().notNull(),
-    outcome: text().notNull(),
-    decisions: integer().notNull(),
-    uses: integer().notNull(),
-    strength: real().notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.type, table.confidence, table.outcome] })],
 )
 
 export const documents = sqliteTable('documents', {
@@ -263,4 +217,4 @@ export const acts = sqliteTable(
 export const { nodes: act_nodes, head: act_head, checkpoints: act_checkpoints } = logTables('act_')
 
 /** Tables without a separate rowid: the primary key is the table's B-tree. */
-export const without_rowid = [totals, value_totals, tags, act_nodes]
+export const without_rowid = [spellings, totals, tags, act_nodes]

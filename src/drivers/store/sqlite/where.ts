@@ -1,8 +1,8 @@
 /** Filters as SQL over `decisions d`. */
 import type { SQLQueryBindings, Statement } from 'bun:sqlite'
+import { comparisons } from '../../../../sdk/schema/decision-fields.ts'
 import { type CountFilter, spelledFields } from '../../../../sdk/storage/decisions.ts'
-import { skeleton } from '../../../../sdk/storage/skeleton.ts'
-import { type Kinds, select } from '../counts/kinds.ts'
+import { outcomeValue } from '../../../../sdk/storage/fields.ts'
 import type { Statements } from './connect.ts'
 
 export interface Where {
@@ -10,60 +10,48 @@ export interface Where {
   values: SQLQueryBindings[]
 }
 
-const numbersOf = (passing: readonly boolean[]): string =>
-  JSON.stringify(passing.flatMap((passes, number) => (passes ? [number] : [])))
+/** Values whose skeleton is the given one: itself, and the spellings that differ from it. */
+const spelled = (field: string): string =>
+  `(select ? union select value from spellings where field = '${field}' and look = ?)`
 
-export function whereReader({ prepare }: Statements): (kinds: Kinds, filter: CountFilter) => Where {
-  const spellings = prepare<{ value: string }, [string]>('select value from value_totals where field = ?')
+const operators = { eq: '=', gte: '>=', lte: '<=' } as const
 
-  return (kinds, filter) => {
-    const { places, groups, from_ms, to_ms, rest } = select(kinds, filter)
-    const values: SQLQueryBindings[] = []
-    const tests = ['d.gone = 0']
-    const add = (test: string, ...given: SQLQueryBindings[]): void => {
-      tests.push(test)
-      values.push(...given)
-    }
-    const compare = (column: string, operator: '=' | '<=' | '>=', value: string | number | undefined): void => {
-      if (value !== undefined) add(`d.${column} ${operator} ?`, value)
-    }
-    const anyOf = (column: string, list: readonly string[]): void =>
-      add(`${column} in (${list.map(() => '?').join()})`, ...list)
-    // With further conditions, their indexes are more selective: a unary plus keeps SQLite from using this one.
-    const plus = rest === null ? '' : '+'
-    if (places !== null) add(`${plus}d.place in (select value from json_each(?))`, numbersOf(places))
-    if (groups !== null) add(`${plus}d.outcome_group in (select value from json_each(?))`, numbersOf(groups))
-    // SQLite uses the partial index of pending decisions only if the query contains its condition.
-    if (filter.status?.length === 1 && filter.status[0] === 'pending') tests.push(`d.status = 'pending'`)
-    if (Number.isFinite(from_ms)) add('d.created_ms >= ?', from_ms)
-    if (Number.isFinite(to_ms)) add('d.created_ms <= ?', to_ms)
-    if (rest === null) return { sql: tests.join(' and '), values }
-    const { project, feature, pr, tags, indexed, alike = {} } = rest
-    compare('project', '=', project)
-    compare('feature', '=', feature)
-    compare('pr', '=', pr)
-    compare('confidence', '>=', rest.min_confidence)
-    compare('confidence', '<=', rest.max_confidence)
-    compare('review_by_ms', '<=', rest.review_by_to_ms)
-    if (indexed !== undefined) tests.push(`d.indexed = ${indexed ? 1 : 0}`)
-    const tagged = (list: readonly string[]): void => {
-      anyOf('d.num in (select num from tags where tag', list)
-      tests.push(`${tests.pop()})`)
-    }
-    if (tags !== undefined) tagged(tags)
-    for (const field of spelledFields) {
-      const look = alike[field]
-      if (look === undefined || field === 'category') continue
-      const alikes = spellings.all(field).flatMap(({ value }) => (skeleton(value) === look ? [value] : []))
-      if (field === 'tag') tagged(alikes)
-      else anyOf(`d.${field}`, alikes)
-    }
-    return { sql: tests.join(' and '), values }
+export function whereOf(filter: CountFilter): Where {
+  const tests = ['d.gone = 0']
+  const values: SQLQueryBindings[] = []
+  const add = (test: string, ...given: SQLQueryBindings[]): void => {
+    tests.push(test)
+    values.push(...given)
   }
+  const anyOf = (column: string, list: readonly string[]): void =>
+    add(`${column} in (${list.map(() => '?').join()})`, ...list)
+  for (const { field, operator, type, operand } of comparisons(filter)) {
+    const given = type === 'boolean' ? Number(operand) : (operand as string | number)
+    if (operator === 'in') anyOf(`d.${field}`, operand as readonly string[])
+    else if (operator === 'overlaps') {
+      const some = operand as readonly string[]
+      add(`d.num in (select num from tags where tag in (${some.map(() => '?').join()}))`, ...some)
+    }
+    // A literal, because SQLite uses a partial index only if the query contains its condition.
+    else if (type === 'boolean') tests.push(`d.${field} = ${given}`)
+    else add(`d.${field} ${operators[operator]} ?`, given)
+  }
+  if (filter.scored) {
+    tests.push(`d.confidence_at_record is not null and d.settled_by <> 'age'`)
+    anyOf('d.outcome', Object.keys(outcomeValue))
+  }
+  for (const field of spelledFields) {
+    const look = filter.alike?.[field]
+    if (look === undefined) continue
+    const among = spelled(field)
+    if (field === 'tag') add(`d.num in (select num from tags where tag in ${among})`, look, look)
+    else add(`d.${field} in ${among}`, look, look)
+  }
+  return { sql: tests.join(' and '), values }
 }
 
 /** The most prepared statements to keep; most filters differ only in their values. */
-const mostPrepared = 200
+const maxPrepared = 200
 
 /** Runs statements whose text depends on a filter. */
 export function runner({ prepare }: Statements) {
@@ -71,7 +59,7 @@ export function runner({ prepare }: Statements) {
   return <Row>(sql: string, values: SQLQueryBindings[]): Row[] => {
     let statement = prepared.get(sql)
     if (statement === undefined) {
-      if (prepared.size >= mostPrepared) {
+      if (prepared.size >= maxPrepared) {
         for (const one of prepared.values()) one.finalize()
         prepared.clear()
       }

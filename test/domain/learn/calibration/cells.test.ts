@@ -1,7 +1,8 @@
 /** Cells of calibration: they add up, prove what the verdict proves, and tell a trend from chance. */
+
 import { expect, test } from 'bun:test'
 import { stakesValues } from '../../../../sdk/schema/decision.ts'
-import type { ScoreSum } from '../../../../sdk/storage/store.ts'
+import type { ScoreSum } from '../../../../sdk/storage/groups.ts'
 import { cellKinds, cellsOf } from '../../../../src/domain/learn/calibration/cells.ts'
 import { verdictOf } from '../../../../src/domain/learn/calibration/verdict.ts'
 import * as fc from '../../../support/property.ts'

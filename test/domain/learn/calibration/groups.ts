@@ -1,6 +1,7 @@
 /** Groups of outcomes from decisions written down one by one. */
+
 import type { Outcome, Settler } from '../../../../sdk/schema/decision.ts'
-import type { OutcomeGroup } from '../../../../sdk/storage/store.ts'
+import type { OutcomeGroup } from '../../../../sdk/storage/groups.ts'
 
 export interface Judged {
   confidence: number | null

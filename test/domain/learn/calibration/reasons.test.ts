@@ -1,6 +1,7 @@
 /** Reason statistics: rates, evenness, the dominant type, and too little data. */
+
 import { expect, test } from 'bun:test'
-import type { OutcomeGroup, ReasonGroup } from '../../../../sdk/storage/store.ts'
+import type { OutcomeGroup, ReasonGroup } from '../../../../sdk/storage/groups.ts'
 import { reasonStats } from '../../../../src/domain/learn/calibration/reasons.ts'
 
 const of = (type: string, outcome: ReasonGroup['outcome'], count: number, confidence = 0.8): ReasonGroup => ({

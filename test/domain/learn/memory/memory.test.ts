@@ -1,6 +1,8 @@
 /** What an agent is told of its past: levels of detail and its profile. On the memory store. */
+
 import { describe, expect, test } from 'bun:test'
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
+import { outcomeGroupsByCategory } from '../../../../sdk/storage/groups.ts'
 import { shorten } from '../../../../src/core/quote.ts'
 import { countLevels, levelOf, oneLine } from '../../../../src/domain/learn/memory/compaction.ts'
 import { agentProfile, byCategory, calibrationContext } from '../../../../src/domain/learn/memory/profile.ts'
@@ -90,7 +92,7 @@ describe('profile', () => {
   ]
   const profileOf = async (...records: DecisionRecord[]) => {
     const store = await storeOf(...records)
-    return agentProfile(store, 'alice', await store.decisions.outcomes({ agent: 'alice' }, 'category'))
+    return agentProfile(store, 'alice', await outcomeGroupsByCategory(store.decisions, { agent: 'alice' }))
   }
 
   test('one category alone is neither the strongest nor the weakest', async () => {
@@ -109,7 +111,7 @@ describe('profile', () => {
 
   test('categories: the largest first, then by name', async () => {
     const store = await storeOf(...own('a', 1, 0), ...own('c', 2, 0), ...own('b', 2, 0))
-    const found = byCategory(await store.decisions.outcomes({}, 'category'))
+    const found = byCategory(await outcomeGroupsByCategory(store.decisions, {}))
     expect(found.map(({ category }) => category)).toEqual(['b', 'c', 'a'])
   })
 

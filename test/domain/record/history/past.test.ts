@@ -1,5 +1,7 @@
 /** The store as it was: what is read while somebody writes, and how much is read at all. */
+
 import { expect, test } from 'bun:test'
+import { countDecisions } from '../../../../sdk/storage/groups.ts'
 import { openPast } from '../../../../src/domain/record/history/past.ts'
 import { openMemoryProgram, type TestProgram } from '../../../support/program.ts'
 
@@ -47,12 +49,12 @@ test('an answer that needs too many decisions names what leaves fewer, and reads
   }
   const counted = { ...store, decisions: { ...store.decisions, walk } }
   const past = openPast({ ...services, store: counted, breathe: async () => void turns++ }, then, 2)
-  await expect(past.store.decisions.count({})).rejects.toMatchObject({
+  await expect(countDecisions(past.store.decisions, {})).rejects.toMatchObject({
     error: 'invalid_params',
     message: expect.stringContaining('at most 2 decisions'),
   })
   expect(walks).toBe(0)
-  expect(await past.store.decisions.count({ category: 'tooling' })).toBe(2)
+  expect(await countDecisions(past.store.decisions, { category: 'tooling' })).toBe(2)
   expect([walks, turns]).toEqual([1, 1])
   await program.close()
 })

@@ -50,8 +50,7 @@ CREATE TABLE "audit" (
 CREATE TABLE "changes" (
 	"num" bigint PRIMARY KEY NOT NULL,
 	"seq" bigint NOT NULL,
-	"indexed" boolean NOT NULL,
-	"settled" boolean NOT NULL
+	"indexed" boolean NOT NULL
 );
 CREATE TABLE "decisions" (
 	"id" text collate "C" PRIMARY KEY NOT NULL,
@@ -154,28 +153,9 @@ CREATE TABLE "rate_limits" (
 	"at_ms" double precision NOT NULL,
 	"granted" double precision NOT NULL
 );
-CREATE TABLE "reason_deltas" (
-	"type" text collate "C" NOT NULL,
-	"confidence" double precision NOT NULL,
-	"outcome" text collate "C" NOT NULL,
-	"decisions" bigint NOT NULL,
-	"uses" bigint NOT NULL,
-	"strength" double precision NOT NULL
-);
-CREATE TABLE "reason_totals" (
-	"type" text collate "C" NOT NULL,
-	"confidence" double precision NOT NULL,
-	"outcome" text collate "C" NOT NULL,
-	"decisions" bigint NOT NULL,
-	"uses" bigint NOT NULL,
-	"strength" double precision NOT NULL,
-	CONSTRAINT "reason_totals_type_confidence_outcome_pk" PRIMARY KEY("type","confidence","outcome")
-);
 CREATE TABLE "reasons" (
 	"num" bigint NOT NULL,
 	"type" text collate "C" NOT NULL,
-	"confidence" double precision NOT NULL,
-	"outcome" text collate "C" NOT NULL,
 	"uses" integer NOT NULL,
 	"strength" double precision NOT NULL,
 	CONSTRAINT "reasons_num_type_pk" PRIMARY KEY("num","type")
@@ -217,7 +197,6 @@ CREATE INDEX "audit_retention" ON "audit" USING btree ("seq") WHERE method = 'au
 CREATE INDEX "audit_redaction" ON "audit" USING btree ("seq") WHERE method = 'audit.redaction';
 CREATE INDEX "changes_seq" ON "changes" USING btree ("seq");
 CREATE INDEX "changes_bare" ON "changes" USING btree ("num") WHERE not indexed;
-CREATE INDEX "changes_settled" ON "changes" USING btree ("seq") WHERE settled;
 CREATE INDEX "decisions_created" ON "decisions" USING btree ("created_ms","id");
 CREATE INDEX "decisions_category" ON "decisions" USING btree ("category","created_ms");
 CREATE INDEX "decisions_project" ON "decisions" USING btree ("project","pr");

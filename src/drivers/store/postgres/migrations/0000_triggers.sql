@@ -85,17 +85,6 @@ END $$;
 CREATE TRIGGER decisions_added AFTER INSERT ON decisions REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION decisions_are_added();
 CREATE TRIGGER decisions_removed AFTER DELETE ON decisions REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION decisions_are_removed();
 CREATE TRIGGER decisions_changed AFTER UPDATE ON decisions REFERENCING OLD TABLE AS removed NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION decisions_are_changed();
-CREATE VIEW reason_tallies AS SELECT * FROM reason_totals UNION ALL SELECT * FROM reason_deltas;
-CREATE FUNCTION reasons_are_added() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-  INSERT INTO reason_deltas SELECT type, confidence, outcome, count(*), sum(uses), sum(strength) FROM added GROUP BY type, confidence, outcome;
-  RETURN NULL;
-END $$;
-CREATE FUNCTION reasons_are_removed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-  INSERT INTO reason_deltas SELECT type, confidence, outcome, -count(*), -sum(uses), -sum(strength) FROM removed GROUP BY type, confidence, outcome;
-  RETURN NULL;
-END $$;
-CREATE TRIGGER reasons_added AFTER INSERT ON reasons REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION reasons_are_added();
-CREATE TRIGGER reasons_removed AFTER DELETE ON reasons REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION reasons_are_removed();
 -- Makes servers read all counts again.
 CREATE FUNCTION forget_deltas() RETURNS void LANGUAGE sql AS $$
   DELETE FROM folded_deltas;
@@ -103,18 +92,15 @@ CREATE FUNCTION forget_deltas() RETURNS void LANGUAGE sql AS $$
 $$;
 -- For operators who have changed the tables by hand.
 CREATE FUNCTION recount_decisions() RETURNS void LANGUAGE plpgsql AS $$ BEGIN
-  LOCK TABLE decisions, reasons IN SHARE MODE;
+  LOCK TABLE decisions IN SHARE MODE;
   DELETE FROM totals;
   DELETE FROM deltas;
   DELETE FROM value_totals;
   DELETE FROM value_deltas;
-  DELETE FROM reason_totals;
-  DELETE FROM reason_deltas;
   PERFORM forget_deltas();
   INSERT INTO totals SELECT row(agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve)::text, agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, count(*) FROM decisions GROUP BY agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve;
   INSERT INTO value_totals SELECT v.field, v.value, count(*) FROM decisions d, LATERAL (SELECT * FROM counted_values(d.created_ms, d.project, d.tags)
     UNION ALL SELECT * FROM kind_values(d.agent, d.category, d.stakes, d.status, d.outcome)) v GROUP BY v.field, v.value;
-  INSERT INTO reason_totals SELECT type, confidence, outcome, count(*), sum(uses), sum(strength) FROM reasons GROUP BY type, confidence, outcome;
 END $$;
 -- LZ4 for long values: a quarter of the default's time, and a fifth more space. An engine built without it keeps the default.
 DO $$ BEGIN

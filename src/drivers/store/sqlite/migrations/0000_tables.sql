@@ -72,9 +72,6 @@ CREATE TABLE `decisions` (
 	`settled_by` text,
 	`preserve` integer NOT NULL,
 	`reviewed_ms` real,
-	`day` integer NOT NULL,
-	`place` integer NOT NULL,
-	`outcome_group` integer NOT NULL,
 	`indexed` integer DEFAULT 0 NOT NULL,
 	`gone` integer DEFAULT 0 NOT NULL,
 	`file_size` integer DEFAULT -1 NOT NULL,
@@ -84,21 +81,14 @@ CREATE TABLE `decisions` (
 CREATE UNIQUE INDEX `decisions_id_unique` ON `decisions` (`id`);
 CREATE UNIQUE INDEX `decisions_seq_unique` ON `decisions` (`seq`);
 CREATE UNIQUE INDEX `decisions_source_key` ON `decisions` (`source_key`) WHERE source_key is not null;
-CREATE INDEX `decisions_created` ON `decisions` (`created_ms`,`id`,`place`,`outcome_group`) WHERE gone = 0;
-CREATE INDEX `decisions_place` ON `decisions` (`place`,`outcome_group`,`created_ms`) WHERE gone = 0;
-CREATE INDEX `decisions_project` ON `decisions` (`project`,`created_ms`,`id`,`place`,`outcome_group`) WHERE gone = 0;
-CREATE INDEX `decisions_confidence` ON `decisions` (`confidence`,`id`,`place`,`outcome_group`) WHERE gone = 0;
+CREATE INDEX `decisions_created` ON `decisions` (`created_ms`,`id`) WHERE gone = 0;
+CREATE INDEX `decisions_agent` ON `decisions` (`agent`,`created_ms`,`id`) WHERE gone = 0;
+CREATE INDEX `decisions_project` ON `decisions` (`project`,`created_ms`,`id`) WHERE gone = 0;
+CREATE INDEX `decisions_scored` ON `decisions` (`category`,`confidence_at_record`,`outcome`,`settled_by`,`created_ms`,`agent`,`stakes`) WHERE gone = 0;
 CREATE INDEX `decisions_pr` ON `decisions` (`pr`) WHERE gone = 0 and pr is not null;
 CREATE INDEX `decisions_feature` ON `decisions` (`feature`) WHERE gone = 0 and feature is not null;
-CREATE INDEX `decisions_pending` ON `decisions` (`created_ms`,`review_by_ms`,`place`,`outcome_group`) WHERE gone = 0 and status = 'pending';
-CREATE INDEX `decisions_unindexed` ON `decisions` (`created_ms`,`place`,`outcome_group`) WHERE gone = 0 and indexed = 0;
-CREATE TABLE `deltas` (
-	`number` integer PRIMARY KEY NOT NULL,
-	`created_ms` real NOT NULL,
-	`place` integer NOT NULL,
-	`outcome_group` integer NOT NULL,
-	`decisions` integer NOT NULL
-);
+CREATE INDEX `decisions_status` ON `decisions` (`status`,`created_ms`,`id`,`review_by_ms`) WHERE gone = 0;
+CREATE INDEX `decisions_unindexed` ON `decisions` (`created_ms`,`id`) WHERE gone = 0 and indexed = 0;
 CREATE TABLE `documents` (
 	`num` integer PRIMARY KEY NOT NULL,
 	`doc` text NOT NULL
@@ -140,40 +130,13 @@ CREATE TABLE `keyed_records` (
 	PRIMARY KEY(`collection`, `key`)
 );
 CREATE INDEX `keyed_records_expires` ON `keyed_records` (`collection`,`expires_ms`) WHERE expires_ms is not null;
-CREATE TABLE `outcome_groups` (
-	`number` integer PRIMARY KEY NOT NULL,
-	`status` text NOT NULL,
-	`outcome` text,
-	`settled_by` text,
-	`confidence_at_record` real,
-	`preserve` integer NOT NULL
-);
-CREATE INDEX `outcome_groups_values` ON `outcome_groups` (`confidence_at_record`,`outcome`,`settled_by`);
 CREATE TABLE `pending_files` (
 	`num` integer PRIMARY KEY NOT NULL,
 	`revision` integer NOT NULL
 );
-CREATE TABLE `places` (
-	`number` integer PRIMARY KEY NOT NULL,
-	`agent` text NOT NULL,
-	`category` text,
-	`stakes` text NOT NULL
-);
-CREATE INDEX `places_values` ON `places` (`agent`,`category`,`stakes`);
-CREATE TABLE `reason_totals` (
-	`type` text NOT NULL,
-	`confidence` real NOT NULL,
-	`outcome` text NOT NULL,
-	`decisions` integer NOT NULL,
-	`uses` integer NOT NULL,
-	`strength` real NOT NULL,
-	PRIMARY KEY(`type`, `confidence`, `outcome`)
-);
 CREATE TABLE `reasons` (
 	`num` integer NOT NULL,
 	`type` text NOT NULL,
-	`confidence` real NOT NULL,
-	`outcome` text NOT NULL,
 	`uses` integer NOT NULL,
 	`strength` real NOT NULL,
 	PRIMARY KEY(`num`, `type`)
@@ -182,20 +145,20 @@ CREATE TABLE `search_terms` (
 	`num` integer PRIMARY KEY NOT NULL,
 	`terms` text NOT NULL
 );
+CREATE TABLE `spellings` (
+	`field` text NOT NULL,
+	`look` text NOT NULL,
+	`value` text NOT NULL,
+	PRIMARY KEY(`field`, `look`, `value`)
+) WITHOUT ROWID;
 CREATE TABLE `tags` (
 	`tag` text NOT NULL,
 	`num` integer NOT NULL,
 	PRIMARY KEY(`tag`, `num`)
 ) WITHOUT ROWID;
 CREATE TABLE `totals` (
-	`place` integer NOT NULL,
-	`outcome_group` integer NOT NULL,
-	`decisions` integer NOT NULL,
-	PRIMARY KEY(`place`, `outcome_group`)
-) WITHOUT ROWID;
-CREATE TABLE `value_totals` (
-	`field` text NOT NULL,
+	`key` text NOT NULL,
 	`value` text NOT NULL,
-	`decisions` integer NOT NULL,
-	PRIMARY KEY(`field`, `value`)
+	`count` integer NOT NULL,
+	PRIMARY KEY(`key`, `value`)
 ) WITHOUT ROWID;

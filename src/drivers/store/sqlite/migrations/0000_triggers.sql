@@ -10,55 +10,31 @@ CREATE TRIGGER `audit_no_delete` BEFORE DELETE ON `audit` WHEN old.method IN ('a
 	BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
 CREATE TRIGGER `audit_rules_no_update` BEFORE UPDATE ON `audit_rules` BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
 CREATE TRIGGER `audit_rules_no_delete` BEFORE DELETE ON `audit_rules` WHEN EXISTS (SELECT 1 FROM `audit` WHERE seq = old.seq) BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
-CREATE TRIGGER `reasons_added` AFTER INSERT ON `reasons` BEGIN
-	INSERT INTO `reason_totals` VALUES (new.type, new.confidence, new.outcome, 1, new.uses, new.strength)
-		ON CONFLICT DO UPDATE SET decisions = decisions + 1, uses = uses + excluded.uses, strength = strength + excluded.strength;
-END;
-CREATE TRIGGER `reasons_removed` AFTER DELETE ON `reasons` BEGIN
-	UPDATE `reason_totals` SET decisions = decisions - 1, uses = uses - old.uses, strength = strength - old.strength
-		WHERE type = old.type AND confidence = old.confidence AND outcome = old.outcome;
-	DELETE FROM `reason_totals` WHERE type = old.type AND confidence = old.confidence AND outcome = old.outcome AND decisions = 0;
-END;
 CREATE INDEX `decisions_suffix` ON `decisions` (substr(id, 21)) WHERE gone = 0 AND substr(id, 11, 10) = '-decision-';
-CREATE TRIGGER `decisions_added` AFTER INSERT ON `decisions` WHEN new.gone = 0 BEGIN
-	INSERT INTO `deltas` (created_ms, place, outcome_group, decisions) VALUES (new.created_ms, new.place, new.outcome_group, 1);
-	INSERT INTO `value_totals` SELECT 'day', new.day, 1 WHERE true ON CONFLICT DO UPDATE SET decisions = decisions + 1;
-	INSERT INTO `value_totals` SELECT 'project', new.project, 1 WHERE new.project IS NOT NULL ON CONFLICT DO UPDATE SET decisions = decisions + 1;
-	INSERT INTO `value_totals` SELECT 'feature', new.feature, 1 WHERE new.feature IS NOT NULL ON CONFLICT DO UPDATE SET decisions = decisions + 1;
+CREATE TRIGGER `decisions_added` AFTER INSERT ON `decisions` BEGIN
+	INSERT INTO `totals` SELECT key, value, 1 FROM (SELECT 'stakes' AS key, new.stakes AS value UNION ALL SELECT 'status', new.status
+		UNION ALL SELECT 'category', new.category UNION ALL SELECT 'outcome', new.outcome UNION ALL SELECT 'agent', new.agent
+		UNION ALL SELECT 'project', new.project UNION ALL SELECT 'day', cast(new.created_ms / 86400000.0 as integer) - (new.created_ms < cast(new.created_ms / 86400000.0 as integer) * 86400000))
+		WHERE value IS NOT NULL AND new.gone = 0 ON CONFLICT DO UPDATE SET count = count + 1;
 END;
-CREATE TRIGGER `decisions_changed` AFTER UPDATE OF `gone`, `place`, `outcome_group`, `created_ms`, `review_by_ms`, `project`, `feature` ON `decisions`
-	WHEN old.gone <> new.gone OR old.place <> new.place OR old.outcome_group <> new.outcome_group OR old.created_ms <> new.created_ms
-		OR old.review_by_ms IS NOT new.review_by_ms OR old.project IS NOT new.project OR old.feature IS NOT new.feature BEGIN
-	INSERT INTO `deltas` (created_ms, place, outcome_group, decisions)
-		SELECT old.created_ms, old.place, old.outcome_group, -1 WHERE old.gone = 0;
-	INSERT INTO `deltas` (created_ms, place, outcome_group, decisions)
-		SELECT new.created_ms, new.place, new.outcome_group, 1 WHERE new.gone = 0;
-	INSERT INTO `value_totals` SELECT 'day', old.day, -1 WHERE old.gone = 0 ON CONFLICT DO UPDATE SET decisions = decisions - 1;
-	INSERT INTO `value_totals` SELECT 'project', old.project, -1 WHERE old.gone = 0 AND old.project IS NOT NULL ON CONFLICT DO UPDATE SET decisions = decisions - 1;
-	INSERT INTO `value_totals` SELECT 'feature', old.feature, -1 WHERE old.gone = 0 AND old.feature IS NOT NULL ON CONFLICT DO UPDATE SET decisions = decisions - 1;
-	INSERT INTO `value_totals` SELECT 'day', new.day, 1 WHERE new.gone = 0 ON CONFLICT DO UPDATE SET decisions = decisions + 1;
-	INSERT INTO `value_totals` SELECT 'project', new.project, 1 WHERE new.gone = 0 AND new.project IS NOT NULL ON CONFLICT DO UPDATE SET decisions = decisions + 1;
-	INSERT INTO `value_totals` SELECT 'feature', new.feature, 1 WHERE new.gone = 0 AND new.feature IS NOT NULL ON CONFLICT DO UPDATE SET decisions = decisions + 1;
-	DELETE FROM `value_totals` WHERE (field, value) IN (VALUES ('day', old.day), ('project', old.project), ('feature', old.feature)) AND decisions = 0;
+CREATE TRIGGER `decisions_changed` AFTER UPDATE OF `gone`, `category`, `stakes`, `status`, `outcome`, `agent`, `project`, `created_ms` ON `decisions` BEGIN
+	INSERT INTO `totals` SELECT key, value, -1 FROM (SELECT 'stakes' AS key, old.stakes AS value UNION ALL SELECT 'status', old.status
+		UNION ALL SELECT 'category', old.category UNION ALL SELECT 'outcome', old.outcome UNION ALL SELECT 'agent', old.agent
+		UNION ALL SELECT 'project', old.project UNION ALL SELECT 'day', cast(old.created_ms / 86400000.0 as integer) - (old.created_ms < cast(old.created_ms / 86400000.0 as integer) * 86400000))
+		WHERE value IS NOT NULL AND old.gone = 0 ON CONFLICT DO UPDATE SET count = count - 1;
+	INSERT INTO `totals` SELECT key, value, 1 FROM (SELECT 'stakes' AS key, new.stakes AS value UNION ALL SELECT 'status', new.status
+		UNION ALL SELECT 'category', new.category UNION ALL SELECT 'outcome', new.outcome UNION ALL SELECT 'agent', new.agent
+		UNION ALL SELECT 'project', new.project UNION ALL SELECT 'day', cast(new.created_ms / 86400000.0 as integer) - (new.created_ms < cast(new.created_ms / 86400000.0 as integer) * 86400000))
+		WHERE value IS NOT NULL AND new.gone = 0 ON CONFLICT DO UPDATE SET count = count + 1;
+	DELETE FROM `totals` WHERE count = 0 AND (key, value) IN (VALUES ('category', old.category), ('stakes', old.stakes), ('status', old.status), ('outcome', old.outcome), ('agent', old.agent), ('project', old.project),
+		('day', cast(old.created_ms / 86400000.0 as integer) - (old.created_ms < cast(old.created_ms / 86400000.0 as integer) * 86400000)));
 END;
 CREATE TRIGGER `tags_added` AFTER INSERT ON `tags` BEGIN
-	INSERT INTO `value_totals` SELECT 'tag', new.tag, 1 WHERE true ON CONFLICT DO UPDATE SET decisions = decisions + 1;
+	INSERT INTO `totals` VALUES ('tag', new.tag, 1) ON CONFLICT DO UPDATE SET count = count + 1;
 END;
 CREATE TRIGGER `tags_removed` AFTER DELETE ON `tags` BEGIN
-	UPDATE `value_totals` SET decisions = decisions - 1 WHERE field = 'tag' AND value = old.tag;
-	DELETE FROM `value_totals` WHERE field = 'tag' AND value = old.tag AND decisions = 0;
-END;
-CREATE TRIGGER `deltas_added` AFTER INSERT ON `deltas` WHEN new.decisions > 0 BEGIN
-	INSERT INTO `totals` SELECT new.place, new.outcome_group, new.decisions WHERE true
-		ON CONFLICT DO UPDATE SET decisions = decisions + excluded.decisions;
-END;
-CREATE TRIGGER `deltas_taken` AFTER INSERT ON `deltas` WHEN new.decisions <= 0 BEGIN
-	INSERT INTO `totals` SELECT new.place, new.outcome_group, new.decisions WHERE true
-		ON CONFLICT DO UPDATE SET decisions = decisions + excluded.decisions;
-	DELETE FROM `totals` WHERE place = new.place AND outcome_group = new.outcome_group AND decisions = 0;
-END;
-CREATE TRIGGER `deltas_kept` AFTER INSERT ON `deltas` WHEN new.number % 100 = 0 BEGIN
-	DELETE FROM `deltas` WHERE number <= new.number - 10000;
+	UPDATE `totals` SET count = count - 1 WHERE key = 'tag' AND value = old.tag;
+	DELETE FROM `totals` WHERE key = 'tag' AND value = old.tag AND count = 0;
 END;
 CREATE TRIGGER `acts_only_erased` BEFORE UPDATE ON `acts` WHEN new.payload IS NOT NULL OR new.salt IS NOT NULL OR new.seq <> old.seq OR new.record_id <> old.record_id
 	OR new.kind <> old.kind OR new.decision_id IS NOT old.decision_id OR new.at <> old.at OR new.commitment <> old.commitment BEGIN SELECT RAISE(ABORT, 'the thread is append-only'); END;

@@ -1,0 +1,235 @@
+/** Questions about counts, as functions over the one counting verb of the store, and that verb over decisions in memory. */
+import type { DecisionRecord, Outcome, Settler, Stakes } from '../schema/decision.ts'
+import type { CountFilter, DecisionFields, DecisionGroup, DecisionReader, GroupKey } from './decisions.ts'
+import { compareText, confidenceRank, scoredValue } from './fields.ts'
+
+/** Anything that counts decisions by their fields: a store, a transaction, or a store as of an earlier time. */
+export interface Groups {
+  groups<K extends Exclude<GroupKey, 'reason'>>(filter: CountFilter, by: readonly K[]): Promise<DecisionGroup<K>[]>
+}
+
+/** What decisions are counted by in lists of values. */
+export type CountKey = 'category' | 'stakes' | 'status' | 'outcome' | 'agent' | 'day' | 'tag' | 'project'
+
+/** Number of decisions with the same confidence at recording, outcome and settler. */
+export interface OutcomeGroup {
+  confidence: number | null
+  outcome: Outcome | null
+  settled_by: Settler | null
+  count: number
+  /** Present only when split by category. */
+  category?: string
+}
+
+/**
+ * The scored decisions of one agent, category (null if they have none) and stakes: their number, and the sums of their confidences at
+ * recording and of their outcome values.
+ */
+export interface ScoreSum {
+  agent: string
+  category: string | null
+  stakes: Stakes
+  count: number
+  confidence: number
+  value: number
+}
+
+/**
+ * Reviewed decisions of one confidence and outcome that give a reason of this type. Decisions whose outcome was settled by age alone are
+ * left out.
+ */
+export interface ReasonGroup {
+  type: string
+  confidence: number
+  outcome: Outcome
+  decisions: number
+  /** Reasons of the type; a decision may give several. */
+  uses: number
+  /** Sum of their strengths. */
+  strength: number
+}
+
+/**
+ * The number of decisions that pass the filter.
+ * @example
+ * ```ts
+ * await countDecisions(store.decisions, { status: ['pending'] })
+ * ```
+ */
+export const countDecisions = async (decisions: Groups, filter: CountFilter): Promise<number> =>
+  (await decisions.groups(filter, []))[0]?.count ?? 0
+
+/**
+ * The number of decisions that pass the filter, for each value of `by`. Descending count, then value; `day` ascending. Null values are left
+ * out.
+ * @example
+ * ```ts
+ * const [most] = await countBy(store.decisions, {}, 'agent')
+ * ```
+ */
+export const countBy = async (
+  decisions: Groups,
+  filter: CountFilter,
+  by: CountKey,
+): Promise<{ value: string; count: number }[]> =>
+  (await decisions.groups(filter, [by]))
+    .flatMap(({ [by]: value, count }) => (value === null ? [] : [{ value, count }]))
+    .sort((a, b) => (by === 'day' ? 0 : b.count - a.count) || compareText(a.value, b.value))
+
+const outcomeKeys = ['confidence_at_record', 'outcome', 'settled_by'] as const
+
+const outcomeOrder = (a: OutcomeGroup, b: OutcomeGroup): number =>
+  compareText(a.category ?? '', b.category ?? '') ||
+  confidenceRank(a.confidence) - confidenceRank(b.confidence) ||
+  compareText(a.outcome ?? '', b.outcome ?? '') ||
+  compareText(a.settled_by ?? '', b.settled_by ?? '')
+
+/**
+ * The decisions that pass the filter, grouped by what is scored: confidence at recording, outcome and settler; null first in each.
+ * @example
+ * ```ts
+ * const groups = await outcomeGroups(store.decisions, { agent: 'ada' })
+ * ```
+ */
+export const outcomeGroups = async (decisions: Groups, filter: CountFilter): Promise<OutcomeGroup[]> =>
+  (await decisions.groups(filter, outcomeKeys))
+    .map(({ confidence_at_record: confidence, outcome, settled_by, count }) => ({
+      confidence,
+      outcome,
+      settled_by,
+      count,
+    }))
+    .sort(outcomeOrder)
+
+/**
+ * As {@link outcomeGroups}, by category first. Decisions without a category are left out.
+ * @example
+ * ```ts
+ * const groups = await outcomeGroupsByCategory(store.decisions, {})
+ * ```
+ */
+export const outcomeGroupsByCategory = async (
+  decisions: Groups,
+  filter: CountFilter,
+): Promise<(OutcomeGroup & { category: string })[]> =>
+  (await decisions.groups(filter, ['category', ...outcomeKeys]))
+    .flatMap(({ category, confidence_at_record: confidence, outcome, settled_by, count }) =>
+      category === null ? [] : [{ confidence, outcome, settled_by, count, category }],
+    )
+    .sort(outcomeOrder)
+
+/**
+ * The decisions that pass the filter and enter a score (`scoredValue`), by agent, category and stakes.
+ * @example
+ * ```ts
+ * const sums = await scoreSums(store.decisions, { category: 'architecture' })
+ * ```
+ */
+export async function scoreSums(decisions: Groups, filter: CountFilter): Promise<ScoreSum[]> {
+  const groups = await decisions.groups({ ...filter, scored: true }, ['agent', 'category', 'stakes', ...outcomeKeys])
+  const sums = new Map<string, ScoreSum>()
+  for (const { agent, category, stakes, count, confidence_at_record: confidence, outcome, settled_by } of groups) {
+    const value = scoredValue({ confidence, outcome, settled_by })
+    if (value === null) continue
+    const key = JSON.stringify([agent, category, stakes])
+    const sum = sums.get(key) ?? { agent, category, stakes, count: 0, confidence: 0, value: 0 }
+    sum.count += count
+    sum.confidence += count * confidence!
+    sum.value += count * value
+    sums.set(key, sum)
+  }
+  return [...sums].sort(([a], [b]) => compareText(a, b)).map(([, sum]) => sum)
+}
+
+/**
+ * Scored and abandoned decisions by the types of their reasons. Ordered by type, confidence, outcome.
+ * @example
+ * ```ts
+ * const groups = await reasonGroups(store.decisions)
+ * ```
+ */
+export async function reasonGroups(decisions: Pick<DecisionReader, 'groups'>): Promise<ReasonGroup[]> {
+  const groups = new Map<string, ReasonGroup>()
+  for (const group of await decisions.groups({ status: ['reviewed'] }, ['reason', ...outcomeKeys])) {
+    const { reason: type, confidence_at_record: confidence, outcome, settled_by, count, uses, strength } = group
+    if (confidence === null || outcome === null || settled_by === 'age') continue
+    const key = JSON.stringify([type, confidence, outcome])
+    const sum = groups.get(key) ?? { type, confidence, outcome, decisions: 0, uses: 0, strength: 0 }
+    sum.decisions += count
+    sum.uses += uses
+    sum.strength += strength
+    groups.set(key, sum)
+  }
+  return [...groups.values()].sort(
+    (a, b) => compareText(a.type, b.type) || a.confidence - b.confidence || compareText(a.outcome, b.outcome),
+  )
+}
+
+/**
+ * The types of a decision's reasons, each with the number of reasons and the sum of their strengths.
+ * @example
+ * ```ts
+ * reasonSums([{ type: 'risk', text: 'why', strength: 0.5 }]) // [{ reason: 'risk', uses: 1, strength: 0.5 }]
+ * ```
+ */
+export const reasonSums = (reasons: DecisionRecord['reasons']): { reason: string; uses: number; strength: number }[] =>
+  [...Map.groupBy(reasons, ({ type }) => type)].map(([reason, own]) => ({
+    reason,
+    uses: own.length,
+    strength: own.reduce((sum, { strength }) => sum + strength, 0),
+  }))
+
+const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
+
+/** The values of a decision for a key, each with the sums of its reasons if there are any. */
+function valuesOf(
+  { fields, reasons }: CountedDecision,
+  key: GroupKey,
+): { value: string | number | null; uses?: number; strength?: number }[] {
+  if (key === 'tag') return [...new Set(fields.tags)].map((value) => ({ value }))
+  if (key === 'reason') return reasonSums(reasons).map(({ reason: value, ...sums }) => ({ value, ...sums }))
+  if (key === 'day') return [{ value: dayOf(fields.created_ms) }]
+  if (key === 'reviewed_day') return [{ value: fields.reviewed_ms === null ? null : dayOf(fields.reviewed_ms) }]
+  return [{ value: fields[key] }]
+}
+
+/** A decision as {@link groupDecisions} counts it. */
+export interface CountedDecision {
+  fields: DecisionFields
+  /** Needed only to group by `reason`. */
+  reasons: DecisionRecord['reasons']
+}
+
+/**
+ * As `groups` of a store, over decisions in memory.
+ * @example
+ * ```ts
+ * groupDecisions([{ fields: filterFields(record, true), reasons: record.reasons }], ['category', 'day'])
+ * ```
+ */
+export function groupDecisions<K extends GroupKey>(
+  decisions: readonly CountedDecision[],
+  by: readonly K[],
+): DecisionGroup<K>[] {
+  type Row = Record<string, string | number | null> & { count: number }
+  const groups = new Map<string, Row>()
+  const add = (row: Row, sums: { uses?: number; strength?: number }): void => {
+    const key = JSON.stringify(row)
+    const group = groups.get(key) ?? { ...row, count: 0, ...(sums.uses !== undefined && { uses: 0, strength: 0 }) }
+    group.count++
+    if (sums.uses !== undefined) {
+      group.uses = (group.uses as number) + sums.uses
+      group.strength = (group.strength as number) + sums.strength!
+    }
+    groups.set(key, group)
+  }
+  for (const decision of decisions) {
+    let rows: { row: Row; uses?: number; strength?: number }[] = [{ row: { count: 0 } }]
+    for (const key of by)
+      rows = rows.flatMap(({ row, ...sums }) =>
+        valuesOf(decision, key).map(({ value, ...more }) => ({ row: { ...row, [key]: value }, ...sums, ...more })),
+      )
+    for (const { row, ...sums } of rows) add(row, sums)
+  }
+  return [...groups.values()] as unknown as DecisionGroup<K>[]
+}
