@@ -10,7 +10,6 @@ import {
 } from '../schema/decision-fields.ts'
 import { type Settled, settlerOf } from '../schema/settler.ts'
 import { StorageError } from './errors.ts'
-import type { OutcomeGroup } from './groups.ts'
 
 export { ruleSettlers, type Settled, settlerOf } from '../schema/settler.ts'
 
@@ -72,7 +71,7 @@ export const scoredValue = ({
   confidence,
   outcome,
   settled_by,
-}: Pick<OutcomeGroup, 'confidence' | 'outcome' | 'settled_by'>): number | null =>
+}: Pick<DecisionFields, 'confidence' | 'outcome' | 'settled_by'>): number | null =>
   outcome === null || confidence === null || settled_by === 'age' ? null : (outcomeValue[outcome] ?? null)
 
 /**
