@@ -1316,6 +1316,8 @@ export interface GetSessionContextResult {
 /** Parameters of `cstp.getStats`. */
 export interface GetStatsParams {
   /** Only this category. */ category?: string | undefined
+  /** Minimum confidence (inclusive). */ min_confidence?: number | undefined
+  /** Maximum confidence (inclusive). */ max_confidence?: number | undefined
   /** These stakes, or any of a list. */ stakes?: Stakes | Stakes[] | undefined
   /** This state, or any of a list. */ status?: Status | Status[] | undefined
   /** This outcome, or any of a list. */ outcome?: Outcome | Outcome[] | undefined
@@ -1502,6 +1504,8 @@ export interface ListDecisionsParams {
   /** Maximum number of decisions. Default `20`. */ limit?: number | undefined
   /** Number of decisions to skip. Default `0`. */ offset?: number | undefined
   /** Only this category. */ category?: string | undefined
+  /** Minimum confidence (inclusive). */ min_confidence?: number | undefined
+  /** Maximum confidence (inclusive). */ max_confidence?: number | undefined
   /** These stakes, or any of a list. */ stakes?: Stakes | Stakes[] | undefined
   /** This state, or any of a list. */ status?: Status | Status[] | undefined
   /** This outcome, or any of a list. */ outcome?: Outcome | Outcome[] | undefined
@@ -1515,7 +1519,7 @@ export interface ListDecisionsParams {
   /** Only decisions that are scored by getCalibration. */ scored?: true | undefined
   /** Only decisions that contain every word of this text. */ search?: string | undefined
   /** Field to sort by; stakes are sorted by rank. Default `"created_at"`. */
-  sort?: 'created_at' | 'confidence' | 'category' | 'stakes' | 'status' | undefined
+  sort?: 'category' | 'confidence' | 'stakes' | 'status' | 'created_at' | undefined
   /** Sort order. Default `"desc"`. */ order?: 'asc' | 'desc' | undefined
   /** Time to answer for, RFC 3339. */ as_of?: string | undefined
 }
@@ -2756,17 +2760,17 @@ export interface Filters {
   /** Only this category. */ category?: string | undefined
   /** Minimum confidence (inclusive). */ min_confidence?: number | undefined
   /** Maximum confidence (inclusive). */ max_confidence?: number | undefined
-  /** Any of these stakes. */ stakes?: Stakes[] | undefined
-  /** Any of these states. */ status?: Status[] | undefined
+  /** These stakes, or any of a list. */ stakes?: Stakes | Stakes[] | undefined
+  /** This state, or any of a list. */ status?: Status | Status[] | undefined
   /** This outcome, or any of a list. */ outcome?: Outcome | Outcome[] | undefined
   /** Agent that recorded it. */ agent?: string | undefined
   /** Project name. */ project?: string | undefined
   /** Feature of a project. */ feature?: string | undefined
   /** Pull request number. */ pr?: number | undefined
-  /** True for reviewed decisions only, false for pending ones. */ has_outcome?: boolean | undefined
+  /** Any of these tags, compared exactly. */ tags?: string[] | undefined
   /** Recorded on or after this day or time. */ date_after?: string | undefined
   /** Recorded on or before this day or time. */ date_before?: string | undefined
-  /** Any of these tags, compared exactly. */ tags?: string[] | undefined
+  /** True for reviewed decisions only, false for pending ones. */ has_outcome?: boolean | undefined
 }
 
 /** An edge between two decisions. */

@@ -79,7 +79,7 @@ const layers: Layer[] = [
   // What a browser runs knows the client and its own pages, and nothing of the server.
   {
     files: /^src\/dashboard\//,
-    only: /^sdk\/(?:client|errors)(?:\.ts$|\/)|^src\/dashboard\//,
+    only: /^sdk\/(?:client|errors)(?:\.ts$|\/)|^sdk\/schema\/decision-fields\.ts$|^src\/dashboard\//,
     packages: /^preact(?:\/hooks)?$|^d3-(?:force|scale|shape)$/,
   },
   { files: /^src\/core\//, packages: /^node:|^valibot$|^@valibot\/to-json-schema$|^package\.json$/ },

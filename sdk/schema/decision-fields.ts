@@ -9,7 +9,7 @@ import { outcomeValues, settlers, stakesValues, statusValues } from './values.ts
 /** TypeScript types of the neutral types. `time` is in milliseconds since 1970, UTC. */
 interface Types {
   text: string
-  texts: readonly string[]
+  texts: string[]
   integer: number
   real: number
   time: number
@@ -26,6 +26,10 @@ export interface Field {
   readonly nullable?: true
   /** All possible values of a text. The field sorts by rank in this list. */
   readonly values?: readonly string[]
+  /** Least and greatest value of a number that a filter may give. */
+  readonly range?: readonly [min: number, max: number]
+  /** Maximum length of a text that a filter may give; 256 by default. */
+  readonly maxLength?: number
   /** The name by which lists are sorted by this field. Decisions without a value come first. */
   readonly sort?: string
   /** Reads the value from a record. `indexed` is true if the active generation has vectors for the decision. */
@@ -36,14 +40,19 @@ export interface Field {
 export const decisionFields = {
   id: { type: 'text', read: ({ id }) => id },
   category: { type: 'text', nullable: true, sort: 'category', read: ({ category }) => category },
-  confidence: { type: 'real', nullable: true, sort: 'confidence', read: ({ confidence }) => confidence },
+  confidence: { type: 'real', nullable: true, range: [0, 1], sort: 'confidence', read: ({ confidence }) => confidence },
   stakes: { type: 'text', values: stakesValues, sort: 'stakes', read: ({ stakes }) => stakes },
   status: { type: 'text', values: statusValues, sort: 'status', read: ({ status }) => status },
   outcome: { type: 'text', nullable: true, values: outcomeValues, read: ({ outcome }) => outcome },
   project: { type: 'text', nullable: true, read: ({ project }) => project?.name ?? null },
   feature: { type: 'text', nullable: true, read: ({ project }) => project?.feature ?? null },
-  pr: { type: 'integer', nullable: true, read: ({ project }) => project?.pr ?? null },
-  tags: { type: 'texts', read: ({ tags }) => [...tags] },
+  pr: {
+    type: 'integer',
+    nullable: true,
+    range: [1, Number.MAX_SAFE_INTEGER],
+    read: ({ project }) => project?.pr ?? null,
+  },
+  tags: { type: 'texts', maxLength: 64, read: ({ tags }) => [...tags] },
   /** Who recorded it. */
   agent: { type: 'text', read: ({ recorded_by }) => recorded_by },
   created_ms: { type: 'time', sort: 'created_at', read: ({ created_at }) => Date.parse(created_at) },
@@ -85,23 +94,60 @@ export type Operator = 'eq' | 'in' | 'gte' | 'lte' | 'overlaps'
 export interface FieldFilter {
   readonly field: FieldName
   readonly operator: Operator
+  /** Description of the parameter of methods and flag of the CLI. Without it only the program itself can filter by it. */
+  readonly about?: string
+  /** Names of the parameter, if they differ from the name of the filter: of searches, and of lists and counts. */
+  readonly params?: { readonly query: string; readonly list: string }
+  /** True if the MCP tool for searches offers it. */
+  readonly tool?: true
+  /** Name in the address and label on the dashboard, if it offers the filter. */
+  readonly shown?: { readonly name: string; readonly label: string }
 }
 
 /** The filters on decisions. Bounds are inclusive. */
 export const decisionFilters = {
-  category: { field: 'category', operator: 'eq' },
-  min_confidence: { field: 'confidence', operator: 'gte' },
-  max_confidence: { field: 'confidence', operator: 'lte' },
-  stakes: { field: 'stakes', operator: 'in' },
-  status: { field: 'status', operator: 'in' },
-  outcome: { field: 'outcome', operator: 'in' },
-  project: { field: 'project', operator: 'eq' },
-  feature: { field: 'feature', operator: 'eq' },
-  pr: { field: 'pr', operator: 'eq' },
-  agent: { field: 'agent', operator: 'eq' },
-  tags: { field: 'tags', operator: 'overlaps' },
-  created_from_ms: { field: 'created_ms', operator: 'gte' },
-  created_to_ms: { field: 'created_ms', operator: 'lte' },
+  category: {
+    ...{ field: 'category', operator: 'eq', about: 'Only this category.', tool: true },
+    shown: { name: 'category', label: 'Category' },
+  },
+  min_confidence: { field: 'confidence', operator: 'gte', about: 'Minimum confidence (inclusive).' },
+  max_confidence: { field: 'confidence', operator: 'lte', about: 'Maximum confidence (inclusive).' },
+  stakes: {
+    ...{ field: 'stakes', operator: 'in', about: 'These stakes, or any of a list.', tool: true },
+    shown: { name: 'stakes', label: 'Stakes' },
+  },
+  status: {
+    ...{ field: 'status', operator: 'in', about: 'This state, or any of a list.' },
+    shown: { name: 'status', label: 'Status' },
+  },
+  outcome: {
+    ...{ field: 'outcome', operator: 'in', about: 'This outcome, or any of a list.' },
+    shown: { name: 'outcome', label: 'Outcome' },
+  },
+  agent: {
+    ...{ field: 'agent', operator: 'eq', about: 'Agent that recorded it.' },
+    shown: { name: 'agent', label: 'Agent' },
+  },
+  project: {
+    ...{ field: 'project', operator: 'eq', about: 'Project name.', tool: true },
+    shown: { name: 'project', label: 'Project' },
+  },
+  feature: { field: 'feature', operator: 'eq', about: 'Feature of a project.' },
+  pr: { field: 'pr', operator: 'eq', about: 'Pull request number.' },
+  tags: {
+    ...{ field: 'tags', operator: 'overlaps', about: 'Any of these tags, compared exactly.' },
+    shown: { name: 'tag', label: 'Tag' },
+  },
+  created_from_ms: {
+    ...{ field: 'created_ms', operator: 'gte', about: 'Recorded on or after this day or time.' },
+    params: { query: 'date_after', list: 'date_from' },
+    shown: { name: 'from', label: 'From' },
+  },
+  created_to_ms: {
+    ...{ field: 'created_ms', operator: 'lte', about: 'Recorded on or before this day or time.' },
+    params: { query: 'date_before', list: 'date_to' },
+    shown: { name: 'to', label: 'To' },
+  },
   review_by_to_ms: { field: 'review_by_ms', operator: 'lte' },
   preserve: { field: 'preserve', operator: 'eq' },
   indexed: { field: 'indexed', operator: 'eq' },
@@ -110,9 +156,12 @@ export const decisionFilters = {
 /** Name of a filter. */
 export type FilterName = keyof typeof decisionFilters
 
+/** All filters, in the order of {@link decisionFilters}. */
+export const filterNames = Object.keys(decisionFilters) as FilterName[]
+
 type Operand<F extends FieldFilter> = F['operator'] extends 'in'
   ? readonly NonNullable<DecisionFields[F['field']]>[]
-  : NonNullable<DecisionFields[F['field']]>
+  : Readonly<NonNullable<DecisionFields[F['field']]>>
 
 /** All given members must match; an absent member does not restrict. */
 export type DecisionFilter = { -readonly [M in FilterName]?: Operand<(typeof decisionFilters)[M]> }
@@ -139,8 +188,43 @@ export function comparisons(filter: DecisionFilter): Comparison[] {
   })
 }
 
-/** All filters, in the order of {@link decisionFilters}. */
-export const filterNames = Object.keys(decisionFilters) as FilterName[]
+type Table = typeof decisionFilters
+
+/** Name of a filter that callers can give. */
+export type ParamFilter = { [M in FilterName]: Table[M] extends { about: string } ? M : never }[FilterName]
+
+/** Where a parameter is given: to a search, or to a list or count. */
+export type ParamKind = 'query' | 'list'
+
+/** Name of the parameter of a filter. */
+export type ParamName<M extends FilterName, K extends ParamKind> = Table[M] extends {
+  params: Record<K, infer Name extends string>
+}
+  ? Name
+  : M
+
+/** What a parameter takes: one value or a list for `in`, a day or an instant for a time. */
+export type ParamValue<M extends FilterName> = (typeof decisionFields)[Table[M]['field']]['type'] extends 'time'
+  ? string
+  : Table[M]['operator'] extends 'in'
+    ? NonNullable<DecisionFields[Table[M]['field']]> | NonNullable<DecisionFields[Table[M]['field']]>[]
+    : NonNullable<DecisionFields[Table[M]['field']]>
+
+/** Parameters of a search, or of a list or count, that filter. */
+export type FilterParams<K extends ParamKind> = { [M in ParamFilter as ParamName<M, K>]?: ParamValue<M> | undefined }
+
+/** The filters that callers can give. */
+export const paramFilters = filterNames.filter((name) => 'about' in decisionFilters[name]) as ParamFilter[]
+
+/**
+ * Name of the parameter of a filter.
+ * @example
+ * ```ts
+ * paramName('created_from_ms', 'list') // 'date_from'
+ * ```
+ */
+export const paramName = (filter: FilterName, kind: ParamKind): string =>
+  (decisionFilters[filter] as FieldFilter).params?.[kind] ?? filter
 
 type Sorted<F> = F extends { sort: infer S } ? S : never
 
@@ -151,3 +235,19 @@ export type DecisionSort = Sorted<(typeof decisionFields)[FieldName]>
 export const sortFields = Object.fromEntries(
   Object.entries<Field>(decisionFields).flatMap(([name, { sort }]) => (sort === undefined ? [] : [[sort, name]])),
 ) as Record<DecisionSort, FieldName>
+
+/** What a list of decisions may be sorted by. */
+export const sortNames = Object.keys(sortFields) as DecisionSort[]
+
+/** Name in the address of a filter that the dashboard offers. */
+export type ShownName = {
+  [M in FilterName]: Table[M] extends { shown: { name: infer N extends string } } ? N : never
+}[FilterName]
+
+/** The filters that the dashboard offers. */
+export const shownFilters = paramFilters.flatMap((filter) => {
+  const { field, operator, shown } = decisionFilters[filter] as FieldFilter
+  return shown
+    ? [{ ...shown, name: shown.name as ShownName, filter, operator, field: decisionFields[field] as Field }]
+    : []
+})

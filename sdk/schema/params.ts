@@ -1,6 +1,18 @@
 /** Parameters that several methods share. */
 import * as v from 'valibot'
-import { filledText, fraction, Outcome, Stakes, Status, text } from './decision.ts'
+import { filledText, Outcome, Stakes, Status, text } from './decision.ts'
+import {
+  decisionFields,
+  decisionFilters,
+  type Field,
+  type ParamFilter,
+  type ParamKind,
+  type ParamName,
+  type ParamValue,
+  paramFilters,
+  paramName,
+} from './decision-fields.ts'
+import { outcomeValues, stakesValues, statusValues } from './values.ts'
 
 const d = v.description
 
@@ -59,40 +71,54 @@ export const whole = (min: number, max: number) =>
 
 const listOf = <T extends v.GenericSchema>(item: T) => v.pipe(v.array(item), v.maxLength(100, 'at most 100 entries'))
 const name = filledText(256)
-const pullRequest = v.pipe(v.number(), v.safeInteger('a whole number'), v.minValue(1, 'at least 1'))
+/** The picklist of a list of values, which generated types know by name. */
+const picklists = new Map<readonly string[], v.GenericSchema>([
+  [stakesValues, Stakes],
+  [statusValues, Status],
+  [outcomeValues, Outcome],
+])
+
+/** The schema of one value of a field, as a filter takes it. */
+function valueSchema({ type, values, range, maxLength = 256 }: Field): v.GenericSchema {
+  if (values !== undefined) return picklists.get(values) ?? v.picklist(values)
+  if (type === 'time') return DateBound
+  if (type === 'boolean') return v.boolean()
+  if (type === 'texts') return listOf(text(maxLength))
+  if (type === 'text') return filledText(maxLength)
+  const [min, max] = range ?? [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]
+  if (type === 'integer') return whole(min, max)
+  const expected = `a number from ${min} to ${max}`
+  return v.pipe(v.number(), v.finite(expected), v.minValue(min, expected), v.maxValue(max, expected))
+}
+
+function paramSchema(filter: ParamFilter): v.GenericSchema {
+  const { field, operator, about } = decisionFilters[filter]
+  const one = valueSchema(decisionFields[field])
+  return v.optional(v.pipe(operator === 'in' ? v.union([one, listOf(one)]) : one, d(about)))
+}
+
+/** The parameters that filter, from the declared filters. */
+const filterEntries = <K extends ParamKind>(kind: K) =>
+  Object.fromEntries(paramFilters.map((filter) => [paramName(filter, kind), paramSchema(filter)])) as {
+    [M in ParamFilter as ParamName<M, K>]: v.OptionalSchema<v.GenericSchema<ParamValue<M>>, undefined>
+  }
+
+type ToolFilter = { [M in ParamFilter]: (typeof decisionFilters)[M] extends { tool: true } ? M : never }[ParamFilter]
+const isToolFilter = (filter: ParamFilter): filter is ToolFilter => 'tool' in decisionFilters[filter]
 
 /** The filters of queryDecisions. All that are given must hold. */
 export const Filters = v.object({
-  category: v.optional(v.pipe(name, d('Only this category.'))),
-  min_confidence: v.optional(v.pipe(fraction, d('Minimum confidence (inclusive).'))),
-  max_confidence: v.optional(v.pipe(fraction, d('Maximum confidence (inclusive).'))),
-  stakes: v.optional(v.pipe(listOf(Stakes), d('Any of these stakes.'))),
-  status: v.optional(v.pipe(listOf(Status), d('Any of these states.'))),
-  outcome: v.optional(v.pipe(v.union([Outcome, listOf(Outcome)]), d('This outcome, or any of a list.'))),
-  agent: v.optional(v.pipe(name, d('Agent that recorded it.'))),
-  project: v.optional(v.pipe(name, d('Project name.'))),
-  feature: v.optional(v.pipe(name, d('Feature of a project.'))),
-  pr: v.optional(v.pipe(pullRequest, d('Pull request number.'))),
+  ...filterEntries('query'),
   has_outcome: v.optional(v.pipe(v.boolean(), d('True for reviewed decisions only, false for pending ones.'))),
-  date_after: v.optional(v.pipe(DateBound, d('Recorded on or after this day or time.'))),
-  date_before: v.optional(v.pipe(DateBound, d('Recorded on or before this day or time.'))),
-  tags: v.optional(v.pipe(listOf(text(64)), d('Any of these tags, compared exactly.'))),
 })
 export type Filters = v.InferOutput<typeof Filters>
 
-/** The filters of listDecisions. */
+/** The filters that the MCP tool for searches offers. */
+export const ToolFilters = v.pick(Filters, ['has_outcome', ...paramFilters.filter(isToolFilter)])
+
+/** The filters of listDecisions and getStats. */
 export const ListFilters = {
-  category: v.optional(v.pipe(name, d('Only this category.'))),
-  stakes: v.optional(v.pipe(v.union([Stakes, listOf(Stakes)]), d('These stakes, or any of a list.'))),
-  status: v.optional(v.pipe(v.union([Status, listOf(Status)]), d('This state, or any of a list.'))),
-  outcome: v.optional(v.pipe(v.union([Outcome, listOf(Outcome)]), d('This outcome, or any of a list.'))),
-  agent: v.optional(v.pipe(name, d('Agent that recorded it.'))),
-  project: v.optional(v.pipe(name, d('Project name.'))),
-  feature: v.optional(v.pipe(name, d('Feature of a project.'))),
-  pr: v.optional(v.pipe(pullRequest, d('Pull request number.'))),
-  tags: v.optional(v.pipe(listOf(text(64)), d('Any of these tags, compared exactly.'))),
-  date_from: v.optional(v.pipe(DateBound, d('Recorded on or after this day or time.'))),
-  date_to: v.optional(v.pipe(DateBound, d('Recorded on or before this day or time.'))),
+  ...filterEntries('list'),
   scored: v.optional(v.pipe(v.literal(true), d('Only decisions that are scored by getCalibration.'))),
 }
 /** The filters of a list. */

@@ -2,6 +2,7 @@
 import * as v from 'valibot'
 import { AsOf, AsOfBlock } from '../../sdk/schema/as-of.ts'
 import { DecisionRecord, text } from '../../sdk/schema/decision.ts'
+import { sortNames } from '../../sdk/schema/decision-fields.ts'
 import { ListFilters, shortened, whole } from '../../sdk/schema/params.ts'
 import { parseRecord, type RecordText } from '../../sdk/storage/decisions.ts'
 import { defineMethod } from '../calls/method.ts'
@@ -19,7 +20,7 @@ const params = v.object({
   ...ListFilters,
   search: v.optional(v.pipe(text(10_000), v.description('Only decisions that contain every word of this text.'))),
   sort: v.pipe(
-    v.optional(v.picklist(['created_at', 'confidence', 'category', 'stakes', 'status']), 'created_at'),
+    v.optional(v.picklist(sortNames), 'created_at'),
     v.description('Field to sort by; stakes are sorted by rank.'),
   ),
   order: v.optional(v.picklist(['asc', 'desc']), 'desc'),

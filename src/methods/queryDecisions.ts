@@ -1,9 +1,9 @@
 /** cstp.queryDecisions: precedents by meaning, by keyword, or both. */
 import * as v from 'valibot'
 import { AsOf, AsOfBlock } from '../../sdk/schema/as-of.ts'
-import { filledText, fraction, Stakes } from '../../sdk/schema/decision.ts'
+import { filledText, fraction } from '../../sdk/schema/decision.ts'
 import { QueryHit } from '../../sdk/schema/hit.ts'
-import { Filters, readParams, shortened, trackedParams, whole } from '../../sdk/schema/params.ts'
+import { Filters, readParams, shortened, ToolFilters, trackedParams, whole } from '../../sdk/schema/params.ts'
 import { parseRecord } from '../../sdk/storage/decisions.ts'
 import { sides } from '../../sdk/storage/vectors.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
@@ -146,25 +146,11 @@ export const queryDecisions = defineMethod({
         query: v.pipe(filledText(10_000), d('Question or plan in natural language.')),
         limit: v.pipe(v.optional(whole(1, 50), 5), d('Maximum number of results.')),
         retrieval_mode: v.pipe(v.optional(RetrievalMode, 'hybrid'), d('Search by meaning, by keyword, or by both.')),
-        filters: v.pipe(
-          v.optional(
-            v.object({
-              category: Filters.entries.category,
-              stakes: v.optional(v.pipe(v.union([v.array(Stakes), Stakes]), d('Any of these stakes.'))),
-              project: Filters.entries.project,
-              has_outcome: Filters.entries.has_outcome,
-            }),
-            {},
-          ),
-          d('Filters; all given filters must match.'),
-        ),
+        filters: v.pipe(v.optional(ToolFilters, {}), d('Filters; all given filters must match.')),
         as_of: AsOf,
         ...trackedParams,
       }),
-      ({ filters: { stakes, ...filters }, ...rest }) => ({
-        ...rest,
-        filters: { ...filters, ...(stakes !== undefined && { stakes: [stakes].flat() }) },
-      }),
+      (input) => input,
     ),
   },
   handle: find,

@@ -1,19 +1,12 @@
 /** The texts of the list of decisions and of a search. */
+import { type ShownName, shownFilters } from '../../../sdk/schema/decision-fields.ts'
 import { whole } from '../figures.ts'
 import type { Mark } from './mark.ts'
 
 /** The filters of the list. */
 const names = {
-  category: 'Category',
-  stakes: 'Stakes',
-  status: 'Status',
-  outcome: 'Outcome',
-  agent: 'Agent',
-  project: 'Project',
-  tag: 'Tag',
+  ...(Object.fromEntries(shownFilters.map(({ name, label }) => [name, label])) as Record<ShownName, string>),
   scored: 'In figures',
-  from: 'From',
-  to: 'To',
 }
 
 export const search = {

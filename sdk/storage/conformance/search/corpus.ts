@@ -1,4 +1,11 @@
 /** Generated entries for the search suite, the same on every run, with values that break a careless filter. */
+import {
+  decisionFields,
+  decisionFilters,
+  type Field,
+  type FieldType,
+  type FilterName,
+} from '../../../schema/decision-fields.ts'
 import type { SearchEntry, SearchValue } from '../../search.ts'
 import type { DecisionFields, DecisionFilter } from '../../store.ts'
 import type { VectorSet } from '../../vectors.ts'
@@ -37,38 +44,34 @@ const names = [
   '👩‍🚀',
   ' ',
 ]
-const stakes = ['low', 'medium', 'high', 'critical'] as const
-const outcomes = [null, 'success', 'failure', 'partial', 'abandoned'] as const
 const numbers = [1, 2, 47, Number.MAX_SAFE_INTEGER]
 const confidences = [0, 1e-7, 0.1, 0.30000000000000004, 0.5, 0.85, 1]
 const times = [-1, 0, 1_767_225_600_000, 1_767_225_600_001, 1_798_761_599_999]
-const maybe = <T>(next: () => number, values: readonly T[]) => (next() < 0.3 ? null : pick(next, values))
 
 function pick<T>(next: () => number, values: readonly T[]): T {
   return values[Math.floor(next() * values.length)]!
 }
 
+/** A random value of each neutral type. */
+const made: { [T in FieldType]: (next: () => number) => unknown } = {
+  text: (next) => pick(next, names),
+  texts: (next) => names.filter(() => next() < 0.15),
+  integer: (next) => pick(next, numbers),
+  real: (next) => pick(next, confidences),
+  time: (next) => pick(next, times),
+  boolean: (next) => next() < 0.5,
+}
+
+const randomValue = ({ type, values }: Field, next: () => number): unknown =>
+  values === undefined ? made[type](next) : pick(next, values)
+
+/** Random values of all declared fields. */
 export function fields(id: string, next: () => number): DecisionFields {
-  return {
-    id,
-    category: pick(next, names),
-    confidence: maybe(next, confidences),
-    stakes: pick(next, stakes),
-    status: pick(next, ['pending', 'reviewed'] as const),
-    outcome: pick(next, outcomes),
-    project: maybe(next, names),
-    feature: maybe(next, names),
-    pr: maybe(next, numbers),
-    tags: names.filter(() => next() < 0.15),
-    agent: pick(next, names),
-    created_ms: pick(next, times),
-    review_by_ms: pick(next, times),
-    reviewed_ms: maybe(next, times),
-    confidence_at_record: maybe(next, confidences),
-    settled_by: next() < 0.5 ? 'age' : null,
-    preserve: next() < 0.5,
-    indexed: true,
-  }
+  const values = Object.entries<Field>(decisionFields).map(([name, field]) => [
+    name,
+    field.nullable && next() < 0.3 ? null : randomValue(field, next),
+  ])
+  return { ...Object.fromEntries(values), id, indexed: true }
 }
 
 function vectorSet(next: () => number, dimensions: number): VectorSet {
@@ -106,31 +109,14 @@ export const withoutVectors = ({ id, value }: Entry): Entry => ({
   value: { ...value, fields: { ...value.fields, indexed: false }, vectors: null },
 })
 
-type Member = keyof DecisionFilter
-
-/** For each member of a filter, a random value. */
-export const members: { [M in Member]-?: (next: () => number) => NonNullable<DecisionFilter[M]> } = {
-  category: (next) => pick(next, names),
-  min_confidence: (next) => pick(next, confidences),
-  max_confidence: (next) => pick(next, confidences),
-  stakes: (next) => stakes.filter(() => next() < 0.5),
-  status: (next) => (['pending', 'reviewed'] as const).filter(() => next() < 0.6),
-  outcome: (next) => (['success', 'failure', 'partial', 'abandoned'] as const).filter(() => next() < 0.5),
-  project: (next) => pick(next, names),
-  feature: (next) => pick(next, names),
-  pr: (next) => pick(next, numbers),
-  agent: (next) => pick(next, names),
-  tags: (next) => names.filter(() => next() < 0.2),
-  created_from_ms: (next) => pick(next, times),
-  created_to_ms: (next) => pick(next, times),
-  review_by_to_ms: (next) => pick(next, times),
-  preserve: (next) => next() < 0.5,
-  indexed: (next) => next() < 0.5,
+/** A random operand of a filter. */
+function operand(name: FilterName, next: () => number): unknown {
+  const { field, operator } = decisionFilters[name]
+  const declared: Field = decisionFields[field]
+  return operator === 'in' ? (declared.values ?? names).filter(() => next() < 0.5) : randomValue(declared, next)
 }
 
-export const memberNames = Object.keys(members) as Member[]
-
 /** A filter with these members and random values. */
-export function filterOf(chosen: readonly Member[], next: () => number): DecisionFilter {
-  return Object.fromEntries(chosen.map((member) => [member, members[member](next)]))
+export function filterOf(chosen: readonly FilterName[], next: () => number): DecisionFilter {
+  return Object.fromEntries(chosen.map((name) => [name, operand(name, next)]))
 }

@@ -1,7 +1,8 @@
 /** Search suite: the nearest by vector, compared with plain arithmetic. */
+import { filterNames } from '../../../schema/decision-fields.ts'
 import { sides } from '../../vectors.ts'
 import { check, distance, equal } from './check.ts'
-import { entry, filterOf, idOf, memberNames, random, unitVector, withoutVectors } from './corpus.ts'
+import { entry, filterOf, idOf, random, unitVector, withoutVectors } from './corpus.ts'
 import { dimensions, type SearchKit } from './kit.ts'
 
 export function testNearest({ onEmpty, compare, near }: SearchKit): void {
@@ -61,7 +62,7 @@ export function testNearest({ onEmpty, compare, near }: SearchKit): void {
     const next = random(8)
     const held = Array.from({ length: 150 }, (_, at) => entry(at, next, dimensions))
     await index.apply(held, 150)
-    for (const member of memberNames) {
+    for (const member of filterNames) {
       for (let round = 0; round < 6; round++)
         await compare(index, held, {
           side: sides[round % 3]!,
@@ -87,7 +88,7 @@ export function testNearest({ onEmpty, compare, near }: SearchKit): void {
     await index.apply(held, 150)
     for (let round = 0; round < 60; round++) {
       const filter = filterOf(
-        memberNames.filter(() => next() < 0.15),
+        filterNames.filter(() => next() < 0.15),
         next,
       )
       await compare(index, held, { side: sides[round % 3]!, k: 10, filter, vector: unitVector(next, dimensions) })

@@ -1,6 +1,7 @@
 /** Store suite: after any sequence of writes, counts and lists equal those computed from all decisions. */
 
 import type { DecisionRecord } from '../../../schema/decision.ts'
+import { sortNames } from '../../../schema/decision-fields.ts'
 import { compareText, confidenceRank, fieldsOrder, filterFields, scoredValue } from '../../fields.ts'
 import { compileFilter } from '../../filter.ts'
 import {
@@ -23,7 +24,6 @@ const dayMs = 86_400_000
 /** The middle of the time range over which {@link changedRecord} spreads decisions. */
 const middle_ms = Date.UTC(2026, 0, 20, 12)
 const keys = ['category', 'stakes', 'status', 'outcome', 'agent', 'day', 'tag', 'project'] as const
-const sorts = ['created_at', 'confidence', 'category', 'stakes', 'status'] as const
 
 /** A random decision with few values for each field, so that many decisions share them. */
 export function changedRecord(number: number, next: () => number): DecisionRecord {
@@ -174,7 +174,7 @@ export async function expectCounts({ expect }: Pick<Kit, 'expect'>, store: Store
     })
     expect([filter, await outcomeGroupsByCategory(decisions, filter)]).toEqual([filter, split])
     expect([filter, scoreTexts(await scoreSums(decisions, filter))]).toEqual([filter, scoreTexts(scoresOf(passing))])
-    const [sort, order] = [sorts[number % sorts.length]!, number % 2 === 0 ? 'asc' : 'desc'] as const
+    const [sort, order] = [sortNames[number % sortNames.length]!, number % 2 === 0 ? 'asc' : 'desc'] as const
     const sorted = [...passing].sort(fieldsOrder(sort, order)).map(({ id }) => id)
     for (const [offset, limit] of [
       [0, 5],

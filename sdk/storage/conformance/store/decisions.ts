@@ -1,17 +1,17 @@
 /** Store suite: decisions are stored unchanged, found by id, and listed in a total order. */
 
 import type { DecisionRecord } from '../../../schema/decision.ts'
+import { filterNames, sortNames } from '../../../schema/decision-fields.ts'
 import { decisionPages, parseRecord, readDecision, readDecisions } from '../../decisions.ts'
 import { confidenceRank, fieldsOrder, filterFields } from '../../fields.ts'
 import { compileFilter } from '../../filter.ts'
 import { type CountKey, countBy, countDecisions, type OutcomeGroup, outcomeGroups } from '../../groups.ts'
 import { skeleton } from '../../skeleton.ts'
-import type { CountFilter, DecisionFields, DecisionSort, Store } from '../../store.ts'
-import { filterOf, memberNames, random } from '../search/corpus.ts'
+import type { CountFilter, DecisionFields, Store } from '../../store.ts'
+import { filterOf, random } from '../search/corpus.ts'
 import type { Kit } from './kit.ts'
 import { createAll, idOf, oddRecord, recordOf } from './records.ts'
 
-const sorts: DecisionSort[] = ['created_at', 'confidence', 'category', 'stakes', 'status']
 const keys: CountKey[] = ['category', 'stakes', 'status', 'outcome', 'agent', 'day', 'tag', 'project']
 
 export function testDecisions({ onEmpty, expect, refused }: Kit): void {
@@ -178,6 +178,20 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
     expect(seen).toEqual(inOrder.map(({ id }) => id))
   })
 
+  onEmpty('decisions of this suite differ in every field that a filter compares', async (store) => {
+    const next = random(11)
+    const records = Array.from({ length: 120 }, (_, number) => madeUp(number, next))
+    await createAll(store, records)
+    await embedSome(store, records)
+    for (const name of filterNames) {
+      const counts = await Promise.all(Array.from({ length: 40 }, () => countDecisions(store.decisions, filterOf([name], next))))
+      // A filter that never passes a decision, or always all, is not tested: madeUp must vary its field.
+      expect([name, counts.some((count) => count > 0), counts.some((count) => count < records.length)]).toEqual([
+        ...[name, true, true],
+      ])
+    }
+  })
+
   onEmpty('lists, counts and totals agree with a plain look at every record', async (store) => {
     const next = random(11)
     const records = Array.from({ length: 120 }, (_, number) => madeUp(number, next))
@@ -186,13 +200,12 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
     const fields = await Promise.all(
       records.map(async (record) => filterFields(record, (await readDecision(store.decisions, record.id))!.indexed)),
     )
+    const chosen = (round: number) =>
+      round % 2 === 0 ? [filterNames[(round / 2) % filterNames.length]!] : filterNames.filter(() => next() < 0.12)
     for (let round = 0; round < 150; round++) {
-      const filter = filterOf(
-        memberNames.filter(() => next() < 0.12),
-        next,
-      )
+      const filter = filterOf(chosen(round), next)
       const passing = fields.filter(compileFilter(filter))
-      const sort = sorts[round % sorts.length]!
+      const sort = sortNames[round % sortNames.length]!
       const order = next() < 0.5 ? 'asc' : 'desc'
       const [offset, limit] = [Math.floor(next() * 5), 1 + Math.floor(next() * 40)]
       const page = await store.decisions.list({ filter, sort, order, offset, limit })

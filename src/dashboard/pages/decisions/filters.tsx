@@ -1,6 +1,7 @@
 /** The form above the list: the question, how it is searched, and the filters. */
 
 import type { GetStatsResult } from '../../../../sdk/client.ts'
+import { type Field as FilterField, shownFilters } from '../../../../sdk/schema/decision-fields.ts'
 import { Choice, Field, Form, type Options, type Read } from '../../form.tsx'
 import { texts } from '../../texts.ts'
 import { type Mode, spelled, type Wanted, wantedIn } from './search.ts'
@@ -12,24 +13,21 @@ const modes: [Mode, string][] = [
   ['semantic', t.meaning],
   ['keyword', t.words],
 ]
-/** Filters by name; a list of options makes a choice, a type an input. */
-const filters: [name: keyof typeof t.names, kind: Options | 'text' | 'date'][] = [
-  ['category', 'text'],
-  ['stakes', [['', 'any'], 'low', 'medium', 'high', 'critical']],
-  ['status', [['', 'any'], 'pending', 'reviewed']],
-  ['outcome', [['', 'any'], 'success', 'partial', 'failure', 'abandoned']],
-  ['agent', 'text'],
-  ['project', 'text'],
-  ['tag', 'text'],
-  [
-    'scored',
-    [
-      ['', 'any'],
-      ['yes', t.scoredOnly],
-    ],
-  ],
-  ['from', 'date'],
-  ['to', 'date'],
+type Name = keyof typeof t.names
+
+const choices = (options: Options): Options => [['', 'any'], ...options]
+
+/** A list of options for a choice, or the type of an input. */
+function kindOf({ type, values }: FilterField): Options | 'text' | 'date' | 'number' {
+  if (values !== undefined) return choices(values)
+  if (type === 'boolean') return choices(['yes', 'no'])
+  if (type === 'time') return 'date'
+  return type === 'integer' || type === 'real' ? 'number' : 'text'
+}
+
+const filters: [name: Name, kind: ReturnType<typeof kindOf>][] = [
+  ...shownFilters.map(({ name, field }): [Name, ReturnType<typeof kindOf>] => [name, kindOf(field)]),
+  ['scored', choices([['yes', t.scoredOnly]])],
 ]
 const fields = ['q', 'mode', ...filters.map(([name]) => name)]
 
@@ -88,6 +86,8 @@ export function Filters({
                 <Choice key={name} label={t.names[name]} name={name} value={wanted[name]} options={kind} />
               ) : kind === 'date' ? (
                 <Field key={name} label={t.names[name]} type="date" name={name} value={wanted[name].slice(0, 10)} />
+              ) : kind === 'number' ? (
+                <Field key={name} label={t.names[name]} type="number" step="any" name={name} value={wanted[name]} />
               ) : (
                 <Field key={name} label={t.names[name]} name={name} value={wanted[name]} list={`known-${name}`} />
               ),

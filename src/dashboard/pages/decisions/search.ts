@@ -1,29 +1,30 @@
 /** The search that an address describes, and its answer from the service. */
-import type { GetStatsResult, Outcome, Stakes, Status } from '../../../../sdk/client.ts'
+import type { GetStatsResult } from '../../../../sdk/client.ts'
+import {
+  type DecisionSort,
+  type FilterParams,
+  type ParamKind,
+  paramName,
+  type ShownName,
+  shownFilters,
+  sortNames,
+} from '../../../../sdk/schema/decision-fields.ts'
 import type { Query } from '../../route.tsx'
 import { service } from '../../service.ts'
 
 const modes = ['hybrid', 'semantic', 'keyword'] as const
 export type Mode = (typeof modes)[number]
-const sorts = ['created_at', 'confidence', 'category', 'stakes', 'status'] as const
-export type Sort = (typeof sorts)[number]
+export type Sort = DecisionSort
+/** The first is the default. */
+const sorts: readonly Sort[] = ['created_at', ...sortNames]
 export type Order = 'asc' | 'desc'
 
-export interface Wanted {
+export interface Wanted extends Record<ShownName, string> {
   /** The question; empty for the plain list. */
   q: string
   mode: Mode
-  category: string
-  stakes: string
-  status: string
-  outcome: string
-  agent: string
-  project: string
-  tag: string
   /** `yes` for decisions that count for calibration; plain list only. */
   scored: string
-  from: string
-  to: string
   sort: Sort
   order: Order
 }
@@ -37,16 +38,8 @@ export function wantedIn(query: URLSearchParams): Wanted {
   return {
     q: text('q'),
     mode: one('mode', modes),
-    category: text('category'),
-    stakes: text('stakes'),
-    status: text('status'),
-    outcome: text('outcome'),
-    agent: text('agent'),
-    project: text('project'),
-    tag: text('tag'),
+    ...(Object.fromEntries(shownFilters.map(({ name }) => [name, text(name)])) as Record<ShownName, string>),
     scored: text('scored'),
-    from: text('from'),
-    to: text('to'),
     sort: one('sort', sorts),
     order: one('order', ['desc', 'asc']),
   }
@@ -90,43 +83,32 @@ export interface Found {
   partial: { indexed: number; total: number } | null
 }
 
-const given = <T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined | ''> } =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== '' && value !== undefined)) as never
+/** The value of a parameter, from its text in the address. */
+function paramValue({ field: { type }, operator }: (typeof shownFilters)[number], text: string): unknown {
+  if (type === 'boolean') return text === 'yes'
+  if (type === 'integer' || type === 'real') return Number(text)
+  return operator === 'overlaps' ? [text] : text
+}
+
+/** The filters that are set, as parameters. */
+const paramsOf = <K extends ParamKind>(wanted: Wanted, kind: K): FilterParams<K> =>
+  Object.fromEntries(
+    shownFilters
+      .filter(({ name }) => wanted[name] !== '')
+      .map((shown) => [paramName(shown.filter, kind), paramValue(shown, wanted[shown.name])]),
+  )
 
 /** The filters of the plain list. */
-const filtersOf = ({ category, project, agent, stakes, status, outcome, scored, from, to, tag }: Wanted) =>
-  given({
-    category,
-    project,
-    agent,
-    stakes: stakes as Stakes | '',
-    status: status as Status | '',
-    outcome: outcome as Outcome | '',
-    scored: scored === 'yes' ? (true as const) : undefined,
-    date_from: from,
-    date_to: to,
-    tags: tag === '' ? undefined : [tag],
-  })
-
-/** The filters of a question, which does not support `scored`. */
-function questionFilters(wanted: Wanted) {
-  const { date_from, date_to, stakes, status, scored: _, ...rest } = filtersOf(wanted)
-  return {
-    ...rest,
-    ...given({
-      stakes: stakes && [stakes],
-      status: status && [status],
-      date_after: date_from,
-      date_before: date_to,
-    }),
-  }
-}
+const listParams = (wanted: Wanted): FilterParams<'list'> & { scored?: true } => ({
+  ...paramsOf(wanted, 'list'),
+  ...(wanted.scored === 'yes' && { scored: true }),
+})
 
 /** Counts of the matching decisions by kind; null if a question ranks only some of them. */
 export async function countsOf(wanted: Wanted, signal: AbortSignal): Promise<GetStatsResult | null> {
   const asked = wanted.q.trim() !== ''
   if (asked && wanted.mode === 'keyword') return null
-  return service.getStats(filtersOf(asked ? { ...wanted, scored: '' } : wanted), { signal })
+  return service.getStats(listParams(asked ? { ...wanted, scored: '' } : wanted), { signal })
 }
 
 /** Values to filter by, over all decisions. */
@@ -150,7 +132,7 @@ export async function search(wanted: Wanted, page: number, signal: AbortSignal):
         offset,
         sort,
         order,
-        ...filtersOf(wanted),
+        ...listParams(wanted),
       },
       { signal },
     )
@@ -181,7 +163,7 @@ export async function search(wanted: Wanted, page: number, signal: AbortSignal):
       offset,
       include_reasons: true,
       include_context: true,
-      filters: questionFilters(wanted),
+      filters: paramsOf(wanted, 'query'),
     },
     { signal },
   )

@@ -1,9 +1,23 @@
 /** Finds the decision that an id, a prefix of an id, or a source key identifies, and converts filters. */
 
 import { CstpError, decisionNotFound, invalidParams } from '../../../../sdk/errors.ts'
+import {
+  decisionFields,
+  decisionFilters,
+  type FilterParams,
+  type ParamKind,
+  paramFilters,
+  paramName,
+} from '../../../../sdk/schema/decision-fields.ts'
 import { boundMs, type Filters, type ListFilters } from '../../../../sdk/schema/params.ts'
 import { readDecision } from '../../../../sdk/storage/decisions.ts'
-import type { DecisionFilter, DecisionReader, KeyedReader, StoredDecision } from '../../../../sdk/storage/store.ts'
+import type {
+  DecisionFilter,
+  DecisionReader,
+  KeyedReader,
+  ListFilter,
+  StoredDecision,
+} from '../../../../sdk/storage/store.ts'
 import { type Caller, mayCurate } from '../../../core/caller.ts'
 import { missing } from './tombstone.ts'
 
@@ -69,37 +83,28 @@ export function given<T extends object>(object: T): { [K in keyof T]: Exclude<T[
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as never
 }
 
-/** One or several values of a filter as a list; undefined if the filter is not given. */
-const listed = <T extends string>(value: T | T[] | undefined): T[] | undefined =>
-  value === undefined || Array.isArray(value) ? value : [value]
-
-/** Inclusive bounds on the instant of recording. */
-export function createdBetween(from: string | undefined, to: string | undefined): DecisionFilter {
-  return given({
-    created_from_ms: from === undefined ? undefined : (boundMs(from, false) ?? undefined),
-    created_to_ms: to === undefined ? undefined : (boundMs(to, true) ?? undefined),
-  }) as DecisionFilter
+/** A filter of stores from the parameters of a method. */
+function fromParams<K extends ParamKind>(kind: K, params: FilterParams<K>): DecisionFilter {
+  const values: Record<string, unknown> = params
+  const operands = paramFilters.map((name) => {
+    const value = values[paramName(name, kind)]
+    const { field, operator } = decisionFilters[name]
+    if (value === undefined) return [name, undefined]
+    if (decisionFields[field].type === 'time') return [name, boundMs(value as string, operator === 'lte') ?? undefined]
+    return [name, operator === 'in' ? [value].flat() : value]
+  })
+  return given(Object.fromEntries(operands))
 }
 
-/** The filter of a list. */
-export const toListFilter = ({
-  stakes,
-  status,
-  outcome,
-  date_from,
-  date_to,
-  ...rest
-}: ListFilters): DecisionFilter => ({
-  ...given({ ...rest, stakes: listed(stakes), status: listed(status), outcome: listed(outcome) }),
-  ...createdBetween(date_from, date_to),
+/** The filter of a list or count. */
+export const toListFilter = ({ scored, ...params }: ListFilters): ListFilter => ({
+  ...fromParams('list', params),
+  ...(scored && { scored }),
 })
 
 /** The filter of a query. `has_outcome` and `status` both restrict the status. */
-export function toFilter({ has_outcome, date_after, date_before, outcome, ...rest }: Filters): DecisionFilter {
-  const filter: DecisionFilter = {
-    ...given({ ...rest, outcome: listed(outcome) }),
-    ...createdBetween(date_after, date_before),
-  }
+export function toFilter({ has_outcome, ...params }: Filters): DecisionFilter {
+  const filter = fromParams('query', params)
   if (has_outcome !== undefined) {
     const wanted = has_outcome ? 'reviewed' : 'pending'
     filter.status = (filter.status ?? [wanted]).filter((status) => status === wanted)

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import * as v from 'valibot'
 import { boundMs, DateBound } from '../../../../sdk/schema/params.ts'
 import { instantMs } from '../../../../src/core/time.ts'
-import { createdBetween, toFilter } from '../../../../src/domain/record/decision/lookup.ts'
+import { toFilter, toListFilter } from '../../../../src/domain/record/decision/lookup.ts'
 
 const ms = (iso: string) => Date.parse(iso)
 
@@ -30,11 +30,11 @@ describe('date bounds', () => {
   ])('%j is no date', (given) => expect(v.is(DateBound, given)).toBe(false))
 
   test('are inclusive at both ends, and absent where not given', () => {
-    expect(createdBetween('2026-07-01', '2026-07-02')).toEqual({
+    expect(toListFilter({ date_from: '2026-07-01', date_to: '2026-07-02' })).toEqual({
       created_from_ms: ms('2026-07-01T00:00:00Z'),
       created_to_ms: ms('2026-07-02T23:59:59.999Z'),
     })
-    expect(Object.keys(createdBetween(undefined, undefined))).toEqual([])
+    expect(Object.keys(toListFilter({ date_from: undefined, date_to: undefined }))).toEqual([])
   })
 })
 
