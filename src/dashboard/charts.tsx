@@ -223,3 +223,6 @@ export function Columns({
     </figure>
   )
 }
+
+/** The path of a line through these points. */
+export const linePath = (points: readonly (readonly [x: number, y: number])[]): string => `M${points.join('L')}`

@@ -1,8 +1,7 @@
 /** The reliability diagram, with its figures as a table. */
 import { scaleLinear } from 'd3-scale'
-import { area } from 'd3-shape'
 import type { GetCalibrationResult } from '../../../../sdk/client.ts'
-import { useWidth } from '../../charts.tsx'
+import { linePath, useWidth } from '../../charts.tsx'
 import { none, percent, whole } from '../../figures.ts'
 import { texts } from '../../texts.ts'
 import { ChartTable, term } from '../../ui.tsx'
@@ -21,11 +20,11 @@ export function Reliability({ buckets, floor }: { buckets: readonly Bucket[]; fl
   const y = scaleLinear([0, 1], [height - 40, 16])
   const most = Math.max(1, ...buckets.map(({ decisions }) => decisions))
   // The mean error that chance alone gives a perfectly calibrated agent.
-  const band = area<number>()
-    .x((at) => x(at))
-    .y0((at) => y(Math.max(0, at - (floor ?? 0))))
-    .y1((at) => y(Math.min(1, at + (floor ?? 0))))
   const edges = [0, floor ?? 0, 1 - (floor ?? 0), 1]
+  const band = [
+    ...edges.map((at): [number, number] => [x(at), y(Math.min(1, at + (floor ?? 0)))]),
+    ...edges.toReversed().map((at): [number, number] => [x(at), y(Math.max(0, at - (floor ?? 0)))]),
+  ]
   return (
     <figure ref={box}>
       <svg class="whole" viewBox={`0 0 ${width} ${height}`} role="img" aria-label={t.name}>
@@ -46,7 +45,7 @@ export function Reliability({ buckets, floor }: { buckets: readonly Bucket[]; fl
         <text x={x(0) + 4} y={y(1) + 12}>
           {t.succeeded}
         </text>
-        <path class="floor" d={band(edges) ?? ''} />
+        <path class="floor" d={`${linePath(band)}Z`} />
         <line class="ideal" x1={x(0)} y1={y(0)} x2={x(1)} y2={y(1)} />
         {buckets.map(({ range, predicted, actual, actual_low, actual_high, decisions }) =>
           predicted === null || actual === null ? null : (

@@ -1,9 +1,8 @@
 /** Drift: whether the last thirty days are worse than the time before, and how likely that is chance. */
 import { scaleLinear } from 'd3-scale'
-import { line } from 'd3-shape'
 import type { CheckDriftResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
-import { scaled, useWidth } from '../../charts.tsx'
+import { linePath, scaled, useWidth } from '../../charts.tsx'
 import { Csv } from '../../csv.tsx'
 import { decimal, none, percent, pValue, whole } from '../../figures.ts'
 import { service } from '../../service.ts'
@@ -215,10 +214,6 @@ function DriftChart({
   const y = scaleLinear([0, Math.max(0.05, ...values)], [height - bottom, top]).nice(4)
   const x = scaleLinear([0, Math.max(1, history.length - 1)], [left + 8, width - right])
   const every = Math.ceil(history.length / Math.max(2, Math.floor(width / label)))
-  const path = (part: 'recent' | 'historical') =>
-    line<{ at: number; of: Change }>()
-      .x((one) => x(one.at))
-      .y((one) => y(one.of[part]))
   // The tooltip of a week covers its whole height.
   const half = (x(1) - x(0)) / 2
   return (
@@ -235,7 +230,11 @@ function DriftChart({
         ))}
         {(['historical', 'recent'] as const).map((part) =>
           runsOf(changes).map((run) => (
-            <path key={`${part} ${run[0]!.at}`} class={`line ${part}`} d={path(part)(run) ?? ''} />
+            <path
+              key={`${part} ${run[0]!.at}`}
+              class={`line ${part}`}
+              d={linePath(run.map((one) => [x(one.at), y(one.of[part])]))}
+            />
           )),
         )}
         {history.map((point, at) => {
