@@ -184,7 +184,9 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
     await createAll(store, records)
     await embedSome(store, records)
     for (const name of filterNames) {
-      const counts = await Promise.all(Array.from({ length: 40 }, () => countDecisions(store.decisions, filterOf([name], next))))
+      const counts = await Promise.all(
+        Array.from({ length: 40 }, () => countDecisions(store.decisions, filterOf([name], next))),
+      )
       // A filter that never passes a decision, or always all, is not tested: madeUp must vary its field.
       expect([name, counts.some((count) => count > 0), counts.some((count) => count < records.length)]).toEqual([
         ...[name, true, true],
