@@ -12,7 +12,6 @@ import { stateId } from '../domain/record/act-ids.ts'
 import { closesCycle, withLink } from '../domain/record/decision/links.ts'
 import { requireDecision, resolveId } from '../domain/record/decision/lookup.ts'
 import { requireRoom } from '../domain/record/decision/revisions.ts'
-import { keepChange } from '../domain/record/history/changes.ts'
 
 export const linkDecisions = defineMethod({
   summary: 'Links two decisions. An edge of the same agent with the same source, target and type is replaced.',
@@ -63,7 +62,6 @@ export const linkDecisions = defineMethod({
       const link = { target_id: target, ...given, created_at: timestamp(call.now()), created_by: agent, effective }
       const linked = requireRoom(withLink(found.record, link), agent)
       await tx.decisions.put(linked, found.revision)
-      await keepChange(tx, found.record, linked)
       await audit(call, tx, [source, target], { edge_type: given.edge_type, effective })
       return { record_id: stateId(source, found.revision + 1), edge: { source_id: source, ...link } }
     })

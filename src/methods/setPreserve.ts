@@ -5,7 +5,6 @@ import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
 import { timestamp } from '../core/time.ts'
 import { requireOwn, resolveId } from '../domain/record/decision/lookup.ts'
-import { keepChange } from '../domain/record/history/changes.ts'
 
 export const setPreserve = defineMethod({
   summary: 'Sets whether compaction keeps a decision at full detail; allowed for its recorder and the scope curate.',
@@ -28,7 +27,6 @@ export const setPreserve = defineMethod({
       if (found.record.preserve !== preserve) {
         const changed = { ...found.record, preserve, updated_at: timestamp(call.now()) }
         await tx.decisions.put(changed, found.revision)
-        await keepChange(tx, found.record, changed)
       }
       await audit(call, tx, [id], { preserve })
     })

@@ -13,7 +13,7 @@ import { timestamp } from '../core/time.ts'
 import { autoLink, ownsLink, sameLinks, takenBack } from '../domain/record/decision/links.ts'
 import { requireDecision, resolveId } from '../domain/record/decision/lookup.ts'
 import { requireSize } from '../domain/record/decision/revisions.ts'
-import { keepChange } from '../domain/record/history/changes.ts'
+import { noteFormerLinks } from '../domain/record/history/former-links.ts'
 
 const params = v.object({
   source_id: LinkEnd,
@@ -67,7 +67,7 @@ export const unlinkDecisions = defineMethod({
       if (mine.length > 0) {
         const left = requireSize(takenBack(from.record, mine, dismissed))
         await tx.decisions.put(left, from.revision)
-        await keepChange(tx, from.record, left)
+        await noteFormerLinks(tx, from.record, left)
       }
       const makers = mine.map(({ created_by }) => created_by)
       const detail = { edge_type, removed: mine.length > 0, created_by: makers, ...(reason !== null && { reason }) }

@@ -1,7 +1,7 @@
 /** Answers about an earlier time, against what the service answered at that time; on every store. */
 import { describe, expect, test } from 'bun:test'
 import type { CstpError } from '../../sdk/errors.ts'
-import { historyCollections } from '../../src/domain/record/history/changes.ts'
+import { stableJson } from '../../src/core/json.ts'
 import { type As, forEachBackend, type TestProgram } from '../support/program.ts'
 import * as fc from '../support/property.ts'
 
@@ -108,7 +108,7 @@ async function answers({ call }: TestProgram, ids: readonly string[], at?: numbe
     if (typeof answer === 'string') return answer
     const { as_of: block, ...rest } = answer
     expect(block?.at).toBe(at === undefined ? undefined : new Date(at).toISOString())
-    return JSON.stringify(rest)
+    return stableJson(rest)
   }
   const found = await call(
     'queryDecisions',
@@ -162,6 +162,25 @@ forEachBackend((open, store) => {
       )
     })
 
+    test('knows more states of a decision than the last 200', async () => {
+      const program = await open()
+      const { call, clock } = program
+      const id = await program.record({ tags: ['0'] })
+      const told: string[] = []
+      const ask = async (as_of?: string) => {
+        const { as_of: block, ...rest } = await call('getDecision', { id, track: false, ...(as_of && { as_of }) })
+        expect(block?.limits ?? []).toEqual([])
+        return stableJson(rest)
+      }
+      for (let count = 1; count <= 230; count++) {
+        told.push(await ask())
+        clock.now += minute
+        await call('updateDecision', { id, updates: { tags: [`${count}`] } })
+      }
+      for (const count of [0, 1, 2, 28, 29, 30, 31, 128, 200, 228, 229])
+        expect(await ask(new Date(clock.now - (230 - count) * minute).toISOString())).toBe(told[count]!)
+    })
+
     const later = (program: TestProgram, ms = minute): string => {
       const at = new Date(program.clock.now).toISOString()
       program.clock.now += ms
@@ -213,17 +232,21 @@ forEachBackend((open, store) => {
       const as_of = later(program)
       await call('unlinkDecisions', link)
       await call('eraseDecision', { id: other, basis: 'GDPR Art. 17', reason: 'asked for' }, 'root')
-      const kept = () => store.keyed.list(historyCollections.changes, { limit: 10 })
-      expect(await kept()).toHaveLength(1)
-      expect(JSON.stringify(await kept())).not.toContain('Nightingale')
+      const states = async () =>
+        (await store.thread.read({ record_ids: [1, 2, 3, 4].map((number) => `${id}@${number}`) })).map(
+          (act) => act.payload,
+        )
+      expect(JSON.stringify(await states())).not.toContain('Nightingale')
       const limit = { limit: 'erased', ids: [other] }
-      expect(await call('listDecisions', { as_of })).toMatchObject({ total: 1, as_of: { limits: [limit] } })
+      // The state with the link was erased with the decision that it names.
+      const unknown = { limit: 'old_values_dropped', ids: [id] }
+      expect(await call('listDecisions', { as_of })).toMatchObject({ total: 1, as_of: { limits: [limit, unknown] } })
       expect((await call('queryDecisions', { query: 'sqlite', as_of })).as_of?.limits).toContainEqual(
         expect.objectContaining(limit),
       )
       expect((await refused('getDecision', { id: other, as_of })).message).toContain('erased')
       await call('eraseDecision', { id, basis: 'GDPR Art. 17', reason: 'asked for' }, 'root')
-      expect(await kept()).toEqual([])
+      expect((await states()).filter((payload) => payload !== null)).toEqual([])
     })
   })
 })

@@ -17,7 +17,7 @@ import { resultCollection } from '../../domain/record/decision/idempotency.ts'
 import { revisionCollection } from '../../domain/record/decision/revisions.ts'
 import { erasureCollections } from '../../domain/record/decision/tombstone.ts'
 import { sessionCollections } from '../../domain/record/deliberation/sessions.ts'
-import { historyCollections } from '../../domain/record/history/changes.ts'
+import { formerLinkCollection } from '../../domain/record/history/former-links.ts'
 import { hookCollections } from '../../domain/record/hook-records.ts'
 import { queueVectors } from '../../domain/search/embeddings.ts'
 import { type Copying, changesOf, decisionsOf, keyedOf, type Side, trail } from './sides.ts'
@@ -95,7 +95,7 @@ const collections = {
   breakers: [breakerCollection],
   approvals: [...Object.values(approvalCollections), noticeCollection, driftCollection],
   results: [resultCollection],
-  revisions: [revisionCollection, ...Object.values(historyCollections)],
+  revisions: [revisionCollection, formerLinkCollection],
   compactions: [compactionCollection],
   hooks: Object.values(hookCollections),
   thread: [evidenceCursor.collection],

@@ -10,7 +10,6 @@ import { commitCollection } from '../record/decision/commits.ts'
 import { resultCollection } from '../record/decision/idempotency.ts'
 import { revisionCollection } from '../record/decision/revisions.ts'
 import { type SessionInput, sessionCollections } from '../record/deliberation/sessions.ts'
-import { type Change, historyCollections } from '../record/history/changes.ts'
 import { type HookAction, hookCollections } from '../record/hook-records.ts'
 import { quotes, type Target } from './target.ts'
 
@@ -39,14 +38,6 @@ const mentions = (found: Found, value: unknown): boolean =>
   names(found, JSON.stringify(value)) || found.targets.some((target) => quotes(target, value))
 
 const goesWithAny: Left = ({ key, value }, found) => (mentions(found, [key, value]) ? undefined : value)
-/** Earlier links of another decision lose their reason if they led to one of these. */
-const change: Left = (record, found) => {
-  const { links } = record.value as Change
-  const leads = (id: string) => found.targets.some((target) => target.id === id)
-  if (!links?.some(({ link }) => link.context !== null && leads(link.target_id))) return goesWithItsKey(record, found)
-  const left = links.map((one) => (leads(one.link.target_id) ? { ...one, link: { ...one.link, context: null } } : one))
-  return goesWithItsKey({ ...record, value: { ...(record.value as Change), links: left } }, found)
-}
 const goesWithItsKey: Left = ({ key, value }, found) =>
   found.targets.some(({ id }) => key === id || key.startsWith(`${id} `)) ? undefined : value
 
@@ -103,7 +94,6 @@ const action: Left = ({ value }, found) => {
 export const holders: readonly (readonly [collection: string, left: Left])[] = [
   [revisionCollection, goesWithItsKey],
   [commitCollection, goesWithItsKey],
-  [historyCollections.changes, change],
   [resultCollection, goesWithAny],
   [sessionCollections.waiting, inputs],
   [sessionCollections.consumed, goesWithAny],

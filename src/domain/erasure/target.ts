@@ -2,7 +2,7 @@
 import type { DecisionRecord, Revision } from '../../../sdk/schema/decision.ts'
 import type { StoredDecision } from '../../../sdk/storage/store.ts'
 import { dayMs } from '../../core/time.ts'
-import { recordedAt } from '../record/history/record.ts'
+import { recordedAt } from '../record/decision/decision.ts'
 
 export interface Target {
   id: string

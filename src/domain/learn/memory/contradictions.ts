@@ -8,7 +8,6 @@ import { compileFilter } from '../../../../sdk/storage/filter.ts'
 import type { DecisionFilter, Edge, Store } from '../../../../sdk/storage/store.ts'
 import { timestamp } from '../../../core/time.ts'
 import { autoLink, isDismissed, withLink } from '../../record/decision/links.ts'
-import { keepChange } from '../../record/history/changes.ts'
 import { type EmbeddingCall, embedDecision, embedSignal } from '../../search/embeddings.ts'
 import type { Follower } from '../../search/follower.ts'
 
@@ -177,7 +176,6 @@ export async function linkContradictions(call: LinkingCall, record: DecisionReco
         now.record,
       )
       await tx.decisions.put(linked, now.revision)
-      await keepChange(tx, now.record, linked)
     })
   } catch (error) {
     call.log('warn', 'contradictions could not be searched', {

@@ -1,11 +1,14 @@
 /** The life of a decision record: made, updated, reviewed. Values in, values out. */
 import { invalidParams } from '../../../../sdk/errors.ts'
-import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
+import type { DecisionRecord, Revision } from '../../../../sdk/schema/decision.ts'
 import { plainText } from '../../../core/quote.ts'
 import { dayMs, timestamp } from '../../../core/time.ts'
 import { breakerScopes } from './breaker-scopes.ts'
 import { extractBridge } from './bridge.ts'
-import { type KeptRevision, revisionOf } from './revisions.ts'
+import { revisionOf } from './revisions.ts'
+
+/** When a decision was recorded here. */
+export const recordedAt = ({ recorded_at, created_at }: DecisionRecord): string => recorded_at ?? created_at
 
 const titleLength = 120
 
@@ -150,7 +153,7 @@ export function applyUpdate(
   updates: Updates,
   by: string,
   at: string,
-): { record: DecisionRecord; applied: string[]; revision: KeptRevision } {
+): { record: DecisionRecord; applied: string[]; revision: Revision } {
   const applied = updatableFields.filter((field) => updates[field] !== undefined)
   const next: DecisionRecord = { ...record, ...updates, updated_at: at }
   if (updates.tags) next.tags = [...new Set(updates.tags)]

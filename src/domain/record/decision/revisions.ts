@@ -17,17 +17,7 @@ const maxShownBytes = 8 * 1_048_576
 
 const prefixOf = (id: string): string => `${id} `
 const keyOf = (id: string, number: number): string => `${prefixOf(id)}${String(number).padStart(10, '0')}`
-const shown = ({ followed: _, ...revision }: KeptRevision): Revision => revision
-const asDigest = (revision: KeptRevision): Revision => ({ ...shown(revision), old_values: null })
-
-/** An update as it is stored. */
-export interface KeptRevision extends Revision {
-  /** Earlier values of fields that changed as a consequence of the update; null if the record had no such field. */
-  followed?: Readonly<Record<string, unknown>>
-}
-
-/** Fields that can change as a consequence of an update, and can't be derived from the values before it. */
-const following = ['bridge', 'bridge_method', 'confidence_at_record', 'adopted_by'] as const
+const asDigest = (revision: Revision): Revision => ({ ...revision, old_values: null })
 
 /** An update with the values before it, and their SHA-256. */
 export function revisionOf(
@@ -35,38 +25,21 @@ export function revisionOf(
   after: DecisionRecord,
   fields: (keyof DecisionRecord)[],
   by: string,
-): KeptRevision {
+): Revision {
   const old_values = Object.fromEntries(fields.map((field) => [field, before[field]]))
   const digest = createHash('sha256').update(stableJson(old_values)).digest('hex')
-  const followed = following.flatMap((field) =>
-    fields.includes(field) || JSON.stringify(before[field]) === JSON.stringify(after[field])
-      ? []
-      : [[field, before[field] ?? null] as const],
-  )
-  return {
-    updated_at: after.updated_at,
-    updated_by: by,
-    fields,
-    old_values,
-    digest,
-    ...(followed.length > 0 && { followed: Object.fromEntries(followed) }),
-  }
+  return { updated_at: after.updated_at, updated_by: by, fields, old_values, digest }
 }
 
 /** Stores a revision in the transaction of its update. @param count number of the update within its decision, from 1 */
-export async function keepRevision(tx: Transaction, id: string, count: number, revision: KeptRevision): Promise<void> {
+export async function keepRevision(tx: Transaction, id: string, count: number, revision: Revision): Promise<void> {
   let number = count
   // A file that was put back to an earlier state has an earlier count; stored revisions must not be overwritten.
   while ((await tx.keyed.get(revisionCollection, [keyOf(id, number)])).length > 0) number++
   await tx.keyed.put(revisionCollection, keyOf(id, number), revision)
   const old = keyOf(id, number - keptInFull)
   const [stored] = number > keptInFull ? await tx.keyed.get(revisionCollection, [old]) : []
-  if (stored) await tx.keyed.put(revisionCollection, old, asDigest(stored.value as KeptRevision))
-}
-
-/** The updates of a decision, the newest first. */
-async function* newestFirst(keyed: Pick<KeyedReader, 'list'>, id: string): AsyncGenerator<KeptRevision> {
-  for await (const { value } of newestKeyed(keyed, revisionCollection, prefixOf(id))) yield value as KeptRevision
+  if (stored) await tx.keyed.put(revisionCollection, old, asDigest(stored.value as Revision))
 }
 
 /** Every update of a decision, oldest first. */
@@ -74,26 +47,12 @@ export async function revisionsOf(keyed: Pick<KeyedReader, 'list'>, id: string):
   const found: Revision[] = []
   let bytes = 0
   // The oldest are the ones that don't fit.
-  for await (const kept of newestFirst(keyed, id)) {
-    const revision = shown(kept)
+  for await (const { value } of newestKeyed(keyed, revisionCollection, prefixOf(id))) {
+    const revision = value as Revision
     bytes += Buffer.byteLength(JSON.stringify(revision))
     found.push(bytes > maxShownBytes ? asDigest(revision) : revision)
   }
   return found.reverse()
-}
-
-/** The updates of a decision after a time, newest first, and the last one before it. */
-export async function revisionsAfter(
-  keyed: Pick<KeyedReader, 'list'>,
-  id: string,
-  at_ms: number,
-): Promise<KeptRevision[]> {
-  const found: KeptRevision[] = []
-  for await (const kept of newestFirst(keyed, id)) {
-    found.push(kept)
-    if (Date.parse(kept.updated_at) <= at_ms) break
-  }
-  return found
 }
 
 /** Largest record, in bytes of JSON. */

@@ -1,7 +1,7 @@
 /** The store as it was at an earlier time: the same queries, answered from the records as they were then. */
-
 import { invalidParams } from '../../../../sdk/errors.ts'
 import type { AsOfBlock, AsOfLimit } from '../../../../sdk/schema/as-of.ts'
+import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import { decisionPages, readDecisions, type StoredText } from '../../../../sdk/storage/decisions.ts'
 import { edgeOrder, edgesOf } from '../../../../sdk/storage/edges.ts'
 import { compareText, fieldsOrder, filterFields } from '../../../../sdk/storage/fields.ts'
@@ -19,10 +19,10 @@ import type {
   StoredDecision,
 } from '../../../../sdk/storage/store.ts'
 import { timestamp } from '../../../core/time.ts'
-import { revisionsAfter } from '../decision/revisions.ts'
+import { recordedAt } from '../decision/decision.ts'
 import { erasureCollections, type Tombstone } from '../decision/tombstone.ts'
-import { changesAfter, formerSources } from './changes.ts'
-import { isUnchanged, recordAsOf } from './record.ts'
+import { formerSources } from './former-links.ts'
+import { statesAsOf } from './states.ts'
 
 /** The queries that can be answered for an earlier time. */
 export interface PastStore {
@@ -52,8 +52,6 @@ export interface Past {
 /** Most decisions that one answer reads: more would delay other calls. */
 const maxRead = 50_000
 const pageSize = 500
-/** Decisions whose past is read concurrently. */
-const concurrent = 16
 const maxIds = 100
 const maxIncoming = 10_000
 
@@ -78,46 +76,38 @@ export function openPast({ store, now, breathe }: PastCall, as_of: string, most 
     for (const id of ids) known.ids.add(id)
     limits.set(name, known)
   }
-  // Concurrent reads note limits in any order.
   const shown = (): AsOfLimit[] =>
     [...limits]
       .map(([name, { message, ids }]) => ({ limit: name, message, ids: [...ids].sort().slice(0, maxIds) }))
       .sort((a, b) => compareText(a.limit, b.limit))
 
-  async function asOf({ record, ...rest }: StoredDecision): Promise<StoredDecision | null> {
-    const { id } = record
-    const [revisions, changes] = isUnchanged(record, at_ms)
-      ? [[], []]
-      : await Promise.all([revisionsAfter(store.keyed, id, at_ms), changesAfter(store.keyed, id, at_ms)])
-    const past = recordAsOf(record, { revisions, changes }, at_ms)
-    if (past === null) {
-      if (Date.parse(record.created_at) <= at_ms)
-        limit('imported_since', 'Decided by then, but imported later: left out, as it was not known here', [id])
-      return null
-    }
-    if (past.unknown.length > 0)
-      limit('old_values_dropped', 'Updated so often since that the values of then are not kept any more', [id])
-    return { ...rest, record: past.record }
-  }
-
   async function read(ids: readonly string[]): Promise<StoredDecision[]> {
-    const found: (StoredDecision | null)[] = []
+    const found: StoredDecision[] = []
     for (let from = 0; from < ids.length; from += pageSize) {
-      const stored = await readDecisions(store.decisions, ids.slice(from, from + pageSize))
-      for (let at = 0; at < stored.length; at += concurrent) {
-        const group = stored.slice(at, at + concurrent)
-        const past = await Promise.all(group.map(asOf))
-        const changed = group.filter(({ record }) => !isUnchanged(record, at_ms)).map(({ record }) => record.id)
-        const now = changed.length === 0 ? [] : await readDecisions(store.decisions, changed)
-        const revisions = new Map(now.map(({ record, revision }) => [record.id, revision]))
-        // Record and past are consistent only if the decision did not change between the two reads.
-        for (const [index, { record, revision }] of group.entries())
-          found.push(
-            (revisions.get(record.id) ?? revision) === revision ? past[index]! : ((await read([record.id]))[0] ?? null),
-          )
+      const page = await readDecisions(store.decisions, ids.slice(from, from + pageSize))
+      const known = page.filter(({ record }) => isRecorded(record))
+      const changed = known.filter(({ record }) => !isUnchanged(record))
+      const states = await statesAsOf(store.thread, changed, at_ms)
+      const then = new Map(states.map((one) => [one.stored.record.id, one]))
+      for (const one of known) {
+        const { stored, isKnown } = then.get(one.record.id) ?? { stored: one, isKnown: true }
+        if (!isKnown)
+          limit('old_values_dropped', 'The state of then was erased: shown is the next one that is kept', [
+            one.record.id,
+          ])
+        found.push(stored)
       }
     }
-    return found.filter((one) => one !== null)
+    return found
+  }
+
+  const isUnchanged = ({ updated_at }: DecisionRecord): boolean => Date.parse(updated_at) <= at_ms
+
+  function isRecorded(record: DecisionRecord): boolean {
+    if (Date.parse(recordedAt(record)) <= at_ms) return true
+    if (Date.parse(record.created_at) <= at_ms)
+      limit('imported_since', 'Decided by then, but imported later: left out, as it was not known here', [record.id])
+    return false
   }
 
   let erased: Promise<void> | null = null
