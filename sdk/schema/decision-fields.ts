@@ -30,6 +30,8 @@ export interface Field {
   readonly range?: readonly [min: number, max: number]
   /** Maximum length of a text that a filter may give; 256 by default. */
   readonly maxLength?: number
+  /** Label among the facts of a decision on the dashboard, if it is one of them. */
+  readonly label?: string
   /** The name by which lists are sorted by this field. Decisions without a value come first. */
   readonly sort?: string
   /** Reads the value from a record. `indexed` is true if the active generation has vectors for the decision. */
@@ -44,15 +46,16 @@ export const decisionFields = {
   stakes: { type: 'text', values: stakesValues, sort: 'stakes', read: ({ stakes }) => stakes },
   status: { type: 'text', values: statusValues, sort: 'status', read: ({ status }) => status },
   outcome: { type: 'text', nullable: true, values: outcomeValues, read: ({ outcome }) => outcome },
-  project: { type: 'text', nullable: true, read: ({ project }) => project?.name ?? null },
-  feature: { type: 'text', nullable: true, read: ({ project }) => project?.feature ?? null },
+  project: { type: 'text', nullable: true, label: 'Project', read: ({ project }) => project?.name ?? null },
+  feature: { type: 'text', nullable: true, label: 'Feature', read: ({ project }) => project?.feature ?? null },
   pr: {
     type: 'integer',
     nullable: true,
+    label: 'Pull request',
     range: [1, Number.MAX_SAFE_INTEGER],
     read: ({ project }) => project?.pr ?? null,
   },
-  tags: { type: 'texts', maxLength: 64, read: ({ tags }) => [...tags] },
+  tags: { type: 'texts', label: 'Tags', maxLength: 64, read: ({ tags }) => [...tags] },
   /** Who recorded it. */
   agent: { type: 'text', read: ({ recorded_by }) => recorded_by },
   created_ms: { type: 'time', sort: 'created_at', read: ({ created_at }) => Date.parse(created_at) },

@@ -12,7 +12,7 @@ import {
   Reason,
   text,
 } from './decision.ts'
-import { ThreadId } from './params.ts'
+import { ThreadId, whole } from './params.ts'
 import { Context, givenStakes, PresentVerdict, Violation } from './policy.ts'
 
 /** Form of a review cadence: a number of hours, days, weeks or months. */
@@ -118,6 +118,28 @@ export const RecordParams = v.object({
   ),
 })
 export type RecordParams = v.InferOutput<typeof RecordParams>
+
+/** The fields that updateDecision changes. */
+export const RecordUpdates = {
+  decision: v.optional(filledText(10_000)),
+  confidence: v.optional(v.pipe(fraction, d('Stored and shown; scores use the confidence at recording.'))),
+  context: v.optional(v.nullable(text(100_000))),
+  tags: v.optional(v.pipe(v.array(filledText(64)), v.maxLength(50, 'at most 50 entries'))),
+  pattern: v.optional(v.nullable(text(10_000))),
+  reasons: v.optional(v.pipe(v.array(Reason), v.maxLength(100, 'at most 100 entries'))),
+  bridge: v.optional(Bridge),
+  project: v.optional(
+    v.pipe(
+      v.object({
+        name: v.optional(v.pipe(filledText(256), d('As owner/repo.'))),
+        feature: v.optional(v.pipe(v.nullable(filledText(256)), d('Feature.'))),
+        pr: v.optional(v.pipe(whole(1, Number.MAX_SAFE_INTEGER), d('Pull request.'))),
+      }),
+      v.check((value) => Object.keys(value).length > 0, 'name, feature or pr'),
+      d('Project and pull request of the decision; name and pr can be set only once, before the merge.'),
+    ),
+  ),
+}
 
 /** Result of recordDecision. */
 export const RecordResult = v.object({

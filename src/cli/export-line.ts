@@ -1,5 +1,7 @@
 /** Converts a stored decision to an import line. */
-import type { DecisionRecord } from '../../sdk/schema/decision.ts'
+import * as v from 'valibot'
+import { DecisionRecord } from '../../sdk/schema/decision.ts'
+import { RecordParams } from '../../sdk/schema/record.ts'
 import type { ImportLine } from './import-lines.ts'
 
 /** Its source key if it has one, else its id, which then identifies it in a copy. */
@@ -11,6 +13,11 @@ const empty = (value: unknown): boolean =>
 /** Removes nulls and empty lists. */
 const tidy = <T extends object>(value: T): T =>
   Object.fromEntries(Object.entries(value).filter(([, inner]) => !empty(inner))) as T
+
+/** The fields of a record that are parameters of recordDecision; an import names the source, the time and the agent otherwise. */
+const givenFields = Object.keys(v.omit(RecordParams, ['created_at', 'recorded_by', 'source_key']).entries).filter(
+  (name): name is keyof DecisionRecord => name in DecisionRecord.entries,
+)
 
 /**
  * Converts a stored decision to an import line, without derived data (id, title, quality, an extracted bridge) and what an import can't
@@ -25,20 +32,9 @@ export function importLine(record: DecisionRecord, targets: ReadonlyMap<string, 
     source: sourceOf(record),
     date: record.created_at,
     agent: record.recorded_by,
-    decision: record.decision,
-    stakes: record.stakes,
-    context: record.context,
-    reasons: record.reasons,
-    alternatives_considered: record.alternatives_considered,
-    review_in: record.review_in,
+    ...Object.fromEntries(givenFields.map((name) => [name, record[name]])),
     project: record.project && tidy(record.project),
-    reasoning_trace: record.reasoning_trace,
     bridge: record.bridge_method === 'given' ? record.bridge : null,
-    pre_decision_protocol: record.pre_decision_protocol,
-    deliberation: record.deliberation,
-    tags: record.tags,
-    pattern: record.pattern,
-    agent_id: record.agent_id,
     outcome: record.outcome,
     actual_result: record.actual_result,
     lessons: record.lessons,

@@ -10,24 +10,21 @@ import { record } from '../domain/lifecycle/record.ts'
 const d = v.description
 const { entries } = RecordParams
 
+/** The tool leaves out what a model seldom has or may not give. */
+const { entries: toolEntries } = v.omit(RecordParams, [
+  ...(['alternatives_considered', 'review_in', 'reasoning_trace', 'bridge', 'pre_decision_protocol'] as const),
+  ...(['deliberation', 'idempotency_key', 'created_at', 'recorded_by', 'source_key'] as const),
+])
+
 /** The method's parameters with the project as flat fields. */
 const LogDecision = toolInput(
   v.object({
-    decision: entries.decision,
-    confidence: entries.confidence,
+    ...toolEntries,
     category: v.pipe(Category, d('architecture, process, integration, tooling, security, or another one.')),
-    stakes: entries.stakes,
-    context: entries.context,
-    action_context: entries.action_context,
-    scope: entries.scope,
-    reasons: entries.reasons,
-    tags: entries.tags,
     pattern: v.pipe(entries.pattern, d('The principle behind it.')),
     project: v.optional(v.pipe(filledText(256), d('Project, as owner/repo.'))),
     feature: v.optional(v.pipe(filledText(256), d('Feature of the project.'))),
     pr: Project.entries.pr,
-    agent_id: entries.agent_id,
-    decision_id: entries.decision_id,
   }),
   ({ project: name = null, feature = null, pr, ...rest }) => ({
     ...rest,

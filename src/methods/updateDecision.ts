@@ -1,8 +1,8 @@
 /** cstp.updateDecision: changes fields of a decision; their earlier values are kept. */
 import * as v from 'valibot'
-import { Bridge, type DecisionRecord, filledText, fraction, Reason, text } from '../../sdk/schema/decision.ts'
+import type { DecisionRecord } from '../../sdk/schema/decision.ts'
 import { DecisionId, ThreadId, whole } from '../../sdk/schema/params.ts'
-import { BridgeTooFar } from '../../sdk/schema/record.ts'
+import { BridgeTooFar, RecordUpdates } from '../../sdk/schema/record.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
 import { timestamp } from '../core/time.ts'
@@ -14,28 +14,7 @@ import { keepRevision, requireSize } from '../domain/record/decision/revisions.t
 import { type Embedded, embeddedTexts, embedInTime, keepVectors } from '../domain/search/embeddings.ts'
 
 const updates = v.pipe(
-  v.object({
-    decision: v.optional(filledText(10_000)),
-    confidence: v.optional(
-      v.pipe(fraction, v.description('Stored and shown; scores use the confidence at recording.')),
-    ),
-    context: v.optional(v.nullable(text(100_000))),
-    tags: v.optional(v.pipe(v.array(filledText(64)), v.maxLength(50, 'at most 50 entries'))),
-    pattern: v.optional(v.nullable(text(10_000))),
-    reasons: v.optional(v.pipe(v.array(Reason), v.maxLength(100, 'at most 100 entries'))),
-    bridge: v.optional(Bridge),
-    project: v.optional(
-      v.pipe(
-        v.object({
-          name: v.optional(v.pipe(filledText(256), v.description('As owner/repo.'))),
-          feature: v.optional(v.pipe(v.nullable(filledText(256)), v.description('Feature.'))),
-          pr: v.optional(v.pipe(whole(1, Number.MAX_SAFE_INTEGER), v.description('Pull request.'))),
-        }),
-        v.check((value) => Object.keys(value).length > 0, 'name, feature or pr'),
-        v.description('Project and pull request of the decision; name and pr can be set only once, before the merge.'),
-      ),
-    ),
-  }),
+  v.object(RecordUpdates),
   v.check((value) => Object.keys(value).length > 0, 'at least one field to change'),
   v.description('Fields to change; `deliberation` can only be extended with recordThought.'),
 )

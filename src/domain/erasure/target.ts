@@ -25,23 +25,14 @@ export function* leaves(value: unknown): Generator<string> {
   else if (value !== null && typeof value === 'object') for (const one of Object.values(value)) yield* leaves(one)
 }
 
-/** Texts that an agent or a reviewer wrote, without titles of other decisions, names and derived values. */
-const proseOf = (record: DecisionRecord): unknown => [
-  record.title,
-  record.decision,
-  record.context,
-  record.reasons,
-  record.alternatives_considered,
-  record.reasoning_trace,
-  record.bridge,
-  record.deliberation,
-  record.pattern,
-  record.links.map(({ context }) => context),
-  record.actual_result,
-  record.lessons,
-  record.review_notes,
-  record.review_history,
-]
+/**
+ * Texts that an agent or a reviewer wrote: every field except titles of other decisions, names, and what the program derives. A field that
+ * isn't listed here counts as such a text.
+ */
+function proseOf({ links, ...record }: DecisionRecord): unknown {
+  const { related_to, category, tags, project, quality, verdict, attribution_reason, breaker_scopes, ...prose } = record
+  return [prose, links.map(({ context }) => context)]
+}
 
 /** Long enough, and of several words: ids, names, paths and times are not quotations. */
 const isProse = (text: string): boolean => text.length >= 16 && /\S\s+\S/.test(text)

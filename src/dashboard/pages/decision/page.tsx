@@ -1,6 +1,7 @@
 /** One decision: everything that is recorded of it, its deliberation, links, evidence and outcome. */
 import type { ComponentChildren } from 'preact'
 import type { GetDecisionResult } from '../../../../sdk/client.ts'
+import { decisionFields, type Field } from '../../../../sdk/schema/decision-fields.ts'
 import { Show, useCall } from '../../call.tsx'
 import { decimal, none, percent, time } from '../../figures.ts'
 import { refreshPage } from '../../fresh.tsx'
@@ -24,16 +25,21 @@ const textOf = (one: string | { option: string; reason?: string | undefined }): 
 const yesOrNo = (value: boolean | undefined): string | undefined =>
   value === undefined ? undefined : value ? 'yes' : 'no'
 
+/** The fields that are declared with a label. */
+const fieldRows = (one: GetDecisionResult): [name: string, value: string | null][] =>
+  Object.values<Field>(decisionFields).flatMap(({ label, type, read }) => {
+    const value = label === undefined ? null : read(one, true)
+    if (label === undefined || value === null || value === undefined) return []
+    return [[label, type === 'boolean' ? (value ? 'yes' : 'no') : [value].flat().join(', ')]]
+  })
+
 const recordRows = (one: GetDecisionResult): [name: string, value: ComponentChildren][] => [
   [t.id, <code>{one.id}</code>],
   [t.status, one.status],
   [t.quality, percent(one.quality.score)],
   [t.scoredConfidence, one.confidence_at_record === null ? null : percent(one.confidence_at_record)],
-  [t.tags, one.tags.join(', ')],
   [t.pattern, one.pattern],
-  [t.project, one.project?.name],
-  [t.feature, one.project?.feature],
-  [t.pullRequest, one.project?.pr && `#${one.project.pr}`],
+  ...fieldRows(one),
   [t.files, one.project?.files.join(', ')],
   [t.reviewIn, one.review_in],
   [t.reviewBy, one.review_by],

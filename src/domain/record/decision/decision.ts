@@ -1,6 +1,7 @@
 /** The life of a decision record: made, updated, reviewed. Values in, values out. */
 import { invalidParams } from '../../../../sdk/errors.ts'
 import type { DecisionRecord, Revision } from '../../../../sdk/schema/decision.ts'
+import { type RecordParams, RecordUpdates } from '../../../../sdk/schema/record.ts'
 import { plainText } from '../../../core/quote.ts'
 import { dayMs, timestamp } from '../../../core/time.ts'
 import { breakerScopes } from './breaker-scopes.ts'
@@ -39,26 +40,7 @@ export function reviewDay(from_ms: number, review_in: string): string {
 /** The fields of a new decision that the caller gives; everything else is derived or empty. */
 export type Draft = Pick<
   DecisionRecord,
-  | 'decision'
-  | 'category'
-  | 'confidence'
-  | 'stakes'
-  | 'context'
-  | 'reasons'
-  | 'alternatives_considered'
-  | 'review_in'
-  | 'project'
-  | 'reasoning_trace'
-  | 'deliberation'
-  | 'tags'
-  | 'pattern'
-  | 'pre_decision_protocol'
-  | 'recorded_by'
-  | 'agent_id'
-  | 'imported_by'
-  | 'source_key'
-  | 'source'
-  | 'recorded_at'
+  Exclude<keyof DecisionRecord & keyof RecordParams, 'created_at' | 'bridge'> | 'imported_by' | 'source' | 'recorded_at'
 > & { bridge: DecisionRecord['bridge'] | null }
 
 /** For a decision recorded here the service knows what came before it; for an import only what its source says is known. */
@@ -118,17 +100,8 @@ export function newRecord(
 }
 
 /** Fields that updateDecision may change. */
-const updatableFields = [
-  'decision',
-  'confidence',
-  'context',
-  'tags',
-  'pattern',
-  'reasons',
-  'bridge',
-  'project',
-] as const
-export type Updates = Partial<Pick<DecisionRecord, (typeof updatableFields)[number]>>
+const updatableFields = Object.keys(RecordUpdates) as (keyof typeof RecordUpdates)[]
+export type Updates = Partial<Pick<DecisionRecord, keyof typeof RecordUpdates>>
 
 /** @param seen the `revision_count` that a change is based on; undefined accepts any. @throws CstpError `invalid_params` if the decision was updated since */
 export function requireUnchanged({ revision_count }: DecisionRecord, seen: number | undefined): void {
