@@ -5,7 +5,6 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createAll, recordOf, suiteOptions } from '../../sdk/storage/conformance/store/records.ts'
-import { connect } from '../../src/drivers/shared/postgres/client.ts'
 import { openPostgresStore } from '../../src/drivers/store/postgres/driver.ts'
 import { openSqliteStore } from '../../src/drivers/store/sqlite/driver.ts'
 import { freshSchema, type Postgres, postgres, whyNoPostgres } from '../support/postgres.ts'
@@ -104,11 +103,6 @@ function suite(database: Postgres): void {
     // The tests' own token holds every scope.
     const vouches = 'agent local may write and has admin, evidence, approve: it could vouch for its own decisions'
     expect([status, warned]).toEqual([1, [['warning', vouches]]])
-    const direct = await connect({ url, connections: 1, statement_timeout_ms: 10_000 })
-    await direct.read('update deltas set decisions = decisions + 1')
-    await direct.close()
-    const { out: wrong } = await cstp(['doctor'], envOf(url))
-    expect(wrong).toContain('tallies differ from a recount')
     await Promise.all([a.kill(), b.kill()])
     expect(readdirSync(a.dir).filter((name) => name.endsWith('.db') || name === 'decisions')).toEqual([])
   })

@@ -147,14 +147,12 @@ function* checkDatabase(path: string, known: number, otherwise: string): Generat
 
 async function* checkServer(url: string): AsyncGenerator<Finding> {
   const { inspectPostgres } = await import('../../drivers/store/postgres/inspect.ts')
-  const { server_version, forgetful, version, known_version, wrong_tallies } = await inspectPostgres(url)
+  const { server_version, forgetful, version, known_version } = await inspectPostgres(url)
   for (const name of forgetful)
     yield warning(
       `PostgreSQL ${server_version} runs with ${name} = off: acknowledged writes can be lost`,
       `set ${name} = on and reload the database`,
     )
-  if (wrong_tallies.length > 0)
-    yield error(`${wrong_tallies.join(' and ')} differ from a recount`, 'psql: select recount_decisions()')
   if (version === null) yield note('the database has no tables of cstp yet', 'the next start creates them')
   else if (version > known_version)
     yield error(

@@ -2,7 +2,7 @@
 import type { EvidenceFact, EvidenceRecord, StoredCheckpoint } from '../../../../sdk/storage/evidence.ts'
 import { checkpointColumns, contiguous, type HeadRow, headOf } from '../../shared/log-rows.ts'
 import type { Client } from '../../shared/postgres/client.ts'
-import { fromText, toText } from '../../shared/postgres/filter.ts'
+import { fromText, toText } from '../../shared/postgres/text.ts'
 import { afterHashes, type EvidenceReads, isCommit } from '../rows.ts'
 
 const factColumns = 'e.seq::float8 as seq, e.source, e.event_type, e.evidence_class, e.payload'

@@ -2,29 +2,27 @@
 
 import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
 import { messageOf } from '../../../core/log.ts'
-import { type Connection, isLost, isLostAtOnce, openConnection, type Query, storageErrorOf } from './connection.ts'
-import { openPool } from './pool.ts'
+import { isLost, isLostAtOnce, storageErrorOf } from './errors.ts'
+import { openPool, type Query, type Session } from './pool.ts'
 
-export type { Query } from './connection.ts'
-export { isLost, isRetryable, storageErrorOf } from './connection.ts'
+export { isLost, isRetryable, storageErrorOf } from './errors.ts'
+export type { Query } from './pool.ts'
 
 export interface Client {
   /** Runs a statement on any connection. For reads only: if the connection is lost, the statement is sent again. */
   read: Query
   /**
-   * Runs `work` on one connection; commits when it resolves, and rolls back if it throws. `work` may run again if BEGIN failed.
-   * @param first a statement to send with BEGIN
+   * Runs `work` on one connection; commits when it resolves, and rolls back if it throws. `work` runs again only if BEGIN failed.
+   * @param first statements to send with BEGIN
+   * @throws StorageError marked `unclear` if it is unknown whether the commit was done
    */
-  begin<T>(work: (query: Query, finish: Finish) => Promise<T>, first?: string): Promise<T>
+  begin<T>(work: (query: Query) => Promise<T>, first?: string): Promise<T>
   /** Like `begin`, for statements that may take hours: the client waits as long as the database answers pings. */
   beginWithoutTimeout<T>(work: (query: Query) => Promise<T>): Promise<T>
   /** Resolves when the database answers, even if all connections are busy. @throws if it doesn't answer within a few seconds */
   ping(): Promise<void>
   close(): Promise<void>
 }
-
-/** Sends COMMIT directly after statements that were just sent, without waiting for them. @throws the error of one of them */
-export type Finish = (last: readonly Promise<unknown>[]) => Promise<void>
 
 export interface ClientOptions {
   /**
@@ -51,7 +49,6 @@ const connectSeconds = 5
 const pingSeconds = 2
 /** How often a connection may be lost before the database counts as unavailable. */
 const maxLost = 4
-const maxWaiting = 2_000
 const drain_ms = 5_000
 /** Locks the whole database, until the transaction ends, while a schema or its tables are created. The schema may not exist yet. */
 export const namespaceLock = `select pg_advisory_xact_lock(${0x6373746e}, 0)`
@@ -100,56 +97,35 @@ async function retrying<T>(run: () => Promise<T>, may: () => boolean = () => tru
 }
 
 /** @throws StorageError marked `unclear` if it is unknown whether the commit was done */
-async function commit({ query }: Connection): Promise<{ command?: string }> {
+async function commit({ query }: Session): Promise<void> {
+  let command: string | undefined
   try {
-    return (await query('commit')) as { command?: string }
+    command = ((await query('commit')) as { command?: string }).command
   } catch (cause) {
     if (!isLost(cause) && !isStorageError(cause)) throw cause
-    const why = messageOf(cause)
-    throw new StorageError('unavailable', `postgres: connection lost while committing: ${why}`, {
-      cause,
-      unclear: true,
-    })
+    const message = `postgres: connection lost while committing: ${messageOf(cause)}`
+    throw new StorageError('unavailable', message, { cause, unclear: true })
   }
+  // After a failed statement the server answers COMMIT with ROLLBACK.
+  if (command !== 'COMMIT') throw new StorageError('unavailable', 'postgres: the transaction was rolled back')
 }
 
-/** The error of the first failed result. */
-const failureOf = (results: readonly PromiseSettledResult<unknown>[]): { reason: unknown } | undefined =>
-  results.find((result) => result.status === 'rejected')
-
-/** Runs one transaction. A connection that does not confirm the rollback is closed, which ends the transaction. */
-async function transaction<T>(
-  connection: Connection,
-  begun: Promise<unknown>,
-  work: (query: Query, finish: Finish) => Promise<T>,
-): Promise<T> {
-  let open = true
-  const query: Query = async (text, values) => {
-    if (!open) throw new StorageError('invalid', 'the transaction is over')
-    return connection.query(text, values)
-  }
-  const finish: Finish = async (last) => {
-    open = false
-    const ended = commit(connection)
-    const results = await Promise.allSettled(last)
-    const [end] = await Promise.allSettled([ended])
-    // If the connection was lost here, it is unknown whether the commit was done, whichever statement failed first.
-    const failure = (end.status === 'rejected' ? end : undefined) ?? failureOf(results)
-    if (failure) throw failure.reason
-    // After a failed statement the server answers COMMIT with ROLLBACK.
-    if (end.status === 'fulfilled' && end.value.command !== 'COMMIT')
-      throw new StorageError('unavailable', 'postgres: the transaction was rolled back')
+/** Runs the rest of a transaction that has begun. A connection that does not confirm the rollback is closed, which ends the transaction. */
+async function transaction<T>(session: Session, work: (query: Query) => Promise<T>): Promise<T> {
+  let isOpen = true
+  const query: Query = async (...statement) => {
+    if (!isOpen) throw new StorageError('invalid', 'the transaction is over')
+    return session.query(...statement)
   }
   try {
-    const result = await work(query, finish)
-    if (open) await finish([])
+    const result = await work(query)
+    isOpen = false
+    await commit(session)
     return result
   } catch (error) {
-    open = false
+    isOpen = false
     // After a failed commit no transaction is open: the server answers this with a warning.
-    if (connection.alive) await connection.query('rollback').catch(connection.end)
-    // If BEGIN failed, statements sent after it failed because of that: throw the error of BEGIN.
-    await begun
+    await session.query('rollback').catch(session.end)
     throw error
   }
 }
@@ -172,71 +148,41 @@ export async function connect(options: ClientOptions): Promise<Client> {
     ...keepalive,
     ...settings,
   }
-  const open = () => openConnection({ url, settings: session, connect_s: connectSeconds, limit_ms })
-  const pool = openPool({
-    open,
-    max: connections,
-    wait_ms,
-    max_waiting: maxWaiting,
-    drain_ms,
+  const common = { url, settings: session }
+  const pool = openPool({ ...common, max: connections, connect_s: connectSeconds, limit_ms, wait_ms })
+  const pingLimit_ms = pingSeconds * 1_000
+  const pings = openPool({
+    ...common,
+    max: 1,
+    connect_s: pingSeconds,
+    limit_ms: pingLimit_ms,
+    wait_ms: 2 * pingLimit_ms,
   })
-  const onOne = <T>(work: (connection: Connection) => Promise<T>): Promise<T> =>
-    pool.use(async (connection) => {
-      try {
-        return await work(connection)
-      } finally {
-        // The idle connections are probably lost too.
-        if (!connection.alive) pool.discardIdle()
-      }
+  const ping = () =>
+    pings.use(async ({ query }) => {
+      await query('select 1')
     })
 
-  let spare: Promise<Connection> | null = null
-  async function ping(): Promise<void> {
-    spare ??= openConnection({ url, settings: session, connect_s: pingSeconds, limit_ms: pingSeconds * 1_000 })
-    const asked = spare
-    try {
-      const connection = await asked
-      await connection.query('select 1')
-    } catch (error) {
-      if (spare === asked) spare = null
-      asked.then((connection) => connection.end()).catch(() => {})
-      pool.discardIdle()
-      throw error
-    }
-  }
-
-  /** Runs `work` without waiting for BEGIN, so that its first statement follows immediately. Only a failed BEGIN is repeated. */
-  function begun<T>(work: (connection: Connection, begun: Promise<unknown>) => Promise<T>, first?: string): Promise<T> {
-    let isBegun = false
-    const run = async (connection: Connection) => {
-      const beginning = connection.query(first === undefined ? 'begin' : `begin; ${first}`).then(() => {
-        isBegun = true
+  /** Only a failed BEGIN is repeated. */
+  function begin<T>(work: (session: Session) => Promise<T>, first?: string): Promise<T> {
+    let hasBegun = false
+    const run = () =>
+      pool.use(async (session) => {
+        await session.query(first === undefined ? 'begin' : `begin; ${first}`)
+        hasBegun = true
+        return work(session)
       })
-      beginning.catch(() => {})
-      return work(connection, beginning)
-    }
-    return retrying(
-      () => onOne(run),
-      () => !isBegun,
-    )
+    return retrying(run, () => !hasBegun)
   }
 
   const client: Client = {
-    read: (text, values) => retrying(() => onOne(({ query }) => query(text, values))),
-    begin: (work, first) => begun((connection, beginning) => transaction(connection, beginning, work), first),
+    read: (...statement) => retrying(() => pool.use(({ query }) => query(...statement))),
+    begin: (work, first) => begin((session) => transaction(session, work), first),
     beginWithoutTimeout: (work) =>
-      begun((connection, beginning) =>
-        connection.waitWhile(ping, () =>
-          transaction(connection, beginning, async (query) => {
-            await query('set local statement_timeout = 0')
-            return work(query)
-          }),
-        ),
-      ),
+      begin((session) => session.waitWhile(ping, () => transaction(session, work)), 'set local statement_timeout = 0'),
     ping: () => retrying(ping),
     async close() {
-      const last = await spare?.catch(() => null)
-      await Promise.all([pool.close(), last?.end()])
+      await Promise.all([pool.close(drain_ms), pings.close(0)])
     },
   }
   try {

@@ -1,147 +1,169 @@
-/** A pool of connections, opened on demand and discarded once they are lost. */
+/** Bun's pool of connections, with a bound on every wait: a network may drop packets without an error. */
+import { type ReservedSQL, SQL } from 'bun'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import type { Connection } from './connection.ts'
+import { hideAll, secretsIn } from '../../../core/redact.ts'
+
+/** Runs a statement with parameters `$1 …`. Rows are plain objects, or arrays of their values. */
+export type Query = <Row>(sql: string, values?: readonly unknown[], form?: 'objects' | 'arrays') => Promise<Row[]>
+
+/** A connection that belongs to one caller. Bun never replaces it by another one: once it is lost, every statement on it fails. */
+export interface Session {
+  query: Query
+  /** Waits for `work` without a limit, as long as `isThere` resolves. */
+  waitWhile<T>(isThere: () => Promise<void>, work: () => Promise<T>): Promise<T>
+  /** Closes the connection, which ends its transaction and rejects its statements. */
+  end(): Promise<void>
+}
 
 export interface Pool {
-  /** @throws StorageError `unavailable` if no connection becomes free in time, and the errors of `open` and `work` */
-  use<T>(work: (connection: Connection) => Promise<T>): Promise<T>
-  /** Closes unused connections, after another one was lost. */
-  discardIdle(): void
+  /** @throws StorageError `unavailable` if no connection becomes free in time, and the errors of connecting and of `work` */
+  use<T>(work: (session: Session) => Promise<T>): Promise<T>
   /** Waits up to `drain_ms` for running work, then closes all connections. */
-  close(): Promise<void>
+  close(drain_ms: number): Promise<void>
 }
 
-interface PoolOptions {
-  open(): Promise<Connection>
+export interface PoolOptions {
+  url: string
+  settings: Record<string, string>
   /** Maximum number of connections. */
   max: number
+  /** Seconds until the attempt to connect is abandoned. */
+  connect_s: number
+  /** How long an answer may take. */
+  limit_ms: number
   /** How long a caller waits for a free connection. */
   wait_ms: number
-  /** Maximum number of waiting callers. */
-  max_waiting: number
-  /** How long running work may continue after {@link Pool.close}. */
-  drain_ms: number
 }
 
-interface Waiter {
-  /** Gets a connection, or null if a place is free and the caller has to open one. */
-  take(connection: Connection | null): void
-  refuse(error: StorageError): void
+/** Connections that are given up together, since the network lost one of them. */
+interface Generation {
+  sql: SQL
+  running: Set<Promise<unknown>>
 }
 
-const closed = () => new StorageError('unavailable', 'postgres: the connections are closed')
+const unavailable = (why: string) => new StorageError('unavailable', `postgres: ${why}`)
+const closed = () => unavailable('the connections are closed')
 
-export function openPool({ open, max, wait_ms, max_waiting, drain_ms }: PoolOptions): Pool {
-  const idle: Connection[] = []
-  const lent = new Set<Connection>()
-  const queue = new Set<Waiter>()
-  /** Places in use, including those of connections that are being opened. */
-  let places = 0
+/** Watches the answers on a connection. Statements are answered in order, so each answer restarts the timer for the next. */
+function openSession(reserved: ReservedSQL, limit_ms: number, onSilence: () => void): Session {
+  let waiting = 0
+  let isThere: (() => Promise<void>) | undefined
+  let silence: StorageError | undefined
+  let timer: Timer | undefined
+  const end = async () => {
+    await reserved.close({ timeout: 0 })
+  }
+  const giveUp = () => {
+    silence = unavailable(`the database did not respond within ${limit_ms / 1_000} s`)
+    onSilence()
+    // Rejects all waiting statements.
+    end().catch(() => {})
+  }
+  const watch = () => {
+    clearTimeout(timer)
+    timer = waiting > 0 ? setTimeout(overdue, limit_ms) : undefined
+  }
+  const overdue = () => {
+    if (isThere === undefined) giveUp()
+    else isThere().then(watch, giveUp)
+  }
+  return {
+    async query<Row>(
+      text: string,
+      values: readonly unknown[] = [],
+      form: 'objects' | 'arrays' = 'objects',
+    ): Promise<Row[]> {
+      if (silence !== undefined) throw silence
+      if (waiting++ === 0) watch()
+      try {
+        const sent = reserved.unsafe(text, values as unknown[])
+        return await (form === 'arrays' ? (sent.values() as unknown as Promise<Row[]>) : sent)
+      } catch (error) {
+        throw silence ?? error
+      } finally {
+        waiting--
+        watch()
+      }
+    },
+    async waitWhile(probe, work) {
+      isThere = probe
+      try {
+        return await work()
+      } finally {
+        isThere = undefined
+      }
+    },
+    end,
+  }
+}
+
+export function openPool({ url, settings, max, connect_s, limit_ms, wait_ms }: PoolOptions): Pool {
+  const create = (): Generation => ({
+    sql: new SQL({ url, max, connectionTimeout: connect_s, connection: settings }),
+    running: new Set(),
+  })
+  let current = create()
   let isClosed = false
-  let drained: (() => void) | undefined
+  const ended = Promise.withResolvers<never>()
+  ended.promise.catch(() => {})
 
-  const discard = (connection: Connection) => {
-    connection.end().catch(() => {})
+  /** Replaces all connections: the idle ones are probably lost too. Running work keeps its own until it ends. */
+  function renew(lost: Generation): void {
+    if (lost !== current || isClosed) return
+    current = create()
+    Promise.allSettled(lost.running).then(() => lost.sql.close({ timeout: 0 }))
   }
 
-  /** Passes a free place to the caller that has waited longest. */
-  function free(connection: Connection | null): void {
-    const [next] = queue
-    if (next !== undefined && !isClosed) {
-      queue.delete(next)
-      next.take(connection)
-      return
-    }
-    if (connection !== null && !isClosed) {
-      idle.push(connection)
-      return
-    }
-    if (connection !== null) discard(connection)
-    places--
-    if (places === 0) drained?.()
-  }
-
-  const wait = () =>
-    new Promise<Connection | null>((take, refuse) => {
-      const timer = setTimeout(() => {
-        queue.delete(waiter)
-        refuse(new StorageError('unavailable', `postgres: no connection became free within ${wait_ms / 1_000} s`))
-      }, wait_ms)
-      const waiter: Waiter = {
-        take(connection) {
-          clearTimeout(timer)
-          take(connection)
-        },
-        refuse(error) {
-          clearTimeout(timer)
-          refuse(error)
-        },
-      }
-      queue.add(waiter)
+  async function reserve({ sql }: Generation): Promise<ReservedSQL> {
+    const reserving = sql.reserve()
+    let timer: Timer | undefined
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(reject, wait_ms, unavailable(`no connection became free within ${wait_ms / 1_000} s`))
     })
-
-  async function take(): Promise<Connection> {
-    if (isClosed) throw closed()
-    let given: Connection | null = null
-    while (idle.length > 0 && given === null) {
-      const one = idle.pop()!
-      if (one.alive) given = one
-      else {
-        discard(one)
-        places--
-      }
-    }
-    if (given === null) {
-      if (places < max) places++
-      else if (queue.size >= max_waiting)
-        throw new StorageError('unavailable', `postgres: ${max_waiting} already wait for a connection`)
-      else given = await wait()
-    }
-    if (given?.alive) return given
-    if (given !== null) discard(given)
     try {
-      return await open()
+      return await Promise.race([reserving, late, ended.promise])
     } catch (error) {
-      free(null)
+      reserving.then(
+        (reserved) => reserved.release(),
+        () => {},
+      )
+      // The database's message may quote a setting of the address with its value.
+      if (error instanceof Error) error.message = hideAll(secretsIn(url))(error.message)
       throw error
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  async function run<T>(generation: Generation, work: (session: Session) => Promise<T>): Promise<T> {
+    const reserved = await reserve(generation)
+    try {
+      return await work(openSession(reserved, limit_ms, () => renew(generation)))
+    } finally {
+      reserved.release()
     }
   }
 
   return {
     async use(work) {
-      const connection = await take()
-      lent.add(connection)
+      if (isClosed) throw closed()
+      const generation = current
+      const running = run(generation, work)
+      generation.running.add(running)
       try {
-        return await work(connection)
+        return await Promise.race([running, ended.promise])
       } finally {
-        lent.delete(connection)
-        if (connection.alive) free(connection)
-        else {
-          discard(connection)
-          free(null)
-        }
+        generation.running.delete(running)
       }
     },
-    discardIdle() {
-      const left = idle.splice(0)
-      places -= left.length
-      for (const one of left) discard(one)
-    },
-    async close() {
+    async close(drain_ms) {
       isClosed = true
-      for (const { refuse } of queue) refuse(closed())
-      queue.clear()
-      const ends = idle.splice(0).map((one) => one.end())
-      places -= ends.length
-      if (places > 0) {
-        const { promise, resolve } = Promise.withResolvers<void>()
-        drained = resolve
-        const timer = setTimeout(resolve, drain_ms)
-        await promise
-        clearTimeout(timer)
-        ends.push(...[...lent].map((one) => one.end()))
-      }
-      await Promise.all(ends)
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const timer = setTimeout(resolve, drain_ms)
+      await Promise.race([promise, Promise.allSettled(current.running)])
+      clearTimeout(timer)
+      ended.reject(closed())
+      await current.sql.close({ timeout: 0 })
     },
   }
 }

@@ -1,118 +1,122 @@
-/** Decisions inside a write transaction. */
+/** Decisions inside a transaction. */
+import { eq, or } from 'drizzle-orm'
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
+import { edgesOf } from '../../../../sdk/storage/edges.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import type { CountFilter, DecisionWriter, GroupKey, StoreOptions } from '../../../../sdk/storage/store.ts'
-import type { Query } from '../../shared/postgres/client.ts'
-import { toText } from '../../shared/postgres/filter.ts'
-import { allCounts, countedName, countedUnder } from './count-locks.ts'
-import { type FoundOf, nameOf, note } from './draft.ts'
+import { filterFields } from '../../../../sdk/storage/fields.ts'
+import { reasonSums } from '../../../../sdk/storage/groups.ts'
+import { skeleton } from '../../../../sdk/storage/skeleton.ts'
+import type {
+  CountFilter,
+  DecisionFields,
+  DecisionWriter,
+  GroupKey,
+  StoreOptions,
+} from '../../../../sdk/storage/store.ts'
 import { groupRows } from './groups.ts'
-import { getStored, idsOfSource } from './rows.ts'
-import type { Access, Verb } from './transaction.ts'
+import { readStored } from './read.ts'
+import { decisions } from './schema.ts'
+import { dropSpellings } from './statements.ts'
+import { type Access, keyOf } from './transaction.ts'
 
-export function decisionWriter(access: Access, verb: Verb, analyse: StoreOptions['analyse']): DecisionWriter {
-  const { draft } = access
-  let counts = false
-  const counted = async <T>(filter: CountFilter, read: (query: Query) => Promise<T>): Promise<T> => {
-    await access.engine()
-    counts = true
-    const name = countedName(filter)
-    const shared = name === allCounts ? undefined : access.guard([allCounts], 'shared')
-    const [found] = await Promise.all([access.look([name], read), shared])
-    return found
-  }
-  const taken = (record: DecisionRecord) =>
-    new StorageError('conflict', `the id or source key of decision ${record.id} is taken`)
-  const written = (id: string) => draft.decisions.has(id) || draft.vectors.has(id) || draft.gone.has(id)
+const idsWithSourceKey = async (access: Access, source_key: string): Promise<string[]> => {
+  const rows = await access.read([keyOf.source(source_key), keyOf.anySource], (db) =>
+    db.select({ id: decisions.id }).from(decisions).where(eq(decisions.source_key, source_key)),
+  )
+  return rows.map(({ id }) => id)
+}
 
-  /** The revision of a decision, 0 if there is none; `guess` if it need not be read before the commit. */
-  async function revisionOf(id: string, guess: number): Promise<number> {
-    const name = nameOf('decision', id)
-    const found = draft.found.get(name) as FoundOf<'decision'> | undefined
-    if (found && found.revision !== null) return found.revision
-    if (!access.held) {
-      access.assume(name, { kind: 'decision', id, revision: guess, indexed: null })
-      return guess
-    }
-    const [row] = await access.look([name], (query) =>
-      query<{ revision: number }>('select revision from decisions where id = $1', [toText(id)]),
+export function decisionWriter(access: Access, analyse: StoreOptions['analyse']): DecisionWriter {
+  const { verb } = access
+  const taken = ({ id }: DecisionRecord) =>
+    new StorageError('conflict', `the id or source key of decision ${id} is taken`)
+
+  /** The stored revision, which must be `revision` unless that is null. */
+  async function requireRevision(id: string, revision: number | null): Promise<void> {
+    const [stored] = await access.read([keyOf.decision(id)], (db) =>
+      db.select({ revision: decisions.revision }).from(decisions).where(eq(decisions.id, id)),
     )
-    const revision = row?.revision ?? 0
-    note(draft, name, { kind: 'decision', id, revision, indexed: null })
-    return revision
-  }
-
-  /** Id of the decision that has a source key, if there is one. */
-  async function holdersOf(key: string): Promise<string[]> {
-    const name = nameOf('source', key)
-    const ids = await access.look([name], (query) => idsOfSource(query, key))
-    const holder = ids[0] ?? null
-    note(draft, name, { kind: 'source', key, holders: [holder, holder] })
-    return ids
-  }
-  /** Whether a record may have its source key. `mine` is its id if it replaces a decision, otherwise null. */
-  async function isFree({ source_key: key, id }: DecisionRecord, mine: string | null): Promise<boolean> {
-    if (key === null) return true
-    const name = nameOf('source', key)
-    if (draft.decisions.values().some(({ record }) => record.source_key === key)) await access.engine()
-    const found = draft.found.get(name) as FoundOf<'source'> | undefined
-    if (found === undefined && !access.held) {
-      access.assume(name, { kind: 'source', key, holders: [null, mine] })
-      return true
-    }
-    let holder = found ? found.holders[0] : ((await holdersOf(key))[0] ?? null)
-    if (holder !== null && written(holder)) {
-      // This transaction may have taken the key from that decision.
-      await access.engine()
-      holder = (await holdersOf(key))[0] ?? null
-    }
-    return holder === null || (holder === mine && mine === id)
+    if (!stored) throw new StorageError('not_found', `there is no decision ${id}`)
+    if (revision !== null && stored.revision !== revision)
+      throw new StorageError('conflict', `decision ${id} is at revision ${stored.revision}, not ${revision}`)
   }
 
   return {
-    get: verb(async (ids: readonly string[]) => {
-      if (ids.some(written)) await access.engine()
-      const names = ids.map((id) => nameOf('decision', id))
-      const texts = await access.look(names, (query) => getStored(query, ids))
-      const found = new Map(texts.map((text) => [text.id, text]))
-      for (const id of ids) {
-        const { revision = 0, indexed = null } = found.get(id) ?? {}
-        note(draft, nameOf('decision', id), { kind: 'decision', id, revision, indexed })
-      }
-      return texts
-    }),
+    get: verb((ids: readonly string[]) => access.read(ids.map(keyOf.decision), (db) => readStored(db, ids))),
     groups: verb((filter: CountFilter, by: readonly GroupKey[]) =>
-      counted(filter, (query) => groupRows(query, filter, by)),
+      access.read([keyOf.anyDecision], (db) => groupRows(db, filter, by)),
     ) as DecisionWriter['groups'],
-    find: verb(async ({ source_key }: { source_key: string }) => {
-      if (draft.decisions.size + draft.gone.size > 0) await access.engine()
-      return holdersOf(source_key)
-    }),
+    find: verb(({ source_key }: { source_key: string }) => idsWithSourceKey(access, source_key)),
     put: verb(async (record: DecisionRecord, replaces: number, revision = replaces + 1) => {
-      const terms = analyse(record)
-      const { id } = record
-      const isNew = replaces === 0
-      if (isNew && written(id)) throw taken(record)
-      if (written(id)) await access.engine()
-      const stored = await revisionOf(id, replaces)
-      if (isNew && stored !== 0) throw taken(record)
-      if (!isNew && stored === 0) throw new StorageError('not_found', `there is no decision ${id}`)
-      if (stored !== replaces)
-        throw new StorageError('conflict', `decision ${id} is at revision ${stored}, not ${replaces}`)
-      if (!(await isFree(record, isNew ? null : id))) throw taken(record)
-      // The names that an existing decision was counted under are not looked up, so a change of it locks all counts.
-      if (counts) await (isNew ? access.guard(countedUnder(record), 'shared') : access.guard([allCounts]))
-      draft.decisions.set(id, { record, replaces, revision, terms })
+      const { id, source_key } = record
+      const fields = filterFields(record, false)
+      const row = rowOf(record, fields, revision, analyse(record))
+      const source = source_key === null ? [] : [keyOf.source(source_key)]
+      const keys = [keyOf.decision(id), keyOf.anyDecision, ...source]
+      if (replaces === 0) {
+        const found = await access.read([keyOf.decision(id), ...source, keyOf.anySource], (db) =>
+          db
+            .select({ id: decisions.id })
+            .from(decisions)
+            .where(or(eq(decisions.id, id), source_key === null ? undefined : eq(decisions.source_key, source_key)))
+            .limit(1),
+        )
+        if (found.length > 0) throw taken(record)
+        access.write(keys, ({ insertDecision }) => insertDecision(row))
+      } else {
+        await requireRevision(id, replaces)
+        const holders = source_key === null ? [] : await idsWithSourceKey(access, source_key)
+        if (holders.some((holder) => holder !== id)) throw taken(record)
+        access.write([...keys, keyOf.anySource], ({ updateDecision }) => updateDecision(row))
+        access.write([], ({ deleteEdges }) => deleteEdges(id))
+        access.write([], ({ deleteReasons }) => deleteReasons(id))
+      }
+      writeParts(access, record, fields)
+      access.changed(id)
     }),
     erase: verb(async (id: string, revision: number | null) => {
-      if (written(id)) await access.engine()
-      if (revision === null) await access.engine()
-      const stored = await revisionOf(id, revision ?? 0)
-      if (stored === 0) throw new StorageError('not_found', `there is no decision ${id}`)
-      if (revision !== null && stored !== revision)
-        throw new StorageError('conflict', `decision ${id} is at revision ${stored}, not ${revision}`)
-      if (counts) await access.guard([allCounts])
-      draft.gone.add(id)
+      await requireRevision(id, revision)
+      const keys = [keyOf.decision(id), keyOf.anyDecision, keyOf.anySource, keyOf.erased(id)]
+      access.write(keys, (_, db) => db.execute(dropSpellings(id)).execute())
+      access.write([], ({ deleteVectors }) => deleteVectors(id))
+      access.write([], ({ deleteReasons }) => deleteReasons(id))
+      access.write([], ({ deleteEdges }) => deleteEdges(id))
+      access.write([], (_, db) => db.delete(decisions).where(eq(decisions.id, id)).execute())
+      access.changed(id)
     }),
   }
+}
+
+/** The columns of a record. */
+export function rowOf(
+  record: DecisionRecord,
+  fields: DecisionFields,
+  revision: number,
+  terms: string,
+): typeof decisions.$inferInsert {
+  const { indexed: _, ...columns } = fields
+  return { ...columns, revision, source_key: record.source_key, terms, doc: JSON.stringify(record) }
+}
+
+/** Writes the reasons, spellings and edges of a decision, which has none yet. */
+function writeParts(access: Access, record: DecisionRecord, fields: DecisionFields): void {
+  const { id } = record
+  for (const { reason: type, ...sums } of reasonSums(record.reasons))
+    access.write([], ({ insertReason }) => insertReason({ id, type, ...sums }))
+  for (const spelling of spellingsOf(fields)) access.write([], ({ insertSpelling }) => insertSpelling(spelling))
+  for (const edge of edgesOf(record)) access.write([], ({ insertEdge }) => insertEdge(edge))
+}
+
+/** The texts of a decision that differ from their skeleton: few, and mostly known. */
+function spellingsOf({ category, project, feature, tags }: DecisionFields) {
+  const texts = [
+    ['category', category],
+    ['project', project],
+    ['feature', feature],
+    ...tags.map((tag) => ['tag', tag] as const),
+  ] as const
+  return texts.flatMap(([field, value]) => {
+    const look = value === null ? null : skeleton(value)
+    return look === null || look === value ? [] : { field, look, value: value! }
+  })
 }

@@ -1,27 +1,29 @@
 /** The store for many servers: PostgreSQL holds the documents and everything that the servers share. Opens it and connects its parts. */
+import { eq } from 'drizzle-orm'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import { countDecisions } from '../../../../sdk/storage/groups.ts'
 import { outboxCollection } from '../../../../sdk/storage/keyed.ts'
 import type { Store, StoreOptions } from '../../../../sdk/storage/store.ts'
 import { type ClientOptions, connect, storageErrorOf } from '../../shared/postgres/client.ts'
+import { openDatabase } from '../../shared/postgres/database.ts'
 import { migrate } from '../../shared/postgres/migrate.ts'
 import { translating } from '../../shared/translating.ts'
-import { groupCommit } from './commit.ts'
-import { auditReader, auditWriter, finder, keyedReader, keyedWriter, leaser, remember } from './coordination.ts'
+import { auditReader, auditWriter } from './audit.ts'
+import { openBatcher } from './batcher.ts'
 import { decisionWriter } from './decisions.ts'
-import { embeddingReader, embeddingWriter, type KnownGenerations } from './embeddings.ts'
-import { feedReader, levelFeed } from './feed.ts'
-import { folding, foldTallies } from './folding.ts'
+import { embeddingReader, embeddingWriter } from './embeddings.ts'
+import { feedReader } from './feed.ts'
+import { keyedReader, keyedWriter } from './keyed.ts'
 import { migrations } from './migrate.ts'
 import { decisionReader, edgeReader } from './read.ts'
+import { decisions, keyed_records } from './schema.ts'
+import { leaseTokens } from './statements.ts'
 import { threadReader, threadWriter } from './thread.ts'
-import { type Transactions, transact } from './transaction.ts'
 
 export type PostgresStoreOptions = StoreOptions & Pick<ClientOptions, 'url'> & Partial<ClientOptions>
 
 export interface PostgresStore extends Store {
-  /** Leases tokens of a rate limit that servers share. */
-  lease: ReturnType<typeof leaser>
+  /** Takes up to `tokens` of a rate limit that servers share; resolves with the number taken. */
+  lease(agent: string, tokens: number, bucket: { per_minute: number; burst: number }): Promise<number>
   /** Resolves when the database answers. @throws if it doesn't */
   ping(): Promise<void>
 }
@@ -41,65 +43,54 @@ export async function openPostgresStore({
   const client = await connect({ ...limits, url, connections, statement_timeout_ms })
   try {
     await migrate(client, 'store', migrations)
-    await levelFeed(client)
   } catch (error) {
     await client.close()
     throw storageErrorOf(error, 'cannot create the tables')
   }
+  const db = openDatabase(client.read)
   const reads = translating((error) => storageErrorOf(error, 'cannot read'))
-  const decisions = reads(decisionReader(client))
-  const facts = reads({
-    async status() {
-      const [[waiting], count] = await Promise.all([
-        client.read<{ count: number }>('select count(*)::int as count from keyed_records where collection = $1', [
-          outboxCollection,
-        ]),
-        countDecisions(decisions, {}),
-      ])
-      return { decisions: count, outbox: waiting!.count, findings: [] }
-    },
-  })
-  const find = finder(client)
-  const remembered = remember()
-  const changed = folding(client)
-  const known: KnownGenerations = { last: null }
-  const transactions: Transactions = {
-    client,
-    commit: groupCommit(client, changed),
-    changed,
-    forget() {
-      known.last = null
-    },
-  }
+  const transaction = openBatcher(client)
   let isClosed = false
-  // Folds the changes left by servers that have ended, and those of a restored or copied database, while the first calls run.
-  foldTallies(client).catch(() => {})
   return {
     driver: 'postgres',
-    decisions,
-    edges: reads(edgeReader(client)),
-    embeddings: reads(embeddingReader(client)),
-    feed: reads(feedReader(client)),
-    keyed: reads(keyedReader(client, find, remembered)),
-    audit: reads(auditReader(client)),
-    thread: reads(threadReader(client)),
+    decisions: reads(decisionReader(db)),
+    edges: reads(edgeReader(db)),
+    embeddings: reads(embeddingReader(db)),
+    feed: reads(feedReader(db)),
+    keyed: reads(keyedReader(db)),
+    audit: reads(auditReader(db)),
+    thread: reads(threadReader(db, client.begin)),
     transaction: async (work) => {
       if (isClosed) throw new StorageError('unavailable', 'the store is closed')
-      return transact(transactions, (access, verb) =>
+      return transaction((access) =>
         work({
-          decisions: decisionWriter(access, verb, analyse),
-          embeddings: embeddingWriter(access, verb, known),
-          keyed: keyedWriter(access, verb, find, remembered),
-          audit: auditWriter(access, verb, now),
-          thread: threadWriter(access, verb),
+          decisions: decisionWriter(access, analyse),
+          embeddings: embeddingWriter(access),
+          keyed: keyedWriter(access),
+          audit: auditWriter(access, now),
+          thread: threadWriter(access),
         }),
       )
     },
-    ...facts,
+    ...reads({
+      async status() {
+        const [outbox, count] = await Promise.all([
+          db.$count(keyed_records, eq(keyed_records.collection, outboxCollection)),
+          db.$count(decisions),
+        ])
+        return { decisions: count, outbox, findings: [] }
+      },
+      async lease(agent: string, tokens: number, { burst, per_minute }: { per_minute: number; burst: number }) {
+        // Not repeated if its answer is lost: it would take tokens twice.
+        const rows = await client.begin((query) =>
+          openDatabase(query).execute(leaseTokens(agent, tokens, { burst, perMs: per_minute / 60_000 })),
+        )
+        return (rows as unknown as { granted: number }[])[0]!.granted
+      },
+    }),
     reconcile: async () => [],
     // PostgreSQL itself removes row versions that are no longer visible.
-    scrub: async () => ((await foldTallies(client, true)) ? [] : ['counts of decisions: another server folds them']),
-    lease: leaser(client),
+    scrub: async () => [],
     ping: () => client.ping(),
     close() {
       isClosed = true

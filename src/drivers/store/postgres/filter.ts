@@ -1,49 +1,47 @@
-/** Filters on the decisions of the store, and the fields that filters see. */
-import { stakesValues } from '../../../../sdk/schema/decision.ts'
+/** Filters on decisions as SQL, and the fields that filters see. */
+import { and, eq, gte, inArray, isNotNull, lte, not, type SQL, sql } from 'drizzle-orm'
+import type { PgColumn } from 'drizzle-orm/pg-core'
+import { type Comparison, comparisons, decisionFields } from '../../../../sdk/schema/decision-fields.ts'
 import { spelledFields } from '../../../../sdk/storage/decisions.ts'
+import { outcomeValue } from '../../../../sdk/storage/fields.ts'
 import type { CountFilter, DecisionFields } from '../../../../sdk/storage/store.ts'
-import { whereOf as conditionOf, fromText, toText } from '../../shared/postgres/filter.ts'
+import { decisions } from './schema.ts'
+import { isIndexed, spelled, textArray } from './statements.ts'
 
-/**
- * Whether the active generation has vectors for a decision number, determined from the vectors themselves: each commit writes this to
- * `changes`.
- */
-export const holdsVectors = (
-  num: string,
-): string => `exists (select from embeddings e join generations g on g.number = e.generation
-  where g.state = 'active' and e.num = ${num})`
+const columns = { ...decisions, indexed: isIndexed }
 
-/** Whether the active generation has vectors for `d`. The few decisions without vectors have an index of their own. */
-export const isIndexed = `not exists (select from changes c where c.num = d.num and not c.indexed)`
+/** The fields of a decision, as they are selected. */
+export const selectedFields = Object.fromEntries(
+  Object.keys(decisionFields).map((name) => [name, columns[name as keyof DecisionFields]]),
+) as Pick<typeof columns, keyof DecisionFields>
 
-/** The condition on `decisions d` for a filter; its parameters are added to `values`. */
-export function whereOf({ alike, ...filter }: CountFilter, values: unknown[]): string {
-  const tests = [conditionOf(filter, values, isIndexed)]
+/** Decisions that enter a score; see `scoredValue`. */
+export const isScored = and(
+  isNotNull(decisions.confidence_at_record),
+  sql`${decisions.settled_by} <> 'age'`,
+  inArray(decisions.outcome, Object.keys(outcomeValue) as (keyof typeof outcomeValue)[]),
+)
+
+function compare({ field, operator, operand }: Comparison): SQL {
+  if (field === 'indexed') return operand === true ? isIndexed : not(isIndexed)
+  const column: PgColumn = decisions[field]
+  if (operator === 'eq') return eq(column, operand)
+  if (operator === 'gte') return gte(column, operand)
+  if (operator === 'lte') return lte(column, operand)
+  const list = operand as readonly string[]
+  if (operator === 'overlaps') return sql`${column} && ${textArray(list)}`
   // PostgreSQL uses the partial index of pending decisions only if the query contains its condition.
-  if (filter.status?.length === 1 && filter.status[0] === 'pending') tests.push(`d.status = 'pending'`)
-  for (const field of spelledFields) {
-    const look = alike?.[field]
-    if (look === undefined) continue
-    const [name, given] = [`$${values.push(field)}::text`, `$${values.push(toText(look))}::text`]
-    // An array is evaluated once, so that an index on the column can be used.
-    const spelled = `array(select value from spellings where field = ${name} and look = ${given}) || ${given}`
-    tests.push(field === 'tag' ? `d.tags && (${spelled})` : `d.${field} = any(${spelled})`)
-  }
-  return tests.join(' and ')
+  if (field === 'status' && list.length === 1 && list[0] === 'pending') return sql`${column} = 'pending'`
+  return inArray(column, [...list])
 }
 
-/** Columns of `decisions d` that {@link fieldsOfRow} reads, besides `indexed`. */
-export const fieldColumns = `d.id, d.category, d.confidence, d.stakes, d.status, d.outcome, d.project, d.feature, d.pr::float8 as pr,
-  d.tags, d.agent, d.created_ms, d.review_by_ms, d.reviewed_ms, d.confidence_at_record, d.settled_by, d.preserve`
-
-export type FieldRow = Omit<DecisionFields, 'stakes'> & { stakes: number }
-
-export const fieldsOfRow = (row: FieldRow): DecisionFields => ({
-  ...row,
-  category: fromText(row.category),
-  stakes: stakesValues[row.stakes]!,
-  project: fromText(row.project),
-  feature: fromText(row.feature),
-  tags: row.tags.map(fromText),
-  agent: fromText(row.agent),
-})
+/** The condition of a filter; undefined if it restricts nothing. */
+export function conditionOf({ alike = {}, scored, ...filter }: CountFilter): SQL | undefined {
+  const looks = spelledFields.map((field) => {
+    const look = alike[field]
+    if (look === undefined) return undefined
+    if (field === 'tag') return sql`${decisions.tags} && ${spelled(field, look)}`
+    return sql`${decisions[field]} = any(${spelled(field, look)})`
+  })
+  return and(...comparisons(filter).map(compare), scored ? isScored : undefined, ...looks)
+}

@@ -1,52 +1,47 @@
 /** Decisions counted by the values of some keys: one `GROUP BY` over the rows that pass. */
-import { stakesValues } from '../../../../sdk/schema/decision.ts'
+import { eq, type SQL, sql } from 'drizzle-orm'
 import type { CountFilter, DecisionGroup, GroupKey } from '../../../../sdk/storage/decisions.ts'
-import type { Query } from '../../shared/postgres/client.ts'
-import { fromText } from '../../shared/postgres/filter.ts'
-import { whereOf } from './filter.ts'
+import type { Database } from '../../shared/postgres/database.ts'
+import { conditionOf } from './filter.ts'
+import { decisions, reasons } from './schema.ts'
+import { dayOf, tagsOf } from './statements.ts'
 
-const daySql = (ms: string): string =>
-  `to_char(timestamp 'epoch' + floor(${ms} / 86400000) * interval '1 day', 'YYYY-MM-DD')`
-
-const keySql: Record<GroupKey, string> = {
-  category: 'd.category',
-  stakes: 'd.stakes',
-  status: 'd.status',
-  outcome: 'd.outcome',
-  settled_by: 'd.settled_by',
-  confidence_at_record: 'd.confidence_at_record',
-  agent: 'd.agent',
-  project: 'd.project',
-  day: daySql('d.created_ms'),
-  reviewed_day: daySql('d.reviewed_ms'),
-  tag: 't.tag',
-  reason: 'r.type',
-}
-
-type Row = Record<string, string | number | null>
-
-/** The value of a column as the port has it. */
-const portValue = (key: string, value: string | number | null): string | number | null =>
-  key === 'stakes' ? stakesValues[value as number]! : typeof value === 'string' ? fromText(value) : value
+const { category, stakes, status, outcome, settled_by, confidence_at_record, agent, project } = decisions
+const keys = {
+  category,
+  stakes,
+  status,
+  outcome,
+  settled_by,
+  confidence_at_record,
+  agent,
+  project,
+  day: dayOf(decisions.created_ms),
+  reviewed_day: dayOf(decisions.reviewed_ms),
+  tag: sql`tags.tag`.mapWith(category),
+  reason: reasons.type,
+} satisfies Record<GroupKey, unknown>
 
 export async function groupRows<K extends GroupKey>(
-  query: Query,
+  db: Database,
   filter: CountFilter,
   by: readonly K[],
 ): Promise<DecisionGroup<K>[]> {
-  const keys: readonly GroupKey[] = by
-  const values: unknown[] = []
-  const where = whereOf(filter, values)
-  const tables = [
-    'decisions d',
-    ...(keys.includes('tag') ? ['cross join lateral (select distinct unnest(d.tags) collate "C" as tag) t'] : []),
-    ...(keys.includes('reason') ? ['join reasons r on r.num = d.num'] : []),
-  ]
-  const sums = keys.includes('reason') ? ['sum(r.uses)::float8 as uses', 'sum(r.strength) as strength'] : []
-  const columns = [...keys.map((key) => `${keySql[key]} as ${key}`), 'count(*)::int as count', ...sums]
-  const grouped = keys.length === 0 ? 'having count(*) > 0' : `group by ${keys.map((_, at) => at + 1).join()}`
-  const rows = await query<Row>(`select ${columns.join()} from ${tables.join(' ')} where ${where} ${grouped}`, values)
-  return rows.map((row) =>
-    Object.fromEntries(Object.entries(row).map(([key, value]) => [key, portValue(key, value)])),
-  ) as unknown as DecisionGroup<K>[]
+  const has = (key: GroupKey): boolean => (by as readonly GroupKey[]).includes(key)
+  const columns: Record<string, SQL | (typeof keys)[K]> = Object.fromEntries(by.map((key) => [key, keys[key]]))
+  columns.count = sql`count(*)::int`
+  if (has('reason')) {
+    columns.uses = sql`sum(${reasons.uses})::float8`
+    columns.strength = sql`sum(${reasons.strength})`
+  }
+  const query = db
+    .select(columns as Record<string, SQL>)
+    .from(decisions)
+    .$dynamic()
+  if (has('tag')) query.crossJoin(tagsOf(decisions.tags))
+  if (has('reason')) query.innerJoin(reasons, eq(reasons.id, decisions.id))
+  query.where(conditionOf(filter))
+  if (by.length === 0) query.having(sql`count(*) > 0`)
+  else query.groupBy(...by.map((_, at) => sql.raw(String(at + 1))))
+  return (await query) as unknown as DecisionGroup<K>[]
 }

@@ -1,14 +1,17 @@
 /** Inspects a PostgreSQL store without changing anything: facts about the server, its tables and the vectors for an operator. */
-import { outboxCollection } from '../../../../sdk/storage/keyed.ts'
+import { eq } from 'drizzle-orm'
 import type { Store } from '../../../../sdk/storage/store.ts'
 import type { ThreadReads } from '../../../../sdk/storage/thread.ts'
-import { type Client, connect, type Query, storageErrorOf } from '../../shared/postgres/client.ts'
+import { type Client, connect, storageErrorOf } from '../../shared/postgres/client.ts'
+import { type Database, openDatabase } from '../../shared/postgres/database.ts'
 import { versionOf } from '../../shared/postgres/migrate.ts'
 import type { VectorState } from '../sqlite/inspect.ts'
-import { auditReader, finder, keyedReader } from './coordination.ts'
+import { auditReader } from './audit.ts'
+import { keyedReader } from './keyed.ts'
 import { migrations } from './migrate.ts'
 import { decisionReader } from './read.ts'
-import { wrongTallies } from './recount.ts'
+import { keyed_records } from './schema.ts'
+import { countVectors } from './statements.ts'
 import { threadReader } from './thread.ts'
 
 export interface Inspected {
@@ -21,45 +24,27 @@ export interface Inspected {
   known_version: number
   /** Null if there are no tables, or their version is another. */
   vectors: VectorState | null
-  /** Tallies that differ from a recount. */
-  wrong_tallies: string[]
 }
 
-async function vectorState(query: Query): Promise<VectorState> {
-  const [counts] = await query<Omit<VectorState, 'building'> & { building: boolean; bare: number }>(
-    `with active as (select number, embedder, dimensions from generations where state = 'active')
-     select (select embedder from active) as embedder, exists (select from generations where state = 'building') as building,
-       count(*)::float8 as decisions,
-       (count(*) filter (where e.num is null))::float8 as bare,
-       (count(*) filter (where e.num is null and o.key is not null))::float8 as waiting,
-       (select value ->> 'error' from keyed_records where collection = $1 and value ->> 'error' is not null
-         order by (value ->> 'attempts')::int desc limit 1) as error,
-       (select count(*)::float8 from embeddings x left join decisions using (num), active a where x.generation = a.number
-         and (decisions.num is null or length(x.structure) <> a.dimensions * 4)) as odd
-     from decisions d left join embeddings e on e.num = d.num and e.generation = (select number from active)
-       left join keyed_records o on o.collection = $1 and o.key = d.id`,
-    [outboxCollection],
-  )
-  const { bare, ...rest } = counts!
-  return { ...rest, missing: bare - rest.waiting }
+async function vectorState(db: Database): Promise<VectorState> {
+  const [row] = (await db.execute(countVectors)) as unknown as (Omit<VectorState, 'missing'> & { unindexed: number })[]
+  const { unindexed, ...rest } = row!
+  return { ...rest, missing: unindexed - rest.waiting }
 }
 
 /** Number of keyed records in a collection; 0 if there are no tables. @throws StorageError `unavailable` */
 export const keyedCount = (url: string, collection: string): Promise<number> =>
-  looking(url, async ({ read }) => {
+  inspecting(url, async ({ read }) => {
     if ((await versionOf(read, 'store')) === null) return 0
-    const [row] = await read<{ n: number }>('select count(*)::int as n from keyed_records where collection = $1', [
-      collection,
-    ])
-    return row!.n
+    return openDatabase(read).$count(keyed_records, eq(keyed_records.collection, collection))
   })
 
-async function looking<T>(url: string, look: (client: Client) => Promise<T>): Promise<T> {
+async function inspecting<T>(url: string, inspect: (client: Client) => Promise<T>): Promise<T> {
   const client = await connect({ url, connections: 1, statement_timeout_ms: 120_000, make: false })
   try {
-    return await look(client)
+    return await inspect(client)
   } catch (error) {
-    throw storageErrorOf(error, 'cannot look')
+    throw storageErrorOf(error, 'cannot inspect')
   } finally {
     await client.close()
   }
@@ -67,7 +52,7 @@ async function looking<T>(url: string, look: (client: Client) => Promise<T>): Pr
 
 /** @throws StorageError `unavailable` if the database can't be reached */
 export const inspectPostgres = (url: string): Promise<Inspected> =>
-  looking(url, async (client) => {
+  inspecting(url, async (client) => {
     const rows = await client.read<{ name: string; setting: string }>(
       `select name, setting from pg_settings where name in ('server_version', 'fsync', 'full_page_writes', 'synchronous_commit')`,
     )
@@ -78,8 +63,7 @@ export const inspectPostgres = (url: string): Promise<Inspected> =>
       forgetful: ['fsync', 'full_page_writes', 'synchronous_commit'].filter((name) => settings.get(name) === 'off'),
       version,
       known_version: migrations.length,
-      vectors: version === migrations.length ? await vectorState(client.read) : null,
-      wrong_tallies: version === migrations.length ? await wrongTallies(client.read) : [],
+      vectors: version === migrations.length ? await vectorState(openDatabase(client.read)) : null,
     }
   })
 
@@ -92,11 +76,12 @@ export async function openReaders(
     await client.close()
     return null
   }
+  const db = openDatabase(client.read)
   return {
-    thread: threadReader(client),
-    audit: auditReader(client),
-    keyed: keyedReader(client, finder(client)),
-    decisions: decisionReader(client),
+    thread: threadReader(db, client.begin),
+    audit: auditReader(db),
+    keyed: keyedReader(db),
+    decisions: decisionReader(db),
     close: () => client.close(),
   }
 }

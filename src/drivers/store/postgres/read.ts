@@ -1,114 +1,107 @@
 /** Reads of decisions and edges. */
-
-import { countDecisions } from '../../../../sdk/storage/groups.ts'
-import type { DecisionReader, Edge, EdgeReader } from '../../../../sdk/storage/store.ts'
-import type { Client } from '../../shared/postgres/client.ts'
-import { fromText, toText } from '../../shared/postgres/filter.ts'
-import { documents } from './documents.ts'
-import { type FieldRow, fieldColumns, fieldsOfRow, isIndexed, whereOf } from './filter.ts'
+import { and, asc, desc, eq, gte, inArray, like, lt, or, type SQL, sql } from 'drizzle-orm'
+import type { DecisionReader, EdgeReader, StoredText } from '../../../../sdk/storage/store.ts'
+import type { Database } from '../../shared/postgres/database.ts'
+import { toText } from '../../shared/postgres/text.ts'
+import { conditionOf, selectedFields } from './filter.ts'
 import { groupRows } from './groups.ts'
-import { idsOfSource } from './rows.ts'
+import { decisions, edges } from './schema.ts'
+import { idSuffix, isIndexed, textArray } from './statements.ts'
+
+const { id, agent, created_ms, revision } = decisions
+const json = sql<string>`${decisions.doc}::text`
 
 const sortColumns = {
-  created_at: 'd.created_ms',
-  confidence: 'coalesce(d.confidence, -1)',
-  category: `coalesce(d.category, '')`,
-  stakes: 'd.stakes',
-  status: 'd.status',
+  created_at: created_ms,
+  confidence: sql`coalesce(${decisions.confidence}, -1)`,
+  category: sql`coalesce(${decisions.category}, '')`,
+  stakes: decisions.stakes,
+  status: decisions.status,
 }
 
-/** The part of an id after `yyyy-mm-dd-decision-`, as it is indexed. */
-const suffix = 'substr(d.id, 21) collate "C"'
+/** The decisions with these ids that exist, in the order of `ids`. */
+export async function readStored(db: Database, ids: readonly string[]): Promise<StoredText[]> {
+  const rows = await db
+    .select({ id, json, agent, created_ms, revision, indexed: isIndexed })
+    .from(decisions)
+    .where(sql`${id} = any(${textArray(ids)})`)
+  const found = new Map(rows.map((row) => [row.id, row]))
+  return ids.flatMap((one) => found.get(one) ?? [])
+}
 
-/** The first text after all texts that start with `prefix`, by bytes. */
-const endOf = (prefix: string): string => `${prefix}\u{10ffff}`
-
-export function decisionReader(client: Client): DecisionReader {
-  const { read } = client
-  const texts = documents(read)
+export function decisionReader(db: Database): DecisionReader {
   return {
-    get: texts.get,
+    get: (ids) => readStored(db, ids),
     async find(query) {
-      if ('source_key' in query) return idsOfSource(read, query.source_key)
-      const [from, to] = [toText(query.prefix), endOf(toText(query.prefix))]
-      const rows = await read<{ id: string }>(
-        `select id from decisions d where (d.id >= $1 and d.id < $2)
-           or (${suffix} >= $1 and ${suffix} < $2 and substr(d.id, 11, 10) = '-decision-')
-         order by d.id limit $3::int`,
-        [from, to, query.limit],
-      )
-      return rows.map(({ id }) => id)
+      const selected = db.select({ id }).from(decisions)
+      if ('source_key' in query) {
+        const rows = await selected.where(eq(decisions.source_key, query.source_key))
+        return rows.map((row) => row.id)
+      }
+      // The first text after all texts that start with the prefix, by bytes.
+      const [from, end] = [query.prefix, `${query.prefix}\u{10ffff}`].map(toText) as [string, string]
+      const rows = await selected
+        .where(
+          or(
+            and(gte(id, from), lt(id, end)),
+            and(sql`${idSuffix} >= ${from}`, sql`${idSuffix} < ${end}`, like(id, '__________-decision-%')),
+          ),
+        )
+        .orderBy(asc(id))
+        .limit(query.limit)
+      return rows.map((row) => row.id)
     },
     async list({ filter, ids, sort, order, offset, limit }) {
-      const values: unknown[] = []
-      const among = ids && `d.id = any($${values.push([...ids])}::text[])`
-      const where = [whereOf(filter, values), ...(among ? [among] : [])].join(' and ')
-      const totals = among
-        ? read<{ count: number }>(`select count(*)::int as count from decisions d where ${where}`, [...values]).then(
-            ([row]) => row!.count,
-          )
-        : countDecisions({ groups: (filter, by) => groupRows(read, filter, by) }, filter)
-      const ordered = `order by ${sortColumns[sort]} ${order}, d.id ${order}`
-      const found = texts.list(
-        // Select the page first: a sort would carry every document along.
-        `from decisions d join (select d.id from decisions d where ${where}
-           ${ordered} offset $${values.push(offset)}::int limit $${values.push(limit)}::int) page using (id) ${ordered}`,
-        values,
-        limit,
-        offset === 0,
-      )
-      const [total, page] = await Promise.all([totals, found])
-      return { texts: page, total }
+      const among = ids && sql`${id} = any(${textArray(ids)})`
+      const where = and(conditionOf(filter), among)
+      const direction = order === 'asc' ? asc : desc
+      // Select the page first: a sort would carry every document along.
+      const page = db
+        .select({ id })
+        .from(decisions)
+        .where(where)
+        .orderBy(direction(sortColumns[sort]), direction(id))
+        .offset(offset)
+        .limit(limit)
+      const [texts, total] = await Promise.all([
+        db
+          .select({ id, json, agent, created_ms, revision, indexed: isIndexed })
+          .from(decisions)
+          .where(inArray(id, page))
+          .orderBy(direction(sortColumns[sort]), direction(id)),
+        db.$count(decisions, where),
+      ])
+      return { texts, total }
     },
     async walk(filter, after, limit) {
-      const values: unknown[] = []
-      const where = [whereOf(filter, values)]
-      if (after !== null)
-        where.push(
-          `(d.created_ms, d.id) > ($${values.push(after.created_ms)}::float8, $${values.push(after.id)}::text)`,
-        )
-      const rows = await read<FieldRow>(
-        `select ${fieldColumns}, ${isIndexed} as indexed from decisions d where ${where.join(' and ')}
-         order by d.created_ms, d.id limit $${values.push(limit)}::int`,
-        values,
-      )
-      return rows.map(fieldsOfRow)
+      const from: SQL | undefined = after
+        ? sql`(${created_ms}, ${id}) > (${after.created_ms}::float8, ${after.id}::text)`
+        : undefined
+      return db
+        .select(selectedFields)
+        .from(decisions)
+        .where(and(conditionOf(filter), from))
+        .orderBy(asc(created_ms), asc(id))
+        .limit(limit)
     },
-    groups: (filter, by) => groupRows(read, filter, by),
+    groups: (filter, by) => groupRows(db, filter, by),
   }
 }
 
-export function edgeReader({ read }: Client): EdgeReader {
-  const columns = 'source_id, target_id, edge_type, weight, context, created_at, created_by, effective'
-  const ordered = 'order by source_id, target_id, edge_type, created_by'
-  const edgeOf = (row: Edge): Edge => ({
-    ...row,
-    target_id: fromText(row.target_id),
-    context: fromText(row.context),
-    created_by: fromText(row.created_by),
-  })
-  const places = {
-    outgoing: 'source_id = any($1::text[])',
-    incoming: 'target_id = any($1::text[])',
-    both: '(source_id = any($1::text[]) or target_id = any($1::text[]))',
-  }
+export function edgeReader(db: Database): EdgeReader {
+  const { source_id, target_id, edge_type, created_by } = edges
+  const ordered = [asc(source_id), asc(target_id), asc(edge_type), asc(created_by)]
   return {
-    async of(ids, { direction, types = null, limit }) {
-      const names = types && [...types]
-      if (ids === null) {
-        const rows = await read<Edge>(
-          `select ${columns} from edges where $1::text[] is null or edge_type = any($1::text[])
-           order by created_at desc, source_id, target_id, edge_type, created_by limit $2::int`,
-          [names, limit],
-        )
-        return rows.map(edgeOf)
-      }
-      const rows = await read<Edge>(
-        `select ${columns} from edges where ${places[direction]} and ($2::text[] is null or edge_type = any($2::text[]))
-         ${ordered} limit $3::int`,
-        [ids.map(toText), names, limit],
-      )
-      return rows.map(edgeOf)
+    async of(ids, { direction, types, limit }) {
+      const among = ids && textArray(ids)
+      const [outgoing, incoming] = [sql`${source_id} = any(${among})`, sql`${target_id} = any(${among})`]
+      const places = { outgoing, incoming, both: or(outgoing, incoming) }
+      return db
+        .select()
+        .from(edges)
+        .where(and(ids === null ? undefined : places[direction], types && inArray(edge_type, [...types])))
+        .orderBy(...(ids === null ? [desc(edges.created_at)] : []), ...ordered)
+        .limit(limit)
     },
   }
 }

@@ -3,38 +3,44 @@
  * separate file.
  */
 import { sql } from 'drizzle-orm'
-import { boolean, doublePrecision, index, integer, pgTable, primaryKey } from 'drizzle-orm/pg-core'
-import { big, bytea, json, text, texts, xid8 } from '../../shared/postgres/columns.ts'
+import { bigserial, boolean, doublePrecision, index, integer, pgTable, primaryKey } from 'drizzle-orm/pg-core'
+import {
+  type DecisionFields,
+  decisionFields,
+  type Field,
+  type FieldName,
+} from '../../../../sdk/schema/decision-fields.ts'
+import type { Edge, Generation } from '../../../../sdk/storage/store.ts'
+import { big, bytea, fieldColumn, json, text, texts } from '../../shared/postgres/columns.ts'
 import { logTables } from '../../shared/postgres/log-tables.ts'
+
+const requiredColumn = <Data>(field: Field) => fieldColumn<Data>(field).notNull()
+const optionalColumn = <Data>(field: Field) => fieldColumn<Data>(field)
+type ColumnName = Exclude<FieldName, 'id' | 'indexed'>
+type FieldColumns = {
+  [N in ColumnName]: null extends DecisionFields[N]
+    ? ReturnType<typeof optionalColumn<NonNullable<DecisionFields[N]>>>
+    : ReturnType<typeof requiredColumn<DecisionFields[N]>>
+}
+const { id: _, indexed: __, ...declared } = decisionFields
+const fieldColumns = Object.fromEntries(
+  Object.entries<Field>(declared).map(([name, field]) => [
+    name,
+    field.nullable ? optionalColumn(field) : requiredColumn(field),
+  ]),
+) as unknown as FieldColumns
 
 export const decisions = pgTable(
   'decisions',
   {
     id: text().primaryKey(),
-    num: big().notNull().generatedAlwaysAsIdentity().unique(),
     revision: integer().notNull(),
     source_key: text().unique(),
-    category: text(),
-    confidence: doublePrecision(),
-    /** 0 low to 3 critical. */
-    stakes: integer().notNull(),
-    status: text().notNull(),
-    outcome: text(),
-    project: text(),
-    feature: text(),
-    pr: big(),
-    tags: texts().notNull(),
-    agent: text().notNull(),
-    created_ms: doublePrecision().notNull(),
-    review_by_ms: doublePrecision().notNull(),
-    confidence_at_record: doublePrecision(),
-    settled_by: text(),
-    preserve: boolean().notNull(),
+    ...fieldColumns,
     /** The analysed text, from which the search index is built. */
     terms: text().notNull(),
     /** The record. */
     doc: json().notNull(),
-    reviewed_ms: doublePrecision(),
   },
   (table) => [
     index('decisions_created').on(table.created_ms, table.id),
@@ -50,72 +56,19 @@ export const decisions = pgTable(
 )
 
 /**
- * Number of a decision's latest change, derived from the transaction number. In a separate table, so that the indexes of `decisions` need
- * not be written again.
+ * The latest change of each decision. A decision that has a change and no row in `decisions` was erased. In a separate table, so that the
+ * indexes of `decisions` need not be written again.
  */
 export const changes = pgTable(
   'changes',
   {
-    num: big().primaryKey(),
-    seq: big().notNull(),
+    id: text().primaryKey(),
+    /** Ascends in the order of commits: numbers are assigned under the lock of writers, which is held until the commit. */
+    seq: bigserial({ mode: 'number' }).notNull(),
     /** Whether the active generation has its vectors. Nearly all decisions have them; only the others are looked up. */
     indexed: boolean().notNull(),
   },
-  (table) => [index('changes_seq').on(table.seq), index('changes_bare').on(table.num).where(sql`not indexed`)],
-)
-
-/** Erased decisions: only the id is left, so that derived indexes learn of the erasure. */
-export const erased = pgTable('erased', { num: big().primaryKey(), id: text().notNull().unique() })
-
-/**
- * One row: the offset that is added to transaction numbers so that change numbers never decrease, and the first transaction from which all
- * deltas are kept.
- */
-export const feed = pgTable('feed', { base: big().notNull(), deltas_from: xid8().notNull().default('0') })
-
-/** What decisions are counted by. */
-const counted = () => ({
-  agent: text().notNull(),
-  category: text(),
-  stakes: integer().notNull(),
-  status: text().notNull(),
-  outcome: text(),
-  settled_by: text(),
-  confidence_at_record: doublePrecision(),
-  preserve: boolean().notNull(),
-  decisions: big().notNull(),
-})
-
-/** A change of the tallies: its transaction, and the time of its decision. */
-const delta = () => ({
-  xid: xid8().notNull().default(sql`pg_current_xact_id()`),
-  created_ms: doublePrecision().notNull(),
-  ...counted(),
-})
-
-/**
- * Number of decisions of each combination, kept by triggers: the sum of `deltas` and `totals`. Rows are only added to `deltas`, so that
- * writers never wait; they are folded from time to time.
- */
-export const deltas = pgTable('deltas', delta())
-/** The deltas that were folded last; servers with counters in memory follow them. */
-export const folded_deltas = pgTable('folded_deltas', delta(), (table) => [index('folded_deltas_xid').on(table.xid)])
-/** See `deltas`. `kind` is the combination as text, because parts of it may be null. */
-export const totals = pgTable('totals', { kind: text().primaryKey(), ...counted() })
-
-/**
- * Number of decisions of each day (days since 1970, UTC), project and tag, kept in the same way. The totals also have each agent, category,
- * stakes, status and outcome, which are folded from `deltas`.
- */
-export const value_deltas = pgTable('value_deltas', {
-  field: text().notNull(),
-  value: text().notNull(),
-  decisions: big().notNull(),
-})
-export const value_totals = pgTable(
-  'value_totals',
-  { field: text().notNull(), value: text().notNull(), decisions: big().notNull() },
-  (table) => [primaryKey({ columns: [table.field, table.value] })],
+  (table) => [index('changes_seq').on(table.seq), index('changes_unindexed').on(table.id).where(sql`not indexed`)],
 )
 
 /** Spellings that differ from their skeleton, so that counts find all texts that look alike. */
@@ -125,17 +78,18 @@ export const spellings = pgTable(
   (table) => [primaryKey({ columns: [table.field, table.look, table.value] })],
 )
 
-/** The types of a decision's reasons. */
+/** The types of the reasons of decisions. */
 export const reasons = pgTable(
   'reasons',
   {
-    num: big().notNull(),
+    id: text().notNull(),
     type: text().notNull(),
+    /** Number of reasons of the type. */
     uses: integer().notNull(),
     /** Sum over all uses. */
     strength: doublePrecision().notNull(),
   },
-  (table) => [primaryKey({ columns: [table.num, table.type] })],
+  (table) => [primaryKey({ columns: [table.id, table.type] })],
 )
 
 export const edges = pgTable(
@@ -143,7 +97,7 @@ export const edges = pgTable(
   {
     source_id: text().notNull(),
     target_id: text().notNull(),
-    edge_type: text().notNull(),
+    edge_type: text().$type<Edge['edge_type']>().notNull(),
     weight: doublePrecision().notNull(),
     context: text(),
     created_at: text().notNull(),
@@ -161,14 +115,14 @@ export const generations = pgTable('generations', {
   number: integer().primaryKey().generatedAlwaysAsIdentity(),
   embedder: text().notNull(),
   dimensions: integer().notNull(),
-  state: text().notNull(),
+  state: text().$type<Generation['state']>().notNull(),
 })
 
 export const embeddings = pgTable(
   'embeddings',
   {
     generation: integer().notNull(),
-    num: big().notNull(),
+    id: text().notNull(),
     /** 32-bit floats, little-endian; null if the side equals an earlier one, which `shared` names. */
     structure: bytea().notNull(),
     function: bytea(),
@@ -176,7 +130,7 @@ export const embeddings = pgTable(
     /** 1: function is structure; 2: both is structure; 4: both is function. */
     shared: integer().notNull(),
   },
-  (table) => [primaryKey({ columns: [table.num, table.generation] })],
+  (table) => [primaryKey({ columns: [table.id, table.generation] })],
 )
 
 /** What servers share besides decisions. */

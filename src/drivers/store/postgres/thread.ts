@@ -1,144 +1,161 @@
 /**
- * The thread in PostgreSQL. All servers write acts concurrently; the one that locks the head's row gives committed acts their places. So
+ * The ledger of acts in PostgreSQL. Transactions append acts; whichever server locks the head's row gives committed acts their places. So
  * there is one order, and no caller waits.
  */
+import { and, asc, desc, eq, gte, inArray, lte, sql } from 'drizzle-orm'
 import { growsTree } from '../../../../sdk/storage/evidence-checks.ts'
 import {
-  type ActEntry,
   keptCheckpoints,
   type StoredAct,
   type ThreadReader,
   type ThreadWriter,
   type UnplacedAct,
 } from '../../../../sdk/storage/thread.ts'
-import { checkpointColumns, checkpointValues, contiguous, type HeadRow, headOf } from '../../shared/log-rows.ts'
+import { contiguous, headOf } from '../../shared/log-rows.ts'
 import type { Client } from '../../shared/postgres/client.ts'
-import { fromText, toText } from '../../shared/postgres/filter.ts'
-import { rowsOf } from '../../shared/postgres/rows.ts'
-import type { Access, Verb } from './transaction.ts'
+import { type Database, openDatabase } from '../../shared/postgres/database.ts'
+import { act_checkpoints, act_head, act_nodes, act_places, acts, acts_waiting } from './schema.ts'
+import { takeWaiting, textArray } from './statements.ts'
+import type { Access } from './transaction.ts'
 
-const columns = 'p.seq::float8 as seq, a.record_id, a.kind, a.decision_id, a.at, a.payload, a.salt, a.commitment'
-const selectHead = 'select seq::float8 as seq, hash, frontier from act_head'
+const { num, ...columns } = acts
+const placed = {
+  seq: act_places.seq,
+  record_id: columns.record_id,
+  kind: columns.kind,
+  decision_id: columns.decision_id,
+}
+const actColumns = {
+  ...placed,
+  at: columns.at,
+  payload: columns.payload,
+  salt: columns.salt,
+  commitment: columns.commitment,
+}
+const headColumns = { seq: act_head.seq, hash: act_head.hash, frontier: act_head.frontier }
+const { size, head_hash, note, created_at, exported } = act_checkpoints
 
-const actOf = (row: StoredAct): StoredAct => ({
-  ...row,
-  record_id: fromText(row.record_id),
-  decision_id: fromText(row.decision_id),
-})
-
-export const threadReader = ({ read, begin }: Pick<Client, 'read' | 'begin'>): ThreadReader => ({
+export const threadReader = (db: Database, begin: Client['begin']): ThreadReader => ({
   async head() {
-    const [row] = await read<HeadRow>(selectHead)
+    const [row] = await db.select(headColumns).from(act_head)
     return headOf(row, 'postgres thread')
   },
   async hashes(seq, limit) {
-    const rows = await read<{ commitment: string }>(
-      `select a.commitment from act_places p join acts a using (num) where p.seq >= $1::bigint order by p.seq limit $2::int`,
-      [seq, limit],
-    )
+    const rows = await db
+      .select({ commitment: acts.commitment })
+      .from(act_places)
+      .innerJoin(acts, eq(acts.num, act_places.num))
+      .where(gte(act_places.seq, seq))
+      .orderBy(asc(act_places.seq))
+      .limit(limit)
     return rows.map(({ commitment }) => commitment)
   },
   async nodes(level, index, limit) {
-    const rows = await read<{ at: number; hash: string }>(
-      `select "index"::float8 as at, hash from act_nodes where level = $1::int and "index" >= $2::bigint
-       order by "index" limit $3::int`,
-      [level, index, limit],
-    )
+    const rows = await db
+      .select({ at: act_nodes.index, hash: act_nodes.hash })
+      .from(act_nodes)
+      .where(and(eq(act_nodes.level, level), gte(act_nodes.index, index)))
+      .orderBy(asc(act_nodes.index))
+      .limit(limit)
     return contiguous(rows, index)
   },
   async read(query) {
-    const rows = await ('record_ids' in query
-      ? read<StoredAct>(
-          `select ${columns} from unnest($1::text[]) with ordinality as wanted (record_id, n)
-           join acts a on a.record_id = wanted.record_id left join act_places p using (num) order by wanted.n`,
-          [query.record_ids.map(toText)],
-        )
-      : query.from === null
-        ? read<StoredAct>(
-            `select ${columns} from acts_waiting join acts a using (num) left join act_places p using (num) order by num limit $1::int`,
-            [query.limit],
-          )
-        : read<StoredAct>(
-            `select ${columns} from act_places p join acts a using (num) where p.seq >= $1::bigint order by p.seq limit $2::int`,
-            [query.from, query.limit],
-          ))
-    return rows.map(actOf)
+    if ('record_ids' in query) {
+      const rows = await db
+        .select(actColumns)
+        .from(acts)
+        .leftJoin(act_places, eq(act_places.num, num))
+        .where(sql`${acts.record_id} = any(${textArray(query.record_ids)})`)
+      const found = new Map(rows.map((row) => [row.record_id, row as StoredAct]))
+      return query.record_ids.flatMap((id) => found.get(id) ?? [])
+    }
+    const { from, limit } = query
+    const rows =
+      from === null
+        ? await db
+            .select(actColumns)
+            .from(acts_waiting)
+            .innerJoin(acts, eq(num, acts_waiting.num))
+            .leftJoin(act_places, eq(act_places.num, num))
+            .orderBy(asc(num))
+            .limit(limit)
+        : await db
+            .select(actColumns)
+            .from(act_places)
+            .innerJoin(acts, eq(num, act_places.num))
+            .where(gte(act_places.seq, from))
+            .orderBy(asc(act_places.seq))
+            .limit(limit)
+    return rows as StoredAct[]
   },
   async ofDecision(decision_id, limit) {
-    const rows = await read<ActEntry>(
-      `select p.seq::float8 as seq, a.record_id, a.kind, a.at, coalesce(octet_length(a.payload), 0) as bytes
-       from acts a left join act_places p using (num) where a.decision_id = $1 order by p.seq nulls last, a.num limit $2::int`,
-      [toText(decision_id), limit],
-    )
-    return rows.map((row) => ({ ...row, record_id: fromText(row.record_id) }))
+    const { record_id, kind, at, payload } = acts
+    const bytes = sql<number>`coalesce(octet_length(${payload}), 0)`
+    return db
+      .select({ seq: act_places.seq, record_id, kind, at, bytes })
+      .from(acts)
+      .leftJoin(act_places, eq(act_places.num, num))
+      .where(eq(acts.decision_id, decision_id))
+      .orderBy(sql`${act_places.seq} nulls last`, asc(num))
+      .limit(limit) as ReturnType<ThreadReader['ofDecision']>
   },
   async sequence(grow, limit) {
-    if ((await read('select from acts_waiting limit 1')).length === 0) return 0
+    const waiting = await db.select({ num: acts_waiting.num }).from(acts_waiting).limit(1)
+    if (waiting.length === 0) return 0
     return begin(async (query) => {
-      const [row] = await query<HeadRow>(`${selectHead} for update`)
+      const own = openDatabase(query)
+      const [row] = await own.select(headColumns).from(act_head).for('update')
       const head = headOf(row, 'postgres thread')
-      // Acts of open transactions are not visible yet: they get later places. Each act is looked up by its number: the planner learns late
-      // how a table grows, and would read all acts.
-      const taken = await query<{ num: string; commitment: string }>(
-        `with taken as (delete from acts_waiting w where num = any(array(select num from acts_waiting order by num limit $1::int))
-           returning num, (select commitment from acts a where a.num = w.num) as commitment)
-         select taken.num::text as num, commitment from taken order by taken.num`,
-        [limit],
-      )
+      // Acts of open transactions are not visible yet: they get later places.
+      const taken = (await own.execute(takeWaiting(limit))) as unknown as { num: string; commitment: string }[]
       const last = taken.at(-1)
       if (last === undefined) return 0
-      const grown = grow(
-        head,
-        taken.map(({ commitment }) => commitment),
-      )
+      const commitments = taken.map(({ commitment }) => commitment)
+      const grown = grow(head, commitments)
       const end = head.seq + taken.length
       growsTree(head.seq, end, grown)
-      const [nodes, values] = rowsOf(
-        ['int', 'bigint', 'text'],
-        grown.nodes.map(({ level, index, hash }) => [level, index, hash]),
-      )
-      await Promise.all([
-        query(
-          `insert into act_places (seq, num) select $1::bigint + n, num::bigint from unnest($2::text[]) with ordinality as g (num, n)`,
-          [head.seq, taken.map(({ num }) => num)],
-        ),
-        query(`insert into act_nodes (level, "index", hash) select * from ${nodes}`, values),
-        query('update act_head set seq = $1::bigint, hash = $2, frontier = $3', [
-          end,
-          last.commitment,
-          JSON.stringify(grown.frontier),
-        ]),
-      ])
+      await own.insert(act_places).values(taken.map((act, at) => ({ seq: head.seq + 1 + at, num: Number(act.num) })))
+      if (grown.nodes.length > 0) await own.insert(act_nodes).values([...grown.nodes])
+      const next = { seq: end, hash: last.commitment, frontier: JSON.stringify(grown.frontier) }
+      await own.update(act_head).set(next)
       return taken.length
     })
   },
-  async saveCheckpoint(checkpoint) {
-    await begin(async (query) => {
-      await query(`insert into act_checkpoints (${checkpointColumns}) values ($1::bigint, $2, $3, $4, $5::boolean)`, [
-        ...checkpointValues(checkpoint),
-      ])
-      await query(
-        `delete from act_checkpoints where exported = $1::boolean and number <=
-           (select number from act_checkpoints where exported = $1::boolean order by number desc limit 1 offset $2::int)`,
-        [checkpoint.exported, keptCheckpoints],
-      )
-    })
-  },
+  saveCheckpoint: (checkpoint) =>
+    begin(async (query) => {
+      const own = openDatabase(query)
+      await own.insert(act_checkpoints).values(checkpoint)
+      const sameKind = eq(exported, checkpoint.exported)
+      const covered = own
+        .select({ number: act_checkpoints.number })
+        .from(act_checkpoints)
+        .where(sameKind)
+        .orderBy(desc(act_checkpoints.number))
+        .limit(1)
+        .offset(keptCheckpoints)
+      await own.delete(act_checkpoints).where(and(sameKind, lte(act_checkpoints.number, sql`(${covered})`)))
+    }),
   async checkpoints(latest) {
-    const rows = await read<Awaited<ReturnType<ThreadReader['checkpoints']>>[number]>(
-      `select ${checkpointColumns.replace('size', 'size::float8 as size')} from (select * from act_checkpoints order by number desc limit $1::bigint) as latest order by number`,
-      [latest ?? null],
-    )
-    return rows.map((row) => ({ ...row }))
+    const rows = db
+      .select({ size, head_hash, note, created_at, exported })
+      .from(act_checkpoints)
+      .orderBy(desc(act_checkpoints.number))
+    return (await (latest === undefined ? rows : rows.limit(latest))).reverse()
   },
 })
 
-export const threadWriter = ({ draft }: Access, verb: Verb): ThreadWriter => ({
-  append: verb(async (acts: readonly UnplacedAct[]) => {
-    for (const { record_id, kind, decision_id, at, payload, salt, commitment } of acts)
-      draft.acts.push([toText(record_id), kind, toText(decision_id), at, payload, salt, commitment])
+export const threadWriter = ({ verb, write }: Access): ThreadWriter => ({
+  append: verb((given: readonly UnplacedAct[]) => {
+    for (const act of given) write([], ({ insertAct }) => insertAct(act))
   }),
-  erase: verb(async (record_ids: readonly string[]) => {
-    draft.erased.push(...record_ids)
+  erase: verb((record_ids: readonly string[]) => {
+    if (record_ids.length > 0)
+      write([], (_, db) =>
+        db
+          .update(acts)
+          .set({ payload: null, salt: null })
+          .where(inArray(acts.record_id, [...record_ids]))
+          .execute(),
+      )
   }),
 })

@@ -48,13 +48,12 @@ CREATE TABLE "audit" (
 	"entry" json NOT NULL
 );
 CREATE TABLE "changes" (
-	"num" bigint PRIMARY KEY NOT NULL,
-	"seq" bigint NOT NULL,
+	"id" text collate "C" PRIMARY KEY NOT NULL,
+	"seq" bigserial NOT NULL,
 	"indexed" boolean NOT NULL
 );
 CREATE TABLE "decisions" (
 	"id" text collate "C" PRIMARY KEY NOT NULL,
-	"num" bigint GENERATED ALWAYS AS IDENTITY (sequence name "decisions_num_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
 	"revision" integer NOT NULL,
 	"source_key" text collate "C",
 	"category" text collate "C",
@@ -69,27 +68,13 @@ CREATE TABLE "decisions" (
 	"agent" text collate "C" NOT NULL,
 	"created_ms" double precision NOT NULL,
 	"review_by_ms" double precision NOT NULL,
+	"reviewed_ms" double precision,
 	"confidence_at_record" double precision,
 	"settled_by" text collate "C",
 	"preserve" boolean NOT NULL,
 	"terms" text collate "C" NOT NULL,
 	"doc" json NOT NULL,
-	"reviewed_ms" double precision,
-	CONSTRAINT "decisions_num_unique" UNIQUE("num"),
 	CONSTRAINT "decisions_source_key_unique" UNIQUE("source_key")
-);
-CREATE TABLE "deltas" (
-	"xid" "xid8" DEFAULT pg_current_xact_id() NOT NULL,
-	"created_ms" double precision NOT NULL,
-	"agent" text collate "C" NOT NULL,
-	"category" text collate "C",
-	"stakes" integer NOT NULL,
-	"status" text collate "C" NOT NULL,
-	"outcome" text collate "C",
-	"settled_by" text collate "C",
-	"confidence_at_record" double precision,
-	"preserve" boolean NOT NULL,
-	"decisions" bigint NOT NULL
 );
 CREATE TABLE "edges" (
 	"source_id" text collate "C" NOT NULL,
@@ -104,34 +89,12 @@ CREATE TABLE "edges" (
 );
 CREATE TABLE "embeddings" (
 	"generation" integer NOT NULL,
-	"num" bigint NOT NULL,
+	"id" text collate "C" NOT NULL,
 	"structure" "bytea" NOT NULL,
 	"function" "bytea",
 	"both" "bytea",
 	"shared" integer NOT NULL,
-	CONSTRAINT "embeddings_num_generation_pk" PRIMARY KEY("num","generation")
-);
-CREATE TABLE "erased" (
-	"num" bigint PRIMARY KEY NOT NULL,
-	"id" text collate "C" NOT NULL,
-	CONSTRAINT "erased_id_unique" UNIQUE("id")
-);
-CREATE TABLE "feed" (
-	"base" bigint NOT NULL,
-	"deltas_from" "xid8" DEFAULT '0' NOT NULL
-);
-CREATE TABLE "folded_deltas" (
-	"xid" "xid8" DEFAULT pg_current_xact_id() NOT NULL,
-	"created_ms" double precision NOT NULL,
-	"agent" text collate "C" NOT NULL,
-	"category" text collate "C",
-	"stakes" integer NOT NULL,
-	"status" text collate "C" NOT NULL,
-	"outcome" text collate "C",
-	"settled_by" text collate "C",
-	"confidence_at_record" double precision,
-	"preserve" boolean NOT NULL,
-	"decisions" bigint NOT NULL
+	CONSTRAINT "embeddings_id_generation_pk" PRIMARY KEY("id","generation")
 );
 CREATE TABLE "generations" (
 	"number" integer PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "generations_number_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 2147483647 START WITH 1 CACHE 1),
@@ -154,40 +117,17 @@ CREATE TABLE "rate_limits" (
 	"granted" double precision NOT NULL
 );
 CREATE TABLE "reasons" (
-	"num" bigint NOT NULL,
+	"id" text collate "C" NOT NULL,
 	"type" text collate "C" NOT NULL,
 	"uses" integer NOT NULL,
 	"strength" double precision NOT NULL,
-	CONSTRAINT "reasons_num_type_pk" PRIMARY KEY("num","type")
+	CONSTRAINT "reasons_id_type_pk" PRIMARY KEY("id","type")
 );
 CREATE TABLE "spellings" (
 	"field" text collate "C" NOT NULL,
 	"look" text collate "C" NOT NULL,
 	"value" text collate "C" NOT NULL,
 	CONSTRAINT "spellings_field_look_value_pk" PRIMARY KEY("field","look","value")
-);
-CREATE TABLE "totals" (
-	"kind" text collate "C" PRIMARY KEY NOT NULL,
-	"agent" text collate "C" NOT NULL,
-	"category" text collate "C",
-	"stakes" integer NOT NULL,
-	"status" text collate "C" NOT NULL,
-	"outcome" text collate "C",
-	"settled_by" text collate "C",
-	"confidence_at_record" double precision,
-	"preserve" boolean NOT NULL,
-	"decisions" bigint NOT NULL
-);
-CREATE TABLE "value_deltas" (
-	"field" text collate "C" NOT NULL,
-	"value" text collate "C" NOT NULL,
-	"decisions" bigint NOT NULL
-);
-CREATE TABLE "value_totals" (
-	"field" text collate "C" NOT NULL,
-	"value" text collate "C" NOT NULL,
-	"decisions" bigint NOT NULL,
-	CONSTRAINT "value_totals_field_value_pk" PRIMARY KEY("field","value")
 );
 CREATE INDEX "acts_decision" ON "acts" USING btree ("decision_id") WHERE decision_id is not null;
 CREATE INDEX "audit_at" ON "audit" USING btree ("at_ms");
@@ -196,7 +136,7 @@ CREATE INDEX "audit_rules" ON "audit" USING gin ("rules");
 CREATE INDEX "audit_retention" ON "audit" USING btree ("seq") WHERE method = 'audit.retention';
 CREATE INDEX "audit_redaction" ON "audit" USING btree ("seq") WHERE method = 'audit.redaction';
 CREATE INDEX "changes_seq" ON "changes" USING btree ("seq");
-CREATE INDEX "changes_bare" ON "changes" USING btree ("num") WHERE not indexed;
+CREATE INDEX "changes_unindexed" ON "changes" USING btree ("id") WHERE not indexed;
 CREATE INDEX "decisions_created" ON "decisions" USING btree ("created_ms","id");
 CREATE INDEX "decisions_category" ON "decisions" USING btree ("category","created_ms");
 CREATE INDEX "decisions_project" ON "decisions" USING btree ("project","pr");
@@ -206,5 +146,4 @@ CREATE INDEX "decisions_tags" ON "decisions" USING gin ("tags");
 CREATE INDEX "decisions_confidence" ON "decisions" USING btree (coalesce(confidence, -1),"id");
 CREATE INDEX "edges_target" ON "edges" USING btree ("target_id");
 CREATE INDEX "edges_type" ON "edges" USING btree ("edge_type","created_at");
-CREATE INDEX "folded_deltas_xid" ON "folded_deltas" USING btree ("xid");
 CREATE INDEX "keyed_records_expires" ON "keyed_records" USING btree ("collection","expires_ms") WHERE expires_ms is not null;

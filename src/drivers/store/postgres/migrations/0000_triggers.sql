@@ -47,61 +47,7 @@ CREATE TRIGGER act_checkpoints_only_covered BEFORE DELETE ON act_checkpoints FOR
 CREATE TRIGGER act_head_only_grows BEFORE UPDATE ON act_head FOR EACH ROW WHEN (NEW.seq <= OLD.seq) EXECUTE FUNCTION thread_is_append_only();
 CREATE TRIGGER act_head_stays BEFORE DELETE OR TRUNCATE ON act_head FOR EACH STATEMENT EXECUTE FUNCTION thread_is_append_only();
 INSERT INTO act_head VALUES (1, 0, repeat('0', 64), '[]');
-INSERT INTO feed (base) VALUES (0);
 ALTER TABLE rate_limits SET UNLOGGED;
-CREATE VIEW tallies AS SELECT agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, decisions FROM totals UNION ALL SELECT agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, decisions FROM deltas;
--- The values of a combination that decisions are also counted under separately.
-CREATE FUNCTION kind_values(agent text, category text, stakes int, status text, outcome text) RETURNS TABLE (field text, value text) LANGUAGE sql IMMUTABLE AS $$
-  SELECT f, v FROM (VALUES ('agent', agent), ('category', category), ('stakes', stakes::text), ('status', status), ('outcome', outcome)) AS of_kind (f, v) WHERE v IS NOT NULL
-$$;
-CREATE VIEW value_tallies AS SELECT field, value, decisions FROM value_totals UNION ALL SELECT field, value, decisions FROM value_deltas
-  UNION ALL SELECT v.field, v.value, d.decisions FROM deltas d, kind_values(d.agent, d.category, d.stakes, d.status, d.outcome) v;
--- The values that a decision is counted under, besides its combination.
-CREATE FUNCTION counted_values(created_ms float8, project text, tags text[]) RETURNS TABLE (field text, value text) LANGUAGE sql IMMUTABLE AS $$
-  SELECT 'day', floor(created_ms / 86400000)::bigint::text
-  UNION ALL SELECT 'project', project WHERE project IS NOT NULL
-  UNION ALL SELECT DISTINCT 'tag', tag FROM unnest(tags) AS tag
-$$;
-CREATE FUNCTION decisions_are_added() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-  INSERT INTO deltas (created_ms, agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, decisions) SELECT created_ms, agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, 1 FROM added;
-  INSERT INTO value_deltas SELECT field, value, count(*) FROM added d, counted_values(d.created_ms, d.project, d.tags) GROUP BY field, value;
-  RETURN NULL;
-END $$;
-CREATE FUNCTION decisions_are_removed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-  INSERT INTO deltas (created_ms, agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, decisions) SELECT created_ms, agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, -1 FROM removed;
-  INSERT INTO value_deltas SELECT field, value, -count(*) FROM removed d, counted_values(d.created_ms, d.project, d.tags) GROUP BY field, value;
-  RETURN NULL;
-END $$;
--- Also by review date: servers that hold pending decisions in memory must see the change.
-CREATE FUNCTION decisions_are_changed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-  INSERT INTO deltas (created_ms, agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, decisions) SELECT created_ms, agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, sum(n)
-    FROM (SELECT created_ms, review_by_ms, agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, 1 AS n FROM added UNION ALL SELECT created_ms, review_by_ms, agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, -1 FROM removed) both_of
-    GROUP BY created_ms, review_by_ms, agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve HAVING sum(n) <> 0;
-  INSERT INTO value_deltas SELECT field, value, sum(n)
-    FROM (SELECT created_ms, project, tags, 1 AS n FROM added UNION ALL SELECT created_ms, project, tags, -1 FROM removed) d,
-      counted_values(d.created_ms, d.project, d.tags) GROUP BY field, value HAVING sum(n) <> 0;
-  RETURN NULL;
-END $$;
-CREATE TRIGGER decisions_added AFTER INSERT ON decisions REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION decisions_are_added();
-CREATE TRIGGER decisions_removed AFTER DELETE ON decisions REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION decisions_are_removed();
-CREATE TRIGGER decisions_changed AFTER UPDATE ON decisions REFERENCING OLD TABLE AS removed NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION decisions_are_changed();
--- Makes servers read all counts again.
-CREATE FUNCTION forget_deltas() RETURNS void LANGUAGE sql AS $$
-  DELETE FROM folded_deltas;
-  UPDATE feed SET deltas_from = (pg_current_xact_id()::text::bigint + 1)::text::xid8;
-$$;
--- For operators who have changed the tables by hand.
-CREATE FUNCTION recount_decisions() RETURNS void LANGUAGE plpgsql AS $$ BEGIN
-  LOCK TABLE decisions IN SHARE MODE;
-  DELETE FROM totals;
-  DELETE FROM deltas;
-  DELETE FROM value_totals;
-  DELETE FROM value_deltas;
-  PERFORM forget_deltas();
-  INSERT INTO totals SELECT row(agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve)::text, agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, count(*) FROM decisions GROUP BY agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve;
-  INSERT INTO value_totals SELECT v.field, v.value, count(*) FROM decisions d, LATERAL (SELECT * FROM counted_values(d.created_ms, d.project, d.tags)
-    UNION ALL SELECT * FROM kind_values(d.agent, d.category, d.stakes, d.status, d.outcome)) v GROUP BY v.field, v.value;
-END $$;
 -- LZ4 for long values: a quarter of the default's time, and a fifth more space. An engine built without it keeps the default.
 DO $$ BEGIN
   ALTER TABLE decisions ALTER doc SET COMPRESSION lz4, ALTER terms SET COMPRESSION lz4;
