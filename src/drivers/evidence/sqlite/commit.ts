@@ -14,8 +14,6 @@ interface Committer {
   /** Brings {@link payloadIndex} up to the end of the log. */
   indexPayloads(): Promise<void>
   saveCheckpoint(checkpoint: StoredCheckpoint): Promise<void>
-  /** Runs `work` between two transactions. */
-  alone(work: () => Promise<void>): Promise<void>
   /** Refuses further writes, and resolves when all earlier ones have ended. */
   end(): Promise<void>
 }
@@ -25,8 +23,7 @@ const writtenAtOnce = 1_000
 /** How long a write waits for other processes. */
 const timeout_ms = 5_000
 
-/** @param committed called after each commit */
-export function committer(db: Database, committed: () => void): Committer {
+export function committer(db: Database): Committer {
   const storedHead = headReader(db)
   const last = db.prepare<{ seq: number; hash: string }, []>('select seq, hash from events order by seq desc limit 1')
   const insert = db.prepare(
@@ -53,7 +50,6 @@ export function committer(db: Database, committed: () => void): Committer {
       try {
         const value = await work()
         db.run('COMMIT')
-        committed()
         return value
       } catch (error) {
         if (db.inTransaction) db.run('ROLLBACK')
@@ -82,7 +78,6 @@ export function committer(db: Database, committed: () => void): Committer {
     if (closed) throw new StorageError('unavailable', 'the evidence is closed')
   }
   return {
-    alone,
     append: group.append,
     async indexPayloads() {
       open()

@@ -1,7 +1,6 @@
 /** The embedded evidence log: an SQLite database of its own that refuses to change or forget a record. */
 import type { Evidence } from '../../../../sdk/storage/evidence.ts'
 import { storageErrorOf } from '../../shared/sqlite/connect.ts'
-import { logTaker } from '../../shared/sqlite/log-taker.ts'
 import { translating } from '../../shared/translating.ts'
 import type { EvidenceReads } from '../rows.ts'
 import { committer } from './commit.ts'
@@ -9,7 +8,7 @@ import { openReader, openWriter } from './connect.ts'
 import { packedReader } from './packed.ts'
 import { reads } from './read.ts'
 
-/** Pages are hardly ever written twice, so a long log saves no work; a short one soon has its final size. */
+/** A commit checkpoints the write-ahead log once it has this many pages: pages are hardly ever written twice, so a longer log saves no work. */
 const logPages = 2_000
 
 const translatedReads = translating((error) => storageErrorOf(error, 'cannot read the evidence'))
@@ -24,12 +23,11 @@ export async function openSqliteEvidence(path: string): Promise<Evidence> {
   const writer = await openWriter(path)
   try {
     const reader = openReader(path)
-    const commits = committer(writer, () => taker.committed())
-    const taker = logTaker({ db: writer, alone: commits.alone, pages: logPages })
+    writer.run(`PRAGMA wal_autocheckpoint = ${logPages}`)
+    const commits = committer(writer)
     let closing: Promise<void> | undefined
     const close = async () => {
       await commits.end()
-      await taker.close()
       reader.close()
       // Does nothing while other connections are in use; the last one to close empties the write-ahead log.
       writer.run('PRAGMA wal_checkpoint(TRUNCATE)')

@@ -1,22 +1,50 @@
 /**
- * Group commit: transactions that are waiting at the same time share one SQLite transaction (`members.ts` runs them). The files of their
- * decisions are in place before any caller is answered.
+ * Group commit: transactions that are waiting at the same time share one SQLite transaction, each in a savepoint of its own. The files of
+ * their decisions are in place and on stable storage before any caller is answered.
  *
  * The order ensures that a refusal means nothing was written, and a success means everything was:
- * 1. Under the write lock: write rows, documents and a `pending_files` row for each file; write the files' text under temporary names;
- *    COMMIT. A full disk shows up before the COMMIT, and everything is rolled back. The write-ahead log is then synced off the event loop.
- *    Transactions that arrive in the meantime form the next group: they could not be answered before the next sync anyway, and one commit
- *    costs as much as ten writes.
- * 2. Under the write lock again, so that no older text replaces a newer one: put each file in place (`placing.ts`). Then answer.
- * 3. Sync the files. The next group deletes their pending rows, or a separate transaction does so soon if there is none.
- * An error in step 2 or 3 comes after the commit, so the callers get success; the row stays, and the next commit or start writes the file.
+ * 1. Under the write lock: rows, documents and a `pending_files` row for each file; the text of each file under a temporary name, synced;
+ *    COMMIT, which SQLite syncs. A full disk shows up before the COMMIT, and everything is rolled back.
+ * 2. Under the write lock again, so that no older text replaces a newer one: put each file in place, sync the folders, and delete the
+ *    pending rows. This commit is not synced: if a power failure undoes it, the files are just written again.
+ * An error in step 2 comes after the commit, so the callers get success; the row stays, and the next commit or start writes the file.
  */
-
+import type { Database } from 'bun:sqlite'
+import { join } from 'node:path'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
+import { type LogWriter, messageOf } from '../../../core/log.ts'
 import { begin, storageErrorOf } from '../../shared/sqlite/connect.ts'
-import { closeFiles, dateAfter, fileStates, removeTemps, type TempFile, writeTemps } from './files.ts'
-import { type Job, memberRunner, type Outcome, type PendingFile, type SqliteMember } from './members.ts'
-import { type PlacerOptions, placer } from './placing.ts'
+import { type Member, newMember } from '../groups.ts'
+import type { Statements } from './connect.ts'
+import {
+  closeFiles,
+  dateAfter,
+  fileStates,
+  place,
+  relativePath,
+  removeFiles,
+  removeTemps,
+  syncFiles,
+  syncFolders,
+  type TempFile,
+  writeTemps,
+} from './files.ts'
+import type { Unwritten } from './pending-files.ts'
+
+/** A decision file that the transaction's commit must write or remove. */
+export interface PendingFile {
+  num: number
+  revision: number
+  /** Null if the file is removed. */
+  text: string | null
+}
+
+export interface SqliteMember extends Member {
+  /** Files of the member's decisions, by id. */
+  files: Map<string, PendingFile>
+  /** Call it before erasing: until the end of the group, deleted content is overwritten with zeros. */
+  erases(): void
+}
 
 /** State shared by the transactions of one group. */
 export interface Group {
@@ -27,171 +55,196 @@ export interface Committer {
   run<T>(work: (member: SqliteMember) => Promise<T>): Promise<T>
   /** Runs `work` between two groups, outside of any transaction. */
   alone<T>(work: () => T | Promise<T>): Promise<T>
-  /** Resolves when no answered transaction has a pending file left, except those that could not be written. */
-  settled(): Promise<void>
   readonly group: Group
   close(): Promise<void>
 }
 
-interface Waiting extends Job {
+export interface CommitterOptions {
+  db: Database
+  statements: Statements
+  /** Folder of the decision files. */
+  root: string
+  log: LogWriter
+  /** Called before a file is replaced. */
+  beforePlacing(id: string, path: string): void
+  /** Writes files from their rows, see `PendingFiles.write`; call it inside a write transaction. */
+  writePending(nums: readonly number[]): Promise<Unwritten[]>
+  /** Files that could not be written at the start. */
+  unwritten: readonly Unwritten[]
+}
+
+interface Job {
+  work(member: SqliteMember): Promise<unknown>
   resolve(value: unknown): void
   reject(error: unknown): void
   since: number
 }
 
-/** A group after its COMMIT. */
-interface Committed {
-  temps: readonly TempFile[]
-  files: ReadonlyMap<string, PendingFile>
-  /** Resolves when the commit is on stable storage. */
-  logged: Promise<void>
-  /** Whether files must be put in place. */
-  settles: boolean
-}
+type Outcome = { value: unknown } | { error: unknown }
 
 /** Larger groups would block the event loop and other processes for too long. */
-const largestGroup = 48
-const patience_ms = 5_000
-/** The most files waiting for a sync; above this, writers wait for the disk. */
-const mostUnsynced = 4 * largestGroup
-/** Pending rows of synced files are deleted by the next group, or on their own after this time. */
-const clearAfter_ms = 20
+const maxGroup = 64
+const beginTimeout_ms = 5_000
+/** A committed transaction waits longer: giving up would leave its files to the next commit. */
+const placeTimeout_ms = 60_000
+/** The write-ahead log is checkpointed after this time without a commit, so that commits seldom have to. */
+const idle_ms = 1_000
 
-export interface CommitterOptions extends Omit<PlacerOptions, 'wereSynced'> {
-  /** Resolves when everything committed before the call is on stable storage. */
-  sync(): Promise<void>
-}
-
-export function committer({ sync, ...options }: CommitterOptions): Committer {
-  const { db, statements, root } = options
+export function committer(options: CommitterOptions): Committer {
+  const { db, statements, root, log, beforePlacing, writePending, unwritten } = options
   const lastSeq = statements.prepare<{ seq: number }, []>('select coalesce(max(seq), 0) as seq from decisions')
-  const setState = fileStates(statements)
   const mtimeOf = statements.prepare<{ file_mtime: number }, [number]>('select file_mtime from decisions where num = ?')
-  /** Cached statements: those of a commit are short, and parsing them would take as long as running them. */
+  const clearPending = statements.prepare<unknown, [number, number]>(
+    'delete from pending_files where num = ? and revision = ?',
+  )
+  const setState = fileStates(statements)
   const run = (sql: string) => db.query(sql).run()
-
-  const members = memberRunner(db, statements, run)
-  const queue: Waiting[] = []
-  const alone: (() => Promise<void>)[] = []
-  let working: Promise<void> | null = null
-  let closed = false
-  let clearing: Timer | null = null
-  const placing = placer({
-    ...options,
-    wereSynced() {
-      clearing ??= setTimeout(() => {
-        clearing = null
-        // On failure the next group deletes the rows.
-        between(clearSynced).catch(() => {})
-      }, clearAfter_ms)
-    },
-  })
-  let seq: number | null = null
-  /** The sync of the last group's commit, while it runs; never rejects. */
-  let syncing: Promise<void> | null = null
-  const answering = new Set<Promise<void>>()
-  const group: Group = {
-    nextSeq() {
-      seq = (seq ?? lastSeq.get()!.seq) + 1
-      return seq
-    },
+  const rollback = () => {
+    if (db.inTransaction) run('ROLLBACK')
   }
 
-  /** @param apart whether each job gets its own savepoint */
-  async function runGroup(jobs: readonly Waiting[], apart = false): Promise<void> {
-    const files = new Map<string, PendingFile>()
-    let outcomes: Outcome[] | null = null
-    let temps: readonly TempFile[] = []
+  const queue: Job[] = []
+  const alone: (() => Promise<void>)[] = []
+  /** Decisions whose files could not be put in place or removed: ids by row number. */
+  const failed = new Map<number, string>()
+  let working: Promise<void> | null = null
+  let closed = false
+  let seq: number | null = null
+  let overwrites = false
+  let idle: Timer | undefined
+  /** Whether anything was committed since the last checkpoint. */
+  let isDirty = false
+
+  function addFailed(files: readonly { num: number; id: string }[], error: unknown): void {
+    if (files.length === 0) return
+    for (const { num, id } of files) failed.set(num, id)
+    log('error', 'committed decisions still lack their files; they are written at the next commit or start', {
+      error: messageOf(error),
+      ids: files.map(({ id }) => id),
+    })
+  }
+  addFailed(unwritten, unwritten[0]?.error)
+
+  /** Deleted content is always overwritten in pages that are written anyway; in a group that erases, in all pages. */
+  function overwrite(on: boolean): void {
+    if (overwrites !== on) run(`PRAGMA secure_delete = ${on ? 'ON' : 'FAST'}`)
+    overwrites = on
+  }
+
+  async function runMember({ work }: Job, files: Map<string, PendingFile>): Promise<Outcome> {
+    const member: SqliteMember = { ...newMember(), files: new Map(), erases: () => overwrite(true) }
+    run('SAVEPOINT member')
     try {
-      await begin(db, Math.max(jobs[0]!.since + patience_ms, performance.now() + 100))
+      const value = await work(member)
+      if (member.broken !== undefined) throw member.broken
+      run('RELEASE member')
+      for (const [id, file] of member.files) files.set(id, file)
+      return { value }
+    } catch (error) {
+      // If the disk is full, SQLite may have ended the transaction: nothing of the group is left.
+      if (!db.inTransaction) throw error
+      run('ROLLBACK TO member')
+      run('RELEASE member')
+      return { error }
+    } finally {
+      member.open = false
+    }
+  }
+
+  async function commitGroup(jobs: readonly Job[]): Promise<void> {
+    const files = new Map<string, PendingFile>()
+    const outcomes: Outcome[] = []
+    let temps: readonly TempFile[] = []
+    let isCommitting = false
+    try {
+      await begin(db, Math.max(jobs[0]!.since + beginTimeout_ms, performance.now() + 100))
       seq = null
-      outcomes = await members.run(jobs, files, apart)
-      if (outcomes === null) run('ROLLBACK')
+      for (const job of jobs) outcomes.push(await runMember(job, files))
+      if (outcomes.every((outcome) => 'error' in outcome)) rollback()
       else {
         const texts = [...files].flatMap(([id, { text }]) => (text === null ? [] : [[id, text] as const]))
-        if (texts.length > 0) await placing.calm()
         temps = await writeTemps(root, new Map(texts))
         for (const temp of temps) {
           const { num } = files.get(temp.id)!
           dateAfter(temp, mtimeOf.get(num)?.file_mtime ?? 0)
           setState(num, temp.state)
         }
-        const cleared = placing.clear()
+        await syncFiles(temps)
+        isCommitting = true
         run('COMMIT')
-        cleared()
+        isDirty = true
       }
     } catch (error) {
-      if (db.inTransaction) run('ROLLBACK')
-      closeFiles(temps)
+      rollback()
       removeTemps(temps)
-      const refused = storageErrorOf(error, 'cannot commit')
-      for (const job of jobs) job.reject(refused)
+      const { kind, message } = storageErrorOf(error, 'cannot commit')
+      // The log may have the commit although its sync failed.
+      const unclear = isCommitting && error instanceof Error && 'code' in error && `${error.code}`.includes('IOERR')
+      for (const job of jobs) job.reject(new StorageError(kind, message, { cause: error, ...(unclear && { unclear }) }))
       return
     } finally {
-      members.end()
+      closeFiles(temps)
+      overwrite(false)
     }
-    if (outcomes === null) return runGroup(jobs, true)
-    // Files are put in place by a transaction of this connection, so the next group has to wait for it.
-    const settles = files.size > 0 || placing.hasFailed()
-    const logged = sync()
-    const over: Promise<void> = logged
-      .catch(() => {})
-      .then(() => {
-        if (syncing === over) syncing = null
-      })
-    syncing = over
-    const answered = answer(jobs, outcomes, { temps, files, logged, settles }).finally(() => answering.delete(answered))
-    answering.add(answered)
-    if (settles) await answered
+    if (files.size > 0 || failed.size > 0) await putFiles(temps, files)
+    for (const [at, outcome] of outcomes.entries()) {
+      if ('error' in outcome) jobs[at]!.reject(outcome.error)
+      else jobs[at]!.resolve(outcome.value)
+    }
   }
 
-  /** Answers a committed group once it is durable and its files are in place. */
-  async function answer(
-    jobs: readonly Waiting[],
-    outcomes: readonly Outcome[],
-    { temps, files, logged, settles }: Committed,
-  ): Promise<void> {
+  /** Puts the files of a committed group in place. Files that fail stay pending. */
+  async function putFiles(temps: readonly TempFile[], files: ReadonlyMap<string, PendingFile>): Promise<void> {
+    run('PRAGMA synchronous = NORMAL')
     try {
-      await logged
-    } catch (cause) {
-      placing.drop(temps, files, cause)
-      const error = new StorageError('unavailable', 'sqlite: cannot sync a commit', { cause, unclear: true })
-      for (const job of jobs) job.reject(error)
-      return
-    }
-    if (settles) await placing.put(temps, files)
-    jobs.forEach((job, at) => {
-      const outcome = outcomes[at]!
-      if ('error' in outcome) job.reject(outcome.error)
-      else job.resolve(outcome.value)
-    })
-  }
-
-  /** Deletes pending rows of synced files, without a sync: if a power failure restores the rows, their files are just written again. */
-  async function clearSynced(): Promise<void> {
-    if (!placing.hasSynced()) return
-    await begin(db, performance.now() + patience_ms)
-    try {
-      const cleared = placing.clear()
+      await begin(db, performance.now() + placeTimeout_ms)
+      const texts = new Map(temps.map((temp) => [temp.id, temp]))
+      for (const [id, { num, revision }] of files) {
+        // Another process may have written this file already, or a newer revision of it.
+        if (clearPending.run(num, revision).changes === 0) continue
+        const temp = texts.get(id)
+        if (temp === undefined) removeFiles(root, id)
+        else {
+          beforePlacing(id, temp.path)
+          place(temp)
+          texts.delete(id)
+        }
+      }
+      await syncFolders([...files.keys()].map((id) => join(root, relativePath(id))))
+      const tried = [...failed.keys()]
+      const left = tried.length > 0 ? await writePending(tried) : []
       run('COMMIT')
-      cleared()
+      for (const num of tried) if (!left.some((one) => one.num === num)) failed.delete(num)
+      removeTemps([...texts.values()])
     } catch (error) {
-      if (db.inTransaction) run('ROLLBACK')
-      throw error
+      rollback()
+      removeTemps(temps)
+      addFailed(
+        [...files].map(([id, { num }]) => ({ id, num })),
+        error,
+      )
+    } finally {
+      run('PRAGMA synchronous = FULL')
     }
+  }
+
+  function checkpoint(): void {
+    isDirty = false
+    db.query('PRAGMA wal_checkpoint(PASSIVE)').get()
   }
 
   async function work(): Promise<void> {
+    clearTimeout(idle)
     // All calls made in the same turn of the event loop belong to the group.
     await null
     while (queue.length > 0 || alone.length > 0) {
       for (const one of alone.splice(0)) await one()
-      // A full group need not wait.
-      if (syncing !== null && queue.length < largestGroup) await syncing
-      await placing.synced(mostUnsynced)
-      if (queue.length > 0) await runGroup(queue.splice(0, largestGroup))
+      if (queue.length > 0) await commitGroup(queue.splice(0, maxGroup))
     }
     working = null
+    if (closed || !isDirty) return
+    idle = setTimeout(() => void between(checkpoint).catch(() => {}), idle_ms)
+    idle.unref()
   }
 
   function between<T>(one: () => T | Promise<T>): Promise<T> {
@@ -210,7 +263,12 @@ export function committer({ sync, ...options }: CommitterOptions): Committer {
   const refused = () => Promise.reject(new StorageError('unavailable', 'the store is closed'))
 
   return {
-    group,
+    group: {
+      nextSeq() {
+        seq = (seq ?? lastSeq.get()!.seq) + 1
+        return seq
+      },
+    },
     run<T>(job: (member: SqliteMember) => Promise<T>): Promise<T> {
       if (closed) return refused()
       return new Promise<T>((resolve, reject) => {
@@ -219,18 +277,10 @@ export function committer({ sync, ...options }: CommitterOptions): Committer {
       })
     },
     alone: (one) => (closed ? refused() : between(one)),
-    async settled() {
-      await placing.synced(0)
-      await between(clearSynced)
-    },
     async close() {
       closed = true
       await working
-      await Promise.all(answering)
-      await placing.synced(0)
-      if (clearing !== null) clearTimeout(clearing)
-      // Remaining files are written at the next start.
-      await between(clearSynced).catch(() => {})
+      clearTimeout(idle)
     },
   }
 }

@@ -10,11 +10,10 @@ import { recordText } from '../../../core/record-text.ts'
 import { yamlOf } from '../../../core/yaml.ts'
 import { isUniqueViolation } from '../../shared/sqlite/connect.ts'
 import type { Verb } from '../groups.ts'
-import type { Group } from './commit.ts'
+import type { Group, SqliteMember } from './commit.ts'
 import type { Statements } from './connect.ts'
 import { type FileState, fileStates } from './files.ts'
 import { groupReader } from './groups.ts'
-import type { SqliteMember } from './members.ts'
 import { fieldNames, fieldValues, holdsVectors } from './rows.ts'
 
 interface Row {

@@ -4,11 +4,10 @@ import { outboxCollection } from '../../../../sdk/storage/keyed.ts'
 import type { Store, StoreOptions, StoreStatus, Transaction } from '../../../../sdk/storage/store.ts'
 import { type LogWriter, messageOf } from '../../../core/log.ts'
 import { storageErrorOf } from '../../shared/sqlite/connect.ts'
-import { logTaker } from '../../shared/sqlite/log-taker.ts'
 import { translating } from '../../shared/translating.ts'
 import { verbsOf } from '../groups.ts'
 import { committer } from './commit.ts'
-import { connect, logSync, statementsOf } from './connect.ts'
+import { connect, statementsOf } from './connect.ts'
 import { auditReader, auditWriter, keyedReader, keyedWriter } from './coordination.ts'
 import { decisionTable, decisionWriter } from './decisions.ts'
 import { embeddingReader, embeddingWriter, feedReader } from './embeddings.ts'
@@ -50,17 +49,17 @@ export async function openSqliteStore({
   brief = false,
 }: SqliteStoreOptions): Promise<Store> {
   const root = join(dir, 'decisions')
-  const { writer, reader } = await connect(dir)
+  const { writer, reader } = await connect(dir, log_pages)
   const writing = statementsOf(writer)
   const reading = statementsOf(reader)
-  const { sync, close: endSync } = logSync(writer)
   const disconnect = () => {
-    endSync()
     reading.finalize()
     writing.finalize()
     reader.close()
     writer.close()
+    scrubbing?.close()
   }
+  let scrubbing: ReturnType<typeof scrubber> | undefined
   try {
     const pending = pendingFiles(writer, writing, root)
     const unwritten = await pending.settleAll()
@@ -70,22 +69,9 @@ export async function openSqliteStore({
       statements: writing,
       root,
       log,
-      async sync() {
-        taker.committed()
-        await sync()
-      },
       beforePlacing: (id, path) => files.beforePlacing(id, path),
       writePending: pending.write,
       unwritten,
-    })
-    const taker = logTaker({
-      db: writer,
-      alone: commits.alone,
-      failed: (error) =>
-        log('warn', 'the write-ahead log is checkpointed by commits, which takes longer', {
-          error: messageOf(error),
-        }),
-      pages: log_pages,
     })
     const table = decisionTable({ statements: writing, group: commits.group, analyse })
     const sizes = reading.prepare<{ decisions: number }, []>(
@@ -105,16 +91,14 @@ export async function openSqliteStore({
     const waiting = reading.prepare<{ count: number }, [string]>(
       'select count(*) as count from keyed_records where collection = ?',
     )
-    const scrub = scrubber(writer, commits)
+    scrubbing = scrubber(writer, commits)
+    const { scrub } = scrubbing
     const since = feedReader(reading)
     let closing: Promise<void> | undefined
     const close = async () => {
       files.stop()
       await first
-      // First, because the taker requests no further work after this; a refusal would look like a failure.
-      const taken = taker.close()
       await commits.close()
-      await taken
       // If other processes use the database, the log is left for them to clear.
       writer.run('PRAGMA wal_checkpoint(TRUNCATE)')
       disconnect()
@@ -163,7 +147,6 @@ export async function openSqliteStore({
       async scrub(traces) {
         // The next commit retries files that an earlier one could not write or remove.
         await commits.run(async () => {})
-        await commits.settled()
         const left = await remaining(pending.left)
         // Without the texts the whole database must be rewritten: do that once, when nothing else is left.
         return left.length > 0 && traces === null ? left : [...left, ...(await scrub(traces))]

@@ -10,9 +10,9 @@ import type {
 } from '../../../../sdk/storage/store.ts'
 import type { Verb } from '../groups.ts'
 import { checkVectors, packVectors, unpackVectors, type VectorRow } from '../shared.ts'
+import type { SqliteMember } from './commit.ts'
 import type { Statements } from './connect.ts'
 import type { DecisionTable } from './decisions.ts'
-import type { SqliteMember } from './members.ts'
 import { type FieldRow, fieldColumns, fieldsOfRow, holdsVectors } from './rows.ts'
 
 type ByState = Statement<Generation, [Generation['state']]>

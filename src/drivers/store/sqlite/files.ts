@@ -19,7 +19,6 @@ import {
 import { dirname, join } from 'node:path'
 import { syncFolder } from '../../../core/disk.ts'
 import type { Statements } from './connect.ts'
-import { beginWriteback } from './writeback.ts'
 
 /**
  * Syncs all files at once off the event loop, so that they share commits of the file system's journal. Waits for all, even if one fails.
@@ -134,8 +133,6 @@ export function dateAfter({ fd, state }: TempFile, mtime: number): void {
 
 /** Resolves once the files are on stable storage; rejects if some of their data may not be. */
 export function syncFiles(temps: readonly TempFile[]): Promise<void> {
-  // A single file is synced directly.
-  if (temps.length > 1) for (const { fd } of temps) beginWriteback(fd)
   return syncAll(temps.map(({ fd }) => fd))
 }
 

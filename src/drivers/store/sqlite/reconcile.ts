@@ -150,8 +150,6 @@ export function reconciler({
 
   return {
     async reconcile() {
-      // A pending file would be skipped even if it was edited.
-      await commits.settled()
       looking = look()
       const { ids, findings, temps } = await looking.found.finally(() => {
         looking = null

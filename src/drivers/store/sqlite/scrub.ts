@@ -6,7 +6,6 @@ import type { Database } from 'bun:sqlite'
 import { closeSync, openSync, read } from 'node:fs'
 import { promisify } from 'node:util'
 import { storageErrorOf } from '../../shared/sqlite/connect.ts'
-import { descriptorOf } from '../../shared/sqlite/wal-index.ts'
 import type { Committer } from './commit.ts'
 import { emptyLog } from './connect.ts'
 
@@ -16,23 +15,17 @@ const attempts = 40
 const pause_ms = 50
 const readAt = promisify(read)
 
-/** Whether a file contains one of these texts. */
-async function holdsAny(path: string, traces: readonly string[]): Promise<boolean> {
+/** Whether an open file contains one of these texts. */
+async function containsAny(file: number, traces: readonly string[]): Promise<boolean> {
   const wanted = traces.map((trace) => Buffer.from(trace))
   const longest = Math.max(0, ...wanted.map(({ length }) => length))
   if (longest === 0) return false
-  const held = descriptorOf(path)
-  const file = held ?? openSync(path, 'r')
-  try {
-    const buffer = Buffer.alloc(piece + longest)
-    for (let at = 0; ; at += piece) {
-      const { bytesRead } = await readAt(file, buffer, 0, buffer.length, at)
-      const found = buffer.subarray(0, bytesRead)
-      if (wanted.some((one) => found.includes(one))) return true
-      if (bytesRead < buffer.length) return false
-    }
-  } finally {
-    if (held === null) closeSync(file)
+  const buffer = Buffer.alloc(piece + longest)
+  for (let at = 0; ; at += piece) {
+    const { bytesRead } = await readAt(file, buffer, 0, buffer.length, at)
+    const found = buffer.subarray(0, bytesRead)
+    if (wanted.some((one) => found.includes(one))) return true
+    if (bytesRead < buffer.length) return false
   }
 }
 
@@ -48,6 +41,8 @@ export async function remaining(list: () => string[]): Promise<string[]> {
 }
 
 export function scrubber(db: Database, commits: Pick<Committer, 'alone'>) {
+  // Stays open: closing any descriptor of a file drops all locks of the process on it, SQLite's too.
+  let file: number | undefined
   const emptied = () => commits.alone(() => emptyLog(db))
 
   async function emptyLogInTime(): Promise<boolean> {
@@ -59,15 +54,24 @@ export function scrubber(db: Database, commits: Pick<Committer, 'alone'>) {
   }
 
   /** @returns descriptions of what is left */
-  return async (traces: readonly string[] | null): Promise<string[]> => {
+  const scrub = async (traces: readonly string[] | null): Promise<string[]> => {
     const left = 'cstp.db-wal: another process reads the database'
     try {
       if (!(await emptyLogInTime())) return [left]
-      if (traces !== null && !(await holdsAny(db.filename, traces))) return []
+      file ??= openSync(db.filename, 'r')
+      if (traces !== null && !(await containsAny(file, traces))) return []
       await commits.alone(() => db.run('VACUUM'))
       return (await emptyLogInTime()) ? [] : [left]
     } catch (error) {
       return [`cstp.db: ${storageErrorOf(error, 'it could not be rewritten').message}`]
     }
+  }
+  return {
+    scrub,
+    /** Call it once the database is closed. */
+    close() {
+      if (file !== undefined) closeSync(file)
+      file = undefined
+    },
   }
 }
