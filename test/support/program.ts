@@ -332,9 +332,12 @@ export const openSqliteProgram = (dir: string): Promise<TestProgram> => openOn(b
 /** Opens a fresh program that is closed after the test. */
 export type Open = () => Promise<TestProgram>
 
-/** Declares the suite once for each store. `CSTP_TEST_STORES` names those that run, separated by commas; all by default. */
+/**
+ * Declares the suite on SQLite: the conformance suite of the store port shows that the stores are equal. `CSTP_TEST_STORES` names
+ * others, separated by commas; the soak runs it on all.
+ */
 export function forEachBackend(suite: (open: Open, store: string) => void): void {
-  const wanted = process.env.CSTP_TEST_STORES?.split(',')
+  const wanted = process.env.CSTP_TEST_STORES?.split(',') ?? (process.env.CSTP_SOAK ? undefined : ['sqlite'])
   for (const backend of backends.filter(({ name }) => wanted?.includes(name) ?? true)) {
     describe(`on ${backend.name}`, () => {
       if (backend.name === 'postgres' && postgres() === null) {
