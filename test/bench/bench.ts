@@ -6,10 +6,10 @@ import { caller } from './corpus.ts'
 import { embeddedSite } from './embedded.ts'
 import type { EmbedderName } from './embedders.ts'
 import { postgresSite } from './postgres.ts'
-import { type Child, type Ended, runMeasured, startChild, together } from './process.ts'
+import { type Child, startChild, together } from './process.ts'
 import { line, type Row } from './report.ts'
 import { settled } from './settled.ts'
-import type { Driver, Place, Site } from './site.ts'
+import type { Place, Site } from './site.ts'
 
 export type { EmbedderName } from './embedders.ts'
 
@@ -19,7 +19,6 @@ export const tokens = Array.from({ length: 32 }, (_, number) => `agent-${number}
 
 export interface ServerOptions {
   embedder?: EmbedderName
-  driver?: Driver
   /** How many, as one to whoever calls: clients are spread over them. */
   servers?: number
   /** Where it is asked until it answers. */
@@ -28,7 +27,7 @@ export interface ServerOptions {
   env?: Record<string, string>
 }
 
-export interface Bench extends Pick<Site, 'store' | 'about' | 'servers' | 'drivers' | 'discard' | 'empty' | 'env'> {
+export interface Bench extends Pick<Site, 'store' | 'about' | 'servers' | 'empty' | 'env'> {
   sizes: readonly number[]
   /** The size of what is measured at one size only. */
   middle: number
@@ -44,8 +43,6 @@ export interface Bench extends Pick<Site, 'store' | 'about' | 'servers' | 'drive
   server(place: Place, options?: ServerOptions): Promise<Child>
   /** The same once it has nothing left to do but to answer. */
   quietServer(place: Place, options?: ServerOptions): Promise<Child>
-  /** Runs a command of the program to its end, on a place unless that is named in the arguments. */
-  command(args: readonly string[], place?: Place, embedder?: EmbedderName): Promise<Ended>
   echo(bytes: number): Promise<Child>
   close(): Promise<void>
 }
@@ -84,7 +81,6 @@ export async function openBench(
     ...site,
     sizes,
     middle: 10_000,
-    // How cost grows is asked of one and of the most: those between lie between.
     serversAt: (size) => (size === severalAt ? site.servers : [1]),
     rows,
     add(row) {
@@ -101,9 +97,9 @@ export async function openBench(
       return place
     },
     async server(place, options = {}) {
-      const { embedder = 'local', driver = site.drivers[0]!, servers = 1, path = '/ready', bun = [] } = options
+      const { embedder = 'local', servers = 1, path = '/ready', bun = [] } = options
       const one = async (number: number) => {
-        const env = await site.env(place, driver, number)
+        const env = await site.env(place, number)
         return startChild({
           script: 'src/main.ts',
           args: () => ['serve'],
@@ -129,15 +125,6 @@ export async function openBench(
       const child = await bench.server(place, options)
       await settled(child, token)
       return child
-    },
-    async command(args, place, embedder = 'local') {
-      const own = place === undefined ? { CSTP_DATA_DIR: root } : await site.env(place, site.drivers[0]!)
-      return runMeasured('src/main.ts', args, {
-        HOME: root,
-        CSTP_EMBEDDER: embedder,
-        CSTP_AUTH_TOKENS: token,
-        ...own,
-      })
     },
     echo: (bytes) =>
       started(

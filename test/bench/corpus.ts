@@ -151,7 +151,7 @@ export function questionOf(number: number, size: number): string {
 }
 
 /** A vector of length 1 in a random direction. */
-export function vectorOf(next: () => number, dimensions: number): Float32Array {
+function vectorOf(next: () => number, dimensions: number): Float32Array {
   const vector = new Float32Array(dimensions)
   let squares = 0
   for (let at = 0; at < dimensions; at++) {

@@ -45,7 +45,6 @@ export function embeddedSite(
     store: 'embedded',
     about: 'Embedded store: a data directory with SQLite.',
     servers: [1],
-    drivers: ['resident'],
     seeded: (size, embedder) => seeded(`${embedder}-${size}`),
     async scratch(size, embedder) {
       const from = await site.seeded(size, embedder)
@@ -57,13 +56,12 @@ export function embeddedSite(
       await $`tar -C ${from} -c ${shared.map((name) => `--exclude=./${name}`)} . | tar -C ${copy} -x`
       return copy
     },
-    empty: async (name) => join(root, `${name}-${copies++}.db`),
+    empty: async (name) => join(root, `${name}-${copies++}`),
     // One key for all: logs are moved from one data directory to another.
     env: async (place) => ({
       CSTP_DATA_DIR: place,
       CSTP_EVIDENCE_KEY: await key('evidence.pem'),
     }),
-    discard: (place) => rm(place, { recursive: true, force: true }),
     close: async () => {
       if (scratches !== null) await rm(scratches, { recursive: true, force: true })
     },

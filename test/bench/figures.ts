@@ -21,36 +21,30 @@ function factsOf(): [string, string][] {
 }
 
 /** Which command measured, and when. */
-export interface Run {
+interface Run {
   command: string
   /** Load of the machine when it began. */
   before: number
   store: string
 }
 
-export const today = () => new Date().toISOString().slice(0, 10)
+const today = () => new Date().toISOString().slice(0, 10)
 const loads = ({ before }: Run) => `${before.toFixed(1)}, ${loadavg()[0]!.toFixed(1)}`
 
 /** The machine and the runtime, as a table. */
-export const machineFacts = (): string => asTable(factsOf())
+const machineFacts = (): string => asTable(factsOf())
 
 /** Names of the parts as headings, with what is measured and at which layer. */
 const titles: Record<string, string> = {
   http: 'Reads over HTTP, against a server that answers as many bytes at once',
-  queries: 'Search, in the engine and over HTTP; `local` embeds each question',
-  engines: 'The search index alone',
-  segments: 'The search index of a store that has outgrown memory, alone',
+  queries: 'Search over HTTP',
   record: 'Recording over HTTP: durable, with its file',
-  guardrails: 'Checks of guardrails, alone and over HTTP',
-  hooks: 'Hooks of agents’ clients over HTTP',
-  import: 'Import until all is indexed',
+  guardrails: 'Checks of guardrails over HTTP',
   'start-up': 'From the start of the process to its first answer',
-  learning: 'Calibration, statistics and context over HTTP',
+  statistics: 'Statistics and context over HTTP',
   memory: 'Resident memory',
-  recall: 'What segments find, against a search that looks at every decision',
-  whole: 'Commands that go through a whole store',
-  evidence: 'Evidence: appending, verifying, proving',
-  dashboard: 'The dashboard in Chromium',
+  recall: 'Search by meaning, against a search that looks at every decision',
+  evidence: 'Evidence: appending and verifying',
 }
 
 const headings = Object.values(titles)

@@ -105,7 +105,7 @@ export async function postgresSite(
       const unfinished = `${database}_seeding`
       await drop(unfinished)
       await sql.unsafe(`create database ${unfinished}`)
-      await runToEnd('test/bench/entries/seed-postgres.ts', [databaseOf(url, unfinished), size, embedder])
+      await runToEnd('test/bench/entries/seed.ts', [databaseOf(url, unfinished), size, embedder])
       await sql.unsafe(`alter database ${unfinished} rename to ${database}`)
     }
     // Segments are never written to: the others begin with what the first has written, on the same bytes of the disk.
@@ -119,7 +119,6 @@ export async function postgresSite(
     store: 'postgres',
     about: `PostgreSQL on the same machine: ${shown.map((name) => `${name} ${found.get(name)}`).join(', ')}.`,
     servers: [1, 2, 3],
-    drivers: ['resident'],
     seeded: (size, embedder) => seeded(`${embedder}_${size}`),
     async scratch(size, embedder) {
       const from = await site.seeded(size, embedder)
@@ -128,12 +127,11 @@ export async function postgresSite(
       return place
     },
     empty: (name) => create(`cstp_bench_${process.pid}_${name}_${copies++}`),
-    env: async (place, _driver, number = 0) => ({
+    env: async (place, number = 0) => ({
       CSTP_DATA_DIR: folderOf(place, number),
       CSTP_STORE_URL: place,
       CSTP_EVIDENCE_KEY: key,
     }),
-    discard: (place) => remove(nameOf(place)),
     async close() {
       for (const name of made) await remove(name)
       await sql.close()

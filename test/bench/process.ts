@@ -46,42 +46,6 @@ export async function runToEnd(script: string, args: readonly (string | number)[
   if ((await child.exited) !== 0) throw new Error(`${script} failed:\n${await new Response(child.stderr).text()}`)
 }
 
-/** What a command took. */
-export interface Ended {
-  ms: number
-  cpu_seconds: number
-  /** Most resident memory in bytes. */
-  peakRss: number
-}
-
-const watchedEveryMs = 20
-
-/** Runs a script of ours to its end, and watches its memory. @throws with what it said, if it fails */
-export async function runMeasured(
-  script: string,
-  args: readonly string[],
-  env: Record<string, string>,
-): Promise<Ended> {
-  const start = performance.now()
-  const child = Bun.spawn([process.execPath, join(root, script), ...args], {
-    cwd: root,
-    env: { PATH: process.env.PATH ?? '', ...env },
-    stdin: 'ignore',
-    stdout: 'ignore',
-    stderr: 'pipe',
-  })
-  // What the system says of a process that has ended counts the memory of the one that started it.
-  let peakRss = 0
-  const watch = setInterval(() => {
-    peakRss = Math.max(peakRss, memory(child.pid, 'VmHWM') || 0)
-  }, watchedEveryMs)
-  const [said, status] = await Promise.all([new Response(child.stderr).text(), child.exited])
-  clearInterval(watch)
-  if (status !== 0) throw new Error(`${args.join(' ')} failed with ${status}:\n${said.slice(-2_000)}`)
-  const cpu = child.resourceUsage()!.cpuTime
-  return { ms: performance.now() - start, cpu_seconds: Number(cpu.total) / 1e6, peakRss }
-}
-
 /** Several as one: figures are sums, calls go to the first unless a load spreads them. */
 export function together(children: readonly Child[]): Child {
   const [first] = children

@@ -1,8 +1,6 @@
 /** Where measured servers keep their data: what the parts need to know of a store, so that one set of parts measures both. */
 import type { EmbedderName } from './embedders.ts'
 
-export type Driver = 'resident'
-
 /** A data directory, or the address of a database. */
 export type Place = string
 
@@ -12,18 +10,14 @@ export interface Site {
   about: string
   /** Numbers of servers to measure with. */
   servers: readonly number[]
-  /** Search drivers to compare; the first is what a server uses unless told otherwise. */
-  drivers: readonly Driver[]
   /** So many decisions; made once, for reading. */
   seeded(size: number, embedder: EmbedderName): Promise<Place>
   /** A copy that may be written to. */
   scratch(size: number, embedder: EmbedderName): Promise<Place>
-  /** Removes a copy, or what was empty, before the end: it takes room. */
-  discard(place: Place): Promise<void>
-  /** Nothing in it yet, for evidence or a migration: a path or a database. */
+  /** Nothing in it yet, a data directory or a database. */
   empty(name: string): Promise<Place>
   /** Settings of a server on a place. @param number tells several at once apart: each has its own segments, and finds them again */
-  env(place: Place, driver: Driver, number?: number): Promise<Record<string, string>>
+  env(place: Place, number?: number): Promise<Record<string, string>>
   close(): Promise<void>
 }
 

@@ -21,6 +21,8 @@ const others = [
   'CSTP_TOKEN',
   'CSTP_URL',
   'CSTP_SOAK',
+  'CSTP_BENCH_DIR',
+  'CSTP_RUNS',
   'CSTP_TEST_STORES',
   'CSTP_TEST_POSTGRES',
 ]

@@ -34,7 +34,7 @@ export const eventsFrom = (first: number, count: number) =>
   Array.from({ length: count }, (_, at) => eventOf(first + at))
 
 export const openLog = (bench: Bench, place: Place): Promise<Evidence> =>
-  bench.store === 'postgres' ? openPostgresEvidence({ url: place }) : openSqliteEvidence(place)
+  bench.store === 'postgres' ? openPostgresEvidence({ url: place }) : openSqliteEvidence(`${place}.db`)
 
 /** Runs `work` on one batch after the other for some seconds. */
 export async function timed(count: number, work: (number: number) => unknown) {
@@ -102,7 +102,7 @@ async function rawPostgres(url: string): Promise<Raw> {
 /** The same rows, made beforehand, into the same columns, without a trigger or an index: what the store alone takes. */
 export async function rawInserts(bench: Bench, count: number): Promise<Row> {
   const place = await bench.empty('raw')
-  const raw = bench.store === 'postgres' ? await rawPostgres(place) : rawSqlite(place)
+  const raw = bench.store === 'postgres' ? await rawPostgres(place) : rawSqlite(`${place}.db`)
   const head = { seq: 0, hash: noHash, frontier: [] }
   const { records } = follow(head, observedEvents(source, eventsFrom(0, 10_000)))
   const figures = await timed(count, (number) => {

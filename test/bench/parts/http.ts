@@ -1,11 +1,9 @@
 /**
- * What a request costs: the ceiling of Bun.serve with nothing behind it (on PostgreSQL, a plain select) against /health, getDecision and
- * listDecisions.
+ * What a request costs: the ceiling of Bun.serve with nothing behind it (on PostgreSQL, a plain select) against getDecision and listDecisions.
  */
 import type { Bench } from '../bench.ts'
-import { answerBytes, callBody, get, inTurn, post, readFigures, shuffled } from '../calls.ts'
-import { categoryOf, idOf } from '../corpus.ts'
-import { isOk } from '../load.ts'
+import { answerBytes, callBody, inTurn, post, readFigures, shuffled } from '../calls.ts'
+import { idOf } from '../corpus.ts'
 import { against, type Row, rowOf } from '../report.ts'
 import { plainSelect } from './plain.ts'
 
@@ -37,18 +35,9 @@ async function measure(bench: Bench, size: number, servers: number, plain: Row |
   const one = callBody('getDecision', { id: idOf(0) })
   const list = callBody('listDecisions', { limit: 20 })
   const gets = shuffled(size, asked, 1).map((number) => callBody('getDecision', { id: idOf(number) }))
-  const filtered = shuffled(size, 100, 2).map((number) =>
-    callBody('listDecisions', { limit: 20, category: categoryOf(number), sort: 'confidence' }),
-  )
   const ceiling = plain ?? (await echo(bench, 'echo of a getDecision', await answerBytes(child, one), one))
-  if (servers === 1) {
-    const health = get(child, '/health')
-    const alive = { size, ...(await readFigures(child, () => health, isOk)) }
-    bench.add(against(rowOf(part, '/health', alive), ceiling))
-  }
   await add('getDecision', gets, ceiling)
   const large = plain ?? (await echo(bench, 'echo of a list of 20', await answerBytes(child, list), list))
   await add('listDecisions, newest 20', [list], large)
-  await add('listDecisions, a category by confidence', filtered, large)
   await child.stop()
 }

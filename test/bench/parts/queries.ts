@@ -1,5 +1,5 @@
 /**
- * queryDecisions in three modes, the search drivers side by side. Known questions are in the embedder's cache, so that they show
+ * queryDecisions in three modes. Known questions are in the embedder's cache, so that they show
  * the search without the embedding; new ones are embedded.
  */
 import type { Bench } from '../bench.ts'
@@ -7,7 +7,6 @@ import { callBody, inTurn, measured, post, quietMs, readFigures } from '../calls
 import { questionOf } from '../corpus.ts'
 import { isResult } from '../load.ts'
 import { against, figuresOf, type Row, rowOf } from '../report.ts'
-import type { Driver } from '../site.ts'
 
 const part = 'queries'
 /** Fewer than the embedder caches. */
@@ -22,28 +21,26 @@ const filters = { category: 'architecture', date_after: '2024-01-01' }
 export async function queries(bench: Bench): Promise<void> {
   for (const size of bench.sizes) {
     let bases: ReadonlyMap<string, Row> = new Map()
-    for (const driver of bench.drivers)
-      for (const servers of bench.serversAt(size)) {
-        const rows = await measure(bench, size, driver, servers, bases)
-        if (bases.size === 0) bases = rows
-      }
+    for (const servers of bench.serversAt(size)) {
+      const rows = await measure(bench, size, servers, bases)
+      if (bases.size === 0) bases = rows
+    }
   }
 }
 
-/** @param bases rows to compare with: of the first driver and one server */
+/** @param bases rows of one server, to compare with */
 async function measure(
   bench: Bench,
   size: number,
-  driver: Driver,
   servers: number,
   bases: ReadonlyMap<string, Row>,
 ): Promise<Map<string, Row>> {
-  const child = await bench.quietServer(await bench.seeded(size), { driver, servers })
+  const child = await bench.quietServer(await bench.seeded(size), { servers })
   const rows = new Map<string, Row>()
   const add = (name: string, figures: Partial<Row>) => {
     const base = bases.get(name)
-    const row = rowOf(part, `${name}, ${driver}`, { size, servers, ...figures })
-    const compared = base ? { ...against(row, base), baseline: servers > 1 ? 'one server' : base.what } : row
+    const row = rowOf(part, name, { size, servers, ...figures })
+    const compared = base ? { ...against(row, base), baseline: 'one server' } : row
     rows.set(name, bench.add(compared))
   }
   const requests = (mode: Mode, from: number, count: number, more: object = {}) =>
