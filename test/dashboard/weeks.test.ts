@@ -94,32 +94,6 @@ describe.skipIf(executable === null)('the dashboard', () => {
     quiet()
   })
 
-  test('a search keeps to agent, outcome and tag, as the method does', async () => {
-    await visit(page, server.url, `/decisions?q=release+a+build&agent=${drifter}&outcome=failure`)
-    expect([
-      await page.getByRole('combobox', { name: 'Agent' }).inputValue(),
-      await page.getByRole('combobox', { name: 'Outcome' }).inputValue(),
-    ]).toEqual([drifter, 'failure'])
-    for (const mode of ['semantic', 'keyword', 'hybrid']) {
-      await visit(page, server.url, `/decisions?q=release+a+build&agent=${drifter}&outcome=failure&mode=${mode}`)
-      const { decisions, total } = (await server.call('queryDecisions', {
-        query: 'release a build',
-        retrieval_mode: mode,
-        limit: 25,
-        filters: { agent: drifter, outcome: 'failure' },
-      })) as { decisions: { title: string }[]; total: number }
-      const titles = await page.locator('.hits h2 a').allInnerTexts()
-      expect([mode, ...titles]).toEqual([mode, ...decisions.map(({ title }) => title)])
-      if (titles.length > 0) {
-        expect(await page.getByRole('status').first().innerText()).toStartWith(`${total} decisions`)
-        expect(new Set(await page.locator('.hits .badge:first-child').allInnerTexts())).toEqual(new Set(['failure']))
-      }
-    }
-    await visit(page, server.url, '/decisions?q=release+a+build&agent=nobody')
-    expect(await page.locator('.empty').innerText()).toContain('No decision matches')
-    quiet()
-  })
-
   test('a verification tells how far it is, then what it found', async () => {
     await visit(page, server.url, '/evidence')
     const { latest } = (await server.call('getVerification', {})) as unknown as GetVerificationResult

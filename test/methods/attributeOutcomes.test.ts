@@ -47,20 +47,6 @@ forEachBackend((open) => {
     expect(await program.call('attributeOutcomes', { project: name })).toMatchObject({ processed: 1, attributed: 0 })
   })
 
-  test('a dry run shows the same and writes nothing', async () => {
-    const program = await open()
-    program.services.attribution.by_age = true
-    const id = await decided(program, 20)
-    const { entries: before } = await program.call('listAudit', {}, 'root')
-    expect(await program.call('attributeOutcomes', { project: name, dry_run: true })).toMatchObject({
-      attributed: 1,
-      dry_run: true,
-      decisions: [{ id, outcome: 'success', applied: false }],
-    })
-    expect((await program.call('getDecision', { id })).status).toBe('pending')
-    expect((await program.call('listAudit', {}, 'root')).entries.length).toBe(before.length)
-  })
-
   test('the look-back is a number of days or a date; stability is in days', async () => {
     const program = await open()
     program.services.attribution.by_age = true

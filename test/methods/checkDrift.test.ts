@@ -1,38 +1,8 @@
 /** cstp.checkDrift: periods, thresholds, filters and the history, on every store. */
 import { expect, test } from 'bun:test'
-import { decidedOften } from '../support/decided.ts'
 import { forEachBackend } from '../support/program.ts'
 
 forEachBackend((open) => {
-  test('drift compares the last 30 days with 90 days ago and earlier, and looks at nothing between', async () => {
-    const program = await open()
-    const given = { category: 'trading', project: { name: 'acme/app' }, recorded_by: 'carol' }
-    await decidedOften(program, 9, 100, given, 'success')
-    await decidedOften(program, 9, 60, given, 'failure')
-    await decidedOften(program, 4, 29, given, 'failure')
-    const asked = { category: 'trading', project: 'acme/app', agent: 'carol' }
-    expect(await program.call('checkDrift', asked)).toMatchObject({
-      drift_detected: false,
-      recent_scored: 4,
-      historical_scored: 9,
-    })
-    await decidedOften(program, 1, 30, given, 'failure')
-    const { drift_detected, alerts } = await program.call('checkDrift', asked)
-    expect(drift_detected).toBe(true)
-    expect(alerts.map(({ type, severity }) => [type, severity])).toEqual([
-      ['brier_degradation', 'critical'],
-      ['accuracy_drop', 'critical'],
-    ])
-    for (const other of [{ category: 'other' }, { project: 'other' }, { agent: 'root' }])
-      expect(await program.call('checkDrift', { ...asked, ...other })).toMatchObject({
-        recent_scored: 0,
-        historical_scored: 0,
-      })
-    expect((await program.call('checkDrift', { brier_threshold: 1, accuracy_threshold: 1 })).alerts).toEqual([
-      expect.objectContaining({ type: 'accuracy_drop' }),
-    ])
-  })
-
   test('the history of drift is what was found at the time: reviews that came later do not count', async () => {
     const program = await open()
     const { call, clock } = program

@@ -184,20 +184,6 @@ circuit_breakers: [{ scope: "category:deploy", failure_threshold: 1, window_ms: 
     ])
   })
 
-  test('a dry run is no check that a decision rests on', async () => {
-    const program = await open()
-    await check(program, {}, { dry_run: true })
-    const { deliberation, pre_decision_protocol } = await program.call('getDecision', { id: await program.record() })
-    expect([deliberation, pre_decision_protocol?.guardrails_checked ?? false]).toEqual([null, false])
-  })
-
-  test('no rule at all is told, not taken for safety', async () => {
-    const program = await open()
-    const { allowed, evaluated, warnings } = await check(program, { stakes: 'critical', confidence: 0 })
-    expect([allowed, evaluated]).toEqual([true, 0])
-    expect(warnings).toMatchObject([{ guardrail_id: 'no_rules', severity: 'warn' }])
-  })
-
   test('identities that a caller gives decide no rule', async () => {
     const program = await open()
     await program.rules('- { id: r, message: m, condition_agent_id: alice }')

@@ -41,26 +41,4 @@ forEachBackend((open) => {
     expect(await compacted({ category: 'trading' })).toEqual([1, null])
     expect(await compacted({ category: 'all' })).toEqual([0, null])
   })
-
-  test('of a category alone, and as a dry run', async () => {
-    const program = await open()
-    await decided(program, 100, { category: 'trading' })
-    await decided(program, 100)
-    expect(await program.call('compact', { category: 'trading', dry_run: true }, 'root')).toMatchObject({
-      compacted: 1,
-      dry_run: true,
-    })
-    const lines = async () =>
-      (await program.call('listAudit', { method: 'cstp.compact' }, 'root')).entries.map(({ agent }) => agent)
-    const before = await lines()
-    await program.call('compact', {}, 'root')
-    expect(await lines()).toEqual(['root', ...before])
-  })
-
-  test('needs the scope admin; what is out of bounds is refused', async () => {
-    const { refused } = await open()
-    expect((await refused('compact')).error).toBe('forbidden')
-    for (const given of [{ category: '' }, { dry_run: 'yes' }, { level: 'full' }])
-      expect([given, (await refused('compact', given, 'root')).error]).toEqual([given, 'invalid_params'])
-  })
 })

@@ -38,11 +38,4 @@ forEachBackend((open) => {
     expect((await sessions(program, 'bob')).map(({ agent }) => agent)).toEqual(['bob'])
     expect((await sessions(program, 'root')).map(({ agent }) => agent).sort()).toEqual(['alice', 'bob'])
   })
-
-  test('shows nothing at first, and refuses what it does not know', async () => {
-    const { call, refused } = await open()
-    expect(await call('debugTracker')).toEqual({ sessions: [], consumed: [] })
-    for (const given of [{ key: 7 }, { agent: 'alice' }, [1]])
-      expect([given, (await refused('debugTracker', given)).error]).toEqual([given, 'invalid_params'])
-  })
 })

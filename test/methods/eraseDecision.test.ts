@@ -173,13 +173,4 @@ forEachBackend((open) => {
     expect(await record({ decision: text, source_key: `${source_key}1` }, 'root')).not.toBe(id)
     expect(JSON.stringify(await store.keyed.list('erased_source', { limit: 9 }))).not.toContain('tracker.test')
   })
-
-  test('unknown ids, and what is left out, are refused', async () => {
-    const { refused, record } = await open()
-    const id = await record()
-    const unknown = { id: '2026-07-01-decision-ffffffffffff', ...ground }
-    expect(await refused('eraseDecision', unknown, 'root')).toMatchObject({ error: 'decision_not_found' })
-    for (const given of [{ id }, { id, basis: 'x' }, { id, reason: 'x' }, { id, ...ground, basis: ' ' }, ground])
-      expect([given, (await refused('eraseDecision', given, 'root')).error]).toEqual([given, 'invalid_params'])
-  })
 })

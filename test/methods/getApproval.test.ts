@@ -20,10 +20,4 @@ forEachBackend((open) => {
     expect(await program.call('getApproval', { id }, 'carol')).toEqual(own)
     expect(await program.refused('getApproval', { id }, 'bob')).toMatchObject({ code: -32602 })
   })
-
-  test('an unknown or missing id is refused', async () => {
-    const program = await open()
-    expect(await program.refused('getApproval', { id: 'NONE-0000' })).toMatchObject({ code: -32602 })
-    expect(await program.refused('getApproval', {} as never)).toMatchObject({ code: -32602 })
-  })
 })

@@ -1,24 +1,10 @@
 /** cstp.getCalibration: filters, windows, whose confidence is scored and by what it was settled, on every store. */
 
 import { expect, test } from 'bun:test'
-import { readDecision } from '../../sdk/storage/decisions.ts'
 import { decided, decidedOften } from '../support/decided.ts'
 import { forEachBackend } from '../support/program.ts'
 
 forEachBackend((open) => {
-  test('nothing recorded: zeros, nulls, five empty buckets, and what to do', async () => {
-    const { call } = await open()
-    const found = await call('getCalibration')
-    expect(found).toMatchObject({
-      total_decisions: 0,
-      reviewed_decisions: 0,
-      overall: { brier_score: null, interpretation: 'insufficient_data', scored: 0 },
-      confidence_stats: { mean: null, min: null, habituation_detected: false },
-      recommendations: [{ type: 'insufficient_data' }],
-    })
-    expect(found.buckets.map(({ decisions, actual }) => [decisions, actual])).toEqual(Array(5).fill([0, null]))
-  })
-
   test('each filter alone, and all at once', async () => {
     const program = await open()
     const mine = {
@@ -92,82 +78,5 @@ forEachBackend((open) => {
     const before = await polish()
     expect(before).toMatchObject({ brier_score: 0.81, calibration_gap: -0.9, interpretation: 'overconfident' })
     expect(await polish()).toEqual(before)
-  })
-
-  test('a decision without confidence enters no score', async () => {
-    const program = await open()
-    await decidedOften(program, 5, 1, { confidence: 0.9 }, 'failure')
-    const before = await program.call('getCalibration')
-    await decidedOften(program, 3, 1, { confidence: null }, 'success')
-    const { decision_id } = await program.call('preAction', { action: { description: 'No idea', category: 'x' } })
-    await program.call('reviewDecision', { id: decision_id!, outcome: 'success' }, 'bob')
-    const { overall, by_reviewer, confidence_stats, total_decisions, reviewed_decisions } =
-      await program.call('getCalibration')
-    expect({ overall, by_reviewer, confidence_stats }).toEqual({
-      overall: before.overall,
-      by_reviewer: before.by_reviewer,
-      confidence_stats: before.confidence_stats,
-    })
-    expect([total_decisions, reviewed_decisions]).toEqual([9, 9])
-    expect((await program.refused('recordDecision', { decision: 'x', category: 'y', confidence: null })).error).toBe(
-      'invalid_params',
-    )
-  })
-
-  test('what evidence, others and the recorder settled is told apart; what age settled is in no score', async () => {
-    const program = await open()
-    const as = (attribution_basis: 'evidence' | 'age' | null, self_reviewed: boolean) => ({
-      attribution_basis,
-      self_reviewed,
-    })
-    const kinds = [as('evidence', false), as('age', false), as(null, true), as(null, false)]
-    for (const [at, kind] of kinds.entries()) {
-      const ids = await decidedOften(program, 5, 200 * (at % 2), {}, at < 2 ? 'success' : 'failure')
-      await program.store.transaction(async (tx) => {
-        for (const id of ids) {
-          const { record, revision } = (await readDecision(tx.decisions, id))!
-          await tx.decisions.put({ ...record, ...kind }, revision)
-        }
-      })
-    }
-    const { by_settlement, by_reviewer, overall } = await program.call('getCalibration')
-    expect(overall.scored).toBe(15)
-    expect(by_settlement).toMatchObject({ observed: { scored: 5, accuracy: 1 }, attested: { scored: 10, accuracy: 0 } })
-    expect(by_reviewer).toMatchObject({
-      self: { scored: 5, accuracy: 0 },
-      others: { scored: 5, accuracy: 0 },
-      observed: { scored: 5, accuracy: 1 },
-    })
-    expect((await program.call('checkDrift')).by_reviewer).toMatchObject({
-      self: { recent_scored: 5, historical_scored: 0, brier_score: null },
-      others: { recent_scored: 0, historical_scored: 5 },
-      observed: { recent_scored: 5, historical_scored: 0 },
-    })
-  })
-
-  test('the verdict names the part that is proven to be worse than the whole; checkDrift says it of the last 30 days', async () => {
-    const program = await open()
-    const team = async (days: number, agent: string, confidence: number, successes: number, failures: number) => {
-      const given = { recorded_by: agent, confidence, category: 'trading', stakes: 'critical' }
-      await decidedOften(program, successes, days, given, 'success')
-      await decidedOften(program, failures, days, given, 'failure')
-    }
-    await team(3, 'alice', 0.95, 9, 11)
-    await team(3, 'bob', 0.5, 19, 1)
-    const { overall, verdict, recommendations } = await program.call('getCalibration', { category: 'trading' })
-    expect(overall).toMatchObject({ scored: 40, calibration_gap: -0.025, interpretation: 'well_calibrated' })
-    const proven_by = { by: 'agent', key: 'alice', n: 20, gap: -0.5 } as const
-    expect(verdict).toMatchObject({ interpretation: 'overconfident', proven_by })
-    expect(recommendations[0]).toMatchObject({ type: 'verdict', severity: 'critical' })
-    expect(recommendations[0]!.message).toStartWith('Decisions by alice are overconfident by ')
-    expect(recommendations.map(({ type }) => type)).not.toContain('well_calibrated')
-    expect((await program.call('checkDrift')).verdict).toEqual(verdict)
-    // An agent alone: all of its decisions are the whole.
-    expect((await program.call('getCalibration', { agent: 'alice' })).verdict).toEqual({
-      interpretation: 'overconfident',
-      proven_by: null,
-    })
-    program.clock.now += 40 * 86_400_000
-    expect((await program.call('checkDrift')).verdict).toEqual({ interpretation: 'insufficient_data', proven_by: null })
   })
 })

@@ -23,15 +23,6 @@ async function tampered(change: (evidence: Evidence) => Partial<Evidence>): Prom
 }
 
 forEachBackend((open) => {
-  test('a checkpoint of an empty log', async () => {
-    const { call, services } = await open()
-    const given = await call('getCheckpoint')
-    expect(given).toMatchObject({ origin: 'cstp.test/log', size: 0, head_hash: '0'.repeat(64), root_hash: rootOf([]) })
-    expect(openNote(given.note, [verifier]).verified.length).toBe(1)
-    expect(given.verifier_key).toBe(testSigner.verifier_key)
-    expect(await services.evidence.checkpoints()).toEqual([])
-  })
-
   test('a checkpoint says what the log is, is kept, and stays the same until the log grows', async () => {
     const { call, services, second, clock } = await open()
     const { head } = await append(services.evidence, 70)
@@ -91,14 +82,6 @@ forEachBackend((open) => {
       await Bun.sleep(0)
     }
     await writers
-  })
-
-  test('needs the scope read, and an age that can be', async () => {
-    const { refused } = await open()
-    expect((await refused('getCheckpoint', {}, 'writer')).error).toBe('forbidden')
-    expect((await refused('getCheckpoint', { max_age_seconds: -1 })).data).toMatchObject({
-      issues: [{ path: 'max_age_seconds' }],
-    })
   })
 })
 

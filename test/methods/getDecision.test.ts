@@ -13,14 +13,6 @@ forEachBackend((open) => {
     },
   )
 
-  test('says what is missing', async () => {
-    const { refused } = await open()
-    expect(await refused('getDecision')).toMatchObject({
-      error: 'invalid_params',
-      data: { issues: [{ path: 'id', message: 'is required' }] },
-    })
-  })
-
   test('a prefix of several names them; a limit of ten', async () => {
     const { refused, record } = await open()
     const ids = []

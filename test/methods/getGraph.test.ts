@@ -69,21 +69,6 @@ forEachBackend((open) => {
     expect((await program.refused('getGraph', missing)).error).toBe('decision_not_found')
   })
 
-  test('links outlive updates, reviews, reindexing and a look from a second server', async () => {
-    const program = await open()
-    const ids = await linked(program, 'a>b', 'b>c')
-    await program.call('updateDecision', { id: ids.a, updates: { decision: 'Otherwise' } })
-    await program.call('reviewDecision', { id: ids.b, outcome: 'success' })
-    await program.call('reindex', {}, 'root')
-    await program.store.reconcile()
-    for (const one of [program, await program.second()])
-      expect(await walk(one, ids, 'a', { depth: 2 })).toEqual({
-        nodes: ['a0', 'b1', 'c2'],
-        edges: ['a>b', 'b>c'],
-        truncated: false,
-      })
-  })
-
   test('depths are shortest paths, whatever the graph', async () => {
     const program = await open()
     const names = 'abcdefg'.split('')

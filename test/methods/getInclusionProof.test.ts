@@ -31,23 +31,4 @@ forEachBackend((open) => {
       else expect(parseCheckpoint(openNote(proof.checkpoint!, [verifier]).text).root_hash).toBe(proof.root_hash)
     }
   })
-
-  test('what the log does not have is refused, with the field and what was expected', async () => {
-    const { refused, services } = await open()
-    expect((await refused('getInclusionProof', { seq: 1 })).message).toBe('Invalid params: seq: the log has 0 records')
-    await append(services.evidence, 10)
-    for (const [params, path] of [
-      [{ seq: 11 }, 'seq'],
-      [{ seq: 0 }, 'seq'],
-      [{ seq: 5, size: 4 }, 'seq'],
-      [{ seq: 5, size: 11 }, 'size'],
-      [{ seq: 1.5 }, 'seq'],
-      [{}, 'seq'],
-    ] as const) {
-      const error = await refused('getInclusionProof', params)
-      expect(error.error).toBe('invalid_params')
-      expect(error.data).toMatchObject({ issues: [{ path }] })
-    }
-    expect((await refused('getInclusionProof', { seq: 1, old: 1 }, 'writer')).error).toBe('forbidden')
-  })
 })

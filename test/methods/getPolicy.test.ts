@@ -68,14 +68,4 @@ forEachBackend((open) => {
     expect((await program.call('getPolicy', { policy_hash })).guardrails).toMatchObject([{ id: 'two' }])
     expect((await program.call('getPolicy')).in_force_until).toBeNull()
   })
-
-  test('an unknown hash, and what is not one', async () => {
-    const { refused } = await open()
-    for (const policy_hash of ['a'.repeat(64), 'latest', '', 7])
-      expect([policy_hash, (await refused('getPolicy', { policy_hash })).error]).toEqual([
-        policy_hash,
-        'invalid_params',
-      ])
-    expect((await refused('getPolicy', {}, 'writer')).error).toBe('forbidden')
-  })
 })

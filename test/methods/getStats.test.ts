@@ -3,21 +3,6 @@ import { expect, test } from 'bun:test'
 import { forEachBackend } from '../support/program.ts'
 
 forEachBackend((open) => {
-  test('of nothing are zeros', async () => {
-    const { call } = await open()
-    expect(await call('getStats')).toEqual({
-      total: 0,
-      by_category: {},
-      by_stakes: {},
-      by_status: {},
-      by_outcome: {},
-      by_agent: {},
-      by_day: [],
-      top_tags: [],
-      recent_activity: { last_24h: 0, last_7d: 0, last_30d: 0 },
-    })
-  })
-
   test('count by every field', async () => {
     const { call, record, clock } = await open()
     const day = 86_400_000
@@ -83,12 +68,4 @@ forEachBackend((open) => {
     const { top_tags } = await call('getStats')
     expect(top_tags.map(({ tag }) => tag)).toEqual(['t29', ...tags.slice(0, 19)])
   })
-
-  test.each([[{ project: '' }], [{ date_from: 'x' }], [{ dateto: '2026-01-01' }], [{ project: 5 }]])(
-    '%j is refused',
-    async (params) => {
-      const { refused } = await open()
-      expect((await refused('getStats', params)).code).toBe(-32602)
-    },
-  )
 })

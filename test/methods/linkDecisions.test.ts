@@ -27,16 +27,6 @@ forEachBackend((open) => {
     })
   })
 
-  test('weight is 1 and context null where not given', async () => {
-    const { call, record } = await open()
-    const { edge } = await call('linkDecisions', {
-      source_id: await record(),
-      target_id: await record(),
-      edge_type: 'blocks',
-    })
-    expect(edge).toMatchObject({ weight: 1, context: null })
-  })
-
   test('the same source, target and type replaces; another type stands beside it', async () => {
     const { call, record, store } = await open()
     const [source_id, target_id] = [await record(), await record()]
@@ -101,55 +91,5 @@ forEachBackend((open) => {
         data: { issues: [{ path: 'target_id' }] },
       })
     expect((await refused('linkDecisions', link(2, 0), 'bob')).code).toBe(-32602)
-  })
-
-  test('ten at once on two servers are all kept', async () => {
-    const one = await open()
-    const two = await one.second()
-    const source_id = await one.record()
-    const targets = await Promise.all(Array.from({ length: 10 }, () => one.record()))
-    await Promise.all(
-      targets.map((target_id, index) =>
-        (index % 2 ? one : two).call('linkDecisions', { source_id, target_id, edge_type: 'relates_to' }),
-      ),
-    )
-    expect((await one.call('getDecision', { id: source_id })).links.map(({ target_id }) => target_id).sort()).toEqual(
-      targets.sort(),
-    )
-  })
-
-  test('a link to itself is refused, also by a prefix', async () => {
-    const { refused, record } = await open()
-    const source_id = await record()
-    for (const target_id of [source_id, source_id.slice(-12)])
-      expect(await refused('linkDecisions', { source_id, target_id, edge_type: 'refines' })).toMatchObject({
-        error: 'invalid_params',
-        data: { issues: [{ path: 'target_id' }] },
-      })
-  })
-
-  test.each<[object, string]>([
-    [{ edge_type: undefined }, 'edge_type'],
-    [{ edge_type: 'likes' }, 'edge_type'],
-    [{ weight: 1.1 }, 'weight'],
-    [{ weight: '1' }, 'weight'],
-    [{ context: 'x'.repeat(10_001) }, 'context'],
-    [{ target_id: undefined }, 'target_id'],
-    [{ source_id: undefined }, 'source_id'],
-    [{ source: 'x' }, 'source'],
-  ])('%j is refused', async (given, path) => {
-    const { refused, record } = await open()
-    const params = { source_id: await record(), target_id: await record(), edge_type: 'refines', ...given }
-    expect(await refused('linkDecisions', params)).toMatchObject({
-      error: 'invalid_params',
-      data: { issues: [{ path }] },
-    })
-  })
-
-  test('the target must exist', async () => {
-    const { refused, record } = await open()
-    const target_id = '2020-01-01-decision-000000000000'
-    const error = await refused('linkDecisions', { source_id: await record(), target_id, edge_type: 'refines' })
-    expect(error).toMatchObject({ error: 'decision_not_found', data: { id: target_id } })
   })
 })

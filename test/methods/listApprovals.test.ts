@@ -25,10 +25,4 @@ forEachBackend((open) => {
     expect(await ids({ state: 'expired' }, 'carol')).toEqual([[second], 1])
     expect(await ids({ state: 'pending' }, 'carol')).toEqual([[], 0])
   })
-
-  test('what is out of bounds is refused', async () => {
-    const program = await open()
-    for (const params of [{ limit: 0 }, { limit: 501 }, { offset: -1 }, { state: 'open' }])
-      expect(await program.refused('listApprovals', params)).toMatchObject({ code: -32602 })
-  })
 })

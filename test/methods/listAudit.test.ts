@@ -50,18 +50,4 @@ forEachBackend((open) => {
     expect((await list(all)).length).toBe(1)
     expect(await list({ ...all, agent: 'alice' })).toEqual([])
   })
-
-  test('what is out of bounds, and callers without the scope admin, are refused', async () => {
-    const { refused } = await open()
-    for (const given of [
-      { limit: 0 },
-      { limit: 501 },
-      { cursor: 0 },
-      { since: 'yesterday' },
-      { allowed: 'no' },
-      { rule: '' },
-    ])
-      expect([given, (await refused('listAudit', given, 'root')).error]).toEqual([given, 'invalid_params'])
-    expect((await refused('listAudit', {}, 'alice')).error).toBe('forbidden')
-  })
 })

@@ -21,10 +21,4 @@ circuit_breakers:
       ['global', 'open'],
     ])
   })
-
-  test('without rules there are none; it takes no parameters', async () => {
-    const { call, refused } = await open()
-    expect(await call('listBreakers')).toEqual({ breakers: [], total: 0 })
-    expect((await refused('listBreakers', { scope: 'global' })).error).toBe('invalid_params')
-  })
 })

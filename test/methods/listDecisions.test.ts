@@ -1,5 +1,5 @@
 /** cstp.listDecisions: filters, order and pages, on every store. */
-import { describe, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { forEachBackend, type TestProgram } from '../support/program.ts'
 
 /** Six decisions, recorded a day apart by two agents. */
@@ -92,15 +92,6 @@ forEachBackend((open) => {
     }
   })
 
-  test('records are full, less their deliberation', async () => {
-    const { call, record } = await open()
-    const id = await record({ deliberation: { inputs: [], steps: [{ step: 1, thought: 't' }] }, context: 'c' })
-    const [found] = (await call('listDecisions')).decisions
-    const { deliberation, ...rest } = await call('getDecision', { id })
-    expect(deliberation).not.toBeNull()
-    expect(found).toEqual(rest)
-  })
-
   test('rows and hits are those of the record as it is now', async () => {
     const { call, record } = await open()
     const id = await record({ decision: 'alpha wolf' })
@@ -140,28 +131,5 @@ forEachBackend((open) => {
     const asc = await call('listDecisions', { order: 'asc' })
     expect(asc.decisions).toHaveLength(20)
     expect(asc.offset).toBe(0)
-  })
-
-  describe('is refused', () => {
-    test.each<[object, string]>([
-      [{ limit: 0 }, 'limit'],
-      [{ limit: 501 }, 'limit'],
-      [{ limit: 1.5 }, 'limit'],
-      [{ offset: -1 }, 'offset'],
-      [{ sort: 'date' }, 'sort'],
-      [{ order: 'up' }, 'order'],
-      [{ stakes: 'huge' }, 'stakes'],
-      [{ stakes: ['low', 'huge'] }, 'stakes.1'],
-      [{ date_from: '2026-02-30' }, 'date_from'],
-      [{ pr: 0 }, 'pr'],
-      [{ categories: ['x'] }, 'categories'],
-      [{ tags: 'a' }, 'tags'],
-    ])('%j', async (params, path) => {
-      const { refused } = await open()
-      expect(await refused('listDecisions', params)).toMatchObject({
-        error: 'invalid_params',
-        data: { issues: [{ path }] },
-      })
-    })
   })
 })

@@ -6,8 +6,7 @@ import type { JsonText } from '../../src/calls/page.ts'
 import { maxAnswerBytes } from '../../src/calls/page.ts'
 import { mapControls } from '../../src/methods/mapControls.ts'
 import { chainOf, event as observed } from '../support/evidence/events.ts'
-import { event, ingest } from '../support/evidence/ingest.ts'
-import { callers, forEachBackend, openMemoryProgram, type Result } from '../support/program.ts'
+import { callers, openMemoryProgram, type Result } from '../support/program.ts'
 
 test('an answer is at most 32 MiB: the lists end early, and the next page goes on', async () => {
   const program = await openMemoryProgram()
@@ -34,39 +33,4 @@ test('an answer is at most 32 MiB: the lists end early, and the next page goes o
     first.insufficient_evidence_count,
   )
   await program.close()
-})
-
-forEachBackend((open) => {
-  test('of no evidence maps nothing', async () => {
-    const { call } = await open()
-    expect(await call('mapControls')).toMatchObject({
-      mappings: [],
-      insufficient_evidence: [],
-      insufficient_evidence_count: 0,
-      next_seq: null,
-      unmapped: [],
-      attested_only_controls: [],
-    })
-  })
-
-  test('maps events, tells of shortfalls and of what no rule knows', async () => {
-    const program = await open()
-    const merged = (human_approval_count: number) =>
-      event({ pr_number: 7, human_approval_count, approval_count: 1 }, { event_type: 'pr_merged' })
-    await ingest(program, merged(1), merged(0), event({}, { event_type: 'coffee_made' }))
-    const found = await program.call('mapControls')
-    expect(found.mappings.map(({ seq }) => seq)).toContain(1)
-    expect(found.insufficient_evidence.map(({ seq }) => seq)).toContain(2)
-    expect(found.insufficient_evidence_count).toBe(found.insufficient_evidence.length)
-    expect(found.unmapped.map(({ seq }) => seq)).toEqual([2, 3])
-    expect(await program.call('mapControls', {}, 'reader')).toEqual(found)
-    const rest = await program.call('mapControls', { seq_from: 3 })
-    expect(rest).toEqual({ ...found, mappings: [], insufficient_evidence: [], unmapped: found.unmapped.slice(1) })
-  })
-
-  test('takes the number to continue from alone, and needs the scope read', async () => {
-    const { refused } = await open()
-    expect((await refused('mapControls', { seq: 1 })).error).toBe('invalid_params')
-    expect((await refused('mapControls', {}, 'writer')).error).toBe('forbidden')
-  })
 })

@@ -79,35 +79,6 @@ forEachBackend((open) => {
   })
 
   describe('a superseded decision', () => {
-    test.each(modes)('%s: its successor stands above it, brought in where it was not found', async (retrieval_mode) => {
-      const { call, record } = await open()
-      const old = await record({ decision: 'Use Redis for the queue' })
-      const other = await record({ decision: 'Use Redis for locks, the queue' })
-      const next = await record({ decision: 'Adopt Kafka' })
-      await call('linkDecisions', { source_id: next, target_id: old, edge_type: 'supersedes' })
-      const { decisions, scores } = await call('queryDecisions', {
-        query: 'use redis for the queue',
-        retrieval_mode,
-        limit: 3,
-      })
-      const at = (id: string) => decisions.findIndex((hit) => hit.id === id)
-      expect(at(next)).toBe(at(old) - 1)
-      expect(decisions[at(old)]).toMatchObject({ superseded_by: next })
-      expect(decisions[at(next)]).toMatchObject({ superseded_by: null })
-      expect(at(other)).toBeGreaterThan(-1)
-      if (retrieval_mode !== 'semantic') expect(Object.keys(scores).sort()).toEqual([old, other, next].sort())
-      if (retrieval_mode !== 'keyword') expect(decisions[at(next)]!.distance).toBeNumber()
-    })
-
-    test('names a successor that the filter drops, without showing it', async () => {
-      const { call, record } = await open()
-      const old = await record({ category: 'x' })
-      const next = await record({ category: 'y' })
-      await call('linkDecisions', { source_id: next, target_id: old, edge_type: 'supersedes' })
-      const { decisions } = await call('queryDecisions', { query: 'SQLite', filters: { category: 'x' } })
-      expect(decisions).toMatchObject([{ id: old, superseded_by: next }])
-    })
-
     test('and its successor stay together on one page or on two', async () => {
       const { call, record } = await open()
       const ids = []
@@ -123,40 +94,6 @@ forEachBackend((open) => {
         for (let offset = 0; offset < 6; offset += limit) pages.push(...(await ask(offset, limit)))
         expect(pages).toEqual(whole)
       }
-    })
-  })
-
-  describe('is refused', () => {
-    test.each<[object, string]>([
-      [{ query: undefined }, 'query'],
-      [{ query: ' ' }, 'query'],
-      [{ query: 'x'.repeat(10_001) }, 'query'],
-      [{ limit: 0 }, 'limit'],
-      [{ limit: 501 }, 'limit'],
-      [{ limit: '10' }, 'limit'],
-      [{ offset: -1 }, 'offset'],
-      [{ retrieval_mode: 'fuzzy' }, 'retrieval_mode'],
-      [{ bridge_side: 'left' }, 'bridge_side'],
-      [{ hybrid_weight: 1.5 }, 'hybrid_weight'],
-      [{ include_reasons: 1 }, 'include_reasons'],
-      [{ filters: [] }, 'filters'],
-      [{ filters: { stakes: 'low' } }, 'filters.stakes'],
-      [{ filters: { stakes: ['lo'] } }, 'filters.stakes.0'],
-      [{ filters: { catgory: 'x' } }, 'filters.catgory'],
-      [{ filters: { min_confidence: 2 } }, 'filters.min_confidence'],
-      [{ filters: { date_after: '2026-13-01' } }, 'filters.date_after'],
-      [{ filters: { has_outcome: 'yes' } }, 'filters.has_outcome'],
-      [{ filters: { pr: '7' } }, 'filters.pr'],
-      [{ filters: { outcome: 'won' } }, 'filters.outcome'],
-      [{ filters: { agent: '' } }, 'filters.agent'],
-      [{ filters: { tags: ['\ud800'] } }, 'filters.tags.0'],
-      [{ filter: {} }, 'filter'],
-    ])('%j', async (given, path) => {
-      const { refused } = await open()
-      expect(await refused('queryDecisions', { query: 'redis', ...given })).toMatchObject({
-        error: 'invalid_params',
-        data: { issues: [{ path }] },
-      })
     })
   })
 })

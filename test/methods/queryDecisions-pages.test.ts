@@ -54,27 +54,4 @@ forEachBackend((open) => {
     })
     expect([decisions.length, total]).toEqual([10, 130])
   })
-
-  test.each(modes)('%s: hostile questions are only text', async (retrieval_mode) => {
-    const { call, record } = await open()
-    for (const decision of ['Cache in Redis', 'Drop the job', 'Encrypt backups']) await record({ decision })
-    for (const query of [
-      '"',
-      "' OR 1=1 --",
-      'a* AND NOT (',
-      'NEAR(a b)',
-      '{a b}: c',
-      '%_%',
-      '!!!',
-      '\0',
-      '😀',
-      '数据',
-      'a'.repeat(10_000),
-      '^redis$',
-    ]) {
-      const { degraded, decisions } = await call('queryDecisions', { query, retrieval_mode })
-      expect(degraded).toBe(false)
-      expect(decisions.length).toBeLessThanOrEqual(3)
-    }
-  })
 })

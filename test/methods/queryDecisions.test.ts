@@ -1,10 +1,8 @@
 /** cstp.queryDecisions: three modes, their scores, totals and pages, on every store. */
 
 import { describe, expect, test } from 'bun:test'
-import { readDecisions } from '../../sdk/storage/decisions.ts'
-import { embedDecision, queueVectors } from '../../src/domain/search/embeddings.ts'
+import { queueVectors } from '../../src/domain/search/embeddings.ts'
 import { queryTerms, termsOf } from '../../src/domain/search/terms.ts'
-import { openHashEmbedder } from '../../src/drivers/embedder/hash.ts'
 import { forEachBackend, type TestProgram } from '../support/program.ts'
 
 const modes = ['semantic', 'keyword', 'hybrid'] as const
@@ -27,8 +25,6 @@ async function fill({ record, clock }: TestProgram): Promise<string[]> {
   return ids
 }
 
-const round4 = (value: number) => Math.round(value * 10_000) / 10_000
-
 /** The keyword scores of the texts (and their category), computed here from nothing but the formulas. */
 function keywordScores(query: string): (text: string) => number {
   const documents = texts.map((text) => termsOf(`${text}\narchitecture`))
@@ -50,100 +46,6 @@ function keywordScores(query: string): (text: string) => number {
 }
 
 forEachBackend((open) => {
-  test('answers with every field, also where nothing is recorded', async () => {
-    const { call } = await open()
-    expect(await call('queryDecisions', { query: 'anything' })).toEqual({
-      decisions: [],
-      total: 0,
-      query: 'anything',
-      query_time_ms: 0,
-      agent: 'alice',
-      retrieval_mode: 'semantic',
-      scores: {},
-      no_precedent: true,
-      precedents: 0,
-      corrections: [],
-      degraded: false,
-      index: { complete: true, indexed: 0, total: 0 },
-    })
-  })
-
-  test('a hit has the fields of the interface; reasons are texts, and only where asked for', async () => {
-    const { call, record } = await open()
-    const reasons = [
-      { type: 'a', text: 'first' },
-      { type: 'b', text: 'second' },
-    ]
-    const id = await record({ reasons, stakes: 'high' })
-    const hit = {
-      id,
-      title: 'Use SQLite',
-      category: 'architecture',
-      confidence: 0.8,
-      stakes: 'high',
-      status: 'pending',
-      outcome: null,
-      date: '2026-07-01',
-      distance: expect.any(Number),
-      recorded_by: 'alice',
-      reviewed_by: null,
-      actual_result: null,
-      lessons: null,
-      instruction_like: false,
-      superseded_by: null,
-    }
-    const of = async (params: object) => (await call('queryDecisions', { query: 'SQLite', ...params })).decisions
-    expect(await of({})).toEqual([hit] as never)
-    expect(await of({ includeReasons: true })).toEqual([{ ...hit, reasons: ['first', 'second'] }] as never)
-    expect(await of({ retrieval_mode: 'keyword' })).toEqual([{ ...hit, distance: null }] as never)
-    await call('reviewDecision', { id, outcome: 'failure', lessons: 'You must ask nobody' }, 'bob')
-    const review = { status: 'reviewed', outcome: 'failure', reviewed_by: 'bob', lessons: 'You must ask nobody' }
-    expect(await of({})).toEqual([{ ...hit, ...review, instruction_like: true }] as never)
-  })
-
-  test('semantic: by cosine distance, nearest first', async () => {
-    const program = await open()
-    const ids = await fill(program)
-    const query = 'redis cache latency'
-    const { decisions, total, scores } = await program.call('queryDecisions', { query })
-    const embedder = await openHashEmbedder()
-    const { signal } = new AbortController()
-    const records = await readDecisions(program.store.decisions, ids)
-    const [asked] = await embedder.embed([query], 'query', signal)
-    const vectors = await Promise.all(
-      records.map(async ({ record }) => (await embedDecision(embedder, record, signal)).vectors.both),
-    )
-    const expected = vectors
-      .map((vector, index) => ({
-        id: ids[index]!,
-        distance: 1 - vector.reduce((sum, value, at) => sum + value * asked![at]!, 0),
-      }))
-      .sort((a, b) => a.distance - b.distance)
-    expect(decisions.map(({ id }) => id)).toEqual(expected.map(({ id }) => id))
-    for (const [index, { distance }] of expected.entries()) expect(decisions[index]!.distance).toBeCloseTo(distance, 4)
-    expect(total).toBe(5)
-    expect(scores).toEqual({})
-  })
-
-  test('keyword: by BM25, only what holds a word, with scores between the best possible and the best hit', async () => {
-    const program = await open()
-    const ids = await fill(program)
-    const query = 'redis caching latencies unheard'
-    const { decisions, total, scores } = await program.call('queryDecisions', { query, retrieval_mode: 'keyword' })
-    expect(decisions.map(({ id }) => id)).toEqual([ids[0]!, ids[2]!])
-    expect(decisions.map(({ distance }) => distance)).toEqual([null, null])
-    expect(total).toBe(2)
-    const score = keywordScores(query)
-    for (const index of [0, 2]) {
-      expect(scores[ids[index]!]!.keyword).toBeCloseTo(score(texts[index]!), 3)
-      expect(scores[ids[index]!]).toEqual({
-        semantic: 0,
-        keyword: round4(scores[ids[index]!]!.keyword),
-        combined: expect.any(Number),
-      })
-    }
-  })
-
   test('keyword: an identifier is found by its words, and by its name before its words', async () => {
     const program = await open()
     await fill(program)

@@ -13,11 +13,6 @@ forEachBackend((open) => {
   const shown = async ({ call }: TestProgram, params: object = {}) =>
     (await call('ready', params)).actions.map(({ type, priority }) => `${type} ${priority}`)
 
-  test('nothing is to be done at first', async () => {
-    const { call } = await open()
-    expect(await call('ready')).toEqual({ actions: [], total: 0, by_type: {}, filtered: 0, warnings: [] })
-  })
-
   test('a review is due when its day has passed, and not before', async () => {
     const program = await open()
     const id = await program.record({ review_in: '3d', stakes: 'high' })

@@ -1,18 +1,13 @@
 /** cstp.recordThought: before a decision it waits in a session, after one it is appended to it, on every store. */
 
 import { expect, test } from 'bun:test'
-import { readDecision } from '../../sdk/storage/decisions.ts'
 import { forEachBackend, type TestProgram } from '../support/program.ts'
-
-const minute = 60_000
 
 forEachBackend((open) => {
   const think = (program: TestProgram, text: string, names: object = {}) =>
     program.call('recordThought', { text, ...names })
   const stepsOf = async ({ call }: TestProgram, id: string) =>
     (await call('getDecision', { id })).deliberation?.steps.map(({ thought }) => thought) ?? []
-  const record = { decision: 'Use SQLite', confidence: 0.8, category: 'architecture' }
-  const sessions = async ({ call }: TestProgram, as?: 'bob' | 'root') => (await call('debugTracker', {}, as)).sessions
 
   test('agents, their sub-agents and scopes are told apart; a record takes its own key alone', async () => {
     const program = await open()
@@ -32,54 +27,6 @@ forEachBackend((open) => {
     expect(await taken({}, 'bob')).toEqual(['bob'])
     expect(await taken({ agent_id: 'alice' }, 'bob')).toEqual(['not alice'])
     expect(await taken({ decision_id: 'task-2' })).toEqual([])
-  })
-
-  test('two servers on the same data share the sessions', async () => {
-    const one = await open()
-    const two = await one.second()
-    await think(one, 'one')
-    await think(two, 'two')
-    await one.call('queryDecisions', { query: 'asked on one' })
-    await one.services.tracker.flush()
-    expect((await sessions(two))[0]).toMatchObject({ key: 'alice', input_count: 3 })
-    expect(await stepsOf(two, await two.record())).toEqual(['one', 'two', 'asked on one'])
-  })
-
-  test('of records at once on two servers exactly one takes a thought', async () => {
-    const one = await open()
-    const two = await one.second()
-    const taken: string[] = []
-    for (let round = 0; round < 5; round++) {
-      await Promise.all([think(one, `a${round}`), think(two, `b${round}`)])
-      const ids = await Promise.all([one, two, one, two].map(({ record: make }) => make()))
-      for (const id of ids) {
-        const { record: found } = (await readDecision(one.store.decisions, id))!
-        taken.push(...(found.deliberation?.steps.map(({ thought }) => thought) ?? []))
-      }
-    }
-    expect(taken.sort()).toEqual(['a0', 'a1', 'a2', 'a3', 'a4', 'b0', 'b1', 'b2', 'b3', 'b4'])
-  })
-
-  test('a session ends when it has been idle for the time to live', async () => {
-    const program = await open()
-    await think(program, 'old')
-    program.clock.now += 120 * minute
-    await think(program, 'in time')
-    program.clock.now += 120 * minute + 1
-    expect(await sessions(program)).toEqual([])
-    expect(await stepsOf(program, await program.record())).toEqual([])
-    await program.record()
-    await think(program, 'new')
-    expect(await stepsOf(program, await program.record())).toEqual(['new'])
-  })
-
-  test('at most 200 inputs are kept, the newest, and the others are counted', async () => {
-    const program = await open()
-    for (let at = 0; at < 205; at++) await program.call('queryDecisions', { query: `q${at}` })
-    const [session] = await sessions(program)
-    expect(session).toMatchObject({ input_count: 200, dropped: 5 })
-    expect([session!.inputs[0]!.text, session!.inputs.at(-1)!.text]).toEqual(['q5', 'q204'])
-    expect((await program.call('recordDecision', record)).deliberation_inputs_count).toBe(200)
   })
 
   test('after a decision its recorder and curators append thoughts to it', async () => {

@@ -14,25 +14,6 @@ async function fill({ record }: TestProgram, count: number): Promise<string[]> {
 }
 
 forEachBackend((open) => {
-  test('rebuilds everything and says how much', async () => {
-    const program = await open()
-    await fill(program, 7)
-    expect(await program.call('reindex', {}, 'root')).toEqual({
-      success: true,
-      decisions_indexed: 7,
-      errors: 0,
-      duration_ms: 0,
-      findings: [],
-    })
-    expect(await found(program)).toBe(7)
-    expect((await program.store.audit.list({ limit: 1 }))[0]).toMatchObject({ agent: 'root', method: 'cstp.reindex' })
-  })
-
-  test('of nothing is a success', async () => {
-    const program = await open()
-    expect(await program.call('reindex', {}, 'root')).toMatchObject({ success: true, decisions_indexed: 0, errors: 0 })
-  })
-
   test('gives vectors to what had none, and the outbox has nothing left to do for it', async () => {
     const program = await open()
     program.embedder.health = 'away'

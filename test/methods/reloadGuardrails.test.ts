@@ -24,10 +24,4 @@ forEachBackend((open) => {
       { policy_hash, errors: 0 },
     ])
   })
-
-  test('takes no parameters, and needs the scope admin', async () => {
-    const { refused } = await open()
-    expect((await refused('reloadGuardrails', { force: true }, 'root')).error).toBe('invalid_params')
-    expect((await refused('reloadGuardrails', {}, 'alice')).error).toBe('forbidden')
-  })
 })

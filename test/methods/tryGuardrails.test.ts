@@ -59,14 +59,4 @@ forEachBackend((open) => {
     expect([replay, backtest]).toEqual([null, null])
     expect(shadow).toMatchObject({ stopped: { decisions: 1, failed: 1 }, rules: [{ id: 'sure', decisions: 1 }] })
   })
-
-  test('tells what is wrong with a draft, which reads no file of the server; needs the scope admin', async () => {
-    const { call, refused } = await open()
-    const wrong = await call('tryGuardrails', { rules: '- { id: x, action: explode, message: m }' }, 'root')
-    expect(wrong.errors.map(({ file, line }) => [file, line])).toContainEqual(['draft.yaml', 1])
-    expect([wrong.replay, wrong.backtest]).toEqual([null, null])
-    const outside = await call('tryGuardrails', { rules: 'template: ../../../etc/passwd' }, 'root')
-    expect([outside.errors.length > 0, outside.replay]).toEqual([true, null])
-    expect((await refused('tryGuardrails', {}, 'alice')).error).toBe('forbidden')
-  })
 })

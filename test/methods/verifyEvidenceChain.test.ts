@@ -5,19 +5,6 @@ import { event, ingest, ts } from '../support/evidence/ingest.ts'
 import { forEachBackend } from '../support/program.ts'
 
 forEachBackend((open) => {
-  test('an empty chain is intact, without a check of its tail', async () => {
-    const { call } = await open()
-    expect(await call('verifyEvidenceChain')).toEqual({
-      intact: true,
-      broken_at_seq: null,
-      head_hash: noHash,
-      expected_hash: null,
-      tail_check: false,
-      reason: null,
-      records: 0,
-    })
-  })
-
   test('a hash that stands anywhere in the chain passes, one that stands nowhere is a tail cut off', async () => {
     const program = await open()
     const { call } = program

@@ -5,10 +5,9 @@ import { InMemoryTransport } from '@modelcontextprotocol/server'
 import { CstpError } from '../../../sdk/errors.ts'
 import type { Dispatch } from '../../../src/calls/dispatch.ts'
 import { createServer } from '../../../src/surfaces/mcp/server.ts'
-import { inTemporaryDir } from '../../support/process.ts'
 import { callers } from '../../support/program.ts'
 import { type Agent, type Running, startServing, tokens } from '../../support/serving.ts'
-import { jsonOf, lines, overHttp, overStdio, type Peer, use } from './peers.ts'
+import { lines, overHttp, overStdio, type Peer, use } from './peers.ts'
 
 let server: Running
 beforeAll(async () => {
@@ -76,44 +75,6 @@ describe.each(lines.map((line, index) => [line, agents[index]!] as const))('%s',
     expect(entries[0]).toMatchObject({ method: 'cstp.checkGuardrails', agent })
   })
 
-  test('refusals are results that a model can read', async () => {
-    const refused = async (name: string, input: Record<string, unknown>) => {
-      const result = await peer.callTool({ name, arguments: input })
-      expect(result.isError).toBe(true)
-      expect(result.structuredContent).toBeUndefined()
-      return jsonOf(result)
-    }
-    expect(await refused('query_decisions', { query: 'x', limit: 51 })).toEqual({
-      error: 'validation_error',
-      message: '1 validation error for QueryDecisionsInput: limit: expected at most 50, received 51',
-      code: -32602,
-    })
-    expect(await refused('log_decision', {})).toEqual({
-      error: 'validation_error',
-      message:
-        '3 validation errors for LogDecisionInput: decision: is required; confidence: is required; category: is required',
-      code: -32602,
-    })
-    expect(await refused('check_action', { descripton: 'x' })).toMatchObject({
-      message: expect.stringMatching(/^1 validation error for CheckActionInput: .*did you mean description\?/),
-    })
-    expect(await refused('check_action', { description: 'x', context: { a: 'x'.repeat(70_000) } })).toMatchObject({
-      message: expect.stringMatching(/^1 validation error for CheckActionInput: context: /),
-    })
-    expect(await refused('review_outcome', { id: 'abc', outcome: 'success' })).toMatchObject({
-      message: expect.stringMatching(/^1 validation error for ReviewOutcomeInput: id: /),
-    })
-    expect(await refused('review_outcome', { id: 'deadbeef', outcome: 'success' })).toEqual({
-      error: 'validation_error',
-      message: '1 validation error for ReviewOutcomeInput: Decision not found: deadbeef',
-      code: -32007,
-    })
-    expect(await refused('get_decision', { id: '2026-01-01-decision-000000000000' })).toMatchObject({ code: -32007 })
-    expect(await refused('log_decision', { decision: 'a\ud800', confidence: 1, category: 'x' })).toMatchObject({
-      error: 'validation_error',
-    })
-  })
-
   test('an unknown tool, prompt or resource is an error of the protocol', async () => {
     for (const name of ['get_decison', 'getDecision', 'reset_circuit', 'ingest_evidence', '__proto__', 'constructor'])
       await expect(peer.callTool({ name, arguments: {} })).rejects.toMatchObject({ code: -32602 })
@@ -125,25 +86,6 @@ describe.each(lines.map((line, index) => [line, agents[index]!] as const))('%s',
     for (const uri of ['cstp://decisions/deadbeef', 'cstp://decisions/', 'cstp://decisions/%zz', 'file:///etc/passwd'])
       await expect(peer.readResource({ uri })).rejects.toMatchObject({ code: -32602 })
   })
-})
-
-test('a blocked record says what blocked it', async () => {
-  const strict = await startServing({ CSTP_RECORD_GUARDRAILS: 'block' })
-  const peer = await overHttp('v2', strict.url, tokens.bob)
-  try {
-    const guess = { decision: 'Drop it', confidence: 0.1, category: 'process', stakes: 'critical' }
-    const refused = await peer.callTool({ name: 'log_decision', arguments: guess })
-    expect(jsonOf(refused)).toMatchObject({
-      error: 'internal_error',
-      code: -32005,
-      data: { violations: [{ severity: 'block' }] },
-    })
-    const asked = await use(peer, 'pre_action', { description: 'Drop it', confidence: 0.1, stakes: 'critical' })
-    expect(asked).toMatchObject({ allowed: false, decision_id: null })
-  } finally {
-    await peer.close()
-    await strict.stop()
-  }
 })
 
 test('a program on the same data shares the deliberation with the server', async () => {
@@ -238,19 +180,3 @@ describe('a call', () => {
     await client.close()
   })
 })
-
-test('an agent without the scope is told so', () =>
-  inTemporaryDir(async (dir) => {
-    const config = `${dir}/cstp.yaml`
-    await Bun.write(config, 'auth:\n  tokens:\n    - { agent: ada, token: ada-t0ken-of-tests, scopes: [read] }\n')
-    const readers = await startServing({ CSTP_AUTH_TOKENS: '' }, config)
-    const peer = await overHttp('v2', readers.url, tokens.ada)
-    try {
-      expect((await peer.callTool({ name: 'ready' })).isError).toBeFalsy()
-      const refused = await peer.callTool({ name: 'record_thought', arguments: { text: 'x' } })
-      expect(jsonOf(refused)).toMatchObject({ error: 'internal_error', code: -32001 })
-    } finally {
-      await peer.close()
-      await readers.stop()
-    }
-  }))
