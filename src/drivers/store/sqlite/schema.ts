@@ -1,6 +1,7 @@
 /** The tables of `cstp.db`, from which `bun run migrations` generates SQL; triggers are written by hand in a separate file. */
 import { sql } from 'drizzle-orm'
 import { blob, index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import type { FieldName } from '../../../../sdk/schema/decision-fields.ts'
 import { logTables } from '../../shared/sqlite/log-tables.ts'
 
 /** The columns for filters, sorting and the feed. */
@@ -62,7 +63,7 @@ export const decisions = sqliteTable(
     index('decisions_status').on(table.status, created_ms, id, table.review_by_ms).where(sql`gone = 0`),
     index('decisions_unindexed').on(created_ms, id).where(sql`gone = 0 and indexed = 0`),
   ],
-)
+) satisfies Record<FieldName, unknown>
 
 /** Spellings that differ from their skeleton, so that counts find all texts that look alike. */
 export const spellings = sqliteTable(
