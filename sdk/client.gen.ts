@@ -2378,7 +2378,7 @@ export interface AsOfBlock {
 /** One limit of an answer about an earlier time. */
 export interface AsOfLimit {
   /** Kind of limit. */
-  limit: 'text_changed_since' | 'imported_since' | 'old_values_dropped' | 'erased' | 'more_candidates' | 'total_of_today' | 'file_errors' | 'circuit_breakers' | 'evidence_times'
+  limit: 'text_changed_since' | 'imported_since' | 'old_values_dropped' | 'erased' | 'more_candidates' | 'file_errors' | 'circuit_breakers' | 'evidence_times'
   /** Its effect on this answer. */ message: string
   /** Decisions concerned, at most 100; empty if it concerns no specific decision. */ ids: string[]
 }

@@ -25,7 +25,6 @@ export const asOfLimits = [
   'old_values_dropped',
   'erased',
   'more_candidates',
-  'total_of_today',
   'file_errors',
   'circuit_breakers',
   'evidence_times',

@@ -59,6 +59,8 @@ export const decisionFields = {
   /** Who recorded it. */
   agent: { type: 'text', read: ({ recorded_by }) => recorded_by },
   created_ms: { type: 'time', sort: 'created_at', read: ({ created_at }) => Date.parse(created_at) },
+  /** Time of the last change. */
+  updated_ms: { type: 'time', read: ({ updated_at }) => Date.parse(updated_at) },
   review_by_ms: { type: 'time', read: ({ review_by }) => Date.parse(review_by) },
   /** Time of the review that counts. */
   reviewed_ms: {
@@ -151,6 +153,8 @@ export const decisionFilters = {
     params: { query: 'date_before', list: 'date_to' },
     shown: { name: 'to', label: 'To' },
   },
+  updated_from_ms: { field: 'updated_ms', operator: 'gte' },
+  updated_to_ms: { field: 'updated_ms', operator: 'lte' },
   review_by_to_ms: { field: 'review_by_ms', operator: 'lte' },
   preserve: { field: 'preserve', operator: 'eq' },
   indexed: { field: 'indexed', operator: 'eq' },

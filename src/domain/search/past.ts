@@ -30,14 +30,7 @@ export const pastTools = <T extends Omit<SearchTools, 'store'> & { store: Pick<S
     edges: past.store.edges,
     decisions: {
       get: past.store.decisions.get,
-      async groups(filter, by) {
-        if (await past.canCount(filter)) return past.store.decisions.groups(filter, by)
-        past.limit(
-          'total_of_today',
-          'Too many decisions to count them as of then: `total` counts those of then by their values of today',
-        )
-        return call.store.decisions.groups(filter, by)
-      },
+      groups: past.store.decisions.groups,
     },
   },
 })

@@ -2,7 +2,14 @@
 import { invalidParams } from '../../../../sdk/errors.ts'
 import type { AsOfBlock, AsOfLimit } from '../../../../sdk/schema/as-of.ts'
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
-import { decisionPages, readDecisions, type StoredText } from '../../../../sdk/storage/decisions.ts'
+import {
+  type DecisionGroup,
+  decisionPages,
+  type GroupKey,
+  parseRecord,
+  readDecisions,
+  type StoredText,
+} from '../../../../sdk/storage/decisions.ts'
 import { edgeOrder, edgesOf } from '../../../../sdk/storage/edges.ts'
 import { compareText, fieldsOrder, filterFields } from '../../../../sdk/storage/fields.ts'
 import { compileFilter } from '../../../../sdk/storage/filter.ts'
@@ -39,8 +46,6 @@ export interface Past {
   now(): number
   /** Decisions by id as they were then, without those that had not been recorded yet. */
   read(ids: readonly string[]): Promise<StoredDecision[]>
-  /** Whether so few decisions pass the immutable part of a filter that they can be read and counted as they were then. */
-  canCount(filter: CountFilter): Promise<boolean>
   /** Notes a limit of the answer. */
   limit(limit: AsOfLimit['limit'], message: string, ids?: readonly string[]): void
   /** Notes that decisions were erased since, if there are any. */
@@ -49,8 +54,8 @@ export interface Past {
   block(): AsOfBlock
 }
 
-/** Most decisions that one answer reads: more would delay other calls. */
-const maxRead = 50_000
+/** How often an answer is asked for while decisions change under it. */
+const maxAttempts = 3
 const pageSize = 500
 const maxIds = 100
 const maxIncoming = 10_000
@@ -63,11 +68,8 @@ interface PastCall {
   breathe(): Promise<void>
 }
 
-/**
- * @param most decisions that are read
- * @throws CstpError `invalid_params` for a time in the future
- */
-export function openPast({ store, now, breathe }: PastCall, as_of: string, most = maxRead): Past {
+/** @throws CstpError `invalid_params` for a time in the future */
+export function openPast({ store, now, breathe }: PastCall, as_of: string): Past {
   const at_ms = Date.parse(as_of)
   if (at_ms > now()) throw refused('a time that is not in the future', as_of)
   const limits = new Map<AsOfLimit['limit'], { message: string; ids: Set<string> }>()
@@ -119,31 +121,45 @@ export function openPast({ store, now, breathe }: PastCall, as_of: string, most 
     return erased
   }
 
-  const walked = new Map<string, Promise<DecisionFields[]>>()
+  /** The decisions that changed after the time, as they were then; the others are as they are today. `of_today` counts them today. */
+  interface Changed {
+    of_today: number
+    states: DecisionFields[]
+  }
+  const walked = new Map<string, Promise<Changed>>()
 
-  const isReadable = async (fixed: DecisionFilter): Promise<boolean> =>
-    (await countDecisions(store.decisions, fixed)) <= most
-
-  /** All decisions as they were then that pass the immutable part of a filter. */
-  async function walk(fixed: DecisionFilter): Promise<DecisionFields[]> {
+  async function walk(changed: DecisionFilter): Promise<Changed> {
     await noteErased()
-    // Counted first: reading the decisions only to refuse them would take seconds.
-    if (!(await isReadable(fixed)))
-      throw refused(`filters (agent, category, dates …) that leave at most ${most} decisions`, as_of)
-    const found: DecisionFields[] = []
-    for await (const page of decisionPages(store.decisions, fixed, pageSize)) {
-      for (const { record, indexed } of await read(page.map(({ id }) => id))) found.push(filterFields(record, indexed))
+    const found: Changed = { of_today: 0, states: [] }
+    for await (const page of decisionPages(store.decisions, changed, pageSize)) {
+      found.of_today += page.length
+      for (const { record, indexed } of await read(page.map(({ id }) => id)))
+        found.states.push(filterFields(record, indexed))
       await breathe()
     }
     return found
   }
 
-  async function passing(filter: CountFilter): Promise<DecisionFields[]> {
+  /**
+   * Answers from two parts: decisions that have not changed since, which the store answers by today's values, and the past states of the
+   * others that pass the filter. Asks again if a decision went from one part to the other in between.
+   */
+  async function ofBoth<T>(
+    filter: CountFilter,
+    ask: (unchanged: CountFilter, changed: DecisionFields[]) => Promise<T>,
+  ): Promise<T> {
     const fixed = fixedOf(filter, at_ms)
-    const { created_from_ms: _, ...whole } = fixed
-    const known = walked.get(JSON.stringify(whole)) ?? walked.get(JSON.stringify(fixed)) ?? walk(fixed)
-    walked.set(JSON.stringify(fixed), known)
-    return (await known).filter(compileFilter(filter))
+    const since = { ...fixed, updated_from_ms: at_ms + 1 }
+    const key = JSON.stringify(since)
+    const unchanged = { ...filter, created_to_ms: fixed.created_to_ms!, updated_to_ms: at_ms }
+    for (let left = maxAttempts; ; left--) {
+      const walking = walked.get(key) ?? walk(since)
+      walked.set(key, walking)
+      const { of_today, states } = await walking
+      const answer = await ask(unchanged, states.filter(compileFilter(filter)))
+      if (left === 1 || (await countDecisions(store.decisions, since)) === of_today) return answer
+      walked.delete(key)
+    }
   }
 
   const textOf = ({ record, ...facts }: StoredDecision): StoredText => ({
@@ -157,17 +173,27 @@ export function openPast({ store, now, breathe }: PastCall, as_of: string, most 
   const decisions: PastStore['decisions'] = {
     get: async (ids) => (await read(ids)).map(textOf),
     find: async (query) => (await read(await store.decisions.find(query))).map(({ record }) => record.id),
-    async list({ filter, ids, sort, order, offset, limit }) {
-      const kept = ids && new Set(ids)
-      const found = (await passing(filter)).filter(({ id }) => kept === undefined || kept.has(id))
-      const page = found.sort(fieldsOrder(sort, order)).slice(offset, offset + limit)
-      return { texts: (await read(page.map(({ id }) => id))).map(textOf), total: found.length }
-    },
-    groups: async (filter, by) =>
-      groupDecisions(
-        (await passing(filter)).map((fields) => ({ fields, reasons: [] })),
-        by,
-      ),
+    list: ({ filter, ids, sort, order, offset, limit }) =>
+      ofBoth(filter, async (unchanged, states) => {
+        const kept = ids && new Set(ids)
+        const changed = states.filter(({ id }) => kept === undefined || kept.has(id))
+        // At most so many of those that come before the page are among the changed ones.
+        const from = Math.max(0, offset - changed.length)
+        const today = { filter: unchanged, ids, sort, order, offset: from, limit: offset + limit - from }
+        const { texts, total } = await store.decisions.list(today)
+        // No list is sorted by `indexed`.
+        const fields = texts.map((text) => filterFields(parseRecord(text), false))
+        const page = [...fields, ...changed].sort(fieldsOrder(sort, order)).slice(offset - from, offset - from + limit)
+        return { texts: (await read(page.map(({ id }) => id))).map(textOf), total: total + changed.length }
+      }),
+    groups: (filter, by) =>
+      ofBoth(filter, async (unchanged, states) => {
+        const changed = groupDecisions(
+          states.map((fields) => ({ fields, reasons: [] })),
+          by,
+        )
+        return addGroups(await store.decisions.groups(unchanged, by), changed, by)
+      }),
   }
 
   const edges: PastStore['edges'] = {
@@ -194,11 +220,25 @@ export function openPast({ store, now, breathe }: PastCall, as_of: string, most 
     now: () => at_ms,
     store: { decisions, edges, keyed: store.keyed },
     read,
-    canCount: (filter) => isReadable(fixedOf(filter, at_ms)),
     limit,
     noteErased,
     block: () => ({ at: timestamp(at_ms), limits: shown() }),
   }
+}
+
+/** The sums of two lists of groups. */
+function addGroups<K extends GroupKey>(
+  one: readonly DecisionGroup<K>[],
+  other: readonly DecisionGroup<K>[],
+  by: readonly K[],
+): DecisionGroup<K>[] {
+  const sums = new Map<string, DecisionGroup<K>>()
+  for (const group of [...one, ...other]) {
+    const key = JSON.stringify(by.map((name) => group[name]))
+    const known = sums.get(key)
+    sums.set(key, known ? { ...known, count: known.count + group.count } : group)
+  }
+  return [...sums.values()]
 }
 
 /** The part of a filter that no update changes, for the decisions of a time. */

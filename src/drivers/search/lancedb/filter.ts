@@ -30,6 +30,8 @@ export function conditions(filter: DecisionFilter): string[] {
     ['confidence', '<=', filter.max_confidence],
     ['created_ms', '>=', filter.created_from_ms],
     ['created_ms', '<=', filter.created_to_ms],
+    ['updated_ms', '>=', filter.updated_from_ms],
+    ['updated_ms', '<=', filter.updated_to_ms],
     ['review_by_ms', '<=', filter.review_by_to_ms],
   ] as const
   for (const [column, operator, value] of bounds) {

@@ -12,7 +12,7 @@ type Arrow = typeof import('apache-arrow')
 export type Row = SearchEntry & { value: SearchValue }
 
 const texts = ['id', 'category', 'stakes', 'status', 'outcome', 'project', 'feature', 'agent'] as const
-const numbers = ['confidence', 'pr', 'created_ms', 'review_by_ms'] as const
+const numbers = ['confidence', 'pr', 'created_ms', 'updated_ms', 'review_by_ms'] as const
 const flags = ['preserve', 'indexed'] as const
 
 /** Number of terms of a text, with repetitions. */

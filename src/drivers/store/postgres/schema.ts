@@ -49,6 +49,7 @@ export const decisions = pgTable(
     index('decisions_pending')
       .on(table.created_ms, table.id, table.review_by_ms, table.stakes)
       .where(sql`status = 'pending'`),
+    index('decisions_updated').on(table.updated_ms),
     index('decisions_suffix').on(sql`substr(id, 21) collate "C"`),
     index('decisions_tags').using('gin', table.tags),
     index('decisions_confidence').on(sql`coalesce(confidence, -1)`, table.id),

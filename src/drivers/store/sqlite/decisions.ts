@@ -83,7 +83,7 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
   const empty = prepare<unknown, [number, number]>(
     `update decisions set gone = 2, source_key = null, seq = ?, category = null, confidence = null, stakes = 'low', status = 'pending',
      outcome = null, project = null, feature = null, pr = null, tags = '[]', agent = '', confidence_at_record = null, settled_by = null,
-     preserve = 0, reviewed_ms = null, review_by_ms = created_ms, indexed = 0,
+     preserve = 0, reviewed_ms = null, review_by_ms = created_ms, updated_ms = created_ms, indexed = 0,
      file_size = -1, file_mtime = 0, file_hash = '' where num = ?`,
   )
   const dropDocument = prepare<unknown, [number]>('delete from documents where num = ?')

@@ -26,6 +26,8 @@ export const decisions = sqliteTable(
     tags: text().notNull(),
     agent: text().notNull(),
     created_ms: real().notNull(),
+    /** Time of the last change. */
+    updated_ms: real().notNull(),
     review_by_ms: real().notNull(),
     confidence_at_record: real(),
     settled_by: text(),
@@ -58,6 +60,7 @@ export const decisions = sqliteTable(
         table.stakes,
       )
       .where(sql`gone = 0`),
+    index('decisions_updated').on(table.updated_ms).where(sql`gone = 0`),
     index('decisions_pr').on(table.pr).where(sql`gone = 0 and pr is not null`),
     index('decisions_feature').on(table.feature).where(sql`gone = 0 and feature is not null`),
     index('decisions_status').on(table.status, created_ms, id, table.review_by_ms).where(sql`gone = 0`),

@@ -1,7 +1,7 @@
 /** The store as it was: what is read while somebody writes, and how much is read at all. */
 
 import { expect, test } from 'bun:test'
-import { countDecisions } from '../../../../sdk/storage/groups.ts'
+import { countBy, countDecisions } from '../../../../sdk/storage/groups.ts'
 import { openPast } from '../../../../src/domain/record/history/past.ts'
 import { openMemoryProgram, type TestProgram } from '../../../support/program.ts'
 
@@ -37,24 +37,70 @@ test('a decision that changes between the reads of its record and of its past is
   await program.close()
 })
 
-test('an answer that needs too many decisions names what leaves fewer, and reads none; between pages others have their turn', async () => {
-  const program = await opened()
-  const { services, record, then } = program
-  for (let count = 0; count < 3; count++) await record({ category: count === 0 ? 'process' : 'tooling' })
+test('an answer reads the decisions that changed since, and no others', async () => {
+  const { services, record, call, clock, then, close } = await opened()
+  const ids = [await record({ category: 'process' }), await record({ category: 'tooling' }), await record()]
+  clock.now += 60_000
+  await call('reviewDecision', { id: ids[1]!, outcome: 'success' })
   const { store } = services
-  let [turns, walks] = [0, 0]
-  const walk: typeof store.decisions.walk = (...given) => {
-    walks++
-    return store.decisions.walk(...given)
+  const read: string[] = []
+  const decisions: typeof store.decisions = {
+    ...store.decisions,
+    async walk(...given) {
+      const texts = await store.decisions.walk(...given)
+      read.push(...texts.map(({ id }) => id))
+      return texts
+    },
   }
-  const counted = { ...store, decisions: { ...store.decisions, walk } }
-  const past = openPast({ ...services, store: counted, breathe: async () => void turns++ }, then, 2)
-  await expect(countDecisions(past.store.decisions, {})).rejects.toMatchObject({
-    error: 'invalid_params',
-    message: expect.stringContaining('at most 2 decisions'),
-  })
-  expect(walks).toBe(0)
-  expect(await countDecisions(past.store.decisions, { category: 'tooling' })).toBe(2)
-  expect([walks, turns]).toEqual([1, 1])
-  await program.close()
+  let turns = 0
+  const past = openPast({ ...services, store: { ...store, decisions }, breathe: async () => void turns++ }, then)
+  expect(await countDecisions(past.store.decisions, { status: ['pending'] })).toBe(3)
+  expect(await countBy(past.store.decisions, {}, 'status')).toEqual([{ value: 'pending', count: 3 }])
+  expect({ read, turns }).toEqual({ read: [ids[1]!], turns: 1 })
+  await close()
+})
+
+test('a decision that changes for the first time while an answer is made is counted once', async () => {
+  const { services, record, call, clock, then, close } = await opened()
+  const ids = [await record(), await record()]
+  clock.now += 60_000
+  const { store } = services
+  let changes = 1
+  const decisions: typeof store.decisions = {
+    ...store.decisions,
+    async groups(...given) {
+      if (changes-- > 0) await call('reviewDecision', { id: ids[0]!, outcome: 'success' })
+      return store.decisions.groups(...given)
+    },
+  }
+  const past = openPast({ ...services, store: { ...store, decisions } }, then)
+  expect(await countBy(past.store.decisions, {}, 'status')).toEqual([{ value: 'pending', count: 2 }])
+  await close()
+})
+
+test('pages of a list are those of then, with changed decisions between the others', async () => {
+  const { services, record, call, clock, close } = await opened()
+  const ids: string[] = []
+  for (let count = 0; count < 9; count++) {
+    clock.now += 1_000
+    ids.push(await record({ confidence: count / 10 }))
+  }
+  const past = openPast(services, new Date(clock.now).toISOString())
+  clock.now += 60_000
+  for (const changed of [0, 3, 4, 8]) await call('updateDecision', { id: ids[changed]!, updates: { confidence: 1 } })
+  for (const order of ['asc', 'desc'] as const)
+    for (const limit of [1, 2, 4, 20])
+      for (let offset = 0; offset <= 9; offset++) {
+        const { texts, total } = await past.store.decisions.list({
+          filter: {},
+          sort: 'confidence',
+          order,
+          offset,
+          limit,
+        })
+        const expected = order === 'asc' ? ids : ids.toReversed()
+        expect(texts.map(({ id }) => id)).toEqual(expected.slice(offset, offset + limit))
+        expect(total).toBe(9)
+      }
+  await close()
 })

@@ -67,6 +67,7 @@ CREATE TABLE "decisions" (
 	"tags" text[] NOT NULL,
 	"agent" text collate "C" NOT NULL,
 	"created_ms" double precision NOT NULL,
+	"updated_ms" double precision NOT NULL,
 	"review_by_ms" double precision NOT NULL,
 	"reviewed_ms" double precision,
 	"confidence_at_record" double precision,
@@ -141,6 +142,7 @@ CREATE INDEX "decisions_created" ON "decisions" USING btree ("created_ms","id");
 CREATE INDEX "decisions_category" ON "decisions" USING btree ("category","created_ms");
 CREATE INDEX "decisions_project" ON "decisions" USING btree ("project","pr");
 CREATE INDEX "decisions_pending" ON "decisions" USING btree ("created_ms","id","review_by_ms","stakes") WHERE status = 'pending';
+CREATE INDEX "decisions_updated" ON "decisions" USING btree ("updated_ms");
 CREATE INDEX "decisions_suffix" ON "decisions" USING btree (substr(id, 21) collate "C");
 CREATE INDEX "decisions_tags" ON "decisions" USING gin ("tags");
 CREATE INDEX "decisions_confidence" ON "decisions" USING btree (coalesce(confidence, -1),"id");

@@ -67,6 +67,7 @@ CREATE TABLE `decisions` (
 	`tags` text NOT NULL,
 	`agent` text NOT NULL,
 	`created_ms` real NOT NULL,
+	`updated_ms` real NOT NULL,
 	`review_by_ms` real NOT NULL,
 	`confidence_at_record` real,
 	`settled_by` text,
@@ -85,6 +86,7 @@ CREATE INDEX `decisions_created` ON `decisions` (`created_ms`,`id`) WHERE gone =
 CREATE INDEX `decisions_agent` ON `decisions` (`agent`,`created_ms`,`id`) WHERE gone = 0;
 CREATE INDEX `decisions_project` ON `decisions` (`project`,`created_ms`,`id`) WHERE gone = 0;
 CREATE INDEX `decisions_scored` ON `decisions` (`category`,`confidence_at_record`,`outcome`,`settled_by`,`created_ms`,`agent`,`stakes`) WHERE gone = 0;
+CREATE INDEX `decisions_updated` ON `decisions` (`updated_ms`) WHERE gone = 0;
 CREATE INDEX `decisions_pr` ON `decisions` (`pr`) WHERE gone = 0 and pr is not null;
 CREATE INDEX `decisions_feature` ON `decisions` (`feature`) WHERE gone = 0 and feature is not null;
 CREATE INDEX `decisions_status` ON `decisions` (`status`,`created_ms`,`id`,`review_by_ms`) WHERE gone = 0;
