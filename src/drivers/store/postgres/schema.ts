@@ -72,6 +72,16 @@ export const changes = pgTable(
   (table) => [index('changes_seq').on(table.seq), index('changes_unindexed').on(table.id).where(sql`not indexed`)],
 )
 
+/**
+ * Number of decisions with each value of each single key, kept by triggers: counting a hundred thousand rows takes longer than a caller of
+ * statistics waits. Days are numbers since 1970, UTC.
+ */
+export const totals = pgTable(
+  'totals',
+  { key: text().notNull(), value: text().notNull(), count: integer().notNull() },
+  (table) => [primaryKey({ columns: [table.key, table.value] })],
+)
+
 /** Spellings that differ from their skeleton, so that counts find all texts that look alike. */
 export const spellings = pgTable(
   'spellings',

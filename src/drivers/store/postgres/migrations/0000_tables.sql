@@ -130,6 +130,12 @@ CREATE TABLE "spellings" (
 	"value" text collate "C" NOT NULL,
 	CONSTRAINT "spellings_field_look_value_pk" PRIMARY KEY("field","look","value")
 );
+CREATE TABLE "totals" (
+	"key" text collate "C" NOT NULL,
+	"value" text collate "C" NOT NULL,
+	"count" integer NOT NULL,
+	CONSTRAINT "totals_key_value_pk" PRIMARY KEY("key","value")
+);
 CREATE INDEX "acts_decision" ON "acts" USING btree ("decision_id") WHERE decision_id is not null;
 CREATE INDEX "audit_at" ON "audit" USING btree ("at_ms");
 CREATE INDEX "audit_method" ON "audit" USING btree ("method","seq");
