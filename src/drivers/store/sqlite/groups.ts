@@ -1,29 +1,33 @@
 /** Decisions counted by the values of some keys: one `GROUP BY` over the rows that pass. */
+import { eq, type SQL, sql } from 'drizzle-orm'
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import type { CountFilter, DecisionGroup, GroupKey } from '../../../../sdk/storage/decisions.ts'
 import { isEmptyFilter } from '../../../../sdk/storage/filter.ts'
 import { dayMs } from '../../../core/time.ts'
 import type { Statements } from './connect.ts'
-import { runner, whereOf } from './where.ts'
+import { decisions, reasons, tags } from './schema.ts'
+import { build, conditionOf, runner } from './where.ts'
 
 /** The day of a time in milliseconds, in days since 1970. Rounded down by hand: `floor` is missing in some builds of SQLite. */
-function daySql(ms: string): string {
-  const days = `cast(${ms} / ${dayMs}.0 as integer)`
-  return `${days} - (${ms} < ${days} * ${dayMs})`
+function dayOf(ms: SQLiteColumn): SQL {
+  const days = sql`cast(${ms} / ${sql.raw(`${dayMs}.0`)} as integer)`
+  return sql`${days} - (${ms} < ${days} * ${sql.raw(String(dayMs))})`
 }
 
-const keySql: Record<GroupKey, string> = {
-  category: 'd.category',
-  stakes: 'd.stakes',
-  status: 'd.status',
-  outcome: 'd.outcome',
-  settled_by: 'd.settled_by',
-  confidence_at_record: 'd.confidence_at_record',
-  agent: 'd.agent',
-  project: 'd.project',
-  day: daySql('d.created_ms'),
-  reviewed_day: daySql('d.reviewed_ms'),
-  tag: 't.tag',
-  reason: 'r.type',
+const { category, stakes, status, outcome, settled_by, confidence_at_record, agent, project } = decisions
+const keyColumns: Record<GroupKey, SQL | SQLiteColumn> = {
+  category,
+  stakes,
+  status,
+  outcome,
+  settled_by,
+  confidence_at_record,
+  agent,
+  project,
+  day: dayOf(decisions.created_ms),
+  reviewed_day: dayOf(decisions.reviewed_ms),
+  tag: tags.tag,
+  reason: reasons.type,
 }
 
 const dateOf = (day: number | null): string | null =>
@@ -53,19 +57,19 @@ export function groupReader(statements: Statements) {
     const keys: readonly GroupKey[] = by
     if (isEmptyFilter(filter) && keys.length <= 1 && keys.every((key) => totalKeys.includes(key)))
       return ofAll(keys[0]) as unknown as DecisionGroup<K>[]
-    const { sql, values } = whereOf(filter)
-    const tables = [
-      'decisions d',
-      ...(keys.includes('tag') ? ['join tags t on t.num = d.num'] : []),
-      ...(keys.includes('reason') ? ['join reasons r on r.num = d.num'] : []),
-    ]
-    const sums = keys.includes('reason') ? ['sum(r.uses) as uses', 'sum(r.strength) as strength'] : []
-    const columns = [...keys.map((key) => `${keySql[key]} as ${key}`), 'count(*) as count', ...sums]
-    const grouped = keys.length === 0 ? 'having count(*) > 0' : `group by ${keys.map((_, at) => at + 1).join()}`
-    const rows = all<Record<string, number | null>>(
-      `select ${columns.join()} from ${tables.join(' ')} where ${sql} ${grouped}`,
-      values,
-    )
+    const has = (key: GroupKey): boolean => keys.includes(key)
+    const columns = Object.fromEntries(keys.map((key) => [key, sql`${keyColumns[key]}`.as(key)]))
+    const sums = { uses: sql`sum(${reasons.uses})`.as('uses'), strength: sql`sum(${reasons.strength})`.as('strength') }
+    const query = build
+      .select({ ...columns, count: sql`count(*)`.as('count'), ...(has('reason') && sums) })
+      .from(decisions)
+      .$dynamic()
+    if (has('tag')) query.innerJoin(tags, eq(tags.num, decisions.num))
+    if (has('reason')) query.innerJoin(reasons, eq(reasons.num, decisions.num))
+    query.where(conditionOf(filter))
+    if (keys.length === 0) query.having(sql`count(*) > 0`)
+    else query.groupBy(...keys.map((_, at) => sql.raw(String(at + 1))))
+    const rows = all<Record<string, number | null>>(query)
     const days = (['day', 'reviewed_day'] as const).filter((key) => keys.includes(key))
     for (const row of rows) for (const key of days) Object.assign(row, { [key]: dateOf(row[key]!) })
     return rows as unknown as DecisionGroup<K>[]

@@ -1,10 +1,12 @@
 /** Pages of decisions in a total order. */
+import { and, asc, desc, type SQL, sql } from 'drizzle-orm'
 import { decisionFields, type Field, sortFields } from '../../../../sdk/schema/decision-fields.ts'
 import type { DecisionFields, DecisionFilter, DecisionReader, DecisionSort } from '../../../../sdk/storage/store.ts'
 import type { Statements } from './connect.ts'
 import type { groupReader } from './groups.ts'
-import { type FieldRow, fieldColumns, fieldsOfRow } from './rows.ts'
-import { runner, whereOf } from './where.ts'
+import { type FieldRow, fieldSelection, fieldsOfRow } from './rows.ts'
+import { decisions } from './schema.ts'
+import { build, conditionOf, runner } from './where.ts'
 
 export type ListQuery = Parameters<DecisionReader['list']>[0]
 
@@ -21,12 +23,12 @@ export interface Lists {
 }
 
 /** The order of a field, no value first: text with few values is ranked, and SQLite compares other text by bytes. */
-function sortSql(sort: DecisionSort): string {
+function sortOf(sort: DecisionSort): SQL {
   const name = sortFields[sort]
   const { values }: Field = decisionFields[name]
-  return values === undefined
-    ? `d.${name}`
-    : `case d.${name} ${values.map((one, at) => `when '${one}' then ${at}`).join(' ')} end`
+  if (values === undefined) return sql`${decisions[name]}`
+  const ranks = values.map((one, at) => sql.raw(`when '${one}' then ${at}`))
+  return sql`case ${decisions[name]} ${sql.join(ranks, sql.raw(' '))} end`
 }
 
 /** Sorting a row costs about as much as reading this many index entries. */
@@ -43,32 +45,44 @@ export function decisionLists(statements: Statements, groups: ReturnType<typeof 
 
   return {
     page({ filter, ids, sort, order, offset, limit }) {
-      const { sql, values } = whereOf(filter)
-      const where = ids === undefined ? sql : `d.id in (select value from json_each(?)) and ${sql}`
-      if (ids !== undefined) values.unshift(JSON.stringify(ids))
-      const total =
+      const among = ids && sql`${decisions.id} in (select value from json_each(${JSON.stringify(ids)}))`
+      const passes = and(conditionOf(filter), among)
+      const [total] =
         ids === undefined
-          ? (groups(filter, [])[0]?.count ?? 0)
-          : all<{ total: number }>(`select count(*) as total from decisions d where ${where}`, values)[0]!.total
-      if (offset >= total || limit === 0) return { ids: [], total }
+          ? groups(filter, [])
+          : all<{ count: number }>(
+              build
+                .select({ count: sql`count(*)`.as('count') })
+                .from(decisions)
+                .where(passes),
+            )
+      const count = total?.count ?? 0
+      if (offset >= count || limit === 0) return { ids: [], total: count }
       // Either walk the index in this order and skip what does not pass, or collect all that pass and sort them: a unary plus keeps SQLite
       // from using that index.
-      const isSorted = (offset + limit) * newest.get()!.num > sortCost * total * total
+      const plus = sql.raw((offset + limit) * newest.get()!.num > sortCost * count * count ? '+' : '')
+      const direction = order === 'asc' ? asc : desc
       const rows = all<{ id: string }>(
-        `select d.id from decisions d where ${where}
-         order by ${isSorted ? '+' : ''}${sortSql(sort)} ${order}, ${isSorted ? '+' : ''}d.id ${order} limit ? offset ?`,
-        [...values, limit, offset],
+        build
+          .select({ id: decisions.id })
+          .from(decisions)
+          .where(passes)
+          .orderBy(direction(sql`${plus}${sortOf(sort)}`), direction(sql`${plus}${decisions.id}`))
+          .limit(limit)
+          .offset(offset),
       )
-      return { ids: rows.map(({ id }) => id), total }
+      return { ids: rows.map(({ id }) => id), total: count }
     },
     walk(filter, after, limit) {
-      const { sql, values } = whereOf(filter)
-      const rows = all<FieldRow>(
-        `select ${fieldColumns} from decisions d where ${sql} ${after === null ? '' : 'and (d.created_ms, d.id) > (?, ?)'}
-         order by d.created_ms, d.id limit ?`,
-        [...values, ...(after === null ? [] : [after.created_ms, after.id]), limit],
-      )
-      return rows.map(fieldsOfRow)
+      const { created_ms, id } = decisions
+      const isLater = after === null ? undefined : sql`(${created_ms}, ${id}) > (${after.created_ms}, ${after.id})`
+      const query = build
+        .select(fieldSelection)
+        .from(decisions)
+        .where(and(conditionOf(filter), isLater))
+        .orderBy(asc(created_ms), asc(id))
+        .limit(limit)
+      return all<FieldRow>(query).map(fieldsOfRow)
     },
     findIds: (prefix, limit) => idsOf.all(prefix, `${prefix}\u{10ffff}`, limit).map(({ id }) => id),
   }

@@ -1,11 +1,17 @@
 /** Converts between rows and the fields that filters see. */
 import { decisionFields, type Field } from '../../../../sdk/schema/decision-fields.ts'
 import type { DecisionFields } from '../../../../sdk/storage/store.ts'
+import { decisions } from './schema.ts'
 
 const fields = Object.entries<Field>(decisionFields)
 
 /** Columns of `decisions d` that {@link fieldsOfRow} reads. */
 export const fieldColumns = fields.map(([name]) => `d.${name}`).join(', ')
+
+/** The same columns, for a query that is built. */
+export const fieldSelection = Object.fromEntries(
+  fields.map(([name]) => [name, decisions[name as keyof DecisionFields]]),
+) as Pick<typeof decisions, keyof DecisionFields>
 
 /** The columns as SQLite has them: booleans as 0 or 1, lists as JSON. */
 export type FieldRow = Record<keyof DecisionFields, string | number | null>
