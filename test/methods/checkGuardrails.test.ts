@@ -25,46 +25,6 @@ forEachBackend((open) => {
   const check = (program: TestProgram, action: object, more: object = {}) =>
     program.call('checkGuardrails', { action: { description: 'Do it', ...action }, ...more })
 
-  test('allowed or not, and why', async () => {
-    const program = await open()
-    await program.rules(rules)
-    expect(await check(program, { stakes: 'high', confidence: 0.9, context: { amount: 1 } })).toEqual({
-      allowed: true,
-      verdict: 'allow',
-      record_id: expect.stringMatching(/^2026-07-01-evaluation-[0-9a-f]{19}$/),
-      approval: null,
-      modified_action: null,
-      changes: [],
-      satisfied_by: [],
-      skipped_for_scope: ['scoped'],
-      violations: [],
-      warnings: [expect.objectContaining({ guardrail_id: 'skipped_for_scope' })],
-      evaluated: 4,
-      evaluated_at: '2026-07-01T12:00:00.000Z',
-      agent: 'alice',
-      policy_hash: (await program.services.policy.current()).hash,
-    })
-    const blocked = await check(program, { stakes: 'high', context: { amount: 6000 } })
-    expect(blocked.allowed).toBe(false)
-    expect(blocked.violations).toEqual([
-      {
-        guardrail_id: 'confidence',
-        name: 'confidence',
-        message: 'too unsure',
-        severity: 'block',
-        suggestion: null,
-        error: null,
-      },
-    ])
-    expect(blocked.warnings.map(({ guardrail_id, severity }) => [guardrail_id, severity])).toEqual([
-      ['skipped_for_scope', 'warn'],
-      ['amount', 'warn'],
-    ])
-    expect((await check(program, { context: { x: 1 } })).allowed).toBe(true)
-    expect((await check(program, { project: 'acme/app', context: { x: 1 } })).allowed).toBe(false)
-    expect((await check(program, { scope: 'trading', context: { x: 1 } })).allowed).toBe(false)
-  })
-
   test('a rule may refuse text that reads like instructions to a model, in the description, the context and a record', async () => {
     const program = await open()
     await program.rules(
@@ -191,20 +151,6 @@ circuit_breakers: [{ scope: "category:deploy", failure_threshold: 1, window_ms: 
     expect(
       (await program.call('checkGuardrails', { action: { description: 'x' }, agent: { id: 'alice' } }, 'bob')).allowed,
     ).toBe(true)
-  })
-
-  test('a context that is too large, too deep or broken is refused', async () => {
-    const program = await open()
-    const nested = (levels: number): unknown => (levels === 0 ? 1 : { a: nested(levels - 1) })
-    for (const context of [{ a: 'x'.repeat(65_536) }, nested(9), { a: '\ud800' }, 5, [], 'text'])
-      expect((await program.refused('checkGuardrails', { action: { description: 'x', context } })).error).toBe(
-        'invalid_params',
-      )
-    expect((await program.refused('checkGuardrails', { action: { description: ' ' } })).error).toBe('invalid_params')
-    expect((await program.refused('checkGuardrails', { action: { description: 'x', stake: 'high' } })).error).toBe(
-      'invalid_params',
-    )
-    expect(await trail(program)).toEqual([])
   })
 
   describe('conditions on the past', () => {

@@ -10,41 +10,6 @@ forEachBackend((open) => {
     return program
   }
 
-  test('closed, open, half-open, closed', async () => {
-    const program = await ready()
-    await fail(program, 1)
-    expect(await check(program)).toMatchObject({ allowed: true, evaluated: 1 })
-    await fail(program, 1)
-    const blocked = await check(program)
-    expect(blocked).toMatchObject({ allowed: false, evaluated: 1 })
-    expect(blocked.violations).toMatchObject([
-      {
-        guardrail_id: 'circuit_breaker:category:deploy',
-        severity: 'block',
-        state: 'open',
-        failure_rate: 1,
-        reset_at: '2026-07-01T13:00:00.000Z',
-      },
-    ])
-    expect((await check(program, { category: 'process' })).allowed).toBe(true)
-    expect(await state(program)).toMatchObject({ state: 'open', failure_count: 2, cooldown_remaining_ms: hourMs })
-
-    program.clock.now += hourMs
-    // A mere check probes nothing, however often it is asked.
-    for (let at = 0; at < 3; at++) expect((await check(program)).allowed).toBe(true)
-    expect(await state(program)).toMatchObject({ state: 'half_open', probe_decision_id: null })
-
-    const probe = await program.record(deploy)
-    expect(await state(program)).toMatchObject({ state: 'half_open', probe_decision_id: probe })
-    expect((await check(program)).violations[0]).toMatchObject({ state: 'half_open' })
-    await review(program, probe, 'success')
-    expect(await state(program)).toMatchObject({ state: 'closed', failure_count: 0, opened_at: null })
-    expect((await check(program)).allowed).toBe(true)
-    // A breaker's verdicts stand in the trail as a rule's do.
-    const { entries } = await program.call('listAudit', { rule: 'circuit_breaker:category:deploy' }, 'root')
-    expect(entries.length).toBe(2)
-  })
-
   test('a breaker watches what was recorded: a tag that is dropped later still counts', async () => {
     const program = await open()
     const tag = 'tag:risky'

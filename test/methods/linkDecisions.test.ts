@@ -4,29 +4,6 @@ import { edgeTypes } from '../../sdk/schema/decision.ts'
 import { forEachBackend } from '../support/program.ts'
 
 forEachBackend((open) => {
-  test('links two decisions, in the record of the source and in the graph', async () => {
-    const { call, record, store, clock } = await open()
-    const [source, target] = [await record(), await record()]
-    clock.now += 1_000
-    const created = { created_at: '2026-07-01T12:00:01.000Z', created_by: 'bob', effective: true }
-    const link = { target_id: target, edge_type: 'refines' as const, weight: 0.25, context: 'why', ...created }
-    const result = await call(
-      'linkDecisions',
-      { sourceId: source.slice(-12), target_id: target, edgeType: 'refines', weight: 0.25, context: 'why' },
-      'bob',
-    )
-    expect(result).toEqual({ success: true, record_id: `${source}@2`, edge: { source_id: source, ...link } })
-    expect((await call('getDecision', { id: source })).links).toEqual([link])
-    expect((await call('getDecision', { id: target })).links).toEqual([])
-    for (const [id, direction] of [[source, 'outgoing'] as const, [target, 'incoming'] as const])
-      expect(await store.edges.of([id], { direction, limit: 10 })).toEqual([{ source_id: source, ...link }])
-    expect((await store.audit.list({ limit: 1 }))[0]).toMatchObject({
-      method: 'cstp.linkDecisions',
-      agent: 'bob',
-      ids: [source, target],
-    })
-  })
-
   test('the same source, target and type replaces; another type stands beside it', async () => {
     const { call, record, store } = await open()
     const [source_id, target_id] = [await record(), await record()]

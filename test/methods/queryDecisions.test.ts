@@ -212,31 +212,6 @@ forEachBackend((open) => {
   })
 
   describe('while the embedder is away', () => {
-    test('semantic fails, hybrid answers by keyword and says so, keyword is as ever', async () => {
-      const program = await open()
-      const ids = await fill(program)
-      program.embedder.health = 'away'
-      const error = await program.refused('queryDecisions', { query: 'redis' })
-      expect(error).toMatchObject({ code: -32003, error: 'query_failed', data: { kind: 'unavailable' } })
-      expect(error.message).not.toContain('embed.secret')
-      const hybrid = await program.call('queryDecisions', {
-        query: 'redis stream',
-        retrieval_mode: 'hybrid',
-        hybrid_weight: 0.75,
-      })
-      expect(hybrid).toMatchObject({
-        degraded: true,
-        total: 2,
-        decisions: [{ id: ids[2], distance: null }, { id: ids[0] }],
-      })
-      const { keyword, combined, semantic } = hybrid.scores[ids[2]!]!
-      expect(semantic).toBe(0)
-      expect(combined).toBeCloseTo(0.25 * keyword, 3)
-      const words = await program.call('queryDecisions', { query: 'redis stream', retrieval_mode: 'keyword' })
-      expect(words).toMatchObject({ degraded: false, total: 2 })
-      expect(words.decisions).toEqual(hybrid.decisions)
-    })
-
     test('decisions that are still to be indexed may be the precedent: the answer says so until they are', async () => {
       const program = await open()
       await fill(program)

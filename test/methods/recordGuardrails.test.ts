@@ -30,22 +30,6 @@ forEachBackend((open) => {
     expect(await trail(program)).toMatchObject([{ allowed: null, rules: [], ids: [result.decision_id] }])
   })
 
-  test('warn: it is recorded, and told', async () => {
-    const program = await ready('warn')
-    const result = await program.call('recordDecision', { ...given, agent_id: 'sub' })
-    expect(result.guardrails_checked).toBe(true)
-    expect(result.guardrail_warnings.map(({ guardrail_id, severity }) => [guardrail_id, severity])).toEqual([
-      ['thin', 'block'],
-      ['unsure', 'warn'],
-    ])
-    const lines = await trail(program)
-    expect(lines).toMatchObject([{ allowed: false, rules: ['thin', 'unsure'], ids: [result.decision_id] }])
-    expect(lines[0]!.detail).toMatchObject({
-      claims: { agent_id: 'sub' },
-      input: { phase: 'record', agent_id: 'alice' },
-    })
-  })
-
   test('block: nothing is written and no key is used up', async () => {
     const program = await ready('block')
     const blocked = await program.refused('recordDecision', { ...given, idempotency_key: 'k' })

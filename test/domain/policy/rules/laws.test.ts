@@ -86,9 +86,9 @@ describe('files', () => {
   test('a condition that is printed in the flat form is read as the same condition', () => {
     fc.assert(
       fc.property(fieldCondition, ({ field, operator, value }) => {
-        const operand = stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trim()
-        // A text over several lines has no flat form.
-        fc.pre(operand.split('\n').length === 1)
+        const operand = stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).replace(/\n$/, '')
+        // A text over several lines has no flat form, nor has one that ends in white space without quotes.
+        fc.pre(!operand.includes('\n') && operand === operand.trim())
         const file = stringify([{ id: 'r', [`condition_${field}`]: `${operator} ${operand}` }], { lineWidth: 0 })
         const { rules, errors } = parseRules(file, 'f')
         expect(errors).toEqual([])

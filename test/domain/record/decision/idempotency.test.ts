@@ -1,6 +1,5 @@
 /** A write that is sent again. */
 import { expect, test } from 'bun:test'
-import { stableJson } from '../../../../src/core/json.ts'
 import { expireResults, once, resultCollection } from '../../../../src/domain/record/decision/idempotency.ts'
 import { analyse } from '../../../../src/domain/search/terms.ts'
 import { openMemoryStore } from '../../../support/memory/store.ts'
@@ -74,10 +73,4 @@ test('results that are over are forgotten apart from writes, which would all wai
   await forget()
   expect(await kept()).toEqual(['["a","l"]'])
   expect(await run('a', 'l', {})).toEqual({ n: 2, replayed: true })
-})
-
-test('stable JSON does not depend on the order of keys, at any depth, and keeps the order of lists', () => {
-  expect(stableJson({ b: [{ d: 1, c: 2 }], a: null })).toBe('{"a":null,"b":[{"c":2,"d":1}]}')
-  expect(stableJson([2, 1])).toBe('[2,1]')
-  expect(stableJson(JSON.parse('{"__proto__":1,"a":2}'))).toBe('{"__proto__":1,"a":2}')
 })
