@@ -1,7 +1,6 @@
-/** The canonical text of an act's payload, and the digest by which an act names an audit entry. */
+/** The canonical text of an act's payload, the texts of an audit entry, and the digest by which an act names the entry. */
 import { hash } from 'node:crypto'
 import type { AuditEntry } from '../../sdk/storage/store.ts'
-import { auditTexts } from './audit-text.ts'
 import { canonical, maxDepth, NotInteroperable } from './canonical.ts'
 
 /** Writes what I-JSON can't carry as text: an act is never refused for a number or a character in its input. */
@@ -36,6 +35,30 @@ export function sortedTextOf(value: object): string {
   const text = JSON.stringify(value)
   // Lone surrogates are escaped like this. An escaped backslash before the same letters only takes the slow path.
   return text.includes('\\ud') ? textOf(value) : text
+}
+
+/** The JSON of an audit entry's lists and detail, serialised once for counting, storing and hashing. */
+export interface AuditTexts {
+  ids: string
+  rules: string
+  /** `null` if there is none. */
+  detail: string
+}
+
+const made = new WeakMap<AuditEntry, AuditTexts>()
+
+/** @param entry must not be changed afterwards */
+export function auditTexts(entry: AuditEntry): AuditTexts {
+  const known = made.get(entry)
+  if (known !== undefined) return known
+  const { ids, rules, detail } = entry
+  const texts = {
+    ids: JSON.stringify(ids),
+    rules: JSON.stringify(rules),
+    detail: JSON.stringify(detail ?? null),
+  }
+  made.set(entry, texts)
+  return texts
 }
 
 /**

@@ -9,7 +9,7 @@ import type {
   KeyedWriter,
   StoredAuditEntry,
 } from '../../../../sdk/storage/store.ts'
-import { auditTexts } from '../../../core/audit-text.ts'
+import { auditTexts } from '../../../core/act-text.ts'
 import type { Verb } from '../groups.ts'
 import { type KeyedRow, keyedOf, keyRange } from '../shared.ts'
 import { auditExpiry, auditRedaction } from './audit-retention.ts'
