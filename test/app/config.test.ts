@@ -183,7 +183,7 @@ describe('the file', () => {
     expect((await problems({ yaml }))[0]).toStartWith(message)
   })
 
-  test('that can not be read is a problem', async () => {
+  test('that cannot be read is a problem', async () => {
     expect(await problems({ env: { CSTP_CONFIG: '/nowhere' } })).toEqual([
       "file /nowhere: can't be read: ENOENT: /nowhere",
     ])
@@ -191,7 +191,7 @@ describe('the file', () => {
 })
 
 describe('credentials', () => {
-  test('that belong to nobody are told', async () => {
+  test('that belong to nobody are reported', async () => {
     const granted = {
       CSTP_ADMIN_AGENTS: 'a,eve',
       CSTP_EVIDENCE_AGENTS: 'mallory',
@@ -295,7 +295,7 @@ test('the remote embedders need what they need', async () => {
   expect(own.settings.embedding_api_key).toBe('own')
 })
 
-test('all problems are told at once, and no secret among them', async () => {
+test('all problems are reported at once, and no secret among them', async () => {
   const told = await problems({
     yaml: 'server: { port: x, nothing: 1 }\nauth: { admin_agents: 5 }',
     env: {

@@ -45,7 +45,7 @@ forEachBackend((open) => {
   const settle = (program: TestProgram, more: object = {}) => program.call('attributeOutcomes', { project, ...more })
   const short = (name: string): string => gh.sha(name).slice(0, 7)
 
-  test('a commit ties its decision to the pull request, whose merge settles it once it is stable, whoever asks', async () => {
+  test('a commit ties its decision to the pull request, whose merge settles it once it is stable, no matter who asks', async () => {
     const program = await opened()
     const id = await commits(program, short('not pushed'), short('head'))
     expect((await settle(program)).processed).toBe(0)

@@ -97,7 +97,7 @@ describe('hooks', () => {
       expect(denied(await bash('pay invoice 7'))).not.toContain(id)
     })
 
-    test('a warning is told to the model, and the call goes on', async () => {
+    test('a warning is reported to the model, and the call goes on', async () => {
       const program = await open()
       await program.rules(rules)
       const { event } = openHooks(program)

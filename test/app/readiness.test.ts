@@ -10,7 +10,7 @@ import { inTemporaryDir } from '../support/process.ts'
 const mounted = (dir: string, ...args: string[]): boolean =>
   process.platform === 'linux' && spawnSync('mount', [...args, dir]).status === 0
 
-test('a folder that can not be written to is noticed, and when it can be again', () =>
+test('a folder that cannot be written to is noticed, and when it can be again', () =>
   inTemporaryDir(async (dir) => {
     const folder = join(dir, 'data')
     const ready = writable(folder, 0)

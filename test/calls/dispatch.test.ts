@@ -46,7 +46,7 @@ test.each([
   'constructor',
   'cstp.__proto__',
   'x'.repeat(100_000),
-])('an unknown method is told, with those that are known: %s', async (method) => {
+])('an unknown method is reported, with those that are known: %s', async (method) => {
   const { call } = await harness()
   const error = (await call(method)) as CstpError
   expect(error).toMatchObject({ code: -32601, data: { available: [...methods.keys()] } })

@@ -93,7 +93,7 @@ test('its schemas take what the service takes and sends', () => {
   }
 })
 
-test('is what rpc.discover answers, to whoever may read', async () => {
+test('is what rpc.discover answers, to anyone who may read', async () => {
   expect(await ask(discover)).toEqual(document)
   expect(((await ask(discover, {}, 'reader', true)) as JsonText).value()).toEqual(document)
   const refused = (given: Promise<unknown>) =>

@@ -262,7 +262,7 @@ test('what is exported is imported as the same decision', () => {
   )
 })
 
-test('a file that was edited is told from one that was not, and from those of others', () => {
+test('a file that was edited is distinguished from one that was not, and from those of others', () => {
   const record = recordOf(1, { decision: 'Use Redis' })
   const text = madrOf(record, nobody)
   expect(text).toContain(`source: "${sourceOf(record)}"`)

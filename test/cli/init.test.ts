@@ -73,7 +73,7 @@ describe('cstp init', () => {
     expect((await run(dir, data, ['--undo'])).out).toBe('Nothing was written here.\n')
   })
 
-  test('is in shadow unless it is told to enforce; what can fail closed does', async () => {
+  test('is in shadow unless it is set to enforce; what can fail closed does', async () => {
     const [dir, data] = [await folder(), await folder()]
     await run(dir, data, all)
     const read = async (path: string) => JSON.parse(await readFile(join(dir, path), 'utf8'))

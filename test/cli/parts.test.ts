@@ -82,7 +82,7 @@ test('a table fits: the growing column is cut, columns of low rank go', () => {
     for (const line of at(width)) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(width)
 })
 
-test('stored text can not drive the terminal', () => {
+test('stored text cannot drive the terminal', () => {
   expect(plain('a\x1b[31mb\r\nc\u202ed\x9b2J\u061c')).toBe('a b cd')
   expect(prettyJson({ a: '\x9b2J\x7f\u202e' })).toBe('{\n  "a": "\\u009b2J\\u007f\\u202e"\n}\n')
   expect(fit('👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦', 5)).toBe('👩‍👩‍👧‍👦👩‍👩‍👧‍👦…')

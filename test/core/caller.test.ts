@@ -65,7 +65,7 @@ describe('entries', () => {
 describe('scopes', () => {
   const scopesOf = (authenticate: ReturnType<typeof login>, header: string) => [...authenticate(header)!.scopes].sort()
 
-  test('are read and write for a token that names none, whoever is first and in whichever form', () => {
+  test('are read and write for a token that names none, in any order and form', () => {
     for (const tokens of [
       `alice:${secret},bob:${secret}`,
       [

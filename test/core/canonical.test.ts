@@ -57,7 +57,7 @@ test('it is the same whatever the order of keys, and parses to the same value', 
   )
 })
 
-test('keys stand in the order of UTF-16 code units', () => {
+test('keys are in the order of UTF-16 code units', () => {
   const value = { '\u20ac': 1, '\r': 2, '\ufb33': 3, '1': 4, '\u{1f600}': 5, '\u0080': 6, '\u00f6': 7 }
   expect(canonical(value)).toBe('{"\\r":2,"1":4,"\u0080":6,"\u00f6":7,"\u20ac":1,"\u{1f600}":5,"\ufb33":3}')
 })

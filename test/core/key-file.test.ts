@@ -28,7 +28,7 @@ test('of many that start at once all have the same key', () =>
     expect(await readdir(join(dir, 'keys'))).toEqual(['own.pem'])
   }))
 
-test('a file that holds no such key is refused by name, and what it holds is not told', () =>
+test('a file that holds no such key is refused by name, and what it holds is not shown', () =>
   inTemporaryDir(async (dir) => {
     const ed25519 = generateKeyPairSync('ed25519').privateKey
     const secret = pemOf(ed25519).split('\n')[1]!

@@ -110,7 +110,7 @@ test('errors are described with cause and stack, whatever was thrown', () => {
   ])
 })
 
-test('what the file system refuses is told by path and cause, without its code', async () => {
+test('what the file system refuses is named by path and cause, without its code', async () => {
   const failed = async (work: Promise<unknown>) => {
     const error = await work.then(
       () => null,

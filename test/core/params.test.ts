@@ -179,7 +179,7 @@ describe('values', () => {
 })
 
 describe('many and large', () => {
-  test('at most 20 issues are told', () => {
+  test('at most 20 issues are reported', () => {
     const unknown = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`unknown${index}`, 1]))
     expect(issuesOf(unknown)).toHaveLength(20)
     const check = compileParams(v.object({ list: v.array(v.string()) }))

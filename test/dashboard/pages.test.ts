@@ -104,7 +104,7 @@ describe.skipIf(!runs)('the dashboard', () => {
       await phone.context.close()
     })
 
-  test('the menu leads to every page, and each is told by its heading and title', async () => {
+  test('the menu leads to every page, and each is named by its heading and title', async () => {
     await visit(page, url, '')
     const names = await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allInnerTexts()
     expect(names).toEqual(pages.map(([, title]) => title))
@@ -119,7 +119,7 @@ describe.skipIf(!runs)('the dashboard', () => {
     quiet()
   })
 
-  test('filters, sorting and pages stand in the address', async () => {
+  test('filters, sorting and pages are in the address', async () => {
     await visit(page, url, '/decisions?category=architecture&from=2010-01-01')
     const { total } = (await place.server.call('listDecisions', {
       category: 'architecture',

@@ -338,7 +338,7 @@ describe.skipIf(executable === null)('the dashboard', () => {
       }
     })
 
-    test('kinds of links are told apart without colour, and a reader of lists hears the same', async () => {
+    test('kinds of links are distinguished without colour, and a reader of lists hears the same', async () => {
       await visit(page, server.url, `/decisions/${ids.get(centre)}`)
       await page.getByLabel('Steps from here').selectOption('2')
       await settled(page)

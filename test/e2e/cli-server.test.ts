@@ -233,7 +233,7 @@ describe('with a server', () => {
     expect(JSON.parse(await shown('call', 'getDecision', 'id=late')).source_key).toBe('late')
   })
 
-  test('what a flag or a method can not take is named, with what was meant', async () => {
+  test('what a flag or a method cannot take is named, with what was meant', async () => {
     const wrong = async (...args: string[]) => {
       const { status, out, err } = await run(args)
       expect(out).toBe('')
@@ -354,7 +354,7 @@ test('commands of operators take the token of admin by themselves; a model behin
     }
   }))
 
-test('an agent without the scope admin is told so once', () =>
+test('an agent without the scope admin gets this error once', () =>
   inTemporaryDir(async (dir) => {
     const service = await serve(bareEnv(dir, { CSTP_AUTH_TOKENS: 'boss:token-of-the-boss,worker:token-of-the-worker' }))
     try {

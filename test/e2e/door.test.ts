@@ -74,7 +74,7 @@ test('a body without credentials is refused before it is read, on every path', (
     }
   }))
 
-test('a name that is not the service’s is refused on every path: a page can not reach it under its own', () =>
+test('a name that is not the service’s is refused on every path: a page cannot reach it under its own', () =>
   inTemporaryDir(async (dir) => {
     const server = await startServer({ dir })
     const { port } = new URL(server.url)

@@ -15,7 +15,7 @@ interface Graph {
 }
 
 test.skipIf(text === null)(
-  '75 links load, those out of the set are told, and a chain is walked',
+  '75 links load, those out of the set are reported, and a chain is walked',
   () =>
     inTemporaryDir(async (dir) => {
       const service = await serve(bareEnv(dir, { CSTP_LOG_LEVEL: 'error', CSTP_RATE_LIMIT: '0' }))

@@ -87,7 +87,7 @@ describe('reindex of a folder', () => {
     'x'.repeat(300),
     '\u202e',
     'cstp.db',
-  ])('%j is refused, and the path of the data directory is not told', async (decisions_path) => {
+  ])('%j is refused, and the path of the data directory is not shown', async (decisions_path) => {
     const answer = await rpc('reindex', { decisions_path })
     expect(answer.error).toMatchObject({ code: -32602, data: { issues: [{ path: 'decisions_path' }] } })
     expect(JSON.stringify(answer)).not.toContain(server.dir)
@@ -191,7 +191,7 @@ test('a port that is taken stops the start with the name of the setting', async 
   await expect(startServing({ CSTP_PORT: port })).rejects.toThrow('CSTP_PORT')
 })
 
-test('the card tells the public address, and a data directory that can not be made stops the start', async () => {
+test('the card tells the public address, and a data directory that cannot be made stops the start', async () => {
   const open = await startServing({ CSTP_PUBLIC_URL: 'https://cstp.example' })
   expect(await (await fetch(`${open.url}/.well-known/agent.json`)).json()).toMatchObject({
     url: 'https://cstp.example',

@@ -59,7 +59,7 @@ test('two processes at once, one of them in another order and under other ids', 
     expect(batchesOf(await recorded(path))).toEqual(whole(count))
   }))
 
-test('killed again and again, with everything delivered anew each time', () =>
+test('killed again and again, with everything delivered again each time', () =>
   inTemporaryDir(async (dir) => {
     const path = join(dir, 'provenance.db')
     const given = join(dir, 'deliveries.json')

@@ -64,7 +64,7 @@ async function rollBack(dir: string, copy: string): Promise<void> {
   await copyFile(copy, database(dir))
 }
 
-test('a witness follows a log, and shouts when its database is an older copy or another history', async () => {
+test('a witness follows a log, and raises an alarm when its database is an older copy or another history', async () => {
   const [dir, watch, port] = [await folder(), await folder(), await freePort()]
   const url = `http://127.0.0.1:${port}`
   const look = (...more: string[]) => cstp(['witness', url, '--once', '--state', watch, ...more], bareEnv(watch))
@@ -282,7 +282,7 @@ test('servers that start together on a new folder sign with one key, which is no
   expect((await stat(join(dir, 'keys', 'evidence.pem'))).mode & 0o777).toBe(0o600)
 }, 120_000)
 
-test('the key that a setting names signs; a wrong one stops the start by name, and its content is not told', async () => {
+test('the key that a setting names signs; a wrong one stops the start by name, and its content is not shown', async () => {
   const dir = await folder()
   const path = join(dir, 'mine.pem')
   const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }) as string

@@ -202,7 +202,7 @@ forEachBackend((open) => {
     expect(decisions.find(({ id }) => id === late)!.reason).toBe('PR 7 was merged before its decision named it')
   })
 
-  test('nobody but an administrator goes below the minimum of stability', async () => {
+  test('only an administrator goes below the minimum of stability', async () => {
     const program = await open()
     const id = await program.record({ project: { name, pr: 7 } })
     await observe(program, 7, [['pr_merged', program.clock.now + 1]])
@@ -264,7 +264,7 @@ forEachBackend((open) => {
     expect(found.decisions.filter(({ applied }) => applied).length).toBe(old.length)
   })
 
-  test('each outcome stands in the audit trail with what it rests on, and contradictions are looked for', async () => {
+  test('each outcome is in the audit trail with what it rests on, and contradictions are looked for', async () => {
     const program = await open()
     program.services.attribution.by_age = true
     const bridge = { structure: 'a queue', function: 'to keep orders when the shop is down' }

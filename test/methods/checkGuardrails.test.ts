@@ -220,7 +220,7 @@ circuit_breakers: [{ scope: "category:deploy", failure_threshold: 1, window_ms: 
     })
   })
 
-  test('a trail that can not be written is no verdict', async () => {
+  test('a trail that cannot be written is no verdict', async () => {
     const program = await open()
     await program.rules(rules)
     program.services.store.transaction = async () => {

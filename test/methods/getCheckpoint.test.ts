@@ -103,7 +103,7 @@ describe('a log that was changed signs nothing and proves nothing', () => {
     await refusals(program, [['getCheckpoint', {}]])
   })
 
-  test('written anew, as long as before or longer, with another last record', async () => {
+  test('rewritten, as long as before or longer, with another last record', async () => {
     for (const count of [200, 250]) {
       const other = openMemoryEvidence()
       await append(other, count, 'forged')

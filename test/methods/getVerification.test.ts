@@ -62,7 +62,7 @@ forEachBackend((open) => {
     expect(await program.call('getVerification')).toEqual(found)
   })
 
-  test('damage that was found is told', async () => {
+  test('damage that was found is reported', async () => {
     const program = await open()
     await ingest(program, event())
     await program.services.evidence.saveCheckpoint({

@@ -115,7 +115,7 @@ forEachBackend((open) => {
     expect(wisdom).toMatchObject([{ common_failure_mode: 'forgot the backup' }])
   })
 
-  test('without the embedder only equal wordings are joined, and it is said; afterwards nothing of it is kept', async () => {
+  test('without the embedder only equal wordings are joined, and the answer says so; afterwards nothing of it is kept', async () => {
     const program = await open()
     for (const [decision, pattern] of [
       ['Use SQLite', 'Verify that backups restore'],

@@ -4,7 +4,7 @@ import { edgeTypes } from '../../sdk/schema/decision.ts'
 import { forEachBackend } from '../support/program.ts'
 
 forEachBackend((open) => {
-  test('the same source, target and type replaces; another type stands beside it', async () => {
+  test('the same source, target and type replaces; another type is kept beside it', async () => {
     const { call, record, store } = await open()
     const [source_id, target_id] = [await record(), await record()]
     for (const edge_type of edgeTypes) await call('linkDecisions', { source_id, target_id, edge_type })

@@ -111,7 +111,7 @@ forEachBackend((open) => {
     expect((await program.refused('preAction', blocked)).error).toBe('invalid_params')
   })
 
-  test('precedents away: a warning; the verdict stands', async () => {
+  test('precedents unavailable: a warning; the verdict stands', async () => {
     const program = await ready()
     program.services.index.once = async () => {
       throw new StorageError('unavailable', 'gone')
@@ -121,7 +121,7 @@ forEachBackend((open) => {
     expect(result.warnings.map(({ guardrail_id }) => guardrail_id)).toEqual(['precedents_unavailable'])
   })
 
-  test('guardrails away: not allowed, whatever else is well', async () => {
+  test('guardrails unavailable: not allowed, whatever else is well', async () => {
     const program = await ready()
     program.services.policy.current = async () => {
       throw new Error('no rules at /secret')

@@ -211,7 +211,7 @@ forEachBackend((open) => {
     })
   })
 
-  describe('while the embedder is away', () => {
+  describe('while the embedder is unavailable', () => {
     test('decisions that are still to be indexed may be the precedent: the answer says so until they are', async () => {
       const program = await open()
       await fill(program)

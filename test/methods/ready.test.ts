@@ -88,7 +88,7 @@ circuit_breakers: [{ scope: "category:deploy", failure_threshold: 1, window_ms: 
     expect(dates).toEqual([...dates].sort())
   })
 
-  test('thirty and sixty days themselves are within, and no decision is told of twice', async () => {
+  test('thirty and sixty days themselves are within, and no decision is reported twice', async () => {
     for (const [days, expected] of [
       [30 - 1e-6, 'review_outcome low'],
       [30, 'stale_pending medium'],
@@ -130,7 +130,7 @@ circuit_breakers: [{ scope: "category:deploy", failure_threshold: 1, window_ms: 
     expect((await program.refused('ready', { action_types: ['sleep'] })).error).toBe('invalid_params')
   })
 
-  test('drift of a category is told with its figures, and only beyond chance', async () => {
+  test('drift of a category is reported with its figures, and only beyond chance', async () => {
     const program = await open()
     const many = async (category: string, count: number, days: number, outcome: string) => {
       for (let at = 0; at < count; at++)
@@ -151,7 +151,7 @@ circuit_breakers: [{ scope: "category:deploy", failure_threshold: 1, window_ms: 
     expect(await shown(program, { agent: 'bob' })).toEqual([])
   })
 
-  test('an open breaker is told until it closes, to those whom it concerns', async () => {
+  test('an open breaker is reported until it closes, to the agents that it covers', async () => {
     const program = await open()
     await program.rules(
       'circuit_breakers: [{ scope: "agent:alice", failure_threshold: 1, window_ms: 86400000, cooldown_ms: 1000 }]',
@@ -186,7 +186,7 @@ circuit_breakers: [{ scope: "category:deploy", failure_threshold: 1, window_ms: 
     expect(await shown(program)).toEqual([])
   })
 
-  test('what can not be read is a warning; the rest is told', async () => {
+  test('what cannot be read is a warning; the rest is reported', async () => {
     const program = await open()
     await decided(program, 40)
     program.store.keyed.get = async () => {
@@ -243,7 +243,7 @@ circuit_breakers: [{ scope: "category:deploy", failure_threshold: 1, window_ms: 
     expect(await shown(program)).toEqual([])
   })
 
-  test('dead ones hide no live ones: as many as asked for are told, of the newest', async () => {
+  test('dead ones hide no live ones: as many as asked for are reported, of the newest', async () => {
     const program = await open()
     const ids: string[] = []
     for (let at = 0; at < 8; at++) ids.push(await program.record())
@@ -270,7 +270,7 @@ circuit_breakers: [{ scope: "category:deploy", failure_threshold: 1, window_ms: 
     expect(await first(9)).toEqual([0, 2])
   })
 
-  test('an agent or a category is told of its own contradictions, and the limit changes no total', async () => {
+  test('an agent or a category sees its own contradictions, and the limit changes no total', async () => {
     const program = await open()
     const [mine, yours, theirs, ours] = [
       await decided(program, 1, { recorded_by: 'alice', category: 'mine' }),
@@ -303,7 +303,7 @@ circuit_breakers: [{ scope: "category:deploy", failure_threshold: 1, window_ms: 
     expect(await shown(program)).toEqual([])
   })
 
-  test('a review stands when contradictions can not be looked for', async () => {
+  test('a review stands when contradictions cannot be looked for', async () => {
     const program = await open()
     const id = await program.record({ project: { name: 'acme/shop' } })
     program.embedder.health = 'away'

@@ -48,7 +48,7 @@ forEachBackend((open) => {
     expect(await trail(program)).toMatchObject([{ detail: { dry_run: true } }, {}, {}])
   })
 
-  test('block: a rule that can not be judged stops the record', async () => {
+  test('block: a rule that cannot be judged stops the record', async () => {
     const program = await ready('block')
     await program.rules('- { id: r, message: m, conditions: [{ type: semantic, threshold: 0.9 }] }')
     await program.record()

@@ -9,7 +9,7 @@ forEachBackend((open) => {
   const stepsOf = async ({ call }: TestProgram, id: string) =>
     (await call('getDecision', { id })).deliberation?.steps.map(({ thought }) => thought) ?? []
 
-  test('agents, their sub-agents and scopes are told apart; a record takes its own key alone', async () => {
+  test('agents, their sub-agents and scopes are distinguished; a record takes its own key alone', async () => {
     const program = await open()
     await think(program, 'alice')
     await think(program, 'helper', { agent_id: 'helper' })

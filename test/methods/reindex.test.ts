@@ -79,7 +79,7 @@ forEachBackend((open) => {
     expect(await program.store.embeddings.generation('active')).toMatchObject({ embedder: 'other/1' })
   })
 
-  test('with the embedder away fails, and what was served is served on', async () => {
+  test('without the embedder fails, and what was served is served on', async () => {
     const program = await open()
     await fill(program, 20)
     program.embedder.health = 'away'

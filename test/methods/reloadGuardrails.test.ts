@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import { forEachBackend } from '../support/program.ts'
 
 forEachBackend((open) => {
-  test('what it found is told, and leaves a line in the trail', async () => {
+  test('what it found is reported, and leaves a line in the trail', async () => {
     const program = await open()
     const { call, services } = program
     await program.rules('- { id: r, message: m, condition_stakes: critical }')

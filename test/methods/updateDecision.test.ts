@@ -199,7 +199,7 @@ forEachBackend((open) => {
     expect(seen.map(Number).sort((a, b) => a - b)).toEqual(values)
   })
 
-  test('another one that comes while vectors are made is not overwritten, and the vectors are those of what stands in the end', async () => {
+  test('another one that comes while vectors are made is not overwritten, and the vectors are those of the final text', async () => {
     const { call, record, services, store } = await open()
     const id = await record()
     const { embedder } = services
@@ -227,7 +227,7 @@ forEachBackend((open) => {
       expect((await call('queryDecisions', { query, bridge_side })).decisions).toMatchObject([{ id, distance: 0 }])
   })
 
-  test('while the embedder is away the words are found at once, the meaning later, the old one never', async () => {
+  test('while the embedder is unavailable the words are found at once, the meaning later, the old one never', async () => {
     const { call, record, embedder, services } = await open()
     const id = await record({ decision: 'Paint the shed' })
     embedder.health = 'away'

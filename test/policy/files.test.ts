@@ -68,7 +68,7 @@ describe('directories', () => {
     expect(errors).toMatchObject([{ file: join(dir, 'gone'), message: "can't be read: no such file or directory" }])
   })
 
-  test('a template that can not be read is an error like any other', async () => {
+  test('a template that cannot be read is an error like any other', async () => {
     await put('a.yaml', 'template: own')
     await mkdir(join(dir, 'templates/own.yaml'), { recursive: true })
     expect((await readPolicy([dir])).errors.length).toBe(1)
@@ -219,7 +219,7 @@ describe('in force', () => {
     expect((await policy.current()).rules.map((one) => one.rule.id)).toEqual(['b'])
   })
 
-  test('rules that can not be archived do not come into force; the next read tries again', async () => {
+  test('rules that cannot be archived do not come into force; the next read tries again', async () => {
     await put('a.yaml', rule('a'))
     let archive: () => Promise<void> = () => Promise.reject(new Error('the store is unavailable'))
     const policy = await openPolicy(

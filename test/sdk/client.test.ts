@@ -132,7 +132,7 @@ test.each([
   [{ token: '' }, /token/],
   [{ token: 'secret-word\n' }, /token/],
   [{ token: 'secret-word\u20ac' }, /token/],
-])('options that can not be meant are refused without being repeated: %j', (wrong, field) => {
+])('options that cannot be meant are refused without being repeated: %j', (wrong, field) => {
   const make = () => createClient({ url: 'http://localhost:1', agent: 'alice', token: 'x', ...wrong })
   expect(make).toThrow(field)
   expect(make).not.toThrow(/secret-word/)

@@ -57,7 +57,7 @@ test('makes the vectors of everything that is owed, once', async () => {
   expect(await outbox.drain()).toBe(0)
 })
 
-test('a catalogue without a generation, made anew from files, gets its vectors all the same', async () => {
+test('a catalogue without a generation, rebuilt from files, gets its vectors all the same', async () => {
   const { start, indexed } = await harness(20, false)
   expect(await start().drain()).toBe(20)
   expect(await indexed()).toBe(20)

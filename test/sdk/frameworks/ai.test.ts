@@ -90,7 +90,7 @@ test('a call that is allowed runs, and the rules saw it', async () => {
   })
 })
 
-test('a call that is denied does not run, and the model is told rule, message and what would be allowed', async () => {
+test('a call that is denied does not run, and the model gets rule, message and what would be allowed', async () => {
   const { executed, heard } = await run(calls.denied)
   expect(executed).toEqual([])
   expect(heard).toContain('Not allowed by policy. no-shell: No shell here. What would allow it: Use the editor')

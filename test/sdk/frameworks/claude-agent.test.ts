@@ -94,13 +94,13 @@ describe.skipIf(path === null)('the Claude Agent SDK', () => {
       expect((await world.seen()).context).toMatchObject({ input: calls.allowed.input })
     })
 
-    test('a call that is denied does not run, and the model is told why', async () => {
+    test('a call that is denied does not run, and the model gets the reason', async () => {
       const { executed, heard } = await run(calls.denied, {})
       expect(executed).toEqual([])
       expect(heard).toContain('no-shell: No shell here. What would allow it: Use the editor')
     })
 
-    test('a call that rules change runs as they changed it, and the model is told the difference', async () => {
+    test('a call that rules change runs as they changed it, and the model gets the difference', async () => {
       const { executed, heard } = await run(calls.changed, {})
       expect(executed).toEqual([{ to: 'team@example.test', text: 'Hello' }])
       expect(heard).toContain('Changed by policy: input.to from')

@@ -75,7 +75,7 @@ describe('a changed input', () => {
       { numRuns: 60 },
     ))
 
-  test('is told with each difference and its rule', async () => {
+  test('is reported with each difference and its rule', async () => {
     expect(await ask('post', { bcc: 'x' })).toEqual({
       verdict: 'modify',
       input: { from: { name: 'agent' } },
@@ -92,7 +92,7 @@ describe('a changed input', () => {
   })
 })
 
-describe('what can not be checked', () => {
+describe('what cannot be checked', () => {
   const circle: Record<string, unknown> = {}
   circle.self = circle
   test.each([

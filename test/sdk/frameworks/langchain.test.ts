@@ -86,14 +86,14 @@ describe.skipIf(paths.includes(null))('LangChain', () => {
     expect(await world.seen()).toMatchObject({ category: 'tool_use', context: calls.allowed })
   })
 
-  test('a call that is denied does not run, and the model is told why', async () => {
+  test('a call that is denied does not run, and the model gets the reason', async () => {
     const { run, executed } = agentFor(calls.denied)
     const { heard, status } = await run()
     expect([executed, status]).toEqual([[], 'error'])
     expect(heard).toBe('Not allowed by policy. no-shell: No shell here. What would allow it: Use the editor')
   })
 
-  test('a call that rules change runs as they changed it, and the model is told the difference', async () => {
+  test('a call that rules change runs as they changed it, and the model gets the difference', async () => {
     const { run, executed } = agentFor(calls.changed)
     const { heard } = await run()
     expect(executed).toEqual([{ to: 'team@example.test', text: 'Hello' }])

@@ -82,7 +82,7 @@ describe.skipIf(path === null)('the OpenAI Agents SDK', () => {
     expect(await world.seen()).toMatchObject({ category: 'tool_use', context: calls.allowed })
   })
 
-  test('a call that is denied does not run, and the model is told why', async () => {
+  test('a call that is denied does not run, and the model gets the reason', async () => {
     const { run, executed, heard } = agentFor(calls.denied)
     await run()
     expect(executed).toEqual([])

@@ -128,7 +128,7 @@ describe('login', () => {
     expect(lines[1]).toEqual({ message: 'wrong credentials', surface: 'dashboard', agent: 'bob', address: '1.1.1.1' })
   })
 
-  test('can not be used from another origin, whichever CORS allows elsewhere', async () => {
+  test('cannot be used from another origin, whichever CORS allows elsewhere', async () => {
     const { send } = open()
     const headers = { origin: 'https://evil.example' }
     const asked = await send('/dashboard/session', { method: 'OPTIONS', headers })
@@ -185,7 +185,7 @@ describe('a session', () => {
       expect((await send(path, { headers: { ...own, cookie } })).status).toBe(401)
   })
 
-  test('is kept as a hash that can not be used', async () => {
+  test('is kept as a hash that cannot be used', async () => {
     const { store, call, bob } = open()
     const id = (await bob()).slice('cstp='.length)
     expect(await store.keyed.get('login', [id])).toEqual([])
@@ -281,7 +281,7 @@ describe('another site', () => {
     expect((await login({ agent: 'bob', token: 'token-of-bob-000001' })).status).toBe(200)
   })
 
-  test('is told from the own one behind a proxy by CSTP_PUBLIC_URL', async () => {
+  test('is distinguished from the own one behind a proxy by CSTP_PUBLIC_URL', async () => {
     const public_url = 'https://cstp.example'
     const { login, call } = open({ public_url, trust_proxy: 1 })
     const at = { ...own, host: '10.0.0.7:9991', origin: public_url }

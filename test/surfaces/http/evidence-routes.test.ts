@@ -91,7 +91,7 @@ describe('anyone may read', () => {
     expect(seen).toEqual([])
   })
 
-  test('what the method says is told in plain HTTP', async () => {
+  test('what the method says is reported in plain HTTP', async () => {
     const failing = (error: unknown) => open(() => Promise.reject(error)).get('/evidence/consistency?old=1')
     const wrong = invalidParams({ path: 'old', message: 'too much', expected: 'less', received: '1' })
     expect([(await failing(wrong)).status, await (await failing(wrong)).json()]).toEqual([

@@ -105,7 +105,7 @@ describe('single requests', () => {
     )
   })
 
-  test('what is wrong with the method is told before what is wrong with its parameters', async () => {
+  test('what is wrong with the method is reported before what is wrong with its parameters', async () => {
     expect(await answerTo('{"jsonrpc":"2.0","method":"foobar","params":[1],"id":1}')).toEqual(failure(-32601, 1))
     const { error } = await harness().send('{"jsonrpc":"2.0","method":"forbidden","id":1}')
     expect(error).toBe('forbidden')
@@ -162,7 +162,7 @@ describe('batches', () => {
     ])
   })
 
-  test('an empty one is no request; of entries that are none each is told', async () => {
+  test('an empty one is no request; of entries that are none each is reported', async () => {
     expect(await answerTo('[]')).toEqual(failure(-32600))
     expect(await answerTo('[1]')).toEqual([failure(-32600)])
     expect(await answerTo('[1,[],null]')).toEqual([failure(-32600), failure(-32600), failure(-32600)])
@@ -183,7 +183,7 @@ describe('batches', () => {
     expect(seen).toHaveLength(0)
   })
 
-  test('each entry after the first costs one; a batch that can not be paid runs not at all', async () => {
+  test('each entry after the first costs one; a batch that cannot be paid runs not at all', async () => {
     const { send, seen, left } = harness(10)
     await send(batchOf(5))
     expect(left()).toBe(6)

@@ -200,7 +200,7 @@ describe('the form', () => {
     expect(observed).toEqual(['internal_error'])
   })
 
-  test('beyond the bytes of its source a delivery is told when to come again', async () => {
+  test('beyond the bytes of its source a delivery is refused with the time to retry', async () => {
     const { send, observed } = webhook(async () => {
       throw new CstpError('rate_limited', 'webhook:github has written too much', { retry_after: 60 })
     })

@@ -162,7 +162,7 @@ describe('a call', () => {
     await client.close()
   })
 
-  test('that fails in an unforeseen way tells nothing of it', async () => {
+  test('that fails in an unforeseen way reveals nothing of it', async () => {
     const client = await joined(() => Promise.reject(new Error('at /var/lib/secret')))
     const result = await client.callTool({ name: 'ready' })
     expect(result.content).toEqual([

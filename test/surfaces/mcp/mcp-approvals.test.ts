@@ -113,7 +113,7 @@ describe.each([...lines])('%s', (line) => {
     }
   })
 
-  test('a client that has forms only is never asked, and told what to do', async () => {
+  test('a client that has forms only is never asked, and informed what to do', async () => {
     const asked: Asked[] = []
     const { call, close } = await connect(line, 'form', async (request) => {
       asked.push(request)

@@ -78,7 +78,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)('%s ends it cleanly', (signal) =>
   }),
 )
 
-test('a server that is not there is told as the result of each call, in words for a person', () =>
+test('a server that is not there is reported as the result of each call, in words for a person', () =>
   inTemporaryDir(async (dir) => {
     const { status, out } = await cstp(
       ['mcp', '--url', 'http://127.0.0.1:1', '--agent', 'ada', '--token', 'secret-t0ken'],

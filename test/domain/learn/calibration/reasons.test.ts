@@ -62,7 +62,7 @@ test('of types alike in use the first by name is dominant; without reasons none 
   expect(reasonStats([], reviewed(9), 1).dominant_type).toBe(null)
 })
 
-test('below the least number of reviews there are no rates, and it is said', () => {
+test('below the least number of reviews there are no rates, and the answer says so', () => {
   const stats = reasonStats([of('risk', 'success', 9)], reviewed(9), 10)
   expect(stats).toMatchObject({ success_rates: {}, insufficient_data: true, dominant_type: 'risk' })
   expect(stats.types[0]).toMatchObject({ success_rate: null, brier_score: null })

@@ -203,7 +203,7 @@ describe('as Markdown', () => {
     )
   })
 
-  test('what failures have in common is told as what it is: a lesson, or what happened', () => {
+  test('what failures have in common is reported as what it is: a lesson, or what happened', () => {
     const entry = {
       category: 'a',
       decisions: 5,

@@ -75,7 +75,7 @@ describe('the past', () => {
     ['semantic', { type: 'semantic', threshold: 0.5 }],
     ['temporal', { type: 'temporal', field: 'category', value: 'x', window_hours: 1, max_occurrences: 1 }],
     ['aggregate', { type: 'aggregate', metric: 'count', operator: '>', value: 1 }],
-  ])('%s fails closed when its engine is away, and tells nothing of it', async (_, condition) => {
+  ])('%s fails closed when its engine is unavailable, and reveals nothing of it', async (_, condition) => {
     const away = async () => {
       throw new Error('/var/secret.db is locked')
     }
@@ -111,7 +111,7 @@ describe('rules', () => {
     expect((await verdictOf(own)).violations[0]!.message).toBe('Required and not true: has_query')
   })
 
-  test('a rule that can not be evaluated is violated, though all that it requires is true', async () => {
+  test('a rule that cannot be evaluated is violated, though all that it requires is true', async () => {
     const rule = [{ id: 'r', message: 'm', condition_amount: '> 5', requires_approved: true }]
     expect((await verdictOf(rule, { context: { amount: 6, approved: true } })).allowed).toBe(true)
     expect((await verdictOf(rule, { context: { amount: '6', approved: true } })).violations).toMatchObject([

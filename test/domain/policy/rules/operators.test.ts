@@ -51,7 +51,7 @@ describe('operators', () => {
     })
   }
 
-  test('not turns each answer around and keeps what can not be evaluated', async () => {
+  test('not turns each answer around and keeps what cannot be evaluated', async () => {
     for (const [operator, value, cells] of matrix) {
       const inner = { type: 'field', field: 'context.field', operator, value }
       const condition = { type: 'compound', operator: 'not', conditions: [inner] }

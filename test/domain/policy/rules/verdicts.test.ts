@@ -65,7 +65,7 @@ test('values compare as they look, unless the condition is exact', async () => {
   expect(await is('prod', 'prod-eu')).toBe('n')
 })
 
-test('two values for one field of the context can not be judged', async () => {
+test('two values for one field of the context cannot be judged', async () => {
   const condition = { type: 'field', field: 'context.payment.amount', operator: '>', value: 5000 }
   expect(await outcome(condition, { context: { payment: { amount: 9000 }, 'payment.amount': 1 } })).toBe('!')
 })

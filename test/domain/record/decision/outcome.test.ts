@@ -97,7 +97,7 @@ test.each<[string[], Outcome, string]>([
 
 describe('over random orders of reviews', () => {
   const who = ['alice', 'alice', 'bob', 'carol', 'evidence', 'age']
-  test('what an attribution would change is told by outcome and settler alone', () => {
+  test('what an attribution would change is named by outcome and settler alone', () => {
     const next = random(5)
     const one = <T>(values: readonly T[]): T => values[Math.floor(next() * values.length)]!
     for (let run = 0; run < 2_000; run++) {
