@@ -31,6 +31,10 @@ import { sumOf, verdictOf } from './verdict.ts'
 const weekMs = 7 * dayMs
 
 const dayAt = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
+const dayStart = (ms: number): number => Math.floor(ms / dayMs) * dayMs
+// Whole UTC days: a store answers the same question again from memory.
+const recentFrom = (at: number): number => dayStart(at) - recentDays * dayMs
+const historicalTo = (at: number): number => dayStart(at) - historicalDays * dayMs
 
 /**
  * One comparison per week, oldest first, the last one now. A decision counts from the day of its last review on.
@@ -45,8 +49,6 @@ export async function driftHistory(
 ): Promise<DriftPoint[]> {
   if (weeks === 0) return []
   const instants = Array.from({ length: weeks }, (_, at) => now_ms - (weeks - 1 - at) * weekMs)
-  const recentFrom = (at: number) => at - recentDays * dayMs
-  const historicalTo = (at: number) => at - historicalDays * dayMs
   // Each edge is the first millisecond of a span of time: the periods of all weeks are made of the same spans.
   const edges = [...new Set(instants.flatMap((at) => [recentFrom(at), historicalTo(at) + 1, at + 1]))]
   edges.sort((a, b) => a - b)
@@ -87,8 +89,8 @@ export async function driftHistory(
 const defaultThresholds = { brier: 0.05, accuracy: 0.1 }
 
 const periods = (filter: DecisionFilter, now_ms: number): { recent: DecisionFilter; historical: DecisionFilter } => ({
-  recent: { ...filter, created_from_ms: now_ms - recentDays * dayMs },
-  historical: { ...filter, created_to_ms: now_ms - historicalDays * dayMs },
+  recent: { ...filter, created_from_ms: recentFrom(now_ms) },
+  historical: { ...filter, created_to_ms: historicalTo(now_ms) },
 })
 
 export async function driftOf(
