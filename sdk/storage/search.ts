@@ -1,7 +1,7 @@
 /**
  * The search port: one index over all decisions, for search by vector and by keyword. It is derived data that can be rebuilt from the
- * store's feed at any time. A driver need not be durable, nor know which entries are new: the follower in front of it feeds it and keeps
- * track of its watermark.
+ * store's feed at any time. A driver need not be durable, nor know which entries are new: the service applies the feed to it from its
+ * watermark on.
  * @see the suite in `conformance/search.ts`
  */
 import type { DecisionFields, DecisionFilter } from './decisions.ts'
@@ -72,11 +72,9 @@ export interface SearchState {
   decisions: number
   /** Decisions with vectors. */
   indexed: number
-  /** Decisions held in memory: the newest changes. */
-  tail: number
-  /** Parts of the index on disk or in an object store. */
-  segments: number
-  /** True while a segment is being built: its decisions may be missing from results. */
+  /** Decisions kept in memory: all of them, or the newest changes in front of an index elsewhere. */
+  in_memory: number
+  /** True while results may lack decisions that were applied. */
   building: boolean
 }
 
@@ -90,7 +88,7 @@ export interface SearchGeneration {
 
 /** An open search driver. */
 export interface Search {
-  /** Name of the driver, such as `resident`. */
+  /** Name of the driver, such as `memory`. */
   readonly driver: string
   /**
    * Opens the index of one generation, and creates it if it does not exist.
@@ -110,38 +108,26 @@ export interface SearchIndex {
   /**
    * Upserts and removes entries, then stores the watermark. Once it resolves, the next search sees the entries. Applying the same entries
    * twice is harmless; if an id occurs several times, its last entry counts. The watermark never decreases: a call with a lower one comes
-   * from a process that is behind, and its entries may be ignored. Searches wait for this call, so it must be quick; slow work belongs in
-   * `maintain`.
+   * from a process that is behind, and its entries may be ignored. Searches wait for this call, so slow work belongs in `maintain`.
    * @throws StorageError `invalid` for a vector of another length or with a value that is not finite; nothing is applied then
    */
   apply(entries: readonly SearchEntry[], watermark: number): Promise<void>
   /**
-   * Loads very many entries that the index has never seen, each id once. Searches continue in the meantime and see the entries once it
-   * resolves; `apply` is not called until then. Afterwards the index holds everything up to `watermark`. Returns false, with nothing
-   * loaded, if the driver can't do it now: the entries are then applied. For drivers that handle one large batch faster than many small
-   * ones.
-   * @throws StorageError `invalid` as `apply` does, and whatever `pages` throws; nothing is loaded then
-   */
-  fill?(pages: AsyncIterable<readonly SearchEntry[]>, watermark: number): Promise<boolean>
-  /**
    * The `k` nearest decisions with vectors that pass the filter (applied before ranking), by distance, then id. Distances are always exact.
-   * With `exact`, none of the nearest is missing; without it, a few may be (recall@10 of at least 0.99). Decisions farther than `within`
-   * are left out, which may make the search much cheaper.
+   * With `exact`, none of the nearest is missing; without it, a few may be (recall@10 of at least 0.98).
    */
-  nearest(
-    query: VectorQuery & { k: number; filter: DecisionFilter; exact?: boolean; within?: number },
-  ): Promise<VectorHit[]>
+  nearest(query: VectorQuery & { k: number; filter: DecisionFilter; exact?: boolean }): Promise<VectorHit[]>
   /** The exact distance of each of these decisions that has vectors, by id. */
   distances(query: VectorQuery & { ids: readonly string[] }): Promise<Map<string, number>>
   /**
    * BM25 over all decisions (k1 1.2, b 0.75, idf = ln(1 + (N − n + .5)/(n + .5))); returns the `limit` best that pass the filter, ties by
-   * id.
+   * id. Scores are exact; of very many decisions a few of the best may be missing (recall@10 of at least 0.98).
    */
   keyword(query: KeywordQuery): Promise<KeywordResult>
   /** The exact BM25 score of each of these decisions that the index holds, by id; 0 if it contains none of the terms. */
   scores(query: { terms: readonly string[]; ids: readonly string[] }): Promise<Map<string, number>>
   /** Ids of the decisions that contain all of the terms, of which there is at least one; in no particular order. */
-  holding(query: { terms: readonly string[] }): Promise<string[]>
+  idsContainingAll(query: { terms: readonly string[] }): Promise<string[]>
   /**
    * Terms of the corpus that the given term may be a misspelling of: terms with the same first letter within `max_edits` (letters inserted,
    * dropped, replaced or swapped), nearest first, then by the number of decisions that contain them, then by text; at most `limit`. A term
@@ -155,7 +141,7 @@ export interface SearchIndex {
    * them is left; if false, it is called again later.
    */
   purge(ids: readonly string[]): Promise<boolean>
-  /** Compaction and indexing, called in the background after batches; cheap if there is nothing to do. Closing the index aborts it. */
+  /** Compaction and indexing, called in the background once the feed is applied; cheap if there is nothing to do. Closing aborts it. */
   maintain(): Promise<void>
   /** Closing twice is fine. */
   close(): Promise<void>

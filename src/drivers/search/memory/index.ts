@@ -1,0 +1,170 @@
+/** Decisions in memory: every search is exact, and compares or scores each decision that passes the filter. */
+import { compareText } from '../../../../sdk/storage/fields.ts'
+import { compileFilter } from '../../../../sdk/storage/filter.ts'
+import type {
+  KeywordQuery,
+  KeywordResult,
+  SearchEntry,
+  SearchValue,
+  VectorHit,
+  VectorQuery,
+} from '../../../../sdk/storage/search.ts'
+import type { DecisionFilter } from '../../../../sdk/storage/store.ts'
+import { checkEntries, checkVector } from '../../../../sdk/storage/vector-checks.ts'
+import { type CorpusStats, scoringOf } from '../bm25.ts'
+import { openPostings } from './postings.ts'
+import { top } from './top.ts'
+import { byDistance, copyOf, distanceOf } from './vectors.ts'
+
+interface Decision extends SearchValue {
+  id: string
+  slot: number
+  /** Length of its text in terms. */
+  length: number
+}
+
+/** All methods are synchronous, so a caller sees one state of the index. */
+export interface MemoryIndex {
+  decisions(): number
+  /** Decisions with vectors. */
+  indexed(): number
+  /** Upserts and removes; if an id occurs several times, its last entry counts. @throws StorageError `invalid`, with nothing applied */
+  apply(entries: readonly SearchEntry[]): void
+  get(id: string): SearchValue | null
+  nearest(query: VectorQuery & { k: number; filter: DecisionFilter }): VectorHit[]
+  distances(query: VectorQuery & { ids: readonly string[] }): Map<string, number>
+  /** Statistics of these decisions alone. */
+  stats(terms: readonly string[]): CorpusStats
+  /** @param stats of the whole corpus, of which this index may hold a part */
+  keyword(query: KeywordQuery, stats: CorpusStats): KeywordResult
+  scores(query: { terms: readonly string[]; ids: readonly string[] }, stats: CorpusStats): Map<string, number>
+  /** Ids of the decisions that contain all of the terms. */
+  idsContainingAll(terms: readonly string[]): string[]
+  /** All terms, each with the number of decisions that contain it. */
+  words(): Iterable<[string, number]>
+  /** Number of decisions that contain a term. */
+  containing(term: string): number
+}
+
+export function openMemoryIndex(dimensions: number): MemoryIndex {
+  const byId = new Map<string, Decision>()
+  const slots: (Decision | undefined)[] = []
+  const free: number[] = []
+  const postings = openPostings()
+  let indexed = 0
+  let total_length = 0
+
+  function remove(one: Decision): void {
+    byId.delete(one.id)
+    slots[one.slot] = undefined
+    free.push(one.slot)
+    postings.remove(one.slot, one.terms)
+    indexed -= Number(one.vectors !== null)
+    total_length -= one.length
+  }
+
+  function put(id: string, { fields, terms, vectors: given }: SearchValue): void {
+    const before = byId.get(id)
+    const vectors = given && copyOf(given)
+    const value = { fields: { ...fields, indexed: vectors !== null }, terms, vectors }
+    if (before?.terms === terms) {
+      // Most changes of a decision don't change its text.
+      indexed += Number(vectors !== null) - Number(before.vectors !== null)
+      Object.assign(before, value)
+      return
+    }
+    if (before !== undefined) remove(before)
+    const slot = free.pop() ?? slots.length
+    const length = postings.add(slot, terms)
+    const one = { id, slot, length, ...value }
+    byId.set(id, one)
+    slots[slot] = one
+    indexed += Number(vectors !== null)
+    total_length += length
+  }
+
+  return {
+    decisions: () => byId.size,
+    indexed: () => indexed,
+    apply(entries) {
+      checkEntries(entries, dimensions)
+      for (const { id, value } of entries) {
+        const before = byId.get(id)
+        if (value !== null) put(id, value)
+        else if (before !== undefined) remove(before)
+      }
+    },
+    get: (id) => byId.get(id) ?? null,
+    nearest({ vector, side, k, filter }) {
+      checkVector(vector, dimensions, 'The vector of the query')
+      const passes = compileFilter(filter)
+      const best = top<VectorHit>(k, byDistance)
+      for (const one of slots) {
+        if (one === undefined || one.vectors === null || !passes(one.fields)) continue
+        const distance = distanceOf(vector, one.vectors[side])
+        if (distance <= (best.last()?.distance ?? 2)) best.offer({ id: one.id, distance })
+      }
+      return best.take()
+    },
+    distances({ vector, side, ids }) {
+      checkVector(vector, dimensions, 'The vector of the query')
+      const distances = new Map<string, number>()
+      for (const id of ids) {
+        const vectors = byId.get(id)?.vectors
+        if (vectors) distances.set(id, distanceOf(vector, vectors[side]))
+      }
+      return distances
+    },
+    stats: (terms) => ({ decisions: byId.size, length: total_length, containing: terms.map(postings.size) }),
+    keyword({ terms, filter, limit, counted = true }, stats) {
+      const { weights, ideal, share } = scoringOf(stats)
+      const scores = new Float64Array(slots.length)
+      terms.forEach((term, of) => {
+        const posting = postings.get(term)
+        if (posting === undefined) return
+        const weight = weights[of]!
+        for (let at = 0; at < posting.slots.length; at++) {
+          const slot = posting.slots[at]!
+          scores[slot] = scores[slot]! + weight * share(posting.counts[at]!, slots[slot]!.length)
+        }
+      })
+      const passes = compileFilter(filter)
+      const best = top<KeywordResult['hits'][number]>(limit, (a, b) => b.score - a.score || compareText(a.id, b.id))
+      let [total, total_unindexed] = [0, 0]
+      for (let slot = 0; slot < scores.length; slot++) {
+        const score = scores[slot]!
+        if (score === 0) continue
+        const one = slots[slot]!
+        if (!passes(one.fields)) continue
+        total++
+        if (one.vectors === null) total_unindexed++
+        if (score >= (best.last()?.score ?? 0)) best.offer({ id: one.id, score })
+      }
+      return { hits: best.take(), total: counted ? total : 0, total_unindexed, ideal }
+    },
+    scores({ terms, ids }, stats) {
+      const { weights, share } = scoringOf(stats)
+      const scores = new Map<string, number>()
+      for (const id of ids) {
+        const one = byId.get(id)
+        if (one === undefined) continue
+        let score = 0
+        terms.forEach((term, at) => {
+          const count = postings.count(term, one.slot)
+          if (count > 0) score += weights[at]! * share(count, one.length)
+        })
+        scores.set(id, score)
+      }
+      return scores
+    },
+    idsContainingAll(terms) {
+      const [rarest, ...others] = [...terms].sort((a, b) => postings.size(a) - postings.size(b))
+      const slotsOfRarest = postings.get(rarest!)?.slots ?? []
+      return slotsOfRarest
+        .filter((slot) => others.every((term) => postings.count(term, slot) > 0))
+        .map((slot) => slots[slot]!.id)
+    },
+    words: postings.words,
+    containing: postings.size,
+  }
+}
