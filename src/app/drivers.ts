@@ -6,11 +6,12 @@ import type { Evidence } from '../../sdk/storage/evidence.ts'
 import type { Store, StoreOptions } from '../../sdk/storage/store.ts'
 import type { Log } from '../core/log.ts'
 import { threaded } from '../domain/ledger/thread/threaded.ts'
-import { type Follower, openFollower } from '../domain/search/follower.ts'
+import { type IndexSync, openIndexSync } from '../domain/search/index-sync.ts'
 import { openHashEmbedder } from '../drivers/embedder/hash.ts'
 import type { Metrics } from '../surfaces/http/metrics.ts'
 import type { Lease } from '../surfaces/http/rate.ts'
 import { evidencePlace, isPostgres, type Settings } from './config/config.ts'
+import { later } from './lifecycle.ts'
 import { loadDrivers } from './own-drivers.ts'
 import { openSearch } from './search.ts'
 
@@ -140,20 +141,24 @@ export function metered(embedder: Embedder, metrics: Metrics): Embedder {
   }
 }
 
-/** Opens the search index and keeps it up to date with the store. Logs any limits on search. @param embedder id of the configured one */
+/**
+ * Opens the search index and keeps it up to date with the store. Logs any limits on search.
+ * @param embedder id of the configured one
+ * @param max_wait_ms a search waits so long for the index; by default until it is up to date
+ */
 export async function openIndex(
   settings: Settings,
   store: Store,
   embedder: string,
   log: Log,
-  beside_from?: number,
-): Promise<Follower> {
+  max_wait_ms?: number,
+): Promise<IndexSync> {
   const search = await openSearch(settings, store, log)
-  const index = await openFollower({
+  const index = await openIndexSync({
     store,
     search,
     log,
-    ...(beside_from !== undefined && { beside_from }),
+    ...(max_wait_ms !== undefined && { max_wait_ms, after: later }),
     breathe: () => Bun.sleep(0),
   }).catch(async (error) => {
     await search.close()

@@ -1,55 +1,81 @@
-/** Opens the search index: in memory while the store is small, with segments on disk once it has grown. */
+/** Opens the search index: in memory while the store is small, with a LanceDB table once it has grown. */
 import { join } from 'node:path'
 import { isStorageError } from '../../sdk/storage/errors.ts'
-import { keyedPages } from '../../sdk/storage/keyed.ts'
 import type { Search } from '../../sdk/storage/search.ts'
 import type { Store } from '../../sdk/storage/store.ts'
 import type { Log } from '../core/log.ts'
-import { openSegmentSearch } from '../drivers/search/lancedb/driver.ts'
-import type { Manifests } from '../drivers/search/lancedb/manifest.ts'
+import { openLanceSearch } from '../drivers/search/lancedb/driver.ts'
+import type { Ownership } from '../drivers/search/lancedb/place.ts'
 import type { Settings } from './config/config.ts'
 import { loadDrivers } from './own-drivers.ts'
 
-const collection = 'search_segments'
-/** Identifies the store to the location of its segments. A migrated store gets a new id, a restored one keeps its id. */
+/** Identifies the store to its search index. A migrated store gets a new id, a restored one keeps its id. */
 const owner = { collection: 'search_owner', key: 'store' }
+const writers = 'search_writer'
+/** A writer that does not renew its lease for so long is taken for dead. */
+const leaseMs = 60_000
 
-/** Manifests as keyed records of the store, so that a restored store knows the segments of its backup, or none. */
-export function manifestsOf(store: Pick<Store, 'keyed' | 'transaction'>): Manifests {
-  const { keyed, transaction } = store
-  const put = (of: string, key: string, value: unknown, version: number): Promise<boolean> =>
-    transaction((tx) => tx.keyed.put(of, key, value, { version })).then(
+interface Held {
+  id: string
+  until_ms: number
+}
+
+/** The ownership of the index at this location, as keyed records of the store, which all its servers share. */
+export function ownershipOf(
+  { keyed, transaction }: Pick<Store, 'keyed' | 'transaction'>,
+  location: string,
+  now: () => number = Date.now,
+): Ownership {
+  /** False if another version than this is stored. */
+  const put = (collection: string, key: string, value: unknown, version: number): Promise<boolean> =>
+    transaction((tx) => tx.keyed.put(collection, key, value, { version })).then(
       () => true,
       (error) => {
         if (isStorageError(error, 'conflict')) return false
         throw error
       },
     )
-  const read = async (of: string, key: string) => {
-    const [found] = await keyed.get(of, [key])
-    return found === undefined ? null : { value: found.value, version: found.version }
-  }
+  const read = async (collection: string, key: string) => (await keyed.get(collection, [key]))[0]
   return {
     async store() {
       const known = await read(owner.collection, owner.key)
-      if (known !== null) return String(known.value)
+      if (known !== undefined) return String(known.value)
       // Of several servers that start at once, only one creates it.
       await put(owner.collection, owner.key, crypto.randomUUID(), 0)
       return String((await read(owner.collection, owner.key))?.value)
     },
-    read: (key) => read(collection, key),
-    write: (key, value, version) => put(collection, key, value, version),
-    async keys(prefix) {
-      const found: string[] = []
-      for await (const page of keyedPages(keyed, collection, prefix)) found.push(...page.map(({ key }) => key))
-      return found
+    async lease() {
+      const id = crypto.randomUUID()
+      const before = await read(writers, location)
+      if (before !== undefined && (before.value as Held).until_ms > now()) return null
+      let version = before?.version ?? 0
+      const hold = async (until_ms: number): Promise<boolean> => {
+        const held = await put(writers, location, { id, until_ms } satisfies Held, version)
+        if (held) version++
+        return held
+      }
+      let until_ms = now() + leaseMs
+      if (!(await hold(until_ms))) return null
+      let renewing: Promise<boolean> = Promise.resolve(true)
+      return {
+        renew() {
+          renewing = renewing.then(async (isHeld) => {
+            if (!isHeld || until_ms - now() > leaseMs / 2) return isHeld && until_ms > now()
+            until_ms = now() + leaseMs
+            return hold(until_ms)
+          })
+          return renewing
+        },
+        async release() {
+          if (await renewing.catch(() => false)) await hold(0)
+        },
+      }
     },
-    remove: (key) => transaction((tx) => tx.keyed.delete(collection, [key])),
   }
 }
 
-/** The folder of the segments. Each database has its own, since servers of several databases may share a data directory. */
-export function placeOfSegments({
+/** The folder or object store of the index. Each database has its own folder, since servers of several databases may share a data directory. */
+export function searchLocation({
   search_url,
   store_url,
   data_dir,
@@ -60,21 +86,18 @@ export function placeOfSegments({
   return join(data_dir, `search-${Bun.hash(`${host}${pathname}${search}`).toString(36)}`)
 }
 
-/**
- * Changes kept in memory before they are written as a segment. Servers of one database see the same changes, so each gets its own limit:
- * they then don't all write at the same moment.
- */
-export const tailMost = ({ store_url }: Pick<Settings, 'store_url'>, random = Math.random): number =>
-  store_url === null ? 20_000 : 20_000 + Math.floor(random() * 6_000)
-
 export async function openSearch(settings: Settings, store: Store, log: Log): Promise<Search> {
   const own = await loadDrivers(settings.drivers)
   if (own.search) return own.search()
-  return openSegmentSearch({
-    url: placeOfSegments(settings),
-    own: settings.search_url === null,
-    manifests: manifestsOf(store),
-    tail_most: tailMost(settings),
-    log,
-  })
+  const url = searchLocation(settings)
+  // Servers with a folder each of their own don't wait for each other.
+  const location = settings.search_url ?? `${await folderId(settings.store_url)}${url}`
+  return openLanceSearch({ url, own: settings.search_url === null, ownership: ownershipOf(store, location), log })
+}
+
+/** Distinguishes the folders of servers on different machines that share a database; one machine's store has no other servers. */
+async function folderId(store_url: string | null): Promise<string> {
+  if (store_url === null) return ''
+  const { hostname } = await import('node:os')
+  return `${hostname()}:`
 }

@@ -53,8 +53,8 @@ const drainMs = 10_000
 /** How long a readiness check waits for the index counts; without them it answers anyway. */
 const countWaitMs = 500
 
-/** An index that lacks more changes than this is filled in the background. */
-const fillBesideFrom = 50_000
+/** How long a search waits for the index to follow the store; then its answer says that decisions may be missing. */
+const searchWaitMs = 1_000
 
 interface Program {
   services: Services
@@ -73,13 +73,13 @@ interface Program {
 
 /**
  * Opens everything behind the methods, for the server and for commands that open a data directory themselves.
- * @param running an index that lacks more than `beside_from` changes is filled in the background, else calls wait; `brief`: for a few calls
+ * @param running searches wait `search_wait_ms` for the index, by default until it is up to date; `brief`: for a few calls
  */
 export async function openProgram(
   settings: Settings,
   log: Log,
   overrides: Partial<Services> = {},
-  { beside_from, brief = false }: { beside_from?: number; brief?: boolean } = {},
+  { search_wait_ms, brief = false }: { search_wait_ms?: number; brief?: boolean } = {},
 ): Promise<Program> {
   const { data_dir } = settings
   await mkdir(data_dir, { recursive: true, mode: 0o700 })
@@ -104,7 +104,7 @@ export async function openProgram(
     await Promise.allSettled(opening)
     const [{ store, shared, reachable }, bare, evidence] = await Promise.all(opening)
     const embedder = metered(bare, metrics)
-    const index = keep(await openIndex(settings, store, embedder.id, log, beside_from))
+    const index = keep(await openIndex(settings, store, embedder.id, log, search_wait_ms))
 
     // Services
     const outbox = keep(
@@ -220,7 +220,7 @@ export interface Serving {
 
 /** Starts the service. Resolves once it accepts calls. */
 export async function serve(settings: Settings, log: Log): Promise<Serving> {
-  const program = await openProgram(settings, log, {}, { beside_from: fillBesideFrom })
+  const program = await openProgram(settings, log, {}, { search_wait_ms: searchWaitMs })
   try {
     return await serveProgram(program, settings, log)
   } catch (error) {

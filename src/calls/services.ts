@@ -19,13 +19,13 @@ import type { Policy } from '../domain/policy/rules/set.ts'
 import type { Desk } from '../domain/record/approval/approval.ts'
 import type { SourceMark } from '../domain/record/decision/tombstone.ts'
 import type { Tracker } from '../domain/record/deliberation/tracker.ts'
-import type { Follower } from '../domain/search/follower.ts'
+import type { IndexSync } from '../domain/search/index-sync.ts'
 
 /** Services that live as long as the server. */
 export interface Services {
   store: Store
   /** The search index, kept up to date with the store. */
-  index: Follower
+  index: IndexSync
   embedder: Embedder
   /** The evidence log, for reading. */
   evidence: Evidence

@@ -6,7 +6,7 @@ const folder = join(import.meta.dir, '../drivers')
 const ports = {
   store: 'The record of decisions, chosen by `CSTP_STORE_URL`.',
   search:
-    'The index that finds precedents: in memory up to 20 000 decisions, beyond that in segments at `CSTP_SEARCH_URL`. It is derived and can be rebuilt at any time.',
+    'The index that finds precedents: in memory up to 20 000 decisions, beyond that in a LanceDB table at `CSTP_SEARCH_URL`. It is derived and can be rebuilt at any time.',
   evidence: 'The log of evidence, chosen by `PROVENANCE_DB`, else where the store is.',
   embedder: 'Converts texts into vectors, chosen by `CSTP_EMBEDDER`. [Embedders](../guide/embedders.md) compares them.',
 }

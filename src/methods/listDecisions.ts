@@ -42,7 +42,7 @@ async function list(
   const { decisions } = (past ?? call).store
   const filter = toListFilter(filters)
   const terms = search === undefined ? [] : queryTerms(search)
-  const ids = terms.length > 0 && { ids: await call.index.holding({ terms }) }
+  const ids = terms.length > 0 && { ids: await call.index.idsContainingAll({ terms }) }
   const { texts, total } = await decisions.list({ filter, ...ids, sort, order, offset, limit })
   if (past && ids)
     await limitSearch(

@@ -7,7 +7,7 @@ import { mkdir, rm } from 'node:fs/promises'
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import { $, SQL } from 'bun'
-import { placeOfSegments } from '../../src/app/search.ts'
+import { searchLocation } from '../../src/app/search.ts'
 import { ownKey } from '../../src/core/key-file.ts'
 import { durablePostgres, whyNoPostgres } from '../support/postgres.ts'
 import type { EmbedderName } from './embedders.ts'
@@ -80,7 +80,7 @@ export async function postgresSite(
   const drop = (name: string) => sql.unsafe(`drop database if exists ${name} with (force)`)
   const folderOf = (place: Place, number: number) => join(kept, `data-${nameOf(place)}-${number}`)
   const segmentsOf = (place: Place, number: number) =>
-    placeOfSegments({ search_url: null, store_url: place, data_dir: folderOf(place, number) })
+    searchLocation({ search_url: null, store_url: place, data_dir: folderOf(place, number) })
   const linked = async (from: Place, ofOne: number, to: Place, ofOther: number) => {
     const [segments, other] = [segmentsOf(from, ofOne), segmentsOf(to, ofOther)]
     if (!existsSync(segments)) return

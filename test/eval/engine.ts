@@ -12,15 +12,15 @@ import { signerOf } from '../../src/domain/ledger/evidence/note.ts'
 import { publishAlone } from '../../src/domain/ledger/thread/publish.ts'
 import { openThread } from '../../src/domain/ledger/thread/sequencer.ts'
 import { startTracker } from '../../src/domain/record/deliberation/tracker.ts'
-import { openFollower } from '../../src/domain/search/follower.ts'
+import { openIndexSync } from '../../src/domain/search/index-sync.ts'
 import { startOutbox } from '../../src/domain/search/outbox.ts'
 import { analyse } from '../../src/domain/search/terms.ts'
 import { openLocalEmbedder } from '../../src/drivers/embedder/local/driver.ts'
+import { openMemorySearch } from '../../src/drivers/search/memory/driver.ts'
 import { methods } from '../../src/methods/table.ts'
 import { compileDraft, loadControls } from '../../src/policy/files.ts'
 import { openMemoryEvidence } from '../support/memory/evidence.ts'
 import { openMemoryStore } from '../support/memory/store.ts'
-import { openResidentSearch } from '../support/resident.ts'
 import type { Corpus } from './segments.ts'
 
 export interface Engine {
@@ -38,9 +38,9 @@ export async function openEngine(): Promise<Engine> {
   const log = createLog({ level: 'warn', pretty: true, write: (text) => process.stderr.write(text), now })
   const store = openMemoryStore({ analyse, now })
   const embedder = await openLocalEmbedder()
-  const index = await openFollower({
+  const index = await openIndexSync({
     store,
-    search: openResidentSearch(),
+    search: openMemorySearch(),
     log,
     breathe: () => Bun.sleep(0),
   })

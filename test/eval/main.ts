@@ -138,7 +138,7 @@ if (values.calibration) {
   process.exit(0)
 }
 if (values.locomo) {
-  await publish('design/search.md', 'locomo', await locomo(values.locomo))
+  await publish('reference/figures.md', 'locomo', await locomo(values.locomo))
   process.exit(0)
 }
 if (values.part !== undefined && !parts.some((part) => part === values.part)) {

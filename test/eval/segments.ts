@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { SearchEntry, SearchIndex } from '../../sdk/storage/search.ts'
 import { queryTerms } from '../../src/domain/search/terms.ts'
-import { openSegmentSearch } from '../../src/drivers/search/lancedb/driver.ts'
-import { openManifests } from '../support/manifests.ts'
-import { openResidentSearch } from '../support/resident.ts'
+import { openLanceSearch } from '../../src/drivers/search/lancedb/driver.ts'
+import { openMemorySearch } from '../../src/drivers/search/memory/driver.ts'
+import { openOwnership } from '../support/search-ownership.ts'
 
 const best = 10
 
@@ -29,9 +29,9 @@ export async function recallOfSegments(corpus: Corpus, tail: number): Promise<Re
   const folder = await mkdtemp(join(tmpdir(), 'cstp-eval-'))
   const dimensions = questions[0]!.vector.length
   const generation = { number: 1, embedder, dimensions }
-  const manifests = openManifests()
-  const segmented = openSegmentSearch({ url: join(folder, 'search'), manifests, tail_most: tail + 1, index_from: 1 })
-  const resident = openResidentSearch()
+  const ownership = openOwnership()
+  const segmented = openLanceSearch({ url: join(folder, 'search'), ownership, max_in_memory: tail + 1, index_from: 1 })
+  const resident = openMemorySearch()
   try {
     const [index, exhaustive] = [await segmented.open(generation), await resident.open(generation)]
     await exhaustive.apply(entries, entries.length)
@@ -40,8 +40,7 @@ export async function recallOfSegments(corpus: Corpus, tail: number): Promise<Re
     await index.maintain()
     await index.apply(entries.slice(older), entries.length)
     const state = await index.state()
-    if (state.tail !== tail || state.segments !== 1)
-      throw new Error(`${state.tail} decisions in memory, ${state.segments} segments`)
+    if (state.in_memory !== tail) throw new Error(`${state.in_memory} decisions in memory`)
     const recall: Record<string, number> = {}
     for (const [leg, run] of Object.entries(ask)) {
       let [found, wanted] = [0, 0]

@@ -29,12 +29,13 @@ import { type ClosedLists, closedLists, openLists } from '../../src/domain/polic
 import { buildPolicy, type PolicySet } from '../../src/domain/policy/rules/set.ts'
 import { sourceMarks } from '../../src/domain/record/decision/tombstone.ts'
 import { startTracker } from '../../src/domain/record/deliberation/tracker.ts'
-import { openFollower } from '../../src/domain/search/follower.ts'
+import { openIndexSync } from '../../src/domain/search/index-sync.ts'
 import { startOutbox } from '../../src/domain/search/outbox.ts'
 import { analyse } from '../../src/domain/search/terms.ts'
 import { openHashEmbedder } from '../../src/drivers/embedder/hash.ts'
 import { openPostgresEvidence } from '../../src/drivers/evidence/postgres/driver.ts'
 import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
+import { openMemorySearch } from '../../src/drivers/search/memory/driver.ts'
 import { openPostgresStore } from '../../src/drivers/store/postgres/driver.ts'
 import { openSqliteStore } from '../../src/drivers/store/sqlite/driver.ts'
 import type * as declared from '../../src/methods/index.ts'
@@ -45,7 +46,6 @@ import { openMemoryStore } from './memory/store.ts'
 import { postgres, whyNoPostgres } from './postgres.ts'
 import { inTemporaryDir } from './process.ts'
 import { testStart } from './record.ts'
-import { openResidentSearch } from './resident.ts'
 import { emptySchema, laidBack } from './schemas.ts'
 
 type Declared = typeof declared
@@ -203,9 +203,9 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
   const store = threaded(await backend.open({ analyse, now }, dir), { now, randomHex }, () => {})
   const evidence = await backend.evidence(dir)
   const log = Object.assign(() => {}, { flush() {} })
-  const index = await openFollower({
+  const index = await openIndexSync({
     store,
-    search: openResidentSearch(),
+    search: openMemorySearch(),
     log,
     breathe: async () => {},
   })

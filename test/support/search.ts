@@ -1,10 +1,10 @@
 /** The resident search index over a store, as a server has it; and what a store's feed says of a term. */
 import type { Store } from '../../sdk/storage/store.ts'
-import { type Follower, openFollower } from '../../src/domain/search/follower.ts'
-import { openResidentSearch } from './resident.ts'
+import { type IndexSync, openIndexSync } from '../../src/domain/search/index-sync.ts'
+import { openMemorySearch } from '../../src/drivers/search/memory/driver.ts'
 
-export const openIndexOf = (store: Pick<Store, 'feed' | 'embeddings'>): Promise<Follower> =>
-  openFollower({ store, search: openResidentSearch(), log: () => {}, breathe: async () => {} })
+export const openIndexOf = (store: Pick<Store, 'feed' | 'embeddings'>): Promise<IndexSync> =>
+  openIndexSync({ store, search: openMemorySearch(), log: () => {}, breathe: async () => {} })
 
 /** How many decisions hold a term. */
 export async function holdingTerm({ feed }: Pick<Store, 'feed'>, term: string): Promise<number> {

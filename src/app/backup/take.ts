@@ -12,7 +12,7 @@ import { openExisting } from '../../drivers/shared/sqlite/connect.ts'
 import { copyDatabase, decisionFiles } from '../../drivers/store/sqlite/backup.ts'
 import type { Settings } from '../config/config.ts'
 import { isPostgres } from '../config/config.ts'
-import { placeOfSegments } from '../search.ts'
+import { searchLocation } from '../search.ts'
 import {
   type BackupFile,
   copy,
@@ -139,7 +139,7 @@ export async function backup({ settings, target: given, signal, progress }: Back
       files.push(await file())
     }
     // The search index is left out, wherever it is in the folder: it is rebuilt from the catalogue.
-    const place = placeOfSegments(settings)
+    const place = searchLocation(settings)
     const index = place.includes('://') ? 'search' : relative(data_dir, place).split(sep).join('/')
     for await (const path of others(data_dir, ['decisions', 'search', index])) {
       await keep(() => copy(join(data_dir, path), folder, path))

@@ -5,7 +5,7 @@ import { loadDrivers } from '../own-drivers.ts'
 import { type Check, type Finding, warning } from './finding.ts'
 import { vectorsOf } from './stores.ts'
 
-/** Above this number of decisions the index uses segments, provided that LanceDB can be loaded. */
+/** Above this number of decisions the index uses a table on disk, provided that LanceDB can be loaded. */
 const outgrown = 20_000
 
 /** @param library loads LanceDB */

@@ -199,7 +199,7 @@ export const checkDatabases: Check = {
   },
 }
 
-/** Erasures that are unfinished because a file or a segment still holds some of the data. */
+/** Erasures that are unfinished because a file or the search index still holds some of the data. */
 export const checkErasures: Check = {
   name: 'erasures',
   async *run(settings) {
@@ -214,7 +214,7 @@ export const checkErasures: Check = {
       count = await (await import('../../drivers/store/postgres/inspect.ts')).keyedCount(settings.store_url, unfinished)
     if (count > 0)
       yield warning(
-        `${count} erasures are not finished: files or segments may still contain what was erased`,
+        `${count} erasures are not finished: files or the search index may still contain what was erased`,
         'a running service finishes them within a minute; else the next start does',
       )
   },

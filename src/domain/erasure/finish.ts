@@ -4,7 +4,7 @@ import type { Store } from '../../../sdk/storage/store.ts'
 import { type Rounds, startRounds } from '../../core/rounds.ts'
 import type { ActTools } from '../ledger/thread/acts.ts'
 import { erasureCollections } from '../record/decision/tombstone.ts'
-import type { Follower } from '../search/follower.ts'
+import type { IndexSync } from '../search/index-sync.ts'
 import { type Late, takeLate } from './take.ts'
 import { type Target, targetOf, tracesOf } from './target.ts'
 
@@ -19,7 +19,7 @@ export interface Scrubbed extends ActTools {
   store: Store
   /** Resolves once other calls have had a turn. */
   breathe(): Promise<void>
-  index: Pick<Follower, 'purge'>
+  index: Pick<IndexSync, 'purge'>
 }
 
 const { unfinished } = erasureCollections
@@ -43,7 +43,7 @@ export async function finish(
     )
     await store.transaction(({ keyed }) => keyed.put(unfinished, redaction_record_id, { ids } satisfies PendingErasure))
   }
-  const left = (await index.purge(ids)) ? [] : ['segments of the search index']
+  const left = (await index.purge(ids)) ? [] : ['the search index']
   // Without the texts the whole database has to be rewritten: only once, when nothing else is left.
   if (left.length > 0 && targets === null) return left
   left.push(...(await store.scrub(targets && tracesOf(targets))))

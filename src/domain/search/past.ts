@@ -5,7 +5,7 @@ import { compileFilter } from '../../../sdk/storage/filter.ts'
 import type { DecisionFields, DecisionFilter, Store } from '../../../sdk/storage/store.ts'
 import { fixedOf, type Past } from '../record/history/past.ts'
 import { embeddedTexts } from './embeddings.ts'
-import type { Follower, SearchView } from './follower.ts'
+import type { IndexSync, SearchView } from './index-sync.ts'
 import type { SearchTools } from './search.ts'
 import { analyse } from './terms.ts'
 
@@ -36,7 +36,7 @@ export const pastTools = <T extends Omit<SearchTools, 'store'> & { store: Pick<S
 })
 
 /** The current index, as a search about the past sees it. */
-function pastIndex(index: Pick<Follower, 'once'>, past: Past, most: number): Pick<Follower, 'once'> {
+function pastIndex(index: Pick<IndexSync, 'once'>, past: Past, most: number): Pick<IndexSync, 'once'> {
   return {
     once: (run) =>
       index.once((view) => {

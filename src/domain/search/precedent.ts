@@ -4,7 +4,7 @@
  * development questions of `bun run eval`, the one for unknown words also on parts of the corpus down to 26 decisions.
  */
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
-import type { SearchView } from './follower.ts'
+import type { SearchView } from './index-sync.ts'
 import { type Candidate, similarity } from './scores.ts'
 import { queryTerms } from './terms.ts'
 

@@ -7,11 +7,11 @@ import { countDecisions } from '../../../sdk/storage/groups.ts'
 import type { Generation, Store, StoredDecision } from '../../../sdk/storage/store.ts'
 import type { VectorSet } from '../../../sdk/storage/vectors.ts'
 import { embedDecision, queueVectors } from './embeddings.ts'
-import type { Follower } from './follower.ts'
+import type { IndexSync } from './index-sync.ts'
 
 export interface ReindexTools {
   store: Store
-  index: Follower
+  index: IndexSync
   embedder: Embedder
   signal: AbortSignal
   now(): number

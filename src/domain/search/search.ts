@@ -10,7 +10,7 @@ import type { Side } from '../../../sdk/storage/vectors.ts'
 import { round } from '../../core/figures.ts'
 import type { Hit } from '../record/decision/hits.ts'
 import type { GraphStore } from '../record/decision/links.ts'
-import type { Follower, SearchView } from './follower.ts'
+import type { IndexSync, SearchView } from './index-sync.ts'
 import { precedentsAmong } from './precedent.ts'
 import { byScore, type Candidate, candidate, type Question, similarity } from './scores.ts'
 import { correctSpelling, type Spelled } from './spelling.ts'
@@ -70,7 +70,7 @@ export interface SearchTools {
     decisions: Pick<DecisionReader, 'get'> & Groups
     edges: GraphStore['edges']
   }
-  index: Pick<Follower, 'once'>
+  index: Pick<IndexSync, 'once'>
   embedder: Embedder
   signal: AbortSignal
 }
@@ -99,7 +99,7 @@ async function embedQuery({ index, embedder, signal }: Tools, query: string): Pr
   return vector!.subarray(0, generation.dimensions)
 }
 
-export async function indexState(index: Pick<Follower, 'state'>): Promise<IndexState> {
+export async function indexState(index: Pick<IndexSync, 'state'>): Promise<IndexState> {
   const { decisions, indexed, building } = await index.state()
   return { complete: indexed === decisions && !building, indexed, total: decisions }
 }

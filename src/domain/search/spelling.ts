@@ -7,7 +7,7 @@ import { editDistance } from '../../../sdk/nearest.ts'
 import { readDecisions } from '../../../sdk/storage/decisions.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import type { DecisionReader } from '../../../sdk/storage/store.ts'
-import type { Follower } from './follower.ts'
+import type { IndexSync } from './index-sync.ts'
 import { queryTerms } from './terms.ts'
 
 /** Shorter words have too many neighbours. */
@@ -25,7 +25,7 @@ const asciiWord = /(?<![\p{L}\p{N}_])[A-Za-z]+(?![\p{L}\p{N}_])/gu
 
 interface SpellingTools {
   store: { decisions: Pick<DecisionReader, 'get'> }
-  index: Pick<Follower, 'keyword' | 'nearTerms'>
+  index: Pick<IndexSync, 'keyword' | 'nearTerms'>
   embedder: Pick<Embedder, 'knowsWord'>
 }
 

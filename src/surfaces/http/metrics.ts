@@ -27,7 +27,7 @@ export interface Measured {
   chain: { latest(): { intact: boolean } | null }
 }
 
-const searchParts = ['decisions', 'indexed', 'tail', 'segments', 'building'] as const
+const searchParts = ['decisions', 'indexed', 'in_memory', 'building'] as const
 
 /** Upper bounds of the buckets of durations, in seconds. */
 const seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -94,7 +94,7 @@ export function createMetrics(version: string, known: ReadonlySet<string>): Metr
   })
   const searched = new Gauge({
     name: 'cstp_search_index',
-    help: 'Contents of the search index: decisions, decisions with vectors, decisions in memory, segments on disk, and 1 during a build.',
+    help: 'Contents of the search index: decisions, decisions with vectors, decisions in memory, and 1 while results may lack decisions.',
     labelNames: ['part'],
     registers,
   })

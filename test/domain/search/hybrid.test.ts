@@ -1,7 +1,7 @@
 /** A hybrid search asks the index about words while the question is embedded. */
 import { expect, test } from 'bun:test'
 import { setImmediate } from 'node:timers/promises'
-import type { SearchView } from '../../../src/domain/search/follower.ts'
+import type { SearchView } from '../../../src/domain/search/index-sync.ts'
 import { search } from '../../../src/domain/search/search.ts'
 import { openMemoryProgram } from '../../support/program.ts'
 

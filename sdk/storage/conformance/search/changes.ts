@@ -11,12 +11,12 @@ export function testChanges({ test, open, onEmpty, compare }: SearchKit): void {
   onEmpty('a new index is empty', async (index) => {
     const vector = unitVector(random(1), dimensions)
     equal(await index.watermark(), 0, 'watermark')
-    const empty: SearchState = { decisions: 0, indexed: 0, tail: 0, segments: 0, building: false }
+    const empty: SearchState = { decisions: 0, indexed: 0, in_memory: 0, building: false }
     equal(await index.state(), empty, 'state')
     equal(await index.nearest({ vector, side: 'both', k: 5, filter: {} }), [], 'hits')
     equal((await index.distances({ vector, side: 'both', ids: [idOf(1)] })).size, 0, 'distances')
     equal((await index.scores({ terms: ['cache'], ids: [idOf(1)] })).size, 0, 'scores')
-    equal(await index.holding({ terms: ['cache'] }), [], 'holding')
+    equal(await index.idsContainingAll({ terms: ['cache'] }), [], 'holding')
   })
 
   onEmpty('replaces, removes, and takes back', async (index) => {
@@ -38,7 +38,7 @@ export function testChanges({ test, open, onEmpty, compare }: SearchKit): void {
       equal(await index.watermark(), round, 'watermark')
       const vector = unitVector(next, dimensions)
       await compare(index, [...held.values()], { side: sides[round % 3]!, k: 12, vector })
-      const holding = await index.holding({ terms: ['cache'] })
+      const holding = await index.idsContainingAll({ terms: ['cache'] })
       const expected = [...held.values()].filter(({ value }) => value.terms.split(' ').includes('cache'))
       equal(holding.sort(), expected.map(({ id }) => id).sort(), `holding in round ${round}`)
     }

@@ -125,7 +125,7 @@ export function testKeyword({ onEmpty }: SearchKit): void {
         1,
       )
     await apply([0, 1, 2, 3, 4])
-    const holding = async (...terms: string[]) => (await index.holding({ terms })).sort()
+    const holding = async (...terms: string[]) => (await index.idsContainingAll({ terms })).sort()
     equal(await holding('red'), [0, 1, 3].map(idOf), 'one')
     equal(await holding('red', 'green'), [0, 3].map(idOf), 'two')
     equal(await holding('red', 'unheard'), [], 'one of them in none')
@@ -137,7 +137,7 @@ export function testKeyword({ onEmpty }: SearchKit): void {
 }
 
 const holdingOf = async (index: SearchIndex, term: string): Promise<number> =>
-  (await index.holding({ terms: [term] })).length
+  (await index.idsContainingAll({ terms: [term] })).length
 
 function naive(corpus: Map<string, Entry>, { terms, filter, limit }: KeywordQuery): KeywordResult {
   const texts = [...corpus.values()].map((one) => {

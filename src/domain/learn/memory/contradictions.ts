@@ -9,7 +9,7 @@ import type { DecisionFilter, Edge, Store } from '../../../../sdk/storage/store.
 import { timestamp } from '../../../core/time.ts'
 import { autoLink, isDismissed, withLink } from '../../record/decision/links.ts'
 import { type EmbeddingCall, embedDecision, embedSignal } from '../../search/embeddings.ts'
-import type { Follower } from '../../search/follower.ts'
+import type { IndexSync } from '../../search/index-sync.ts'
 
 /** Purposes at most this far apart count as the same. */
 const sameFunction = 0.15
@@ -21,7 +21,7 @@ const maxNearest = 5
  * @param vector the purpose's vector; null if it is unavailable, and then nothing is found
  */
 async function opposites(
-  tools: { store: Store; index: Follower },
+  tools: { store: Store; index: IndexSync },
   record: DecisionRecord,
   vector: Float32Array | null,
 ): Promise<string[]> {
@@ -33,9 +33,8 @@ async function opposites(
     side: 'function',
     k: maxNearest,
     filter: { project, outcome: [other] },
-    within: sameFunction,
   })
-  return near.map(({ id }) => id).filter((id) => id !== record.id)
+  return near.filter(({ id, distance }) => distance <= sameFunction && id !== record.id).map(({ id }) => id)
 }
 
 /** The superseded ones among these decisions. */
@@ -132,7 +131,7 @@ async function readContradictions(store: Store, limit: number, filter: DecisionF
 /** What linking needs from a call. */
 export interface LinkingCall extends EmbeddingCall {
   store: Store
-  index: Follower
+  index: IndexSync
 }
 
 /** The vector of the decision's purpose; null while the index holds vectors of another embedder. */

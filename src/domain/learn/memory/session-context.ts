@@ -11,7 +11,7 @@ import { scopesOf } from '../../policy/rules/compiled.ts'
 import { describeRule } from '../../policy/rules/describe.ts'
 import type { Policy } from '../../policy/rules/set.ts'
 import { hitOf } from '../../record/decision/hits.ts'
-import type { Follower } from '../../search/follower.ts'
+import type { IndexSync } from '../../search/index-sync.ts'
 import { indexState, precedents, type SearchTools, searchEntries } from '../../search/search.ts'
 import { listContradictions } from './contradictions.ts'
 import { AgentProfile, agentProfile, byCategory, CategoryCalibration } from './profile.ts'
@@ -111,7 +111,7 @@ async function relevant(call: ContextCall, task: string | null, limit: number): 
 /** The parts of a call that are needed. */
 interface ContextCall extends SearchTools {
   store: Store
-  index: Follower
+  index: IndexSync
   caller: { agent: string }
   policy: Policy
   wisdom: WisdomReader

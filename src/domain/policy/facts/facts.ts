@@ -5,7 +5,7 @@ import type { Embedder } from '../../../../sdk/storage/embedder.ts'
 import { type Groups, outcomeGroups } from '../../../../sdk/storage/groups.ts'
 import type { DecisionReader, KeyedReader } from '../../../../sdk/storage/store.ts'
 import { countOf, meanOf, scoredOf } from '../../../core/figures.ts'
-import type { Follower } from '../../search/follower.ts'
+import type { IndexSync } from '../../search/index-sync.ts'
 import { type Action, fold } from '../rules/action.ts'
 import type { FactGroup, Facts } from '../rules/fact-names.ts'
 import { EvaluationError } from '../rules/operators.ts'
@@ -17,7 +17,7 @@ export interface FactTools {
     /** Null for an earlier time, because sessions are kept only for hours. */
     keyed: KeyedReader | null
   }
-  index: Pick<Follower, 'once'>
+  index: Pick<IndexSync, 'once'>
   embedder: Embedder
   signal: AbortSignal
   tracker_ttl_ms: number
@@ -51,16 +51,16 @@ export async function lookUp(
   const hits = await index.once(async (view) => {
     const generation = view.generation()
     if (!generation) return null
-    return view.nearest({
+    const near = await view.nearest({
       vector: (await embed()).subarray(0, generation.dimensions),
       embedder: embedder.id,
       side: 'both',
       k: precedentsLooked,
       filter: {},
       exact: true,
-      within: embedder.precedent_distance,
     })
-  })
+    return near.filter(({ distance }) => distance <= embedder.precedent_distance)
+  }, 'complete')
   if (hits === null) return { n: 0, failed: 0 }
   const near = await readDecisions(
     store.decisions,

@@ -90,10 +90,10 @@ export function openHistory(
             k: min_matches,
             filter,
             exact: true,
-            within: threshold === 'auto' ? embedder.similar_distance : 1 - threshold,
           })
-          return near.length
-        }),
+          const within = threshold === 'auto' ? embedder.similar_distance : 1 - threshold
+          return near.filter(({ distance }) => distance <= within).length
+        }, 'complete'),
       )
     },
     aggregate(condition) {

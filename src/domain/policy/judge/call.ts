@@ -3,7 +3,7 @@ import type { Embedder } from '../../../../sdk/storage/embedder.ts'
 import type { Store } from '../../../../sdk/storage/store.ts'
 import type { Desk } from '../../record/approval/approval.ts'
 import type { Past } from '../../record/history/past.ts'
-import type { Follower } from '../../search/follower.ts'
+import type { IndexSync } from '../../search/index-sync.ts'
 import type { EvidenceReader } from '../facts/evidence.ts'
 import type { Action } from '../rules/action.ts'
 import type { Evaluation } from '../rules/evaluate.ts'
@@ -13,7 +13,7 @@ import type { Policy } from '../rules/set.ts'
 export interface PolicyCall {
   policy: Policy
   store: Store
-  index: Follower
+  index: IndexSync
   embedder: Embedder
   /** Source of the evidence that rules require. */
   evidence: EvidenceReader

@@ -1,234 +1,358 @@
 /**
- * One generation as a tail and segments. The tail holds the newest changes in memory and answers exactly; segments give candidates,
- * which are scored by the same formula over the counts of both, so answers don't depend on where a decision is stored.
+ * One generation: a table of decisions in LanceDB, and the newest changes in memory in front of it. The table gives candidates, and all
+ * candidates are scored by one formula over the statistics of both, so answers don't depend on where a decision is stored.
  */
-import type { KeywordResult, SearchGeneration, SearchIndex, VectorHit } from '../../../../sdk/storage/search.ts'
-import { checkVector } from '../../../../sdk/storage/vector-checks.ts'
-import { openResidentIndex } from '../resident/index.ts'
-import type { Corpus } from '../resident/keywords.ts'
-import { nearestTerms } from '../resident/near-terms.ts'
-import { allOf } from './gate.ts'
-import { openKeeper } from './keeper.ts'
-import type { Place } from './place.ts'
-import { scorer, weighingOf } from './score.ts'
-import type { Segment } from './segment.ts'
 
-/** When a store with segments is closed, at most this share of a full tail is not written to segments. */
-const LEFT = 10
-/** A tail with more than this many times the changes of a segment waits until they are written. */
-const PATIENCE = 2
+import { isStorageError } from '../../../../sdk/storage/errors.ts'
+import { compareText } from '../../../../sdk/storage/fields.ts'
+import type { KeywordResult, SearchGeneration, SearchIndex } from '../../../../sdk/storage/search.ts'
+import { checkEntries, checkGeneration, checkVector } from '../../../../sdk/storage/vector-checks.ts'
+import { messageOf } from '../../../core/log.ts'
+import { scoreOf, scoringOf } from '../bm25.ts'
+import { byDistance } from '../memory/vectors.ts'
+import { nearestTerms } from '../near-terms.ts'
+import { isNative, refuse } from './library.ts'
+import { openOverlay } from './overlay.ts'
+import type { Lease, Place } from './place.ts'
+import { decisionsTable, type StoredState } from './state.ts'
+import { type DecisionTable, openTable } from './table.ts'
+import { writeChanges } from './writer.ts'
 
-const byDistance = (a: VectorHit, b: VectorHit) => a.distance - b.distance || (a.id < b.id ? -1 : 1)
+export interface IndexOptions {
+  /** This many changes are kept in memory before the first ones are written to the table. */
+  max_in_memory: number
+  /** From this many vectors on, the table has a vector index. */
+  index_from: number
+}
+
+/** Once there is a table, changes are written when they are this share of it, but at least a quarter of `max_in_memory`. */
+const writtenShare = 0.1
+/** `apply` waits for a write once there are so many times `max_in_memory` changes. */
+const maxWaiting = 1.5
+/** Candidates beyond those wanted, since some may be hidden. */
+const spare = 16
+const renewMs = 20_000
+
 const byScore = (a: { id: string; score: number }, b: { id: string; score: number }) =>
-  b.score - a.score || (a.id < b.id ? -1 : 1)
+  b.score - a.score || compareText(a.id, b.id)
 
-export async function openSegmentedIndex(
+export async function openIndex(
   place: Place,
   generation: SearchGeneration,
-  worker_from: number,
+  { max_in_memory, index_from }: IndexOptions,
 ): Promise<SearchIndex> {
+  const { log } = place
   const { dimensions } = generation
-  const tail = openResidentIndex(dimensions, worker_from)
-  const keeper = await openKeeper(place, generation, tail)
-  const { shadow } = keeper
-  /** For each running search: the decisions that the tail has hidden since it began. */
-  const running = new Set<Set<string>>()
+  let overlay = openOverlay(dimensions)
+  let table: DecisionTable | null = null
+  let applied = 0
+  /** How often the table was lost: what was read from the store before that does not continue what is held now. */
+  let losses = 0
+  let closed = false
+  let writing: Promise<void> | null = null
+  // Changes of the overlay and the table, one after the other. Searches don't wait for them: each works on what it found when it began.
+  let changing: Promise<unknown> = Promise.resolve()
+  function change<T>(run: () => Promise<T>): Promise<T> {
+    const result = changing.then(run)
+    changing = result.catch(() => {})
+    return result
+  }
 
-  /**
-   * Repeats the search if a decision that it met has changed: the tail may have been asked before it held the change, or a segment before
-   * the decision was hidden.
-   */
-  async function search<T>(work: (segments: readonly Segment[], isHidden: IsHidden) => Promise<T>): Promise<T> {
-    const late = new Set<string>()
-    const looked: string[] = []
-    const isHidden = (id: string): boolean => {
-      looked.push(id)
-      return keeper.isHidden(id)
+  const stored = (): StoredState | null => table?.state ?? null
+  const open = async (state: StoredState): Promise<DecisionTable> =>
+    openTable(await place.engine(), decisionsTable(generation.number), state)
+
+  /** Replaces the table, and keeps the changes that it lacks. */
+  async function adopt(state: StoredState | null): Promise<void> {
+    const next = state && (await open(state))
+    const newer = state !== null && state.watermark >= applied ? [] : overlay.changes()
+    const before = table
+    const rest = openOverlay(dimensions)
+    rest.apply(newer, (await next?.find(newer.map(({ id }) => id))) ?? new Map())
+    table = next
+    overlay = rest
+    applied = Math.max(applied, state?.watermark ?? 0)
+    before?.close()
+  }
+
+  /** The table can't be read: its decisions are read from the store again. */
+  async function lose(error: unknown): Promise<void> {
+    log('error', 'The search index is damaged; it is rebuilt from the store', { error: messageOf(error) })
+    table?.close()
+    table = null
+    overlay = openOverlay(dimensions)
+    applied = 0
+    losses++
+    const lease = place.absent() ? null : await place.ownership.lease()
+    if (lease === null) return
+    await place.clear(generation.number).catch(() => {})
+    await lease.release()
+  }
+
+  /** After a failed search: true if it should be repeated. */
+  async function recover(error: unknown, failed: DecisionTable | null, attempt: number): Promise<boolean> {
+    if (closed || failed === null || attempt > 3 || isStorageError(error, 'invalid')) return false
+    return change(async () => {
+      if (table !== failed) return true
+      // Another process may have written a newer version, and removed this one.
+      const state = await place.state(generation.number).catch(() => null)
+      if (state !== null && state.version !== failed.state.version) {
+        await adopt(state)
+        return true
+      }
+      if (attempt < 2) return true
+      if (!place.absent() && !place.isLoss(error)) return false
+      await lose(error)
+      return true
+    })
+  }
+
+  /** Repeats what fails because the table was replaced or lost. @param run notes the table that it uses */
+  async function withTable<T>(run: (used: { table: DecisionTable | null }) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      const used = { table }
+      try {
+        return await run(used)
+      } catch (error) {
+        if (await recover(error, used.table, attempt)) continue
+        if (isNative(error)) refuse(error)
+        throw error
+      }
     }
-    running.add(late)
+  }
+
+  const search = <T>(work: (view: View) => Promise<T>): Promise<T> =>
+    withTable(({ table }) => work({ overlay, index: overlay.index, table, isHidden: overlay.hiding() }))
+
+  async function writeOnce(lease: Lease, options: { index: boolean; erase: boolean }): Promise<void> {
+    const engine = await place.engine()
+    await change(async () => {
+      const state = await place.state(generation.number)
+      if (state === null && table !== null) return lose(new Error('The table was removed'))
+      if (state?.version !== stored()?.version) await adopt(state)
+    })
+    // What a crashed writer left.
+    if (options.erase && stored() === null) return place.clear(generation.number)
+    const [changes, through] = [overlay.changes(), applied]
+    if (changes.length === 0 && !options.erase && stored()?.unindexed === 0) return
+    const state = await writeChanges(engine, generation, stored(), changes, {
+      ...options,
+      index_from,
+      store: await place.ownership.store(),
+      watermark: through,
+      yieldToEventLoop: async () => {
+        if (closed || !(await lease.renew())) throw new Error('The write was stopped')
+      },
+    })
+    const next = await open(state)
+    await change(async () => {
+      table?.close()
+      table = next
+      overlay = overlay.after(changes)
+    })
+    log('info', 'Changes were written to the search index', {
+      changes: changes.length,
+      decisions: state.stats.decisions,
+    })
+  }
+
+  /** Writes all changes to the table, one call at a time. @returns whether that was possible */
+  async function write(options: { index: boolean; erase: boolean }): Promise<boolean> {
+    const lease = await place.ownership.lease()
+    if (lease === null) return false
+    const timer = setInterval(() => lease.renew().catch(() => {}), renewMs)
+    timer.unref()
     try {
-      const answer = await keeper.search((segments) => work(segments, isHidden))
-      if (late.size === 0 || !looked.some((id) => late.has(id))) return answer
+      await writeOnce(lease, options)
+      return true
     } finally {
-      running.delete(late)
-    }
-    return search(work)
-  }
-
-  /** The counts of both: of the segments, without hidden decisions, and of the tail. */
-  const corpus = (own: Corpus, rest: Corpus): Corpus => ({
-    decisions: own.decisions + rest.decisions,
-    length: own.length + rest.length,
-    holding: own.holding.map((held, at) => held + rest.holding[at]!),
-  })
-
-  /** Asks a segment for more until enough of its best are not hidden. */
-  async function visible<T extends { id: string }>(
-    wanted: number,
-    isHidden: IsHidden,
-    ask: (limit: number) => Promise<T[]>,
-  ): Promise<T[]> {
-    for (let asked = wanted; ; ) {
-      const found = await ask(asked)
-      const kept = found.filter(({ id }) => !isHidden(id))
-      const hidden = found.length - kept.length
-      if (asked - hidden >= wanted || found.length < asked) return kept
-      asked = wanted + 2 * hidden
+      clearInterval(timer)
+      await lease.release().catch(() => {})
     }
   }
 
-  async function counted(segment: Segment, terms: readonly string[], filter: SearchFilter): Promise<number> {
-    const all = await segment.count(terms, filter)
-    const hidden = all === 0 ? [] : shadow.of(segment)
-    if (hidden.length === 0) return all
-    return (
-      all -
-      (await segment.count(
-        terms,
-        filter,
-        hidden.map(({ id }) => id),
-      ))
-    )
+  let outgrown = false
+  function writeInBackground(index: boolean): Promise<void> {
+    writing ??= write({ index, erase: false })
+      .catch((error) => {
+        if (closed || (place.absent() && outgrown)) return
+        outgrown ||= place.absent()
+        const decisions = overlay.size()
+        log('warn', 'Changes were not written to the search index; they stay in memory', {
+          decisions,
+          error: messageOf(error),
+        })
+        if (isStorageError(error, 'conflict')) throw error
+      })
+      .then(() => {})
+      .finally(() => {
+        writing = null
+      })
+    return writing
+  }
+
+  const isDue = (): boolean => {
+    const share = writtenShare * (stored()?.stats.decisions ?? Number.POSITIVE_INFINITY)
+    return overlay.size() >= Math.min(max_in_memory, Math.max(max_in_memory / 4, share))
+  }
+
+  if (!place.isEmpty()) {
+    const state = await place.state(generation.number).catch((error) => {
+      if (place.absent()) log('warn', 'All decisions are searched in memory', { error: messageOf(error) })
+      else if (place.isLoss(error)) return lose(error).then(() => null)
+      else refuse(error)
+      return null
+    })
+    if (state !== null) {
+      checkGeneration({ ...state, number: generation.number }, generation)
+      await adopt(state).catch(lose)
+    }
   }
 
   return {
-    watermark: async () => keeper.applied(),
+    watermark: async () => applied,
     async apply(entries, watermark) {
-      // Sent by a process that is behind.
-      if (watermark < keeper.applied()) return
-      await tail.apply(entries, watermark)
-      for (const { id } of entries) if (!keeper.isHidden(id)) for (const late of running) late.add(id)
-      for (const { id, value } of entries) keeper.took(id, watermark, value?.terms ?? null)
-      keeper.skipTo(watermark)
-      if (keeper.fresh.size >= PATIENCE * place.tail_most) await keeper.flush().catch(() => {})
+      checkEntries(entries, dimensions)
+      const before = losses
+      await withTable((used) =>
+        change(async () => {
+          // The second is sent by a process that is behind.
+          if (losses !== before || watermark < applied) return
+          used.table = table
+          const unknown = overlay.unknown(entries.map(({ id }) => id))
+          const found = table === null ? new Map() : await table.find(unknown)
+          overlay.apply(entries, found)
+          applied = Math.max(applied, watermark)
+        }),
+      )
+      if (overlay.size() >= maxWaiting * max_in_memory && !place.absent())
+        await writeInBackground(false).catch(() => {})
     },
-    fill: (pages, watermark) => keeper.fill(pages, watermark),
-    async nearest({ vector, side, k, filter, exact = false, within = 2 }) {
+    async nearest({ vector, side, k, filter, exact = false }) {
       checkVector(vector, dimensions, 'The vector of the query')
       if (k <= 0) return []
-      return search(async (segments, isHidden) => {
-        const found = await allOf([
-          tail.nearest({ vector, side, k, filter, exact, within }),
-          ...segments.map((segment) =>
-            visible(k, isHidden, (limit) => segment.nearest({ vector, side, k: limit, filter, exact, within })),
-          ),
-        ])
-        return found.flat().sort(byDistance).slice(0, k)
+      return search(async ({ index, table, isHidden }) => {
+        const own = index.nearest({ vector, side, k, filter })
+        if (table === null) return own
+        for (let wanted = k; ; ) {
+          const asked = wanted + spare
+          const found = await table.nearest({ vector, side }, filter, asked, exact)
+          const visible = found.filter(({ id }) => !isHidden(id))
+          if (visible.length >= k || found.length < asked) return [...own, ...visible].sort(byDistance).slice(0, k)
+          wanted = k + 2 * (found.length - visible.length)
+        }
       })
     },
     async distances({ vector, side, ids }) {
       checkVector(vector, dimensions, 'The vector of the query')
-      return search(async (segments, isHidden) => {
+      return search(async ({ index, table, isHidden }) => {
+        const own = index.distances({ vector, side, ids })
         const rest = ids.filter((id) => !isHidden(id))
-        const own = await tail.distances({ vector, side, ids })
-        if (rest.length === 0) return own
-        const found = await allOf(segments.map((segment) => segment.distances({ vector, side, ids: rest })))
-        for (const { id, distance } of found.flat()) own.set(id, distance)
+        for (const { id, distance } of (await table?.distances({ vector, side }, rest)) ?? []) own.set(id, distance)
         return inOrder(ids, own)
       })
     },
-    keyword: ({ terms, filter, limit, counted: isCounted = true }) =>
-      search(async (segments, isHidden): Promise<KeywordResult> => {
-        if (segments.length === 0 || terms.length === 0)
-          return tail.keyword({ terms, filter, limit, counted: isCounted })
-        const beyond = await shadow.rest(segments, terms)
-        const weighing = weighingOf(terms, corpus(tail.corpus(terms), beyond))
-        const score = scorer(weighing)
-        const [own, ...others] = await allOf([
-          tail.keyword({ terms, filter, limit, counted: isCounted, beyond }),
-          ...segments.map(async (segment) => {
-            const [texts, total, total_unindexed] = await allOf([
-              limit === 0
-                ? []
-                : visible(segment.enough(limit), isHidden, (most) => segment.candidates(weighing, filter, most)),
-              isCounted ? counted(segment, terms, filter) : 0,
-              segment.facts.indexed === segment.facts.decisions || filter.indexed === true
-                ? 0
-                : counted(segment, terms, { ...filter, indexed: false }),
-            ])
-            return { hits: texts.map((text) => ({ id: text.id, score: score(text) })), total, total_unindexed }
-          }),
+    keyword: (query) =>
+      search(async ({ overlay, index, table, isHidden }): Promise<KeywordResult> => {
+        const { terms, filter, limit, counted = true } = query
+        const stats = overlay.stats(table?.state.stats ?? null, terms)
+        const own = index.keyword(query, stats)
+        if (table === null || terms.length === 0) return own
+        const hidden = overlay.hidden()
+        const allIndexed = table.state.stats.indexed === table.state.stats.decisions || filter.indexed === true
+        const scoring = scoringOf(stats)
+        const candidates = async () => {
+          for (let wanted = limit; limit > 0; ) {
+            const asked = wanted + spare
+            const found = await table.candidates(terms, filter, asked)
+            const visible = found.filter(({ id }) => !isHidden(id))
+            if (visible.length >= limit || found.length < asked) return visible
+            wanted = limit + 2 * (found.length - visible.length)
+          }
+          return []
+        }
+        const [found, total, total_unindexed] = await Promise.all([
+          candidates(),
+          counted ? table.count(terms, filter, hidden) : 0,
+          allIndexed ? 0 : table.count(terms, { ...filter, indexed: false }, hidden),
         ])
-        const all = [own, ...others]
+        const hits = found.map(({ id, terms: text }) => ({ id, score: scoreOf(scoring, terms, text) }))
         return {
-          hits: all
-            .flatMap(({ hits }) => hits)
-            .sort(byScore)
-            .slice(0, limit),
-          total: all.reduce((sum, { total }) => sum + total, 0),
-          total_unindexed: all.reduce((sum, one) => sum + one.total_unindexed, 0),
-          ideal: own.ideal,
+          hits: [...own.hits, ...hits].sort(byScore).slice(0, limit),
+          total: own.total + total,
+          total_unindexed: own.total_unindexed + total_unindexed,
+          ideal: scoring.ideal,
         }
       }),
-    scores: ({ terms, ids }) =>
-      search(async (segments, isHidden) => {
-        const rest = ids.filter((id) => !isHidden(id))
-        if (segments.length === 0 || (rest.length === 0 && terms.length === 0)) return tail.scores({ terms, ids })
-        const beyond = await shadow.rest(segments, terms)
-        const score = scorer(weighingOf(terms, corpus(tail.corpus(terms), beyond)))
-        const own = await tail.scores({ terms, ids, beyond })
-        if (rest.length === 0) return own
-        for (const texts of await allOf(segments.map((segment) => segment.texts(rest))))
-          for (const text of texts) own.set(text.id, score(text))
-        return inOrder(ids, own)
+    scores: (query) =>
+      search(async ({ overlay, index, table, isHidden }) => {
+        const stats = overlay.stats(table?.state.stats ?? null, query.terms)
+        const own = index.scores(query, stats)
+        if (table === null) return own
+        const scoring = scoringOf(stats)
+        for (const [id, { terms }] of await table.find(query.ids.filter((id) => !isHidden(id))))
+          own.set(id, scoreOf(scoring, query.terms, terms))
+        return inOrder(query.ids, own)
       }),
-    holding: ({ terms }) =>
-      search(async (segments, isHidden) => {
-        const [own, ...others] = await allOf([
-          tail.holding({ terms }),
-          ...segments.map((segment) => segment.holding(terms)),
-        ])
-        return [...own!, ...others.flat().filter((id) => !isHidden(id))]
+    idsContainingAll: ({ terms }) =>
+      search(async ({ index, table, isHidden }) => {
+        const own = index.idsContainingAll(terms)
+        if (table === null) return own
+        const found = await table.idsContaining(terms, {}, 'And')
+        return [...own, ...found.filter((id) => !isHidden(id))]
       }),
-    nearTerms: ({ term, max_edits, limit }) =>
-      search(async (segments) => {
-        if (segments.length === 0) return tail.nearTerms({ term, max_edits, limit })
-        // Most words of a question occur in the index: an exact look-up finds them without a search for near words.
-        const own = corpus(tail.corpus([term]), await shadow.rest(segments, [term])).holding[0]!
-        if (own > 0 && (limit === 1 || max_edits === 0)) return [{ term, edits: 0, decisions: own }].slice(0, limit)
-        if (max_edits === 0) return []
-        const held = new Map<string, number>()
-        const add = (word: string, decisions: number) => held.set(word, (held.get(word) ?? 0) + decisions)
-        for (const one of await tail.nearTerms({ term, max_edits, limit: Number.POSITIVE_INFINITY }))
-          add(one.term, one.decisions)
-        for (const words of await allOf(segments.map((segment) => segment.near(term, max_edits))))
-          for (const [word, decisions] of words) add(word, decisions)
-        const known = [...held].flatMap(([word, decisions]): [string, number][] => {
-          const left = decisions - shadow.holding(word)
-          return left > 0 ? [[word, left]] : []
-        })
-        return nearestTerms(known, term, max_edits, limit)
-      }),
+    async nearTerms(query) {
+      const { index, hiddenStats } = overlay
+      const stats = stored()?.stats
+      if (stats === undefined) return nearestTerms(index.words(), index.containing, query)
+      const containing = (term: string): number =>
+        index.containing(term) + stats.containing(term) - hiddenStats.containing(term)
+      function* words(): Generator<[string, number]> {
+        for (const [term] of stats!.words()) yield [term, containing(term)]
+        for (const [term, decisions] of index.words()) if (stats!.containing(term) === 0) yield [term, decisions]
+      }
+      return nearestTerms(words(), containing, query)
+    },
     async state() {
-      const { decisions, indexed } = await tail.state()
-      const facts = keeper.facts()
-      const hidden = await search(async () => shadow.sums())
+      const { index, hiddenStats } = overlay
+      const stats = stored()?.stats
       return {
-        decisions: facts.reduce((sum, one) => sum + one.decisions, decisions - hidden.decisions),
-        indexed: facts.reduce((sum, one) => sum + one.indexed, indexed - hidden.indexed),
-        tail: keeper.fresh.size,
-        segments: facts.length,
-        building: keeper.building(),
+        decisions: index.decisions() + (stats?.decisions ?? 0) - hiddenStats.decisions,
+        indexed: index.indexed() + (stats?.indexed ?? 0) - hiddenStats.indexed,
+        in_memory: overlay.size(),
+        building: table?.isPartial ?? false,
       }
     },
-    purge: (ids) => keeper.purge(ids),
+    async purge() {
+      await writing?.catch(() => {})
+      if (place.isEmpty()) return true
+      return write({ index: true, erase: true }).catch((error) => {
+        log('warn', 'Erased decisions are still in the search index', { error: messageOf(error) })
+        return false
+      })
+    },
     async maintain() {
-      if (keeper.fresh.size >= place.tail_most) await keeper.flush()
+      if (place.absent()) return
+      if (isDue() || (stored()?.unindexed ?? 0) > 0) await writeInBackground(true)
     },
     async close() {
-      // Changes in memory are read again at the next start.
-      // A segment that contains erased decisions is rewritten, which takes long.
-      if (keeper.facts().length > 0 && keeper.fresh.size >= place.tail_most / LEFT && keeper.gone().length === 0)
-        await keeper.flush(0).catch(() => {})
-      await keeper.close()
-      await tail.close()
+      closed = true
+      await writing?.catch(() => {})
+      await changing
+      table?.close()
     },
   }
+}
+
+/** What a search works on, from its beginning to its end. */
+interface View {
+  overlay: ReturnType<typeof openOverlay>
+  index: ReturnType<typeof openOverlay>['index']
+  table: DecisionTable | null
+  /** Whether the table's row of a decision is not the newest. */
+  isHidden(id: string): boolean
 }
 
 /** The known entries, in the requested order. */
 const inOrder = (ids: readonly string[], known: Map<string, number>): Map<string, number> =>
   new Map(ids.flatMap((id) => (known.has(id) ? [[id, known.get(id)!]] : [])))
-
-type IsHidden = (id: string) => boolean
-type SearchFilter = Parameters<Segment['count']>[1]

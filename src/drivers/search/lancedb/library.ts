@@ -1,43 +1,36 @@
-/** LanceDB itself: loaded when the first segment is written or read, not before. */
-import { dlopen, suffix } from 'bun:ffi'
+/** LanceDB itself: loaded when the first table is written or read, not before. */
 import { tmpdir } from 'node:os'
 import type { Connection } from '@lancedb/lancedb'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { messageOf } from '../../../core/log.ts'
-import { boundMemory } from '../../shared/allocation.ts'
 
 export interface Libraries {
   lancedb: typeof import('@lancedb/lancedb')
   arrow: typeof import('apache-arrow')
 }
 
-/** LanceDB, connected to the place of the segments. */
+/** LanceDB, connected to the folder or object store of the index. */
 export interface Engine extends Libraries {
   connection: Connection
-  /** Null for an object store. */
-  folder: string | null
 }
 
-/** Room for both indexes of a million decisions: with less, semantic and keyword search evict each other's pages, which takes seven times the CPU. */
-const INDEX_CACHE_BYTES = 256_000_000n
-const METADATA_CACHE_BYTES = 16_000_000n
+/** Room for the indices of a million decisions: with less, semantic and keyword search evict each other's pages. */
+const indexCacheBytes = 256_000_000n
+const metadataCacheBytes = 16_000_000n
 
-/** @throws StorageError `unavailable` if it can't reach the place */
+/** @throws StorageError `unavailable` if the folder or object store can't be reached */
 export async function connect(
   libraries: Libraries,
   url: string,
   storageOptions: Record<string, string>,
-  folder: string | null,
 ): Promise<Engine> {
   const { connect, Session } = libraries.lancedb
-  const session = new Session(INDEX_CACHE_BYTES, METADATA_CACHE_BYTES)
-  return { ...libraries, folder, connection: await connect(url, { storageOptions, session }).catch(refuse) }
+  const session = new Session(indexCacheBytes, metadataCacheBytes)
+  return { ...libraries, connection: await connect(url, { storageOptions, session }).catch(refuse) }
 }
 
 /** @throws StorageError `unavailable` if LanceDB is not part of this build */
 export async function load(): Promise<Libraries> {
-  quietUnlessAsked()
-  boundMemory()
   try {
     return { lancedb: await import('@lancedb/lancedb'), arrow: await import('apache-arrow') }
   } catch (error) {
@@ -48,7 +41,7 @@ export async function load(): Promise<Libraries> {
   }
 }
 
-/** The names of all tables at the place. */
+/** The names of all tables. */
 export async function tableNames(connection: Connection): Promise<string[]> {
   const names: string[] = []
   let page: string | null | undefined
@@ -60,14 +53,10 @@ export async function tableNames(connection: Connection): Promise<string[]> {
   return names
 }
 
-/** Closes a handle. LanceDB refuses to close one that is in use, which is freed when it is collected. */
-export function closeQuietly(handle: { close(): void }): void {
-  try {
-    handle.close()
-  } catch {
-    // It is in use: LanceDB reports nothing else here.
-  }
-}
+/** LanceDB warns if a table that is to be replaced does not exist. */
+export const creation = async (connection: Connection, name: string): Promise<{ mode: 'create' | 'overwrite' }> => ({
+  mode: (await tableNames(connection)).includes(name) ? 'overwrite' : 'create',
+})
 
 /** Errors of LanceDB itself have this code. */
 export const isNative = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === 'GenericFailure'
@@ -75,20 +64,4 @@ export const isNative = (error: unknown): boolean => (error as { code?: unknown 
 export function refuse(error: unknown): never {
   if (error instanceof StorageError) throw error
   throw new StorageError('unavailable', `LanceDB: ${messageOf(error)}`, { cause: error })
-}
-
-const c_library = process.platform === 'linux' ? 'libc.so.6' : `libSystem.B.${suffix}`
-
-/**
- * Limits LanceDB's own log, which goes to stderr in a format of its own, to errors. Native code does not see what is written to
- * `process.env`, so the variable is set in the C library.
- */
-function quietUnlessAsked(): void {
-  if (process.env.LANCEDB_LOG !== undefined) return
-  try {
-    const { symbols } = dlopen(c_library, { setenv: { args: ['cstring', 'cstring', 'int'], returns: 'int' } })
-    symbols.setenv(Buffer.from('LANCEDB_LOG\0'), Buffer.from('error\0'), 1)
-  } catch {
-    // Another C library: its warnings are shown.
-  }
 }

@@ -1,118 +1,113 @@
-/** Where the segments of a server lie: a folder or an object store, and the manifests that say which of them count. */
-import { isStorageError } from '../../../../sdk/storage/errors.ts'
+/** Where the index is stored, and who may write it. */
+import { existsSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type { LogWriter } from '../../../core/log.ts'
-import { connect, type Engine, isNative, type Libraries, load } from './library.ts'
-import type { Manifests } from './manifest.ts'
-import { clearFolder, foreign, ownerOf, takeFolder, takePrefix } from './owner.ts'
-import { FlatError } from './records.ts'
+import { connect, type Engine, isNative, type Libraries, load, tableNames } from './library.ts'
+import { generationOf, readState, type StoredState } from './state.ts'
 
-export interface Place {
-  /** LanceDB, loaded at the first call. @throws StorageError `unavailable`, `conflict` if the place is another store's */
-  engine(): Promise<Engine>
-  /** Whether the place is this store's, as far as can be told now. @throws StorageError `conflict` */
-  check(): Promise<void>
-  /** Whether LanceDB was looked for and is not there. */
-  absent(): boolean
-  /** Null for an object store. */
-  folder: string | null
-  /** The key of a generation's manifest; null while the folder does not exist. */
-  key(generation: number): Promise<string | null>
-  /** Begins the keys of all manifests of this place; null while the folder does not exist. */
-  keys(): Promise<string | null>
-  manifests: Manifests
-  now(): number
-  log: LogWriter
-  /** Whether an error, repeated, says that files are missing or damaged, and not that they can't be reached just now. */
-  isLoss(error: unknown): boolean
-  index_from: number
-  tail_most: number
+/** The right to write an index, which ends by itself if it is not renewed. */
+export interface Lease {
+  /** False if another process has it now. */
+  renew(): Promise<boolean>
+  release(): Promise<void>
 }
 
-/** An object store that does not answer so long is asked again before anything is read or written there. */
-const ASKED_MS = 5_000
+/** What all servers of a store agree on. */
+export interface Ownership {
+  /** Id of the store; the same for all its servers and copies. */
+  store(): Promise<string>
+  /** Null while another process writes. */
+  lease(): Promise<Lease | null>
+}
 
-type Options = Pick<Place, 'manifests' | 'now' | 'log' | 'index_from' | 'tail_most'> & {
-  library?: (() => Promise<Libraries>) | undefined
+export interface PlaceOptions {
+  /** A folder, or an address of an object store such as `s3://bucket/prefix`. */
   url: string
-  storage_options: Record<string, string>
-  own: boolean
+  /** Whether the folder is in the store's own data, so that what another store left there is removed. Otherwise that is refused. [false] */
+  own?: boolean
+  ownership: Ownership
+  /** Settings of the object store, such as `region`, `endpoint`, `access_key_id`. It must honour conditional writes. */
+  storage_options?: Record<string, string>
+  /** Loads LanceDB. */
+  library?: () => Promise<Libraries>
+  log?: LogWriter
 }
 
-export function openPlace({ url, storage_options, own, library = load, ...rest }: Options): Place {
+export type Place = ReturnType<typeof openPlace>
+
+export function openPlace({
+  url,
+  own = false,
+  ownership,
+  storage_options = {},
+  library = load,
+  log = () => {},
+}: PlaceOptions) {
   const folder = /^[a-z][a-z0-9+]*:\/\//i.test(url) ? null : url
   let engine: Promise<Engine> | null = null
-  let id: string | null = folder === null ? url : null
   let absent = false
 
-  /** Whether this store may use what that one has taken; what is left in the store's own data it may clear away. */
-  async function isOurs(store: string): Promise<boolean> {
-    if (store === (await rest.manifests.store())) return true
-    if (folder === null || !own) throw foreign(url)
-    rest.log('warn', 'The search index in the data directory belongs to another store; it is rebuilt', { folder })
-    await clearFolder(folder)
-    return false
-  }
-
-  async function take(connected: Engine): Promise<void> {
-    const store = await rest.manifests.store()
-    if (folder === null) {
-      if ((await takePrefix(connected, store)) !== store) throw foreign(url)
-      return
-    }
-    const wanted = { place: id ?? crypto.randomUUID(), store }
-    const owner = await takeFolder(folder, wanted)
-    if (await isOurs(owner.store)) id ??= owner.place
-    else id = (await takeFolder(folder, wanted)).place
-  }
-
-  const keys = async (): Promise<string | null> => {
-    if (id === null && folder !== null) {
-      const owner = await ownerOf(folder)
-      if (owner !== null && (await isOurs(owner.store))) id = owner.place
-    }
-    return id === null ? null : `${id}/`
-  }
-
   async function open(): Promise<Engine> {
-    const libraries = await library().catch((error) => {
-      absent = true
-      throw error
-    })
-    engine ??= connect(libraries, url, storage_options, folder)
-    engine.catch(() => {
-      engine = null
-    })
-    const connected = await engine
-    // Each time: meanwhile the place may have been emptied, and taken by another store.
-    await take(connected)
-    return connected
+    if (engine === null) {
+      const libraries = await library().catch((error) => {
+        absent = true
+        throw error
+      })
+      engine ??= connect(libraries, url, storage_options)
+      engine.catch(() => {
+        engine = null
+      })
+    }
+    return engine
+  }
+
+  async function dropTables(isDropped: (generation: number) => boolean): Promise<void> {
+    const { connection } = await open()
+    for (const name of await tableNames(connection)) {
+      const generation = generationOf(name)
+      if (generation !== null && isDropped(generation)) await connection.dropTable(name)
+    }
   }
 
   return {
-    ...rest,
-    folder,
-    keys,
-    async key(generation) {
-      const begin = await keys()
-      return begin === null ? null : `${begin}${generation}`
-    },
-    absent: () => absent,
+    log,
+    ownership,
     engine: open,
-    async check() {
-      if (folder !== null) return void (await keys())
-      if ((await library().catch(() => null)) === null) return
-      const refused = open().then(
-        () => null,
-        (error) => (isStorageError(error, 'conflict') ? error : null),
-      )
-      const error = await Promise.race([refused, Bun.sleep(ASKED_MS).then(() => null)])
-      if (error !== null) throw error
+    dropTables,
+    /** Whether LanceDB was looked for and is not there. */
+    absent: () => absent,
+    /** Whether nothing can be stored, so that LanceDB needs not be loaded to know. */
+    isEmpty: () => folder !== null && !existsSync(folder),
+    /**
+     * The stored state of a generation; null if there is none.
+     * @throws StorageError `conflict` if it is another store's
+     */
+    async state(generation: number): Promise<StoredState | null> {
+      const state = await readState(await open(), generation)
+      if (state === null || state.store === (await ownership.store())) return state
+      if (folder === null || !own)
+        throw new StorageError(
+          'conflict',
+          `${url} holds the search index of another store, which would be damaged: give this store a folder or prefix of its own in CSTP_SEARCH_URL; if the other store is gone, remove everything there and start again`,
+        )
+      log('warn', 'The search index in the data directory belongs to another store; it is rebuilt', { folder })
+      await dropTables(() => true)
+      return null
     },
-    // Files in a folder can be reached, unless the process has too many others open; what an object store refuses may be its network,
-    // unless it says that something is not there.
-    isLoss: (error) =>
+    /** Removes a damaged index as far as possible. */
+    async clear(generation: number): Promise<void> {
+      await dropTables((number) => number === generation).catch(async () => {
+        if (folder !== null && own) await rm(folder, { recursive: true, force: true })
+      })
+    },
+    /**
+     * Whether an error, repeated, means that files are missing or damaged, and not that they can't be reached now. A folder can be reached,
+     * unless the process has too many files open; an object store must report that something does not exist.
+     */
+    isLoss: (error: unknown): boolean =>
       !/too many open files/i.test(String(error)) &&
-      (error instanceof FlatError ||
-        (isNative(error) && (folder !== null || /not found|NoSuchKey|\b404\b/i.test(String(error))))),
+      isNative(error) &&
+      (folder !== null || /not found|NoSuchKey|\b404\b/i.test(String(error))),
   }
 }

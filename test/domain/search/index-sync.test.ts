@@ -6,25 +6,25 @@ import { join } from 'node:path'
 import { entry, idOf, random, unitVector } from '../../../sdk/storage/conformance/search/corpus.ts'
 import type { Search, SearchIndex } from '../../../sdk/storage/search.ts'
 import type { VectorSet } from '../../../sdk/storage/vectors.ts'
-import { type Follower, openFollower } from '../../../src/domain/search/follower.ts'
+import { type IndexSync, openIndexSync } from '../../../src/domain/search/index-sync.ts'
 import { analyse } from '../../../src/domain/search/terms.ts'
-import { openSegmentSearch } from '../../../src/drivers/search/lancedb/driver.ts'
+import { openLanceSearch } from '../../../src/drivers/search/lancedb/driver.ts'
+import { openMemorySearch } from '../../../src/drivers/search/memory/driver.ts'
 import { fakeStore } from '../../support/fed.ts'
-import { openManifests } from '../../support/manifests.ts'
 import { openMemoryStore } from '../../support/memory/store.ts'
 import { recordOf, testStart } from '../../support/record.ts'
-import { openResidentSearch } from '../../support/resident.ts'
+import { openOwnership } from '../../support/search-ownership.ts'
 
 setDefaultTimeout(120_000)
 
 const D = 8
 const next = random(42)
 
-type Followable = Parameters<typeof openFollower>[0]['store']
+type Followable = Parameters<typeof openIndexSync>[0]['store']
 
-/** A resident index that is kept at a close, as a durable one is, and slow to apply. */
+/** An index in memory that is kept at a close, as a durable one is, and slow to apply. */
 function durableSearch(): Search {
-  const inner = openResidentSearch()
+  const inner = openMemorySearch()
   const held = new Map<number, Promise<SearchIndex>>()
   return {
     ...inner,
@@ -52,30 +52,29 @@ function durableSearch(): Search {
 
 const logged: string[] = []
 
-const follow = (store: Followable, driver: Search): Promise<Follower> =>
-  openFollower({
+const follow = (store: Followable, driver: Search): Promise<IndexSync> =>
+  openIndexSync({
     store,
     search: driver,
     log: (level, message) => logged.push(`${level} ${message}`),
     breathe: () => Bun.sleep(0),
   })
 
-const search = (follower: Follower, vector: Float32Array, k = 5) =>
+const search = (follower: IndexSync, vector: Float32Array, k = 5) =>
   follower.nearest({ vector, side: 'both', k, filter: {} })
-const ids = async (follower: Follower) =>
+const ids = async (follower: IndexSync) =>
   (await search(follower, unitVector(random(1), D), 100_000)).map(({ id }) => id).sort()
 const set = (vector: Float32Array): VectorSet => ({ structure: vector, function: vector, both: vector })
 
 const folder = mkdtempSync(join(tmpdir(), 'cstp-follower-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 let places = 0
-const segments = (url = join(folder, String(places++))): Search =>
-  openSegmentSearch({ url, manifests: openManifests(), tail_most: 5 })
+const lance = (url = join(folder, String(places++))): Search =>
+  openLanceSearch({ url, ownership: openOwnership(), max_in_memory: 5 })
 
 const kinds: Record<string, () => Search> = {
-  segments: () => segments(),
-  resident: () => openResidentSearch(),
-  'resident (worker)': () => openResidentSearch({ worker_from: 0 }),
+  lancedb: () => lance(),
+  memory: () => openMemorySearch(),
   durable: durableSearch,
 }
 
@@ -153,8 +152,9 @@ for (const [kind, open] of Object.entries(kinds)) {
     expect(await follower.state()).toMatchObject({ generation: 2, indexed: 20 })
     const old = { vector: unitVector(next, 4), side: 'both', k: 1, filter: {}, embedder: 'a' } as const
     await expect(follower.nearest(old)).rejects.toMatchObject({ kind: 'invalid' })
-    await Bun.sleep(1)
-    const first = await driver.open({ number: 1, embedder: 'new', dimensions: 2 })
+    const reopened = () => driver.open({ number: 1, embedder: 'new', dimensions: 2 }).catch(() => null)
+    let first = await reopened()
+    for (; first === null; first = await reopened()) await Bun.sleep(5)
     expect((await first.state()).decisions).toBe(0)
     await follower.close()
   })
@@ -199,7 +199,7 @@ test('with a real store: recorded, embedded, reindexed', async () => {
   await store.transaction(async (tx) => {
     for (const record of records.slice(0, 10)) await tx.decisions.put(record, 0)
   })
-  const follower = await follow(store, openResidentSearch())
+  const follower = await follow(store, openMemorySearch())
   expect(await follower.state()).toMatchObject({ generation: 0, indexed: 0 })
   await store.transaction((tx) => tx.embeddings.start('a', D))
   await put(0, 10, 'a', D)
@@ -226,7 +226,7 @@ test('before the first generation nothing is found, and a padded question is cut
   const id = store.put(1, set(unitVector(random(1), D)))
   const padded = new Float32Array(768)
   padded.set(unitVector(random(1), D))
-  const follower = await follow(store, openResidentSearch())
+  const follower = await follow(store, openMemorySearch())
   expect((await search(follower, padded))[0]).toEqual({ id, distance: expect.closeTo(0, 5) })
   store.empty()
   expect(await search(follower, padded)).toEqual([])
@@ -240,7 +240,7 @@ test('damaged vectors are left out and logged; keywords still find their decisio
   store.put(2, set(new Float32Array(D).fill(Number.NaN)))
   store.put(3)
   logged.length = 0
-  const follower = await follow(store, openResidentSearch())
+  const follower = await follow(store, openMemorySearch())
   expect(await ids(follower)).toEqual([idOf(1), idOf(3)])
   expect(await follower.state()).toMatchObject({ decisions: 3, indexed: 2 })
   const { hits } = await follower.keyword({ terms: ['words'], filter: {}, limit: 9 })
@@ -294,7 +294,7 @@ test('10 000 decisions are loaded in pages', async () => {
   const store = fakeStore()
   const vectors = Array.from({ length: 50 }, () => set(unitVector(next, D)))
   for (let i = 0; i < 10_000; i++) store.put(i, vectors[i % 50]!)
-  const follower = await follow(store, openResidentSearch())
+  const follower = await follow(store, openMemorySearch())
   expect((await follower.state()).indexed).toBe(10_000)
   // The last page is full: one more read finds nothing behind it.
   expect(store.reads.since).toBe(21)
@@ -302,7 +302,7 @@ test('10 000 decisions are loaded in pages', async () => {
 })
 
 test('an index is maintained in the background: at the start, and after every 500 changes', async () => {
-  const driver = openResidentSearch()
+  const driver = openMemorySearch()
   let maintained = 0
   const counting: Search = {
     ...driver,
@@ -328,7 +328,7 @@ test('an index is maintained in the background: at the start, and after every 50
 test('several searches of one state of the index ask the feed once, and see nothing newer', async () => {
   const store = fakeStore()
   for (let i = 0; i < 5; i++) store.put(i)
-  const follower = await follow(store, openResidentSearch())
+  const follower = await follow(store, openMemorySearch())
   const vector = unitVector(next, D)
   store.put(5)
   store.reads.head = 0
@@ -348,7 +348,7 @@ test('several searches of one state of the index ask the feed once, and see noth
 test('a search that loses its index to a reindex elsewhere begins again on the new one', async () => {
   const store = fakeStore()
   store.put(1)
-  const follower = await follow(store, openResidentSearch())
+  const follower = await follow(store, openMemorySearch())
   store.build('b', 4)
   store.put(1, set(Float32Array.of(1, 0, 0, 0)), 2)
   const seen: (number | undefined)[] = []
@@ -366,7 +366,7 @@ test('before the first generation keywords find what is there', async () => {
   const store = fakeStore()
   store.empty()
   const id = store.put(1, null)
-  const follower = await follow(store, openResidentSearch())
+  const follower = await follow(store, openMemorySearch())
   expect(follower.generation()).toBeNull()
   expect((await follower.keyword({ terms: ['words'], filter: {}, limit: 9 })).hits.map((hit) => hit.id)).toEqual([id])
   expect(await follower.state()).toMatchObject({ generation: 0, decisions: 1, indexed: 0 })
@@ -377,8 +377,8 @@ test('a part of the index that was lost is read again before the search that fou
   const store = fakeStore()
   for (let number = 0; number < 40; number++) store.put(number)
   const url = join(folder, 'lost')
-  const follower = await follow(store, segments(url))
-  while ((await follower.state()).segments === 0) await Bun.sleep(5)
+  const follower = await follow(store, lance(url))
+  while ((await follower.state()).in_memory > 5) await Bun.sleep(5)
   for (const entry of readdirSync(url, { recursive: true, withFileTypes: true }))
     if (entry.isFile() && entry.parentPath.endsWith('data')) rmSync(join(entry.parentPath, entry.name))
   const asked = { terms: ['words'], filter: {}, limit: 50 }
@@ -388,29 +388,62 @@ test('a part of the index that was lost is read again before the search that fou
   await follower.close()
 })
 
-test('an index that lacks very much is filled beside the searches, which say so until it is whole', async () => {
+/** An index whose changes are applied only when the test allows it. */
+function heldBack() {
+  const driver = openMemorySearch()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const search: Search = {
+    ...driver,
+    async open(generation) {
+      const index = await driver.open(generation)
+      return { ...index, apply: (entries, watermark) => promise.then(() => index.apply(entries, watermark)) }
+    },
+  }
+  return { search, release: resolve }
+}
+
+test('a search does not wait long for an index that is behind, and says so; one that must be complete fails', async () => {
   const store = fakeStore()
-  for (let number = 0; number < 1_200; number++) store.put(number)
-  let go = () => {}
-  let turns = 0
-  const halted = new Promise<void>((resolve) => {
-    go = resolve
-  })
-  const follower = await openFollower({
+  for (let number = 0; number < 20; number++) store.put(number)
+  const { search, release } = heldBack()
+  const index = await openIndexSync({ store, search, log: () => {}, breathe: async () => {}, max_wait_ms: 5 })
+  expect(await index.state()).toMatchObject({ building: true, decisions: 0 })
+  const asked = { terms: ['words'], filter: {}, limit: 5 }
+  expect((await index.keyword(asked)).total).toBe(0)
+  await expect(index.once((view) => view.keyword(asked), 'complete')).rejects.toMatchObject({ kind: 'unavailable' })
+  release()
+  await index.sync()
+  expect(await index.state()).toMatchObject({ building: false, decisions: 20 })
+  expect((await index.once((view) => view.keyword(asked), 'complete')).total).toBe(20)
+  await index.close()
+})
+
+test('the index follows the store before anybody searches', async () => {
+  const store = fakeStore()
+  let poll = () => {}
+  const polled = () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    waiting = resolve
+    poll()
+    return promise
+  }
+  let waiting = () => {}
+  const driver = openMemorySearch()
+  const index = await openIndexSync({
     store,
-    search: openResidentSearch(),
-    log: (level, message) => logged.push(`${level} ${message}`),
-    // The first changes are waited for, the rest is read in pieces of which each begins when it is let.
-    breathe: () => (turns++ === 0 ? Promise.resolve() : halted),
-    beside_from: 500,
+    search: driver,
+    log: () => {},
+    breathe: async () => {},
+    max_wait_ms: 1_000,
+    after(_, run) {
+      poll = run
+      waiting()
+      return () => {}
+    },
   })
-  const before = await follower.state()
-  expect(before.building).toBe(true)
-  expect(before.decisions).toBeLessThan(1_200)
-  expect((await follower.keyword({ terms: ['words'], filter: {}, limit: 5 })).total).toBe(before.decisions)
-  go()
-  while ((await follower.state()).building) await Bun.sleep(1)
-  expect((await follower.state()).decisions).toBe(1_200)
-  expect(await ids(follower)).toHaveLength(1_200)
-  await follower.close()
+  for (let number = 0; number < 1_200; number++) store.put(number)
+  await polled()
+  const followed = await driver.open({ number: 1, embedder: 'a', dimensions: D })
+  expect((await followed.state()).decisions).toBe(1_200)
+  await index.close()
 })

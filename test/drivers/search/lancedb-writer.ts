@@ -1,16 +1,16 @@
-/** A process that writes segments until it is killed, and says how far its index is: for tests that kill it. */
+/** A process that writes a search index until it is killed, and prints how far it is: for tests that kill it. */
 import { writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { suiteOptions } from '../../../sdk/storage/conformance/store/records.ts'
-import { manifestsOf } from '../../../src/app/search.ts'
-import { openSegmentSearch } from '../../../src/drivers/search/lancedb/driver.ts'
+import { ownershipOf } from '../../../src/app/search.ts'
+import { openLanceSearch } from '../../../src/drivers/search/lancedb/driver.ts'
 import { openSqliteStore } from '../../../src/drivers/store/sqlite/driver.ts'
-import { many, opened } from './segment-tools.ts'
+import { many, opened } from './lancedb-tools.ts'
 
 const [dir = ''] = process.argv.slice(2)
+const url = join(dir, 'search')
 const store = await openSqliteStore({ ...suiteOptions, dir })
-const search = openSegmentSearch({ url: join(dir, 'search'), manifests: manifestsOf(store), tail_most: 20 })
-const index = await opened(search)
+const index = await opened(openLanceSearch({ url, ownership: ownershipOf(store, url), max_in_memory: 20 }))
 writeSync(1, 'ready\n')
 for (;;) {
   const at = await index.watermark()

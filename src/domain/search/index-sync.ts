@@ -1,31 +1,37 @@
 /**
- * The search index of a server, always up to date with the store: a search sees everything that any process committed before it began.
- * Search drivers know nothing of the store: this applies its feed to them, and switches generations after a reindex.
+ * The search index of a server, which follows the store: in the background, and before each search. Search drivers know nothing of the
+ * store: this applies its feed to them, and switches generations after a reindex.
  */
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import type { Search, SearchGeneration, SearchIndex, SearchState } from '../../../sdk/storage/search.ts'
 import { sharedRun } from '../../../sdk/storage/shared-run.ts'
 import type { Generation, Store } from '../../../sdk/storage/store.ts'
 import type { LogWriter } from '../../core/log.ts'
-import { type Followed, followed } from './catch-up.ts'
+import { startRounds } from '../../core/rounds.ts'
+import { type GenerationSync, openGeneration } from './generation-sync.ts'
 
-interface FollowerOptions {
+interface IndexSyncOptions {
   store: Pick<Store, 'feed' | 'embeddings'>
   search: Search
   log: LogWriter
   /** Resolves when other work of the process has had its turn. */
   breathe(): Promise<void>
-  /** If the index lacks more changes than this, searches do not wait for them, and answers say so. By default they wait. */
-  beside_from?: number
-  /** If the index lacks more changes than this, it may take them in one piece; see {@link SearchIndex.fill}. Must be below what a driver keeps in memory, or the driver starts to write it. [19 500] */
-  piece_from?: number
+  /** Calls back after `ms` milliseconds; returns a function that cancels it. Without it the index follows only when it is searched. */
+  after?: (ms: number, run: () => void) => () => void
+  /** A search waits so long for the index to follow, and then answers with what it holds. [without limit] */
+  max_wait_ms?: number
 }
+
+/** How often the store is asked for changes, by this process and by others. */
+const pollMs = 250
+/** A search that must not miss a change waits so many times longer before it fails. */
+const patience = 10
 
 /** With `embedder`, the search is refused if the index holds another embedder's vectors. */
 type VectorQueryOf<Verb extends 'nearest' | 'distances'> = Parameters<SearchIndex[Verb]>[0] & { embedder?: string }
 
 /** The index as a search sees it. */
-export interface SearchView extends Pick<SearchIndex, 'keyword' | 'scores' | 'holding' | 'nearTerms'> {
+export interface SearchView extends Pick<SearchIndex, 'keyword' | 'scores' | 'idsContainingAll' | 'nearTerms'> {
   /**
    * As {@link SearchIndex.nearest}; empty before the first generation. A vector longer than the generation's is cut: the rest is padding.
    * @throws StorageError `invalid` for a vector of another embedder or length
@@ -34,15 +40,22 @@ export interface SearchView extends Pick<SearchIndex, 'keyword' | 'scores' | 'ho
   distances(query: VectorQueryOf<'distances'>): ReturnType<SearchIndex['distances']>
   /** The generation that is searched by meaning, or null before the first. */
   generation(): SearchGeneration | null
-  state(): Promise<FollowerState>
+  state(): Promise<IndexSyncState>
 }
 
-/** Every search sees what was committed before it began. */
-export interface Follower extends SearchView {
-  /** Brings the index up to date with the store. Searches do this themselves. */
+/**
+ * Every search sees what was committed before it began, or says in its state that it does not: then `building` is true, because it did not
+ * wait longer for the index.
+ */
+export interface IndexSync extends SearchView {
+  /** Brings the index up to date with the store. */
   sync(): Promise<void>
-  /** Several searches of one index, which is brought up to date once, before them; `run` may run again if that index was replaced. */
-  once<T>(run: (view: SearchView) => Promise<T>): Promise<T>
+  /**
+   * Several searches of one index, which is brought up to date once, before them; `run` may run again if that index was replaced.
+   * @param of `complete` if an answer that lacks a change is worse than none
+   * @throws StorageError `unavailable` if the index must be complete, and is not in time
+   */
+  once<T>(run: (view: SearchView) => Promise<T>, of?: 'complete'): Promise<T>
   /** Removes erased decisions from the files of the index; see {@link SearchIndex.purge}. */
   purge(ids: readonly string[]): Promise<boolean>
   /** Loads a generation that is still building, while the active one serves; called again, loads its new changes. */
@@ -50,7 +63,7 @@ export interface Follower extends SearchView {
   close(): Promise<void>
 }
 
-export interface FollowerState extends SearchState {
+export interface IndexSyncState extends SearchState {
   driver: string
   generation: number
   applied_seq: number
@@ -59,35 +72,34 @@ export interface FollowerState extends SearchState {
 /** Before the first generation, only keyword search is possible. */
 const noVectors: SearchGeneration = { number: 0, embedder: '', dimensions: 0 }
 
-/** Opens the index of the active generation and loads new changes. */
-export async function openFollower({
+/** Opens the index of the active generation, and begins to apply what it lacks. */
+export async function openIndexSync({
   store,
   search,
   log,
   breathe,
-  beside_from = Number.POSITIVE_INFINITY,
-  piece_from = 19_500,
-}: FollowerOptions): Promise<Follower> {
+  after,
+  max_wait_ms = Number.POSITIVE_INFINITY,
+}: IndexSyncOptions): Promise<IndexSync> {
   const { feed, embeddings } = store
-  const tools = { search, feed, log, breathe, piece_from }
-  let serving: Followed | null = null
-  let preparing: { number: number; loaded: Promise<Followed> } | null = null
+  const tools = { search, feed, log, breathe }
+  let serving: GenerationSync | null = null
+  let preparing: { number: number; loaded: Promise<GenerationSync> } | null = null
   let syncing = Promise.resolve()
   const searches = new Set<Promise<unknown>>()
 
-  async function load(generation: SearchGeneration, beside: number): Promise<Followed> {
-    const index = await search.open(generation)
-    const [watermark, head] = [await index.watermark(), await feed.head()]
-    if (watermark > head.seq) {
-      log('warn', 'The search index is ahead of the store, so it belongs to another one; it is rebuilt', {
-        generation: generation.number,
-        watermark,
-        head: head.seq,
-      })
-      await index.close()
-      await search.keepOnly(serving?.generation.number ?? -1)
-    }
-    return followed(tools, generation, beside)
+  async function load(generation: SearchGeneration): Promise<GenerationSync> {
+    const opened = await openGeneration(tools, generation)
+    const head = await feed.head()
+    if (opened.applied() <= head.seq) return opened
+    log('warn', 'The search index is ahead of the store, so it belongs to another one; it is rebuilt', {
+      generation: generation.number,
+      watermark: opened.applied(),
+      head: head.seq,
+    })
+    await opened.close()
+    await search.keepOnly(serving?.generation.number ?? -1)
+    return openGeneration(tools, generation)
   }
 
   /** Switches to the active generation. The previous one is closed when no search needs it any more. */
@@ -95,15 +107,17 @@ export async function openFollower({
     const active = (await embeddings.generation('active')) ?? noVectors
     const before = serving
     const prepared = preparing?.number === active.number ? await preparing.loaded.catch(() => null) : null
-    if (prepared) await prepared.catchUp()
-    serving = prepared ?? (await load(active, beside_from))
+    const next = prepared ?? (await load(active))
+    // The previous generation is searched until this one is whole.
+    if (before !== null) await next.catchUp()
+    serving = next
     if (preparing && preparing.number <= active.number) preparing = null
     const seq = serving.applied()
     if (seq > 0) log('info', 'Search index loaded', { driver: search.driver, generation: active.number, seq })
     tidy(before).catch((error) => log('warn', 'An old search index was not removed', { error: String(error) }))
   }
 
-  async function tidy(before: Followed | null) {
+  async function tidy(before: GenerationSync | null) {
     await Promise.allSettled([...searches])
     await before?.close()
     // The index of a generation that another process is building must be kept too.
@@ -114,7 +128,7 @@ export async function openFollower({
   async function syncOnce() {
     const head = await feed.head()
     if (head.generation !== serving?.generation.number) await swap()
-    else if (await serving.isBehind(head.seq)) await serving.catchUp(head.seq)
+    if (await serving!.isBehind(head.seq)) await serving!.catchUp(head.seq)
   }
 
   // A run in progress may have read the head before the caller's own commit, so callers share the next run.
@@ -123,36 +137,53 @@ export async function openFollower({
     return syncing
   })
 
-  async function ask<T>(run: (asked: Followed) => Promise<T>): Promise<T> {
-    await sync()
+  /** Waits until the index is up to date, but not too long. @returns whether it is */
+  async function syncInTime(ms: number): Promise<boolean> {
+    if (serving === null || ms === Number.POSITIVE_INFINITY) return sync().then(() => true)
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    const timer = setTimeout(() => resolve(false), ms)
+    try {
+      return await Promise.race([sync().then(() => true), promise])
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  async function ask<T>(run: (asked: GenerationSync, isBehind: boolean) => Promise<T>, of?: 'complete'): Promise<T> {
+    const isCurrent = await syncInTime(of === 'complete' ? patience * max_wait_ms : max_wait_ms)
+    if (!isCurrent && of === 'complete')
+      throw new StorageError('unavailable', 'The search index still lacks changes of the store; try again')
     const asked = serving!
-    const searching = run(asked)
+    const searching = run(asked, !isCurrent)
     searches.add(searching)
     try {
       const answer = await searching
-      return (await asked.hasLost()) ? ask(run) : answer
+      // If the wait was too short, the answer already says that it is incomplete.
+      return isCurrent && (await asked.hasLost()) ? ask(run, of) : answer
     } catch (error) {
       // Another process may have ended this generation, and removed its index, since the sync.
-      await sync()
+      await syncInTime(max_wait_ms)
       if (serving === asked) throw error
-      return ask(run)
+      return ask(run, of)
     } finally {
       searches.delete(searching)
     }
   }
 
-  const follower: Follower = {
+  const index: IndexSync = {
     ...viewOf(search.driver, ask, () => serving?.generation ?? noVectors),
     sync,
-    once: (run) =>
-      ask((asked) =>
-        run(
-          viewOf(
-            search.driver,
-            (one) => one(asked),
-            () => asked.generation,
+    once: (run, of) =>
+      ask(
+        (asked, isBehind) =>
+          run(
+            viewOf(
+              search.driver,
+              (one) => one(asked, isBehind),
+              () => asked.generation,
+            ),
           ),
-        ),
+        of,
       ),
     async purge(ids) {
       const prepared = await preparing?.loaded.catch(() => null)
@@ -164,7 +195,8 @@ export async function openFollower({
       if (serving?.generation.number === generation.number) return sync()
       if (preparing?.number === generation.number) return (await preparing.loaded).catchUp()
       const dropped = preparing?.loaded
-      preparing = { number: generation.number, loaded: load(generation, Number.POSITIVE_INFINITY) }
+      const loading = load(generation)
+      preparing = { number: generation.number, loaded: loading.then((one) => one.catchUp().then(() => one)) }
       const mine = preparing
       dropped?.then((one) => one.close()).catch(() => {})
       mine.loaded.catch(() => {
@@ -173,6 +205,8 @@ export async function openFollower({
       await mine.loaded
     },
     async close() {
+      serving?.stop()
+      await rounds?.close()
       await syncing.catch(() => {})
       await Promise.allSettled([...searches])
       const prepared = await preparing?.loaded.catch(() => null)
@@ -180,14 +214,31 @@ export async function openFollower({
       await search.close()
     },
   }
-  await sync()
-  return follower
+  await swap()
+  if (max_wait_ms === Number.POSITIVE_INFINITY) await sync()
+  let failing = false
+  const rounds =
+    after &&
+    startRounds({
+      every_ms: pollMs,
+      after,
+      async work() {
+        await sync()
+        failing = false
+        return 0
+      },
+      failed(error) {
+        if (!failing) log('warn', 'The search index could not follow the store', { error: String(error) })
+        failing = true
+      },
+    })
+  return index
 }
 
 /** The methods of a search, each run on the index that `ask` provides. */
 function viewOf(
   driver: string,
-  ask: <T>(run: (asked: Followed) => Promise<T>) => Promise<T>,
+  ask: <T>(run: (asked: GenerationSync, isBehind: boolean) => Promise<T>) => Promise<T>,
   generation: () => SearchGeneration,
 ): SearchView {
   const askByVector = <T>(
@@ -206,14 +257,13 @@ function viewOf(
     distances: (query) => askByVector(query, new Map(), (index, vector) => index.distances({ ...query, vector })),
     keyword: (query) => ask(({ index }) => index.keyword(query)),
     scores: (query) => ask(({ index }) => index.scores(query)),
-    holding: (query) => ask(({ index }) => index.holding(query)),
+    idsContainingAll: (query) => ask(({ index }) => index.idsContainingAll(query)),
     nearTerms: (query) => ask(({ index }) => index.nearTerms(query)),
     generation: () => (generation().number === noVectors.number ? null : generation()),
     state: () =>
-      ask(async ({ generation: { number }, index, applied, filling }) => {
+      ask(async ({ generation: { number }, index, applied }, isBehind) => {
         const state = await index.state()
-        const building = state.building || filling()
-        return { driver, generation: number, applied_seq: applied(), ...state, building }
+        return { driver, generation: number, applied_seq: applied(), ...state, building: state.building || isBehind }
       }),
   }
 }

@@ -1,9 +1,8 @@
-/** Indexes for tests of segments: what they hold, and the same in memory to compare with. */
+/** Indexes for tests of the LanceDB driver: what they hold, and the same in memory to compare with. */
 import { expect } from 'bun:test'
 import { type Entry, entry, random, unitVector } from '../../../sdk/storage/conformance/search/corpus.ts'
 import type { Search, SearchEntry, SearchIndex } from '../../../sdk/storage/search.ts'
-import { type Bits, noBits, put } from '../../../src/drivers/search/lancedb/bits.ts'
-import { openResidentSearch } from '../../support/resident.ts'
+import { openMemorySearch } from '../../../src/drivers/search/memory/driver.ts'
 
 export const dimensions = 16
 export const generation = { number: 1, embedder: 'test:1', dimensions }
@@ -16,13 +15,6 @@ export const many = (from: number, to: number): Entry[] => Array.from({ length: 
 
 /** Opens the index as a process that starts does. */
 export const opened = (search: Search): Promise<SearchIndex> => search.open(generation)
-
-/** Those of so many rows that pass. */
-export function bitsWhere(rows: number, isPassing: (row: number) => boolean): Bits {
-  const bits = noBits(rows)
-  for (let row = 0; row < rows; row++) if (isPassing(row)) put(bits, row)
-  return bits
-}
 
 /** What an index answers, to the last digit that counts. */
 export async function answers(index: SearchIndex) {
@@ -46,16 +38,16 @@ export async function answers(index: SearchIndex) {
 }
 
 /** Both answer alike. @param held what the index was given */
-export async function expectWhole(index: SearchIndex, held: readonly SearchEntry[]): Promise<void> {
-  const search = openResidentSearch()
+export async function expectSame(index: SearchIndex, held: readonly SearchEntry[]): Promise<void> {
+  const search = openMemorySearch()
   const whole = await search.open(generation)
   await whole.apply(held, 1)
   expect(await answers(index)).toEqual(await answers(whole))
   await search.close()
 }
 
-/** Moves every change into a segment before it is searched. */
-export const settled = (search: Search): Search => ({
+/** Writes every change to the table before it is searched. */
+export const writtenAtOnce = (search: Search): Search => ({
   ...search,
   async open(generation) {
     const index = await search.open(generation)

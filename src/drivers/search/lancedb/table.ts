@@ -1,0 +1,119 @@
+/** The table of decisions at one version: its questions, as LanceDB answers them. */
+import type { Table } from '@lancedb/lancedb'
+import type { VectorHit, VectorQuery } from '../../../../sdk/storage/search.ts'
+import type { DecisionFilter } from '../../../../sdk/storage/store.ts'
+import { anyOf, conditions } from './filter.ts'
+import type { Engine } from './library.ts'
+import type { StoredState } from './state.ts'
+import type { Counted } from './term-stats.ts'
+
+/** Vectors that LanceDB compares in full for each search: at least this many, and this many times the wanted number. */
+const compared = { min: 200, times: 4 }
+/** Share of the vector index that is searched, of partitions of about this many vectors; all of a small one. */
+const probes = { min: 24, share: 0.5, partition: 4_096 }
+/** Candidates by keyword, which are scored by our own statistics: LanceDB ranks by those of its table alone. */
+const minCandidates = 200
+/** LanceDB compares rows that its indices lack with every search; with more of them, searches leave them out until they are indexed. */
+const maxUnindexed = 10_000
+/** Ids in one condition. */
+const idsAtOnce = 1_000
+
+export type DecisionTable = Awaited<ReturnType<typeof openTable>>
+type Answer = Awaited<ReturnType<ReturnType<Table['query']>['toArrow']>>
+
+/** The values of a column; an answer without rows has no columns. */
+const column = <T>(answer: Answer, name: string, as: (value: unknown) => T): T[] =>
+  answer.numRows === 0 ? [] : Array.from(answer.getChild(name)!, as)
+
+export async function openTable({ lancedb, connection }: Engine, name: string, state: StoredState) {
+  const rows = await connection.openTable(name)
+  await rows.checkout(state.version)
+  const { stats, unindexed } = state
+  const isPartial = unindexed > maxUnindexed
+  const fast = <Q extends { fastSearch(): Q }>(query: Q): Q => (isPartial ? query.fastSearch() : query)
+
+  const matching = (terms: readonly string[], filter: DecisionFilter, operator: 'Or' | 'And') => {
+    const match = new lancedb.MatchQuery(terms.join(' '), 'terms', { operator: lancedb.Operator[operator] })
+    const query = fast(rows.query().fullTextSearch(match))
+    const where = conditions(filter)
+    return where.length === 0 ? query : query.where(where.join(' AND '))
+  }
+
+  function near({ vector, side }: VectorQuery, where: readonly string[], limit: number) {
+    const query = rows.query().nearestTo(vector).column(side).distanceType('cosine').limit(limit)
+    const all = stats.indexed < stats.decisions ? ['indexed', ...where] : where
+    return all.length === 0 ? query : query.where(all.join(' AND '))
+  }
+
+  const hits = (answer: Answer): VectorHit[] => {
+    const distances = column(answer, '_distance', Number)
+    return column(answer, 'id', String).map((id, at) => ({ id, distance: Math.min(2, Math.max(0, distances[at]!)) }))
+  }
+
+  return {
+    state,
+    /** Whether searches leave out rows. */
+    isPartial,
+    /** What the table holds of these decisions. */
+    async find(ids: readonly string[]): Promise<Map<string, Counted>> {
+      const found = new Map<string, Counted>()
+      for (let at = 0; at < ids.length; at += idsAtOnce) {
+        const some = rows.query().where(anyOf('id', ids.slice(at, at + idsAtOnce)))
+        const answer = await some.select(['id', 'terms', 'indexed']).toArrow()
+        const terms = column(answer, 'terms', String)
+        const indexed = column(answer, 'indexed', Boolean)
+        column(answer, 'id', String).forEach((id, row) => {
+          found.set(id, { terms: terms[row]!, indexed: indexed[row]! })
+        })
+      }
+      return found
+    },
+    /** About the `limit` nearest, each with its exact distance. */
+    async nearest(query: VectorQuery, filter: DecisionFilter, limit: number, exact: boolean): Promise<VectorHit[]> {
+      if (stats.indexed === 0 || filter.indexed === false) return []
+      const few = near(query, conditions(filter), limit)
+      const refined = few.refineFactor(Math.ceil(Math.max(compared.min, compared.times * limit) / limit))
+      const probed = Math.max(probes.min, Math.ceil((probes.share * stats.indexed) / probes.partition))
+      const asked = exact
+        ? near(query, conditions(filter), Math.max(compared.min, limit)).bypassVectorIndex()
+        : fast(refined.maximumNprobes(0).minimumNprobes(probed))
+      return hits(await asked.select(['id', '_distance']).toArrow())
+    },
+    /** The exact distances of these that are in the table and have vectors. */
+    async distances(query: VectorQuery, ids: readonly string[]): Promise<VectorHit[]> {
+      if (stats.indexed === 0 || ids.length === 0) return []
+      const asked = near(query, [anyOf('id', ids)], ids.length).bypassVectorIndex()
+      return hits(await asked.select(['id', '_distance']).toArrow())
+    },
+    /** The `limit` best decisions that contain one of the terms, and others, each with its terms. */
+    async candidates(terms: readonly string[], filter: DecisionFilter, limit: number) {
+      const asked = matching(terms, filter, 'Or').limit(Math.max(minCandidates, limit))
+      // LanceDB warns if a keyword search does not select its score.
+      const answer = await asked.select(['id', 'terms', '_score']).toArrow()
+      const texts = column(answer, 'terms', String)
+      return column(answer, 'id', String).map((id, at) => ({ id, terms: texts[at]! }))
+    },
+    /** Ids of the decisions that contain one of the terms, or all of them. */
+    async idsContaining(terms: readonly string[], filter: DecisionFilter, which: 'Or' | 'And'): Promise<string[]> {
+      const asked = matching(terms, filter, which).limit(stats.decisions)
+      return column(await asked.select(['id', '_score']).toArrow(), 'id', String)
+    },
+    /** Number of decisions that contain one of the terms and pass. @param hidden are not counted */
+    async count(terms: readonly string[], filter: DecisionFilter, hidden: readonly string[]): Promise<number> {
+      const count = async (where: string[]) => {
+        const asked = matching(terms, filter, 'Or').limit(stats.decisions)
+        const all = [...conditions(filter), ...where]
+        return (await (all.length === 0 ? asked : asked.where(all.join(' AND '))).select(['_score']).toArrow()).numRows
+      }
+      const all = await count([])
+      return all === 0 || hidden.length === 0 ? all : all - (await count([anyOf('id', hidden)]))
+    },
+    close() {
+      try {
+        rows.close()
+      } catch {
+        // A search is using it: it is freed when it is collected.
+      }
+    },
+  }
+}
