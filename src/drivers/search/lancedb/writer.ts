@@ -24,7 +24,7 @@ export interface WriteOptions {
   watermark: number
   /** Whether all rows are indexed in the end; otherwise only if too many are not. */
   index: boolean
-  /** Writes all rows anew, so that no file holds what was removed. */
+  /** Writes all rows to new files, so that no file holds what was removed. */
   erase: boolean
   /** Vectors from which on a vector index is built. */
   index_from: number
