@@ -18,7 +18,7 @@ interface IndexSyncOptions {
   breathe(): Promise<void>
   /** Calls back after `ms` milliseconds; returns a function that cancels it. Without it the index follows only when it is searched. */
   after?: (ms: number, run: () => void) => () => void
-  /** A search waits so long for the index to follow, and then answers with what it holds. [without limit] */
+  /** A search waits so long for the index to follow, and then answers with what it holds; needs `after`. [without limit] */
   max_wait_ms?: number
 }
 
@@ -139,13 +139,13 @@ export async function openIndexSync({
 
   /** Waits until the index is up to date, but not too long. @returns whether it is */
   async function syncInTime(ms: number): Promise<boolean> {
-    if (serving === null || ms === Number.POSITIVE_INFINITY) return sync().then(() => true)
+    if (serving === null || after === undefined || ms === Number.POSITIVE_INFINITY) return sync().then(() => true)
     const { promise, resolve } = Promise.withResolvers<boolean>()
-    const timer = setTimeout(() => resolve(false), ms)
+    const cancel = after(ms, () => resolve(false))
     try {
       return await Promise.race([sync().then(() => true), promise])
     } finally {
-      clearTimeout(timer)
+      cancel()
     }
   }
 

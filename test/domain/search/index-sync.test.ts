@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { entry, idOf, random, unitVector } from '../../../sdk/storage/conformance/search/corpus.ts'
 import type { Search, SearchIndex } from '../../../sdk/storage/search.ts'
 import type { VectorSet } from '../../../sdk/storage/vectors.ts'
+import { later } from '../../../src/app/lifecycle.ts'
 import { type IndexSync, openIndexSync } from '../../../src/domain/search/index-sync.ts'
 import { analyse } from '../../../src/domain/search/terms.ts'
 import { openLanceSearch } from '../../../src/drivers/search/lancedb/driver.ts'
@@ -406,7 +407,14 @@ test('a search does not wait long for an index that is behind, and says so; one 
   const store = fakeStore()
   for (let number = 0; number < 20; number++) store.put(number)
   const { search, release } = heldBack()
-  const index = await openIndexSync({ store, search, log: () => {}, breathe: async () => {}, max_wait_ms: 5 })
+  const index = await openIndexSync({
+    store,
+    search,
+    log: () => {},
+    breathe: async () => {},
+    max_wait_ms: 5,
+    after: later,
+  })
   expect(await index.state()).toMatchObject({ building: true, decisions: 0 })
   const asked = { terms: ['words'], filter: {}, limit: 5 }
   expect((await index.keyword(asked)).total).toBe(0)

@@ -4,7 +4,8 @@
  */
 import type { Search } from '../../../../sdk/storage/search.ts'
 import { indexesByGeneration } from '../by-generation.ts'
-import { type IndexOptions, openIndex } from './index.ts'
+import { openIndex } from './index.ts'
+import type { IndexOptions } from './layers.ts'
 import { openPlace, type PlaceOptions } from './place.ts'
 
 export interface LanceOptions extends PlaceOptions, Partial<IndexOptions> {}
