@@ -1,7 +1,7 @@
 /** The checks that every evidence driver makes before it appends. The domain computes and verifies the hashes themselves. */
 import { StorageError } from './errors.ts'
-import type { EvidenceBatch, EvidenceHead } from './evidence.ts'
-import type { Grown } from './thread.ts'
+import type { EvidenceBatch } from './evidence.ts'
+import type { LedgerHead, TreeGrowth } from './ledger.ts'
 
 /** The `prev_hash` of the first record. */
 export const noHash = '0'.repeat(64)
@@ -23,7 +23,7 @@ function subtrees(size: number): number {
  * followsHead(await head(), batch) // then write it, in the same transaction
  * ```
  */
-export function followsHead(head: EvidenceHead, { records, nodes, frontier }: EvidenceBatch): void {
+export function followsHead(head: LedgerHead, { records, nodes, frontier }: EvidenceBatch): void {
   let { seq, hash } = head
   for (const record of records) {
     if (record.seq !== seq + 1)
@@ -45,7 +45,7 @@ export function followsHead(head: EvidenceHead, { records, nodes, frontier }: Ev
  * growsTree(head.seq, head.seq + leaves.length, grown)
  * ```
  */
-export function growsTree(before: number, after: number, { nodes, frontier }: Grown): void {
+export function growsTree(before: number, after: number, { nodes, frontier }: TreeGrowth): void {
   if (frontier.length !== subtrees(after) || !frontier.every(isHash))
     throw new StorageError('invalid', `the frontier does not cover ${after} records`)
   for (const { level, index, hash } of nodes) {

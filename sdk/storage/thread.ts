@@ -5,7 +5,7 @@
  * groups, so that no caller waits for the tree. Payload and salt are stored beside the tree and can be erased; the commitment stays.
  * @see `docs/design/thread.md`; the suite in `conformance/store/thread.ts`
  */
-import type { EvidenceHead, StoredCheckpoint, TreeNode } from './evidence.ts'
+import type { Ledger, LedgerHead, LedgerReader, TreeGrowth } from './ledger.ts'
 
 /** Kinds of acts. `call` is any other audited call. */
 export const actKinds = [
@@ -62,25 +62,11 @@ export interface ActEntry extends Pick<StoredAct, 'record_id' | 'kind' | 'at' | 
 /** A stored act before it has its place. */
 export type UnplacedAct = Omit<StoredAct, 'seq'>
 
-/** How acts that get their places extend the tree. */
-export interface Grown {
-  /** Nodes that the acts complete, of the stored levels. */
-  nodes: readonly TreeNode[]
-  /** The frontier after the last act. */
-  frontier: readonly string[]
-}
-
 /** Which acts to read: by their ids, or from a place on. */
 export type ActQuery = { record_ids: readonly string[] } | { from: number | null; limit: number }
 
-/** Reads the log. Hashes are lowercase hex. */
-export interface ThreadReads {
-  /** The end of the log; `hash` is the commitment of the last act that has its place. */
-  head(): Promise<EvidenceHead>
-  /** Commitments of the acts from `seq` on, ascending, at most `limit`. */
-  hashes(seq: number, limit: number): Promise<string[]>
-  /** Hashes of the stored nodes of a level from `index` on, ascending, at most `limit`. */
-  nodes(level: number, index: number, limit: number): Promise<string[]>
+/** Reads the thread. The hash of an act is its commitment; only acts that have their place are entries of the ledger. */
+export interface ThreadReads extends LedgerReader {
   /**
    * The acts with these ids that exist, in the order of the ids, waiting ones included. Or those from a place on, ascending, at most
    * `limit`; if `from` is null, those that wait for their places, in the order in which they were appended.
@@ -91,26 +77,19 @@ export interface ThreadReads {
    * these holds a whole record.
    */
   ofDecision(decision_id: string, limit: number): Promise<ActEntry[]>
-  /** Checkpoints in the order in which they were saved; with `latest`, only that many, the last ones saved. */
-  checkpoints(latest?: number): Promise<StoredCheckpoint[]>
 }
 
-/** Number of checkpoints to keep: this many exported ones, and this many others. */
+/** Number of checkpoints that the thread keeps: this many `exported` ones, and this many others. Each covers all earlier ones. */
 export const keptCheckpoints = 256
 
 /** Reads the log, and gives acts their places in it. */
-export interface ThreadReader extends ThreadReads {
+export interface ThreadReader extends ThreadReads, Ledger {
   /**
    * Gives at most `limit` waiting acts their places after the head, in the order of their transactions if the engine knows it.
    * Only one caller at a time over all processes; `grow` may be called again.
    * @returns the number of acts that got their place
    */
-  sequence(grow: (head: EvidenceHead, commitments: readonly string[]) => Grown, limit: number): Promise<number>
-  /**
-   * Stores a checkpoint that was given to a client. A checkpoint covers all earlier ones, so only the last {@link keptCheckpoints} are
-   * kept, and as many of those that are `exported`; here the flag means only that they are counted separately.
-   */
-  saveCheckpoint(checkpoint: StoredCheckpoint): Promise<void>
+  sequence(grow: (head: LedgerHead, commitments: readonly string[]) => TreeGrowth, limit: number): Promise<number>
 }
 
 /** Writes acts inside a transaction. */

@@ -2,8 +2,7 @@
 
 import type { Log } from '../core/log.ts'
 import { startThread } from '../core/thread.ts'
-import type { Walkers } from '../domain/ledger/evidence/verify.ts'
-import type { Piece } from '../domain/ledger/evidence/walk.ts'
+import type { Piece, Walkers } from '../domain/ledger/engine/walk.ts'
 import { isPostgres } from './config/config.ts'
 import type { WalkReply, WalkRequest } from './walk-worker.ts'
 
@@ -53,12 +52,12 @@ export function startWalkers(place: string, cores: number, log: Log): Walkers {
   idle.push(...threads)
   return {
     lanes: threads.length,
-    async walk(index, end) {
+    async walk(index, end, wanted) {
       if (failure) throw failure
       const thread = idle.pop() ?? (await new Promise<Thread>((resolve) => asked.push(resolve)))
       if (failure) throw failure
       thread.waiting = Promise.withResolvers()
-      thread.worker.postMessage({ index, end } satisfies WalkRequest)
+      thread.worker.postMessage({ index, end, wanted } satisfies WalkRequest)
       return thread.waiting.promise
     },
     close() {

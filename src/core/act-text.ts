@@ -16,25 +16,15 @@ function interoperable(value: unknown, level = 0): unknown {
 
 /**
  * Canonical JSON (RFC 8785) of a value. What I-JSON can't carry is written as text: integers beyond ±(2^53 − 1), lone surrogates as U+FFFD,
- * and values that are nested too deeply.
+ * and values that are nested too deeply. Undefined members are left out.
  */
 export function textOf(value: object): string {
   try {
-    return canonical(value)
+    return canonical(Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)))
   } catch (error) {
     if (!(error instanceof NotInteroperable)) throw error
     return canonical(interoperable(JSON.parse(JSON.stringify(value))))
   }
-}
-
-/**
- * Canonical JSON of an object whose keys are already in canonical order, and whose values are strings, booleans, safe integers, or lists of
- * these; undefined ones are left out. Takes half the time of {@link textOf}.
- */
-export function sortedTextOf(value: object): string {
-  const text = JSON.stringify(value)
-  // Lone surrogates are escaped like this. An escaped backslash before the same letters only takes the slow path.
-  return text.includes('\\ud') ? textOf(value) : text
 }
 
 /** The JSON of an audit entry's lists and detail, serialised once for counting, storing and hashing. */

@@ -1,16 +1,4 @@
-/** Stable JSON text of a value, and limits on a body before it is parsed: its values cost far more time and memory than its bytes. */
-
-/** JSON with sorted keys: equal values give equal text. */
-export const stableJson = (value: unknown): string => JSON.stringify(sorted(value))
-
-function sorted(value: unknown): unknown {
-  if (value === null || typeof value !== 'object') return value
-  if (Array.isArray(value)) return value.map(sorted)
-  // Without a prototype, so that any name can be a key.
-  const copy: Record<string, unknown> = Object.create(null)
-  for (const key of Object.keys(value).sort()) copy[key] = sorted((value as Record<string, unknown>)[key])
-  return copy
-}
+/** Limits on a body before it is parsed: its values cost far more time and memory than its bytes. */
 
 /** Shorter bodies are not checked: parsing kilobytes does no harm, while parsing megabytes of brackets takes a second. */
 const uncheckedLength = 65_536

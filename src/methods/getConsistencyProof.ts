@@ -5,7 +5,7 @@ import { Hash } from '../../sdk/schema/evidence.ts'
 import { ProofHashes } from '../../sdk/schema/log.ts'
 import { whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
-import { proveConsistency } from '../domain/ledger/evidence/proof.ts'
+import { proveConsistency } from '../domain/ledger/engine/proof.ts'
 
 const d = v.description
 const most = Number.MAX_SAFE_INTEGER

@@ -1,8 +1,8 @@
 /** Checks of a log from outside: of its key, its checkpoints and its proofs. */
-import { type Checkpoint, parseCheckpoint } from '../domain/ledger/evidence/checkpoints.ts'
-import { NoteError, openNote, parseVerifier, type Verifier } from '../domain/ledger/evidence/note.ts'
-import { verifyConsistency, verifyInclusion } from '../domain/ledger/evidence/proof-check.ts'
-import { leafHash } from '../domain/ledger/evidence/tree.ts'
+import { type Checkpoint, parseCheckpoint } from '../domain/ledger/engine/checkpoints.ts'
+import { NoteError, openNote, parseVerifier, type Verifier } from '../domain/ledger/engine/note.ts'
+import { verifyConsistency, verifyInclusion } from '../domain/ledger/engine/proof-check.ts'
+import { leafHash } from '../domain/ledger/engine/tree.ts'
 import { type LogReader, type LogResponse, Unreachable } from './reader.ts'
 
 /**
@@ -159,4 +159,4 @@ export const consistencyHolds = (
   proof.new === (asked.new ?? proof.new) &&
   verifyConsistency({ ...proof, old_size: proof.old, new_size: proof.new })
 
-export { tlogProof } from '../domain/ledger/evidence/tlog-proof.ts'
+export { tlogProof } from '../domain/ledger/engine/proof.ts'

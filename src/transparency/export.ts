@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { type Tile, tilePath, tilesOf } from '../domain/ledger/thread/tiles.ts'
+import { type Tile, tilePath, tilesOf } from '../domain/ledger/engine/tiles.ts'
 import { readNote } from '../verify/note.ts'
 
 /** Result of an export. */

@@ -2,13 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ownKey } from '../core/key-file.ts'
-import {
-  fingerprint,
-  type NoteError,
-  parseVerifier,
-  type Verifier,
-  verifierOf,
-} from '../domain/ledger/evidence/note.ts'
+import { fingerprint, type NoteError, parseVerifier, type Verifier, verifierOf } from '../domain/ledger/engine/note.ts'
 import { openLatest } from './latest.ts'
 import { logReader, replaceFile } from './reader.ts'
 import { createWitnessHandler, type Handled, maxBodyBytes } from './serve.ts'

@@ -1,9 +1,9 @@
 /** Publishes checkpoints of the thread: sends each to the witnesses of a policy, and keeps those that a quorum cosigned. */
-import type { StoredCheckpoint } from '../../sdk/storage/evidence.ts'
+import type { StoredCheckpoint } from '../../sdk/storage/ledger.ts'
 import { sharedRun } from '../../sdk/storage/shared-run.ts'
 import type { ThreadReader } from '../../sdk/storage/thread.ts'
 import { startRounds } from '../core/rounds.ts'
-import { proveConsistency } from '../domain/ledger/evidence/proof.ts'
+import { proveConsistency } from '../domain/ledger/engine/proof.ts'
 import { checkpointOver, type PublishedThread } from '../domain/ledger/thread/publish.ts'
 import type { Published, Publisher } from '../domain/ledger/thread/receipts.ts'
 import { NoteFormError, readNote, signedBy } from '../verify/note.ts'

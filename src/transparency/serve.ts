@@ -1,9 +1,9 @@
 /** A witness for other logs: cosigns a submitted checkpoint if it extends what was cosigned before. @see C2SP tlog-witness */
 import { hash, type KeyObject } from 'node:crypto'
-import { type Checkpoint, parseCheckpoint } from '../domain/ledger/evidence/checkpoints.ts'
-import { bytesOfBase64, cosign, NoteError, openNote, parseNote, type Verifier } from '../domain/ledger/evidence/note.ts'
-import { verifyConsistency } from '../domain/ledger/evidence/proof-check.ts'
-import { rootOf } from '../domain/ledger/evidence/tree.ts'
+import { type Checkpoint, parseCheckpoint } from '../domain/ledger/engine/checkpoints.ts'
+import { bytesOfBase64, cosign, NoteError, openNote, parseNote, type Verifier } from '../domain/ledger/engine/note.ts'
+import { verifyConsistency } from '../domain/ledger/engine/proof-check.ts'
+import { rootOf } from '../domain/ledger/engine/tree.ts'
 import type { LatestCheckpoint, LatestCheckpoints } from './latest.ts'
 
 /** Outcome of a request, for the witness's log output. */

@@ -2,9 +2,9 @@
 import { hash, type KeyObject } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Checkpoint, parseCheckpoint } from '../domain/ledger/evidence/checkpoints.ts'
-import { cosign, parseNote, parseVerifier, type Verifier } from '../domain/ledger/evidence/note.ts'
-import { rootOf } from '../domain/ledger/evidence/tree.ts'
+import { type Checkpoint, parseCheckpoint } from '../domain/ledger/engine/checkpoints.ts'
+import { cosign, parseNote, parseVerifier, type Verifier } from '../domain/ledger/engine/note.ts'
+import { rootOf } from '../domain/ledger/engine/tree.ts'
 import { Alarm, checkGrowth, keyOf } from './check.ts'
 import { createFile, type LogReader, replaceFile } from './reader.ts'
 

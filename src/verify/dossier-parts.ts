@@ -2,24 +2,14 @@
 import { createHash, verify } from 'node:crypto'
 import { recordHash } from '../domain/ledger/evidence/hash.ts'
 import { base64, type NoteKey } from './note.ts'
-import { canonicalText, NotCanonical } from './read.ts'
+import { canonicalText, NotCanonical, stableText } from './read.ts'
 import { type Fields, fieldsIn, isFields, isHash, listIn, shown } from './report.ts'
 
 /** Adds a finding to the check of the part. */
 export type Fail = (message: string, about?: { seq: number }) => void
 
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted)
-  if (!isFields(value)) return value
-  const copy: Fields = Object.create(null)
-  for (const key of Object.keys(value).sort()) copy[key] = sorted(value[key])
-  return copy
-}
-
-/** JSON with sorted keys: as in RFC 8785, and as JavaScript writes them for integers that I-JSON refuses. */
-const sortedText = (value: unknown): string => JSON.stringify(sorted(value)) ?? ''
-export const digestOf = (value: unknown): string => createHash('sha256').update(sortedText(value)).digest('hex')
-const same = (one: unknown, other: unknown): boolean => sortedText(one) === sortedText(other)
+export const digestOf = (value: unknown): string => createHash('sha256').update(stableText(value)).digest('hex')
+const same = (one: unknown, other: unknown): boolean => stableText(one) === stableText(other)
 
 /** Content of a decision: what was decided, by whom and why. */
 const contentFields =

@@ -144,23 +144,28 @@ export class NotCanonical extends Error {
   override name = 'NotCanonical'
 }
 
-function write(value: unknown): string {
-  if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value))
+function write(value: unknown, isStrict: boolean): string {
+  if (isStrict && typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value))
     throw new NotCanonical('contains an integer beyond ±(2^53 − 1)')
-  if (typeof value === 'string' && !value.isWellFormed()) throw new NotCanonical('contains half of a surrogate pair')
-  if (value === null || typeof value !== 'object') return JSON.stringify(value)
-  if (Array.isArray(value)) return `[${value.map(write).join(',')}]`
+  if (isStrict && typeof value === 'string' && !value.isWellFormed())
+    throw new NotCanonical('contains half of a surrogate pair')
+  if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null'
+  if (Array.isArray(value)) return `[${value.map((one) => write(one, isStrict)).join(',')}]`
   const object = value as Record<string, unknown>
   const members = Object.keys(object)
+    .filter((key) => object[key] !== undefined)
     .sort()
-    .map((key) => `${write(key)}:${write(object[key])}`)
+    .map((key) => `${write(key, isStrict)}:${write(object[key], isStrict)}`)
   return `{${members.join(',')}}`
 }
+
+/** Likewise, with JavaScript's notation for what I-JSON can't represent. */
+export const stableText = (value: unknown): string => write(value, false)
 
 /** The canonical text of a value. @throws NotCanonical for values that I-JSON can't represent */
 export function canonicalText(value: unknown): string {
   try {
-    return write(value)
+    return write(value, true)
   } catch (error) {
     if (error instanceof RangeError) throw new NotCanonical('is nested too deeply')
     throw error

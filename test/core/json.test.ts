@@ -1,6 +1,6 @@
 /** Stable JSON: equal for equal values, whatever the order of their keys, and JSON of the same value. */
 import { expect, test } from 'bun:test'
-import { stableJson } from '../../src/core/json.ts'
+import { stableJson } from '../../src/core/canonical.ts'
 import * as fc from '../support/property.ts'
 
 /** The same value with its keys the other way round. */

@@ -4,7 +4,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ownKey, readKey } from '../../src/core/key-file.ts'
-import { fingerprint } from '../../src/domain/ledger/evidence/note.ts'
+import { fingerprint } from '../../src/domain/ledger/engine/note.ts'
 import { inTemporaryDir } from '../support/process.ts'
 
 const pemOf = (key: ReturnType<typeof generateKeyPairSync>['privateKey']) =>

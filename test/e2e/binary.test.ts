@@ -9,8 +9,8 @@ import { makePackages } from '../../src/build/npm.ts'
 import { toolNames } from '../../src/calls/method.ts'
 import { ownKey } from '../../src/core/key-file.ts'
 import { version } from '../../src/core/version.ts'
+import { pieceSize } from '../../src/domain/ledger/engine/walk.ts'
 import { appendEvents } from '../../src/domain/ledger/evidence/chain.ts'
-import { pieceSize } from '../../src/domain/ledger/evidence/walk.ts'
 import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
 import {
   built,

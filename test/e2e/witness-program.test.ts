@@ -7,9 +7,9 @@ import { copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs
 import { join } from 'node:path'
 import { ownKeyPath } from '../../src/app/evidence.ts'
 import { ownKey } from '../../src/core/key-file.ts'
-import { parseCheckpoint } from '../../src/domain/ledger/evidence/checkpoints.ts'
-import { openNote, parseNote, parseVerifier } from '../../src/domain/ledger/evidence/note.ts'
-import { verifyConsistency, verifyInclusion } from '../../src/domain/ledger/evidence/proof-check.ts'
+import { parseCheckpoint } from '../../src/domain/ledger/engine/checkpoints.ts'
+import { openNote, parseNote, parseVerifier } from '../../src/domain/ledger/engine/note.ts'
+import { verifyConsistency, verifyInclusion } from '../../src/domain/ledger/engine/proof-check.ts'
 import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
 import { append } from '../support/evidence/log.ts'
 import {

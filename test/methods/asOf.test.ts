@@ -1,7 +1,7 @@
 /** Answers about an earlier time, against what the service answered at that time; on every store. */
 import { describe, expect, test } from 'bun:test'
 import type { CstpError } from '../../sdk/errors.ts'
-import { stableJson } from '../../src/core/json.ts'
+import { stableJson } from '../../src/core/canonical.ts'
 import { type As, forEachBackend, type TestProgram } from '../support/program.ts'
 import * as fc from '../support/property.ts'
 

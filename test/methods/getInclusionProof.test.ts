@@ -1,9 +1,9 @@
 /** cstp.getInclusionProof: a record stands in the log, now and in a checkpoint of earlier, on every store. */
 import { expect, test } from 'bun:test'
-import { parseCheckpoint } from '../../src/domain/ledger/evidence/checkpoints.ts'
-import { openNote, parseVerifier } from '../../src/domain/ledger/evidence/note.ts'
-import { verifyInclusion } from '../../src/domain/ledger/evidence/proof-check.ts'
-import { leafHash } from '../../src/domain/ledger/evidence/tree.ts'
+import { parseCheckpoint } from '../../src/domain/ledger/engine/checkpoints.ts'
+import { openNote, parseVerifier } from '../../src/domain/ledger/engine/note.ts'
+import { verifyInclusion } from '../../src/domain/ledger/engine/proof-check.ts'
+import { leafHash } from '../../src/domain/ledger/engine/tree.ts'
 import { append } from '../support/evidence/log.ts'
 import { forEachBackend, testSigner } from '../support/program.ts'
 

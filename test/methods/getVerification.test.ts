@@ -8,18 +8,13 @@ import { forEachBackend } from '../support/program.ts'
 
 const idle = { running: false, records: null, total: null, started_at: null }
 
-/** Has a walk do this before it reads from a record, in whichever way the store reads. */
+/** Has a walk do this before it reads from a record. */
 function before(evidence: Evidence, work: (seq: number) => Promise<void>): void {
-  const { read, packed } = evidence
+  const { read } = evidence
   evidence.read = async (from, limit) => {
     await work(from)
     return read(from, limit)
   }
-  if (packed)
-    evidence.packed = async (seq, ...rest) => {
-      await work(seq)
-      return packed(seq, ...rest)
-    }
 }
 
 forEachBackend((open) => {

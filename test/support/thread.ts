@@ -4,7 +4,7 @@ import { decisionPages, readDecisions } from '../../sdk/storage/decisions.ts'
 import type { Store } from '../../sdk/storage/store.ts'
 import type { StoredAct } from '../../sdk/storage/thread.ts'
 import { auditDigest } from '../../src/core/act-text.ts'
-import { grow, rootOf } from '../../src/domain/ledger/evidence/tree.ts'
+import { grow, rootOf } from '../../src/domain/ledger/engine/tree.ts'
 import { commitmentOf } from '../../src/domain/ledger/thread/commitment.ts'
 import { stateId } from '../../src/domain/record/act-ids.ts'
 

@@ -1,8 +1,8 @@
 /** What the command line makes of a server's proofs: they hold for what was asked, and for nothing else. */
 import { beforeAll, expect, test } from 'bun:test'
 import type { Evidence } from '../../sdk/storage/evidence.ts'
-import { checkpointText } from '../../src/domain/ledger/evidence/checkpoints.ts'
-import { logTree } from '../../src/domain/ledger/evidence/proof.ts'
+import { checkpointText } from '../../src/domain/ledger/engine/checkpoints.ts'
+import { logTree } from '../../src/domain/ledger/engine/proof.ts'
 import { checkpointHolds, consistencyHolds, inclusionHolds } from '../../src/transparency/check.ts'
 import { history, newSigner } from '../support/evidence/log-server.ts'
 

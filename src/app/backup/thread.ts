@@ -1,6 +1,6 @@
 /** Size, root and act count of the thread in a copied catalogue, for the backup's manifest; computed from the acts themselves. */
 import { join } from 'node:path'
-import { grow, rootOf } from '../../domain/ledger/evidence/tree.ts'
+import { grow, rootOf } from '../../domain/ledger/engine/tree.ts'
 import { connectReader } from '../../drivers/shared/sqlite/connect.ts'
 
 export interface ThreadCount {

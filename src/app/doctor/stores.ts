@@ -3,7 +3,8 @@ import type { Database } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { messageOf } from '../../core/log.ts'
-import { walkLog } from '../../domain/ledger/evidence/verify.ts'
+import { walkLog } from '../../domain/ledger/engine/walk.ts'
+import { evidenceEntries } from '../../domain/ledger/evidence/records.ts'
 import { erasureCollections } from '../../domain/record/decision/tombstone.ts'
 import { openSqliteEvidence } from '../../drivers/evidence/sqlite/driver.ts'
 import { firstUnindexed } from '../../drivers/evidence/sqlite/lookup.ts'
@@ -238,7 +239,7 @@ export const checkEvidence: Check = {
     const evidence = await openReader(place)
     if (evidence === null) return
     try {
-      const { flaw } = await walkLog({ evidence, breathe: () => Bun.sleep(0) })
+      const { flaw } = await walkLog({ log: evidence, reader: evidenceEntries(evidence), breathe: () => Bun.sleep(0) })
       if (flaw !== null)
         yield error(
           `the chain of evidence is damaged: ${flaw.reason}`,

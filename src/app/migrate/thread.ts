@@ -1,11 +1,11 @@
 /** Copies the thread: acts as stored and in order, so that their tree is the same. */
 import { createHash } from 'node:crypto'
-import type { EvidenceHead } from '../../../sdk/storage/evidence.ts'
-import { grow, rootOf } from '../../domain/ledger/evidence/tree.ts'
+import type { LedgerHead } from '../../../sdk/storage/ledger.ts'
+import { grow, rootOf } from '../../domain/ledger/engine/tree.ts'
 import type { Copying, Side } from './sides.ts'
 
 const page = 500
-const growth = ({ seq, frontier }: EvidenceHead, commitments: readonly string[]) => grow(frontier, seq, commitments)
+const growth = ({ seq, frontier }: LedgerHead, commitments: readonly string[]) => grow(frontier, seq, commitments)
 
 /** Sequences all acts of a side. @returns the size of its thread */
 async function settle({ store }: Side): Promise<number> {

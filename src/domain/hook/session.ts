@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { VerdictValue } from '../../../sdk/schema/verdict.ts'
 import type { KeyedReader, KeyedRecord, Transaction } from '../../../sdk/storage/store.ts'
-import { stableJson } from '../../core/json.ts'
+import { stableJson } from '../../core/canonical.ts'
 import { dayMs } from '../../core/time.ts'
 import { type HookAction, hookCollections } from '../record/hook-records.ts'
 import { keyPart } from './body.ts'

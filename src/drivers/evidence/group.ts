@@ -3,22 +3,17 @@
  * or does not follow the head is rejected; the others are written without it.
  */
 import { StorageError } from '../../../sdk/storage/errors.ts'
-import type {
-  Evidence,
-  EvidenceBatch,
-  EvidenceHead,
-  EvidenceRecord,
-  WebhookKey,
-} from '../../../sdk/storage/evidence.ts'
+import type { Evidence, EvidenceBatch, EvidenceRecord, WebhookKey } from '../../../sdk/storage/evidence.ts'
 import { followsHead } from '../../../sdk/storage/evidence-checks.ts'
+import type { LedgerHead } from '../../../sdk/storage/ledger.ts'
 
 /** Operations of an engine inside one transaction, during which no other append can run. */
 export interface Writing {
   /** The head that the next record follows. */
-  head(): EvidenceHead | Promise<EvidenceHead>
+  head(): LedgerHead | Promise<LedgerHead>
   /** Webhook records with any of these keys, ascending, without duplicates. */
   find(keys: readonly WebhookKey[]): EvidenceRecord[] | Promise<EvidenceRecord[]>
-  write(batches: readonly EvidenceBatch[], head: EvidenceHead): Promise<void>
+  write(batches: readonly EvidenceBatch[], head: LedgerHead): Promise<void>
 }
 
 /** Runs one transaction at a time. `work` may run again if its transaction was rolled back; the promise rejects with the error of `work`. */
@@ -32,9 +27,9 @@ export interface Group {
 
 /** A waiting append. */
 interface Job {
-  make(head: EvidenceHead, known: readonly EvidenceRecord[]): EvidenceBatch
+  make(head: LedgerHead, known: readonly EvidenceRecord[]): EvidenceBatch
   keys: readonly WebhookKey[]
-  resolve(head: EvidenceHead): void
+  resolve(head: LedgerHead): void
   reject(error: unknown): void
 }
 
@@ -42,7 +37,7 @@ interface Job {
 interface Planned {
   job: Job
   batch: EvidenceBatch
-  head: EvidenceHead
+  head: LedgerHead
 }
 
 const maxJobs = 256
@@ -53,7 +48,7 @@ const maxRecords = 2_000
  * Makes the batch of each job on the head left by the job before it, and rejects jobs that fail. A job with keys can only be the first of
  * its group: records planned before it are not written yet, so `find` would miss them. Jobs that are not planned stay in `jobs`.
  */
-async function plan(jobs: Job[], start: EvidenceHead, find: Writing['find']): Promise<Planned[]> {
+async function plan(jobs: Job[], start: LedgerHead, find: Writing['find']): Promise<Planned[]> {
   const planned: Planned[] = []
   let head = start
   let known = jobs[0] === undefined || jobs[0].keys.length === 0 ? [] : await find(jobs[0].keys)

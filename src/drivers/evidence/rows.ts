@@ -1,10 +1,11 @@
 /** Data that both engines store in the same form: the format of the log, its head, and the keys of webhook records. */
 import { StorageError } from '../../../sdk/storage/errors.ts'
-import type { Evidence, EvidenceHead, EvidenceRecord, WebhookKey } from '../../../sdk/storage/evidence.ts'
+import type { Evidence, EvidenceRecord, WebhookKey } from '../../../sdk/storage/evidence.ts'
 import { noHash } from '../../../sdk/storage/evidence-checks.ts'
+import type { LedgerHead } from '../../../sdk/storage/ledger.ts'
 
 /** A log that is only read. */
-export type EvidenceReads = Omit<Evidence, 'driver' | 'append' | 'packed' | 'saveCheckpoint' | 'close'>
+export type EvidenceReads = Omit<Evidence, 'driver' | 'append' | 'saveCheckpoint' | 'close'>
 
 /** Version of the hash formula; the program knows no other. */
 const chainFormat = '3'
@@ -18,10 +19,10 @@ export function checkFormat(format: string | undefined, place: string): void {
 
 /** Returns the head that the next record follows. @throws StorageError `corrupt` if the last record is not the one named by the head */
 export function checkEnd(
-  head: EvidenceHead,
+  head: LedgerHead,
   last: Pick<EvidenceRecord, 'seq' | 'hash'> | undefined | null,
   engine: string,
-): EvidenceHead {
+): LedgerHead {
   const { seq, hash } = last ?? { seq: 0, hash: noHash }
   if (seq === head.seq && hash === head.hash) return head
   throw new StorageError('corrupt', `${engine} evidence: the log ends at record ${seq}, its head says ${head.seq}`)

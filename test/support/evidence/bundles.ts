@@ -1,10 +1,10 @@
 /** Bundles for tests, made by the program's writer from chains in memory. */
 import type { DecisionReader } from '../../../sdk/storage/store.ts'
+import { rootOf } from '../../../src/domain/ledger/engine/tree.ts'
 import { bundleText, prepareBundle } from '../../../src/domain/ledger/evidence/bundle.ts'
 import type { NewEvent } from '../../../src/domain/ledger/evidence/chain.ts'
 import type { LinkDetail } from '../../../src/domain/ledger/evidence/content.ts'
 import type { ControlRules } from '../../../src/domain/ledger/evidence/controls.ts'
-import { rootOf } from '../../../src/domain/ledger/evidence/tree.ts'
 import { loadControls } from '../../../src/policy/files.ts'
 import { chainOf } from './events.ts'
 import { notary } from './notary.ts'

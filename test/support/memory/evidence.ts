@@ -1,7 +1,8 @@
 /** Evidence in memory: the reference that tests use, gone with the process. */
 
-import type { Evidence, EvidenceHead, EvidenceRecord, StoredCheckpoint } from '../../../sdk/storage/evidence.ts'
+import type { Evidence, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
 import { followsHead, noHash } from '../../../sdk/storage/evidence-checks.ts'
+import type { LedgerHead, StoredCheckpoint } from '../../../sdk/storage/ledger.ts'
 
 const copy = (record: EvidenceRecord): EvidenceRecord => ({ ...record })
 const holds = ({ payload }: EvidenceRecord, field: string, value: string | number): boolean =>
@@ -21,7 +22,7 @@ export function openMemoryEvidence(): Evidence {
   const nodes = new Map<string, string>()
   const checkpoints: StoredCheckpoint[] = []
   let frontier: readonly string[] = []
-  const head = (): EvidenceHead => ({ seq: records.length, hash: records.at(-1)?.hash ?? noHash, frontier })
+  const head = (): LedgerHead => ({ seq: records.length, hash: records.at(-1)?.hash ?? noHash, frontier })
   const page = (seq: number, limit: number) => records.slice(Math.max(0, seq - 1), Math.max(0, seq - 1) + limit)
   return {
     driver: 'memory',
@@ -39,14 +40,6 @@ export function openMemoryEvidence(): Evidence {
       return head()
     },
     read: async (seq, limit) => page(seq, limit).map(copy),
-    facts: async (seq, limit) =>
-      page(seq, limit).map(({ seq, source, event_type, evidence_class, payload }) => ({
-        seq,
-        source,
-        event_type,
-        evidence_class,
-        payload,
-      })),
     ofPullRequest: async (pr_number, seq, limit) =>
       records
         .slice(Math.max(0, seq - 1))
@@ -69,14 +62,11 @@ export function openMemoryEvidence(): Evidence {
       }
       return found
     },
-    async find(hash) {
-      const found = records.findIndex((record) => record.hash === hash)
-      return found === -1 ? null : found + 1
-    },
     async saveCheckpoint(checkpoint) {
       checkpoints.push({ ...checkpoint })
     },
-    checkpoints: async () => checkpoints.map((one) => ({ ...one })),
+    checkpoints: async (latest = checkpoints.length) =>
+      checkpoints.slice(checkpoints.length - latest).map((one) => ({ ...one })),
     close: async () => {},
   }
 }

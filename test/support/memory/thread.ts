@@ -1,6 +1,7 @@
 /** The thread of the memory store. */
-import type { EvidenceHead, StoredCheckpoint } from '../../../sdk/storage/evidence.ts'
+
 import { growsTree, noHash } from '../../../sdk/storage/evidence-checks.ts'
+import type { LedgerHead, StoredCheckpoint } from '../../../sdk/storage/ledger.ts'
 import {
   keptCheckpoints,
   type StoredAct,
@@ -14,7 +15,7 @@ import type { Layers } from './state.ts'
 export function openMemoryThread(acts: ReadonlyMap<string, UnplacedAct>): ThreadReader {
   const nodes = new Map<string, string>()
   const checkpoints: StoredCheckpoint[] = []
-  let head: EvidenceHead = { seq: 0, hash: noHash, frontier: [] }
+  let head: LedgerHead = { seq: 0, hash: noHash, frontier: [] }
   const all = (): StoredAct[] =>
     [...acts.values()].map((act, index) => ({ ...act, seq: index < head.seq ? index + 1 : null }))
   const page = (seq: number, limit: number) => {

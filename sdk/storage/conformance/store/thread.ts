@@ -1,9 +1,9 @@
 /** Store suite: acts are stored together with what they describe, and get their places in one order. */
 import { readDecision } from '../../decisions.ts'
-import type { EvidenceHead } from '../../evidence.ts'
 import { noHash } from '../../evidence-checks.ts'
+import type { LedgerHead, TreeGrowth } from '../../ledger.ts'
 import type { Store } from '../../store.ts'
-import { type Grown, keptCheckpoints, type NewAct, type StoredAct } from '../../thread.ts'
+import { keptCheckpoints, type NewAct, type StoredAct } from '../../thread.ts'
 import type { Kit } from './kit.ts'
 import { createAll, idOf, recordOf } from './records.ts'
 
@@ -26,7 +26,7 @@ function actOf(number: number, changes: Partial<NewAct> = {}): NewAct {
 const actsOf = (from: number, to: number): NewAct[] => Array.from({ length: to - from }, (_, at) => actOf(from + at))
 
 /** Grows like a tree: every eighth place completes a node. */
-function grow({ seq }: EvidenceHead, commitments: readonly string[]): Grown {
+function grow({ seq }: LedgerHead, commitments: readonly string[]): TreeGrowth {
   const end = seq + commitments.length
   const nodes = Array.from({ length: Math.floor(end / 8) - Math.floor(seq / 8) }, (_, at) => {
     const index = Math.floor(seq / 8) + at
@@ -90,8 +90,8 @@ export function testThread({ onEmpty, expect, refused, shared }: Kit): void {
   onEmpty('a group grows from where the one before it ended', async ({ thread, transaction }) => {
     const acts = actsOf(0, 150)
     await transaction((tx) => tx.thread.append(acts))
-    const seen: [EvidenceHead, readonly string[]][] = []
-    const noted = (head: EvidenceHead, commitments: readonly string[]) => {
+    const seen: [LedgerHead, readonly string[]][] = []
+    const noted = (head: LedgerHead, commitments: readonly string[]) => {
       seen.push([head, commitments])
       return grow(head, commitments)
     }
@@ -158,7 +158,7 @@ export function testThread({ onEmpty, expect, refused, shared }: Kit): void {
   onEmpty('a tree that cannot have grown this way places no act', async (store) => {
     await append(store, actsOf(0, 9))
     const { thread } = store
-    const wrong: [string, (grown: Grown) => Grown][] = [
+    const wrong: [string, (grown: TreeGrowth) => TreeGrowth][] = [
       ['a frontier too short', ({ nodes }) => ({ nodes, frontier: [hashOf(0, 'f')] })],
       ['a frontier of no hashes', ({ nodes }) => ({ nodes, frontier: ['x', 'y'] })],
       ['a node that is not complete', ({ frontier }) => ({ nodes: [{ level: 3, index: 1, hash: noHash }], frontier })],

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { readDecisions } from '../../../../sdk/storage/decisions.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import type { Evidence, EvidenceFact, EvidenceRecord } from '../../../../sdk/storage/evidence.ts'
+import type { Evidence, EvidenceRecord } from '../../../../sdk/storage/evidence.ts'
 import { noHash } from '../../../../sdk/storage/evidence-checks.ts'
 import type { AuditReader, DecisionReader } from '../../../../sdk/storage/store.ts'
 import { canonical } from '../../../core/canonical.ts'
@@ -27,7 +27,7 @@ interface BundleHead {
 
 /** Inputs of a bundle. */
 export interface BundleSources {
-  evidence: Pick<Evidence, 'read' | 'facts'>
+  evidence: Pick<Evidence, 'read'>
   decisions: Pick<DecisionReader, 'get'>
   audit: Pick<AuditReader, 'list'>
   /** Signs a note with the key of the log. */
@@ -93,7 +93,7 @@ export async function prepareBundle(
   facts: Omit<Bundle, 'head' | 'mapped' | 'decisions'>,
 ): Promise<Bundle> {
   const linked = new Map<string, number[]>()
-  const look = ({ seq, event_type, evidence_class }: EvidenceFact, { decision_id }: Record<string, unknown>) => {
+  const look = ({ seq, event_type, evidence_class }: EvidenceRecord, { decision_id }: Record<string, unknown>) => {
     if (event_type !== 'cstp_decision_linked' || evidence_class !== 'attested' || typeof decision_id !== 'string')
       return
     const before = linked.get(decision_id)

@@ -1,34 +1,28 @@
 /** The chain as programs use it: verification, and appends that are refused if the chain is damaged. */
 import { CstpError } from '../../../../sdk/errors.ts'
 import { isStorageError } from '../../../../sdk/storage/errors.ts'
-import type {
-  Evidence,
-  EvidenceBatch,
-  EvidenceHead,
-  EvidenceRecord,
-  WebhookKey,
-} from '../../../../sdk/storage/evidence.ts'
+import type { Evidence, EvidenceBatch, EvidenceRecord, WebhookKey } from '../../../../sdk/storage/evidence.ts'
 import { noHash } from '../../../../sdk/storage/evidence-checks.ts'
+import type { LedgerHead } from '../../../../sdk/storage/ledger.ts'
+import { grow } from '../engine/tree.ts'
+import { type Flaw, type Walked, type WalkOptions, walkLog } from '../engine/walk.ts'
 import { recordHash } from './hash.ts'
+import { evidenceEntries } from './records.ts'
 import type { Verification } from './results.ts'
-import { growWith } from './tree.ts'
-import { type VerifyOptions, type Walked, walkLog } from './verify.ts'
-import type { Flaw } from './walk.ts'
 
 /** An event before it has a number; its payload is canonical JSON. */
 export type NewEvent = Pick<EvidenceRecord, 'ts' | 'source' | 'event_type' | 'evidence_class' | 'payload'>
 
 /** The events as records that follow a head. */
-export function follow(head: EvidenceHead, events: readonly NewEvent[]): EvidenceBatch {
+export function follow(head: LedgerHead, events: readonly NewEvent[]): EvidenceBatch {
   let { seq, hash } = head
-  const records: EvidenceRecord[] = []
-  const grown = growWith(head.frontier, seq, events.length, (target, which) => {
-    const { ts, source, event_type, evidence_class, payload } = events[which]!
-    const record = { seq: ++seq, ts, source, event_type, evidence_class, payload, prev_hash: hash, hash: '' }
-    hash = record.hash = recordHash(record, target)
-    records.push(record)
+  const records = events.map(({ ts, source, event_type, evidence_class, payload }): EvidenceRecord => {
+    const record = { seq: ++seq, ts, source, event_type, evidence_class, payload, prev_hash: hash }
+    hash = recordHash(record)
+    return { ...record, hash }
   })
-  return { records, ...grown }
+  const hashes = records.map((record) => record.hash)
+  return { records, ...grow(head.frontier, head.seq, hashes) }
 }
 
 /** Events, or a function that makes them from the records that webhooks have appended under some keys; it may be called more than once. */
@@ -41,9 +35,9 @@ export type Events = readonly NewEvent[] | ((known: readonly EvidenceRecord[]) =
 export async function appendEvents(
   evidence: Pick<Evidence, 'append'>,
   events: Events,
-  checkHead: (head: EvidenceHead) => void = () => {},
+  checkHead: (head: LedgerHead) => void = () => {},
   keys: readonly WebhookKey[] = [],
-): Promise<{ first_seq: number; head: EvidenceHead }> {
+): Promise<{ first_seq: number; head: LedgerHead }> {
   let first_seq = 0
   const head = await evidence.append((before, known) => {
     checkHead(before)
@@ -74,7 +68,7 @@ export interface Chain {
    * @param keys of the records that `events` needs, if it is a function
    * @throws CstpError `internal_error` with `reason` and `broken_at_seq` if the chain is damaged; nothing is appended then
    */
-  append(events: Events, keys?: readonly WebhookKey[]): Promise<{ first_seq: number; head: EvidenceHead }>
+  append(events: Events, keys?: readonly WebhookKey[]): Promise<{ first_seq: number; head: LedgerHead }>
   /** Walks the whole chain, which must contain `expected`, by default the head of the latest export. */
   verify(expected: string | null): Promise<Verification>
   /** What the latest verification in this process found; null before the first. */
@@ -95,8 +89,10 @@ const damaged = ({ seq, reason }: Flaw): CstpError =>
  * waits for a walk over the whole log; later appends check that the log ends at or after the end that this process saw last. Every
  * verification renews the verdict.
  */
-export function openChain(options: VerifyOptions & { evidence: Evidence; now(): number }): Chain {
-  const { evidence, now } = options
+export function openChain(
+  options: Pick<WalkOptions, 'breathe'> & Partial<Pick<WalkOptions, 'walkers'>> & { evidence: Evidence; now(): number },
+): Chain {
+  const { evidence, now, ...walkOptions } = options
   let latest: (Walked & Pick<LatestWalk, 'started_ms' | 'finished_ms'>) | null = null
   let under_way: Walking | null = null
   let flaw: Flaw | null = null
@@ -104,16 +100,24 @@ export function openChain(options: VerifyOptions & { evidence: Evidence; now(): 
   let seen = { seq: 0, hash: noHash }
   let walking: Promise<unknown> = Promise.resolve()
   let waiting: Promise<Walked> | null = null
+  /** Hashes that the next walk looks for. */
+  let wanted = new Set<string>()
 
   /** A walk that begins after this call. Calls during a walk share the next one. */
-  function walk(): Promise<Walked> {
+  function walk(hash: string | null = null): Promise<Walked> {
+    if (hash !== null) wanted.add(hash)
     waiting ??= walking.then(async () => {
       waiting = null
+      const looked_for = wanted
+      wanted = new Set()
       const before = seen
       const started_ms = now()
       under_way = { records: 0, total: null, started_ms }
       const walked = await walkLog({
-        ...options,
+        ...walkOptions,
+        log: evidence,
+        reader: evidenceEntries(evidence),
+        wanted: looked_for,
         walked: (records, total) => {
           under_way = { records, total, started_ms }
         },
@@ -145,14 +149,14 @@ export function openChain(options: VerifyOptions & { evidence: Evidence; now(): 
     return hash === before.hash && records >= before.seq ? null : loss(before, records)
   }
 
-  function checkEnd({ seq, hash }: EvidenceHead): void {
+  function checkEnd({ seq, hash }: LedgerHead): void {
     if (seq < seen.seq || (seq === seen.seq && hash !== seen.hash)) flaw = loss(seen, seq)
   }
 
   return {
     async append(events, keys) {
       if (latest === null) await walk()
-      const checkHead = (before: EvidenceHead) => {
+      const checkHead = (before: LedgerHead) => {
         checkEnd(before)
         if (flaw !== null) throw damaged(flaw)
       }
@@ -167,14 +171,10 @@ export function openChain(options: VerifyOptions & { evidence: Evidence; now(): 
       }
     },
     async verify(expected) {
-      const walked = await walk()
       const expected_hash =
         expected ?? (await evidence.checkpoints()).findLast(({ exported }) => exported)?.head_hash ?? null
-      const present =
-        expected_hash === null ||
-        expected_hash === noHash ||
-        expected_hash === walked.hash ||
-        (await evidence.find(expected_hash)) !== null
+      const walked = await walk(expected_hash)
+      const present = expected_hash === null || expected_hash === noHash || walked.present.has(expected_hash)
       const missing = 'the expected hash is not in the chain: its end was cut off, or it was rewritten'
       const found = walked.flaw ?? (present ? null : { seq: null, reason: missing })
       return {

@@ -2,8 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import type { AuditReader } from '../../../../sdk/storage/store.ts'
-import { canonical, NotInteroperable } from '../../../core/canonical.ts'
-import { stableJson } from '../../../core/json.ts'
+import { stableJson } from '../../../core/canonical.ts'
 
 /** What was decided, by whom and why. Later reviews, edges and derived values don't change it. */
 const contentFields = [
@@ -25,18 +24,7 @@ const contentFields = [
   'created_at',
 ] as const satisfies readonly (keyof DecisionRecord)[]
 
-/** A decision as RFC 8785 text; if I-JSON refuses one of its integers, as sorted JSON in JavaScript's notation. */
-function decisionText(record: unknown): string {
-  try {
-    // Undefined members are left out.
-    return canonical(JSON.parse(JSON.stringify(record)))
-  } catch (error) {
-    if (error instanceof NotInteroperable) return stableJson(record)
-    throw error
-  }
-}
-
-const digest = (record: unknown): string => createHash('sha256').update(decisionText(record)).digest('hex')
+const digest = (record: unknown): string => createHash('sha256').update(stableJson(record)).digest('hex')
 
 /** SHA-256 of the whole record as canonical JSON, lowercase hex. */
 export const recordDigest = (record: DecisionRecord): string => digest(record)

@@ -1,7 +1,7 @@
 /** The rules engine: which controls the events of the chain support, and which they do not. It takes one walk and a few bytes per event. */
 import type { ControlCondition, ControlRule } from '../../../../sdk/schema/control.ts'
 import type { ClassCoverage } from '../../../../sdk/schema/evidence.ts'
-import type { Evidence, EvidenceClass, EvidenceFact } from '../../../../sdk/storage/evidence.ts'
+import type { Evidence, EvidenceClass, EvidenceRecord } from '../../../../sdk/storage/evidence.ts'
 import type { ControlSet } from './rules.ts'
 
 const classes = ['observed', 'attested'] as const
@@ -142,11 +142,11 @@ const byName = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
  * @param look called with each event
  */
 export async function mapEvidence(
-  evidence: Pick<Evidence, 'facts'>,
+  evidence: Pick<Evidence, 'read'>,
   rules: ControlRules,
   size: number,
   breathe: () => Promise<void>,
-  look: (fact: EvidenceFact, payload: Payload) => void = () => {},
+  look: (fact: EvidenceRecord, payload: Payload) => void = () => {},
 ): Promise<Mapped> {
   const [seqs, verdictOf, prs] = [new Float64Array(size), new Uint32Array(size), new Float64Array(size)]
   const verdicts: Verdict[] = []
@@ -164,7 +164,7 @@ export async function mapEvidence(
   }
 
   /** The index of the verdict; most events share a known one. */
-  const verdictFor = ({ event_type, evidence_class }: EvidenceFact, payload: Payload): number => {
+  const verdictFor = ({ event_type, evidence_class }: EvidenceRecord, payload: Payload): number => {
     const { controls, verdicts: known } = planOf(evidence_class, event_type)
     const bits = ruleBits(controls, payload)
     const before = known.get(bits)
@@ -176,7 +176,7 @@ export async function mapEvidence(
     return verdicts.length - 1
   }
 
-  const take = (fact: EvidenceFact): void => {
+  const take = (fact: EvidenceRecord): void => {
     const payload = parsePayload(fact.payload)
     look(fact, payload)
     const index = verdictFor(fact, payload)
@@ -194,7 +194,7 @@ export async function mapEvidence(
   }
 
   for (let next = 1; next <= size; ) {
-    const page = await evidence.facts(next, Math.min(pageSize, size - next + 1))
+    const page = await evidence.read(next, Math.min(pageSize, size - next + 1))
     for (const fact of page) if (fact.seq <= size && classes.includes(fact.evidence_class)) take(fact)
     const last = page.at(-1)
     if (!last || last.seq < next) break

@@ -2,7 +2,7 @@
  * DSSE envelopes in Sigstore bundles, so that other verifiers can check what the key of a log signed.
  * @see DSSE protocol v1.0.2 (PAE); Sigstore bundle format v0.3
  */
-import type { Signer } from './note.ts'
+import type { Signer } from '../engine/note.ts'
 
 /** A Sigstore bundle around one DSSE envelope, without a certificate, an entry of a public log or a third party's timestamp. */
 export interface SigstoreBundle {

@@ -1,6 +1,7 @@
 /** An export: the bundle of the current chain, as JSON for programs and as PDF for people; or its conclusions as OSCAL. */
+
+import type { Checkpoints } from '../engine/checkpoints.ts'
 import { type Bundle, type BundleSources, bundleText, prepareBundle } from './bundle.ts'
-import type { Checkpoints } from './checkpoints.ts'
 import { oscalResults } from './oscal.ts'
 import { reportDocument } from './report/report.ts'
 import type { BundleFiles, NewFile, Printer, Written } from './report/text.ts'

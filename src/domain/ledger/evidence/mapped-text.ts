@@ -1,43 +1,36 @@
 /** The lists of a mapping as canonical JSON, written piece by piece: the text of a million events is never one string. */
 import { canonical } from '../../../core/canonical.ts'
-import type { Mapped, PlacedRule, Verdict } from './controls.ts'
+import type { Mapped, Verdict } from './controls.ts'
 
 /** Characters after which a piece is yielded. */
 const pieceLength = 65_536
 /** Bytes reserved for the names of the members and the envelope of the answer. */
 const namesBytes = 65_536
 
-/** The text around the two values that differ from event to event; its keys are in canonical order. */
-type Template = (pr: string, seq: number) => string
-
-const quoted = JSON.stringify
-
-function mapping({ event_type, evidence_class }: Verdict, rule: PlacedRule): Template {
-  const { control_name, framework, function_id, id, stage } = rule
-  const before = `{"control_name":${quoted(control_name)},"event_type":${quoted(event_type)},"evidence_class":"${evidence_class}","framework":${quoted(framework)},"function_id":${quoted(function_id)},"pr_number":`
-  const middle = `,"rule_id":${quoted(id)},"seq":`
-  const after = `,"stage":${quoted(stage)},"type":"mapping"}`
-  return (pr, seq) => before + pr + middle + seq + after
+/** The entries of an event in each list. Their members are in canonical order. */
+const entriesOf = {
+  mappings: ({ event_type, evidence_class, mappings }: Verdict, pr_number: number | null, seq: number) =>
+    mappings.map(({ control_name, framework, function_id, id: rule_id, stage }) => ({
+      ...{ control_name, event_type, evidence_class, framework, function_id, pr_number, rule_id, seq, stage },
+      type: 'mapping',
+    })),
+  insufficient_evidence: ({ evidence_class, shortfalls }: Verdict, pr_number: number | null, seq: number) =>
+    shortfalls.map(({ control_name, framework, function_id, reason }) => ({
+      ...{ control_name, evidence_class, framework, function_id, pr_number, reason, seq },
+      type: 'INSUFFICIENT_EVIDENCE',
+    })),
+  unmapped: ({ event_type, evidence_class, mappings }: Verdict, pr_number: number | null, seq: number) =>
+    mappings.length === 0 ? [{ event_type, evidence_class, pr_number, seq }] : [],
 }
+type MappedList = keyof typeof entriesOf
+const lists = Object.keys(entriesOf) as MappedList[]
 
-function shortfall({ evidence_class }: Verdict, rule: PlacedRule): Template {
-  const { control_name, framework, function_id, reason } = rule
-  const before = `{"control_name":${quoted(control_name)},"evidence_class":"${evidence_class}","framework":${quoted(framework)},"function_id":${quoted(function_id)},"pr_number":`
-  const middle = `,"reason":${quoted(reason)},"seq":`
-  return (pr, seq) => `${before + pr + middle + seq},"type":"INSUFFICIENT_EVIDENCE"}`
+/** The entries of an event in a list as JSON, separated by commas. @param at index of the event in the mapping */
+function eventText({ seqs, prs, verdictOf, verdicts }: Mapped, list: MappedList, at: number): string {
+  const pr = prs[at]!
+  const entries = entriesOf[list](verdicts[verdictOf[at]!]!, Number.isNaN(pr) ? null : pr, seqs[at]!)
+  return entries.map((entry) => JSON.stringify(entry)).join()
 }
-
-function unmapped({ event_type, evidence_class }: Verdict): Template {
-  const before = `{"event_type":${quoted(event_type)},"evidence_class":"${evidence_class}","pr_number":`
-  return (pr, seq) => `${before + pr},"seq":${seq}}`
-}
-
-const templates = {
-  mappings: (verdict: Verdict) => verdict.mappings.map((rule) => mapping(verdict, rule)),
-  insufficient_evidence: (verdict: Verdict) => verdict.shortfalls.map((rule) => shortfall(verdict, rule)),
-  unmapped: (verdict: Verdict) => (verdict.mappings.length === 0 ? [unmapped(verdict)] : []),
-}
-type MappedList = keyof typeof templates
 
 /** Events by index in the chain, from `start` up to but not including `end`. */
 interface Page {
@@ -45,21 +38,18 @@ interface Page {
   end: number
 }
 
-const digitsOf = (value: number): string => (Number.isNaN(value) ? 'null' : String(value))
-
-/** As many events from a number on as have entries of at most `most` bytes together; at least one, so that paging ends. */
-function pageOf({ size, seqs, prs, verdictOf, verdicts }: Mapped, seq_from: number, most: number): Page {
-  const costs = verdicts.map((verdict) => {
-    const entries = Object.values(templates).flatMap((entriesOf) => entriesOf(verdict))
-    const fixed = entries.reduce((sum, entry) => sum + Buffer.byteLength(entry('', 0)), 0)
-    return { fixed, entries: entries.length }
-  })
+/** As many events from a number on as have entries of at most `max_bytes` together; at least one, so that paging ends. */
+function pageFrom(mapped: Mapped, seq_from: number, max_bytes: number): Page {
+  const { size, seqs } = mapped
   const found = seqs.subarray(0, size).findIndex((seq) => seq >= seq_from)
   const start = found === -1 ? size : found
-  let left = most
+  if (max_bytes === Infinity) return { start, end: size }
+  let left = max_bytes
   for (let at = start; at < size; at++) {
-    const { fixed, entries } = costs[verdictOf[at]!]!
-    left -= fixed + entries * (digitsOf(prs[at]!).length + String(seqs[at]).length)
+    for (const list of lists) {
+      const bytes = Buffer.byteLength(eventText(mapped, list, at))
+      left -= bytes === 0 ? 0 : bytes + 1
+    }
     if (left < 0 && at > start) return { start, end: at }
   }
   return { start, end: size }
@@ -71,22 +61,16 @@ export function* listText(
   list: MappedList,
   { start, end }: Page = { start: 0, end: mapped.size },
 ): Generator<string> {
-  const { seqs, prs, verdictOf, verdicts } = mapped
-  const made = verdicts.map(templates[list])
   let piece = '['
-  let first = true
+  let isFirst = true
   for (let at = start; at < end; at++) {
-    const entries = made[verdictOf[at]!]!
-    if (entries.length === 0) continue
-    const pr = digitsOf(prs[at]!)
-    for (const entry of entries) {
-      piece += first ? entry(pr, seqs[at]!) : `,${entry(pr, seqs[at]!)}`
-      first = false
-    }
-    if (piece.length >= pieceLength) {
-      yield piece
-      piece = ''
-    }
+    const text = eventText(mapped, list, at)
+    if (text === '') continue
+    piece += isFirst ? text : `,${text}`
+    isFirst = false
+    if (piece.length < pieceLength) continue
+    yield piece
+    piece = ''
   }
   yield `${piece}]`
 }
@@ -95,7 +79,7 @@ export function* listText(
 export function* mappedText(mapped: Mapped, { seq_from = 1, max_bytes = Infinity } = {}): Generator<string> {
   const { attested_only_controls, coverage, insufficient_evidence_count, size, seqs } = mapped
   const head = `{"attested_only_controls":${canonical(attested_only_controls)},"coverage":${canonical(coverage)},"insufficient_evidence":`
-  const page = pageOf(mapped, seq_from, max_bytes - Buffer.byteLength(head) - namesBytes)
+  const page = pageFrom(mapped, seq_from, max_bytes - Buffer.byteLength(head) - namesBytes)
   const next_seq = page.end < size ? seqs[page.end]! : null
   yield head
   yield* listText(mapped, 'insufficient_evidence', page)

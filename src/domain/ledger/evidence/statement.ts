@@ -8,10 +8,10 @@ import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import type { EvidenceRecord } from '../../../../sdk/storage/evidence.ts'
 import { settlerOf } from '../../../../sdk/storage/fields.ts'
 import { canonical } from '../../../core/canonical.ts'
+import type { Signer } from '../engine/note.ts'
 import { claims } from './claims.ts'
 import { contentDigest, recordDigest } from './content.ts'
 import { type SigstoreBundle, signEnvelope } from './dsse.ts'
-import type { Signer } from './note.ts'
 
 /** A change in the meaning of a field requires a new version. */
 export const predicateType = 'pkg:npm/cstp#attestation/agent-decision/v0.1'

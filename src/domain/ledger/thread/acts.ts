@@ -7,7 +7,7 @@ import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import { scoredValue, settlerOf } from '../../../../sdk/storage/fields.ts'
 import type { AuditEntry } from '../../../../sdk/storage/store.ts'
 import type { ActKind, NewAct } from '../../../../sdk/storage/thread.ts'
-import { auditDigest, sortedTextOf, textOf } from '../../../core/act-text.ts'
+import { auditDigest, textOf } from '../../../core/act-text.ts'
 import { timestamp } from '../../../core/time.ts'
 import { policyCollections } from '../../policy/judge/archive.ts'
 import { approvalStepId, newActId, stateId } from '../../record/act-ids.ts'
@@ -47,13 +47,8 @@ export interface Act {
 export const actCollections: ReadonlySet<string> = new Set([hookCollections.action, policyCollections.in_force])
 
 /** An act as it is stored: its payload is canonical JSON, with a commitment under its own salt. */
-export const actOf = (act: Act, tools: ActTools): NewAct => {
-  const { kind, record_id, at, agent, detail } = act
-  return committed(act, textOf({ ...detail, kind, record_id, at, agent }), tools)
-}
-
-function committed(act: Omit<Act, 'agent' | 'detail'>, payload: string, { randomHex }: ActTools): NewAct {
-  const { record_id, kind, decision_id, at } = act
+export function actOf({ kind, record_id, decision_id, at, agent, detail }: Act, { randomHex }: ActTools): NewAct {
+  const payload = textOf({ ...detail, kind, record_id, at, agent })
   const salt = randomHex(32)
   return { record_id, kind, decision_id, at, payload, salt, commitment: commitmentOf(salt, payload) }
 }
@@ -85,7 +80,7 @@ export function actsOf({ decisions, audit, keyed }: Written, tools: ActTools): N
   }
   for (const line of audit) {
     if (claimed.has(line)) continue
-    acts.push(isVerdict(line) ? verdictAct(line, sessions, tools) : actOf(lineAct(line, tools), tools))
+    acts.push(actOf(isVerdict(line) ? verdictAct(line, sessions) : lineAct(line, tools), tools))
   }
   acts.push(...states)
   return acts
@@ -136,32 +131,23 @@ function actionAct(action: HookAction, at: string, tools: ActTools): Act {
   return { kind: 'action', record_id: newActId('action', at, tools), decision_id: null, at, agent, detail }
 }
 
-/** An evaluation. There are more of these than of all other acts together. */
-function verdictAct(line: AuditEntry, sessions: ReadonlyMap<string, string>, tools: ActTools): NewAct {
+/** An evaluation. */
+function verdictAct(line: AuditEntry, sessions: ReadonlyMap<string, string>): Act {
   const { at, agent, method, request_id, ids, allowed, rules } = line
-  const detail = detailOf(line)
-  const record_id = detail.record_id as string
-  const payload = sortedTextOf({
-    agent,
-    allowed,
-    approval_id: detail.approval_id,
-    at,
-    audit_sha256: auditDigest(line),
-    dry_run: detail.dry_run,
-    ids,
-    input_digest: detail.digest,
-    kind: 'verdict',
-    method,
-    policy_hash: detail.policy_hash,
-    record_id,
-    request_id,
-    rules,
-    session: sessions.get(record_id),
-    shadow: detail.shadow,
-    verdict: detail.verdict,
-    verdict_digest: detail.verdict_digest,
-  })
-  return committed({ kind: 'verdict', record_id, decision_id: ids[0] ?? null, at }, payload, tools)
+  const { approval_id, digest, dry_run, policy_hash, record_id, shadow, verdict, verdict_digest } = detailOf(line)
+  const detail = {
+    ...{
+      method,
+      request_id,
+      ids,
+      allowed,
+      rules,
+      audit_sha256: auditDigest(line),
+      session: sessions.get(record_id as string),
+    },
+    ...{ approval_id, dry_run, input_digest: digest, policy_hash, shadow, verdict, verdict_digest },
+  }
+  return { kind: 'verdict', record_id: record_id as string, decision_id: ids[0] ?? null, at, agent, detail }
 }
 
 /** Any other audit entry that no state of a decision names. */

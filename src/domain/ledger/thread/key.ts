@@ -1,6 +1,6 @@
 /** The key of the thread, derived from that of the evidence log: there is only one key file, but each origin has its own key. */
 import { createPrivateKey, hkdfSync, type KeyObject } from 'node:crypto'
-import { type Signer, signerOf } from '../evidence/note.ts'
+import { type Signer, signerOf } from '../engine/note.ts'
 
 /** An Ed25519 private key in PKCS#8 is this prefix, followed by the 32 bytes of its seed. */
 const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex')

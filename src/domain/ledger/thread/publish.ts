@@ -1,8 +1,8 @@
 /** Publishes the thread: its checkpoints, without witnesses the latest one, and the log as files. */
-import type { LogHashes } from '../evidence/proof.ts'
+import type { LogHashes } from '../engine/proof.ts'
+import { isCovered, parseTilePath, tileBytes } from '../engine/tiles.ts'
 import type { Publisher } from './receipts.ts'
 import type { Thread } from './sequencer.ts'
-import { isCovered, parseTilePath, tileBytes } from './tiles.ts'
 
 /** How long readers without credentials share one read of the log, so that they can't make it sign for each of them. */
 const sharedLook_ms = 1_000

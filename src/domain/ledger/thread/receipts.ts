@@ -1,8 +1,7 @@
 /** Receipts: acts of the thread, each with a proof that it is an entry, for anyone who has the key of the log. */
 import type { ActEntry, StoredAct, ThreadReader } from '../../../../sdk/storage/thread.ts'
 import type { Caller } from '../../../core/caller.ts'
-import { type LogHashes, proveInclusion } from '../evidence/proof.ts'
-import { tlogProof } from '../evidence/tlog-proof.ts'
+import { type LogHashes, proveInclusion, tlogProof } from '../engine/proof.ts'
 
 /** A published checkpoint, with its cosignatures. */
 export interface Published {

@@ -4,15 +4,16 @@
  */
 
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import type { Evidence, EvidenceHead, EvidenceRecord } from '../../../../sdk/storage/evidence.ts'
+import type { Evidence, EvidenceRecord } from '../../../../sdk/storage/evidence.ts'
+import type { LedgerHead } from '../../../../sdk/storage/ledger.ts'
 import { sharedRun } from '../../../../sdk/storage/shared-run.ts'
 import type { Store } from '../../../../sdk/storage/store.ts'
 import { startRounds } from '../../../core/rounds.ts'
 import { timestamp } from '../../../core/time.ts'
 import { evidenceCursor, evidenceId } from '../../record/act-ids.ts'
-import { type Checkpoints, createCheckpoints } from '../evidence/checkpoints.ts'
-import type { Signer } from '../evidence/note.ts'
-import { grow } from '../evidence/tree.ts'
+import { type Checkpoints, createCheckpoints } from '../engine/checkpoints.ts'
+import type { Signer } from '../engine/note.ts'
+import { grow } from '../engine/tree.ts'
 import { type Act, type ActTools, actOf } from './acts.ts'
 
 /** The thread as a program uses it. */
@@ -61,7 +62,7 @@ export function openThread({ store, evidence, signer, after, failed, ...tools }:
   /** The end of the thread when this process last gave places. */
   let end: number | null = null
 
-  function growth({ seq, frontier }: EvidenceHead, commitments: readonly string[]) {
+  function growth({ seq, frontier }: LedgerHead, commitments: readonly string[]) {
     // If other processes do the same, all wait longer, so that together they are about as busy as one.
     const isShared = end !== null && seq !== end
     wait_ms = isShared ? Math.min(2 * wait_ms, gathering_ms.most) : gathering_ms.least

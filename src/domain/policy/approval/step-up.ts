@@ -1,7 +1,7 @@
 /** Approvals for a verdict of `step_up`: they are looked up, used or requested in the transaction of the evaluation. */
 import type { ApprovalRef } from '../../../../sdk/schema/policy.ts'
 import type { Transaction } from '../../../../sdk/storage/store.ts'
-import { stableJson } from '../../../core/json.ts'
+import { stableJson } from '../../../core/canonical.ts'
 import { durationMs, timestamp } from '../../../core/time.ts'
 import { type Approval, current, type Desk } from '../../record/approval/approval.ts'
 import type { Action } from '../rules/action.ts'

@@ -1,7 +1,7 @@
 /** A deferred action waits for missing information, but not forever: after the time that its rules set, the same action is denied. */
 import { createHash } from 'node:crypto'
 import type { Transaction } from '../../../../sdk/storage/store.ts'
-import { stableJson } from '../../../core/json.ts'
+import { stableJson } from '../../../core/canonical.ts'
 import { dayMs, durationMs, timestamp } from '../../../core/time.ts'
 import { type Action, withoutCall } from '../rules/action.ts'
 import { type Evaluation, withVerdict } from '../rules/evaluate.ts'

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import type { Violation } from '../../../../sdk/schema/policy.ts'
 import type { AuditEntry, Transaction } from '../../../../sdk/storage/store.ts'
-import { stableJson } from '../../../core/json.ts'
+import { stableJson } from '../../../core/canonical.ts'
 import { bounded, redact } from '../../../core/redact.ts'
 import { timestamp } from '../../../core/time.ts'
 import { idOfMinute, queueNotice } from '../../record/approval/notices.ts'

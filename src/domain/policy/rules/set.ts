@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { BreakerRule } from '../../../../sdk/schema/guardrail.ts'
 import type { RuleProblem } from '../../../../sdk/schema/policy.ts'
-import { stableJson } from '../../../core/json.ts'
+import { stableJson } from '../../../core/canonical.ts'
 import { type CompiledRule, compileRules } from './compiled.ts'
 import { asksForSession } from './fact-names.ts'
 import { type LoadedRule, parseRules } from './parse.ts'

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { invalidParams } from '../../../../sdk/errors.ts'
 import type { Store, Transaction } from '../../../../sdk/storage/store.ts'
-import { stableJson } from '../../../core/json.ts'
+import { stableJson } from '../../../core/canonical.ts'
 import { dayMs } from '../../../core/time.ts'
 
 /** The stored answer of a call with an idempotency key. */

@@ -4,7 +4,7 @@ import { invalidParams } from '../../../../sdk/errors.ts'
 import type { DecisionRecord, Revision } from '../../../../sdk/schema/decision.ts'
 import { newestKeyed } from '../../../../sdk/storage/keyed.ts'
 import type { KeyedReader, Transaction } from '../../../../sdk/storage/store.ts'
-import { stableJson } from '../../../core/json.ts'
+import { stableJson } from '../../../core/canonical.ts'
 import { recordText } from '../../../core/record-text.ts'
 
 /** Name of the collection, for moving it to another store. */

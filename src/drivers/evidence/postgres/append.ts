@@ -5,13 +5,14 @@
  * work once. The row of the head is locked too, which keeps the order on an engine that ignores advisory locks.
  */
 import { isStorageError } from '../../../../sdk/storage/errors.ts'
-import type { EvidenceBatch, EvidenceHead, EvidenceRecord, WebhookKey } from '../../../../sdk/storage/evidence.ts'
-import { type HeadRow, headOf } from '../../shared/log-rows.ts'
+import type { EvidenceBatch, EvidenceRecord, WebhookKey } from '../../../../sdk/storage/evidence.ts'
+import type { LedgerHead } from '../../../../sdk/storage/ledger.ts'
 import { type Client, isRetryable, type Query, storageErrorOf } from '../../shared/postgres/client.ts'
 import { toText } from '../../shared/postgres/text.ts'
+import { growLedger, lockHead } from '../../shared/postgres/ledger.ts'
 import type { Transact, Writing } from '../group.ts'
 import { checkEnd, commitsOf, isWebhook, webhookKeysOf } from '../rows.ts'
-import { recordColumns, recordOf, selectHead } from './read.ts'
+import { recordColumns, recordOf } from './read.ts'
 
 const attempts = 5
 /** Rows in one statement, which is held in memory by client and server. */
@@ -48,12 +49,12 @@ const writing = (query: Query): Writing => ({
   write: (batches, head) => write(query, batches, head),
 })
 
-async function currentHead(query: Query): Promise<EvidenceHead> {
-  const [row] = await query<HeadRow>(`${selectHead} for update`)
+async function currentHead(query: Query): Promise<LedgerHead> {
+  const head = await lockHead(query, '', 'postgres evidence')
   const [last] = await query<{ seq: number; hash: string }>(
     'select seq::float8 as seq, hash from events order by events.seq desc limit 1',
   )
-  return checkEnd(headOf(row, 'postgres evidence'), last, 'postgres')
+  return checkEnd(head, last, 'postgres')
 }
 
 async function find(query: Query, keys: readonly WebhookKey[]): Promise<EvidenceRecord[]> {
@@ -86,7 +87,7 @@ async function insert<Row extends object>(
   }
 }
 
-async function write(query: Query, batches: readonly EvidenceBatch[], head: EvidenceHead): Promise<void> {
+async function write(query: Query, batches: readonly EvidenceBatch[], head: LedgerHead): Promise<void> {
   const records = batches.flatMap((batch) => batch.records)
   const { webhook, pullRequests, commits } = keysOf(records)
   const text = 'text'
@@ -105,16 +106,15 @@ async function write(query: Query, batches: readonly EvidenceBatch[], head: Evid
     },
     records,
   )
-  const nodes = batches.flatMap((batch) => batch.nodes)
-  await insert(query, 'nodes', { level: 'int', index: 'bigint', hash: text }, nodes)
   await insert(query, 'webhook_keys', { field: text, value: text, seq: 'bigint' }, webhook)
   await insert(query, 'pull_requests', { pr_number: 'bigint', seq: 'bigint' }, pullRequests)
   await insert(query, 'commits', { sha: text, seq: 'bigint' }, commits)
-  await query('update head set seq = $1::bigint, hash = $2, frontier = $3', [
-    head.seq,
-    head.hash,
-    JSON.stringify(head.frontier),
-  ])
+  await growLedger(
+    query,
+    '',
+    head,
+    batches.flatMap((batch) => batch.nodes),
+  )
 }
 
 /** A value in the form of the table: JSON, in which 1 differs from "1". */

@@ -1,7 +1,7 @@
 /** The evidence log for many servers: tables in PostgreSQL that refuse to change or forget a record, and one chain over all servers. */
 import type { Evidence } from '../../../../sdk/storage/evidence.ts'
-import { checkpointColumns, checkpointValues } from '../../shared/log-rows.ts'
 import { type Client, type ClientOptions, connect, storageErrorOf } from '../../shared/postgres/client.ts'
+import { addCheckpoint } from '../../shared/postgres/ledger.ts'
 import { migrate } from '../../shared/postgres/migrate.ts'
 import { translating } from '../../shared/translating.ts'
 import { groupCommit } from '../group.ts'
@@ -43,13 +43,7 @@ export async function openPostgresEvidence({
     driver: 'postgres',
     ...translatedReads(reads(client)),
     ...translating((error) => storageErrorOf(error, 'cannot save a checkpoint'))<Pick<Evidence, 'saveCheckpoint'>>({
-      saveCheckpoint: (checkpoint) =>
-        client.begin(async (query) => {
-          await query(
-            `insert into checkpoints (${checkpointColumns}) values ($1::bigint, $2, $3, $4, $5::boolean)`,
-            checkpointValues(checkpoint),
-          )
-        }),
+      saveCheckpoint: (checkpoint) => client.begin((query) => addCheckpoint(query, '', checkpoint)),
     }),
     append: group.append,
     close() {

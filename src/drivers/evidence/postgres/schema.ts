@@ -1,27 +1,23 @@
 /** The tables of evidence in PostgreSQL, from which `bun run migrations` generates SQL. Hand-written triggers refuse all writes but appends. */
-import { index, pgTable, primaryKey } from 'drizzle-orm/pg-core'
+import { pgTable, primaryKey } from 'drizzle-orm/pg-core'
 import { big, text } from '../../shared/postgres/columns.ts'
-import { logTables } from '../../shared/postgres/log-tables.ts'
+import { ledgerTables } from '../../shared/postgres/ledger.ts'
 
 /** Format of the chain. */
 export const evidence_meta = pgTable('evidence_meta', { key: text().primaryKey(), value: text().notNull() })
 
-export const events = pgTable(
-  'events',
-  {
-    seq: big().primaryKey(),
-    ts: text().notNull(),
-    source: text().notNull(),
-    event_type: text().notNull(),
-    evidence_class: text().notNull(),
-    payload: text().notNull(),
-    prev_hash: text().notNull(),
-    hash: text().notNull(),
-  },
-  (table) => [index('events_hash').using('hash', table.hash)],
-)
+export const events = pgTable('events', {
+  seq: big().primaryKey(),
+  ts: text().notNull(),
+  source: text().notNull(),
+  event_type: text().notNull(),
+  evidence_class: text().notNull(),
+  payload: text().notNull(),
+  prev_hash: text().notNull(),
+  hash: text().notNull(),
+})
 
-export const { nodes, head, checkpoints } = logTables('')
+export const { nodes, head, checkpoints } = ledgerTables('')
 
 /** Payload fields by which webhook records are looked up, written with the records. The value is JSON, in which 1 differs from "1". */
 export const webhook_keys = pgTable(

@@ -1,13 +1,13 @@
 /** Writes to an evidence database: one transaction at a time, each for a group of appends. */
 import type { Database } from 'bun:sqlite'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import type { Evidence, EvidenceBatch, EvidenceHead, StoredCheckpoint } from '../../../../sdk/storage/evidence.ts'
-import { checkpointColumns, checkpointValues } from '../../shared/log-rows.ts'
+import type { Evidence, EvidenceBatch } from '../../../../sdk/storage/evidence.ts'
+import type { LedgerHead, StoredCheckpoint } from '../../../../sdk/storage/ledger.ts'
 import { begin, storageErrorOf } from '../../shared/sqlite/connect.ts'
+import { connectionOf, ledgerWrites } from '../../shared/sqlite/ledger.ts'
 import { groupCommit } from '../group.ts'
 import { checkEnd } from '../rows.ts'
 import { payloadIndex, webhookKeys } from './lookup.ts'
-import { headReader } from './read.ts'
 
 interface Committer {
   append: Evidence['append']
@@ -24,14 +24,11 @@ const writtenAtOnce = 1_000
 const timeout_ms = 5_000
 
 export function committer(db: Database): Committer {
-  const storedHead = headReader(db)
+  const ledger = ledgerWrites(connectionOf(db), '', 'sqlite evidence')
   const last = db.prepare<{ seq: number; hash: string }, []>('select seq, hash from events order by seq desc limit 1')
   const insert = db.prepare(
     'insert into events (seq, ts, source, event_type, evidence_class, payload, prev_hash, hash) values (?, ?, ?, ?, ?, ?, ?, ?)',
   )
-  const insertNode = db.prepare('insert into nodes (level, "index", hash) values (?, ?, ?)')
-  const setHead = db.prepare('update head set seq = ?, hash = ?, frontier = ?')
-  const insertCheckpoint = db.prepare(`insert into checkpoints (${checkpointColumns}) values (?, ?, ?, ?, ?)`)
   const keys = webhookKeys(db)
   const index = payloadIndex(db)
   let lane: Promise<unknown> = Promise.resolve()
@@ -57,9 +54,9 @@ export function committer(db: Database): Committer {
       }
     })
 
-  async function write(batches: readonly EvidenceBatch[], head: EvidenceHead): Promise<void> {
+  async function write(batches: readonly EvidenceBatch[], head: LedgerHead): Promise<void> {
     let written = 0
-    for (const { records, nodes } of batches) {
+    for (const { records } of batches) {
       for (const record of records) {
         if (written > 0 && written % writtenAtOnce === 0) await new Promise(setImmediate)
         const { seq, ts, source, event_type, evidence_class, payload, prev_hash, hash } = record
@@ -67,12 +64,14 @@ export function committer(db: Database): Committer {
         keys.add(record)
         written++
       }
-      for (const { level, index, hash } of nodes) insertNode.run(level, index, hash)
     }
-    setHead.run(head.seq, head.hash, JSON.stringify(head.frontier))
+    ledger.grow(
+      head,
+      batches.flatMap(({ nodes }) => nodes),
+    )
   }
 
-  const writing = { head: () => checkEnd(storedHead(), last.get(), 'sqlite'), find: keys.find, write }
+  const writing = { head: () => checkEnd(ledger.head(), last.get(), 'sqlite'), find: keys.find, write }
   const group = groupCommit((work) => transaction(() => work(writing)))
   const open = () => {
     if (closed) throw new StorageError('unavailable', 'the evidence is closed')
@@ -85,7 +84,7 @@ export function committer(db: Database): Committer {
     },
     async saveCheckpoint(checkpoint) {
       open()
-      await transaction(async () => void insertCheckpoint.run(...checkpointValues(checkpoint)))
+      await transaction(async () => ledger.addCheckpoint(checkpoint))
     },
     async end() {
       closed = true

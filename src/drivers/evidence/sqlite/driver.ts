@@ -5,7 +5,6 @@ import { translating } from '../../shared/translating.ts'
 import type { EvidenceReads } from '../rows.ts'
 import { committer } from './commit.ts'
 import { openReader, openWriter } from './connect.ts'
-import { packedReader } from './packed.ts'
 import { reads } from './read.ts'
 
 /** A commit checkpoints the write-ahead log once it has this many pages: pages are hardly ever written twice, so a longer log saves no work. */
@@ -47,7 +46,6 @@ export async function openSqliteEvidence(path: string): Promise<Evidence> {
           return read.ofCommit(sha, seq, limit)
         },
       }),
-      packed: packedReader(reader),
       append: commits.append,
       saveCheckpoint: commits.saveCheckpoint,
       close() {
@@ -62,10 +60,8 @@ export async function openSqliteEvidence(path: string): Promise<Evidence> {
 }
 
 /** The reads with which a thread verifies a log. @throws StorageError `unavailable` if there is none at this path */
-export function openSqliteEvidenceReader(
-  path: string,
-): Pick<Evidence, 'read' | 'packed' | 'nodes'> & { close(): void } {
+export function openSqliteEvidenceReader(path: string): Pick<Evidence, 'read' | 'nodes'> & { close(): void } {
   const db = openReader(path)
   const { read, nodes } = translatedReads(reads(db))
-  return { read, nodes, packed: packedReader(db), close: () => db.close() }
+  return { read, nodes, close: () => db.close() }
 }

@@ -1,7 +1,7 @@
 /** The tables of `provenance.db`, from which `bun run migrations` generates SQL. Hand-written triggers refuse all writes but appends. */
 import { sql } from 'drizzle-orm'
 import { blob, check, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import { logTables } from '../../shared/sqlite/log-tables.ts'
+import { ledgerTables } from '../../shared/sqlite/ledger.ts'
 
 /** Format of the chain, which also identifies an evidence database. */
 export const meta = sqliteTable('meta', { key: text().primaryKey(), value: text().notNull() })
@@ -17,7 +17,7 @@ export const events = sqliteTable('events', {
   hash: text().notNull(),
 })
 
-export const { nodes, head, checkpoints } = logTables('')
+export const { nodes, head, checkpoints } = ledgerTables('')
 
 /** Payload fields by which webhook records are looked up, written with the records. */
 export const webhook_keys = sqliteTable(

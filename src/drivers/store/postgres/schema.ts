@@ -12,7 +12,7 @@ import {
 } from '../../../../sdk/schema/decision-fields.ts'
 import type { Edge, Generation } from '../../../../sdk/storage/store.ts'
 import { big, bytea, fieldColumn, json, text, texts } from '../../shared/postgres/columns.ts'
-import { logTables } from '../../shared/postgres/log-tables.ts'
+import { ledgerTables } from '../../shared/postgres/ledger.ts'
 
 const requiredColumn = <Data>(field: Field) => fieldColumn<Data>(field).notNull()
 const optionalColumn = <Data>(field: Field) => fieldColumn<Data>(field)
@@ -208,7 +208,7 @@ export const acts_waiting = pgTable('acts_waiting', { num: big().primaryKey() })
 export const act_places = pgTable('act_places', { seq: big().primaryKey(), num: big().notNull().unique() })
 
 /** The tree over the acts that have places. */
-export const { nodes: act_nodes, head: act_head, checkpoints: act_checkpoints } = logTables('act_')
+export const { nodes: act_nodes, head: act_head, checkpoints: act_checkpoints } = ledgerTables('act_')
 
 /** Tokens that servers lease for the requests of an agent. Unlogged: a bucket that is lost starts full again. */
 export const rate_limits = pgTable('rate_limits', {

@@ -11,7 +11,7 @@ import {
   type ThreadWriter,
   type UnplacedAct,
 } from '../../../../sdk/storage/thread.ts'
-import { contiguous, headOf } from '../../shared/log-rows.ts'
+import { contiguous, headOf } from '../../shared/ledger-rows.ts'
 import type { Client } from '../../shared/postgres/client.ts'
 import { type Database, openDatabase } from '../../shared/postgres/database.ts'
 import { act_checkpoints, act_head, act_nodes, act_places, acts, acts_waiting } from './schema.ts'

@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm'
 import { blob, index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import type { FieldName } from '../../../../sdk/schema/decision-fields.ts'
-import { logTables } from '../../shared/sqlite/log-tables.ts'
+import { ledgerTables } from '../../shared/sqlite/ledger.ts'
 
 /** The columns for filters, sorting and the feed. */
 export const decisions = sqliteTable(
@@ -218,7 +218,7 @@ export const acts = sqliteTable(
 )
 
 /** The tree over the acts that have places. */
-export const { nodes: act_nodes, head: act_head, checkpoints: act_checkpoints } = logTables('act_')
+export const { nodes: act_nodes, head: act_head, checkpoints: act_checkpoints } = ledgerTables('act_')
 
 /** Tables without a separate rowid: the primary key is the table's B-tree. */
 export const without_rowid = [spellings, totals, tags, act_nodes]

@@ -14,7 +14,7 @@ import {
   type ThreadWriter,
   type UnplacedAct,
 } from '../../../../sdk/storage/thread.ts'
-import { checkpointColumns, checkpointValues, contiguous, type HeadRow, headOf } from '../../shared/log-rows.ts'
+import { ledgerReads, ledgerWrites } from '../../shared/sqlite/ledger.ts'
 import type { Verb } from '../groups.ts'
 import type { Committer } from './commit.ts'
 import type { Statements } from './connect.ts'
@@ -29,17 +29,15 @@ interface ThreadTools {
   commits: Pick<Committer, 'run'>
 }
 
-const selectHead = 'select seq, hash, frontier from act_head'
+const prefix = 'act_'
+const name = 'sqlite thread'
 
 /** The read methods. */
-export function threadReads({ prepare }: Statements): ThreadReads {
+export function threadReads(statements: Statements): ThreadReads {
+  const { prepare } = statements
   const placed = `case when a.seq <= h.seq then a.seq end as seq, ${columns}`
-  const head = prepare<HeadRow, []>(selectHead)
   const hashes = prepare<{ commitment: string }, [number, number]>(
     'select commitment from acts a, act_head h where a.seq >= ? and a.seq <= h.seq order by a.seq limit ?',
-  )
-  const nodes = prepare<{ at: number; hash: string }, [number, number, number]>(
-    'select "index" as at, hash from act_nodes where level = ? and "index" >= ? order by "index" limit ?',
   )
   const read = prepare<ActRow, [number, number]>(
     `select a.seq, ${columns} from acts a, act_head h where a.seq >= ? and a.seq <= h.seq order by a.seq limit ?`,
@@ -52,16 +50,9 @@ export function threadReads({ prepare }: Statements): ThreadReads {
     `select record_id, kind, at, case when a.seq <= h.seq then a.seq end as seq, coalesce(length(cast(payload as blob)), 0) as bytes
      from acts a, act_head h where decision_id = ? order by a.seq limit ?`,
   )
-  const checkpoints = prepare<
-    { size: number; head_hash: string; note: string; created_at: string; exported: number },
-    [number]
-  >(
-    `select ${checkpointColumns} from (select number, ${checkpointColumns} from act_checkpoints order by number desc limit ?) order by number`,
-  )
   return {
-    head: async () => headOf(head.get(), 'sqlite thread'),
+    ...ledgerReads(statements, prefix, name),
     hashes: async (seq, limit) => hashes.all(seq, limit).map(({ commitment }) => commitment),
-    nodes: async (level, index, limit) => contiguous(nodes.all(level, index, limit), index),
     async read(query) {
       if ('record_ids' in query) return query.record_ids.flatMap((record_id) => get.get(record_id) ?? []).map(actOf)
       const { from, limit } = query
@@ -69,8 +60,6 @@ export function threadReads({ prepare }: Statements): ThreadReads {
     },
     ofDecision: async (decision_id, limit) =>
       ofDecision.all(decision_id, limit).map(({ kind, ...row }) => ({ ...row, kind: kind as ActKind })),
-    checkpoints: async (latest = -1) =>
-      checkpoints.all(latest).map((row) => ({ ...row, exported: row.exported === 1 })),
   }
 }
 
@@ -80,20 +69,10 @@ export function threadReader({ reading, writing, commits }: ThreadTools): Thread
   )
 
   // Statements inside a write transaction.
-  const writingHead = writing.prepare<HeadRow, []>(selectHead)
+  const ledger = ledgerWrites(writing, prefix, name)
   const waiting = writing.prepare<{ seq: number; commitment: string }, [number, number]>(
     'select seq, commitment from acts where seq > ? order by seq limit ?',
   )
-  const insertNode = writing.prepare<unknown, [number, number, string]>(
-    'insert into act_nodes (level, "index", hash) values (?, ?, ?)',
-  )
-  const setHead = writing.prepare<unknown, [number, string, string]>(
-    'update act_head set seq = ?, hash = ?, frontier = ?',
-  )
-  const insertCheckpoint = writing.prepare<unknown, [number, string, string, string, number]>(
-    `insert into act_checkpoints (${checkpointColumns}) values (?, ?, ?, ?, ?)`,
-  )
-
   const dropCovered = writing.prepare<unknown, [number, number, number]>(
     `delete from act_checkpoints where exported = ? and number <=
        (select number from act_checkpoints where exported = ? order by number desc limit 1 offset ?)`,
@@ -104,7 +83,7 @@ export function threadReader({ reading, writing, commits }: ThreadTools): Thread
     async sequence(grow, limit) {
       if (waits.get()!.waits === 0) return 0
       return commits.run(async () => {
-        const before = headOf(writingHead.get(), 'sqlite thread')
+        const before = ledger.head()
         const acts = waiting.all(before.seq, limit)
         const last = acts.at(-1)
         if (last === undefined) return 0
@@ -115,16 +94,14 @@ export function threadReader({ reading, writing, commits }: ThreadTools): Thread
           acts.map(({ commitment }) => commitment),
         )
         growsTree(before.seq, last.seq, grown)
-        for (const { level, index, hash } of grown.nodes) insertNode.run(level, index, hash)
-        setHead.run(last.seq, last.commitment, JSON.stringify(grown.frontier))
+        ledger.grow({ seq: last.seq, hash: last.commitment, frontier: grown.frontier }, grown.nodes)
         return acts.length
       })
     },
     async saveCheckpoint(checkpoint) {
-      const [size, head_hash, note, created_at, isExported] = checkpointValues(checkpoint)
-      const exported = Number(isExported)
+      const exported = Number(checkpoint.exported)
       await commits.run(async () => {
-        insertCheckpoint.run(size, head_hash, note, created_at, exported)
+        ledger.addCheckpoint(checkpoint)
         dropCovered.run(exported, exported, keptCheckpoints)
       })
     },

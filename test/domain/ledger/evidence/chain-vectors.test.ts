@@ -1,12 +1,13 @@
 /** The chain and the tree reproduce the vectors of the contract to the digit. */
 import { expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
-import type { EvidenceHead, EvidenceRecord } from '../../../../sdk/storage/evidence.ts'
+import type { EvidenceRecord } from '../../../../sdk/storage/evidence.ts'
 import { noHash } from '../../../../sdk/storage/evidence-checks.ts'
+import type { LedgerHead } from '../../../../sdk/storage/ledger.ts'
 import { canonical } from '../../../../src/core/canonical.ts'
+import { grow, rootOf } from '../../../../src/domain/ledger/engine/tree.ts'
 import { follow } from '../../../../src/domain/ledger/evidence/chain.ts'
 import { chainFormat, preimage, recordHash } from '../../../../src/domain/ledger/evidence/hash.ts'
-import { grow, rootOf } from '../../../../src/domain/ledger/evidence/tree.ts'
 import { naiveTree } from '../../../support/evidence/naive-tree.ts'
 import * as fc from '../../../support/property.ts'
 import { sharedText } from '../../../support/shared.ts'
@@ -91,7 +92,7 @@ test('whatever follows a head in batches, each record names the one before it, a
   const batches = fc.array(fc.array(event, { maxLength: 20 }), { maxLength: 5 })
   fc.assert(
     fc.property(batches, (all) => {
-      let head: EvidenceHead = { seq: 0, hash: noHash, frontier: [] }
+      let head: LedgerHead = { seq: 0, hash: noHash, frontier: [] }
       const hashes: string[] = []
       for (const events of all) {
         const { records, frontier } = follow(head, events)

@@ -1,7 +1,7 @@
 /** Notes, verifier keys, cosignatures and checkpoints: the specifications' examples, round trips, and all that is refused. */
 import { describe, expect, test } from 'bun:test'
 import { generateKeyPairSync, sign } from 'node:crypto'
-import { checkpointText, parseCheckpoint } from '../../../../src/domain/ledger/evidence/checkpoints.ts'
+import { checkpointText, parseCheckpoint } from '../../../../src/domain/ledger/engine/checkpoints.ts'
 import {
   cosign,
   fingerprint,
@@ -11,7 +11,7 @@ import {
   parseVerifier,
   signerOf,
   verifierOf,
-} from '../../../../src/domain/ledger/evidence/note.ts'
+} from '../../../../src/domain/ledger/engine/note.ts'
 import * as fc from '../../../support/property.ts'
 
 const newKey = () => generateKeyPairSync('ed25519').privateKey

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'bun:test'
 import { createHash, generateKeyPairSync } from 'node:crypto'
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import { canonical } from '../../../../src/core/canonical.ts'
+import { signerOf } from '../../../../src/domain/ledger/engine/note.ts'
 import { signEnvelope } from '../../../../src/domain/ledger/evidence/dsse.ts'
-import { signerOf } from '../../../../src/domain/ledger/evidence/note.ts'
 import {
   decisionStatement,
   predicateType,

@@ -1,7 +1,7 @@
 /** The thread's key derives from that of the evidence log, as `docs/design/thread.md` says. */
 import { expect, test } from 'bun:test'
 import { createHmac, createPrivateKey, createPublicKey } from 'node:crypto'
-import { openNote, parseVerifier, signerOf } from '../../../../src/domain/ledger/evidence/note.ts'
+import { openNote, parseVerifier, signerOf } from '../../../../src/domain/ledger/engine/note.ts'
 import { threadSigner } from '../../../../src/domain/ledger/thread/key.ts'
 
 const pkcs8 = (seed: Buffer) =>

@@ -1,7 +1,6 @@
 /** Tiles: their paths, and their bytes compared with the definition over a tree that is computed naively. */
 import { expect, test } from 'bun:test'
-import type { LogHashes } from '../../../../src/domain/ledger/evidence/proof.ts'
-import { grow } from '../../../../src/domain/ledger/evidence/tree.ts'
+import type { LogHashes } from '../../../../src/domain/ledger/engine/proof.ts'
 import {
   isCovered,
   parseTilePath,
@@ -9,7 +8,8 @@ import {
   tileBytes,
   tilePath,
   tilesOf,
-} from '../../../../src/domain/ledger/thread/tiles.ts'
+} from '../../../../src/domain/ledger/engine/tiles.ts'
+import { grow } from '../../../../src/domain/ledger/engine/tree.ts'
 import { naiveTree, recordHashes } from '../../../support/evidence/naive-tree.ts'
 import * as fc from '../../../support/property.ts'
 

@@ -1,10 +1,10 @@
 /** Checks at start: whether the thread still has its signed entries, its last acts, and the evidence that it names. */
 import { isStorageError } from '../../../../../sdk/storage/errors.ts'
 import { evidenceCursor } from '../../../record/act-ids.ts'
-import { type Checkpoint, parseCheckpoint } from '../../evidence/checkpoints.ts'
-import { parseNote } from '../../evidence/note.ts'
-import { logTree } from '../../evidence/proof.ts'
-import { rootOf } from '../../evidence/tree.ts'
+import { type Checkpoint, parseCheckpoint } from '../../engine/checkpoints.ts'
+import { parseNote } from '../../engine/note.ts'
+import { logTree } from '../../engine/proof.ts'
+import { rootOf } from '../../engine/tree.ts'
 import { actFlaw, saidBy } from './act.ts'
 import type { ThreadSources } from './flaw.ts'
 

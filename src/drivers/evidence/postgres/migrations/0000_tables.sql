@@ -49,4 +49,3 @@ CREATE TABLE "webhook_keys" (
 	"seq" bigint NOT NULL,
 	CONSTRAINT "webhook_keys_field_value_seq_pk" PRIMARY KEY("field","value","seq")
 );
-CREATE INDEX "events_hash" ON "events" USING hash ("hash");

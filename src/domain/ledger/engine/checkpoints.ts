@@ -1,17 +1,9 @@
 /** Signs checkpoints of a log, and never one that contradicts an earlier one. */
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import type { Evidence, EvidenceHead } from '../../../../sdk/storage/evidence.ts'
+import type { Ledger, LedgerHead, LedgerReader } from '../../../../sdk/storage/ledger.ts'
 import { bytesOfBase64, NoteError, parseNote, type Signer } from './note.ts'
 import { logTree } from './proof.ts'
 import { rootOf } from './tree.ts'
-
-/** The stored checkpoints of a log: only the `latest` saved ones if the log can select them, else all. */
-interface KeptCheckpoints {
-  checkpoints(latest?: number): ReturnType<Evidence['checkpoints']>
-}
-
-/** What signing reads from a log and stores with it. */
-export type SignedLog = Pick<Evidence, 'head' | 'hashes' | 'nodes' | 'saveCheckpoint'> & KeptCheckpoints
 
 interface SignedCheckpoint extends Checkpoint {
   /** Hash of the last record, lowercase hex; 64 zeros if there is none. */
@@ -43,7 +35,7 @@ const damaged = (message: string, what = 'the evidence log'): StorageError =>
 const recent = 256
 
 /** The largest stored checkpoint, and of equally large ones the last stored; null if there is none. */
-async function remembered(evidence: KeptCheckpoints, what?: string): Promise<LastCheckpoint | null> {
+async function remembered(evidence: Pick<LedgerReader, 'checkpoints'>, what?: string): Promise<LastCheckpoint | null> {
   const stored = await evidence.checkpoints(recent)
   const [largest] = stored.toReversed().toSorted((a, b) => b.size - a.size)
   if (!largest) return null
@@ -58,8 +50,8 @@ async function remembered(evidence: KeptCheckpoints, what?: string): Promise<Las
 
 /** The current root of the log. @throws StorageError `corrupt` if the log does not extend its last checkpoint */
 async function extended(
-  evidence: SignedLog,
-  head: EvidenceHead,
+  evidence: Ledger,
+  head: LedgerHead,
   last: LastCheckpoint | null,
   what?: string,
 ): Promise<string> {
@@ -84,7 +76,7 @@ export interface Signed {
   origin: string | null
 }
 
-export async function lastSigned(evidence: Pick<Evidence, 'head'> & KeptCheckpoints): Promise<Signed> {
+export async function lastSigned(evidence: Pick<LedgerReader, 'head' | 'checkpoints'>): Promise<Signed> {
   const { seq: records } = await evidence.head()
   // A damaged log is reported by its verification.
   const last = records === 0 ? null : await remembered(evidence).catch(() => null)
@@ -92,7 +84,7 @@ export async function lastSigned(evidence: Pick<Evidence, 'head'> & KeptCheckpoi
 }
 
 export function createCheckpoints(input: {
-  evidence: SignedLog
+  evidence: Ledger
   signer: Signer
   now(): number
   /** Names the log in errors. [the evidence log] */
@@ -105,7 +97,7 @@ export function createCheckpoints(input: {
   /** By head, so that concurrent calls make one checkpoint. */
   const underWay = new Map<string, Promise<SignedCheckpoint>>()
 
-  const make = async (head: EvidenceHead, at: number): Promise<SignedCheckpoint> => {
+  const make = async (head: LedgerHead, at: number): Promise<SignedCheckpoint> => {
     first ??= remembered(evidence, what)
     const before = last ?? (await first)
     const root_hash = await extended(evidence, head, before, what)

@@ -1,6 +1,6 @@
-/** Rows that all logs store in the same form: the head, the nodes of the Merkle tree, and the checkpoints. */
+/** Rows that both engines store in the same form: the head of a ledger, and the nodes of its Merkle tree. */
 import { StorageError } from '../../../sdk/storage/errors.ts'
-import type { EvidenceHead, StoredCheckpoint } from '../../../sdk/storage/evidence.ts'
+import type { LedgerHead } from '../../../sdk/storage/ledger.ts'
 
 export interface HeadRow {
   seq: number
@@ -13,7 +13,7 @@ export interface HeadRow {
  * @param log names the log in errors
  * @throws StorageError `corrupt` if the row is not a head
  */
-export function headOf(row: HeadRow | undefined | null, log: string): EvidenceHead {
+export function headOf(row: HeadRow | undefined | null, log: string): LedgerHead {
   try {
     const frontier: unknown = JSON.parse(row!.frontier)
     if (Array.isArray(frontier)) return { seq: row!.seq, hash: row!.hash, frontier }
@@ -28,8 +28,3 @@ export function contiguous(rows: readonly { at: number; hash: string }[], index:
   const end = rows.findIndex(({ at }, offset) => at !== index + offset)
   return (end === -1 ? rows : rows.slice(0, end)).map(({ hash }) => hash)
 }
-
-/** The columns of a stored checkpoint; {@link checkpointValues} has the same order. */
-export const checkpointColumns = 'size, head_hash, note, created_at, exported'
-export const checkpointValues = ({ size, head_hash, note, created_at, exported }: StoredCheckpoint) =>
-  [size, head_hash, note, created_at, exported] as const

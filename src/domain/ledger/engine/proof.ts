@@ -3,12 +3,12 @@
  * @see RFC 9162 sections 2.1.3.1 and 2.1.4.1; `proof-check.ts` has the checks
  */
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import type { Evidence, EvidenceHead } from '../../../../sdk/storage/evidence.ts'
+import type { LedgerHead, LedgerReader } from '../../../../sdk/storage/ledger.ts'
 import { verifyConsistency, verifyInclusion } from './proof-check.ts'
 import { keptLevels, leafHash, nodeHash, rootOf } from './tree.ts'
 
 /** What a proof reads. */
-export type LogHashes = Pick<Evidence, 'hashes' | 'nodes'>
+export type LogHashes = Pick<LedgerReader, 'hashes' | 'nodes'>
 
 /** The tree over the current records of a log. All hashes are lowercase hex; all methods reject with StorageError `corrupt` if hashes are missing. */
 interface LogTree {
@@ -157,7 +157,7 @@ export async function proveConsistency(
   log: LogHashes,
   old_size: number,
   new_size: number,
-  head: Pick<EvidenceHead, 'seq' | 'frontier'>,
+  head: Pick<LedgerHead, 'seq' | 'frontier'>,
 ) {
   const tree = logTree(log)
   const old_root = await tree.root(old_size)
@@ -173,4 +173,16 @@ export async function proveConsistency(
   if (!verifyConsistency({ old_size, old_root, new_size, new_root, hashes }) || !verifyConsistency(onwards))
     throw damaged(`the way from ${old_size} to ${new_size} records`)
   return { old: old_size, new: new_size, old_root, new_root, hashes }
+}
+
+/**
+ * An inclusion proof and its checkpoint as one text, for other tools.
+ * @param index of the entry, from 0
+ * @param hashes lowercase hex, the sibling of the leaf first
+ * @param checkpoint signed note of the tree that the proof leads to
+ * @see C2SP tlog-proof; `src/verify/proof.ts` reads it
+ */
+export function tlogProof(proof: { index: number; hashes: readonly string[]; checkpoint: string }): string {
+  const path = proof.hashes.map((hash) => `${Buffer.from(hash, 'hex').toString('base64')}\n`).join('')
+  return `c2sp.org/tlog-proof@v1\nindex ${proof.index}\n${path}\n${proof.checkpoint}`
 }

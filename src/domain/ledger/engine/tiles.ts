@@ -3,8 +3,8 @@
  * @see C2SP tlog-tiles
  */
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import type { LogHashes } from '../evidence/proof.ts'
-import { leafHash } from '../evidence/tree.ts'
+import type { LogHashes } from './proof.ts'
+import { leafHash } from './tree.ts'
 
 /** Hashes in a full tile; a hash of the next level covers one tile. */
 const fullWidth = 256
