@@ -99,7 +99,7 @@ const layers: Layer[] = [
   { files: /^src\/policy\//, only: /^sdk\/|^src\/(?:core|domain|policy)\/|^guardrails\//, packages: /^node:/ },
   {
     files: /^src\/transparency\//,
-    only: /^sdk\/|^src\/core\/|^src\/domain\/ledger\/(?:evidence|thread)\/|^src\/(?:verify|transparency)\//,
+    only: /^sdk\/|^src\/core\/|^src\/domain\/ledger\/(?:engine|thread)\/|^src\/(?:verify|transparency)\//,
     packages: /^node:|^bun:sqlite$/,
   },
   { files: /^src\/calls\//, only: /^sdk\/|^src\/(?:core|domain|calls)\//, packages: pure },
@@ -181,7 +181,7 @@ const touches: [RegExp, RegExp][] = [
   [/^src\/policy\//, /^['"]node:fs$/],
   [/^src\/calls\/dispatch\.ts$/, /^performance\.$/],
   // A hash is as pure as the rest.
-  [/^src\/domain\/ledger\/evidence\/hash\.ts$|^src\/core\/caller\.ts$/, /^Bun\.S$/],
+  [/^src\/domain\/ledger\/(?:evidence\/hash|engine\/tree)\.ts$|^src\/core\/caller\.ts$/, /^Bun\.S$/],
   [/^sdk\/storage\/conformance\//, /./],
   // Web standards only.
   [

@@ -3,7 +3,7 @@
  *
  * An act is appended in the transaction that it describes: both are stored or neither. It gets its place in the tree a moment later, in
  * groups, so that no caller waits for the tree. Payload and salt are stored beside the tree and can be erased; the commitment stays.
- * @see `docs/design/thread.md`; the suite in `conformance/store/thread.ts`
+ * @see `docs/design/ledger.md`; the suite in `conformance/store/thread.ts`
  */
 import type { Ledger, LedgerHead, LedgerReader, TreeGrowth } from './ledger.ts'
 

@@ -12,7 +12,7 @@ interface Thread {
 }
 
 /** The other cores are left to the server. */
-const mostThreads = 2
+const maxThreads = 2
 
 /** @param place path of the evidence database, or its address in PostgreSQL */
 export function startWalkers(place: string, cores: number, log: Log): Walkers {
@@ -48,7 +48,7 @@ export function startWalkers(place: string, cores: number, log: Log): Walkers {
     return thread
   }
 
-  const threads = Array.from({ length: Math.max(1, Math.min(mostThreads, cores)) }, start)
+  const threads = Array.from({ length: Math.max(1, Math.min(maxThreads, cores)) }, start)
   idle.push(...threads)
   return {
     lanes: threads.length,

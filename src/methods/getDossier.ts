@@ -14,24 +14,24 @@ import { show } from '../domain/record/approval/approval.ts'
 import { requireDecision, resolveId } from '../domain/record/decision/lookup.ts'
 
 /** Maximum number of a decision's acts that are examined; only writes are acts. */
-const mostLooked = 10_000
+const maxLooked = 10_000
 /** Maximum number of these in a dossier. */
-const mostActs = 200
-const mostTries = 5
+const maxActs = 200
+const maxTries = 5
 
 const updates: ReadonlySet<string> = new Set(['revision', 'link', 'review'])
 
 /** The sequenced acts. If there are too many, the oldest updates are left out, as each repeats the record. */
 async function placedActs({ store, thread }: Call, decision_id: string, others: readonly string[]) {
   await thread.sequence()
-  const newest = (await store.thread.ofDecision(decision_id, mostLooked)).filter(({ seq }) => seq !== null).reverse()
+  const newest = (await store.thread.ofDecision(decision_id, maxLooked)).filter(({ seq }) => seq !== null).reverse()
   // Kept, since the record is compared with its last state.
   const last = newest.find(({ kind }) => updates.has(kind))
   const rank = (one: ActEntry) => (one === last ? 0 : updates.has(one.kind) ? 2 : 1)
   const { acts, isCut } = await actsThatFit(
     store,
     newest.sort((a, b) => rank(a) - rank(b)),
-    mostActs,
+    maxActs,
   )
   const all = new Map(
     [...acts, ...(await store.thread.read({ record_ids: others }))].map((act) => [act.record_id, act]),
@@ -41,9 +41,9 @@ async function placedActs({ store, thread }: Call, decision_id: string, others: 
 
 /** Times of the acts on a decision: all calls, which are few, and the newest of the others. */
 async function actedAt({ store }: Call, decision_id: string): Promise<string[]> {
-  const known = await store.thread.ofDecision(decision_id, mostLooked)
+  const known = await store.thread.ofDecision(decision_id, maxLooked)
   const isCall = ({ kind }: ActEntry) => kind === 'call'
-  const others = known.filter((act) => !isCall(act)).slice(-mostActs)
+  const others = known.filter((act) => !isCall(act)).slice(-maxActs)
   return [...known.filter(isCall), ...others].map(({ at }) => at)
 }
 
@@ -81,7 +81,7 @@ export const getDossier = defineMethod({
       const { record, revision } = await requireDecision(store, id, given)
       const dossier = await dossierOf(sources, record)
       // If the record changed meanwhile, the dossier could contain acts later than the record.
-      if (tries === mostTries || (await readDecision(store.decisions, id))?.revision === revision) return dossier
+      if (tries === maxTries || (await readDecision(store.decisions, id))?.revision === revision) return dossier
     }
   },
 })

@@ -16,9 +16,9 @@ import { resolveId } from '../domain/record/decision/lookup.ts'
 const d = v.description
 
 /** Maximum number of a decision's acts that are examined; only writes are acts. */
-const mostLooked = 10_000
+const maxLooked = 10_000
 /** Maximum number of these in an answer. */
-const mostActs = 1_000
+const maxActs = 1_000
 
 const params = v.object({
   record_id: v.optional(
@@ -37,10 +37,10 @@ type Params = v.InferOutput<typeof params>
 async function actsFor({ store }: Call, { record_id, decision_id, kind }: Params): ReturnType<typeof actsThatFit> {
   if (record_id !== undefined) return { acts: await store.thread.read({ record_ids: [record_id] }), isCut: false }
   const id = await resolveId(store.decisions, decision_id!, 'decision_id')
-  const known = await store.thread.ofDecision(id, mostLooked)
+  const known = await store.thread.ofDecision(id, maxLooked)
   if (known.length === 0 && !(await readDecision(store.decisions, id))) throw decisionNotFound(id)
   const asked = kind === undefined ? known : known.filter((act) => act.kind === kind)
-  return actsThatFit(store, asked, mostActs)
+  return actsThatFit(store, asked, maxActs)
 }
 
 const statement = v.optional(

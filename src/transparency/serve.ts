@@ -28,7 +28,7 @@ interface ServedWitness {
 
 /** Longest body that is read. */
 export const maxBodyBytes = 262_144
-const mostHashes = 63
+const maxHashes = 63
 
 interface Submission {
   old_size: number
@@ -43,7 +43,7 @@ function readSubmission(body: string): Submission | null {
   const [first = '', ...lines] = body.slice(0, Math.max(gap, 0)).split('\n')
   const [, digits = ''] = /^old (0|[1-9]\d{0,15})$/.exec(first) ?? []
   const proof = lines.map((line) => bytesOfBase64(line))
-  if (digits === '' || !Number.isSafeInteger(Number(digits)) || lines.length > mostHashes) return null
+  if (digits === '' || !Number.isSafeInteger(Number(digits)) || lines.length > maxHashes) return null
   if (proof.some((hash) => hash?.length !== 32)) return null
   return { old_size: Number(digits), proof: proof.map((hash) => hash!.toString('hex')), note: body.slice(gap + 2) }
 }

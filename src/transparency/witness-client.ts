@@ -18,7 +18,7 @@ export interface WitnessClient {
 const timeout_ms = 10_000
 const maxAnswerBytes = 65_536
 /** The answer to the first attempt contains the witness's size; another server of the same log may get ahead before the second. */
-const mostAttempts = 3
+const maxAttempts = 3
 
 async function textOf(response: Response): Promise<string> {
   let text = ''
@@ -52,7 +52,7 @@ export function witnessClient(
   return {
     name,
     async cosign({ size, note }, stop) {
-      for (let attempt = 0; attempt < mostAttempts; attempt++) {
+      for (let attempt = 0; attempt < maxAttempts; attempt++) {
         const proof = (await prove(known, size)).map((hash) => `${Buffer.from(hash, 'hex').toString('base64')}\n`)
         const { status, text } = await send(`old ${known}\n${proof.join('')}\n${note}`, stop)
         if (status === 200) {

@@ -1,7 +1,7 @@
 /**
  * Whoever has the files changes them behind the service's back: each kind of act in each way, and what the examination, a start, a receipt
  * that was given out before, somebody who kept a checkpoint, and a witness to whom the server sends its next one say of it.
- * `docs/design/thread.md` has the table.
+ * `docs/design/ledger.md` has the table.
  */
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
@@ -377,6 +377,6 @@ test('the evidence log is rolled back: the thread knows its records, and the wit
 })
 
 test('the table of the design has each way, and what it shows', async () => {
-  const page = await readFile(join(import.meta.dir, '../../docs/design/thread.md'), 'utf8')
+  const page = await readFile(join(import.meta.dir, '../../docs/design/ledger.md'), 'utf8')
   for (const way of Object.keys(ways)) expect(page).toContain(`| ${way} |`)
 })

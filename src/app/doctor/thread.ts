@@ -37,7 +37,7 @@ async function openReads({ store_url, data_dir }: Settings): Promise<Opened | nu
 }
 
 const fix =
-  'keep a copy for the investigation; docs/design/thread.md says what each finding means, a backup has what was there before'
+  'keep a copy for the investigation; docs/design/ledger.md says what each finding means, a backup has what was there before'
 
 /** Checks that the thread contains the calls that each session was sealed with. */
 export const checkSessions: Check = {

@@ -6,8 +6,9 @@ import { extname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import type { Dispatch } from '../../calls/dispatch.ts'
 import type { Caller } from '../../core/caller.ts'
-import { type OpenReads, openRead } from './open-reads.ts'
-import { json, plainError, type Route, type Visit } from './route.ts'
+import { ledgerRoutes, type PublicLedger } from './ledger.ts'
+import type { OpenReads } from './open-reads.ts'
+import { plainError, type Route, type Visit } from './route.ts'
 
 export interface EvidenceOptions extends OpenReads {
   dispatch: Dispatch
@@ -22,44 +23,24 @@ const anyone: Caller = { agent: ':anyone', scopes: new Set(['read']), tracked: f
 /** Reads without credentials share a checkpoint for this long, so that they can't cause a signature each. */
 const max_age_seconds = 1
 
-const textHeaders = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-cache' }
 const get = ['GET', 'HEAD']
-
-/** A size in a query: decimal digits, at most once. Undefined if absent, null if invalid. */
-function sizeIn(query: URLSearchParams, name: string): number | null | undefined {
-  const [text, ...more] = query.getAll(name)
-  if (text === undefined) return undefined
-  return /^\d{1,15}$/.test(text) && more.length === 0 ? Number(text) : null
-}
 
 export function evidenceRoutes(options: EvidenceOptions): Record<string, Route> {
   const { dispatch, verifier_key, bundle_dir } = options
 
-  const open = (handle: Parameters<typeof openRead>[1]): Route => openRead(options, handle)
   const call = (method: string, params: object, { newRequestId, signal }: Visit) =>
     dispatch({ method, params, caller: anyone, request_id: newRequestId(), signal })
-
-  return {
-    '/.well-known/cstp-evidence-key': open(() => new Response(`${verifier_key}\n`, { headers: textHeaders })),
-
-    '/evidence/checkpoint': open(async (_, visit) => {
+  const ledger: PublicLedger = {
+    verifier_key,
+    async checkpoint(visit) {
       const { note } = (await call('cstp.getCheckpoint', { max_age_seconds }, visit)) as { note: string }
-      return new Response(note, { headers: textHeaders })
-    }),
-
-    '/evidence/consistency': open(async (request, visit) => {
-      // The URL's host comes from the client and need not be valid, so only the query is parsed.
-      const query = new URLSearchParams(/\?([^#]*)/.exec(request.url)?.[1])
-      const unknown = [...query.keys()].find((name) => name !== 'old' && name !== 'new')
-      if (unknown !== undefined)
-        return plainError(400, 'invalid_params', `There is no parameter ${unknown.slice(0, 64)}`)
-      const old = sizeIn(query, 'old')
-      const size = sizeIn(query, 'new')
-      if (typeof old !== 'number' || size === null)
-        return plainError(400, 'invalid_params', 'Expected ?old=&new= with two sizes; new may be left out')
-      return json(await call('cstp.getConsistencyProof', { old, ...(size !== undefined && { new: size }) }, visit))
-    }),
-
+      return note
+    },
+    consistency: (old, size, visit) =>
+      call('cstp.getConsistencyProof', { old, ...(size !== undefined && { new: size }) }, visit),
+  }
+  return {
+    ...ledgerRoutes({ prefix: '/evidence', key: '/.well-known/cstp-evidence-key' }, ledger, options),
     '/evidence/bundles/': {
       methods: get,
       scope: 'evidence',

@@ -95,10 +95,10 @@ interface EvidenceQuery {
 }
 
 /** Most records that one page reads, however few match. */
-const mostSeen = 20_000
+const maxSeen = 20_000
 const pageSize = 1_000
 /** Characters of payloads after which a page ends. */
-const mostCharacters = 16 * 1_048_576
+const maxCharacters = 16 * 1_048_576
 
 /** The records between two numbers in pages, each with the number at which the next page begins; null for the last one. */
 async function* pagesOf(
@@ -133,7 +133,7 @@ export async function listEvidence(
   const size = plain ? Math.min(pageSize, limit + 1) : pageSize
   for await (const { page, next } of pagesOf(evidence, query, size)) {
     for (const record of page) {
-      if (records.length === limit || characters > mostCharacters) return { records, next_seq: record.seq }
+      if (records.length === limit || characters > maxCharacters) return { records, next_seq: record.seq }
       const matches =
         (event_type === undefined || record.event_type === event_type) &&
         (evidence_class === undefined || record.evidence_class === evidence_class)
@@ -142,7 +142,7 @@ export async function listEvidence(
       characters += record.payload.length
     }
     seen += size
-    if (next !== null && seen >= mostSeen) return { records, next_seq: next }
+    if (next !== null && seen >= maxSeen) return { records, next_seq: next }
   }
   return { records, next_seq: null }
 }

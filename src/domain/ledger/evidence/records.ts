@@ -42,6 +42,7 @@ const first = (hashes: readonly string[], records: readonly EvidenceRecord[]): s
 
 /** The records of the log as the entries of a walk. */
 export const evidenceEntries = (reader: Reader): PieceReader => ({
+  isChained: true,
   nodes: (level, index, limit) => reader.nodes(level, index, limit),
   async page(seq, limit, prev) {
     // The first page is read from 0 on, so that a record below 1 is detected.

@@ -1,7 +1,7 @@
 /**
  * Derives the acts of a transaction from its writes; pure. Each written state of a decision is one act. An audit entry is an act too,
  * unless it belongs to such a state, which then names it.
- * @see `docs/design/thread.md` for kinds, ids and payloads
+ * @see `docs/design/ledger.md` for kinds, ids and payloads
  */
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import { scoredValue, settlerOf } from '../../../../sdk/storage/fields.ts'

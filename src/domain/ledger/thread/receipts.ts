@@ -51,7 +51,7 @@ export function maySee({ kind, payload }: Pick<StoredAct, 'kind' | 'payload'>, {
 }
 
 /** Most bytes of payloads in one answer: a state of a decision holds a record, which its receipt contains three times. */
-const mostBytes = 8 * 1_048_576
+const maxBytes = 8 * 1_048_576
 
 /**
  * Reads the acts that fit into an answer. @param wanted the most important first
@@ -60,12 +60,12 @@ const mostBytes = 8 * 1_048_576
 export async function actsThatFit(
   { thread }: { thread: Pick<ThreadReader, 'read'> },
   wanted: readonly ActEntry[],
-  mostActs: number,
+  maxActs: number,
 ): Promise<{ acts: StoredAct[]; isCut: boolean }> {
-  let left = mostBytes
+  let left = maxBytes
   const fitting = wanted.filter(({ bytes }, at) => {
     // An act that is too long leaves its room to the next ones.
-    const fits = at < mostActs && bytes <= left
+    const fits = at < maxActs && bytes <= left
     if (fits) left -= bytes
     return fits
   })

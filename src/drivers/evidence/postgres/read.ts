@@ -1,8 +1,8 @@
 /** Reads of the log. */
 import type { EvidenceRecord } from '../../../../sdk/storage/evidence.ts'
 import type { Client } from '../../shared/postgres/client.ts'
-import { fromText, toText } from '../../shared/postgres/text.ts'
 import { ledgerReads } from '../../shared/postgres/ledger.ts'
+import { fromText, toText } from '../../shared/postgres/text.ts'
 import { afterHashes, type EvidenceReads, isCommit } from '../rows.ts'
 
 export const recordColumns =

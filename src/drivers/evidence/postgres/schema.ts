@@ -1,7 +1,7 @@
 /** The tables of evidence in PostgreSQL, from which `bun run migrations` generates SQL. Hand-written triggers refuse all writes but appends. */
 import { pgTable, primaryKey } from 'drizzle-orm/pg-core'
 import { big, text } from '../../shared/postgres/columns.ts'
-import { ledgerTables } from '../../shared/postgres/ledger.ts'
+import { ledgerTables } from '../../shared/postgres/ledger-tables.ts'
 
 /** Format of the chain. */
 export const evidence_meta = pgTable('evidence_meta', { key: text().primaryKey(), value: text().notNull() })

@@ -1,7 +1,7 @@
 /** The tables of `provenance.db`, from which `bun run migrations` generates SQL. Hand-written triggers refuse all writes but appends. */
 import { sql } from 'drizzle-orm'
 import { blob, check, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import { ledgerTables } from '../../shared/sqlite/ledger.ts'
+import { ledgerTables } from '../../shared/sqlite/ledger-tables.ts'
 
 /** Format of the chain, which also identifies an evidence database. */
 export const meta = sqliteTable('meta', { key: text().primaryKey(), value: text().notNull() })

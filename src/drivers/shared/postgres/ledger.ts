@@ -1,37 +1,8 @@
-/** A ledger in PostgreSQL apart from its entries: the tables, reads and writes of its Merkle tree, its head and its checkpoints. */
-import { sql } from 'drizzle-orm'
-import { boolean, check, integer, pgTable, primaryKey } from 'drizzle-orm/pg-core'
+/** A ledger in PostgreSQL apart from its entries: reads and writes of its Merkle tree, its head and its checkpoints. */
 import type { LedgerHead, LedgerReader, StoredCheckpoint, TreeNode } from '../../../../sdk/storage/ledger.ts'
 import { contiguous, type HeadRow, headOf } from '../ledger-rows.ts'
 import type { Client, Query } from './client.ts'
-import { big, text } from './columns.ts'
-import { rowsOf } from './rows.ts'
-
-/** Prefix of the tables' names, since a database can hold several ledgers. */
-type Prefix = '' | 'act_'
-
-export const ledgerTables = (prefix: Prefix) => ({
-  /** Roots of complete subtrees of the Merkle tree. */
-  nodes: pgTable(
-    `${prefix}nodes`,
-    { level: integer().notNull(), index: big().notNull(), hash: text().notNull() },
-    (table) => [primaryKey({ columns: [table.level, table.index] })],
-  ),
-  /** One row: the last chained entry, and the frontier with which the Merkle tree is extended. */
-  head: pgTable(
-    `${prefix}head`,
-    { id: integer().primaryKey(), seq: big().notNull(), hash: text().notNull(), frontier: text().notNull() },
-    () => [check(`${prefix}head_is_one`, sql`id = 1`)],
-  ),
-  checkpoints: pgTable(`${prefix}checkpoints`, {
-    number: big().primaryKey().generatedAlwaysAsIdentity(),
-    size: big().notNull(),
-    head_hash: text().notNull(),
-    note: text().notNull(),
-    created_at: text().notNull(),
-    exported: boolean().notNull(),
-  }),
-})
+import type { Prefix } from './ledger-tables.ts'
 
 const selectHead = (prefix: Prefix): string => `select seq::float8 as seq, hash, frontier from ${prefix}head`
 
@@ -78,11 +49,10 @@ export async function growLedger(
   added: readonly TreeNode[],
 ): Promise<void> {
   if (added.length > 0) {
-    const [rows, values] = rowsOf(
-      ['int', 'bigint', 'text'],
-      added.map((node) => [node.level, node.index, node.hash]),
+    await query(
+      `insert into ${prefix}nodes (level, "index", hash) select * from unnest($1::int[], $2::bigint[], $3::text[])`,
+      [added.map((node) => node.level), added.map((node) => node.index), added.map((node) => node.hash)],
     )
-    await query(`insert into ${prefix}nodes (level, "index", hash) select * from ${rows}`, values)
   }
   await query(`update ${prefix}head set seq = $1::bigint, hash = $2, frontier = $3`, [
     seq,

@@ -12,7 +12,7 @@ import {
 } from '../../../../sdk/schema/decision-fields.ts'
 import type { Edge, Generation } from '../../../../sdk/storage/store.ts'
 import { big, bytea, fieldColumn, json, text, texts } from '../../shared/postgres/columns.ts'
-import { ledgerTables } from '../../shared/postgres/ledger.ts'
+import { ledgerTables } from '../../shared/postgres/ledger-tables.ts'
 
 const requiredColumn = <Data>(field: Field) => fieldColumn<Data>(field).notNull()
 const optionalColumn = <Data>(field: Field) => fieldColumn<Data>(field)

@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm'
 import { blob, index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import type { FieldName } from '../../../../sdk/schema/decision-fields.ts'
-import { ledgerTables } from '../../shared/sqlite/ledger.ts'
+import { ledgerTables } from '../../shared/sqlite/ledger-tables.ts'
 
 /** The columns for filters, sorting and the feed. */
 export const decisions = sqliteTable(

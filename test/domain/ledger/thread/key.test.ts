@@ -1,4 +1,4 @@
-/** The thread's key derives from that of the evidence log, as `docs/design/thread.md` says. */
+/** The thread's key derives from that of the evidence log, as `docs/design/ledger.md` says. */
 import { expect, test } from 'bun:test'
 import { createHmac, createPrivateKey, createPublicKey } from 'node:crypto'
 import { openNote, parseVerifier, signerOf } from '../../../../src/domain/ledger/engine/note.ts'

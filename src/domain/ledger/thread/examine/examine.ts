@@ -1,7 +1,7 @@
 /**
  * Examines the thread and what it is about: all acts against their commitments, these against the tree and the signed checkpoints, and
  * decisions, the audit trail, evidence, sessions, rules and approvals against the acts. Reads in pages, and changes nothing.
- * @see `docs/design/thread.md` for what each kind of tampering looks like, and what nothing here can see
+ * @see `docs/design/ledger.md` for what each kind of tampering looks like, and what nothing here can see
  */
 import type { StoredAct, ThreadReads } from '../../../../../sdk/storage/thread.ts'
 import { actFlaw, saidBy } from './act.ts'
@@ -16,11 +16,11 @@ export type { ThreadFlaw, ThreadSources } from './flaw.ts'
 
 const page = 500
 /** Most waiting acts that are read. There are few, unless a server died under load. */
-const mostWaiting = 100_000
+const maxWaiting = 100_000
 
 /** All acts, newest first. Missing entries are added to `flaws`. */
 async function* actsBackwards(thread: ThreadReads, flaws: ThreadFlaw[]): AsyncGenerator<StoredAct[]> {
-  const waiting = await thread.read({ from: null, limit: mostWaiting })
+  const waiting = await thread.read({ from: null, limit: maxWaiting })
   const seen = new Set(waiting.map(({ record_id }) => record_id))
   yield waiting.toReversed()
   const { seq: end } = await thread.head().catch(() => ({ seq: 0 }))

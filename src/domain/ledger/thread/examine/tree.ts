@@ -5,7 +5,8 @@ import { type PieceReader, walkLog } from '../../engine/walk.ts'
 import { flawAt, type ThreadFlaw } from './flaw.ts'
 
 /** The acts as entries of a walk: each is its commitment. Acts are compared with their commitments elsewhere. */
-const threadEntries = (thread: LedgerReader): PieceReader => ({
+export const threadEntries = (thread: LedgerReader): PieceReader => ({
+  isChained: false,
   nodes: (level, index, limit) => thread.nodes(level, index, limit),
   async page(seq, limit) {
     const hashes = await thread.hashes(seq, limit)
