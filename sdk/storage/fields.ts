@@ -33,7 +33,10 @@ export function filterFields(record: DecisionRecord, indexed: boolean): Decision
   if (!decisionId.test(record.id)) throw new StorageError('invalid', `not a decision id: ${JSON.stringify(record.id)}`)
   const fields = fieldNames.map((name) => {
     const value = readers[name].read(record, indexed)
-    if (Number.isNaN(value)) throw new StorageError('invalid', `${name} of ${record.id} is not a time`)
+    if (Number.isNaN(value)) {
+      const time = name.replace(/_ms$/, '')
+      throw new StorageError('invalid', `${time in record ? time : `${time}_at`} of ${record.id} is not a time`)
+    }
     return [name, value]
   })
   return Object.fromEntries(fields) as DecisionFields
