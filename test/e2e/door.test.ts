@@ -81,7 +81,7 @@ test('a name that is not the service’s is refused on every path: a page cannot
     try {
       for (const path of ['/cstp', '/mcp', '/health', '/ready', '/metrics', '/dashboard', '/dashboard/session', '/x']) {
         const refused = async (host: string) =>
-          (await (await fetch(server.url + path, { headers: { host } })).text()).includes('not asked for by this name')
+          (await (await fetch(server.url + path, { headers: { host } })).text()).includes('Unknown host name')
         expect([path, await refused(`evil.example:${port}`)]).toEqual([path, true])
         for (const own of [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`])
           expect([path, await refused(own)]).toEqual([path, false])

@@ -1,7 +1,6 @@
 /** `POST /hooks/<client>`: an event from the hook of an agent's client, answered in that client's format whatever the body is. */
 import type { Caller } from '../../core/caller.ts'
-import { exceededBound } from '../../core/json.ts'
-import { json, plainError, type Route } from './route.ts'
+import { json, parseJson, plainError, type Route } from './route.ts'
 
 /** One event as sent. */
 export interface HookPost {
@@ -26,17 +25,6 @@ export interface HookOptions {
 
 /** Marks an answer that is not a verdict, for hooks that can try again later. */
 const failedHeader = 'cstp-failed'
-const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
-
-/** The parsed body; undefined if it is not JSON, or too nested or too large to parse quickly. */
-function parsed(bytes: Uint8Array): unknown {
-  try {
-    const text = strictUtf8.decode(bytes)
-    return exceededBound(text) === null ? JSON.parse(text) : undefined
-  } catch {
-    return undefined
-  }
-}
 
 const name = (value: string | null): string | null => {
   const text = value?.trim().slice(0, 256).toWellFormed() ?? ''
@@ -53,9 +41,10 @@ export const hooksRoute = ({ clients, answer }: HookOptions): Route => ({
     const bytes = await body(max_body_bytes)
     if (bytes instanceof Response) return bytes
     const { searchParams } = new URL(request.url)
+    const parsed = parseJson(bytes)
     const answered = await answer({
       client,
-      body: parsed(bytes),
+      body: 'value' in parsed ? parsed.value : undefined,
       caller: caller!,
       request_id: newRequestId(),
       signal,

@@ -3,8 +3,8 @@ import { type Caller, clientAddress } from '../../core/caller.ts'
 import type { GuessedAt } from './guesses.ts'
 import { hostCheck } from './originCheck.ts'
 import type { Address, DisableIdleTimeout, Route } from './route.ts'
-import { json, jsonType, plainError } from './route.ts'
-import { type AdmitOptions, admission, answerRpc, type Reply, type RpcOptions, responseOf } from './rpc.ts'
+import { json, plainError } from './route.ts'
+import { type AdmitOptions, admission, answerRpc, type RpcOptions } from './rpc.ts'
 
 interface IndexCounts {
   complete: boolean
@@ -36,7 +36,7 @@ type Handler = (
   address: Address,
   path: string,
   disableIdleTimeout: DisableIdleTimeout,
-) => Reply | Promise<Reply>
+) => Response | Promise<Response>
 interface Entry {
   methods: readonly string[]
   own_pages?: boolean | undefined
@@ -44,11 +44,7 @@ interface Entry {
   echo?: string | undefined
   handle: Handler
 }
-export type Fetch = (
-  request: Request,
-  address: Address,
-  disableIdleTimeout?: DisableIdleTimeout,
-) => Response | Promise<Response>
+export type Fetch = (request: Request, address: Address, disableIdleTimeout?: DisableIdleTimeout) => Promise<Response>
 
 /** Body limit of agents that ingest evidence. */
 const evidenceBodyBytes = 16 * 1_048_576
@@ -64,11 +60,9 @@ export function createFetch(options: HttpOptions): Fetch {
   const limitOf = (caller: Caller | null): number =>
     caller?.scopes.has('evidence') ? largestBody(options) : options.max_body_bytes
 
-  const rpc: Handler = (request, address) => {
-    const answered = (caller: Caller | Response) =>
-      caller instanceof Response ? caller : answerRpc(request, caller, limitOf(caller), options)
-    const admitted = admitPerson(request, address, 'cstp')
-    return admitted instanceof Promise ? admitted.then(answered) : answered(admitted)
+  const rpc: Handler = async (request, address) => {
+    const caller = await admitPerson(request, address, 'cstp')
+    return caller instanceof Response ? caller : answerRpc(request, caller, limitOf(caller), options)
   }
 
   const metrics: Handler = async (request, address) => {
@@ -149,16 +143,9 @@ export function createFetch(options: HttpOptions): Fetch {
 
   const anyOrigin = options.cors_origins.includes('*')
   const allowedHost = hostCheck(options.hosts)
-  const bareHeaders = new Headers(jsonType)
-  const usualHeaders = new Headers({ ...jsonType, ...(!anyOrigin && { vary: 'Origin' }) })
-  /** The response with the headers that every path gets. */
-  function finished(request: Request, route: Entry | undefined, reply: Reply): Response {
-    bodies.release(request)
+  /** Adds the headers that every path has. */
+  function finish(request: Request, route: Entry | undefined, response: Response): Response {
     const origin = request.headers.get('origin')
-    const isResponse = reply instanceof Response
-    // Nearly all responses: their headers are shared, and none is set individually.
-    if (!isResponse && origin === null && reply.body !== null) return responseOf(reply, usualHeaders)
-    const response = isResponse ? reply : responseOf(reply, bareHeaders)
     const echoed = route?.echo === undefined ? null : request.headers.get(route.echo)
     if (echoed !== null) response.headers.set(route!.echo!, echoed)
     if (origin !== null && !route?.own_pages && (anyOrigin || options.cors_origins.includes(origin))) {
@@ -169,27 +156,20 @@ export function createFetch(options: HttpOptions): Fetch {
     return response
   }
 
-  return (request, address, disableIdleTimeout = () => {}) => {
+  return async (request, address, disableIdleTimeout = () => {}) => {
     if (!allowedHost(request.headers.get('host'))) return wrongHost()
     const path = pathOf(request.url)
     const route = find(path)
-    const failed = (error: unknown): never => {
-      bodies.release(request)
-      throw error
-    }
     try {
-      const response = handle(route, request, address, path, disableIdleTimeout)
-      return response instanceof Promise
-        ? response.then((given) => finished(request, route, given), failed)
-        : finished(request, route, response)
-    } catch (error) {
-      return failed(error)
+      return finish(request, route, await handle(route, request, address, path, disableIdleTimeout))
+    } finally {
+      bodies.release(request)
     }
   }
 }
 
 const wrongHost = (): Response =>
-  plainError(403, 'forbidden', 'The service is not asked for by this name; CSTP_PUBLIC_URL names its own')
+  plainError(403, 'forbidden', 'Unknown host name. Set CSTP_PUBLIC_URL to the name that clients use')
 
 function preflight({ methods, headers = [], own_pages }: Entry): Response {
   const allow = [...methods, 'OPTIONS'].join(', ')

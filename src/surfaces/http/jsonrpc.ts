@@ -3,8 +3,8 @@ import { CstpError, type ErrorName } from '../../../sdk/errors.ts'
 import type { Dispatch } from '../../calls/dispatch.ts'
 import { isTooLong, JsonText, maxAnswerBytes, type Pieces } from '../../calls/page.ts'
 import type { Caller } from '../../core/caller.ts'
-import { exceededBound } from '../../core/json.ts'
 import { waiting } from './rate.ts'
+import { parseJson } from './route.ts'
 
 /** Maximum entries of a batch. */
 export const maxBatch = 100
@@ -81,20 +81,18 @@ function succeeded(result: unknown, id: Id | undefined): Answer {
   return isTooLong(body) ? failed(tooLong('The answer'), id) : { body, error: null, retry_after: 0 }
 }
 
-function answerOne(value: unknown, exchange: Exchange, dispatch: Dispatch): Answer | Promise<Answer> {
+async function answerOne(value: unknown, exchange: Exchange, dispatch: Dispatch): Promise<Answer> {
   const envelope = readEnvelope(value)
   if ('error' in envelope) return failed(envelope.error, envelope.id)
   const { method, params, id } = envelope
-  const refused = (error: unknown): Answer => {
+  const { caller, signal } = exchange
+  const request_id = exchange.newRequestId()
+  try {
+    return succeeded(await dispatch({ method, params, caller, request_id, signal, prints: true }), id)
+  } catch (error) {
     if (!(error instanceof CstpError)) throw error
     return failed(error, id)
   }
-  const { caller, signal } = exchange
-  const request_id = exchange.newRequestId()
-  return dispatch({ method, params, caller, request_id, signal, prints: true }).then(
-    (result) => succeeded(result, id),
-    refused,
-  )
 }
 
 const tooLong = (what: string): CstpError =>
@@ -154,21 +152,19 @@ async function answerMany(
 }
 
 /** Answers one body. Never throws because of its content. @param max_answer_bytes bound for a batch */
-export function answer(
-  text: string,
+export async function answer(
+  body: Uint8Array,
   exchange: Exchange,
   dispatch: Dispatch,
   max_answer_bytes = maxAnswerBytes,
-): Answer | Promise<Answer> {
+): Promise<Answer> {
   const refuse = (name: ErrorName, message: string): Answer => failed(new CstpError(name, message), null)
-  const beyond = exceededBound(text)
-  if (beyond) return refuse('invalid_request', `Invalid Request: ${beyond}`)
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(text)
-  } catch {
-    return refuse('parse_error', 'Parse error: the body is not JSON')
-  }
+  const read = parseJson(body)
+  if ('problem' in read)
+    return read.isSyntax
+      ? refuse('parse_error', `Parse error: ${read.problem}`)
+      : refuse('invalid_request', `Invalid Request: ${read.problem}`)
+  const parsed = read.value
   if (!Array.isArray(parsed)) return answerOne(parsed, exchange, dispatch)
   if (parsed.length === 0) return refuse('invalid_request', 'Invalid Request: the batch is empty')
   if (parsed.length > maxBatch)

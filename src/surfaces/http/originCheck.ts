@@ -16,7 +16,6 @@ export function allowedOrigin(origin: string | null, listed: readonly string[]):
 
 /** A page loaded from an IP address came from that address: no name was rebound. */
 const isAddress = (name: string): boolean => /^(?:\d+(?:\.\d+){3}|\[[0-9a-f:.]+\])$/i.test(name)
-const mostKnown = 64
 
 /**
  * Whether requests may name this host. In DNS rebinding, a page of another site whose own name resolves to this machine sends that name.
@@ -24,14 +23,9 @@ const mostKnown = 64
  */
 export function hostCheck(hosts: readonly string[] | null): (host: string | null) => boolean {
   if (hosts === null) return () => true
-  // Host headers that passed: a client sends the same one each time.
-  const known = new Set<string>()
   return (host) => {
-    if (host === null || known.has(host)) return host !== null
-    const name = nameIn(`http://${host}`)
-    const allowed = name !== null && (isAddress(name) || hosts.includes(name))
-    if (allowed && known.size < mostKnown) known.add(host)
-    return allowed
+    const name = host === null ? null : nameIn(`http://${host}`)
+    return name !== null && (isAddress(name) || hosts.includes(name))
   }
 }
 

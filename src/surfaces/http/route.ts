@@ -3,6 +3,7 @@
 import { CstpError } from '../../../sdk/errors.ts'
 import type { Pieces } from '../../calls/page.ts'
 import type { Caller, Scope } from '../../core/caller.ts'
+import { exceededBound } from '../../core/json.ts'
 import { errorBody } from './jsonrpc.ts'
 import { waiting } from './rate.ts'
 
@@ -94,29 +95,13 @@ function streamOf(pieces: Iterable<string>): ReadableStream<Uint8Array> {
   })
 }
 
-/** Scratch buffer for the bytes of a response, which copies them. */
-const written = Buffer.allocUnsafeSlow(1_048_576)
-
-/**
- * The body for a text in pieces. The pieces are encoded one after the other: joining them would create a string that is copied again for
- * sending and stays in memory until it is collected.
- */
-function bodyOf(pieces: Pieces): string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> {
-  if (!Array.isArray(pieces)) return streamOf(pieces)
-  let length = 0
-  for (const piece of pieces as readonly string[]) length += piece.length
-  // A UTF-16 code unit takes at most three bytes in UTF-8.
-  if (length * 3 > written.length) return pieces.join('')
-  let end = 0
-  for (const piece of pieces as readonly string[]) end += written.write(piece, end)
-  return written.subarray(0, end)
-}
-
-/** A JSON response from pieces. @param headers with its content type; any other kind of object is converted again for each response */
-export function jsonPieces(pieces: Pieces, headers: Headers, status: number, retry_after: number): Response {
-  const response = new Response(bodyOf(pieces), { status, headers })
-  if (retry_after > 0) response.headers.set('retry-after', String(retry_after))
-  return response
+/** A JSON response from pieces. @param retry_after seconds; 0 for none */
+export function jsonPieces(pieces: Pieces, status: number, retry_after: number): Response {
+  const body = Array.isArray(pieces) ? pieces.join('') : streamOf(pieces)
+  return new Response(body, {
+    status,
+    headers: { ...jsonType, ...(retry_after > 0 && { 'retry-after': String(retry_after) }) },
+  })
 }
 
 // Request bodies: type, length, text.
@@ -133,21 +118,28 @@ export function refusedBody({ headers }: Request, limit: number): Response | nul
     : plainError(415, 'unsupported_media_type', 'The content type must be application/json')
 }
 
-/** Null if the bytes are not UTF-8. */
-export function utf8Text(bytes: Uint8Array): string | null {
-  try {
-    return strictUtf8.decode(bytes)
-  } catch {
-    return null
-  }
+/** The value of a JSON POST, the sentence that says why it is none, or the response that refuses the body. */
+export async function readJson(
+  request: Request,
+  { max_body_bytes, body }: Pick<Visit, 'max_body_bytes' | 'body'>,
+): Promise<{ value: unknown } | { problem: string; isSyntax: boolean } | Response> {
+  const bytes = refusedBody(request, max_body_bytes) ?? (await body(max_body_bytes))
+  return bytes instanceof Response ? bytes : parseJson(bytes)
 }
 
-/** The text of a JSON POST, null if it is not UTF-8, or the response that refuses it. @param read reads the body up to the limit */
-export async function readJsonText(
-  request: Request,
-  limit: number,
-  read: (limit: number) => Promise<Uint8Array | Response>,
-): Promise<string | null | Response> {
-  const body = refusedBody(request, limit) ?? (await read(limit))
-  return body instanceof Response ? body : utf8Text(body)
+/** The value of a JSON text in UTF-8, or the sentence that says why it is none. `isSyntax` is false if it is only too large to parse. */
+export function parseJson(bytes: Uint8Array): { value: unknown } | { problem: string; isSyntax: boolean } {
+  let text: string
+  try {
+    text = strictUtf8.decode(bytes)
+  } catch {
+    return { problem: 'the body is not UTF-8', isSyntax: true }
+  }
+  const exceeded = exceededBound(text)
+  if (exceeded !== null) return { problem: exceeded, isSyntax: false }
+  try {
+    return { value: JSON.parse(text) }
+  } catch {
+    return { problem: 'the body is not JSON', isSyntax: true }
+  }
 }

@@ -1,13 +1,13 @@
 /** Admission of requests: credentials, dashboard sessions, and the limits on requests and failed logins. */
 
-import { CstpError, type ErrorName } from '../../../sdk/errors.ts'
+import type { ErrorName } from '../../../sdk/errors.ts'
 import type { Dispatch } from '../../calls/dispatch.ts'
 import { type Authenticate, type Caller, clientAddress } from '../../core/caller.ts'
 import type { Bodies } from './bodies.ts'
 import type { GuessedAt, Guesses } from './guesses.ts'
-import { type Answer, answer } from './jsonrpc.ts'
+import { answer } from './jsonrpc.ts'
 import type { Limiter } from './rate.ts'
-import { type Address, jsonPieces, plainError, rateLimited, refusedBody, rpcError, tooMany, utf8Text } from './route.ts'
+import { type Address, jsonPieces, plainError, rateLimited, refusedBody, tooMany } from './route.ts'
 
 export interface AdmitOptions {
   authenticate: Authenticate
@@ -29,10 +29,10 @@ const refuse = (surface: GuessedAt, wait: number, why?: string): Response =>
 export interface Admit {
   /** The caller, or the response that refuses it: 401, or 429 after too many failures of one address. */
   login(request: Request, address: Address, surface: GuessedAt): Admitted
-  /** The caller, charged with one request; or the response that refuses it. A promise only if the limiter returns one. */
-  admit(request: Request, address: Address, surface: GuessedAt): Admitted | Promise<Admitted>
+  /** The caller, charged with one request; or the response that refuses it. */
+  admit(request: Request, address: Address, surface: GuessedAt): Promise<Admitted>
   /** Like `admit`, but also accepts the cookie of a session. */
-  admitPerson(request: Request, address: Address, surface: GuessedAt): Admitted | Promise<Admitted>
+  admitPerson(request: Request, address: Address, surface: GuessedAt): Promise<Admitted>
 }
 
 export function admission({ authenticate, requests, guesses, trust_proxy, ready, session }: AdmitOptions): Admit {
@@ -49,29 +49,26 @@ export function admission({ authenticate, requests, guesses, trust_proxy, ready,
     })
   }
 
-  function paid(caller: Admitted, surface: GuessedAt): Admitted | Promise<Admitted> {
+  async function chargeRateLimit(caller: Admitted, surface: GuessedAt): Promise<Admitted> {
     if (caller instanceof Response) return caller
-    const verdict = (wait: number) => (wait > 0 ? refuse(surface, wait) : caller)
-    const wait = requests.take(caller.agent, 1)
-    return typeof wait === 'number' ? verdict(wait) : wait.then(verdict)
+    const wait = await requests.take(caller.agent, 1)
+    return wait > 0 ? refuse(surface, wait) : caller
   }
 
-  function admit(request: Request, address: Address, surface: GuessedAt): Admitted | Promise<Admitted> {
+  async function admit(request: Request, address: Address, surface: GuessedAt): Promise<Admitted> {
     if (!ready()) return plainError(503, 'unavailable', 'The server is shutting down', { 'retry-after': '1' })
-    return paid(login(request, address, surface), surface)
-  }
-
-  async function person(caller: Promise<Caller | null>, surface: GuessedAt): Promise<Admitted> {
-    return paid((await caller) ?? plainError(401, 'unauthorized', 'There is no session: log in'), surface)
+    return chargeRateLimit(login(request, address, surface), surface)
   }
 
   return {
     login,
     admit,
-    admitPerson(request, address, surface) {
+    async admitPerson(request, address, surface) {
       const { headers } = request
       const cookie = !headers.has('authorization') && headers.has('cookie')
-      return session && cookie && ready() ? person(session(request), surface) : admit(request, address, surface)
+      if (!session || !cookie || !ready()) return admit(request, address, surface)
+      const caller = (await session(request)) ?? plainError(401, 'unauthorized', 'There is no session: log in')
+      return chargeRateLimit(caller, surface)
     },
   }
 }
@@ -88,30 +85,19 @@ export interface RpcOptions {
 
 const statusOf: Partial<Record<ErrorName, number>> = { rate_limited: 429, forbidden: 403 }
 
-/** A complete response, or a JSON-RPC answer that still has to become one. */
-export type Reply = Response | Answer
-
 /** @param limit the longest body that the caller may send, in bytes */
-export function answerRpc(
+export async function answerRpc(
   request: Request,
   caller: Caller,
   limit: number,
   { dispatch, requests, newRequestId, stopping, bodies }: RpcOptions,
-): Reply | Promise<Reply> {
-  const refused = refusedBody(request, limit)
-  if (refused) return refused
+): Promise<Response> {
   const sender = () => ({ name: caller.agent, known: true })
   const take = (cost: number) => requests.take(caller.agent, cost)
-  return bodies.read(request, limit, sender).then((body) => {
-    if (body instanceof Response) return body
-    const text = utf8Text(body)
-    if (text === null) return rpcError(new CstpError('parse_error', 'Parse error: the body is not UTF-8'))
-    return answer(text, { caller, signal: stopping, newRequestId, take }, dispatch)
-  })
-}
-
-/** @param headers of a JSON response; built once, since building them for each response costs as much as finding a record */
-export const responseOf = ({ body, error, retry_after }: Answer, headers: Headers): Response =>
-  body === null
+  const bytes = refusedBody(request, limit) ?? (await bodies.read(request, limit, sender))
+  if (bytes instanceof Response) return bytes
+  const { body, error, retry_after } = await answer(bytes, { caller, signal: stopping, newRequestId, take }, dispatch)
+  return body === null
     ? new Response(null, { status: 204 })
-    : jsonPieces(body, headers, (error && statusOf[error]) ?? 200, retry_after)
+    : jsonPieces(body, (error && statusOf[error]) ?? 200, retry_after)
+}

@@ -1,11 +1,10 @@
 /** MCP over HTTP: one path for both families of protocol revisions, behind the same login and limits as every other path. */
 import { CstpError } from '../../../sdk/errors.ts'
 import type { Caller } from '../../core/caller.ts'
-import { exceededBound } from '../../core/json.ts'
 import { describeError } from '../../core/log.ts'
 import { allowedOrigin } from '../http/originCheck.ts'
 import type { Route, Visit } from '../http/route.ts'
-import { plainError, rateLimited, readJsonText, rpcError } from '../http/route.ts'
+import { plainError, rateLimited, readJson, rpcError } from '../http/route.ts'
 import type { Engine, EngineOptions } from './engine.ts'
 
 export interface McpOptions extends EngineOptions {
@@ -19,21 +18,12 @@ export interface McpSurface {
   close(): Promise<void>
 }
 
-const parseError = (message: string): Response => rpcError(new CstpError('parse_error', message), 400)
-
 /** The JSON of a POST, or the response that refuses it. */
 async function bodyOf(request: Request, visit: Visit): Promise<{ body: unknown } | Response> {
-  const text = await readJsonText(request, visit.max_body_bytes, visit.body)
-  if (text instanceof Response) return text
-  if (text === null) return parseError('Parse error: the body is not UTF-8')
-  const beyond = exceededBound(text)
-  if (beyond) return parseError(`Parse error: ${beyond}`)
-  let body: unknown
-  try {
-    body = JSON.parse(text)
-  } catch {
-    return parseError('Parse error: the body is not JSON')
-  }
+  const read = await readJson(request, visit)
+  if (read instanceof Response) return read
+  if ('problem' in read) return rpcError(new CstpError('parse_error', `Parse error: ${read.problem}`), 400)
+  const body = read.value
   // The request itself paid for the first message.
   const wait = Array.isArray(body) && body.length > 1 ? await visit.take(body.length - 1) : 0
   return wait === 0 ? { body } : rateLimited(wait)

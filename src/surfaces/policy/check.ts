@@ -3,10 +3,9 @@ import type { CheckGuardrailsParams, CheckGuardrailsResult } from '../../../sdk/
 import { CstpError, type ErrorName } from '../../../sdk/errors.ts'
 import { refusalOf } from '../../../sdk/refusal.ts'
 import type { Dispatch } from '../../calls/dispatch.ts'
-import { exceededBound } from '../../core/json.ts'
 import { methods } from '../../methods/table.ts'
 import { waiting } from '../http/rate.ts'
-import { json, readJsonText, type Visit } from '../http/route.ts'
+import { json, readJson, type Visit } from '../http/route.ts'
 
 const method = 'cstp.checkGuardrails'
 /** Scope that credentials need: the same as for the method itself. */
@@ -28,19 +27,13 @@ export const openCheck =
 
 /** The value of a JSON body in UTF-8, or the response that refuses its size. @throws CstpError for any other body */
 export async function readValue(request: Request, visit: Visit): Promise<{ value: unknown } | Response> {
-  const text = await readJsonText(request, visit.max_body_bytes, visit.body)
+  const read = await readJson(request, visit)
   // These standards have one status for every kind of invalid request.
-  if (text instanceof Response && text.status === 415)
+  if (read instanceof Response && read.status === 415)
     throw new CstpError('invalid_request', 'The content type must be application/json')
-  if (text instanceof Response) return text
-  if (text === null) throw new CstpError('parse_error', 'The body is not UTF-8')
-  const beyond = exceededBound(text)
-  if (beyond) throw new CstpError('invalid_request', `Invalid request: ${beyond}`)
-  try {
-    return { value: JSON.parse(text) }
-  } catch {
-    throw new CstpError('parse_error', 'The body is not JSON')
-  }
+  if (read instanceof Response || 'value' in read) return read
+  const { problem, isSyntax } = read
+  throw new CstpError(isSyntax ? 'parse_error' : 'invalid_request', `Invalid request: ${problem}`)
 }
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>

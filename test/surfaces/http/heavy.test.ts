@@ -106,7 +106,7 @@ test.each(bodies)(
       newRequestId: () => 'r',
       take: () => 0,
     }
-    const { body } = await answer(text, exchange, program.dispatch)
+    const { body } = await answer(Buffer.from(text), exchange, program.dispatch)
     await Bun.sleep(6)
     look()
     clearInterval(timer)

@@ -32,7 +32,7 @@ function harness(tokens = 1_000) {
     },
   }
   const send = async (text: string) => {
-    const given = await answer(text, exchange, (request) => {
+    const given = await answer(Buffer.from(text), exchange, (request) => {
       seen.push(request)
       return spec(request)
     })
@@ -262,7 +262,7 @@ test('the answer to a batch is bounded: what does not fit is an error of its ent
       ...(method !== 'note' && { id }),
     })),
   )
-  const { body } = await answer(text, exchange, dispatch, 1_200)
+  const { body } = await answer(Buffer.from(text), exchange, dispatch, 1_200)
   const answers = JSON.parse([...body!].join('')) as { id: number; result?: string; error?: { message: string } }[]
   expect(answers.map(({ id, result }) => [id, result?.length])).toEqual([
     [0, 10],
@@ -282,7 +282,7 @@ test('between the entries of a batch other work has its turn', async () => {
   const { signal } = new AbortController()
   const exchange = { caller: { agent: 'a', scopes: new Set<never>() }, signal, newRequestId: () => 'r', take: () => 0 }
   const text = JSON.stringify(Array.from({ length: 3 }, (_, id) => ({ jsonrpc: '2.0', method: 'x', id })))
-  const batch = answer(text, exchange, async () => order.push('entry'))
+  const batch = answer(Buffer.from(text), exchange, async () => order.push('entry'))
   setTimeout(() => order.push('other'), 0)
   const end = performance.now() + 5
   while (performance.now() < end);
@@ -293,7 +293,7 @@ test('between the entries of a batch other work has its turn', async () => {
 test('what is not meant for the caller is not answered as an error of his', async () => {
   const { signal } = new AbortController()
   const exchange = { caller: { agent: 'a', scopes: new Set<never>() }, signal, newRequestId: () => 'r', take: () => 0 }
-  const broken = answer('{"jsonrpc":"2.0","method":"x","id":1}', exchange, async () => {
+  const broken = answer(Buffer.from('{"jsonrpc":"2.0","method":"x","id":1}'), exchange, async () => {
     throw new Error('a defect')
   })
   await expect(broken).rejects.toThrow('a defect')
