@@ -10,22 +10,8 @@ const secretNameTail = /(?:password|passphrase|secret|token|apikey|accesskey|pri
 /** In the context of an action, this names the session of an agent, not of a browser. */
 const sessionName = 'session_id'
 
-/** Cache: whether a name holds a secret, and how it is shown. The same few names occur in every call. */
-const judgedNames = new Map<string, { secret: boolean; shown: string }>()
-const mostJudgedNames = 1_000
-const longestJudgedName = 64
-
-function judge(name: string): { secret: boolean; shown: string } {
-  const known = judgedNames.get(name)
-  if (known !== undefined) return known
-  const secret = name !== sessionName && (secretName.test(name) || secretNameTail.test(name.replaceAll(/[_-]/g, '')))
-  const judged = { secret, shown: maskSecrets(name) }
-  if (judgedNames.size === mostJudgedNames) judgedNames.clear()
-  if (name.length <= longestJudgedName) judgedNames.set(name, judged)
-  return judged
-}
-
-const isSecretName = (name: string): boolean => judge(name).secret
+const isSecretName = (name: string): boolean =>
+  name !== sessionName && (secretName.test(name) || secretNameTail.test(name.replaceAll(/[_-]/g, '')))
 
 /** The redacted copy, and whether anything was hidden in it. */
 export function redact(value: unknown): { value: unknown; redacted: boolean } {
@@ -38,10 +24,10 @@ export function redact(value: unknown): { value: unknown; redacted: boolean } {
     if (Array.isArray(inner)) return inner.map((item) => visit(item, secret))
     if (inner !== null && typeof inner === 'object') {
       return Object.fromEntries(
-        Object.entries(inner).map(([key, item]) => {
-          const judged = judge(key)
-          return [noted(key, judged.shown), visit(item, secret || judged.secret)]
-        }),
+        Object.entries(inner).map(([key, item]) => [
+          noted(key, maskSecrets(key)),
+          visit(item, secret || isSecretName(key)),
+        ]),
       )
     }
     if (typeof inner === 'boolean' || inner === null) return inner

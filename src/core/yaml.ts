@@ -22,18 +22,8 @@ const quote = (text: string): string => {
     : quoted
 }
 
-/** Cache of keys that need no quotes, with their colon: all decisions have the same keys. */
-const plain = new Map<string, string>()
-const mostPlain = 1_000
-
 const keyOf = (key: string): string => {
-  const known = plain.get(key)
-  if (known !== undefined) return known
-  if (plainKey.test(key) && key.length < longestKey && !reserved.test(key)) {
-    if (plain.size === mostPlain) plain.clear()
-    plain.set(key, `${key}:`)
-    return `${key}:`
-  }
+  if (plainKey.test(key) && key.length < longestKey && !reserved.test(key)) return `${key}:`
   const quoted = quote(key)
   return quoted.length < longestKey ? `${quoted}:` : `? ${quoted}\n:`
 }

@@ -18,10 +18,8 @@ type Library = Pick<typeof Onnx, 'InferenceSession' | 'Tensor'>
 export type Libraries = Record<RuntimeName, () => Promise<Library>>
 
 export const libraries: Libraries = {
-  native: async () => {
-    await silenceTelemetry()
-    return (await import('onnxruntime-node')) as unknown as Library
-  },
+  // Version 1.27: from 1.29 on the library sends telemetry, which only its C environment can turn off.
+  native: async () => (await import('onnxruntime-node')) as unknown as Library,
   wasm: async () => {
     const library = await import('onnxruntime-web/wasm')
     // Passed as bytes, because the library can't fetch a file of a compiled binary.
@@ -76,24 +74,4 @@ async function open(name: RuntimeName, file: Uint8Array, from: Libraries): Promi
   // The first run is slow, and a build that loads may fail only when it runs.
   await run([0])
   return { name, run }
-}
-
-/**
- * Turns off the telemetry that onnxruntime's native build sends since 1.29. Call it before the library is loaded. The variable is set in
- * the C library, from which onnxruntime reads it: changes of `process.env` don't reach it.
- * @throws Error if the variable can't be set; the library must not be loaded then
- */
-async function silenceTelemetry(): Promise<void> {
-  const name = 'ORT_DISABLE_TELEMETRY'
-  const { dlopen } = await import('bun:ffi')
-  if (process.platform === 'win32') {
-    const { symbols, close } = dlopen('ucrtbase.dll', { _putenv_s: { args: ['cstring', 'cstring'], returns: 'int' } })
-    const status = symbols._putenv_s(Buffer.from(`${name}\0`), Buffer.from('1\0'))
-    close()
-    if (status !== 0) throw new Error(`can't set ${name}`)
-    return
-  }
-  const library = process.platform === 'linux' ? 'libc.so.6' : 'libSystem.B.dylib'
-  const { symbols } = dlopen(library, { setenv: { args: ['cstring', 'cstring', 'int'], returns: 'int' } })
-  if (symbols.setenv(Buffer.from(`${name}\0`), Buffer.from('1\0'), 1) !== 0) throw new Error(`can't set ${name}`)
 }
