@@ -35,3 +35,25 @@ export function exceededBound(text: string): string | null {
   }
   return null
 }
+
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** A value, or the sentence that says why there is none. `isSyntax` is false if the text is only too large to parse. */
+export type ParsedJson = { value: unknown } | { problem: string; isSyntax: boolean }
+
+/** Parses a JSON text in UTF-8. */
+export function parseJson(bytes: Uint8Array): ParsedJson {
+  let text: string
+  try {
+    text = strictUtf8.decode(bytes)
+  } catch {
+    return { problem: 'the body is not UTF-8', isSyntax: true }
+  }
+  const exceeded = exceededBound(text)
+  if (exceeded !== null) return { problem: exceeded, isSyntax: false }
+  try {
+    return { value: JSON.parse(text) }
+  } catch {
+    return { problem: 'the body is not JSON', isSyntax: true }
+  }
+}

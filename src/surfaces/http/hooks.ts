@@ -1,6 +1,7 @@
 /** `POST /hooks/<client>`: an event from the hook of an agent's client, answered in that client's format whatever the body is. */
 import type { Caller } from '../../core/caller.ts'
-import { json, parseJson, plainError, type Route } from './route.ts'
+import { parseJson } from '../../core/json.ts'
+import { json, plainError, type Route } from './route.ts'
 
 /** One event as sent. */
 export interface HookPost {

@@ -3,8 +3,8 @@ import { CstpError, type ErrorName } from '../../../sdk/errors.ts'
 import type { Dispatch } from '../../calls/dispatch.ts'
 import { isTooLong, JsonText, maxAnswerBytes, type Pieces } from '../../calls/page.ts'
 import type { Caller } from '../../core/caller.ts'
+import { parseJson } from '../../core/json.ts'
 import { waiting } from './rate.ts'
-import { parseJson } from './route.ts'
 
 /** Maximum entries of a batch. */
 export const maxBatch = 100

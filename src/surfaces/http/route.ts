@@ -3,7 +3,7 @@
 import { CstpError } from '../../../sdk/errors.ts'
 import type { Pieces } from '../../calls/page.ts'
 import type { Caller, Scope } from '../../core/caller.ts'
-import { exceededBound } from '../../core/json.ts'
+import { type ParsedJson, parseJson } from '../../core/json.ts'
 import { errorBody } from './jsonrpc.ts'
 import { waiting } from './rate.ts'
 
@@ -107,7 +107,6 @@ export function jsonPieces(pieces: Pieces, status: number, retry_after: number):
 // Request bodies: type, length, text.
 
 const jsonTypes = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i
-const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
 
 /** The response that refuses a POST that is not JSON. The length of a JSON body is checked when it is read. */
 export function refusedBody({ headers }: Request, limit: number): Response | null {
@@ -122,24 +121,7 @@ export function refusedBody({ headers }: Request, limit: number): Response | nul
 export async function readJson(
   request: Request,
   { max_body_bytes, body }: Pick<Visit, 'max_body_bytes' | 'body'>,
-): Promise<{ value: unknown } | { problem: string; isSyntax: boolean } | Response> {
+): Promise<ParsedJson | Response> {
   const bytes = refusedBody(request, max_body_bytes) ?? (await body(max_body_bytes))
   return bytes instanceof Response ? bytes : parseJson(bytes)
-}
-
-/** The value of a JSON text in UTF-8, or the sentence that says why it is none. `isSyntax` is false if it is only too large to parse. */
-export function parseJson(bytes: Uint8Array): { value: unknown } | { problem: string; isSyntax: boolean } {
-  let text: string
-  try {
-    text = strictUtf8.decode(bytes)
-  } catch {
-    return { problem: 'the body is not UTF-8', isSyntax: true }
-  }
-  const exceeded = exceededBound(text)
-  if (exceeded !== null) return { problem: exceeded, isSyntax: false }
-  try {
-    return { value: JSON.parse(text) }
-  } catch {
-    return { problem: 'the body is not JSON', isSyntax: true }
-  }
 }
