@@ -113,8 +113,9 @@ export const Filters = v.object({
 })
 export type Filters = v.InferOutput<typeof Filters>
 
+const { has_outcome, ...toolFilters } = v.pick(Filters, ['has_outcome', ...paramFilters.filter(isToolFilter)]).entries
 /** The filters that the MCP tool for searches offers. */
-export const ToolFilters = v.pick(Filters, ['has_outcome', ...paramFilters.filter(isToolFilter)])
+export const ToolFilters = v.object({ ...toolFilters, has_outcome })
 
 /** The filters of listDecisions and getStats. */
 export const ListFilters = {
