@@ -1940,7 +1940,6 @@ export interface RecordDecisionParams {
     [field: string]: unknown
   })[] | undefined
   /** When the outcome should be reviewed. Default `"7d"`. */ review_in?: string | undefined
-  /** The project concerned: an object, or `owner/repo`. */ project?: string | ProjectInput | null | undefined
   /** Steps of the reasoning: texts, or objects with `step` and `thought`. Default `[]`. */
   reasoning_trace?: (string | {
     /** Number of the step. */ step: number
@@ -1972,6 +1971,7 @@ export interface RecordDecisionParams {
   } | null | undefined
   /** Tags. Default `[]`. */ tags?: string[] | undefined
   /** The abstract principle behind it. */ pattern?: string | null | undefined
+  /** The project concerned: an object, or `owner/repo`. */ project?: string | ProjectInput | null | undefined
   /** Identity besides the credentials; recorded, never trusted. */ agent_id?: string | null | undefined
   /** The `tracker_scope` of the deliberation to attach. */ decision_id?: string | null | undefined
   /** The same key within 24 hours returns the first result. */ idempotency_key?: string | null | undefined

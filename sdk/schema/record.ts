@@ -70,19 +70,6 @@ export const RecordParams = v.object({
     ),
     d('When the outcome should be reviewed.'),
   ),
-  project: v.pipe(
-    v.nullish(
-      v.union([
-        v.pipe(
-          filledText(256),
-          v.transform((name): Project => ({ name, feature: null, pr: null, files: [] })),
-        ),
-        Project,
-      ]),
-      null,
-    ),
-    d('The project concerned: an object, or `owner/repo`.'),
-  ),
   reasoning_trace: v.pipe(
     listUpTo(v.union([text(10_000), v.looseObject({ step: v.number(), thought: text(10_000) })]), 1_000),
     d('Steps of the reasoning: texts, or objects with `step` and `thought`.'),
@@ -101,6 +88,19 @@ export const RecordParams = v.object({
   ),
   tags: v.pipe(listUpTo(filledText(64), 50), d('Tags.')),
   pattern: v.pipe(v.nullish(text(10_000), null), d('The abstract principle behind it.')),
+  project: v.pipe(
+    v.nullish(
+      v.union([
+        v.pipe(
+          filledText(256),
+          v.transform((name): Project => ({ name, feature: null, pr: null, files: [] })),
+        ),
+        Project,
+      ]),
+      null,
+    ),
+    d('The project concerned: an object, or `owner/repo`.'),
+  ),
   agent_id: v.pipe(v.nullish(filledText(256), null), d('Identity besides the credentials; recorded, never trusted.')),
   decision_id: v.pipe(v.nullish(filledText(256), null), d('The `tracker_scope` of the deliberation to attach.')),
   idempotency_key: v.pipe(
