@@ -11,10 +11,10 @@ const d = v.description
 const { entries } = RecordParams
 
 /** The tool leaves out what a model seldom has or may not give. */
-const { entries: toolEntries } = v.omit(RecordParams, [
+const { decision_id, ...toolEntries } = v.omit(RecordParams, [
   ...(['alternatives_considered', 'review_in', 'reasoning_trace', 'bridge', 'pre_decision_protocol'] as const),
   ...(['deliberation', 'idempotency_key', 'created_at', 'recorded_by', 'source_key'] as const),
-])
+]).entries
 
 /** The method's parameters with the project as flat fields. */
 const LogDecision = toolInput(
@@ -25,6 +25,7 @@ const LogDecision = toolInput(
     project: v.optional(v.pipe(filledText(256), d('Project, as owner/repo.'))),
     feature: v.optional(v.pipe(filledText(256), d('Feature of the project.'))),
     pr: Project.entries.pr,
+    decision_id,
   }),
   ({ project: name = null, feature = null, pr, ...rest }) => ({
     ...rest,
