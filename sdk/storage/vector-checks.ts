@@ -1,7 +1,8 @@
-/** The checks that every search driver makes before it touches anything. */
+/** The checks of vectors that search and store drivers make before they write anything. */
 import { StorageError } from './errors.ts'
 import type { SearchEntry, SearchGeneration } from './search.ts'
-import { sides } from './vectors.ts'
+import type { Generation } from './store.ts'
+import { sides, type VectorSet } from './vectors.ts'
 
 /**
  * Refuses a vector of another length, or with a value that is not finite.
@@ -53,4 +54,20 @@ export function checkGeneration(
     'invalid',
     `Generation ${held.number} holds vectors of ${held.embedder} (${held.dimensions}), not of ${asked.embedder} (${asked.dimensions})`,
   )
+}
+
+/**
+ * Checks that vectors have the length of the generation that stores them.
+ * @throws StorageError `invalid`, naming the side
+ * @example
+ * ```ts
+ * checkVectors(made.vectors, generation)
+ * ```
+ */
+export function checkVectors(vectors: VectorSet, { dimensions, number }: Generation): void {
+  for (const side of sides) {
+    const { length } = vectors[side]
+    if (length !== dimensions)
+      throw new StorageError('invalid', `vector ${side} has ${length} values, generation ${number} has ${dimensions}`)
+  }
 }

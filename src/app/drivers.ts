@@ -99,11 +99,17 @@ export const randomHex = (bytes: number): string => crypto.getRandomValues(new U
  * @param acted called when there are acts to sequence
  */
 export async function openStore(
-  { store_url, data_dir }: Settings,
+  { store_url, data_dir, drivers }: Settings,
   options: StoreOptions & { log: Log; brief?: boolean },
   acted: () => void = () => {},
 ): Promise<{ store: Store; shared?: Shared; reachable(): Promise<boolean>; close(): Promise<void> }> {
   const tools = { now: options.now, randomHex }
+  const own = await loadDrivers(drivers)
+  if (own.store) {
+    const store = await own.store({ analyse: options.analyse, now: options.now })
+    const reachable = askedRarely(() => store.status().then(() => true), false)
+    return { store: threaded(store, tools, acted), reachable, close: store.close }
+  }
   if (store_url === null) {
     const { openSqliteStore } = await import('../drivers/store/sqlite/driver.ts')
     const store = await openSqliteStore({ ...options, dir: data_dir })
@@ -117,6 +123,8 @@ export async function openStore(
 
 /** Opens the evidence log that the settings name. */
 export async function openEvidence(settings: Settings): Promise<Evidence> {
+  const own = await loadDrivers(settings.drivers)
+  if (own.evidence) return own.evidence()
   const place = evidencePlace(settings)
   return isPostgres(place)
     ? (await import('../drivers/evidence/postgres/driver.ts')).openPostgresEvidence({ url: place })

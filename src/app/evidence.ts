@@ -22,6 +22,7 @@ import { bundlesPlace, evidencePlace, type Settings } from './config/config.ts'
 import { openEvidence, openStore } from './drivers.ts'
 import { openBundleFiles } from './folders.ts'
 import { closing } from './lifecycle.ts'
+import { foreignPorts } from './own-drivers.ts'
 import { openPrinter } from './printer.ts'
 import { readMark, writeMark } from './thread-mark.ts'
 import { startWalkers } from './walkers.ts'
@@ -42,12 +43,14 @@ export async function evidenceServices(
   log: Log,
 ): Promise<EvidenceServices> {
   const { signer, key } = await openSigner(settings, evidence, thread)
+  // Worker threads can open the files of the program's own drivers only.
+  const foreign = (await foreignPorts(settings)).includes('evidence')
   const walkers = () => startWalkers(evidencePlace(settings), availableParallelism(), log)
   // A timer would add a millisecond for each page of a walk.
   const breathe = () => new Promise<void>((resolve) => setImmediate(resolve))
   return {
     evidence,
-    chain: openChain({ evidence, now: Date.now, walkers, breathe }),
+    chain: openChain({ evidence, now: Date.now, ...(!foreign && { walkers }), breathe }),
     signer,
     threadSigner: threadSigner(signer.name, key),
     checkpoints: createCheckpoints({ evidence, signer, now }),

@@ -16,6 +16,7 @@ import { rootOf } from '../domain/ledger/engine/tree.ts'
 import { startFlaw } from '../domain/ledger/thread/examine/start.ts'
 import { evidencePlace, isPostgres, type Settings } from './config/config.ts'
 import { later } from './lifecycle.ts'
+import { foreignPorts, type PortWithFiles } from './own-drivers.ts'
 
 /** How often the mark is updated: acts since the last update could be undone unnoticed if the program dies. */
 const every_ms = 10_000
@@ -54,9 +55,14 @@ const isOf = (note: string, signer: Signer): boolean => {
 export const wayOn =
   'Put the newer file back, or restore a backup: cstp restore <folder> --force. If it is lost for good, move keys/evidence.pem away and run cstp evidence new-key: it goes on under a new identity, since one that has signed a history must not sign another, and says so in the audit trail'
 
-const storeName = ({ store_url, data_dir }: Settings): string =>
-  store_url === null ? join(data_dir, 'cstp.db') : 'the database of CSTP_STORE_URL'
-const evidenceName = (settings: Settings): string => {
+const storeName = ({ store_url, data_dir }: Settings, foreign: readonly PortWithFiles[]): string =>
+  foreign.includes('store')
+    ? 'the store of CSTP_DRIVERS'
+    : store_url === null
+      ? join(data_dir, 'cstp.db')
+      : 'the database of CSTP_STORE_URL'
+const evidenceName = (settings: Settings, foreign: readonly PortWithFiles[]): string => {
+  if (foreign.includes('evidence')) return 'the evidence of CSTP_DRIVERS'
   const place = evidencePlace(settings)
   return isPostgres(place) ? 'the database of the evidence' : place
 }
@@ -65,7 +71,7 @@ const evidenceName = (settings: Settings): string => {
 export async function lostStore(settings: Settings): Promise<string | null> {
   const { store_url, data_dir } = settings
   const path = join(data_dir, 'cstp.db')
-  if (store_url !== null || existsSync(path)) return null
+  if (store_url !== null || existsSync(path) || (await foreignPorts(settings)).includes('store')) return null
   const size = (await readMark(data_dir))?.size ?? 0
   return size === 0 ? null : `${path} is missing, and the thread in it had ${size} entries`
 }
@@ -83,7 +89,10 @@ export async function contradiction(
   mark: Mark | null,
 ): Promise<string | null> {
   const flaw = await startFlaw(sources, mark)
-  return flaw && `${flaw.log === 'thread' ? storeName(settings) : evidenceName(settings)}: ${flaw.what}`
+  const foreign = await foreignPorts(settings)
+  return (
+    flaw && `${flaw.log === 'thread' ? storeName(settings, foreign) : evidenceName(settings, foreign)}: ${flaw.what}`
+  )
 }
 
 /**

@@ -34,8 +34,18 @@ export const migrate = defineCommand({
     ['cstp migrate --from ~/.cstp --to env:CSTP_STORE_URL', 'to many servers, with the password in a variable'],
     ['cstp migrate --from env:CSTP_STORE_URL --to ./data', 'back to one'],
   ],
-  async run({ flags, terminal, json, env, signal }) {
+  async run({ flags, terminal, json, env, configuration, signal }) {
     const [from, to] = [placeOf('--from', flags.from, env), placeOf('--to', flags.to, env)]
+    const { refuseForeignFiles } = await import('../app/own-drivers.ts')
+    // Servers that share a database need settings that a migration does without: those that are invalid are no obstacle to it.
+    const { drivers } = await configuration().then(
+      ({ settings }) => settings,
+      () => ({ drivers: [] }),
+    )
+    await refuseForeignFiles(
+      { drivers },
+      "can't migrate them: unset CSTP_DRIVERS to copy between data directories and PostgreSQL",
+    )
     const { migrate } = await import('../app/migrate/migrate.ts')
     const digest = await withProgress(terminal, (bar) =>
       migrate({ from, to, now_ms: Date.now(), signal, progress: (kind, done) => bar.show(null, `${done} ${kind}`) }),

@@ -26,6 +26,7 @@ export const restore = defineCommand({
   ],
   async run({ words, flags, terminal, json, configuration, signal }) {
     const source = resolve(words[0]!)
+    const { refuseForeignFiles } = await import('../app/own-drivers.ts')
     const { checkBackup, restore } = await import('../app/backup/restore.ts')
     const { settings } = await configuration()
     const { data_dir, provenance_db } = settings
@@ -39,6 +40,7 @@ export const restore = defineCommand({
       )
       return 0
     }
+    await refuseForeignFiles(settings, "can't restore them: use their own tools")
     if (settings.store_url !== null)
       throw new Failure('the settings name PostgreSQL (CSTP_STORE_URL): restore that with pg_restore')
     const { manifest, aside, thread_entries } = await withProgress(terminal, (bar) =>

@@ -39,6 +39,6 @@ async function sectionOf(port: string, about: string): Promise<string> {
 export async function driversPage(head: (title: string, about: string) => string): Promise<string> {
   const sections = await Promise.all(Object.entries(ports).map(([port, about]) => sectionOf(port, about)))
   const about =
-    'The drivers of each storage port. [A driver of your own](../contributing.md#a-driver) can replace the embedder and the search index.'
+    'The drivers of each storage port. [A driver of your own](../contributing.md#a-driver) can replace each of them through `CSTP_DRIVERS`.'
   return `${[head('Drivers', about).trimEnd(), ...sections].join('\n\n')}\n`
 }

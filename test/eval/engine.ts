@@ -1,5 +1,7 @@
 /** The engine with everything in memory and the real local model: what is measured is the ranking, through the methods themselves. */
 import { generateKeyPairSync } from 'node:crypto'
+import { openMemoryEvidence } from '../../docs/examples/driver/evidence.ts'
+import { openMemoryStore } from '../../docs/examples/driver/store.ts'
 import { openBundleFiles } from '../../src/app/folders.ts'
 import { openPrinter } from '../../src/app/printer.ts'
 import { createDispatch } from '../../src/calls/dispatch.ts'
@@ -19,8 +21,6 @@ import { openLocalEmbedder } from '../../src/drivers/embedder/local/driver.ts'
 import { openMemorySearch } from '../../src/drivers/search/memory/driver.ts'
 import { methods } from '../../src/methods/table.ts'
 import { compileDraft, loadControls } from '../../src/policy/files.ts'
-import { openMemoryEvidence } from '../support/memory/evidence.ts'
-import { openMemoryStore } from '../support/memory/store.ts'
 import type { Corpus } from './segments.ts'
 
 export interface Engine {

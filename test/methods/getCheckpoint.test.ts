@@ -1,12 +1,12 @@
 /** cstp.getCheckpoint: what a checkpoint says and how long it stays; a log that was changed signs nothing. */
 import { describe, expect, test } from 'bun:test'
+import { openMemoryEvidence } from '../../docs/examples/driver/evidence.ts'
 import type { Evidence } from '../../sdk/storage/evidence.ts'
 import { createCheckpoints, parseCheckpoint } from '../../src/domain/ledger/engine/checkpoints.ts'
 import { openNote, parseVerifier } from '../../src/domain/ledger/engine/note.ts'
 import { verifyConsistency, verifyInclusion } from '../../src/domain/ledger/engine/proof-check.ts'
 import { rootOf } from '../../src/domain/ledger/engine/tree.ts'
 import { append } from '../support/evidence/log.ts'
-import { openMemoryEvidence } from '../support/memory/evidence.ts'
 import { forEachBackend, openMemoryProgram, type TestProgram, testSigner } from '../support/program.ts'
 
 const verifier = parseVerifier(testSigner.verifier_key)

@@ -104,7 +104,7 @@ describe.skipIf(missing.length > 0)('the package', () => {
     expect(out).toContain('there is no 1f0c52aa')
   })
 
-  test('its README runs in an empty Bun project, and a driver from outside passes the suite there', async () => {
+  test('its README runs in an empty Bun project, and the drivers from outside pass the suites there', async () => {
     const home = join(dir, 'bun')
     await project(home, packed.tarball, 'bun', ['valibot'])
     expect(existsSync(join(home, 'node_modules/@cstp/client/dist/client.js'))).toBe(true)
@@ -112,7 +112,7 @@ describe.skipIf(missing.length > 0)('the package', () => {
     const bun = { CSTP_TOKEN: token, BUN_BE_BUN: '1' }
     expect(await run([process.execPath, 'story.js'], home, bun)).toContain('"success"')
     await cp(join(root, 'docs/examples/driver'), home, { recursive: true })
-    await run([process.execPath, 'test', './embedder.test.ts'], home, bun)
+    await run([process.execPath, 'test', './embedder.test.ts', './store.test.ts'], home, bun)
   })
 
   test('every entry loads in Node, and the driver from outside passes the suite there too', async () => {

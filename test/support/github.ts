@@ -1,10 +1,10 @@
 /** Deliveries of GitHub for tests: the published examples, and bodies in their form with what a test cares about. */
 import { createHash, createHmac, randomUUID } from 'node:crypto'
 import { createRequire } from 'node:module'
+import { openMemoryEvidence } from '../../docs/examples/driver/evidence.ts'
 import type { Evidence } from '../../sdk/storage/evidence.ts'
 import { openChain } from '../../src/domain/ledger/evidence/chain.ts'
 import { type Delivery, type Taken, takeDelivery } from '../../src/domain/ledger/evidence/github/events.ts'
-import { openMemoryEvidence } from './memory/evidence.ts'
 
 const load = createRequire(import.meta.url)
 

@@ -12,6 +12,7 @@ import { openExisting } from '../../drivers/shared/sqlite/connect.ts'
 import { copyDatabase, decisionFiles } from '../../drivers/store/sqlite/backup.ts'
 import type { Settings } from '../config/config.ts'
 import { isPostgres } from '../config/config.ts'
+import { refuseForeignFiles } from '../own-drivers.ts'
 import { searchLocation } from '../search.ts'
 import {
   type BackupFile,
@@ -27,7 +28,7 @@ import {
 import { threadIn } from './thread.ts'
 
 interface BackupOptions {
-  settings: Pick<Settings, 'data_dir' | 'provenance_db' | 'search_url' | 'store_url'>
+  settings: Pick<Settings, 'data_dir' | 'drivers' | 'provenance_db' | 'search_url' | 'store_url'>
   /** The folder to create. */
   target: string
   signal: AbortSignal
@@ -125,6 +126,7 @@ function refuseServer({ store_url, provenance_db }: BackupOptions['settings']): 
 /** Makes a backup. The target gets its name only once complete. @throws Error that names the obstacle */
 export async function backup({ settings, target: given, signal, progress }: BackupOptions): Promise<Manifest> {
   const { data_dir, provenance_db } = settings
+  await refuseForeignFiles(settings, "can't back them up: use their own tools")
   refuseServer(settings)
   const target = resolve(given)
   await checkTarget(target, data_dir)

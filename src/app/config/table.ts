@@ -136,7 +136,7 @@ export const settings = {
     'CSTP_DRIVERS',
     [],
     modules,
-    'Paths of modules that export a custom embedder or search index.',
+    'Paths of modules that export drivers of your own: store, evidence, search or embedder.',
   ),
   guardrails_paths: setting(
     'guardrails.paths',

@@ -4,6 +4,7 @@ import { messageOf } from '../../core/log.ts'
 import { adminAgent } from '../../core/token-file.ts'
 import { checkRules } from '../../policy/check.ts'
 import { type Settings, scopesOfAgents, settings as table } from '../config/config.ts'
+import { foreignPorts, type PortWithFiles, unknownFiles } from '../own-drivers.ts'
 import { type Check, error, type Finding, note, warning } from './finding.ts'
 import { checkFolder } from './folder.ts'
 import { checkHooks } from './hooks.ts'
@@ -95,6 +96,20 @@ export interface Examined {
   findings: Finding[]
 }
 
+/** Says which checks are left out because a driver of CSTP_DRIVERS keeps the files that they read. */
+const checkDrivers: Check = {
+  name: 'drivers',
+  async *run(settings) {
+    const foreign = await foreignPorts(settings)
+    if (foreign.length === 0) return
+    const skipped = checks.filter(({ files = [] }) => files.some((port) => foreign.includes(port)))
+    yield note(
+      unknownFiles(foreign, `left out ${skipped.map(({ name }) => name).join(', ')}`),
+      'check them with the tools of the drivers',
+    )
+  },
+}
+
 const checks: readonly Check[] = [
   checkFolder,
   checkDatabases,
@@ -112,8 +127,11 @@ const checks: readonly Check[] = [
 
 /** Runs all checks in sequence. @param env the environment, searched for unknown CSTP_ variables */
 export async function* examine(settings: Settings, env: Record<string, string | undefined>): AsyncGenerator<Examined> {
-  const all: Check[] = [{ name: 'settings', run: (given) => checkSettings(given, env) }, ...checks]
-  for (const { name, run } of all) {
+  const all: Check[] = [{ name: 'settings', run: (given) => checkSettings(given, env) }, checkDrivers, ...checks]
+  // A module that can't be loaded is a finding of the checks that need it.
+  const foreign = await foreignPorts(settings).catch((): PortWithFiles[] => [])
+  for (const { name, run, files = [] } of all) {
+    if (files.some((port) => foreign.includes(port))) continue
     const findings: Finding[] = []
     try {
       for await (const finding of run(settings)) findings.push(finding)

@@ -1,5 +1,6 @@
 /** Findings of the doctor's checks, and helpers to create them. */
 import type { Settings } from '../config/config.ts'
+import type { PortWithFiles } from '../own-drivers.ts'
 
 export type Severity = 'error' | 'warning' | 'note'
 
@@ -14,6 +15,8 @@ export interface Finding {
 /** A single check; yields nothing if it passes. */
 export interface Check {
   name: string
+  /** The ports whose files it reads: it is left out if a driver of CSTP_DRIVERS replaces one of them. */
+  files?: readonly PortWithFiles[]
   run(settings: Settings): Iterable<Finding> | AsyncIterable<Finding>
 }
 

@@ -5,6 +5,7 @@ import { timestamp } from '../../core/time.ts'
 import { hookCollections } from '../../domain/record/hook-records.ts'
 import { openExisting } from '../../drivers/shared/sqlite/connect.ts'
 import { manifests } from '../init/apply.ts'
+import { foreignPorts } from '../own-drivers.ts'
 import { type Check, note, warning } from './finding.ts'
 
 /** Time of the last event from each client, read from the catalogue. */
@@ -29,9 +30,10 @@ const fixes: Record<string, string> = {
 
 export const checkHooks: Check = {
   name: 'hooks',
-  async *run({ data_dir, store_url }) {
+  async *run(settings) {
+    const { data_dir, store_url } = settings
     const written = await manifests(data_dir)
-    const known = store_url === null ? heard(data_dir) : null
+    const known = store_url === null && !(await foreignPorts(settings)).includes('store') ? heard(data_dir) : null
     for (const { dir, clients, at, shadow } of written)
       for (const client of clients) {
         const last = known?.get(client)

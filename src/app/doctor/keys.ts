@@ -6,6 +6,7 @@ import { messageOf } from '../../core/log.ts'
 import { lastSigned } from '../../domain/ledger/engine/checkpoints.ts'
 import { evidencePlace, type Settings } from '../config/config.ts'
 import { ownKeyPath, signerOfKey } from '../evidence.ts'
+import { foreignPorts } from '../own-drivers.ts'
 import { type Check, error, type Finding, warning, word } from './finding.ts'
 import { openReader } from './stores.ts'
 
@@ -47,6 +48,6 @@ export const checkKeys: Check = {
         yield error(messageOf(thrown), former)
       }
     }
-    yield* checkSigner(settings)
+    if (!(await foreignPorts(settings)).includes('evidence')) yield* checkSigner(settings)
   },
 }

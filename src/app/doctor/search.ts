@@ -27,6 +27,7 @@ export async function* searchFindings(
 
 export const checkSearch: Check = {
   name: 'search',
+  files: ['store'],
   async *run(settings) {
     if ((await loadDrivers(settings.drivers)).search !== undefined) return
     const state = await vectorsOf(settings)

@@ -66,6 +66,7 @@ const fileFindings: Record<FileFinding['kind'], (path: string, detail: string) =
 
 export const checkFiles: Check = {
   name: 'decisions',
+  files: ['store'],
   *run(settings) {
     const root = join(settings.data_dir, 'decisions')
     if (settings.store_url !== null || !existsSync(root)) return
@@ -110,6 +111,7 @@ export async function vectorsOf(settings: Settings): Promise<VectorState | null>
 
 export const checkVectors: Check = {
   name: 'vectors',
+  files: ['store'],
   async *run(settings) {
     const own = (await loadDrivers(settings.drivers)).embedder !== undefined
     const state = await vectorsOf(settings)
@@ -185,6 +187,7 @@ async function* withoutCatalogue(settings: Settings): AsyncGenerator<Finding> {
 
 export const checkDatabases: Check = {
   name: 'databases',
+  files: ['store', 'evidence'],
   async *run(settings) {
     const place = evidencePlace(settings)
     if (settings.store_url !== null) yield* checkServer(settings.store_url)
@@ -203,6 +206,7 @@ export const checkDatabases: Check = {
 /** Erasures that are unfinished because a file or the search index still holds some of the data. */
 export const checkErasures: Check = {
   name: 'erasures',
+  files: ['store'],
   async *run(settings) {
     const { unfinished } = erasureCollections
     let count = 0
@@ -234,6 +238,7 @@ export async function openReader(place: string) {
 
 export const checkEvidence: Check = {
   name: 'evidence',
+  files: ['evidence'],
   async *run(settings) {
     const place = evidencePlace(settings)
     const evidence = await openReader(place)

@@ -42,6 +42,7 @@ const fix =
 /** Checks that the thread contains the calls that each session was sealed with. */
 export const checkSessions: Check = {
   name: 'sessions',
+  files: ['store'],
   async *run(settings) {
     const opened = await openReads(settings)
     if (opened === null) return
@@ -60,6 +61,7 @@ export const checkSessions: Check = {
 
 export const checkThread: Check = {
   name: 'thread',
+  files: ['store', 'evidence'],
   async *run(settings): AsyncGenerator<Finding> {
     const opened = await openReads(settings)
     if (opened === null) return

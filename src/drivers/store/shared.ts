@@ -1,16 +1,6 @@
-/** Shared by the stores: checking and packing of vectors, key ranges and parsing of keyed records, grouping by time. */
-import { StorageError } from '../../../sdk/storage/errors.ts'
-import type { Generation, KeyedReader, KeyedRecord } from '../../../sdk/storage/store.ts'
-import { sides, type VectorSet } from '../../../sdk/storage/vectors.ts'
-
-/** Checks that vectors fit their generation. @throws StorageError `invalid` if they don't */
-export function checkVectors(vectors: VectorSet, { dimensions, number }: Generation): void {
-  for (const side of sides) {
-    const { length } = vectors[side]
-    if (length !== dimensions)
-      throw new StorageError('invalid', `vector ${side} has ${length} values, generation ${number} has ${dimensions}`)
-  }
-}
+/** Shared by the stores: packing of vectors, key ranges and parsing of keyed records, grouping by time. */
+import type { KeyedReader, KeyedRecord } from '../../../sdk/storage/store.ts'
+import type { VectorSet } from '../../../sdk/storage/vectors.ts'
 
 // The three vectors of a decision as bytes; sides that are the same array are stored once.
 

@@ -1,6 +1,7 @@
 /** The outbox: vectors that follow, pauses that grow, and no text's vectors under another's. */
 
 import { expect, test } from 'bun:test'
+import { openMemoryStore } from '../../../docs/examples/driver/store.ts'
 import { readDecision } from '../../../sdk/storage/decisions.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
@@ -10,7 +11,6 @@ import { queueVectors } from '../../../src/domain/search/embeddings.ts'
 import { startOutbox } from '../../../src/domain/search/outbox.ts'
 import { analyse } from '../../../src/domain/search/terms.ts'
 import { openHashEmbedder } from '../../../src/drivers/embedder/hash.ts'
-import { openMemoryStore } from '../../support/memory/store.ts'
 import { recordOf, testStart } from '../../support/record.ts'
 
 /** A store with decisions whose vectors are owed, and an outbox whose timers the test runs. */

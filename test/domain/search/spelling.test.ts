@@ -1,8 +1,8 @@
 /** Words that the corpus lacks are searched for in their nearest spelling. */
 import { expect, test } from 'bun:test'
+import { openMemoryStore } from '../../../docs/examples/driver/store.ts'
 import { correctSpelling } from '../../../src/domain/search/spelling.ts'
 import { analyse } from '../../../src/domain/search/terms.ts'
-import { openMemoryStore } from '../../support/memory/store.ts'
 import { recordOf } from '../../support/record.ts'
 import { openIndexOf } from '../../support/search.ts'
 

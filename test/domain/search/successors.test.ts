@@ -1,12 +1,12 @@
 /** Where a superseded decision's successor stands among hits. */
 
 import { expect, test } from 'bun:test'
+import { openMemoryStore } from '../../../docs/examples/driver/store.ts'
 import type { Link } from '../../../sdk/schema/decision.ts'
 import { readDecision } from '../../../sdk/storage/decisions.ts'
 import type { DecisionFields, Store } from '../../../sdk/storage/store.ts'
 import { successorsFirst } from '../../../src/domain/search/successors.ts'
 import { analyse } from '../../../src/domain/search/terms.ts'
-import { openMemoryStore } from '../../support/memory/store.ts'
 import { recordOf, testStart } from '../../support/record.ts'
 
 const idOf = (name: string) => `2026-07-01-decision-${name}`

@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { evidenceConformance } from '../../../sdk/storage/conformance/evidence.ts'
 import { openPostgresEvidence } from '../../../src/drivers/evidence/postgres/driver.ts'
 import { openSqliteEvidence } from '../../../src/drivers/evidence/sqlite/driver.ts'
-import { openMemoryEvidence } from '../../support/memory/evidence.ts'
 import { postgres, whyNoPostgres } from '../../support/postgres.ts'
 import { emptySchema, laidBack } from '../../support/schemas.ts'
 
@@ -16,7 +15,6 @@ const dir = mkdtempSync(join(tmpdir(), 'cstp-evidence-'))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
 let opened = 0
 
-evidenceConformance('memory', { describe, test, expect }, async () => openMemoryEvidence())
 evidenceConformance('sqlite', { describe, test, expect }, () => openSqliteEvidence(join(dir, `${opened++}.db`)))
 
 const server = postgres()

@@ -1,4 +1,4 @@
-/** Every store driver keeps the port. */
+/** The store drivers of the program keep the port; `docs/examples/driver/store.test.ts` runs the suite on memory. */
 import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { storeConformance, suiteOptions } from '../../../sdk/storage/conformance/store.ts'
 import { openPostgresStore } from '../../../src/drivers/store/postgres/driver.ts'
 import { openSqliteStore } from '../../../src/drivers/store/sqlite/driver.ts'
-import { openMemoryStore } from '../../support/memory/store.ts'
 import { postgres, whyNoPostgres } from '../../support/postgres.ts'
 import { emptySchema, laidBack } from '../../support/schemas.ts'
 
@@ -15,10 +14,6 @@ setDefaultTimeout(120_000)
 const root = mkdtempSync(join(tmpdir(), 'cstp-store-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
-storeConformance(
-  { describe, test, expect },
-  { name: 'memory', open: async () => openMemoryStore(suiteOptions), shared: false },
-)
 storeConformance(
   { describe, test, expect },
   { name: 'sqlite', open: (place) => openSqliteStore({ ...suiteOptions, dir: join(root, place) }), shared: true },

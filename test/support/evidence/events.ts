@@ -1,8 +1,9 @@
 /** Events for tests of evidence, and chains of them. */
+
+import { openMemoryEvidence } from '../../../docs/examples/driver/evidence.ts'
 import type { Evidence } from '../../../sdk/storage/evidence.ts'
 import { canonical } from '../../../src/core/canonical.ts'
 import { appendEvents, type NewEvent } from '../../../src/domain/ledger/evidence/chain.ts'
-import { openMemoryEvidence } from '../memory/evidence.ts'
 
 export const event = (
   event_type: string,

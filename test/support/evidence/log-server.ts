@@ -1,5 +1,6 @@
 /** A log behind a real socket whose history a test can exchange, as whoever has the server's disk could. */
 import { generateKeyPairSync } from 'node:crypto'
+import { openMemoryEvidence } from '../../../docs/examples/driver/evidence.ts'
 import type { Evidence } from '../../../sdk/storage/evidence.ts'
 import type { Store } from '../../../sdk/storage/store.ts'
 import { createDispatch } from '../../../src/calls/dispatch.ts'
@@ -10,7 +11,6 @@ import { methods } from '../../../src/methods/table.ts'
 import { evidenceRoutes } from '../../../src/surfaces/http/evidence.ts'
 import { createRateLimiter } from '../../../src/surfaces/http/rate.ts'
 import { serviceOf } from '../../surfaces/http/service.ts'
-import { openMemoryEvidence } from '../memory/evidence.ts'
 import { append } from './log.ts'
 
 export const newSigner = (name = 'log.test/a'): Signer => signerOf(name, generateKeyPairSync('ed25519').privateKey)

@@ -1,5 +1,6 @@
 /** The dashboard's login and session: who gets one, what it opens, what ends it, and that no other site can use it. */
 import { describe, expect, test } from 'bun:test'
+import { openMemoryStore } from '../../../docs/examples/driver/store.ts'
 import { agentsOf, createAuthenticator, parseTokens } from '../../../src/core/caller.ts'
 import type { Level } from '../../../src/core/log.ts'
 import { analyse } from '../../../src/domain/search/terms.ts'
@@ -7,7 +8,6 @@ import { createDashboard } from '../../../src/surfaces/dashboard-api/dashboard.t
 import { createLogins, idle_ms, longest_ms } from '../../../src/surfaces/dashboard-api/logins.ts'
 import { createGuesses } from '../../../src/surfaces/http/guesses.ts'
 import { createRateLimiter } from '../../../src/surfaces/http/rate.ts'
-import { openMemoryStore } from '../../support/memory/store.ts'
 import { rpc, serviceOf, url } from '../http/service.ts'
 
 const host = new URL(url).host

@@ -1,11 +1,11 @@
 /** Metrics: what is counted, under which labels. */
 import { expect, test } from 'bun:test'
+import { openMemoryEvidence } from '../../../docs/examples/driver/evidence.ts'
+import { openMemoryStore } from '../../../docs/examples/driver/store.ts'
 import { openChain } from '../../../src/domain/ledger/evidence/chain.ts'
 import { queueVectors } from '../../../src/domain/search/embeddings.ts'
 import { analyse } from '../../../src/domain/search/terms.ts'
 import { createMetrics } from '../../../src/surfaces/http/metrics.ts'
-import { openMemoryEvidence } from '../../support/memory/evidence.ts'
-import { openMemoryStore } from '../../support/memory/store.ts'
 import { recordOf, testStart } from '../../support/record.ts'
 import { openIndexOf } from '../../support/search.ts'
 

@@ -12,9 +12,9 @@
 import type { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
+import { type Member, newMember } from '../../../../sdk/storage/members.ts'
 import { type LogWriter, messageOf } from '../../../core/log.ts'
 import { begin, storageErrorOf } from '../../shared/sqlite/connect.ts'
-import { type Member, newMember } from '../groups.ts'
 import type { Statements } from './connect.ts'
 import {
   closeFiles,

@@ -1,5 +1,6 @@
 /** What servers share besides decisions: the keyed records and the audit trail of the store port. */
 import { StorageError } from '../../../../sdk/storage/errors.ts'
+import type { Verb } from '../../../../sdk/storage/members.ts'
 import type {
   AuditEntry,
   AuditReader,
@@ -10,7 +11,6 @@ import type {
   StoredAuditEntry,
 } from '../../../../sdk/storage/store.ts'
 import { auditTexts } from '../../../core/act-text.ts'
-import type { Verb } from '../groups.ts'
 import { type KeyedRow, keyedOf, keyRange } from '../shared.ts'
 import { auditExpiry, auditRedaction } from './audit-retention.ts'
 import type { Statements } from './connect.ts'

@@ -1,11 +1,11 @@
 /** The embedded store: a YAML file for each decision, with `cstp.db` beside them. Opens it and connects its parts. */
 import { join } from 'node:path'
 import { outboxCollection } from '../../../../sdk/storage/keyed.ts'
+import { verbsOf } from '../../../../sdk/storage/members.ts'
 import type { Store, StoreOptions, StoreStatus, Transaction } from '../../../../sdk/storage/store.ts'
 import { type LogWriter, messageOf } from '../../../core/log.ts'
 import { storageErrorOf } from '../../shared/sqlite/connect.ts'
 import { translating } from '../../shared/translating.ts'
-import { verbsOf } from '../groups.ts'
 import { committer } from './commit.ts'
 import { connect, statementsOf } from './connect.ts'
 import { auditReader, auditWriter, keyedReader, keyedWriter } from './coordination.ts'

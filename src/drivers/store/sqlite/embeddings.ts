@@ -1,6 +1,7 @@
 /** Embeddings and their generations, and the feed of changes that derived indexes follow. */
 import type { Statement } from 'bun:sqlite'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
+import type { Verb } from '../../../../sdk/storage/members.ts'
 import type {
   EmbeddingReader,
   EmbeddingWriter,
@@ -8,8 +9,8 @@ import type {
   Generation,
   MadeVectors,
 } from '../../../../sdk/storage/store.ts'
-import type { Verb } from '../groups.ts'
-import { checkVectors, packVectors, unpackVectors, type VectorRow } from '../shared.ts'
+import { checkVectors } from '../../../../sdk/storage/vector-checks.ts'
+import { packVectors, unpackVectors, type VectorRow } from '../shared.ts'
 import type { SqliteMember } from './commit.ts'
 import type { Statements } from './connect.ts'
 import type { DecisionTable } from './decisions.ts'

@@ -4,6 +4,7 @@
  */
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { growsTree } from '../../../../sdk/storage/evidence-checks.ts'
+import type { Verb } from '../../../../sdk/storage/members.ts'
 import {
   type ActEntry,
   type ActKind,
@@ -15,7 +16,6 @@ import {
   type UnplacedAct,
 } from '../../../../sdk/storage/thread.ts'
 import { ledgerReads, ledgerWrites } from '../../shared/sqlite/ledger.ts'
-import type { Verb } from '../groups.ts'
 import type { Committer } from './commit.ts'
 import type { Statements } from './connect.ts'
 

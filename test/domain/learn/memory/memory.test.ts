@@ -1,13 +1,13 @@
 /** What an agent is told of its past: levels of detail and its profile. On the memory store. */
 
 import { describe, expect, test } from 'bun:test'
+import { openMemoryStore } from '../../../../docs/examples/driver/store.ts'
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import { outcomeGroupsByCategory } from '../../../../sdk/storage/groups.ts'
 import { shorten } from '../../../../src/core/quote.ts'
 import { countLevels, levelOf, oneLine } from '../../../../src/domain/learn/memory/compaction.ts'
 import { agentProfile, byCategory, calibrationContext } from '../../../../src/domain/learn/memory/profile.ts'
 import { neighbourhood } from '../../../../src/domain/record/decision/links.ts'
-import { openMemoryStore } from '../../../support/memory/store.ts'
 import * as fc from '../../../support/property.ts'
 import { recordOf, testStart } from '../../../support/record.ts'
 

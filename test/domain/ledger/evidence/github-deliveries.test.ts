@@ -1,9 +1,9 @@
 /** Deliveries of GitHub: each once, what does not fit is refused, and GitHub’s own examples are understood. */
 import { describe, expect, test } from 'bun:test'
+import { openMemoryEvidence } from '../../../../docs/examples/driver/evidence.ts'
 import { appendEvents } from '../../../../src/domain/ledger/evidence/chain.ts'
 import { takeDelivery } from '../../../../src/domain/ledger/evidence/github/events.ts'
 import * as gh from '../../../support/github.ts'
-import { openMemoryEvidence } from '../../../support/memory/evidence.ts'
 import * as fc from '../../../support/property.ts'
 
 const bea = gh.user('bea')

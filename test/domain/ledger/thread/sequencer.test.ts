@@ -1,10 +1,10 @@
 /** How soon acts get their places: at once for a server alone, and later the more of them do so. */
 import { expect, test } from 'bun:test'
+import { openMemoryEvidence } from '../../../../docs/examples/driver/evidence.ts'
+import { openMemoryStore } from '../../../../docs/examples/driver/store.ts'
 import { actOf } from '../../../../src/domain/ledger/thread/acts.ts'
 import { openThread, type ThreadOptions } from '../../../../src/domain/ledger/thread/sequencer.ts'
 import { analyse } from '../../../../src/domain/search/terms.ts'
-import { openMemoryEvidence } from '../../../support/memory/evidence.ts'
-import { openMemoryStore } from '../../../support/memory/store.ts'
 import { testStart } from '../../../support/record.ts'
 
 const rounds_ms = [0, 1_000]

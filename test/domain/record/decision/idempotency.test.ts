@@ -1,8 +1,8 @@
 /** A write that is sent again. */
 import { expect, test } from 'bun:test'
+import { openMemoryStore } from '../../../../docs/examples/driver/store.ts'
 import { expireResults, once, resultCollection } from '../../../../src/domain/record/decision/idempotency.ts'
 import { analyse } from '../../../../src/domain/search/terms.ts'
-import { openMemoryStore } from '../../../support/memory/store.ts'
 import { testStart } from '../../../support/record.ts'
 
 function harness() {

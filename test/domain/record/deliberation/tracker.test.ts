@@ -1,9 +1,9 @@
 /** The tracker on a store: what is noted is written once, whatever fails meanwhile, and an idle session lends nothing to the next. */
 import { afterEach, expect, test } from 'bun:test'
+import { openMemoryStore } from '../../../../docs/examples/driver/store.ts'
 import type { Store } from '../../../../sdk/storage/store.ts'
 import { resultCollection } from '../../../../src/domain/record/decision/idempotency.ts'
 import { startTracker, type Tracker } from '../../../../src/domain/record/deliberation/tracker.ts'
-import { openMemoryStore } from '../../../support/memory/store.ts'
 import * as fc from '../../../support/property.ts'
 
 const ttl_ms = 60_000

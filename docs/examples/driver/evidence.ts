@@ -1,8 +1,12 @@
-/** Evidence in memory: the reference that tests use, gone with the process. */
-
-import type { Evidence, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
-import { followsHead, noHash } from '../../../sdk/storage/evidence-checks.ts'
-import type { LedgerHead, StoredCheckpoint } from '../../../sdk/storage/ledger.ts'
+/** An evidence driver: the log in memory. */
+import {
+  type Evidence,
+  type EvidenceRecord,
+  followsHead,
+  type LedgerHead,
+  noHash,
+  type StoredCheckpoint,
+} from '@cstp/client/storage'
 
 const copy = (record: EvidenceRecord): EvidenceRecord => ({ ...record })
 const holds = ({ payload }: EvidenceRecord, field: string, value: string | number): boolean =>

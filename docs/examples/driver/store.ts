@@ -1,15 +1,28 @@
-/** A store that lives in memory and ends with the process: for tests, which it serves exactly as the durable drivers do. */
-import { edgeOrder } from '../../../sdk/storage/edges.ts'
-import { StorageError } from '../../../sdk/storage/errors.ts'
-import { compareText, filterFields } from '../../../sdk/storage/fields.ts'
-import { outboxCollection } from '../../../sdk/storage/keyed.ts'
-import type { Edge, FeedEntry, Store, StoredDecision, StoreOptions, Transaction } from '../../../sdk/storage/store.ts'
-
-import { newMember, verbsOf } from '../../../src/drivers/store/groups.ts'
-import { textOf } from '../record.ts'
-import { openCatalogue } from './catalogue.ts'
-import { decisionWriter, embeddingWriter } from './decisions.ts'
-import { auditWriter, keyedOf, keyedWriter, plain, recordOf } from './rest.ts'
+/**
+ * A store driver and an evidence driver written outside the service: both keep everything in memory, until the process ends. They import
+ * only the storage SDK. `CSTP_DRIVERS=docs/examples/driver/store.ts` makes a service use them, with a new data directory for each start:
+ * the service notices if the acts that it once signed are gone.
+ */
+import {
+  compareText,
+  type Drivers,
+  type Edge,
+  edgeOrder,
+  type FeedEntry,
+  filterFields,
+  newMember,
+  outboxCollection,
+  StorageError,
+  type Store,
+  type StoredDecision,
+  type StoreOptions,
+  type Transaction,
+  verbsOf,
+} from '@cstp/client/storage'
+import { openMemoryEvidence } from './evidence.ts'
+import { openCatalogue } from './memory/catalogue.ts'
+import { decisionWriter, embeddingWriter } from './memory/decisions.ts'
+import { auditWriter, keyedOf, keyedWriter, plain, recordOf } from './memory/keyed.ts'
 import {
   emptyTables,
   generationIn,
@@ -18,9 +31,10 @@ import {
   ofSource,
   storedDecision,
   storedTexts,
+  textOf,
   vectorKey,
-} from './state.ts'
-import { openMemoryThread, threadWriter } from './thread.ts'
+} from './memory/tables.ts'
+import { openMemoryThread, threadWriter } from './memory/thread.ts'
 
 export function openMemoryStore(options: StoreOptions): Store {
   const tables = emptyTables()
@@ -169,3 +183,8 @@ export function openMemoryStore(options: StoreOptions): Store {
     },
   }
 }
+
+export default {
+  store: async (options) => openMemoryStore(options),
+  evidence: async () => openMemoryEvidence(),
+} satisfies Drivers

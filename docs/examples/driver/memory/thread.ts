@@ -1,16 +1,17 @@
 /** The thread of the memory store. */
-
-import { growsTree, noHash } from '../../../sdk/storage/evidence-checks.ts'
-import type { LedgerHead, StoredCheckpoint } from '../../../sdk/storage/ledger.ts'
 import {
+  growsTree,
   keptCheckpoints,
+  type LedgerHead,
+  noHash,
   type StoredAct,
+  type StoredCheckpoint,
   type ThreadReader,
   type ThreadWriter,
   type UnplacedAct,
-} from '../../../sdk/storage/thread.ts'
-import type { Verb } from '../../../src/drivers/store/groups.ts'
-import type { Layers } from './state.ts'
+  type Verb,
+} from '@cstp/client/storage'
+import type { Layers } from './tables.ts'
 
 export function openMemoryThread(acts: ReadonlyMap<string, UnplacedAct>): ThreadReader {
   const nodes = new Map<string, string>()

@@ -1,13 +1,18 @@
 /** Decisions, edges and embeddings of the memory store, inside a transaction. */
-import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
-import { edgesOf } from '../../../sdk/storage/edges.ts'
-import { StorageError } from '../../../sdk/storage/errors.ts'
-import { filterFields } from '../../../sdk/storage/fields.ts'
-import type { DecisionWriter, EmbeddingWriter, Generation, MadeVectors } from '../../../sdk/storage/store.ts'
-import type { Verb } from '../../../src/drivers/store/groups.ts'
-import { checkVectors } from '../../../src/drivers/store/shared.ts'
+import {
+  checkVectors,
+  type DecisionRecord,
+  type DecisionWriter,
+  type EmbeddingWriter,
+  edgesOf,
+  filterFields,
+  type Generation,
+  type MadeVectors,
+  StorageError,
+  type Verb,
+} from '@cstp/client/storage'
 import type { Catalogue } from './catalogue.ts'
-import { count, generationIn, type Layers, ofSource, storedTexts, vectorKey } from './state.ts'
+import { count, generationIn, type Layers, ofSource, storedTexts, vectorKey } from './tables.ts'
 
 export interface DecisionTools {
   /** Over what is committed. */

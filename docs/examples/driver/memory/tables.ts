@@ -1,15 +1,17 @@
 /** What the memory store holds. Values are never changed in place: a transaction replaces them. */
-import type {
-  Edge,
-  Generation,
-  KeyedRecord,
-  StoredAuditEntry,
-  StoredDecision,
-  StoredText,
-} from '../../../sdk/storage/store.ts'
-import type { UnplacedAct } from '../../../sdk/storage/thread.ts'
-import type { VectorSet } from '../../../sdk/storage/vectors.ts'
-import { textOf } from '../record.ts'
+import {
+  type DecisionRecord,
+  type Edge,
+  filterFields,
+  type Generation,
+  type KeyedRecord,
+  type RecordText,
+  type StoredAuditEntry,
+  type StoredDecision,
+  type StoredText,
+  type UnplacedAct,
+  type VectorSet,
+} from '@cstp/client/storage'
 
 export interface DecisionRow {
   /** The record as JSON, so that nobody's later change reaches it. */
@@ -79,6 +81,12 @@ export function count(layers: Layers, counter: Parameters<Layers['counters']['ge
   const next = (layers.counters.get(counter) ?? 0) + 1
   layers.counters.set(counter, next)
   return next
+}
+
+/** A decision as reads return it: the text of its record, and the fields that need no parsing. */
+export function textOf(record: DecisionRecord): RecordText {
+  const { id, agent, created_ms } = filterFields(record, true)
+  return { id, agent, created_ms, json: JSON.stringify(record) }
 }
 
 export const vectorKey = (generation: number, id: string): string => `${generation}/${id}`

@@ -1,11 +1,19 @@
 /** Keyed records and audit of the memory store, inside a transaction. */
-
-import { checkRedaction, markMethods, redactionEntry, retentionEntry } from '../../../sdk/storage/audit.ts'
-import { StorageError } from '../../../sdk/storage/errors.ts'
-import { compareText } from '../../../sdk/storage/fields.ts'
-import type { AuditEntry, AuditExpiry, KeyedRecord, KeyedWriter, Transaction } from '../../../sdk/storage/store.ts'
-import type { Verb } from '../../../src/drivers/store/groups.ts'
-import { count, type Layers } from './state.ts'
+import {
+  type AuditEntry,
+  type AuditExpiry,
+  checkRedaction,
+  compareText,
+  type KeyedRecord,
+  type KeyedWriter,
+  markMethods,
+  redactionEntry,
+  retentionEntry,
+  StorageError,
+  type Transaction,
+  type Verb,
+} from '@cstp/client/storage'
+import { count, type Layers } from './tables.ts'
 
 /** What JSON keeps of a value; undefined becomes null. */
 export const plain = <T>(value: T): T => JSON.parse(JSON.stringify(value) ?? 'null')

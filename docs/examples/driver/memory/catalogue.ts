@@ -1,15 +1,16 @@
 /** The decisions of the memory store as filters see them: every question looks at each of them. */
-import { compareText, fieldsOrder } from '../../../sdk/storage/fields.ts'
-import { compileFilter } from '../../../sdk/storage/filter.ts'
-import { type CountedDecision, groupDecisions } from '../../../sdk/storage/groups.ts'
-import type {
-  CountFilter,
-  DecisionFields,
-  DecisionFilter,
-  DecisionReader,
-  GroupKey,
-} from '../../../sdk/storage/store.ts'
-
+import {
+  type CountedDecision,
+  type CountFilter,
+  compareText,
+  compileFilter,
+  type DecisionFields,
+  type DecisionFilter,
+  type DecisionReader,
+  fieldsOrder,
+  type GroupKey,
+  groupDecisions,
+} from '@cstp/client/storage'
 export type Catalogue = ReturnType<typeof openCatalogue>
 
 const partOf = (id: string): string => (id.slice(10, 20) === '-decision-' ? id.slice(20) : id)
