@@ -54,7 +54,8 @@ export interface AuditExpiry {
 }
 
 /**
- * The trail is append-only. One method removes the oldest entries and one removes the detail of some; each adds an entry that records it.
+ * The trail is append-only. `expire` removes the oldest entries, and the transaction's `erase` the detail of some; each adds an entry that
+ * records it.
  */
 export interface AuditWriter {
   /** Adds an entry at the end. */
@@ -65,18 +66,6 @@ export interface AuditWriter {
    * @returns the number of entries removed
    */
   expire(query: AuditExpiry): Promise<number>
-  /**
-   * Replaces the detail of entries, leaves their position and everything else as it is, and adds a `redactionEntry`. The engine refuses any
-   * other change to an entry, even one that bypasses the driver.
-   * @param lines at most {@link mostRedacted}; each detail is an object whose `redacted_by` equals the parameter
-   * @param at_ms time of the entry that records the redaction; by default the store's clock
-   * @throws StorageError `invalid` for other details, `not_found` if an entry does not exist
-   */
-  redact(
-    lines: readonly { seq: number; detail: Record<string, unknown> }[],
-    redacted_by: string,
-    at_ms?: number,
-  ): Promise<void>
 }
 
 /** Method of the entry that records removed entries. Such an entry is never removed or changed. */

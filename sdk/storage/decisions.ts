@@ -200,11 +200,4 @@ export interface DecisionWriter extends Pick<DecisionReader, 'get'> {
    * @throws StorageError `conflict` if another revision is stored or the source key is taken, `not_found` if there is none to replace
    */
   put(record: DecisionRecord, replaces: number, revision?: number): Promise<void>
-  /**
-   * Erases a decision permanently: document, terms, vectors, the edges from it, its outbox entry, and its file if the driver keeps one. The
-   * feed reports it as gone. The driver may keep only the id; edges from other decisions to it stay.
-   * @param revision as read; null for any, and also for a decision that is hidden because its file was removed
-   * @throws StorageError `conflict` if the stored revision is not `revision`, `not_found` if there is no such decision
-   */
-  erase(id: string, revision: number | null): Promise<void>
 }

@@ -14,6 +14,7 @@
 import type { DecisionRecord, EdgeType } from '../schema/decision.ts'
 import type { AuditReader, AuditWriter } from './audit.ts'
 import type { DecisionFields, DecisionReader, DecisionWriter } from './decisions.ts'
+import type { Erasure } from './erasure.ts'
 import type { KeyedReader, KeyedWriter, outboxCollection } from './keyed.ts'
 import type { ThreadReader, ThreadWriter } from './thread.ts'
 import type { VectorSet } from './vectors.ts'
@@ -84,6 +85,12 @@ export interface Transaction {
   readonly keyed: KeyedWriter
   readonly audit: AuditWriter
   readonly thread: ThreadWriter
+  /**
+   * Erases decisions, payloads of acts and details of audit entries permanently. A refusal leaves what the same call erased before it.
+   * @throws StorageError `conflict` if the stored revision of a decision is another, `not_found` if a decision or an audit entry does not
+   * exist, `invalid` for details that do not name their redaction
+   */
+  erase(what: Erasure): Promise<void>
 }
 
 /** A typed edge from one decision to another. */

@@ -99,6 +99,4 @@ export interface ThreadWriter {
    * ones.
    */
   append(acts: readonly UnplacedAct[]): Promise<void>
-  /** Erases payload and salt of these acts; their commitments stay. */
-  erase(record_ids: readonly string[]): Promise<void>
 }

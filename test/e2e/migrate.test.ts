@@ -92,7 +92,7 @@ async function filled(dir: string): Promise<string> {
       })
   })
   for (const revision of [1, 2]) await store.transaction((tx) => tx.decisions.put(records[0]!, revision))
-  await store.transaction((tx) => tx.thread.erase([stateId(records[1]!.id, 1)]))
+  await store.transaction((tx) => tx.erase({ acts: [stateId(records[1]!.id, 1)] }))
   await store.close()
   const evidence = await openSqliteEvidence(join(dir, 'provenance.db'))
   await appendEvents(evidence, eventsFrom(1, 2_500))

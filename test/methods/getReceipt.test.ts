@@ -54,7 +54,7 @@ forEachBackend((open) => {
     const { call, store } = program
     const id = await program.record()
     const [before] = (await call('getReceipt', { record_id: `${id}@1` })).receipts
-    await store.transaction((tx) => tx.thread.erase([`${id}@1`]))
+    await store.transaction((tx) => tx.erase({ acts: [`${id}@1`] }))
     const answer = await call('getReceipt', { record_id: `${id}@1` })
     expect(answer.receipts).toMatchObject([
       { payload: null, payload_json: null, salt: null, commitment: before!.commitment },

@@ -8,6 +8,7 @@ import {
   type Drivers,
   type Edge,
   edgeOrder,
+  eraserOf,
   type FeedEntry,
   filterFields,
   newMember,
@@ -61,15 +62,16 @@ export function openMemoryStore(options: StoreOptions): Store {
     const member = newMember()
     const verb = verbsOf(member, (error) => error)
     try {
+      const decisions = decisionWriter(layers, verb, { analyse: options.analyse, committed: catalogue })
+      const audit = auditWriter(layers, verb, options.now)
+      const thread = threadWriter(layers, verb)
       const result = await work({
-        decisions: decisionWriter(layers, verb, {
-          analyse: options.analyse,
-          committed: catalogue,
-        }),
+        decisions,
         embeddings: embeddingWriter(layers, verb),
         keyed: keyedWriter(layers, verb),
-        audit: auditWriter(layers, verb, options.now),
-        thread: threadWriter(layers, verb),
+        audit,
+        thread,
+        erase: eraserOf({ decision: decisions.erase, acts: thread.erase, audit: audit.redact }),
       })
       if (member.broken !== undefined) throw member.broken
       commit(layers)

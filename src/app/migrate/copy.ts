@@ -29,7 +29,7 @@ export async function copyDecisions({ from, to, signal, progress }: Copying): Pr
   for await (const page of keyedOf(from, erasureCollections.erased)) {
     const ids = page.map(({ key }) => key)
     for (const { record } of await readDecisions(to.store.decisions, ids))
-      await to.store.transaction((tx) => tx.decisions.erase(record.id, null))
+      await to.store.transaction((tx) => tx.erase({ decisions: [{ id: record.id, revision: null }] }))
   }
   for await (const page of decisionsOf(from)) {
     signal.throwIfAborted()

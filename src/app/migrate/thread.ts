@@ -26,7 +26,7 @@ export async function copyThread({ from, to, signal, progress }: Copying): Promi
     const erased = acts.filter(({ seq, payload }) => seq! <= there && payload === null)
     await to.store.transaction(async (tx) => {
       // Also erases what the source has erased since an earlier run.
-      await tx.thread.erase(erased.map(({ record_id }) => record_id))
+      await tx.erase({ acts: erased.map(({ record_id }) => record_id) })
       await tx.thread.append(acts.filter(({ seq }) => seq! > there).map(({ seq: _, ...act }) => act))
     })
     next += acts.length

@@ -81,7 +81,7 @@ class Looked extends Error {}
 const isHidden = ({ store }: ErasureCall, id: string): Promise<boolean> =>
   store
     .transaction(async (tx) => {
-      await tx.decisions.erase(id, null)
+      await tx.erase({ decisions: [{ id, revision: null }] })
       throw new Looked()
     })
     .catch((error: unknown) => {
@@ -122,7 +122,7 @@ async function take(
   const at = timestamp(call.now())
   const ids = targets.map(({ id }) => id)
   for (const { id, stored } of targets) {
-    await tx.decisions.erase(id, stored?.revision ?? null)
+    await tx.erase({ decisions: [{ id, revision: stored?.revision ?? null }] })
     await tx.keyed.put(erasureCollections.erased, id, { at, by, basis, redaction_record_id } satisfies Tombstone)
     const source_key = stored?.record.source_key ?? null
     if (source_key !== null)

@@ -60,12 +60,10 @@ export async function takeCopies(
   }
   for (let at = 0; at < lines.length; at += mostRedacted) {
     const some = lines.slice(at, at + mostRedacted)
-    await tx.audit.redact(
-      some.map(({ seq, detail }) => ({ seq, detail: { ...detail, redacted_by: by } })),
-      by,
-    )
+    const redacted = some.map(({ seq, detail }) => ({ seq, detail: { ...detail, redacted_by: by } }))
+    await tx.erase({ audit: { lines: redacted, redacted_by: by } })
   }
-  if (acts.length > 0) await tx.thread.erase(acts)
+  await tx.erase({ acts })
 }
 
 /** Removes copies that were written while the erasure was searching. */

@@ -48,7 +48,7 @@ test('a page of a list includes every write and vector of any process', async ()
         await tx.embeddings.start('test:1', 2)
         await tx.embeddings.put(idOf(2), { embedder: 'test:1', vectors })
       }),
-    erased: () => other.transaction((tx) => tx.decisions.erase(idOf(8), null)),
+    erased: () => other.transaction((tx) => tx.erase({ decisions: [{ id: idOf(8), revision: null }] })),
   }
   for (const [step, take] of Object.entries(steps)) {
     await take()

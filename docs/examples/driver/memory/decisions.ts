@@ -4,6 +4,7 @@ import {
   type DecisionRecord,
   type DecisionWriter,
   type EmbeddingWriter,
+  type Erasers,
   edgesOf,
   filterFields,
   type Generation,
@@ -20,7 +21,11 @@ export interface DecisionTools {
   analyse(record: DecisionRecord): string
 }
 
-export function decisionWriter(layers: Layers, verb: Verb, { analyse, committed }: DecisionTools): DecisionWriter {
+export function decisionWriter(
+  layers: Layers,
+  verb: Verb,
+  { analyse, committed }: DecisionTools,
+): DecisionWriter & { erase: Erasers['decision'] } {
   function write(record: DecisionRecord, revision: number): void {
     filterFields(record, false)
     const before = layers.decisions.get(record.id)

@@ -2,15 +2,17 @@
 import {
   type AuditEntry,
   type AuditExpiry,
+  type AuditRedaction,
+  type AuditWriter,
   checkRedaction,
   compareText,
+  type Erasers,
   type KeyedRecord,
   type KeyedWriter,
   markMethods,
   redactionEntry,
   retentionEntry,
   StorageError,
-  type Transaction,
   type Verb,
 } from '@cstp/client/storage'
 import { count, type Layers } from './tables.ts'
@@ -54,7 +56,7 @@ export function keyedWriter({ keyed }: Layers, verb: Verb): KeyedWriter {
   }
 }
 
-export function auditWriter(layers: Layers, verb: Verb, now: () => number): Transaction['audit'] {
+export function auditWriter(layers: Layers, verb: Verb, now: () => number): AuditWriter & { redact: Erasers['audit'] } {
   const append = (entry: AuditEntry): void => {
     const seq = count(layers, 'audit')
     layers.audit.set(seq, plain({ ...entry, detail: entry.detail ?? null, seq }))
@@ -70,7 +72,7 @@ export function auditWriter(layers: Layers, verb: Verb, now: () => number): Tran
       for (const [seq] of old) layers.audit.delete(seq)
       return old.length
     }),
-    redact: verb((...[lines, redacted_by, at_ms = now()]: Parameters<Transaction['audit']['redact']>) => {
+    redact: verb(({ lines, redacted_by, at_ms = now() }: AuditRedaction) => {
       checkRedaction(lines, redacted_by)
       if (lines.length === 0) return
       const found = lines.map(({ seq }) => layers.audit.get(seq))

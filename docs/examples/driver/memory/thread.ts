@@ -1,5 +1,6 @@
 /** The thread of the memory store. */
 import {
+  type Erasers,
   growsTree,
   keptCheckpoints,
   type LedgerHead,
@@ -75,7 +76,7 @@ export function openMemoryThread(acts: ReadonlyMap<string, UnplacedAct>): Thread
   }
 }
 
-export const threadWriter = ({ acts }: Layers, verb: Verb): ThreadWriter => ({
+export const threadWriter = ({ acts }: Layers, verb: Verb): ThreadWriter & { erase: Erasers['acts'] } => ({
   append: verb((added) => {
     for (const act of added) {
       if (acts.get(act.record_id) !== undefined) throw new Error(`the act ${act.record_id} exists already`)

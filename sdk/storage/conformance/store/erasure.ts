@@ -71,7 +71,7 @@ export function testErasure({ onEmpty, expect, refused, shared }: Kit): void {
     })
     const { seq, generation } = await store.feed.head()
     expect((await seen(store)).count).toBe(3)
-    await store.transaction((tx) => tx.decisions.erase(idOf(1), 1))
+    await store.transaction((tx) => tx.erase({ decisions: [{ id: idOf(1), revision: 1 }] }))
     for (const one of shared ? [store, await again()] : [store]) {
       expect(await seen(one)).toEqual(without)
       expect(await one.feed.since(seq, generation, 9)).toEqual([
@@ -85,17 +85,17 @@ export function testErasure({ onEmpty, expect, refused, shared }: Kit): void {
   onEmpty('erasing what is not there, or was changed, is refused', async (store) => {
     await createAll(store, [recordOf(1)])
     await refused(
-      store.transaction((tx) => tx.decisions.erase(idOf(2), null)),
+      store.transaction((tx) => tx.erase({ decisions: [{ id: idOf(2), revision: null }] })),
       'not_found',
     )
     await refused(
-      store.transaction((tx) => tx.decisions.erase(idOf(1), 2)),
+      store.transaction((tx) => tx.erase({ decisions: [{ id: idOf(1), revision: 2 }] })),
       'conflict',
     )
-    await store.transaction((tx) => tx.decisions.erase(idOf(1), null))
+    await store.transaction((tx) => tx.erase({ decisions: [{ id: idOf(1), revision: null }] }))
     for (const revision of [1, null])
       await refused(
-        store.transaction((tx) => tx.decisions.erase(idOf(1), revision)),
+        store.transaction((tx) => tx.erase({ decisions: [{ id: idOf(1), revision }] })),
         'not_found',
       )
     await refused(
@@ -108,7 +108,7 @@ export function testErasure({ onEmpty, expect, refused, shared }: Kit): void {
     await createAll(store, [recordOf(1)])
     const before = await seen(store)
     const failing = store.transaction(async (tx) => {
-      await tx.decisions.erase(idOf(1), 1)
+      await tx.erase({ decisions: [{ id: idOf(1), revision: 1 }] })
       throw new Error('no')
     })
     expect(await failing.catch((error: Error) => error.message)).toBe('no')
@@ -124,10 +124,7 @@ export function testErasure({ onEmpty, expect, refused, shared }: Kit): void {
     const [third, second, first] = before
     const detail = { redacted_by: 'R', kept: 1 }
     await store.transaction((tx) =>
-      tx.audit.redact(
-        [second!, first!].map(({ seq }) => ({ seq, detail })),
-        'R',
-      ),
+      tx.erase({ audit: { lines: [second!, first!].map(({ seq }) => ({ seq, detail })), redacted_by: 'R' } }),
     )
     const [said, ...after] = await store.audit.list({ limit: 9 })
     expect(after).toEqual([third!, { ...second!, detail }, { ...first!, detail }])
@@ -145,7 +142,9 @@ export function testErasure({ onEmpty, expect, refused, shared }: Kit): void {
     await store.transaction((tx) => tx.audit.append(line({ text: 'one' })))
     const { seq } = (await store.audit.list({ limit: 1 }))[0]!
     const redact = (detail: Record<string, unknown>, line = seq, times = 1) =>
-      store.transaction((tx) => tx.audit.redact(Array(times).fill({ seq: line, detail }), 'R'))
+      store.transaction((tx) =>
+        tx.erase({ audit: { lines: Array(times).fill({ seq: line, detail }), redacted_by: 'R' } }),
+      )
     await refused(redact({}), 'invalid')
     await refused(redact({ redacted_by: 'other' }), 'invalid')
     await refused(redact({ redacted_by: 'R' }, seq, mostRedacted + 1), 'invalid')

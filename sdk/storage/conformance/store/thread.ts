@@ -142,7 +142,7 @@ export function testThread({ onEmpty, expect, refused, shared }: Kit): void {
     await append(store, acts)
     await store.thread.sequence(grow, 2)
     const erased = [acts[1]!, acts[3]!].map((act) => ({ ...act, payload: null, salt: null }))
-    await store.transaction((tx) => tx.thread.erase([...erased.map(({ record_id }) => record_id), 'none']))
+    await store.transaction((tx) => tx.erase({ acts: [...erased.map(({ record_id }) => record_id), 'none'] }))
     expect(await store.thread.read({ record_ids: erased.map(({ record_id }) => record_id) })).toEqual([
       { ...erased[0]!, seq: 2 },
       { ...erased[1]!, seq: null },

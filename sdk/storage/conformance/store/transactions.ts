@@ -108,18 +108,18 @@ export function testTransactions({ onEmpty, expect, refused }: Kit): void {
 
   onEmpty('a source key that a transaction frees is free in it', async (store) => {
     await createAll(store, [recordOf(1, { source_key: 'a:1' }), recordOf(2, { source_key: 'a:2' })])
-    await store.transaction(async ({ decisions }) => {
+    await store.transaction(async ({ decisions, erase }) => {
       const holders = async () =>
         [await decisions.find({ source_key: 'a:1' }), await decisions.find({ source_key: 'a:2' })].flat()
       expect(await holders()).toEqual([idOf(1), idOf(2)])
       await decisions.put(recordOf(1), 1)
-      await decisions.erase(idOf(2), 1)
+      await erase({ decisions: [{ id: idOf(2), revision: 1 }] })
       expect(await holders()).toEqual([])
       await decisions.put(recordOf(3, { source_key: 'a:1' }), 0)
       await decisions.put(recordOf(4, { source_key: 'a:2' }), 0)
     })
-    await store.transaction(async ({ decisions }) => {
-      await decisions.erase(idOf(3), 1)
+    await store.transaction(async ({ decisions, erase }) => {
+      await erase({ decisions: [{ id: idOf(3), revision: 1 }] })
       await decisions.put(recordOf(5, { source_key: 'a:1' }), 0)
     })
     expect(await store.decisions.find({ source_key: 'a:1' })).toEqual([idOf(5)])

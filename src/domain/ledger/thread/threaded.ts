@@ -38,12 +38,14 @@ function noting(tx: Transaction, written: Written, { now }: ActTools): Transacti
         if (removed > 0) written.audit.push(retentionEntry(removed, query.before_ms, at_ms))
         return removed
       },
-      async redact(lines, redacted_by) {
-        const at_ms = now()
-        await audit.redact(lines, redacted_by, at_ms)
-        const seqs = lines.map(({ seq }) => seq)
-        if (seqs.length > 0) written.audit.push(redactionEntry(seqs, redacted_by, at_ms))
-      },
+    },
+    async erase({ audit: redaction, ...rest }) {
+      if (!redaction) return tx.erase(rest)
+      const { lines, redacted_by } = redaction
+      const at_ms = now()
+      await tx.erase({ ...rest, audit: { lines, redacted_by, at_ms } })
+      const seqs = lines.map(({ seq }) => seq)
+      if (seqs.length > 0) written.audit.push(redactionEntry(seqs, redacted_by, at_ms))
     },
   }
 }

@@ -1,6 +1,8 @@
 /** The audit trail. Triggers allow the removal of entries and of details only after the entry that records it. */
+
 import { and, asc, desc, eq, gte, lt, notInArray, sql } from 'drizzle-orm'
 import { checkRedaction, markMethods, redactionEntry, retentionEntry } from '../../../../sdk/storage/audit.ts'
+import type { AuditRedaction, Erasers } from '../../../../sdk/storage/erasure.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type { AuditEntry, AuditReader, AuditWriter } from '../../../../sdk/storage/store.ts'
 import { jsonText } from '../../shared/postgres/columns.ts'
@@ -36,7 +38,7 @@ export const auditReader = (db: Database): AuditReader => ({
   },
 })
 
-export function auditWriter(access: Access, now: () => number): AuditWriter {
+export function auditWriter(access: Access, now: () => number): AuditWriter & { redact: Erasers['audit'] } {
   const { verb } = access
   const append = ({ detail = null, ...entry }: AuditEntry): void => {
     const { at, request_id, ids, ...fields } = entry
@@ -65,7 +67,7 @@ export function auditWriter(access: Access, now: () => number): AuditWriter {
       access.write([], (_, db) => db.delete(audit).where(inSeqs(seqs)).execute())
       return old.length
     }),
-    redact: verb(async (lines, redacted_by, noted_ms = now()) => {
+    redact: verb(async ({ lines, redacted_by, at_ms: noted_ms = now() }: AuditRedaction) => {
       checkRedaction(lines, redacted_by)
       if (lines.length === 0) return
       const seqs = lines.map((line) => line.seq)

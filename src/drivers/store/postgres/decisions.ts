@@ -1,7 +1,9 @@
 /** Decisions inside a transaction. */
+
 import { eq, or } from 'drizzle-orm'
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import { edgesOf } from '../../../../sdk/storage/edges.ts'
+import type { Erasers } from '../../../../sdk/storage/erasure.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { filterFields } from '../../../../sdk/storage/fields.ts'
 import { reasonSums } from '../../../../sdk/storage/groups.ts'
@@ -26,7 +28,10 @@ const idsWithSourceKey = async (access: Access, source_key: string): Promise<str
   return rows.map(({ id }) => id)
 }
 
-export function decisionWriter(access: Access, analyse: StoreOptions['analyse']): DecisionWriter {
+export function decisionWriter(
+  access: Access,
+  analyse: StoreOptions['analyse'],
+): DecisionWriter & { erase: Erasers['decision'] } {
   const { verb } = access
   const taken = ({ id }: DecisionRecord) =>
     new StorageError('conflict', `the id or source key of decision ${id} is taken`)

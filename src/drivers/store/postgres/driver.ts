@@ -1,5 +1,6 @@
 /** The store for many servers: PostgreSQL holds the documents and everything that the servers share. Opens it and connects its parts. */
 import { eq } from 'drizzle-orm'
+import { eraserOf } from '../../../../sdk/storage/erasure.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { outboxCollection } from '../../../../sdk/storage/keyed.ts'
 import type { Store, StoreOptions } from '../../../../sdk/storage/store.ts'
@@ -62,15 +63,21 @@ export async function openPostgresStore({
     thread: reads(threadReader(db, client.begin)),
     transaction: async (work) => {
       if (isClosed) throw new StorageError('unavailable', 'the store is closed')
-      return transaction((access) =>
-        work({
-          decisions: decisionWriter(access, analyse),
+      return transaction((access) => {
+        const [decisions, audit, thread] = [
+          decisionWriter(access, analyse),
+          auditWriter(access, now),
+          threadWriter(access),
+        ]
+        return work({
+          decisions,
           embeddings: embeddingWriter(access),
           keyed: keyedWriter(access),
-          audit: auditWriter(access, now),
-          thread: threadWriter(access),
-        }),
-      )
+          audit,
+          thread,
+          erase: eraserOf({ decision: decisions.erase, acts: thread.erase, audit: audit.redact }),
+        })
+      })
     },
     ...reads({
       async status() {

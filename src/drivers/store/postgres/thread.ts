@@ -2,7 +2,9 @@
  * The ledger of acts in PostgreSQL. Transactions append acts; whichever server locks the head's row gives committed acts their places. So
  * there is one order, and no caller waits.
  */
+
 import { and, asc, desc, eq, gte, inArray, lte, sql } from 'drizzle-orm'
+import type { Erasers } from '../../../../sdk/storage/erasure.ts'
 import { growsTree } from '../../../../sdk/storage/evidence-checks.ts'
 import {
   keptCheckpoints,
@@ -144,7 +146,7 @@ export const threadReader = (db: Database, begin: Client['begin']): ThreadReader
   },
 })
 
-export const threadWriter = ({ verb, write }: Access): ThreadWriter => ({
+export const threadWriter = ({ verb, write }: Access): ThreadWriter & { erase: Erasers['acts'] } => ({
   append: verb((given: readonly UnplacedAct[]) => {
     for (const act of given) write([], ({ insertAct }) => insertAct(act))
   }),

@@ -1,7 +1,9 @@
 /** Removes the oldest entries of the audit trail, and the detail of some. Triggers allow either only after the entry that records it. */
+
 import { checkRedaction, markMethods, redactionEntry, retentionEntry } from '../../../../sdk/storage/audit.ts'
+import type { AuditRedaction } from '../../../../sdk/storage/erasure.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import type { AuditEntry, AuditExpiry, AuditWriter } from '../../../../sdk/storage/store.ts'
+import type { AuditEntry, AuditExpiry } from '../../../../sdk/storage/store.ts'
 import type { Statements } from './connect.ts'
 
 /** @param append adds an entry at the end */
@@ -28,7 +30,7 @@ export function auditExpiry({ prepare }: Statements, append: (entry: AuditEntry)
 export function auditRedaction({ prepare }: Statements, append: (entry: AuditEntry) => void, now: () => number) {
   const find = prepare<unknown, [number]>('select 1 from audit where seq = ?')
   const change = prepare<unknown, [string, number]>('update audit set detail = ? where seq = ?')
-  return (...[lines, redacted_by, at_ms = now()]: Parameters<AuditWriter['redact']>): void => {
+  return ({ lines, redacted_by, at_ms = now() }: AuditRedaction): void => {
     checkRedaction(lines, redacted_by)
     if (lines.length === 0) return
     const seqs = lines.map(({ seq }) => seq)

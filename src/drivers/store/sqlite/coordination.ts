@@ -1,4 +1,5 @@
 /** What servers share besides decisions: the keyed records and the audit trail of the store port. */
+import type { Erasers } from '../../../../sdk/storage/erasure.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type { Verb } from '../../../../sdk/storage/members.ts'
 import type {
@@ -111,7 +112,10 @@ export function auditReader({ prepare }: Statements): AuditReader {
   }
 }
 
-export function auditWriter(statements: Statements, now: () => number): (verb: Verb) => AuditWriter {
+export function auditWriter(
+  statements: Statements,
+  now: () => number,
+): (verb: Verb) => AuditWriter & { redact: Erasers['audit'] } {
   const { prepare } = statements
   const insert = prepare<{ seq: number }>(
     `insert into audit (at, at_ms, agent, method, request_id, ids, allowed, rules, detail)

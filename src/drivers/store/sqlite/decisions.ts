@@ -1,6 +1,8 @@
 /** Decisions inside a write transaction: row, document, terms, edges and pending file. */
+
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import { edgesOf } from '../../../../sdk/storage/edges.ts'
+import type { Erasers } from '../../../../sdk/storage/erasure.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { filterFields } from '../../../../sdk/storage/fields.ts'
 import { reasonSums } from '../../../../sdk/storage/groups.ts'
@@ -228,7 +230,7 @@ export function decisionWriter(statements: Statements, table: DecisionTable) {
 
   const groups = groupReader(statements)
 
-  return (member: SqliteMember, verb: Verb): DecisionWriter => {
+  return (member: SqliteMember, verb: Verb): DecisionWriter & { erase: Erasers['decision'] } => {
     function queueFile(num: number, revision: number, record: DecisionRecord): void {
       queue.run(num, revision)
       member.files.set(record.id, { num, revision, text: yamlOf(record) })

@@ -1,5 +1,6 @@
 /** The embedded store: a YAML file for each decision, with `cstp.db` beside them. Opens it and connects its parts. */
 import { join } from 'node:path'
+import { eraserOf } from '../../../../sdk/storage/erasure.ts'
 import { outboxCollection } from '../../../../sdk/storage/keyed.ts'
 import { verbsOf } from '../../../../sdk/storage/members.ts'
 import type { Store, StoreOptions, StoreStatus, Transaction } from '../../../../sdk/storage/store.ts'
@@ -127,12 +128,18 @@ export async function openSqliteStore({
       transaction: (work) =>
         commits.run((member) => {
           const verb = verbsOf(member, (error) => storageErrorOf(error, 'cannot write'))
+          const [decisions, audit, thread] = [
+            writers.decisions(member, verb),
+            writers.audit(verb),
+            writers.thread(verb),
+          ]
           const tx: Transaction = {
-            decisions: writers.decisions(member, verb),
+            decisions,
             embeddings: writers.embeddings(member, verb),
             keyed: writers.keyed(verb),
-            audit: writers.audit(verb),
-            thread: writers.thread(verb),
+            audit,
+            thread,
+            erase: eraserOf({ decision: decisions.erase, acts: thread.erase, audit: audit.redact }),
           }
           return work(tx)
         }),

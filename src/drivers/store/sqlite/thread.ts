@@ -2,6 +2,7 @@
  * The thread in `cstp.db`. An act is one row, whose number is its place: rows are never deleted, and writes are serialised. The tree grows
  * over the rows later; an act counts as waiting until the head is past it.
  */
+import type { Erasers } from '../../../../sdk/storage/erasure.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { growsTree } from '../../../../sdk/storage/evidence-checks.ts'
 import type { Verb } from '../../../../sdk/storage/members.ts'
@@ -108,7 +109,7 @@ export function threadReader({ reading, writing, commits }: ThreadTools): Thread
   }
 }
 
-export function threadWriter({ prepare }: Statements): (verb: Verb) => ThreadWriter {
+export function threadWriter({ prepare }: Statements): (verb: Verb) => ThreadWriter & { erase: Erasers['acts'] } {
   const insert = prepare<unknown, (string | null)[]>(`insert into acts (${columns}) values (?, ?, ?, ?, ?, ?, ?)`)
   const forget = prepare<unknown, [string]>('update acts set payload = null, salt = null where record_id = ?')
   return (verb) => ({

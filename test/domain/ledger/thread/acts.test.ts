@@ -111,7 +111,9 @@ forEachBackend((open) => {
     await record()
     clock.now += 1_000
     const seq = (await store.audit.list({ limit: 1 }))[0]!.seq
-    await store.transaction((tx) => tx.audit.redact([{ seq, detail: { redacted_by: 'x' } }], 'x'))
+    await store.transaction((tx) =>
+      tx.erase({ audit: { lines: [{ seq, detail: { redacted_by: 'x' } }], redacted_by: 'x' } }),
+    )
     await store.transaction((tx) => tx.audit.expire({ before_ms: clock.now, keep: [], limit: 9 }))
     const acts = await told({ store, record, clock, ...program })
     const named = new Set(acts.map((act) => payloadOf(act).audit_sha256))
