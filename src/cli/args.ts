@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util'
 import { nearest } from '../../sdk/nearest.ts'
 import { settings } from '../app/config/config.ts'
-import { withoutSecrets } from '../core/redact.ts'
+import { withoutSecrets } from '../core/secrets.ts'
 import type { Command, Flags, Values } from './command.ts'
 import { misuse } from './failure.ts'
 

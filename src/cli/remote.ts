@@ -1,8 +1,8 @@
 /** Calls methods of a server over HTTP. */
 import { CstpError, codes, type ErrorName } from '../../sdk/errors.ts'
 import type { Settings } from '../app/config/config.ts'
-import { checkKept } from '../core/kept.ts'
-import { withoutSecrets } from '../core/redact.ts'
+import { checkKept } from '../core/params.ts'
+import { withoutSecrets } from '../core/secrets.ts'
 import { adminAgent, localAgent, readToken, tokenPath } from '../core/token-file.ts'
 import { Failure, misuse } from './failure.ts'
 

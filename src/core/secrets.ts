@@ -1,4 +1,5 @@
-/** Finds secrets in texts by their shapes, and masks all but the kind and the last four characters. */
+/** Finds secrets in texts by their shapes, masks all but the kind and the last four characters, and removes them from copies and settings. */
+
 import {
   certainShapes,
   inAddresses,
@@ -104,4 +105,120 @@ export function withoutSecretTexts<T>(value: T): T {
   if (Array.isArray(value)) return value.map(withoutSecretTexts) as T
   if (value === null || typeof value !== 'object') return value
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withoutSecretTexts(item)])) as T
+}
+
+// Copies of what callers send, settings and errors: secrets are removed by their names too.
+
+const hidden = '[redacted]'
+/** Names whose values are secret, wherever they occur. */
+const secretName =
+  /(?:^|[_\-.])(?:pass(?:word|wd|phrase)?|secret|token|api_?key|access_?key|private_?key|credentials?|authorization|cookie|session)(?:$|[_\-.])/i
+const secretNameTail = /(?:password|passphrase|secret|token|apikey|accesskey|privatekey|authorization)$/i
+
+/** In the context of an action, this names the session of an agent, not of a browser. */
+const sessionName = 'session_id'
+
+const isSecretName = (name: string): boolean =>
+  name !== sessionName && (secretName.test(name) || secretNameTail.test(name.replaceAll(/[_-]/g, '')))
+
+/** The redacted copy, and whether anything was hidden in it. */
+export function redact(value: unknown): { value: unknown; redacted: boolean } {
+  let redacted = false
+  const noted = (text: string, shown: string): string => {
+    if (shown !== text) redacted = true
+    return shown
+  }
+  const visit = (inner: unknown, secret: boolean): unknown => {
+    if (Array.isArray(inner)) return inner.map((item) => visit(item, secret))
+    if (inner !== null && typeof inner === 'object') {
+      return Object.fromEntries(
+        Object.entries(inner).map(([key, item]) => [
+          noted(key, maskSecrets(key)),
+          visit(item, secret || isSecretName(key)),
+        ]),
+      )
+    }
+    if (typeof inner === 'boolean' || inner === null) return inner
+    if (secret) {
+      redacted = true
+      return hidden
+    }
+    return typeof inner === 'string' ? noted(inner, maskSecrets(inner)) : inner
+  }
+  return { value: visit(value, false), redacted }
+}
+
+const mask = '****'
+/** URL parameters that are never secret. */
+const openParameters: readonly string[] = ['schema', 'connections', 'statement_timeout_ms', 'sslmode', 'host', 'port']
+const isOpen = (name: string, value: string): boolean => openParameters.includes(name) && /^[\w.-]*$/.test(value)
+
+/**
+ * The text of a setting for display. If it is a URL, even a malformed one, or a libpq connection string, then user, password and all
+ * parameters not known to be harmless are mask. A key in PEM is mask completely.
+ */
+export function withoutSecrets(text: string): string {
+  if (text.includes('-----BEGIN')) return mask
+  const isAddress = /^[\w+.-]+:/.test(text)
+  const anonymous = maskUser(isAddress ? text : maskPairs(text))
+  return isAddress || anonymous.includes('?') ? maskParameters(anonymous) : anonymous
+}
+
+/** Masks secrets in `name=value` and `name = 'value'`. */
+const maskPairs = (text: string): string =>
+  text.replace(/([\w-]+)(\s*=\s*)('(?:[^'\\]|\\.)*'?|\S+)/g, (pair, name: string, equals: string) =>
+    isSecretName(name) ? `${name}${equals}${mask}` : pair,
+  )
+
+/** Masks everything between scheme and host. A `@` after a `?` may be part of a parameter or a password: then the rest is mask too. */
+function maskUser(text: string): string {
+  if (!/:[\s\S]*@/.test(text)) return text
+  const scheme = /^[a-z][a-z0-9+.-]*:\/+/i.exec(text)?.[0] ?? ''
+  const at = text.lastIndexOf('@')
+  return /[?#]/.test(text.slice(0, at)) ? scheme + mask : scheme + mask + text.slice(at)
+}
+
+const maskParameters = (text: string): string =>
+  text.replace(/([?&#;])([^=?&#;]*)(?:=([^&#;]*))?/g, (pair, mark: string, name: string, value?: string) => {
+    if (pair === mark || isOpen(name, value ?? '')) return pair
+    return isSecretName(name) && value !== undefined ? `${mark}${name}=${mask}` : `${mark}${mask}`
+  })
+
+/** Secret values in a URL. Values of fewer than 4 characters are left out: hiding them would garble unrelated messages. */
+export function secretsIn(address: string): string[] {
+  if (!URL.canParse(address)) return []
+  const { password, searchParams } = new URL(address)
+  const values = [...searchParams].flatMap(([name, value]) => (isOpen(name, value) ? [] : [value]))
+  return [password, decodeLeniently(password), ...values].filter((value) => value.length >= 4)
+}
+
+function decodeLeniently(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** Hides these secrets in texts, in all spellings that a server may repeat them in. */
+export function hideAll(secrets: readonly string[], shown = hidden): (text: string) => string {
+  const spellings = secrets
+    .flatMap((secret) => [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1), base64(secret)])
+    .sort((a, b) => b.length - a.length)
+  return (text) => spellings.reduce((rest, spelling) => rest.replaceAll(spelling, shown), text)
+}
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64')
+
+const maxCopy = 8_192
+const maxText = 2_000
+const maxMember = 3_000
+
+/** Limits the copy of an action to about 8 KiB of JSON: if it is larger, description and context are cut. */
+export function bounded<T extends { description: string; context: unknown }>(copy: T) {
+  if (JSON.stringify(copy).length <= maxCopy) return { value: copy, truncated: false }
+  const context = JSON.stringify(copy.context)
+  const description = copy.description.slice(0, maxText).toWellFormed()
+  const shown = context.length <= maxMember ? copy.context : { truncated: context.slice(0, maxMember).toWellFormed() }
+  return { value: { ...copy, description, context: shown }, truncated: true }
 }

@@ -8,7 +8,7 @@ import { parseRecord, type RecordText } from '../../sdk/storage/decisions.ts'
 import { defineMethod } from '../calls/method.ts'
 import { JsonText, printPage } from '../calls/page.ts'
 import type { Call } from '../calls/services.ts'
-import { remembered } from '../core/remembered.ts'
+import { memoize } from '../core/canonical.ts'
 import { toListFilter } from '../domain/record/decision/lookup.ts'
 import { openPast } from '../domain/record/history/past.ts'
 import { limitSearch } from '../domain/search/past.ts'
@@ -29,7 +29,7 @@ const params = v.object({
 const page = { list: 'decisions' }
 
 /** Kept for as long as the store keeps the text: without it a list of 20 takes four times as long. */
-const rowOf = remembered((text: RecordText) => {
+const rowOf = memoize((text: RecordText) => {
   const { deliberation: _, ...record } = parseRecord(text)
   return new JsonText([JSON.stringify(record)])
 })

@@ -1,11 +1,12 @@
 /** Settings may hold passwords, keys and tokens: none of them is in a message, on the screen or in the log, however it was mistyped. */
+
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { generateKeyPairSync } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ConfigError, loadSettings, type SettingName, settings, shownValue } from '../../src/app/config/config.ts'
 import { readKey } from '../../src/core/key-file.ts'
-import { withoutSecrets } from '../../src/core/redact.ts'
+import { withoutSecrets } from '../../src/core/secrets.ts'
 import { bareEnv, cstp, freePort, inTemporaryDir } from '../support/process.ts'
 import * as fc from '../support/property.ts'
 

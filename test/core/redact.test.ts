@@ -1,6 +1,7 @@
 /** Copies for the audit trail: secrets are hidden, everything else stands as it was. */
+
 import { describe, expect, test } from 'bun:test'
-import { redact } from '../../src/core/redact.ts'
+import { redact } from '../../src/core/secrets.ts'
 import { cpuClock } from '../support/cpu.ts'
 import * as fc from '../support/property.ts'
 

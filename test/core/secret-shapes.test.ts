@@ -1,10 +1,10 @@
 /** Shapes of secrets: each kind finds what is made up by its form, and leaves its neighbours alone; secretlint's rules are the judge. */
+
 import { expect, test } from 'bun:test'
 import { lintSource } from '@secretlint/core'
 import { creator as recommended } from '@secretlint/secretlint-rule-preset-recommend'
-import { redact } from '../../src/core/redact.ts'
 import { certainShapes } from '../../src/core/secret-shapes.ts'
-import { certainSecret, maskSecrets } from '../../src/core/secrets.ts'
+import { certainSecret, maskSecrets, redact } from '../../src/core/secrets.ts'
 import * as fc from '../support/property.ts'
 import { assignments, certainForms, likelyForms, secretOf } from '../support/secret-samples.ts'
 

@@ -1,6 +1,6 @@
 /** cstp.eraseDecision: what is left of a decision, and what is refused, on every store. */
 import { expect, test } from 'bun:test'
-import { auditDigest } from '../../src/core/act-text.ts'
+import { auditDigest } from '../../src/core/canonical.ts'
 import { readPolicy } from '../../src/verify/policy.ts'
 import { verifyReceipts } from '../../src/verify/receipt.ts'
 import { forEachBackend, type TestProgram } from '../support/program.ts'

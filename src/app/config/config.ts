@@ -3,10 +3,9 @@ import { join, resolve } from 'node:path'
 import { type Document, parseDocument, type YAMLParseError } from 'yaml'
 import { type Credential, type Grants, grantedScopes, type Scope } from '../../core/caller.ts'
 import { causeOf } from '../../core/log.ts'
-import { withoutSecrets } from '../../core/redact.ts'
+import { withoutSecrets } from '../../core/secrets.ts'
 import { ownAgents } from '../../core/token-file.ts'
-import type { Setting } from './read.ts'
-import { isPostgres } from './read.ts'
+import { isPostgres, type Setting } from './read.ts'
 import { settings } from './table.ts'
 
 export { isPostgres, settings }

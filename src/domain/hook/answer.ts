@@ -2,7 +2,7 @@
 import type { QueryHit } from '../../../sdk/schema/hit.ts'
 import type { Transaction } from '../../../sdk/storage/store.ts'
 import { quoted, quotedName } from '../../core/quote.ts'
-import { redact } from '../../core/redact.ts'
+import { redact } from '../../core/secrets.ts'
 import { timestamp } from '../../core/time.ts'
 import { parts, sessionContext } from '../learn/memory/session-context.ts'
 import { toMarkdown } from '../learn/memory/session-markdown.ts'

@@ -4,8 +4,7 @@
  */
 import { CstpError } from '../../../sdk/errors.ts'
 import type { AuditEntry, Store, Transaction } from '../../../sdk/storage/store.ts'
-import { auditTexts } from '../../core/act-text.ts'
-import { recordText } from '../../core/record-text.ts'
+import { auditTexts, recordText } from '../../core/canonical.ts'
 import { dayMs, timestamp } from '../../core/time.ts'
 import type { Chain, NewEvent } from './evidence/chain.ts'
 

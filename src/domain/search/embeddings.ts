@@ -1,12 +1,12 @@
 /** The vectors of a decision: embedded from its bridge, stored with its record, or left to the outbox. */
+
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import { newOutboxValue, outboxCollection } from '../../../sdk/storage/keyed.ts'
 import type { Transaction } from '../../../sdk/storage/store.ts'
 import type { VectorSet } from '../../../sdk/storage/vectors.ts'
 import { type Log, messageOf } from '../../core/log.ts'
-import { extractBridge } from '../record/decision/bridge.ts'
-import { maxRead, passagesOf } from './passages.ts'
+import { extractBridge, head } from '../record/decision/bridge.ts'
 
 /** The parts of a call that embedding needs. */
 export interface EmbeddingCall {
@@ -190,3 +190,36 @@ export async function keepVectors(
 /** Queues the vectors of a decision in the outbox, due at once. An entry that is already queued starts over. */
 export const queueVectors = ({ keyed }: Transaction, id: string, now_ms: number): Promise<void> =>
   keyed.put(outboxCollection, id, newOutboxValue, { expires_ms: now_ms })
+
+// A long text in passages of whole sentences, each short enough to be embedded whole.
+
+const sentenceEnd = /[.!?](?=\s|$)|[。！？\n]/g
+/** A passage ends with the sentence that reaches this many characters: shorter passages say too little. */
+const least = 450
+/** About how many characters of a text small models read. */
+export const maxRead = 1_000
+/** Most passages, as their cost grows with their number. */
+const most = 12
+
+/** The first passages of a text; none if it is empty. */
+export function passagesOf(text: string): string[] {
+  const passages: string[] = []
+  let start = 0
+  const end = (at: number): void => {
+    const passage = text.slice(start, at).trim()
+    if (passage !== '' && passages.length < most) passages.push(passage.toWellFormed())
+    start = at
+  }
+  const cutTo = (limit: number): void => {
+    while (limit - start > maxRead && passages.length < most)
+      end(start + head(text.slice(start, start + maxRead), maxRead).length)
+  }
+  for (const { index } of text.matchAll(sentenceEnd)) {
+    if (passages.length === most) break
+    cutTo(index + 1)
+    if (index + 1 - start >= least) end(index + 1)
+  }
+  cutTo(text.length)
+  end(text.length)
+  return passages
+}

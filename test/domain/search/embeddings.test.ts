@@ -1,7 +1,6 @@
 /** The vectors of a decision: which texts they are made of, and how. */
 import { expect, test } from 'bun:test'
-import { embedDecision } from '../../../src/domain/search/embeddings.ts'
-import { passagesOf } from '../../../src/domain/search/passages.ts'
+import { embedDecision, passagesOf } from '../../../src/domain/search/embeddings.ts'
 import { openHashEmbedder } from '../../../src/drivers/embedder/hash.ts'
 import { recordOf } from '../../support/record.ts'
 

@@ -1,10 +1,10 @@
 /** The life of a decision record: made, updated, reviewed. Values in, values out. */
+
 import { invalidParams } from '../../../../sdk/errors.ts'
 import type { DecisionRecord, Revision } from '../../../../sdk/schema/decision.ts'
 import { type RecordParams, RecordUpdates } from '../../../../sdk/schema/record.ts'
 import { plainText } from '../../../core/quote.ts'
 import { dayMs, timestamp } from '../../../core/time.ts'
-import { breakerScopes } from './breaker-scopes.ts'
 import { extractBridge } from './bridge.ts'
 import { revisionOf } from './revisions.ts'
 
@@ -223,3 +223,29 @@ export function quality(record: QualityInput): DecisionRecord['quality'] {
   const score = parts.reduce((sum, part) => sum + (part.has(record) ? part.weight : 0), 0)
   return { score: score / 100, suggestions: parts.filter((part) => !part.has(record)).map(({ missing }) => missing) }
 }
+
+// The scopes of circuit breakers that a decision or an action belongs to. A decision keeps its scopes, for its review.
+
+/** The properties of a decision or an action that select its breakers. */
+export interface BreakerSubject {
+  /** Null if there is none, which counts as {@link withoutCategory}. */
+  category: string | null
+  stakes: string
+  /** The authenticated agent: the identity that a caller claims affects no breaker. */
+  agent: string
+  tags: readonly string[]
+  project: string | null
+}
+
+/** The category of subjects without one, in scopes. */
+const withoutCategory = 'uncategorized'
+
+/** Scopes of all breakers that could watch the subject. */
+export const breakerScopes = ({ category, stakes, agent, tags, project }: BreakerSubject): string[] => [
+  'global',
+  `category:${category ?? withoutCategory}`,
+  `stakes:${stakes}`,
+  `agent:${agent}`,
+  ...tags.map((tag) => `tag:${tag}`),
+  ...(project === null ? [] : [`project:${project}`]),
+]

@@ -4,8 +4,7 @@ import { invalidParams } from '../../../../sdk/errors.ts'
 import type { DecisionRecord, Revision } from '../../../../sdk/schema/decision.ts'
 import { newestKeyed } from '../../../../sdk/storage/keyed.ts'
 import type { KeyedReader, Transaction } from '../../../../sdk/storage/store.ts'
-import { stableJson } from '../../../core/canonical.ts'
-import { recordText } from '../../../core/record-text.ts'
+import { recordText, stableJson } from '../../../core/canonical.ts'
 
 /** Name of the collection, for moving it to another store. */
 export const revisionCollection = 'revision'

@@ -1,7 +1,7 @@
 /** Requests to a provider. A failure says what happened and whether a retry helps, and never contains the key. */
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { messageOf } from '../../../core/log.ts'
-import { hideAll, secretsIn } from '../../../core/redact.ts'
+import { hideAll, secretsIn } from '../../../core/secrets.ts'
 
 /**
  * - `unavailable`: not reachable, too busy or broken; the same request may succeed later.

@@ -1,4 +1,5 @@
 /** Decisions in memory: every search is exact, and compares or scores each decision that passes the filter. */
+
 import { compareText } from '../../../../sdk/storage/fields.ts'
 import { compileFilter } from '../../../../sdk/storage/filter.ts'
 import type {
@@ -11,9 +12,7 @@ import type {
 } from '../../../../sdk/storage/search.ts'
 import type { DecisionFilter } from '../../../../sdk/storage/store.ts'
 import { checkEntries, checkVector } from '../../../../sdk/storage/vector-checks.ts'
-import { type CorpusStats, scoringOf } from '../bm25.ts'
-import { openPostings } from './postings.ts'
-import { top } from './top.ts'
+import { type CorpusStats, eachTerm, scoringOf } from '../bm25.ts'
 import { byDistance, copyOf, distanceOf } from './vectors.ts'
 
 interface Decision extends SearchValue {
@@ -166,5 +165,117 @@ export function openMemoryIndex(dimensions: number): MemoryIndex {
     },
     words: postings.words,
     containing: postings.size,
+  }
+}
+
+// Keeps the first `limit` of many items in a given order, without sorting the rest.
+
+interface Top<T> {
+  offer(item: T): void
+  /** The item that the next better one replaces; undefined while there is room. */
+  last(): T | undefined
+  /** The kept items in order. */
+  take(): T[]
+}
+
+export function top<T>(limit: number, compare: (a: T, b: T) => number): Top<T> {
+  // A binary heap; its root is the last of the kept items, which a better item replaces.
+  const heap: T[] = []
+
+  function sink(start: number): void {
+    const item = heap[start]!
+    let at = start
+    for (;;) {
+      let child = 2 * at + 1
+      if (child >= heap.length) break
+      if (child + 1 < heap.length && compare(heap[child + 1]!, heap[child]!) > 0) child++
+      if (compare(heap[child]!, item) <= 0) break
+      heap[at] = heap[child]!
+      at = child
+    }
+    heap[at] = item
+  }
+
+  return {
+    offer(item) {
+      if (heap.length < limit) {
+        heap.push(item)
+        if (heap.length === limit) for (let at = (limit >> 1) - 1; at >= 0; at--) sink(at)
+      } else if (limit > 0 && compare(item, heap[0]!) < 0) {
+        heap[0] = item
+        sink(0)
+      }
+    },
+    last: () => (heap.length < limit ? undefined : heap[0]),
+    take: () => heap.sort(compare),
+  }
+}
+
+// An inverted index: which slots contain a term, and how often.
+
+export interface Posting {
+  /** Ascending. */
+  slots: number[]
+  /** How often each slot contains the term. */
+  counts: number[]
+}
+
+export function openPostings() {
+  const postings = new Map<string, Posting>()
+
+  /** Where a slot is in a posting, or belongs. */
+  function indexOf({ slots }: Posting, slot: number): number {
+    let low = 0
+    let high = slots.length
+    if (high === 0 || slots[high - 1]! < slot) return high
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (slots[middle]! < slot) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  return {
+    get: (term: string): Posting | undefined => postings.get(term),
+    /** Number of slots that contain a term. */
+    size: (term: string): number => postings.get(term)?.slots.length ?? 0,
+    /** All terms, each with the number of slots that contain it. */
+    *words(): Generator<[string, number]> {
+      for (const [term, { slots }] of postings) yield [term, slots.length]
+    },
+    /** How often a slot contains a term. */
+    count(term: string, slot: number): number {
+      const posting = postings.get(term)
+      if (posting === undefined) return 0
+      const at = indexOf(posting, slot)
+      return posting.slots[at] === slot ? posting.counts[at]! : 0
+    },
+    /** Adds the terms of a slot that has none. Returns the length of the text. */
+    add: (slot: number, terms: string): number =>
+      eachTerm(terms, (term, count) => {
+        let posting = postings.get(term)
+        if (posting === undefined) {
+          posting = { slots: [], counts: [] }
+          postings.set(term, posting)
+        }
+        const at = indexOf(posting, slot)
+        if (at === posting.slots.length) {
+          posting.slots.push(slot)
+          posting.counts.push(count)
+        } else {
+          posting.slots.splice(at, 0, slot)
+          posting.counts.splice(at, 0, count)
+        }
+      }),
+    remove(slot: number, terms: string): void {
+      eachTerm(terms, (term) => {
+        const posting = postings.get(term)!
+        const at = indexOf(posting, slot)
+        posting.slots.splice(at, 1)
+        posting.counts.splice(at, 1)
+        if (posting.slots.length === 0) postings.delete(term)
+      })
+    },
   }
 }

@@ -1,7 +1,7 @@
 /** Bun's pool of connections, with a bound on every wait: a network may drop packets without an error. */
 import { type ReservedSQL, SQL } from 'bun'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import { hideAll, secretsIn } from '../../../core/redact.ts'
+import { hideAll, secretsIn } from '../../../core/secrets.ts'
 
 /** Runs a statement with parameters `$1 …`. Rows are plain objects, or arrays of their values. */
 export type Query = <Row>(sql: string, values?: readonly unknown[], form?: 'objects' | 'arrays') => Promise<Row[]>

@@ -11,7 +11,7 @@ import type {
   KeyedWriter,
   StoredAuditEntry,
 } from '../../../../sdk/storage/store.ts'
-import { auditTexts } from '../../../core/act-text.ts'
+import { auditTexts } from '../../../core/canonical.ts'
 import { type KeyedRow, keyedOf, keyRange } from '../shared.ts'
 import { auditExpiry, auditRedaction } from './audit-retention.ts'
 import type { Statements } from './connect.ts'

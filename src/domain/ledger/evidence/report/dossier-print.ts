@@ -1,6 +1,6 @@
 /** The sections of a dossier as Markdown, and as a document for printing. */
 import type { Dossier } from '../../../../../sdk/schema/dossier.ts'
-import { auditDigest } from '../../../../core/act-text.ts'
+import { auditDigest } from '../../../../core/canonical.ts'
 import { markdownText } from '../../../../core/quote.ts'
 import { type Block, dossierSections, type Section } from './dossier.ts'
 import { styles } from './report.ts'

@@ -1,7 +1,7 @@
 /** Checks each decision against the last act about it. */
 import { decisionPages, readDecisions } from '../../../../../sdk/storage/decisions.ts'
 import type { ActKind, StoredAct } from '../../../../../sdk/storage/thread.ts'
-import { textOf } from '../../../../core/act-text.ts'
+import { textOf } from '../../../../core/canonical.ts'
 import { stateId } from '../../../record/act-ids.ts'
 import { flawAt, flawOf, type ThreadFlaw, type ThreadSources } from './flaw.ts'
 

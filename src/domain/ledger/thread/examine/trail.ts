@@ -2,7 +2,7 @@
 import { redactionMethod, retentionMethod } from '../../../../../sdk/storage/audit.ts'
 import type { AuditReader, StoredAuditEntry } from '../../../../../sdk/storage/store.ts'
 import type { StoredAct } from '../../../../../sdk/storage/thread.ts'
-import { auditDigest } from '../../../../core/act-text.ts'
+import { auditDigest } from '../../../../core/canonical.ts'
 import { flawAt, flawOf, type ThreadFlaw } from './flaw.ts'
 
 interface NamingAct extends Pick<StoredAct, 'seq' | 'record_id'> {
