@@ -18,14 +18,21 @@ import {
   type PageFile,
 } from '../surfaces/dashboard-api/dashboard.ts'
 import { createLogins } from '../surfaces/dashboard-api/logins.ts'
-import { type Bodies, createBodies } from '../surfaces/http/bodies.ts'
 import { evidenceRoutes } from '../surfaces/http/evidence.ts'
 import { type GithubOptions, githubRoute } from '../surfaces/http/github.ts'
-import { createGuesses, type Guesses } from '../surfaces/http/guesses.ts'
 import { hooksRoute } from '../surfaces/http/hooks.ts'
 import { logRoutes } from '../surfaces/http/ledger.ts'
+import {
+  type Bodies,
+  createBodies,
+  createGuesses,
+  createRateLimiter,
+  createSharedLimiter,
+  type Guesses,
+  type Lease,
+  type Limiter,
+} from '../surfaces/http/limits.ts'
 import type { Metrics } from '../surfaces/http/metrics.ts'
-import { createRateLimiter, createSharedLimiter, type Lease, type Limiter } from '../surfaces/http/rate.ts'
 import type { Route } from '../surfaces/http/route.ts'
 import { authzenRoutes } from '../surfaces/policy/authzen.ts'
 import { opaRoutes } from '../surfaces/policy/opa.ts'

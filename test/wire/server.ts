@@ -2,11 +2,9 @@
 import { agentsOf, createAuthenticator, parseTokens } from '../../src/core/caller.ts'
 import { serviceName, version } from '../../src/core/version.ts'
 import { methods } from '../../src/methods/table.ts'
-import { createBodies } from '../../src/surfaces/http/bodies.ts'
 import { a2aCard, agentCard, answerRoot } from '../../src/surfaces/http/discovery.ts'
-import { createGuesses } from '../../src/surfaces/http/guesses.ts'
 import { createFetch } from '../../src/surfaces/http/http.ts'
-import { createRateLimiter } from '../../src/surfaces/http/rate.ts'
+import { createBodies, createGuesses, createRateLimiter } from '../../src/surfaces/http/limits.ts'
 import { createMcp } from '../../src/surfaces/mcp/http.ts'
 import { type As, callers, type TestProgram } from '../support/program.ts'
 

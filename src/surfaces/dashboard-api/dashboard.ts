@@ -1,8 +1,7 @@
 /** The dashboard over HTTP: its page and files, and the login that exchanges an agent's token for a session cookie. */
 import { type Agent, type Authenticate, type Caller, clientAddress } from '../../core/caller.ts'
-import type { Guesses } from '../http/guesses.ts'
-import type { Route, Visit } from '../http/route.ts'
-import { json, plainError, tooMany } from '../http/route.ts'
+import type { Guesses } from '../http/limits.ts'
+import { json, plainError, type Route, tooMany, type Visit } from '../http/route.ts'
 
 /** Dashboard sessions by id. */
 export interface SessionStore {

@@ -4,9 +4,8 @@ import { CstpError } from '../../../sdk/errors.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
 import { clientAddress } from '../../core/caller.ts'
 import { describeError, type Log } from '../../core/log.ts'
-import type { Guesses } from './guesses.ts'
-import type { Route } from './route.ts'
-import { json, plainError, tooMany } from './route.ts'
+import type { Guesses } from './limits.ts'
+import { json, plainError, type Route, tooMany } from './route.ts'
 
 /** GitHub's own limit. */
 export const largestDelivery = 25 * 1_048_576

@@ -1,10 +1,17 @@
 /** HTTP: the service's paths, and what they share: methods, OPTIONS, CORS, logins, limits. */
-import { type Caller, clientAddress } from '../../core/caller.ts'
-import type { GuessedAt } from './guesses.ts'
-import { hostCheck } from './originCheck.ts'
-import type { Address, DisableIdleTimeout, Route } from './route.ts'
-import { json, plainError } from './route.ts'
-import { type AdmitOptions, admission, answerRpc, type RpcOptions } from './rpc.ts'
+import { type Authenticate, type Caller, clientAddress } from '../../core/caller.ts'
+import { answerRpc, type RpcOptions } from './jsonrpc.ts'
+import type { GuessedAt, Guesses, Limiter } from './limits.ts'
+import {
+  type Address,
+  type DisableIdleTimeout,
+  hostCheck,
+  json,
+  plainError,
+  type Route,
+  rateLimited,
+  tooMany,
+} from './route.ts'
 
 interface IndexCounts {
   complete: boolean
@@ -192,4 +199,70 @@ function pathOf(url: string): string {
   const path = url.slice(start)
   const end = path.search(/[?#]/)
   return end === -1 ? path : path.slice(0, end)
+}
+
+// Admission of requests: credentials, dashboard sessions, and the limits on requests and failed logins.
+
+export interface AdmitOptions {
+  authenticate: Authenticate
+  /** Limits the requests of an agent. */
+  requests: Limiter
+  guesses: Guesses
+  trust_proxy: number
+  ready(): boolean
+  /** The person behind a dashboard request, called if there are no credentials; null if there is no session. */
+  session?(request: Request): Promise<Caller | null>
+}
+
+type Admitted = Caller | Response
+
+/** 429 in the form of the path: JSON-RPC or plain. */
+const refuse = (surface: GuessedAt, wait: number, why?: string): Response =>
+  surface === 'cstp' || surface === 'mcp' ? rateLimited(wait, why) : tooMany(wait, why ?? 'Too many requests')
+
+export interface Admit {
+  /** The caller, or the response that refuses it: 401, or 429 after too many failures of one address. */
+  login(request: Request, address: Address, surface: GuessedAt): Admitted
+  /** The caller, charged with one request; or the response that refuses it. */
+  admit(request: Request, address: Address, surface: GuessedAt): Promise<Admitted>
+  /** Like `admit`, but also accepts the cookie of a session. */
+  admitPerson(request: Request, address: Address, surface: GuessedAt): Promise<Admitted>
+}
+
+export function admission({ authenticate, requests, guesses, trust_proxy, ready, session }: AdmitOptions): Admit {
+  function login(request: Request, address: Address, surface: GuessedAt): Admitted {
+    const header = request.headers.get('authorization')
+    const caller = authenticate(header)
+    if (caller) return caller
+    const from = clientAddress(address(), request.headers.get('x-forwarded-for'), trust_proxy)
+    // Text without a colon may be a bare token: none of it is logged.
+    const wait = guesses.failed(surface, /^Bearer +([^: ][^:]*):/i.exec(header ?? '')?.[1] ?? null, from)
+    if (wait > 0) return refuse(surface, wait, 'Too many failed logins')
+    return plainError(401, 'unauthorized', 'A valid Authorization header is needed: Bearer <agent>:<token>', {
+      'www-authenticate': 'Bearer realm="cstp"',
+    })
+  }
+
+  async function chargeRateLimit(caller: Admitted, surface: GuessedAt): Promise<Admitted> {
+    if (caller instanceof Response) return caller
+    const wait = await requests.take(caller.agent, 1)
+    return wait > 0 ? refuse(surface, wait) : caller
+  }
+
+  async function admit(request: Request, address: Address, surface: GuessedAt): Promise<Admitted> {
+    if (!ready()) return plainError(503, 'unavailable', 'The server is shutting down', { 'retry-after': '1' })
+    return chargeRateLimit(login(request, address, surface), surface)
+  }
+
+  return {
+    login,
+    admit,
+    async admitPerson(request, address, surface) {
+      const { headers } = request
+      const cookie = !headers.has('authorization') && headers.has('cookie')
+      if (!session || !cookie || !ready()) return admit(request, address, surface)
+      const caller = (await session(request)) ?? plainError(401, 'unauthorized', 'There is no session: log in')
+      return chargeRateLimit(caller, surface)
+    },
+  }
 }

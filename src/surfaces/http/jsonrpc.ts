@@ -1,10 +1,11 @@
-/** JSON-RPC 2.0: single requests, batches and notifications, from text to text. */
+/** JSON-RPC 2.0: single requests, batches and notifications, from text to text; and the path `/cstp`, which takes them. */
 import { CstpError, type ErrorName } from '../../../sdk/errors.ts'
 import type { Dispatch } from '../../calls/dispatch.ts'
 import { isTooLong, JsonText, maxAnswerBytes, type Pieces } from '../../calls/page.ts'
 import type { Caller } from '../../core/caller.ts'
 import { parseJson } from '../../core/json.ts'
-import { waiting } from './rate.ts'
+import type { Bodies, Limiter } from './limits.ts'
+import { errorBody, jsonPieces, refusedBody, waiting } from './route.ts'
 
 /** Maximum entries of a batch. */
 export const maxBatch = 100
@@ -31,12 +32,6 @@ interface Envelope {
   params: unknown
   /** Undefined for a notification. */
   id: Id | undefined
-}
-
-/** The JSON of an error answer. */
-export function errorBody(error: CstpError, id: Id = null): string {
-  const { code, message, data } = error
-  return JSON.stringify({ jsonrpc: '2.0', error: data === undefined ? { code, message } : { code, message, data }, id })
 }
 
 const validId = (id: unknown): id is Id =>
@@ -173,4 +168,33 @@ export async function answer(
       `Invalid Request: a batch has at most ${maxBatch} entries, received ${parsed.length}`,
     )
   return answerMany(parsed, exchange, dispatch, max_answer_bytes)
+}
+
+// The path `/cstp`: a JSON-RPC body and its answer.
+
+export interface RpcOptions {
+  dispatch: Dispatch
+  bodies: Bodies
+  requests: Limiter
+  newRequestId(): string
+  stopping: AbortSignal
+}
+
+const statusOf: Partial<Record<ErrorName, number>> = { rate_limited: 429, forbidden: 403 }
+
+/** @param limit the longest body that the caller may send, in bytes */
+export async function answerRpc(
+  request: Request,
+  caller: Caller,
+  limit: number,
+  { dispatch, requests, newRequestId, stopping, bodies }: RpcOptions,
+): Promise<Response> {
+  const sender = () => ({ name: caller.agent, known: true })
+  const take = (cost: number) => requests.take(caller.agent, cost)
+  const bytes = refusedBody(request, limit) ?? (await bodies.read(request, limit, sender))
+  if (bytes instanceof Response) return bytes
+  const { body, error, retry_after } = await answer(bytes, { caller, signal: stopping, newRequestId, take }, dispatch)
+  return body === null
+    ? new Response(null, { status: 204 })
+    : jsonPieces(body, (error && statusOf[error]) ?? 200, retry_after)
 }

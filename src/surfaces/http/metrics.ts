@@ -3,7 +3,7 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Evidence } from '../../../sdk/storage/evidence.ts'
 import type { SearchState } from '../../../sdk/storage/search.ts'
 import type { Store } from '../../../sdk/storage/store.ts'
-import type { GuessedAt } from './guesses.ts'
+import type { GuessedAt } from './limits.ts'
 
 export interface Metrics {
   call(method: string, code: number, duration_ms: number): void

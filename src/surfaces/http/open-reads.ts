@@ -2,7 +2,7 @@
 import { CstpError } from '../../../sdk/errors.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
 import { clientAddress } from '../../core/caller.ts'
-import type { RateLimiter } from './rate.ts'
+import type { RateLimiter } from './limits.ts'
 import { plainError, type Route, tooMany, type Visit } from './route.ts'
 
 export interface OpenReads {

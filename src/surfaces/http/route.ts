@@ -4,8 +4,6 @@ import { CstpError } from '../../../sdk/errors.ts'
 import type { Pieces } from '../../calls/page.ts'
 import type { Caller, Scope } from '../../core/caller.ts'
 import { type ParsedJson, parseJson } from '../../core/json.ts'
-import { errorBody } from './jsonrpc.ts'
-import { waiting } from './rate.ts'
 
 /** The address of the connection. Requested only if needed, as it costs a system call. */
 export type Address = () => string
@@ -71,6 +69,16 @@ export const json = (value: unknown, status = 200): Response =>
 export const tooLarge = (limit: number): Response =>
   plainError(413, 'payload_too_large', `The body is over the limit of ${limit} bytes`, { connection: 'close' })
 
+/** The message for a caller that has to wait. @param wait seconds; Infinity if waiting does not help */
+export const waiting = (wait: number, why = 'Rate limited'): string =>
+  Number.isFinite(wait) ? `${why}: try again in ${wait} s` : `${why}: a batch of so many entries is over the limit`
+
+/** The JSON of an error answer. */
+export function errorBody(error: CstpError, id: string | number | null = null): string {
+  const { code, message, data } = error
+  return JSON.stringify({ jsonrpc: '2.0', error: data === undefined ? { code, message } : { code, message, data }, id })
+}
+
 /** A JSON-RPC error, for a request that is answered before it is parsed. */
 export const rpcError = (error: CstpError, status = 200, headers: Record<string, string> = {}): Response =>
   new Response(errorBody(error), { status, headers: { ...jsonType, ...headers } })
@@ -124,4 +132,46 @@ export async function readJson(
 ): Promise<ParsedJson | Response> {
   const bytes = refusedBody(request, max_body_bytes) ?? (await body(max_body_bytes))
   return bytes instanceof Response ? bytes : parseJson(bytes)
+}
+
+// Which web pages may call the service, and by which host names: a page of another site must not act as the user.
+
+const loopback = new Set(['localhost', '127.0.0.1', '[::1]', '::1'])
+
+/** The host name in a URL; null if it is not a URL. */
+function nameIn(url: string): string | null {
+  return URL.canParse(url) ? new URL(url).hostname : null
+}
+
+/** Programs send no origin. Pages of the listed origins may call; `*` stands for those of this machine. */
+export function allowedOrigin(origin: string | null, listed: readonly string[]): boolean {
+  if (origin === null || listed.includes(origin)) return true
+  const name = /^https?:\/\//.test(origin) ? nameIn(origin) : null
+  return listed.includes('*') && name !== null && loopback.has(name)
+}
+
+/** A page loaded from an IP address came from that address: no name was rebound. */
+const isAddress = (name: string): boolean => /^(?:\d+(?:\.\d+){3}|\[[0-9a-f:.]+\])$/i.test(name)
+
+/**
+ * Whether requests may name this host. In DNS rebinding, a page of another site whose own name resolves to this machine sends that name.
+ * @param hosts host names, without a port; null for any
+ */
+export function hostCheck(hosts: readonly string[] | null): (host: string | null) => boolean {
+  if (hosts === null) return () => true
+  return (host) => {
+    const name = host === null ? null : nameIn(`http://${host}`)
+    return name !== null && (isAddress(name) || hosts.includes(name))
+  }
+}
+
+/**
+ * The host names that requests may use: those of this machine, of the listening address and of the public address. Null (any) if the
+ * service listens for other machines and no public address is set, since the names by which they reach it are unknown.
+ */
+export function hostsOf({ host, public_url }: { host: string; public_url: string | null }): string[] | null {
+  const name = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
+  const local = loopback.has(name) || /^127\./.test(name)
+  if (!local && public_url === null) return null
+  return [...loopback, name, ...(public_url === null ? [] : [nameIn(public_url) ?? ''])]
 }

@@ -2,9 +2,7 @@
 import { CstpError } from '../../../sdk/errors.ts'
 import type { Caller } from '../../core/caller.ts'
 import { describeError } from '../../core/log.ts'
-import { allowedOrigin } from '../http/originCheck.ts'
-import type { Route, Visit } from '../http/route.ts'
-import { plainError, rateLimited, readJson, rpcError } from '../http/route.ts'
+import { allowedOrigin, plainError, type Route, rateLimited, readJson, rpcError, type Visit } from '../http/route.ts'
 import type { Engine, EngineOptions } from './engine.ts'
 
 export interface McpOptions extends EngineOptions {

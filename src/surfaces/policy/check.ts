@@ -4,8 +4,7 @@ import { CstpError, type ErrorName } from '../../../sdk/errors.ts'
 import { refusalOf } from '../../../sdk/refusal.ts'
 import type { Dispatch } from '../../calls/dispatch.ts'
 import { methods } from '../../methods/table.ts'
-import { waiting } from '../http/rate.ts'
-import { json, readJson, type Visit } from '../http/route.ts'
+import { json, readJson, type Visit, waiting } from '../http/route.ts'
 
 const method = 'cstp.checkGuardrails'
 /** Scope that credentials need: the same as for the method itself. */

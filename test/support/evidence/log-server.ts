@@ -9,7 +9,7 @@ import { createCheckpoints } from '../../../src/domain/ledger/engine/checkpoints
 import { type Signer, signerOf } from '../../../src/domain/ledger/engine/note.ts'
 import { methods } from '../../../src/methods/table.ts'
 import { evidenceRoutes } from '../../../src/surfaces/http/evidence.ts'
-import { createRateLimiter } from '../../../src/surfaces/http/rate.ts'
+import { createRateLimiter } from '../../../src/surfaces/http/limits.ts'
 import { serviceOf } from '../../surfaces/http/service.ts'
 import { append } from './log.ts'
 

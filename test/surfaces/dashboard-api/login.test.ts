@@ -6,8 +6,7 @@ import type { Level } from '../../../src/core/log.ts'
 import { analyse } from '../../../src/domain/search/terms.ts'
 import { createDashboard } from '../../../src/surfaces/dashboard-api/dashboard.ts'
 import { createLogins, idle_ms, longest_ms } from '../../../src/surfaces/dashboard-api/logins.ts'
-import { createGuesses } from '../../../src/surfaces/http/guesses.ts'
-import { createRateLimiter } from '../../../src/surfaces/http/rate.ts'
+import { createGuesses, createRateLimiter } from '../../../src/surfaces/http/limits.ts'
 import { rpc, serviceOf, url } from '../http/service.ts'
 
 const host = new URL(url).host

@@ -1,6 +1,6 @@
 /** Bodies in flight: what is shared by whom, and that every byte is given back. */
 import { describe, expect, test } from 'bun:test'
-import { createBodies, type Sender } from '../../../src/surfaces/http/bodies.ts'
+import { createBodies, type Sender } from '../../../src/surfaces/http/limits.ts'
 
 const kib = 1_024
 const agent = (name: string) => (): Sender => ({ name, known: true })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { CstpError, invalidParams } from '../../../sdk/errors.ts'
 import type { Request as Call, Dispatch } from '../../../src/calls/dispatch.ts'
 import { evidenceRoutes } from '../../../src/surfaces/http/evidence.ts'
-import { createRateLimiter } from '../../../src/surfaces/http/rate.ts'
+import { createRateLimiter } from '../../../src/surfaces/http/limits.ts'
 import { temporaryDir } from '../../support/process.ts'
 import { serviceOf, tokens, url } from './service.ts'
 

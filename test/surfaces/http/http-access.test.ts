@@ -1,7 +1,7 @@
 /** HTTP: who may call, how often, how much, and from which pages. */
 import { describe, expect, test } from 'bun:test'
 import type { HttpOptions } from '../../../src/surfaces/http/http.ts'
-import { createRateLimiter } from '../../../src/surfaces/http/rate.ts'
+import { createRateLimiter } from '../../../src/surfaces/http/limits.ts'
 import { post, rpc, serviceOf, tokens, url } from './service.ts'
 
 const jsonOf = async (response: Response) => (await response.json()) as Record<string, unknown>

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { staticLog } from '../../../src/domain/ledger/thread/publish.ts'
 import { logRoutes } from '../../../src/surfaces/http/ledger.ts'
-import { createRateLimiter } from '../../../src/surfaces/http/rate.ts'
+import { createRateLimiter } from '../../../src/surfaces/http/limits.ts'
 import { verifyLog } from '../../../src/verify/log.ts'
 import { readNote } from '../../../src/verify/note.ts'
 import { readPolicy } from '../../../src/verify/policy.ts'

@@ -1,6 +1,6 @@
 /** Token buckets on a clock that the test moves. */
 import { expect, test } from 'bun:test'
-import { createRateLimiter } from '../../../src/surfaces/http/rate.ts'
+import { createRateLimiter } from '../../../src/surfaces/http/limits.ts'
 
 function harness(per_minute: number, burst: number) {
   const clock = { now: 1_000_000 }

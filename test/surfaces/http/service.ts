@@ -5,11 +5,9 @@ import { JsonText } from '../../../src/calls/page.ts'
 import { agentsOf, createAuthenticator, parseTokens } from '../../../src/core/caller.ts'
 import type { Level } from '../../../src/core/log.ts'
 import { methods } from '../../../src/methods/table.ts'
-import { createBodies } from '../../../src/surfaces/http/bodies.ts'
 import { a2aCard, agentCard, answerRoot } from '../../../src/surfaces/http/discovery.ts'
-import { createGuesses } from '../../../src/surfaces/http/guesses.ts'
 import { createFetch, type Fetch, type HttpOptions } from '../../../src/surfaces/http/http.ts'
-import { createRateLimiter } from '../../../src/surfaces/http/rate.ts'
+import { createBodies, createGuesses, createRateLimiter } from '../../../src/surfaces/http/limits.ts'
 
 export const tokens = {
   alice: 'alice:token-of-alice-0001',

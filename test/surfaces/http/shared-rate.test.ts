@@ -3,7 +3,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import { suiteOptions } from '../../../sdk/storage/conformance/store.ts'
 import { connect } from '../../../src/drivers/shared/postgres/client.ts'
 import { openPostgresStore } from '../../../src/drivers/store/postgres/driver.ts'
-import { createSharedLimiter } from '../../../src/surfaces/http/rate.ts'
+import { createSharedLimiter } from '../../../src/surfaces/http/limits.ts'
 import { freshSchema, postgres, whyNoPostgres } from '../../support/postgres.ts'
 
 setDefaultTimeout(120_000)

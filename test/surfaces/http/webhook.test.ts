@@ -1,12 +1,12 @@
 /** The webhook's surface: the signature comes first, then the limits and the forms; answers that a person can read. */
+
 import { describe, expect, test } from 'bun:test'
 import { createHash, createHmac } from 'node:crypto'
 import { CstpError } from '../../../sdk/errors.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import { createLog } from '../../../src/core/log.ts'
 import { type Delivered, type Delivery, githubRoute, largestDelivery } from '../../../src/surfaces/http/github.ts'
-import { createGuesses } from '../../../src/surfaces/http/guesses.ts'
-import { createRateLimiter } from '../../../src/surfaces/http/rate.ts'
+import { createGuesses, createRateLimiter } from '../../../src/surfaces/http/limits.ts'
 import * as fc from '../../support/property.ts'
 import { serviceOf, url } from './service.ts'
 

@@ -1,8 +1,9 @@
 /** The policy interfaces keep the limits of the service, whatever body comes: scope, rate, size; every answer is typed JSON. */
+
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { CstpError } from '../../../sdk/errors.ts'
 import type { Dispatch } from '../../../src/calls/dispatch.ts'
-import { createRateLimiter } from '../../../src/surfaces/http/rate.ts'
+import { createRateLimiter } from '../../../src/surfaces/http/limits.ts'
 import { authzenRoutes } from '../../../src/surfaces/policy/authzen.ts'
 import { opaRoutes } from '../../../src/surfaces/policy/opa.ts'
 import { absurd, hostileText, mutated, toText } from '../../fuzz/values.ts'
