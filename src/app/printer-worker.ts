@@ -1,8 +1,6 @@
 /** Thread that prints one document. */
-import { messageOf } from '../core/log.ts'
+import { answerCalls } from '../core/worker.ts'
 import type { PrintedDocument } from '../domain/ledger/evidence/report/text.ts'
-
-export type PrintReply = { pdf: Uint8Array } | { error: string }
 
 /** The parts of pdfmake 0.3 that are used; it has no type declarations. */
 interface Pdfmake {
@@ -21,8 +19,6 @@ interface Placed {
 interface Around {
   getFollowingNodesOnPage(): unknown[]
 }
-
-declare const self: Worker
 
 const files = {
   normal: () => import('pdfmake/fonts/Roboto/Roboto-Regular.ttf', { with: { type: 'file' } }),
@@ -73,10 +69,4 @@ async function print({ running, ...definition }: PrintedDocument): Promise<Uint8
     .getBuffer()
 }
 
-self.onmessage = async ({ data }: MessageEvent<PrintedDocument>) => {
-  const answer: PrintReply = await print(data).then(
-    (pdf) => ({ pdf }),
-    (error: unknown) => ({ error: messageOf(error) }),
-  )
-  self.postMessage(answer)
-}
+answerCalls(print)

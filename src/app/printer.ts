@@ -1,7 +1,7 @@
 /** Prints PDF. The library is optional and loaded for the first document; everything else works without it. */
-import { startThread } from '../core/thread.ts'
+import { messageOf } from '../core/log.ts'
+import { startWorker, workerCall } from '../core/worker.ts'
 import type { PrintedDocument, Printer } from '../domain/ledger/evidence/report/text.ts'
-import type { PrintReply } from './printer-worker.ts'
 
 /** The part of fontkit that is used; it has no type declarations. */
 interface Fontkit {
@@ -9,16 +9,15 @@ interface Fontkit {
 }
 
 /** Prints in a separate thread: laying out a long document takes seconds. */
-function print(definition: PrintedDocument): Promise<Uint8Array> {
-  const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>()
-  const worker = startThread('app/printer-worker.ts')
-  worker.addEventListener('error', ({ message }) => reject(new Error(`the document could not be printed: ${message}`)))
-  worker.addEventListener('message', ({ data }: MessageEvent<PrintReply>) => {
-    if ('pdf' in data) resolve(data.pdf)
-    else reject(new Error(`the document could not be printed: ${data.error}`))
-  })
-  worker.postMessage(definition)
-  return promise.finally(() => worker.terminate())
+async function print(definition: PrintedDocument): Promise<Uint8Array> {
+  const thread = workerCall<PrintedDocument>(startWorker('app/printer-worker.ts'))
+  try {
+    return await thread.call<Uint8Array>(definition)
+  } catch (error) {
+    throw new Error(`the document could not be printed: ${messageOf(error)}`)
+  } finally {
+    thread.terminate()
+  }
 }
 
 async function load(): Promise<Printer> {

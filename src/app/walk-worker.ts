@@ -1,16 +1,18 @@
-/** Thread that verifies pieces of an evidence log, one at a time, over its own read-only connection. */
+/** Thread that verifies pieces of an evidence log over its own read-only connection. */
 
 import { StorageError } from '../../sdk/storage/errors.ts'
-import { messageOf } from '../core/log.ts'
-import { type Piece, type PieceReader, walkPiece } from '../domain/ledger/engine/walk.ts'
+import { answerCalls } from '../core/worker.ts'
+import { type PieceReader, walkPiece } from '../domain/ledger/engine/walk.ts'
 import { evidenceEntries } from '../domain/ledger/evidence/records.ts'
 
-export type WalkRequest =
-  | { open: string; postgres: boolean }
-  | { index: number; end: number; wanted: ReadonlySet<string> }
-export type WalkReply = { piece: Piece } | { error: string }
-
-declare const self: Worker
+export interface WalkRequest {
+  /** Path of the evidence database, or its address in PostgreSQL. */
+  place: string
+  postgres: boolean
+  index: number
+  end: number
+  wanted: ReadonlySet<string>
+}
 
 let opening: Promise<PieceReader> | undefined
 
@@ -22,16 +24,7 @@ async function openReader(place: string, postgres: boolean): Promise<PieceReader
   return evidenceEntries(reader)
 }
 
-self.onmessage = async ({ data }: MessageEvent<WalkRequest>) => {
-  if ('open' in data) {
-    opening = openReader(data.open, data.postgres)
-    await opening
-    return
-  }
-  const reader = await opening!
-  const answer: WalkReply = await walkPiece(reader, data.index, data.end, async () => {}, data.wanted).then(
-    (piece) => ({ piece }),
-    (error: unknown) => ({ error: messageOf(error) }),
-  )
-  self.postMessage(answer)
-}
+answerCalls<WalkRequest>(async ({ place, postgres, index, end, wanted }) => {
+  opening ??= openReader(place, postgres)
+  return walkPiece(await opening, index, end, async () => {}, wanted)
+})

@@ -84,7 +84,7 @@ export async function build({ target, outfile: given, full = false }: BuildOptio
     // Each thread is a separate entry point.
     entrypoints: [
       join(root, 'src/main.ts'),
-      ...new Bun.Glob('src/**/*worker.ts').scanSync({ cwd: root, absolute: true }),
+      ...new Bun.Glob('src/{app,drivers}/**/*worker.ts').scanSync({ cwd: root, absolute: true }),
     ],
     // Native onnxruntime is built for glibc; other platforms use its WebAssembly build.
     plugins: [

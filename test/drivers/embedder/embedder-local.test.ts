@@ -157,12 +157,12 @@ test('a vector leaves nothing of the hidden layer behind', () => {
 
 describe('the thread of the local embedder', () => {
   /** Answers like the real one, except to three texts. */
-  const script = `self.onmessage = ({ data }) => {
-    if ('open' in data) postMessage({ ready: { name: 'native' } })
-    else if (data.text === 'exit') process.exit(1)
-    else if (data.text === 'throw') setTimeout(() => { throw new Error('from within') }, 0)
-    else if (data.text === 'refuse') postMessage({ id: data.id, error: 'too odd' })
-    else if (data.text !== 'hang') postMessage({ id: data.id, vector: new Float32Array(768).fill(1 / Math.sqrt(768)) })
+  const script = `self.onmessage = ({ data: { id, request } }) => {
+    if ('open' in request) postMessage({ id, result: { name: 'native' } })
+    else if (request.text === 'exit') process.exit(1)
+    else if (request.text === 'throw') setTimeout(() => { throw new Error('from within') }, 0)
+    else if (request.text === 'refuse') postMessage({ id, error: 'too odd' })
+    else if (request.text !== 'hang') postMessage({ id, result: new Float32Array(768).fill(1 / Math.sqrt(768)) })
   }`
   const stub = (source: string) => () =>
     new Worker(URL.createObjectURL(new Blob([source], { type: 'application/javascript' })))
@@ -242,10 +242,10 @@ describe('the thread of the local embedder', () => {
 
   test('shares the texts of a call with its help by their length', async () => {
     const texts: string[][] = []
-    const echo = `self.onmessage = ({ data }) =>
-      'open' in data
-        ? postMessage({ ready: { name: 'native' } })
-        : setTimeout(() => postMessage({ id: data.id, vector: new Float32Array([data.text.length]) }), 5)`
+    const echo = `self.onmessage = ({ data: { id, request } }) =>
+      'open' in request
+        ? postMessage({ id, result: { name: 'native' } })
+        : setTimeout(() => postMessage({ id, result: new Float32Array([request.text.length]) }), 5)`
     const embedder = await openLocalEmbedder(
       {},
       () => {
@@ -253,8 +253,8 @@ describe('the thread of the local embedder', () => {
         const post = worker.postMessage.bind(worker)
         const own: string[] = []
         texts.push(own)
-        worker.postMessage = (message: { text?: string }) => {
-          if (message.text !== undefined) own.push(message.text)
+        worker.postMessage = (message: { request: { text?: string } }) => {
+          if (message.request.text !== undefined) own.push(message.request.text)
           post(message)
         }
         return worker
@@ -283,7 +283,10 @@ describe('the thread of the local embedder', () => {
     let started = 0
     const embedder = await openLocalEmbedder(
       { log: logTo(lines) },
-      () => (started++ === 0 ? stub(script)() : stub(`self.onmessage = () => postMessage({ failed: 'no memory' })`)()),
+      () =>
+        started++ === 0
+          ? stub(script)()
+          : stub(`self.onmessage = ({ data: { id } }) => postMessage({ id, error: 'no memory' })`)(),
       { most: 2, idle_ms: 1 },
     )
     const texts = Array.from({ length: 100 }, (_, at) => `text ${at}`)
@@ -338,7 +341,9 @@ describe('the thread of the local embedder', () => {
   })
 
   test('that can not load its model fails the opening', async () => {
-    const opening = failure(openLocalEmbedder({}, stub(`self.onmessage = () => postMessage({ failed: 'no file' })`)))
+    const opening = failure(
+      openLocalEmbedder({}, stub(`self.onmessage = ({ data: { id } }) => postMessage({ id, error: 'no file' })`)),
+    )
     expect(await opening).toMatchObject({ kind: 'unavailable', message: expect.stringContaining('no file') })
     const broken = failure(openLocalEmbedder({}, stub(`throw new Error('broken script')`)))
     expect(await broken).toMatchObject({ kind: 'unavailable', message: expect.stringContaining('broken script') })
@@ -346,7 +351,7 @@ describe('the thread of the local embedder', () => {
 
   test('is told of when nobody waits for the opening, and again by the first text', async () => {
     const told = Promise.withResolvers<unknown>()
-    const script = stub(`self.onmessage = () => postMessage({ failed: 'no file' })`)
+    const script = stub(`self.onmessage = ({ data: { id } }) => postMessage({ id, error: 'no file' })`)
     const embedder = await openLocalEmbedder({ failed: told.resolve }, script)
     expect(await told.promise).toMatchObject({ kind: 'unavailable', message: expect.stringContaining('no file') })
     const call = failure(embedder.embed(['a'], 'document', never))

@@ -2,12 +2,11 @@
 import { availableParallelism } from 'node:os'
 import type { Embedder } from '../../../../sdk/storage/embedder.ts'
 import { messageOf } from '../../../core/log.ts'
-import { startThread } from '../../../core/thread.ts'
+import { startWorker } from '../../../core/worker.ts'
 import { closedError, openQueue } from '../shared/queue.ts'
-import { type Engine, startEngine } from './engine.ts'
 import { assets, EFFECTIVE_DIMENSIONS, readVocabulary, visible } from './minilm.ts'
 import type { RuntimeName } from './runtime.ts'
-import { openThreads, type ThreadLimits } from './threads.ts'
+import { type Engine, openThreads, startEngine, type ThreadLimits } from './threads.ts'
 
 export interface LocalOptions {
   /** The build of onnxruntime to use. [native, else wasm] */
@@ -27,7 +26,7 @@ const MANY_WITHIN_MS = 10_000
 const MANY_QUESTIONS = 16
 const limits: ThreadLimits = { most: Math.min(2, availableParallelism()), idle_ms: 15_000 }
 
-const startWorker = () => startThread('drivers/embedder/local/worker.ts')
+const startModel = () => startWorker('drivers/embedder/local/worker.ts')
 
 /**
  * Resolves when the model is ready, or immediately if `failed` is given.
@@ -35,7 +34,7 @@ const startWorker = () => startThread('drivers/embedder/local/worker.ts')
  */
 export async function openLocalEmbedder(
   options: LocalOptions = {},
-  newWorker = startWorker,
+  newWorker = startModel,
   threadLimits = limits,
 ): Promise<Embedder> {
   const { log = () => {} } = options

@@ -1,5 +1,54 @@
 /** The threads of the local model: one while the embedder is open, more while many texts are waiting. */
-import type { Engine } from './engine.ts'
+import { StorageError } from '../../../../sdk/storage/errors.ts'
+import { messageOf } from '../../../core/log.ts'
+import { WorkerEnded, workerCall } from '../../../core/worker.ts'
+import type { Model } from './minilm.ts'
+import type { RuntimeName } from './runtime.ts'
+import type { Request } from './worker.ts'
+
+/** A thread of the model. */
+export interface Engine {
+  runtime: Model['runtime']
+  /** @throws StorageError `unavailable` if the thread fails or ends */
+  embed(text: string): Promise<Float32Array>
+  stop(): void
+}
+
+/**
+ * Resolves when the model is ready.
+ * @param onDeath called once if the thread ends by itself after it was ready
+ * @throws StorageError `unavailable` if the model can't load
+ */
+export async function startEngine(
+  worker: Worker,
+  runtime: RuntimeName | undefined,
+  onDeath: () => void,
+): Promise<Engine> {
+  let ready = false
+  const thread = workerCall<Request>(worker, () => {
+    if (ready) onDeath()
+  })
+  const call = <R>(request: Request, failed: string): Promise<R> =>
+    thread.call<R>(request).catch((error: unknown) => {
+      const problem = error instanceof WorkerEnded ? 'lost its thread' : failed
+      throw new StorageError(
+        'unavailable',
+        [`The local embedder ${problem}`, messageOf(error)].filter(Boolean).join(': '),
+      )
+    })
+  try {
+    const loaded = await call<Model['runtime']>({ open: { runtime } }, "can't load its model")
+    ready = true
+    return {
+      runtime: loaded,
+      embed: (text) => call({ text }, 'failed on a text'),
+      stop: thread.terminate,
+    }
+  } catch (error) {
+    thread.terminate()
+    throw error
+  }
+}
 
 export interface ThreadLimits {
   /** Maximum number of threads. The first takes about 80 MB, each further one 55 MB. */
