@@ -64,7 +64,7 @@ export function auditWriter(access: Access, now: () => number): AuditWriter & { 
       if (old.length === 0) return 0
       append(retentionEntry(old.length, before_ms, noted_ms))
       const seqs = old.map((row) => row.seq)
-      access.write([], (_, db) => db.delete(audit).where(inSeqs(seqs)).execute())
+      access.write([], ({ send }) => send((db) => db.delete(audit).where(inSeqs(seqs))))
       return old.length
     }),
     redact: verb(async ({ lines, redacted_by, at_ms: noted_ms = now() }: AuditRedaction) => {
@@ -78,12 +78,13 @@ export function auditWriter(access: Access, now: () => number): AuditWriter & { 
       const details = new Map(lines.map((line) => [line.seq, line.detail]))
       for (const { seq: own, entry } of found) {
         const text = JSON.stringify({ ...JSON.parse(entry), detail: details.get(own) })
-        access.write([], (_, db) =>
-          db
-            .update(audit)
-            .set({ entry: jsonText(text) })
-            .where(eq(seq, own))
-            .execute(),
+        access.write([], ({ send }) =>
+          send((db) =>
+            db
+              .update(audit)
+              .set({ entry: jsonText(text) })
+              .where(eq(seq, own)),
+          ),
         )
       }
     }),

@@ -6,8 +6,8 @@
 import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
 import { type Client, isLost, isRetryable, type Query, storageErrorOf } from '../../shared/postgres/client.ts'
 import { openDatabase } from '../../shared/postgres/database.ts'
-import { writeStatements } from './statements.ts'
-import { type Access, openTransaction } from './transaction.ts'
+import { type Access, type Group, openTransaction } from './transaction.ts'
+import { openWrites } from './writes.ts'
 
 type Work<T> = (access: Access) => Promise<T>
 
@@ -37,12 +37,12 @@ export function openBatcher({ begin }: Pick<Client, 'begin'>): <T>(work: Work<T>
     if (connection === null) throw new StorageError('invalid', 'the transaction is over')
     return connection(...statement)
   })
-  const statements = writeStatements(db)
 
   /** Runs the jobs and sends their writes. Resolves with what to do after the commit. */
   async function runJobs(jobs: readonly Job[]): Promise<(() => void)[]> {
+    const group: Group = { db, writes: openWrites(db), reads: new Map() }
     const running = jobs.map(async (job) => {
-      const transaction = openTransaction(db, statements, job.isAlone)
+      const transaction = openTransaction(group, job.isAlone)
       const [result] = await Promise.allSettled([job.work(transaction.access)])
       return { job, result, ended: transaction.end() }
     })
@@ -50,7 +50,6 @@ export function openBatcher({ begin }: Pick<Client, 'begin'>): <T>(work: Work<T>
     const again: Job[] = []
     const written = new Set<string>()
     const changed = new Set<string>()
-    const sent: Promise<unknown>[] = []
     for (const { job, result, ended } of await Promise.all(running)) {
       if (ended === 'alone') again.push({ ...job, isAlone: true })
       else if (!ended.reads.isDisjointFrom(written)) again.push(job)
@@ -60,12 +59,12 @@ export function openBatcher({ begin }: Pick<Client, 'begin'>): <T>(work: Work<T>
       } else {
         for (const key of ended.written) written.add(key)
         for (const id of ended.changed) changed.add(id)
-        sent.push(...ended.sends.map((send) => send(statements, db)))
+        for (const write of ended.writes) write(group.writes)
         answers.push(() => job.resolve(result.value))
       }
     }
-    if (changed.size > 0) sent.push(statements.numberChanges([...changed]))
-    await Promise.all(sent)
+    if (changed.size > 0) group.writes.numberChanges([...changed])
+    await group.writes.flush()
     answers.push(() => queue.unshift(...again))
     return answers
   }

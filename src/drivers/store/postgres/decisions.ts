@@ -72,7 +72,7 @@ export function decisionWriter(
         await requireRevision(id, replaces)
         const holders = source_key === null ? [] : await idsWithSourceKey(access, source_key)
         if (holders.some((holder) => holder !== id)) throw taken(record)
-        access.write([...keys, keyOf.anySource], ({ updateDecision }) => updateDecision(row))
+        access.write([...keys, keyOf.anySource], ({ replaceDecision }) => replaceDecision(row))
         access.write([], ({ deleteEdges }) => deleteEdges(id))
         access.write([], ({ deleteReasons }) => deleteReasons(id))
       }
@@ -82,11 +82,11 @@ export function decisionWriter(
     erase: verb(async (id: string, revision: number | null) => {
       await requireRevision(id, revision)
       const keys = [keyOf.decision(id), keyOf.anyDecision, keyOf.anySource, keyOf.erased(id)]
-      access.write(keys, (_, db) => db.execute(dropSpellings(id)).execute())
+      access.write(keys, ({ send }) => send((db) => db.execute(dropSpellings(id))))
       access.write([], ({ deleteVectors }) => deleteVectors(id))
       access.write([], ({ deleteReasons }) => deleteReasons(id))
       access.write([], ({ deleteEdges }) => deleteEdges(id))
-      access.write([], (_, db) => db.delete(decisions).where(eq(decisions.id, id)).execute())
+      access.write([], ({ send }) => send((db) => db.delete(decisions).where(eq(decisions.id, id))))
       access.changed(id)
     }),
   }

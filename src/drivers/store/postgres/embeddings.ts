@@ -21,7 +21,7 @@ export const embeddingReader = (db: Database): EmbeddingReader => ({
 
 export function embeddingWriter(access: Access): EmbeddingWriter {
   const { verb } = access
-  const all = () => access.read([keyOf.generations], readGenerations)
+  const all = () => access.readShared('generations', [keyOf.generations], readGenerations)
   async function exists(id: string): Promise<boolean> {
     const key = keyOf.decision(id)
     if (access.writes(key)) return !access.writes(keyOf.erased(id))
@@ -31,8 +31,10 @@ export function embeddingWriter(access: Access): EmbeddingWriter {
     return rows.length > 0
   }
   const drop = ({ number }: Generation) => {
-    access.write([], (_, db) => db.delete(embeddings).where(eq(embeddings.generation, number)).execute())
-    access.write([keyOf.generations], (_, db) => db.delete(generations).where(eq(generations.number, number)).execute())
+    access.write([], ({ send }) => send((db) => db.delete(embeddings).where(eq(embeddings.generation, number))))
+    access.write([keyOf.generations], ({ send }) =>
+      send((db) => db.delete(generations).where(eq(generations.number, number))),
+    )
   }
   return {
     generation: verb(async (state: Generation['state']) => inState(await all(), state)),
@@ -71,10 +73,10 @@ export function embeddingWriter(access: Access): EmbeddingWriter {
         throw new StorageError('not_found', `generation ${number} is not being built`)
       const active = inState(list, 'active')
       if (active !== null) drop(active)
-      access.write([keyOf.generations], (_, db) =>
-        db.update(generations).set({ state: 'active' }).where(eq(generations.number, number)).execute(),
+      access.write([keyOf.generations], ({ send }) =>
+        send((db) => db.update(generations).set({ state: 'active' }).where(eq(generations.number, number))),
       )
-      access.write([], (_, db) => db.execute(updateIndexed).execute())
+      access.write([], ({ send }) => send((db) => db.execute(updateIndexed)))
     }),
   }
 }

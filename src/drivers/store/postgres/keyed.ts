@@ -10,18 +10,22 @@ import { type Access, keyOf } from './transaction.ts'
 
 const columns = { key: k.key, value: sql<string>`${k.value}::text`, version: k.version, expires_ms: k.expires_ms }
 
-async function find(db: Database, collection: string, keys: readonly string[]): Promise<KeyedRecord[]> {
-  if (keys.length === 0) return []
-  const rows = await db
+type Row = Parameters<typeof keyedOf>[0]
+
+const find = (db: Database, collection: string, keys: readonly string[]): PromiseLike<Row[]> =>
+  db
     .select(columns)
     .from(k)
     .where(and(eq(k.collection, collection), sql`${k.key} = any(${textArray(keys)})`))
+
+/** The records of rows, in the order of their keys. */
+function inOrder(keys: readonly string[], rows: readonly Row[]): KeyedRecord[] {
   const found = new Map(rows.map((row) => [row.key, row]))
   return keys.flatMap((key) => found.get(key) ?? []).map(keyedOf)
 }
 
 export const keyedReader = (db: Database): KeyedReader => ({
-  get: (collection, keys) => find(db, collection, keys),
+  get: async (collection, keys) => (keys.length === 0 ? [] : inOrder(keys, await find(db, collection, keys))),
   async list(collection, query) {
     const [from, end] = keyRange(query)
     const rows = await db
@@ -36,11 +40,11 @@ export const keyedReader = (db: Database): KeyedReader => ({
 
 export function keyedWriter(access: Access): KeyedWriter {
   const { verb } = access
-  const get = (collection: string, keys: readonly string[]) =>
-    access.read(
-      keys.map((key) => keyOf.keyed(collection, key)),
-      (db) => find(db, collection, keys),
-    )
+  const get = async (collection: string, keys: readonly string[]): Promise<KeyedRecord[]> => {
+    if (keys.length === 0) return []
+    const names = keys.map((key) => keyOf.keyed(collection, key))
+    return inOrder(keys, await access.readShared(JSON.stringify(names), names, (db) => find(db, collection, keys)))
+  }
   return {
     get: verb(get),
     put: verb(async (collection, key, value, { expires_ms = null, version } = {}) => {

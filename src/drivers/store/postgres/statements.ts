@@ -1,41 +1,27 @@
-/** The statements that most transactions send, built once; and the SQL that the query builder can't express. */
-import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm'
-import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
+/** SQL that the query builder can't express. */
+import { type SQL, sql } from 'drizzle-orm'
+import type { PgColumn } from 'drizzle-orm/pg-core'
 import { outboxCollection } from '../../../../sdk/storage/keyed.ts'
-import { jsonText } from '../../shared/postgres/columns.ts'
-import type { Database } from '../../shared/postgres/database.ts'
 import { toText } from '../../shared/postgres/text.ts'
 import {
   acts,
   acts_waiting,
-  audit,
   changes,
   decisions,
-  edges,
   embeddings,
   generations,
   keyed_records,
   rate_limits,
-  reasons,
   spellings,
 } from './schema.ts'
 
-const given = sql.placeholder
 const named = (column: { name: string }): SQL => sql.identifier(column.name) as unknown as SQL
-
-/** A parameter for each column, except those that the engine generates. */
-const parameters = <T extends PgTable>(table: T, generated: readonly string[] = []): T['$inferInsert'] =>
-  Object.fromEntries(
-    Object.entries(getTableColumns(table))
-      .filter(([name]) => !generated.includes(name))
-      .map(([name, column]) => [name, column.getSQLType() === 'json' ? jsonText(given(name)) : given(name)]),
-  ) as T['$inferInsert']
 
 /** Texts as one array. */
 export const textArray = (texts: readonly string[]): SQL => sql`${sql.param(texts.map(toText))}::text[]`
 
 /** True if the active generation has vectors for the decision with this id. */
-const hasVectors = (
+export const hasVectors = (
   id: SQL,
 ): SQL => sql`exists (select from ${embeddings} join ${generations} on ${generations.number} = ${embeddings.generation}
   where ${generations.state} = 'active' and ${embeddings.id} = ${id})`
@@ -110,93 +96,4 @@ export function leaseTokens(agent: string, tokens: number, { burst, perMs }: { b
     on conflict (agent) do update set tokens = ${left} - ${granted}, granted = ${granted},
       at_ms = greatest(${rate_limits.at_ms}, excluded.at_ms)
     returning granted`
-}
-
-export type WriteStatements = ReturnType<typeof writeStatements>
-
-/** Each member sends one statement. @param db the database of transactions */
-export function writeStatements(db: Database) {
-  const row = parameters(decisions)
-  const insertDecision = db.insert(decisions).values(row).prepare('insert_decision')
-  const updateDecision = db
-    .update(decisions)
-    .set(row)
-    .where(eq(decisions.id, given('id')))
-    .prepare('update_decision')
-  const deleteEdges = db
-    .delete(edges)
-    .where(eq(edges.source_id, given('id')))
-    .prepare('delete_edges')
-  const deleteReasons = db
-    .delete(reasons)
-    .where(eq(reasons.id, given('id')))
-    .prepare('delete_reasons')
-  const insertEdge = db.insert(edges).values(parameters(edges)).prepare('insert_edge')
-  const insertReason = db.insert(reasons).values(parameters(reasons)).prepare('insert_reason')
-  const insertSpelling = db
-    .insert(spellings)
-    .values(parameters(spellings))
-    .onConflictDoNothing()
-    .prepare('insert_spelling')
-  const vectors = parameters(embeddings)
-  const putVectors = db
-    .insert(embeddings)
-    .values(vectors)
-    .onConflictDoUpdate({ target: [embeddings.id, embeddings.generation], set: vectors })
-    .prepare('put_vectors')
-  const deleteVectors = db
-    .delete(embeddings)
-    .where(eq(embeddings.id, given('id')))
-    .prepare('delete_vectors')
-  const keyed = { value: jsonText(given('value')), expires_ms: given('expires_ms') }
-  const putKeyed = db
-    .insert(keyed_records)
-    .values({ ...parameters(keyed_records), version: 1 })
-    .onConflictDoUpdate({
-      target: [keyed_records.collection, keyed_records.key],
-      set: { ...keyed, version: sql`${keyed_records.version} + 1` } as never,
-    })
-    .prepare('put_keyed')
-  const deleteKeyed = db
-    .delete(keyed_records)
-    .where(and(eq(keyed_records.collection, given('collection')), eq(keyed_records.key, given('key'))))
-    .prepare('delete_keyed')
-  const insertAudit = db
-    .insert(audit)
-    .values(parameters(audit, ['seq']))
-    .prepare('insert_audit')
-  const inserted = db.$with('inserted').as(
-    db
-      .insert(acts)
-      .values(parameters(acts, ['num']))
-      .returning({ num: acts.num }),
-  )
-  const insertAct = db
-    .with(inserted)
-    .insert(acts_waiting)
-    .select(db.select({ num: inserted.num }).from(inserted) as never)
-    .prepare('insert_act')
-  return {
-    insertDecision: (values: typeof decisions.$inferInsert) => insertDecision.execute(values),
-    updateDecision: (values: typeof decisions.$inferInsert) => updateDecision.execute(values),
-    deleteEdges: (id: string) => deleteEdges.execute({ id }),
-    deleteReasons: (id: string) => deleteReasons.execute({ id }),
-    insertEdge: (values: typeof edges.$inferInsert) => insertEdge.execute(values),
-    insertReason: (values: typeof reasons.$inferInsert) => insertReason.execute(values),
-    insertSpelling: (values: typeof spellings.$inferInsert) => insertSpelling.execute(values),
-    putVectors: (values: typeof embeddings.$inferInsert) => putVectors.execute(values),
-    deleteVectors: (id: string) => deleteVectors.execute({ id }),
-    putKeyed: (values: Omit<typeof keyed_records.$inferInsert, 'version'>) => putKeyed.execute(values),
-    deleteKeyed: (collection: string, key: string) => deleteKeyed.execute({ collection, key }),
-    insertAudit: (values: typeof audit.$inferInsert) => insertAudit.execute(values),
-    insertAct: (values: typeof acts.$inferInsert) => insertAct.execute(values),
-    /** Numbers the latest changes of decisions, also of erased ones. */
-    numberChanges: (ids: readonly string[]) =>
-      db
-        .execute(sql`insert into ${changes} (id, indexed)
-          select id, not exists (select from ${decisions} where ${decisions.id} = given.id) or ${hasVectors(sql`given.id`)}
-          from unnest(${textArray(ids)}) with ordinality as given (id, n) order by n
-          on conflict (id) do update set seq = excluded.seq, indexed = excluded.indexed`)
-        .execute(),
-  }
 }

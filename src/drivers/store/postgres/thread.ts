@@ -152,12 +152,13 @@ export const threadWriter = ({ verb, write }: Access): ThreadWriter & { erase: E
   }),
   erase: verb((record_ids: readonly string[]) => {
     if (record_ids.length > 0)
-      write([], (_, db) =>
-        db
-          .update(acts)
-          .set({ payload: null, salt: null })
-          .where(inArray(acts.record_id, [...record_ids]))
-          .execute(),
+      write([], ({ send }) =>
+        send((db) =>
+          db
+            .update(acts)
+            .set({ payload: null, salt: null })
+            .where(inArray(acts.record_id, [...record_ids])),
+        ),
       )
   }),
 })

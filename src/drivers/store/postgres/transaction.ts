@@ -6,16 +6,18 @@
 import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
 import { storageErrorOf } from '../../shared/postgres/client.ts'
 import type { Database } from '../../shared/postgres/database.ts'
-import type { WriteStatements } from './statements.ts'
+import type { Writes } from './writes.ts'
 
-type Send = (statements: WriteStatements, db: Database) => Promise<unknown>
+type Write = (writes: Writes) => void
 
 /** What the methods of a transaction work with. Keys name what is read and written, as {@link keyOf} makes them. */
 export interface Access {
   /** Runs a read, which sees the earlier writes of this transaction. */
   read<T>(keys: readonly string[], run: (db: Database) => PromiseLike<T>): Promise<T>
-  /** Sends a write at the end, in order. */
-  write(keys: readonly string[], send: Send): void
+  /** Like `read`, once for all transactions of the group that read the same: `name` says what. Callers don't change the result. */
+  readShared<T>(name: string, keys: readonly string[], run: (db: Database) => PromiseLike<T>): Promise<T>
+  /** Writes at the end, in order. */
+  write(keys: readonly string[], write: Write): void
   /** Whether this transaction writes what a key names. */
   writes(key: string): boolean
   /** Gives the latest change of a decision the next number. */
@@ -43,14 +45,21 @@ export interface OpenTransaction {
   /** Ends it. Resolves with what it writes, or says how it has to run again. */
   end():
     | 'alone'
-    | { reads: ReadonlySet<string>; written: ReadonlySet<string>; changed: ReadonlySet<string>; sends: Send[] }
+    | { reads: ReadonlySet<string>; written: ReadonlySet<string>; changed: ReadonlySet<string>; writes: Write[] }
+}
+
+/** What the transactions of a group share. */
+export interface Group {
+  db: Database
+  writes: Writes
+  reads: Map<string, Promise<unknown>>
 }
 
 /** @param isAlone whether it is the only one of its group: it can then send its writes before it reads */
-export function openTransaction(db: Database, statements: WriteStatements, isAlone: boolean): OpenTransaction {
+export function openTransaction(group: Group, isAlone: boolean): OpenTransaction {
   let isOpen = true
   let needsAlone = false
-  const sends: Send[] = []
+  const writes: Write[] = []
   const [reads, written, changed] = [new Set<string>(), new Set<string>(), new Set<string>()]
 
   function requireAlone(): void {
@@ -59,19 +68,25 @@ export function openTransaction(db: Database, statements: WriteStatements, isAlo
     throw new StorageError('unavailable', 'the transaction runs again, alone')
   }
   async function flush(): Promise<void> {
-    if (changed.size > 0) sends.push(() => statements.numberChanges([...changed]))
-    await Promise.all(sends.splice(0).map((send) => send(statements, db)))
+    for (const write of writes.splice(0)) write(group.writes)
+    if (changed.size > 0) group.writes.numberChanges([...changed])
+    await group.writes.flush()
   }
   const access: Access = {
     async read(keys, run) {
       for (const key of keys) reads.add(key)
       if (keys.some((key) => written.has(key))) requireAlone()
-      if (sends.length > 0 && isAlone) await flush()
-      return run(db)
+      if (writes.length > 0 && isAlone) await flush()
+      return run(group.db)
     },
-    write(keys, send) {
+    readShared<T>(name: string, keys: readonly string[], run: (db: Database) => PromiseLike<T>): Promise<T> {
+      const once = async (db: Database) => run(db)
+      if (isAlone) return access.read(keys, once)
+      return access.read(keys, (db) => group.reads.getOrInsertComputed(name, () => once(db)) as Promise<T>)
+    },
+    write(keys, write) {
       for (const key of keys) written.add(key)
-      sends.push(send)
+      writes.push(write)
     },
     writes: (key) => written.has(key),
     changed: (id) => void changed.add(id),
@@ -91,7 +106,7 @@ export function openTransaction(db: Database, statements: WriteStatements, isAlo
     access,
     end() {
       isOpen = false
-      return needsAlone ? 'alone' : { reads, written, changed, sends }
+      return needsAlone ? 'alone' : { reads, written, changed, writes }
     },
   }
 }
