@@ -193,7 +193,7 @@ forEachBackend((open) => {
       // Chance leaves some out: it may choose seldom, and a right call takes several right values.
       const missed = () => [...methods.keys()].filter((name) => !reached(tally, name))
       for (const name of missed())
-        for (const input of fc.sample(callOf(name, known), { seed: seed + round, numRuns: 100 }))
+        for (const input of fc.sample(callOf(name, known), { seed: seed + round, numRuns: 500 }))
           if (!reached(tally, name)) await send([input])
       // What was accepted is still there, for another server too, and its own files are whole.
       const other = await program.second()

@@ -11,6 +11,7 @@ interface Shape {
   wrapped?: Schema
   item?: Schema
   options?: unknown[]
+  literal?: unknown
   pipe?: Step[]
 }
 interface Step extends Shape {
@@ -209,6 +210,13 @@ function textFor(name: string, ids: KnownIds): fc.Arbitrary<string> {
       { weight: 1, arbitrary: fc.constantFrom(...none) },
     )
   }
+  if (name === 'as_of')
+    return fc.constantFrom(
+      '2026-06-30T12:00:00Z',
+      '2026-07-01T12:00:00.5Z',
+      '2026-06-30T23:59:59.999+14:00',
+      '2026-07-01',
+    )
   if (name === 'decisions_path') return fc.oneof(fc.constantFrom('decisions', ''), hostileText)
   if (name === 'scope') return fc.oneof(fc.constantFrom('global', 'tag:cache'), hostileText)
   if (name === 'review_in') return fc.constantFrom('24h', '7d', '2w', '1m', '9999m', '9999h', '0d')
@@ -249,6 +257,7 @@ export function valueFor(schema: Schema, name: string, ids: KnownIds): fc.Arbitr
       .map(([own, more]) => ({ ...more, ...own }))
   }
   if (type === 'array' && item) return fc.array(valueFor(item, name, ids), { maxLength: 4 })
+  if (type === 'literal') return fc.constant(shape.literal)
   if (type === 'picklist') return fc.constantFrom(...(options as string[]))
   if (type === 'union') return fc.oneof(...(options as Schema[]).map((one) => valueFor(one, name, ids)))
   if (type === 'boolean') return fc.boolean()
