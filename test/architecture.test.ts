@@ -1,4 +1,4 @@
-/** Who may import whom, who may touch the machine, and what every file has. The rules stand in docs/design/architecture.md. */
+/** Who may import whom, who may touch the machine, and what every file has. The rules are in docs/design/architecture.md. */
 import { describe, expect, test } from 'bun:test'
 import { readdir } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'

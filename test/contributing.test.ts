@@ -1,4 +1,4 @@
-/** The pages for contributors name what there is: paths and declarations that stand in code spans. */
+/** The paths and declarations in code spans of the pages for contributors exist. */
 import { describe, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'

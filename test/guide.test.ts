@@ -1,9 +1,9 @@
 /**
  * Runs the code blocks of README.md, docs/guide/*.md and docs/verify, page by page, from top to bottom.
  *
- * - `sh` blocks run in bash and must end with status 0. Each page has a home of its own with a service on it, whose port stands in for
+ * - `sh` blocks run in bash and must end with status 0. Each page has a home of its own with a service on it, whose port replaces
  *   9991. `cstp`, `npx bun` and a stand-in for `claude` are there, `./rules` and `new-rule.yaml` are rule files, and `<id>` is the decision recorded last.
- * - A `text` block that follows at once is what the block printed: its lines stand in the output, in this order, save that ids, dates, hashes, scores
+ * - A `text` block that follows at once is what the block printed: the output has its lines, in this order, save that ids, dates, hashes, scores
  *   and durations may differ, and that a line `…` stands for any lines.
  * - `json` blocks must parse. `ts` blocks run under Bun in the same folder; the client's package resolves to its source.
  * - A block that can't run says so, and why: ```` ```sh no-run needs Docker ````. A reason is a must.
@@ -182,10 +182,10 @@ async function execute(command: string[], env: Record<string, string>, cwd: stri
 }
 
 test('blocks are found, indented ones and their marks too', () => {
-  const text = 'a\n```sh\nx\n```\n1. b\n   ```sh no-run it is dear\n   y\n     z\n   ```\n```ts no-run\n```\n'
+  const text = 'a\n```sh\nx\n```\n1. b\n   ```sh no-run it is slow\n   y\n     z\n   ```\n```ts no-run\n```\n'
   expect(blocksOf('p', text)).toEqual([
     { page: 'p', line: 2, language: 'sh', unrun: null, text: 'x\n', prints: null },
-    { page: 'p', line: 6, language: 'sh', unrun: 'it is dear', text: 'y\n  z\n', prints: null },
+    { page: 'p', line: 6, language: 'sh', unrun: 'it is slow', text: 'y\n  z\n', prints: null },
     { page: 'p', line: 10, language: 'ts', unrun: '', text: '', prints: null },
   ])
 })

@@ -1,4 +1,4 @@
-/** Settings: where each value comes from, and that everything wrong is told at once, without secrets. */
+/** Settings: where each value comes from, and that one error names everything wrong, without secrets. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: this is how the settings file names variables
 import { describe, expect, test } from 'bun:test'
 import { homedir } from 'node:os'

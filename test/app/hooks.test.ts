@@ -199,7 +199,10 @@ describe('hooks', () => {
       const program = await open()
       const { event, bash } = openHooks(program)
       await event('UserPromptSubmit', { prompt: 'Limit the rate of logins' }, { project: 'acme/shop' })
-      await bash('npm test && git commit -m "Limit logins to 5 a minute"', '[main 1a2b3c4] Limit logins to 5 a minute')
+      await bash(
+        'npm test && git commit -m "Limit logins to five per minute"',
+        '[main 1a2b3c4] Limit logins to five per minute',
+      )
       const asked = await event('Stop', { last_assistant_message: 'Logins are limited now.' })
       const { decisions } = await program.call('listDecisions', {})
       expect(decisions).toHaveLength(1)
@@ -207,7 +210,7 @@ describe('hooks', () => {
       expect(asked).toEqual({ decision: 'block', reason: expect.stringContaining(id) })
       const decision = await program.call('getDecision', { decision_id: id })
       expect(decision).toMatchObject({
-        decision: 'Commit: git commit -m "Limit logins to 5 a minute"',
+        decision: 'Commit: git commit -m "Limit logins to five per minute"',
         source: 'hook',
         confidence: null,
         confidence_at_record: null,

@@ -19,7 +19,7 @@ export const tokens = Array.from({ length: 32 }, (_, number) => `agent-${number}
 
 export interface ServerOptions {
   embedder?: EmbedderName
-  /** How many, as one to whoever calls: clients are spread over them. */
+  /** How many servers share the load; the caller sees one, and clients are spread over them. */
   servers?: number
   /** Where it is asked until it answers. */
   path?: '/health' | '/ready'

@@ -70,7 +70,7 @@ const suffixOf = (number: number): string =>
 export const idOf = (number: number): string =>
   `${new Date(createdMs(number)).toISOString().slice(0, 10)}-decision-${suffixOf(number)}`
 
-/** Parameters of recordDecision: some 150 words, which make a record of 3 KB. @param projects that the decisions are of */
+/** Parameters of recordDecision: about 150 words, which make a record of 3 KB. @param projects that the decisions are of */
 export function paramsOf(number: number, projects = 40) {
   const next = random(number + 1)
   return {

@@ -28,7 +28,7 @@ export function embeddedSite(
     const [embedder, size] = name.split('-') as [EmbedderName, string]
     const dir = join(kept, name)
     if (existsSync(dir)) return dir
-    // What was cut off is made anew, or goes on where it has all decisions: only a whole one gets the name.
+    // An interrupted seeding starts again, or continues if it has all decisions: only a complete one gets the name.
     const [unfinished, filled] = [`${dir}-seeding`, `${dir}-filled`]
     if (!existsSync(filled)) {
       await rm(unfinished, { recursive: true, force: true })

@@ -101,7 +101,7 @@ export async function postgresSite(
       select shobj_description(oid, 'pg_database') as state from pg_database where datname = ${database}`
     if (there?.state === complete) return place
     if (there === undefined) {
-      // What was cut off is made anew: only a whole one gets the name.
+      // An interrupted seeding starts again: only a complete one gets the name.
       const unfinished = `${database}_seeding`
       await drop(unfinished)
       await sql.unsafe(`create database ${unfinished}`)

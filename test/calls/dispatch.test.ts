@@ -1,4 +1,4 @@
-/** Dispatch: unknown methods, what becomes of what is thrown, and what the log and the metrics are told. */
+/** Dispatch: unknown methods, the error for each exception, and what the log and the metrics record. */
 import { afterEach, describe, expect, test } from 'bun:test'
 import { CstpError } from '../../sdk/errors.ts'
 import { StorageError, type StorageErrorKind } from '../../sdk/storage/errors.ts'
@@ -31,7 +31,7 @@ async function harness(replace: (services: Services) => Partial<Services> = () =
   return { call, seen, lines, leave: () => caller.abort(new Error('the connection was closed')) }
 }
 
-test('methods stand in alphabetical order under their wire names', () => {
+test('methods are in alphabetical order under their wire names', () => {
   const names = [...methods.keys()]
   expect(names).toEqual([...names].sort())
   for (const name of names) expect(name).toMatch(/^cstp\.[a-z][A-Za-z]+$/)

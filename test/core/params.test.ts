@@ -161,7 +161,7 @@ describe('values', () => {
     ['{"\\ud83d":1}', '\ufffd', 'well-formed Unicode text'],
     ['{"context":{"a":{"b":1e999}}}', 'context.a.b', 'a finite number'],
     ['{"max_2_words":-1e999}', 'max_2_words', 'a finite number'],
-  ])('what no store can keep is refused, wherever it stands: %s', (raw, path, expected) => {
+  ])('text that no store can keep is refused at any depth: %s', (raw, path, expected) => {
     expect(issuesOf(JSON.parse(raw))).toMatchObject([{ path, expected }])
   })
 

@@ -36,7 +36,7 @@ describe('hidden', () => {
       expect(shown).not.toContain(secret)
   })
 
-  test('by name, however deep and whatever lies below', () => {
+  test('by name, at any depth and with any content', () => {
     const { value, redacted } = redact({
       apiKey: 'a',
       db_password: 5,

@@ -8,7 +8,7 @@ import { executable, launch, logIn, open, settled, visit, type Watched } from '.
 
 setDefaultTimeout(120_000)
 
-/** Markup that would be an element if it were taken for markup; says which field it stood in. */
+/** Markup that becomes an element if it is not escaped; its id names the field. */
 const evil = (field: string) => `<img id=x-${field} src=x onerror=top.owned=1>`
 const agent = '<script id=x-agent>owned=1</script>'
 const token = 'token-of-the-hostile-agent'

@@ -29,11 +29,11 @@ const hasWord = (text: string): boolean => /\p{L}{2}/u.test(text)
 const isSentence = (text: string): boolean =>
   /\p{L}[\p{L}’']*[,.:;]? \p{L}/u.test(text) || /^\p{Lu}\p{Ll}+[.:…]?$/u.test(text.trim())
 
-/** Keys of the keyboard, names of the web and methods of HTTP are no text. */
+/** Keys of the keyboard, names of the web and methods of HTTP need no translation. */
 const names =
   /^(?:Escape|Enter|Tab|Home|End|Arrow(?:Up|Down|Left|Right)|Content-Type|PATCH|POST|DELETE|GET|SHA-256|cstp)$/
 
-/** What is looked for, in the page or among scopes, and the name of a term is no text. */
+/** Selectors, scopes and names of terms need no translation. */
 const isSelector = (node: ts.Node): boolean =>
   ts.isStringLiteralLike(node) &&
   ts.isCallExpression(node.parent) &&

@@ -1,3 +1,3 @@
-/** The drivers of the documentation keep their ports: the tests that stand beside them. */
+/** The drivers of the documentation conform to their ports: the tests in their folder. */
 import '../../docs/examples/driver/embedder.test.ts'
 import '../../docs/examples/driver/store.test.ts'

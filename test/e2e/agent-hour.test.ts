@@ -1,6 +1,6 @@
 /**
  * An agent's hour over MCP, with the tools alone: it starts, decides, hits a rule, gets its approval, records, opens a pull request,
- * reviews, and starts again. Every piece of what it gave is found, and GitHub's events settle what became of it.
+ * reviews, and starts again. Every piece of what it gave is found, and GitHub's events settle its outcome.
  */
 import { expect, test } from 'bun:test'
 import { mkdir, writeFile } from 'node:fs/promises'

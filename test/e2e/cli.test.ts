@@ -87,7 +87,7 @@ describe('settings', () => {
   test('config shows values with their sources and masks secrets', () =>
     inTemporaryDir(async (dir) => {
       const file = join(dir, 'cstp.yaml')
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: this is how it stands in the file
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: this is the notation of the file
       await writeFile(file, 'embedder:\n  api_key: ${SOME_KEY}\nserver:\n  rate_limit: 5\n')
       const env = bareEnv(dir, {
         SOME_KEY: 'top-secret',

@@ -6,7 +6,7 @@ import { load } from '../../src/cli/import-load.ts'
 import { openRemote } from '../../src/cli/remote.ts'
 import { bareEnv, inTemporaryDir, type Service, serve } from '../support/process.ts'
 
-// Some 2 000 texts go through the model; a busy machine takes its time.
+// About 2 000 texts go through the model; a busy machine takes its time.
 setDefaultTimeout(600_000)
 
 /** Sources of which one must be among the first three, by the beginning of a question; null where nothing is a precedent. */

@@ -45,7 +45,7 @@ test.skipIf(!isLinux)(
         most = Math.max(most, await residentMb(server))
         expect(most).toBeGreaterThan(0)
         expect(most).toBeLessThan(300)
-        // Those that found no room were told so.
+        // Connections beyond the limit got 503.
         expect(opened.filter(({ status }) => status === 503).length).toBeGreaterThan(30)
         for (const { socket } of opened) socket.destroy()
       } finally {

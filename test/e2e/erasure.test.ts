@@ -14,7 +14,7 @@ setDefaultTimeout(120_000)
 
 const ground = { basis: 'GDPR Art. 17', reason: 'asked for by the person' }
 
-test('what was told in every way is in no file after its erasure', async () => {
+test('no file contains any text of a decision after its erasure', async () => {
   const { server, ids, close } = await tellAll()
   const { call, dir } = server
   expect(holding(dir, word).length).toBeGreaterThan(2)

@@ -17,8 +17,8 @@ const slackBytes = process.env.CSTP_SOAK === '1' ? 64 * mb : 10 * mb
 const project = 'team/service-0'
 
 /**
- * A collector that lets garbage of a twentieth of the heap lie, and runs while nothing else does: what a method holds is told from what
- * it has let go, however busy the machine is.
+ * A collector that leaves garbage of a twentieth of the heap, and runs while nothing else does: this separates what a method holds from what
+ * it has released, however busy the machine is.
  */
 const eager = { BUN_JSC_heapGrowthMaxIncrease: '0.05', BUN_JSC_useConcurrentGC: '0' }
 

@@ -272,11 +272,11 @@ if (server !== null) {
     const target = await openSide(other, true)
     expect(await target.store.embeddings.generation('active')).toMatchObject({ embedder: 'another/', dimensions: 4 })
     expect(await target.store.embeddings.generation('building')).toBeNull()
-    // All that has no vectors is made anew, with it what had none at the earlier run; and a reindex begins as everywhere.
+    // Every decision without vectors is in the outbox, also those of the earlier run; a reindex starts as usual.
     expect((await target.store.status()).outbox).toBe(451)
     const begun = await target.store.transaction((tx) => tx.embeddings.start('unfinished/', 3))
     expect(begun.state).toBe('building')
-    // Revisions are counted anew, but nobody holds one longer than a call: updates go on from the ones that stand here.
+    // Revisions are counted from the start, but no client holds one longer than a call: updates continue from the stored ones.
     await target.store.transaction(async (tx) => {
       const { record, revision } = (await readDecision(tx.decisions, one.id))!
       expect(record.context).toBe('changed since')
@@ -298,7 +298,7 @@ if (server !== null) {
     own.searchParams.delete('schema')
     const sql = new SQL(own.toString(), { max: 1 })
     await sql.unsafe(`set search_path to ${schema}`)
-    // Past the triggers, as whoever owns the database could.
+    // Without the triggers, as the owner of the database could.
     await sql.unsafe('set session_replication_role = replica')
     await sql.unsafe(`update audit set entry = replace(entry::text, '"r7"', '"r8"')::json where seq = 8`)
     await sql.unsafe(`update events set payload = payload || ' ' where seq = 900`)

@@ -1,6 +1,6 @@
 /**
- * Servers on one database that are killed under load, a network that swallows packets, and a restart of the database: what the clients
- * were told still holds. CSTP_SOAK=1 runs it long.
+ * Servers on one database that are killed under load, a network that swallows packets, and a restart of the database: every answer that
+ * the clients got still holds. CSTP_SOAK=1 runs it long.
  */
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { generateKeyPairSync } from 'node:crypto'

@@ -1,4 +1,4 @@
-/** The program on PostgreSQL: what it refuses to start without, what it never shows, and what its commands say of a store that is no folder. */
+/** The program on PostgreSQL: what it refuses to start without, what it never shows, and what its commands say about a store without a folder. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { generateKeyPairSync } from 'node:crypto'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { copyFile, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { serveWitness } from '../../src/transparency/open.ts'
-import { witness as madeWitness } from '../support/evidence/notary.ts'
+import { witness as madeWitness } from '../support/evidence/note-signers.ts'
 import { bareEnv, cstp, root, run as runCommand, type Service, serve, temporaryDir } from '../support/process.ts'
 import { buildGo, whyNoGo } from '../support/sumdb/go.ts'
 

@@ -100,7 +100,7 @@ describe('reindex of a folder', () => {
     await rm(outside, { recursive: true })
   })
 
-  test('inside the data directory rebuilds what lies below it', async () => {
+  test('inside the data directory rebuilds its decisions', async () => {
     await rpc('recordDecision', { ...decision, created_at: '2020-01-15T00:00:00Z' })
     await rpc('recordDecision', { ...decision, created_at: '2020-02-15T00:00:00Z' })
     await mkdir(join(server.dir, 'empty'), { recursive: true })
@@ -108,7 +108,7 @@ describe('reindex of a folder', () => {
     expect(await of('decisions/2020')).toMatchObject({ success: true, decisions_indexed: 2, errors: 0 })
     expect(await of(join(server.dir, 'decisions/2020/01'))).toMatchObject({ decisions_indexed: 1 })
     expect(await of('empty')).toMatchObject({ success: true, decisions_indexed: 0 })
-    // A broken file is an error of the folder that it lies in; its decision is still searched as it was.
+    // A broken file counts as an error of its folder; search still returns its decision as it was.
     const file = join(
       server.dir,
       String((await rpc('recordDecision', { ...decision, created_at: '2020-02-16' })).result!.path),

@@ -1,4 +1,4 @@
-/** A process that takes the deliveries of a JSON file (argv[3]) into the evidence of a path (argv[2]), and prints what became of each. */
+/** A process that takes the deliveries of a JSON file (argv[3]) into the evidence of a path (argv[2]), and prints the result of each. */
 import { openChain } from '../../src/domain/ledger/evidence/chain.ts'
 import { takeDelivery } from '../../src/domain/ledger/evidence/github/events.ts'
 import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'

@@ -1,5 +1,5 @@
 /**
- * Whoever has the files changes them behind the service's back: each kind of act in each way, and what the examination, a start, a receipt
+ * An attacker with access to the files changes them: each kind of act in each way, and what the examination, a start, a receipt
  * that was given out before, somebody who kept a checkpoint, and a witness to whom the server sends its next one say of it.
  * `docs/design/ledger.md` has the table.
  */
@@ -103,7 +103,7 @@ interface Found {
   receipt(record_id: string): Promise<boolean>
   /** Whether its entries still give the root that somebody outside knows. */
   entries: boolean
-  /** What becomes of the next checkpoint of the server: cosigned by the witness, refused by it, or the server itself can't sign. */
+  /** The result of the server's next checkpoint: cosigned by the witness, refused by it, or the server itself can't sign. */
   witnessed: 'cosigned' | 'refused' | 'unsigned'
 }
 

@@ -90,7 +90,7 @@ async function figuresAgree({ call, dispatch }: TestProgram): Promise<void> {
     )
     expect(say(verdict.proven_by === null || recommendations.length > 0)).toEqual(say(true))
   }
-  // What an agent is told of itself at the start of a session is what its calibration says.
+  // The profile at the start of a session has the figures of the agent's calibration.
   for (const agent of Object.keys(stats.by_agent)) {
     const { agent_profile: one } = (await dispatch({
       method: 'cstp.getSessionContext',

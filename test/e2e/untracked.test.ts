@@ -33,7 +33,7 @@ test('import, export, query and call leave nothing for the next decision', () =>
       await run('call', 'getSessionContext', '{"task_description":"deploy over ssh"}')
       await run('call', 'getReasonStats')
       expect(await record('Deploy over ssh')).toEqual(nothing)
-      // Whoever means it says so.
+      // `track: true` makes it a part of the deliberation.
       await run('call', 'queryDecisions', '{"query":"deploy over ssh","track":true}')
       expect(await record('Deploy by hand')).not.toMatchObject({ deliberation: null })
     } finally {

@@ -80,7 +80,7 @@ test('killed again and again, with everything delivered again each time', () =>
       told = Math.max(told, seen.split('\n').length - 1)
       const found = await recorded(path)
       expect(batchesOf(found)).toEqual(whole(found.size))
-      // What was told to be there is there.
+      // Every acknowledged event is there.
       expect(found.size).toBeGreaterThanOrEqual(told)
     }
     expect(await taker(path, given).exited).toBe(0)

@@ -1,4 +1,4 @@
-/** A server, a witness and whoever has the server's disk: the programs as they are run. */
+/** A server, a witness, and an attacker with the server's disk: the programs as they are run. */
 import { Database } from 'bun:sqlite'
 import { afterEach, expect, test } from 'bun:test'
 import { generateKeyPairSync } from 'node:crypto'

@@ -57,7 +57,7 @@ export async function openEngine(): Promise<Engine> {
   })
   const evidence = openMemoryEvidence()
   const signer = signerOf('cstp.test/eval', generateKeyPairSync('ed25519').privateKey)
-  // The ranking has nothing to prove: nothing is told to it.
+  // The ranking needs no proofs: nothing is appended to this ledger.
   const thread = openThread({
     ...{ store, evidence, signer, now },
     randomHex: () => '',

@@ -1,4 +1,4 @@
-/** Figures in pages of the documentation: each stands between two comments that name it, and is written there by its measurement. */
+/** Figures in pages of the documentation: each is enclosed by two comments that name it, and its measurement writes it. */
 
 const opening = (name: string): string => `<!-- eval:${name} -->\n`
 const closing = '<!-- /eval -->'

@@ -48,7 +48,7 @@ interface Reply {
   result?: Record<string, unknown>
 }
 
-/** Whether everything that was given stands in what was found. */
+/** Whether the result contains everything that was given. */
 function contains(found: unknown, given: unknown): boolean {
   if (given === null || typeof given !== 'object') return Object.is(found, given) || (given === 0 && found === 0)
   if (found === null || typeof found !== 'object') return false

@@ -1,4 +1,4 @@
-/** Bodies of requests: well-formed calls of every method, and everything else that can stand in a body. */
+/** Bodies of requests: well-formed calls of every method, and everything else that a body can contain. */
 
 import { methods } from '../../src/methods/table.ts'
 import * as fc from '../support/property.ts'

@@ -14,7 +14,9 @@ const broken = [
   'Say what became of it.',
   'The key stands in a file.',
   'The log lies beside it.',
-  'The caller is told of it.',
+  'Say how the segments lie: in order.',
+  'The caller was told.',
+  'Tests tell of it.',
   'The dear one.',
   'This is no list.',
   'Memory and conscience.',
@@ -33,6 +35,7 @@ const broken = [
 const plain = [
   'There is no list of them; the backend stands for nothing else.',
   'It reads about 300 ms of audio, right away, and applies the amendment.',
+  'Records of one id are told apart by their digest; nobody can tell why.',
   'The order in which entries are taken in turn.',
 ]
 
@@ -60,9 +63,12 @@ testNeeding('git', 'the command names file, line and a better word; generated fi
     Bun.spawnSync(['git', 'init', '--quiet', root])
     await Bun.write(join(root, 'src/plain.ts'), '/** Rebuilds the index. */\n')
     expect(await run(root)).toEqual({ code: 0, text: '' })
-    for (const path of ['src/a.ts', 'sdk/b.gen.ts', 'docs/reference/c.md', 'elsewhere/d.ts'])
+    for (const path of ['src/a.ts', 'test/b.ts', 'sdk/c.gen.ts', 'docs/reference/d.md', 'elsewhere/e.ts'])
       await Bun.write(join(root, path), '// Fine.\n// Made anew.\n')
-    expect(await run(root)).toEqual({ code: 1, text: 'src/a.ts:2: “anew” → again, rebuild, reload\n' })
+    expect(await run(root)).toEqual({
+      code: 1,
+      text: 'src/a.ts:2: “anew” → again, rebuild, reload\ntest/b.ts:2: “anew” → again, rebuild, reload\n',
+    })
   } finally {
     await rm(root, { recursive: true })
   }

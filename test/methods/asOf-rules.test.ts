@@ -100,7 +100,7 @@ circuit_breakers: [{ scope: "category:mail", failure_threshold: 1, window_ms: 86
         return [verdict, approval?.state ?? null, (await check('release', { dry_run: true, as_of })).verdict]
       }
       expect(await then(start)).toEqual(['step_up', null, 'deny'])
-      // Its event had happened, and nobody had told of it.
+      // Its event had happened, and nobody had reported it.
       expect(await then(asked)).toEqual(['step_up', 'pending', 'deny'])
       expect(await then(granted)).toEqual(['allow', 'consumed', 'allow'])
       expect(await then(used)).toEqual(['step_up', null, 'allow'])

@@ -10,7 +10,7 @@ import { recordOf, testStart } from '../support/record.ts'
 const day = 86_400_000
 const name = 'acme/app'
 
-/** Of an event: its type, the days after the decision, what its payload holds beside number and repository, and how it was told. */
+/** Of an event: its type, the days after the decision, what its payload holds beside number and repository, and how it was reported. */
 type Told = [event_type: string, days: number, more?: Record<string, unknown>, given?: object]
 
 const histories: [string, Told[], string, string | null][] = [

@@ -1,4 +1,4 @@
-/** cstp.exportEvidenceBundle: what stands in the files, where they may stand, and that nothing is left of what failed. */
+/** cstp.exportEvidenceBundle: the content of the files, their permitted folders, and that a failed export leaves nothing. */
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -119,7 +119,7 @@ describe('the folder', () => {
     ])
       expect(dirname((await run({ output_dir })).json_path!)).toBe(right!)
   })
-  test('never lies outside', async () => {
+  test('is never outside', async () => {
     const { refused, root, files } = await withBundles(await openMemoryProgram())
     await mkdir(root, { recursive: true })
     const elsewhere = join(outside, 'target')
@@ -220,7 +220,7 @@ describe('nothing is made', () => {
   })
 })
 
-test('both: the PDF stands beside the JSON', async () => {
+test('both: PDF and JSON are in the same folder', async () => {
   const { run, fill } = await withBundles(await openMemoryProgram())
   await fill()
   const { json_path, pdf_path, bundle_sha256 } = await run({ format: 'both' })

@@ -187,7 +187,7 @@ describe('a log that was changed signs nothing and proves nothing', () => {
     expect(await refusedWith({})).toBe('signed')
   })
 
-  test('a store that was away for a moment is asked again', async () => {
+  test('a store that was briefly unavailable is asked again', async () => {
     const evidence = openMemoryEvidence()
     await append(evidence, 3)
     let away = true

@@ -1,4 +1,4 @@
-/** cstp.getInclusionProof: a record stands in the log, now and in a checkpoint of earlier, on every store. */
+/** cstp.getInclusionProof: a record is in the log, now and in an earlier checkpoint, on every store. */
 import { expect, test } from 'bun:test'
 import { parseCheckpoint } from '../../src/domain/ledger/engine/checkpoints.ts'
 import { openNote, parseVerifier } from '../../src/domain/ledger/engine/note.ts'

@@ -51,7 +51,7 @@ forEachBackend((open) => {
     await ingest(program, event())
     const found = await program.call('getVerification')
     before(evidence, async () => {
-      throw new StorageError('unavailable', 'the disk is away')
+      throw new StorageError('unavailable', 'the disk is unavailable')
     })
     await program.refused('verifyEvidenceChain')
     expect(await program.call('getVerification')).toEqual(found)

@@ -51,7 +51,7 @@ forEachBackend((open) => {
     }
   })
 
-  test('decisions do not supersede each other in a circle; ignored links stand in nobody’s way', async () => {
+  test('decisions do not supersede each other in a circle; ignored links do not count', async () => {
     const { call, refused, record } = await open()
     const ids = [await record(), await record(), await record()]
     const link = (from: number, to: number) => ({ source_id: ids[from], target_id: ids[to], edge_type: 'supersedes' })

@@ -7,7 +7,7 @@ import { sharedText } from '../support/shared.ts'
 const vectors = sharedText('spec/vectors.json')
 
 forEachBackend((open) => {
-  test.skipIf(vectors === null)('the observed vectors of the contract come out as they stand there', async () => {
+  test.skipIf(vectors === null)('the observed vectors of the contract are reproduced exactly', async () => {
     const program = await open()
     const { records } = JSON.parse(vectors!).evidence_chain as { records: Record<string, unknown>[] }
     const observed = records.filter(({ evidence_class }) => evidence_class === 'observed')

@@ -1,4 +1,4 @@
-/** cstp.ready: every type, priorities, order, totals; and contradictions, which it tells of, on every store. */
+/** cstp.ready: every type, priorities, order, totals, and contradictions, on every store. */
 import { expect, test } from 'bun:test'
 import { StorageError } from '../../sdk/storage/errors.ts'
 import { forEachBackend, type TestProgram } from '../support/program.ts'

@@ -101,7 +101,7 @@ forEachBackend((open) => {
   })
 
   describe('of one folder', () => {
-    test('works in place, on what lies below it', async () => {
+    test('works in place, on the decisions of the folder', async () => {
       const program = await open()
       program.embedder.health = 'away'
       await program.record({ decision: 'Old', created_at: '2025-03-01' }, 'root')

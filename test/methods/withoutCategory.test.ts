@@ -24,7 +24,7 @@ forEachBackend((open) => {
       expect(await page(1, 9)).toEqual(expected.slice(1))
     }
     expect((await program.call('listDecisions', { category: 'architecture' })).total).toBe(1)
-    // It is no name that could be asked for.
+    // No filter can name it.
     expect((await program.call('listDecisions', { category: 'uncategorized' })).total).toBe(0)
     expect((await program.call('listDecisions', { category: 'null' })).total).toBe(0)
     const hits = await program.call('queryDecisions', { query: 'price list', retrieval_mode: 'keyword' })

@@ -237,7 +237,7 @@ describe('in force', () => {
     expect(await ids()).toEqual(['b'])
   })
 
-  test('who asks for a reload gets what stands there now', async () => {
+  test('a requested reload reads the current files', async () => {
     await put('a.yaml', rule('a'))
     const policy = await openPolicy([dir], log(), () => 0, enact)
     const first = policy.reload()

@@ -66,7 +66,7 @@ describe('a call that reads', () => {
     ['503', status(503)],
     ['502', status(502)],
     ['504', status(504)],
-    ['a store that is away', failing(-32003, { kind: 'unavailable' })],
+    ['an unavailable store', failing(-32003, { kind: 'unavailable' })],
     ['a conflict in the store', failing(-32603, { kind: 'conflict' })],
     ['the rate limit', limited(0)],
   ])('is made again after %s', async (_, step) => {
@@ -114,7 +114,7 @@ describe('a call that writes', () => {
   test.each([
     ['a lost connection', cut],
     ['503', status(503)],
-    ['a store that is away', failing(-32005, { kind: 'unavailable' })],
+    ['an unavailable store', failing(-32005, { kind: 'unavailable' })],
   ])('is not made again after %s, unless it has an idempotency key', async (_, step) => {
     const without = scripted([step, ok])
     expect(await caught(without.client.recordDecision(decision))).toBeInstanceOf(Error)

@@ -1,4 +1,4 @@
-/** A server that is told of one decision in every way there is, each time with a word that stands nowhere else. */
+/** A server that receives one decision in every possible way, each time with a word that occurs nowhere else. */
 import { type Dirent, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openRuled, type Ruled } from './ruled.ts'

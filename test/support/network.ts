@@ -4,7 +4,7 @@ import { createServer, connect as open, type Socket } from 'node:net'
 export interface Network {
   /** The address of the server through this network. */
   url: string
-  /** From now on nothing arrives, and nobody is told; new connections are taken and stay silent too. */
+  /** From now on nothing arrives, without an error; new connections are taken and stay silent too. */
   swallow(): void
   /** What was sent meanwhile is lost, what is sent from now on arrives. Connections that lost something are reset. */
   restore(): void
@@ -43,7 +43,7 @@ export async function network(address: string): Promise<Network> {
       })
       from.on('error', () => {})
       from.on('close', () => {
-        // An end that is told to nobody, too.
+        // The end of the connection is not passed on either.
         if (isSwallowing) pair.hasLost = true
         else {
           to.destroy()

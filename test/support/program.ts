@@ -177,7 +177,8 @@ async function switchableEmbedder(state: { health: Health; id: string }): Promis
       return state.id
     },
     async embed(texts, kind, signal) {
-      if (state.health === 'away') throw new StorageError('unavailable', 'the provider at http://embed.secret is away')
+      if (state.health === 'away')
+        throw new StorageError('unavailable', 'the provider at http://embed.secret is unavailable')
       if (state.health === 'up') return inner.embed(texts, kind, signal)
       return new Promise((_, reject) => {
         signal.addEventListener('abort', () => reject(signal.reason), { once: true })

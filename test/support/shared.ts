@@ -1,4 +1,4 @@
-/** Data and vectors that lie beside the project, in `../shared`; tests that need them are skipped where they are absent. */
+/** Data and vectors in `../shared`, outside the repository; tests that need them are skipped if they are absent. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 

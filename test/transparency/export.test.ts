@@ -8,12 +8,12 @@ import { exportLog } from '../../src/transparency/export.ts'
 import { verifyLog } from '../../src/verify/log.ts'
 import { readPolicy } from '../../src/verify/policy.ts'
 import { naiveTree, recordHashes } from '../support/evidence/naive-tree.ts'
-import { notary } from '../support/evidence/notary.ts'
+import { logSigner } from '../support/evidence/note-signers.ts'
 import { temporaryDir } from '../support/process.ts'
 
 const entries = recordHashes(700)
 const tree = naiveTree(entries)
-const log = notary('log.example/thread')
+const log = logSigner('log.example/thread')
 const nodes = new Map(grow([], 0, entries).nodes.map(({ level, index, hash }) => [`${level}/${index}`, hash]))
 const source = {
   hashes: async (seq: number, limit: number) => entries.slice(seq - 1, seq - 1 + limit),

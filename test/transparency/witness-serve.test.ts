@@ -8,7 +8,7 @@ import { serveWitness } from '../../src/transparency/open.ts'
 import type { Handled } from '../../src/transparency/serve.ts'
 import { readKey, readNote, signedBy } from '../../src/verify/note.ts'
 import { naiveTree, recordHashes } from '../support/evidence/naive-tree.ts'
-import { notary } from '../support/evidence/notary.ts'
+import { logSigner } from '../support/evidence/note-signers.ts'
 import { bareEnv, cstp, spawn, temporaryDir } from '../support/process.ts'
 import * as fc from '../support/property.ts'
 
@@ -18,7 +18,7 @@ const handled: Handled[] = []
 const tree = naiveTree(recordHashes(300))
 const forged = naiveTree([...recordHashes(20), ...recordHashes(300, 'forged').slice(20)])
 /** A log of its own for each test, all of which the witness knows. */
-const logs = Array.from({ length: 12 }, (_, at) => notary(`log.example/${at}`, `log ${at}`))
+const logs = Array.from({ length: 12 }, (_, at) => logSigner(`log.example/${at}`, `log ${at}`))
 const base64 = (hash: string): string => Buffer.from(hash, 'hex').toString('base64')
 
 const open = () =>
@@ -87,8 +87,8 @@ test('a size that is not the latest one is answered with it, by which the log go
 
 describe('what is refused', () => {
   test('a log that is not known, and keys that are not those of the log', async () => {
-    expect((await add(notary('log.example/unknown'), { size: 3 })).status).toBe(404)
-    expect((await add(notary('log.example/2', 'stranger'), { size: 3 })).status).toBe(403)
+    expect((await add(logSigner('log.example/unknown'), { size: 3 })).status).toBe(404)
+    expect((await add(logSigner('log.example/2', 'stranger'), { size: 3 })).status).toBe(403)
     const other = logs[3]!.note(3, tree.root(3))
     const wrong = logs[2]!.note(3, tree.root(4)).split('\n\n')[1]!
     const body = `${other.split('\n\n')[0]!.replace('log.example/3', 'log.example/2')}\n\n${wrong}`

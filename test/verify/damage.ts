@@ -9,7 +9,7 @@ import { openMerkle } from '../../src/verify/note.ts'
 import { canonicalText } from '../../src/verify/read.ts'
 import { bundleOf } from '../support/evidence/bundles.ts'
 import { event, link } from '../support/evidence/events.ts'
-import { notary } from '../support/evidence/notary.ts'
+import { logSigner } from '../support/evidence/note-signers.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a bundle that is about to be damaged in any way
 type Any = any
@@ -22,7 +22,7 @@ export interface Case {
   finds: BundleReport['findings'][number]['check'] | null
   /** The event that must be named. */
   seq?: number
-  /** Text that must stand in a finding. */
+  /** Text that a finding must contain. */
   says?: string
   bytes: Uint8Array
 }
@@ -51,7 +51,7 @@ rules:
 `
 export const exampleControls = compileControls(parseControlFiles([{ name: 'example.yaml', text: rules }]).sets)
 
-export const log = notary()
+export const log = logSigner()
 export const decision = '2026-07-01-decision-3f9a1c0b7d2e'
 export const events = [
   event('pr_opened', { pr_number: 42, title: 'Add risk scorer v2' }),
@@ -68,14 +68,14 @@ export const good = await bundleOf(events, {
 })
 
 /** Signs the bundle as it is. */
-export function resign(bundle: Any, signer: ReturnType<typeof notary>): void {
+export function resign(bundle: Any, signer: ReturnType<typeof logSigner>): void {
   const { signature: _, ...rest } = bundle
   const sha256 = createHash('sha256').update(canonicalText(rest)).digest('hex')
   bundle.signature = signer.sign(`cstp evidence bundle\nsha256:${sha256}\n`)
 }
 
 /** The hashes, the size, the root and, where a key is given, the checkpoint made to fit the events again. */
-function refit(bundle: Any, signer: ReturnType<typeof notary> | null, unlinked = 0): void {
+function refit(bundle: Any, signer: ReturnType<typeof logSigner> | null, unlinked = 0): void {
   const merkle = openMerkle()
   let prev_hash = '0'.repeat(64)
   bundle.events.forEach((one: Any, at: number) => {
@@ -177,12 +177,12 @@ edited(
 )
 edited(
   'rewritten-own-key',
-  'The chain was rewritten and signed with another key, which stands in the bundle',
+  'The chain was rewritten and signed with another key, which the bundle contains',
   null,
   (b) => {
     b.events[0].payload.title = 'Nothing to see'
-    refit(b, notary('log.example/1', 'forger'))
-    resign(b, notary('log.example/1', 'forger'))
+    refit(b, logSigner('log.example/1', 'forger'))
+    resign(b, logSigner('log.example/1', 'forger'))
   },
 )
 edited(
@@ -203,11 +203,11 @@ edited(
   (b) => (b.events[0].evidence_class = 'trusted'),
   { seq: 1 },
 )
-edited('payload-no-object', 'A payload is no object', 'chain', (b) => (b.events[0].payload = [1]), { seq: 1 })
+edited('payload-no-object', 'A payload is not an object', 'chain', (b) => (b.events[0].payload = [1]), { seq: 1 })
 edited('event-null', 'An event is null', 'chain', (b) => (b.events[2] = null), { seq: 3 })
 replaced(
   'payload-order',
-  'The keys of a payload stand in another order',
+  'The keys of a payload are in another order',
   'chain',
   '{"pr_number":42,"title":"Add risk scorer v2"}',
   '{"title":"Add risk scorer v2","pr_number":42}',
@@ -287,7 +287,7 @@ edited(
   'signer',
   'The checkpoint is signed by a key that is not in the bundle',
   'checkpoint',
-  (b) => (b.checkpoint.note = notary('log.example/1', 'forger').note(b.chain_size, b.chain_root_hash)),
+  (b) => (b.checkpoint.note = logSigner('log.example/1', 'forger').note(b.chain_size, b.chain_root_hash)),
   { says: 'did not sign' },
 )
 edited(
@@ -308,7 +308,7 @@ edited(
   'other-log',
   'The checkpoint is of another log than the key',
   'checkpoint',
-  (b) => (b.checkpoint.note = notary('other.example/1').note(5, b.chain_root_hash)),
+  (b) => (b.checkpoint.note = logSigner('other.example/1').note(5, b.chain_root_hash)),
   { says: 'of the log other.example/1' },
 )
 edited('no-note', 'The checkpoint is no note', 'checkpoint', (b) => (b.checkpoint.note = 'trust me'), {
@@ -440,7 +440,7 @@ edited(
   'signature',
   (b) => {
     b.policy_hash = 'b'.repeat(64)
-    resign(b, notary('log.example/1', 'forger'))
+    resign(b, logSigner('log.example/1', 'forger'))
   },
   { says: 'did not sign it' },
 )

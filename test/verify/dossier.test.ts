@@ -11,7 +11,7 @@ import { signStatement } from '../../src/domain/ledger/evidence/statement.ts'
 import { verifyDossier } from '../../src/verify/dossier.ts'
 import { readKey } from '../../src/verify/note.ts'
 import { decidedStory } from '../support/evidence/dossiers.ts'
-import { witness } from '../support/evidence/notary.ts'
+import { witness } from '../support/evidence/note-signers.ts'
 import { bareEnv, cstp, temporaryDir } from '../support/process.ts'
 import { openMemoryProgram, testSigner } from '../support/program.ts'
 
@@ -100,7 +100,7 @@ test('every member that is removed or added is refused', () => {
   expect(failed({ ...dossier, note: 'x' })).toEqual(['form'])
 })
 
-/** Signed anew by the holder of a key. */
+/** Signed again by the holder of a key. */
 function resigned(forged: Dossier, signer = testSigner): Dossier {
   const { signature: _, ...rest } = forged
   const sha256 = createHash('sha256').update(stableJson(rest)).digest('hex')

@@ -1,10 +1,10 @@
 /** Trust policies: what they say, and what is refused, with the line. */
 import { expect, test } from 'bun:test'
 import { readPolicy } from '../../src/verify/policy.ts'
-import { notary, witness } from '../support/evidence/notary.ts'
+import { logSigner, witness } from '../support/evidence/note-signers.ts'
 import * as fc from '../support/property.ts'
 
-const log = notary().verifier_key
+const log = logSigner().verifier_key
 const key = (name: string) => witness(`${name}.example`, name).verifier_key
 const witnesses = (...names: string[]) => names.map((name) => `witness ${name} ${key(name)}\n`).join('')
 const enough = (text: string, ...cosigned: string[]) => readPolicy(text).isQuorum(new Set(cosigned))

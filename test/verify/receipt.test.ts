@@ -9,7 +9,7 @@ import { readPolicy } from '../../src/verify/policy.ts'
 import { leadsToRoot, readProof } from '../../src/verify/proof.ts'
 import { verifyReceipts } from '../../src/verify/receipt.ts'
 import { naiveTree, recordHashes } from '../support/evidence/naive-tree.ts'
-import { notary, witness } from '../support/evidence/notary.ts'
+import { logSigner, witness } from '../support/evidence/note-signers.ts'
 import { type MadeReceipt, madeLog } from '../support/evidence/receipts.ts'
 import { cstp, temporaryDir } from '../support/process.ts'
 import * as fc from '../support/property.ts'
@@ -73,9 +73,10 @@ describe('what is refused, and by which check', () => {
   })
 
   test('a log that the policy does not name, and one of its name with another key', () => {
-    const of = (log: ReturnType<typeof notary>) => failures(first, readPolicy(`log ${log.verifier_key}\nquorum none\n`))
-    expect(of(notary('log.example/other'))).toEqual(['log'])
-    expect(of(notary('log.example/thread', 'another'))).toEqual(['log'])
+    const of = (log: ReturnType<typeof logSigner>) =>
+      failures(first, readPolicy(`log ${log.verifier_key}\nquorum none\n`))
+    expect(of(logSigner('log.example/other'))).toEqual(['log'])
+    expect(of(logSigner('log.example/thread', 'another'))).toEqual(['log'])
     expect(of(made.log)).toEqual([])
   })
 
@@ -116,7 +117,7 @@ test('an erased act is still an entry, and what it said is not proved', () => {
 test('a path leads to the root for its own entry alone, in trees of every size', () => {
   const records = recordHashes(70)
   const tree = naiveTree(records)
-  const log = notary('log.example/small')
+  const log = logSigner('log.example/small')
   for (let size = 1; size <= 70; size++)
     for (let index = 0; index < size; index++) {
       const lines = tree.inclusion(index, size).map((hash) => `${Buffer.from(hash, 'hex').toString('base64')}\n`)
@@ -175,7 +176,7 @@ describe('an exported log', () => {
   test('is refused by who does not trust its log or asks for other witnesses', async () => {
     const others = `log ${made.log.verifier_key}\nwitness c ${witness('c', 'c').verifier_key}\nquorum c\n`
     expect((await check(() => {}, readPolicy(others))).failed).toEqual(['witnesses'])
-    const stranger = `log ${notary('log.example/x').verifier_key}\nquorum none\n`
+    const stranger = `log ${logSigner('log.example/x').verifier_key}\nquorum none\n`
     expect((await check(() => {}, readPolicy(stranger))).failed).toEqual(['log'])
   })
 })
@@ -198,7 +199,7 @@ test('the command line verifies both by a policy or a key, and asks for one', as
     expect(good.out).toContain('receipt.json is valid')
     expect(good.out).toContain('Entry 41 of log.example/thread: decision act-41@1')
     expect((await run(receipt, '--key', made.log.verifier_key, '--json')).status).toBe(0)
-    const other = await run(receipt, '--key', notary('log.example/x').verifier_key)
+    const other = await run(receipt, '--key', logSigner('log.example/x').verifier_key)
     expect(other).toMatchObject({ status: 1 })
     expect(other.out).toContain('which you did not name')
     const folder = await run(join(dir, 'log'), '--policy', rules)

@@ -6,7 +6,7 @@ import { canonical } from '../../src/core/canonical.ts'
 import { readPolicy } from '../../src/verify/policy.ts'
 import { verifyReceipts } from '../../src/verify/receipt.ts'
 import { decidedStory } from '../support/evidence/dossiers.ts'
-import { notary, witness } from '../support/evidence/notary.ts'
+import { logSigner, witness } from '../support/evidence/note-signers.ts'
 import { madeLog } from '../support/evidence/receipts.ts'
 import { root, run, temporaryDir } from '../support/process.ts'
 import { openMemoryProgram } from '../support/program.ts'
@@ -65,7 +65,7 @@ describe('the verifiers of docs/verify', () => {
       })
       verdicts.push([name, status === 0])
     }
-    const [stranger, another] = [notary('log.example/thread', 'stranger'), witness('witness.example/c', 'c')]
+    const [stranger, another] = [logSigner('log.example/thread', 'stranger'), witness('witness.example/c', 'c')]
     for (const [log, ...others] of [
       [stranger.verifier_key],
       [made.log.verifier_key, another.verifier_key],

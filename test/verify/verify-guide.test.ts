@@ -1,11 +1,11 @@
-/** The commands of the guide to evidence, run as they stand there. */
+/** The commands of the guide to evidence, run unchanged. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { bundleOf } from '../support/evidence/bundles.ts'
-import { witness } from '../support/evidence/notary.ts'
+import { witness } from '../support/evidence/note-signers.ts'
 import { cstp, cstpCommand, root } from '../support/process.ts'
 import { cases, events, exampleControls, rules as exampleRules, log } from './damage.ts'
 

@@ -10,7 +10,7 @@ import { readKey, readNote } from '../../src/verify/note.ts'
 import { canonicalText } from '../../src/verify/read.ts'
 import { bundleOf } from '../support/evidence/bundles.ts'
 import { event, link, story } from '../support/evidence/events.ts'
-import { notary, witness } from '../support/evidence/notary.ts'
+import { logSigner, witness } from '../support/evidence/note-signers.ts'
 import * as fc from '../support/property.ts'
 import { cases, decision, events, exampleControls, good, log, resign } from './damage.ts'
 
@@ -109,7 +109,7 @@ test('a value that has no text of its own is reported wherever it stands', async
 
 test('whatever member is rewritten, nobody without the key of the log makes it hold', async () => {
   const key = readKey(log.verifier_key)
-  const forger = notary('log.example/1', 'forger')
+  const forger = logSigner('log.example/1', 'forger')
   const names = Object.keys(JSON.parse(good))
   const plain = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.constant(null))
   const value = fc.oneof(plain, fc.array(plain), fc.dictionary(fc.string(), plain))
@@ -184,7 +184,7 @@ test('a type that holds the ids of rules hides no insufficiency of another event
   )
 })
 
-test('rules of one id are told apart: a bundle may be made to deceive', async () => {
+test('rules with the same id are distinguished, since a bundle may be made to deceive', async () => {
   const { digest: _, ...example } = exampleControls.sets[0]!
   const [first, second] = example.rules
   const rules = [
@@ -224,7 +224,7 @@ describe('with a key', () => {
       expect(found).toMatchObject({ check: 'key', message: expect.stringContaining('did not sign') })
   })
   test('the key of another log', async () => {
-    const { findings } = await verify(good, { key: readKey(notary('other.example').verifier_key) })
+    const { findings } = await verify(good, { key: readKey(logSigner('other.example').verifier_key) })
     expect(findings[0]!.message).toContain('the checkpoint is of the log log.example/1')
   })
 })
@@ -259,7 +259,9 @@ describe('with a witness', () => {
     }
     expect(await told(await keeps([...events, events[0]!]))).toContain('the witness saw 6 events, the bundle has 5')
     expect(await told(await keeps([events[1]!, events[0]!]))).toContain('history was rewritten')
-    expect(await told(await keeps(events, notary('other.example')))).toContain('a checkpoint of the log other.example')
+    expect(await told(await keeps(events, logSigner('other.example')))).toContain(
+      'a checkpoint of the log other.example',
+    )
     expect(await told(await keeps(events), readKey(witness('other.witness', 'x').verifier_key))).toContain(
       'did not sign',
     )
@@ -328,7 +330,7 @@ describe('against an older bundle', () => {
     expect(await told(await made('Use no cache', ['Use a cache', 'Use no cache']))).toEqual([])
   })
   test('that another key signed', async () => {
-    const forger = notary('log.example/1', 'forger')
+    const forger = logSigner('log.example/1', 'forger')
     const other = await bundleOf(events, { controls: exampleControls, log: forger })
     const { findings } = await verify(other, { older: chunks(await older(events.slice(0, 3))) })
     expect(findings).toMatchObject([{ check: 'older', message: expect.stringContaining('signed with another key') }])
@@ -348,8 +350,8 @@ test('a file of a million open brackets, or of one endless text, is refused and 
     expect((await verify(text)).verified).toBe(false)
 })
 
-// Looked through anew with every piece, it would outlast any patience.
-test('a long text that comes in many pieces is looked through once', async () => {
+// Scanning the text again with every piece would take quadratic time.
+test('a long text that comes in many pieces is scanned once', async () => {
   const { findings } = await verify(`{"bundle_id":"${'\\"'.repeat(1_000_000)}"`, {}, 1_024)
   expect(findings.map(({ message }) => message).join()).toContain('the file ends here')
 })

@@ -65,12 +65,12 @@ function refusalIn(text: string, method: string): Outcome {
     data?: Fields
   }
   const kind = validation.includes(code) ? 'validation_error' : 'internal_error'
-  if (error !== kind) throw new Error(`code ${code} was told as ${error}`)
+  if (error !== kind) throw new Error(`code ${code} was reported as ${error}`)
   if (kind === 'internal_error') return { error: { code, message, data } }
   const said = /^\d+ validation errors? for [A-Z]\w+Input: (.*)$/s.exec(message)?.[1]
-  if (said === undefined) throw new Error(`not told as a validation error: ${message}`)
+  if (said === undefined) throw new Error(`not reported as a validation error: ${message}`)
   if (code === codes.decision_not_found) return { error: { code, message: said } }
-  // Fields of another spelling stand elsewhere, so they are told otherwise.
+  // Fields of another spelling are elsewhere, so their errors differ.
   return { error: spellings[method] ? { code } : { code, message: `Invalid params: ${said}` } }
 }
 

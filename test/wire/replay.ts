@@ -49,7 +49,7 @@ export function filled(value: unknown, saved: Saved): unknown {
   )
 }
 
-/** What stands at a path such as `decisions.0.id`. */
+/** The value at a path such as `decisions.0.id`. */
 export const at = (value: unknown, path: string): unknown =>
   path.split('.').reduce<unknown>((inner, key) => (inner as Record<string, unknown> | undefined)?.[key], value)
 

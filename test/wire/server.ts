@@ -19,7 +19,7 @@ export interface WireServer {
   stop(): Promise<void>
 }
 
-/** Serves a program on a free port. The test stops it; the program is closed by whoever opened it. */
+/** Serves a program on a free port. The test stops it; the caller closes the program. */
 export function serveProgram(program: TestProgram): WireServer {
   const token = (as: As): string => `${as}-token-of-the-tests`
   const credentials = parseTokens(

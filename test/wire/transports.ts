@@ -52,7 +52,7 @@ export const client: TransportKind = {
 const plain = (text: string): string => text
 const paint: Paint = { bold: plain, dim: plain, red: plain, green: plain, yellow: plain, cyan: plain }
 
-/** Commands are no deliberation unless they are told so; a case is that of an agent. */
+/** Commands enter no deliberation unless `track` is set; a case is the call of an agent. */
 const spelt = (method: string, params: unknown): unknown =>
   isTracked(`cstp.${method}`) && isObject(params) ? { track: true, ...params } : params
 

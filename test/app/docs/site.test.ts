@@ -57,7 +57,7 @@ describe('the pages', () => {
   })
 })
 
-test('links that lead nowhere, and what is no address, are found', () => {
+test('broken links and invalid addresses are found', () => {
   const page =
     '<h1 id="top">x</h1><a href="b.html"><a href="b.html#no"><a href="#top"><a href="c.html"><a href="http://example.com/"><a href="https://x"><a href="http://127.0.0.1:9991/dashboard"><img src="d.png">'
   const found = deadLinks(

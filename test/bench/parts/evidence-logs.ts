@@ -16,7 +16,7 @@ export const part = 'evidence'
 export const source = 'github'
 const ms = 3_000
 
-/** An event of a pull request: some 150 bytes of payload. */
+/** An event of a pull request: about 150 bytes of payload. */
 const eventOf = (number: number) => ({
   event_type: (['pr_opened', 'pr_review_approved', 'pr_merged', 'ci_completed'] as const)[number % 4]!,
   ts: new Date(Date.UTC(2026, 0, 1) + number * 60_000).toISOString(),

@@ -46,7 +46,7 @@ export async function record(bench: Bench): Promise<void> {
   const base = isShared ? await plainInsert(bench, part, await bench.empty('plain')) : durableFile(bench)
   // Each text is new to the embedder: numbers that were neither seeded nor sent before.
   const requests = Array.from({ length: prepared }, (_, at) => callBody('recordDecision', paramsOf(10_000_000 + at)))
-  // The quick run tells whether several servers write as much as one: their number is told apart from the embedder's work by the hash.
+  // The quick run shows whether several servers write as much as one; the hash embedder keeps embedding work out of the figure.
   const isQuick = isShared && bench.sizes.every((one) => one < 100_000)
   const embedders: EmbedderName[] = isQuick ? ['hash'] : ['hash', 'local']
   // What a record costs where many are there already. A million would have to be copied first.

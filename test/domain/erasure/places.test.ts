@@ -1,4 +1,4 @@
-/** The guide says of every place where a decision lives what becomes of it: of each table, and of each collection that holds a text. */
+/** The guide says what erasure does to each table, and to each collection that holds a text. */
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -9,7 +9,7 @@ const rules = `
 const given = { decision: 'Use SQLite', confidence: 0.4, category: 'architecture', stakes: 'high' as const }
 const other = { ...given, decision: 'Paint the bicycle shed' }
 
-/** A program with a decision that rules refuse to repeat; `around` stands before each call of its embedder. */
+/** A program with a decision that rules refuse to repeat; `around` runs before each call of its embedder. */
 async function ready(in_process: boolean, around: (kind: string, signal: AbortSignal) => Promise<unknown>) {
   const program = await openMemoryProgram()
   await program.call('recordDecision', given)

@@ -1,4 +1,4 @@
-/** The index that a server searches is level with the store, whoever wrote, and survives restarts and reindexing. */
+/** The index of a server has every write of every server, and survives restarts and reindexing. */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

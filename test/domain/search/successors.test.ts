@@ -36,7 +36,7 @@ async function storeOf(names: string, edges: string): Promise<Store> {
   return store
 }
 
-/** The order of `ranked` as text, such as `b a<b`: a, which b supersedes, stands under b. */
+/** The order of `ranked` as text, such as `b a<b`: a, which b supersedes, is listed under b. */
 async function orderOf(ranked: string, edges: string, passes: (fields: DecisionFields) => boolean = () => true) {
   const store = await storeOf('abcdefghijklmnopq', edges)
   const order = await successorsFirst(store, [...ranked].map(idOf), passes)
@@ -54,7 +54,7 @@ test.each([
   ['a chain whose middle was not ranked', 'a', 'b>a c>b', 'c b<c a<b'],
   ['one successor of two', 'ab', 'c>a c>b', 'c a<c b<c'],
   ['two successors of one', 'a', 'c>a b>a', 'b c a<b'],
-  ['each stands once', 'abcd', 'c>a c>b d>c', 'd c<d a<c b<c'],
+  ['each is listed once', 'abcd', 'c>a c>b d>c', 'd c<d a<c b<c'],
   ['a cycle of two', 'ab', 'a>b b>a', 'b a<b'],
   ['a cycle of three', 'abc', 'b>a c>b a>c', 'c b<c a<b'],
   ['a cycle beside a chain', 'abd', 'a>b b>a d>a', 'b d a<b'],

@@ -349,7 +349,7 @@ describe('the thread of the local embedder', () => {
     expect(await broken).toMatchObject({ kind: 'unavailable', message: expect.stringContaining('broken script') })
   })
 
-  test('is told of when nobody waits for the opening, and again by the first text', async () => {
+  test('is reported when nobody waits for the opening, and again by the first text', async () => {
     const told = Promise.withResolvers<unknown>()
     const script = stub(`self.onmessage = ({ data: { id } }) => postMessage({ id, error: 'no file' })`)
     const embedder = await openLocalEmbedder({ failed: told.resolve }, script)

@@ -171,7 +171,7 @@ for (const [driver, serve, open] of drivers) {
       })
     }
 
-    test('opens while the server is away, and refuses to when it is refused', async () => {
+    test('opens while the server is unreachable, and fails if the server refuses', async () => {
       const gone = serve()
       await gone.stop()
       const embedder = keep(await open(gone.url, { retries: 1 }))
@@ -188,7 +188,7 @@ for (const [driver, serve, open] of drivers) {
         (sent: string) => JSON.stringify({ error: `Unknown ${sent}`, sent }),
         (sent: string) => encodeURIComponent(sent),
         (sent: string) => btoa(sent),
-        // Wherever a message is cut, the key may stand there.
+        // The key may be at the point where a message is truncated.
         ...Array.from({ length: 5 }, (_, i) => (sent: string) => `${'x'.repeat(270 + i * 8)} ${sent} ${sent}`),
       ]
       const trouble: Trouble = (before, { headers }) =>

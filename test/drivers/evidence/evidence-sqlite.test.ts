@@ -7,7 +7,7 @@ import type { Evidence, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
 import { keptLevels, rootOf } from '../../../src/domain/ledger/engine/tree.ts'
 import { appendEvents } from '../../../src/domain/ledger/evidence/chain.ts'
 import { openSqliteEvidence } from '../../../src/drivers/evidence/sqlite/driver.ts'
-import { notary } from '../../support/evidence/notary.ts'
+import { logSigner } from '../../support/evidence/note-signers.ts'
 import { chainOf, eventOf, eventsFrom, freshPath, logOf } from './evidence-tools.ts'
 
 const soak = process.env.CSTP_SOAK === '1'
@@ -106,11 +106,11 @@ describe('the database', () => {
     })
   })
 
-  test('keeps what it was told over a restart, its tree too', async () => {
+  test('keeps events and tree over a restart', async () => {
     const path = freshPath()
     const before = await logOf(130, path)
     const [head, nodes] = [await before.head(), await before.nodes(keptLevels, 0, 10)]
-    const note = notary().note(130, rootOf(head.frontier))
+    const note = logSigner().note(130, rootOf(head.frontier))
     await before.saveCheckpoint({ size: 130, head_hash: head.hash, note, created_at: 'c', exported: true })
     await before.close()
     const after = await openSqliteEvidence(path)

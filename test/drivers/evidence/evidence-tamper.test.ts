@@ -198,7 +198,7 @@ describe('a small log', () => {
     await evidence.close()
   })
 
-  test('the class, with the hash made anew', async () => {
+  test('the class, with a recomputed hash', async () => {
     await undone(held, async () => {
       const [record] = await held.evidence.read(3, 1)
       const forged = { ...record!, evidence_class: 'attested' as const }
@@ -297,7 +297,7 @@ describe('a log of many pieces', () => {
     })
   })
 
-  test.each(edges.slice(0, -1))('a change of record %d with its hash made anew', async (seq) => {
+  test.each(edges.slice(0, -1))('a change of record %d with a recomputed hash', async (seq) => {
     await undone(held, async () => {
       const [record] = await held.evidence.read(seq, 1)
       const hash = recordHash({ ...record!, payload: '{}' })
@@ -367,7 +367,7 @@ describe('a log of many pieces', () => {
       const { hash } = await held.evidence.head()
       held.db.run('delete from events where seq > 8191')
       expect(await found(held.evidence)).toEqual(brokenAt(null))
-      // Somebody who knows the program mends its head and tree too.
+      // An attacker who knows the program changes head and tree to match.
       const shorter = await logOf(8_191)
       const { frontier, ...head } = await shorter.head()
       await shorter.close()
@@ -382,7 +382,7 @@ describe('a log of many pieces', () => {
     })
   })
 
-  test('the whole chain is written anew, tree and head too: by what was given out', async () => {
+  test('a chain rewritten with its tree and head contradicts the checkpoints that were given out', async () => {
     const path = freshPath()
     const forged = await logOf(0, path)
     for (let from = 1; from <= 8_300; from += 4_150)

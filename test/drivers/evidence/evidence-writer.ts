@@ -1,4 +1,4 @@
-/** A process that appends batches of evidence until it is told to stop, and says which were acknowledged: for tests that kill it. */
+/** A process that appends batches of evidence until a signal to stop, and prints which were acknowledged: for tests that kill it. */
 import { writeSync } from 'node:fs'
 import { openChain } from '../../../src/domain/ledger/evidence/chain.ts'
 import { openPostgresEvidence } from '../../../src/drivers/evidence/postgres/driver.ts'

@@ -170,7 +170,7 @@ function suite(database: Postgres): void {
     expect(await client.read('select text from notes')).toEqual([{ text: 'kept' }])
   })
 
-  test('whoever asks after the end of a transaction is refused', async ({ open, notes }) => {
+  test('a query after the end of its transaction is refused', async ({ open, notes }) => {
     const client = await open({ connections: 1 })
     let late: Promise<unknown> = Promise.resolve()
     await client

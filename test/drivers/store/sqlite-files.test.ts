@@ -269,19 +269,19 @@ test('a file that is edited as soon as its decision is written is not missed', a
   await store.close()
 })
 
-test('a file that is mended is taken in', async () => {
+test('a repaired file is imported', async () => {
   const dir = await prepared()
   writeFileSync(pathOf(dir, idOf(1)), 'a: [')
   const store = await openAt(dir)
   expect((await store.status()).findings.length).toBe(1)
-  edit(dir, recordOf(1, { category: 'mended' }))
+  edit(dir, recordOf(1, { category: 'repaired' }))
   expect((await store.reconcile()).map(({ kind }) => kind)).toEqual(['changed'])
   await store.transaction((tx) => tx.decisions.put(recordOf(1), 2))
   expect(existsSync(`${pathOf(dir, idOf(1))}.broken`)).toBe(false)
   await store.close()
 })
 
-test('a lost database is made anew from the files', async () => {
+test('a lost database is rebuilt from the files', async () => {
   const records = [
     oddRecord(1),
     recordOf(2, { source_key: 'two' }),

@@ -1,4 +1,4 @@
-/** A process that opens a SQLite store in each folder that it is told, at the instant that it is told, and says how that went. Argument: its number. */
+/** A process that opens a SQLite store in each folder that it receives, at the instant that it receives, and prints the result. Argument: its number. */
 import { createAll, recordOf, suiteOptions } from '../../../sdk/storage/conformance/store/records.ts'
 import { openSqliteStore } from '../../../src/drivers/store/sqlite/driver.ts'
 

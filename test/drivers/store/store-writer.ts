@@ -1,4 +1,4 @@
-/** A process that writes to a SQLite store until it is told to stop, and says what was acknowledged: for tests that kill it. */
+/** A process that writes to a SQLite store until a signal to stop, and prints what was acknowledged: for tests that kill it. */
 
 import { writeSync } from 'node:fs'
 import { idOf, recordOf, suiteOptions } from '../../../sdk/storage/conformance/store/records.ts'

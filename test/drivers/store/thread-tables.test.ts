@@ -1,4 +1,4 @@
-/** The tables of the thread refuse, whoever asks, all but an append, an erasure and a tree that grows. */
+/** The tables of the ledger allow, to every client, only appends, erasures and growth of the tree. */
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { suiteOptions } from '../../../sdk/storage/conformance/store/records.ts'
 import type { Store } from '../../../sdk/storage/store.ts'

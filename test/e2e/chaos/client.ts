@@ -1,4 +1,4 @@
-/** One client of several servers: it does some of everything, and writes down what it was told. */
+/** One client of several servers: it makes calls of every kind, and writes down the answers. */
 import type { RunningServer } from '../../support/process.ts'
 import type { History } from './history.ts'
 

@@ -32,7 +32,7 @@ export async function lookAround(url: string, servers: readonly RunningServer[])
   const store = await openPostgresStore({ ...suiteOptions, url })
   const evidence = await openPostgresEvidence({ url })
   try {
-    // What is left of the outbox is worked by whoever lives.
+    // The servers that still run work off the outbox.
     const isDone = async () =>
       (await store.status()).outbox + (await countDecisions(store.decisions, { indexed: false })) === 0
     await until('vectors of all', isDone, 60_000).catch(() => {})

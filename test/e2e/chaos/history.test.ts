@@ -181,7 +181,7 @@ test.each<[string, string, (history: History, found: Found) => void]>([
     },
   ],
   ['a lost event', 'lost event 2: e', (_, { chain }) => void chain.ops.set(2, 'other')],
-  ['two events with one number', 'two events were told that they are 2', ({ events }) => void events.push(events[0]!)],
+  ['two events with one number', 'two events have the number 2', ({ events }) => void events.push(events[0]!)],
   ['a check without its audit line', 'no audit line of check c1', (_, { audit }) => void audit.shift()],
   ['a record without its audit line', 'no audit line of record d2', (_, { audit }) => void audit.pop()],
   [

@@ -16,7 +16,7 @@ export interface Look extends Span {
   remaining_ms: number
 }
 
-/** What the clients were told. */
+/** The answers that the clients got. */
 export interface History {
   /** Every acknowledgement of a record, those of repeated calls too. */
   recorded: (Span & { key: string; text: string; id: string; category: string })[]
@@ -127,7 +127,7 @@ const chainWhole: Rule = ({ events }, { chain }) => [
   ...(chain.intact && chain.records === chain.seqs.length ? [] : ['the chain is not intact']),
   ...chain.seqs.flatMap((seq, index) => (seq === index + 1 ? [] : [`gap in the chain before ${seq}`])).slice(0, 1),
   ...events.flatMap(({ seq, op }) => (chain.ops.get(seq) === op ? [] : [`lost event ${seq}: ${op}`])),
-  ...twice(counts(events, ({ seq }) => String(seq))).map((seq) => `two events were told that they are ${seq}`),
+  ...twice(counts(events, ({ seq }) => String(seq))).map((seq) => `two events have the number ${seq}`),
 ]
 
 const auditKept: Rule = ({ checks, recorded }, { audit }) => {

@@ -25,7 +25,7 @@ interface More {
   needsApproval?: boolean
 }
 
-/** What the model is told of a call. */
+/** What the model sees of a call. */
 const told = (part: { type: string; output?: unknown }): string => {
   const { reason, value } = part.output as { reason?: string; value?: string }
   return reason ?? value ?? ''

@@ -32,7 +32,7 @@ describe.skipIf(path === null)('the OpenAI Agents SDK', () => {
   })
   afterAll(() => world?.close())
 
-  /** An agent whose model makes the call, as often as it is not told of its output. */
+  /** An agent whose model repeats the call until it sees its output. */
   function agentFor({ tool: name, input }: Called, options: Partial<GuardOptions> = {}) {
     const executed: unknown[] = []
     const heard: string[] = []

@@ -7,12 +7,12 @@ import type { LinkDetail } from '../../../src/domain/ledger/evidence/content.ts'
 import type { ControlRules } from '../../../src/domain/ledger/evidence/controls.ts'
 import { loadControls } from '../../../src/policy/files.ts'
 import { chainOf } from './events.ts'
-import { notary } from './notary.ts'
+import { logSigner } from './note-signers.ts'
 
 export interface Made {
   bundle_id?: string
   generated_at?: string
-  log?: ReturnType<typeof notary>
+  log?: ReturnType<typeof logSigner>
   /** What is done to the note before it goes into the bundle. */
   note?(note: string): string
   controls?: ControlRules
@@ -25,7 +25,7 @@ export interface Made {
 const shipped = loadControls()
 
 export async function bundleOf(events: readonly NewEvent[], made: Made = {}): Promise<string> {
-  const { log = notary(), note = (text) => text, decisions = {}, controls = shipped } = made
+  const { log = logSigner(), note = (text) => text, decisions = {}, controls = shipped } = made
   const evidence = await chainOf(events)
   const { seq, hash, frontier } = await evidence.head()
   const root_hash = rootOf(frontier)

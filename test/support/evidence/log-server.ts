@@ -1,4 +1,4 @@
-/** A log behind a real socket whose history a test can exchange, as whoever has the server's disk could. */
+/** A log behind a real socket whose history a test can replace, as an attacker with the server's disk could. */
 import { generateKeyPairSync } from 'node:crypto'
 import { openMemoryEvidence } from '../../../docs/examples/driver/evidence.ts'
 import type { Evidence } from '../../../sdk/storage/evidence.ts'

@@ -1,4 +1,4 @@
-/** RFC 9162's definitions written down as they stand: slow, recursive, over all leaves. What the log's proofs are compared with. */
+/** RFC 9162's definitions, written literally: slow, recursive, over all leaves. The log's proofs are compared with them. */
 import { createHash } from 'node:crypto'
 
 const sha256 = (...parts: Uint8Array[]): Buffer => {

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { canonical } from '../../../src/core/canonical.ts'
 import { naiveTree, recordHashes } from './naive-tree.ts'
-import { notary, witness } from './notary.ts'
+import { logSigner, witness } from './note-signers.ts'
 
 export interface MadeReceipt {
   record_id: string
@@ -24,7 +24,7 @@ const base64 = (hash: string): string => Buffer.from(hash, 'hex').toString('base
 
 /** A log with an act among other entries, and what its log and two witnesses signed. */
 export function madeLog(size = 300, places: readonly number[] = [0, 41, 255, 299]) {
-  const log = notary('log.example/thread')
+  const log = logSigner('log.example/thread')
   const witnesses = [witness('witness.example/a', 'a'), witness('witness.example/b', 'b')] as const
   const entries = recordHashes(size)
   const acts = places.map((index) => {

@@ -266,7 +266,7 @@ describe('another site', () => {
     ['has another origin', { ...own, origin: 'https://evil.example' }],
     ['has no origin', silent],
     ['is opaque', { ...own, origin: 'null' }],
-    ['is told apart by the browser', { ...own, 'sec-fetch-site': 'same-site' }],
+    ['is marked as another site by the browser', { ...own, 'sec-fetch-site': 'same-site' }],
   ])('that %s can neither call nor log in or out', async (_what, headers) => {
     const { call, calls, bob, login, send } = open()
     const cookie = await bob()

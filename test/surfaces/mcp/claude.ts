@@ -1,5 +1,5 @@
 /**
- * Stands in for `claude mcp add` where guides are run: takes the same arguments, connects as they say with a real client, and lists the tools.
+ * Replaces `claude mcp add` where guides are run: takes the same arguments, connects as they say with a real client, and lists the tools.
  *
  *     claude mcp add <name> -- <command> [args]
  *     claude mcp add --transport http <name> <url> [--header <header>]

@@ -90,7 +90,7 @@ describe.each([...lines])('%s', (line) => {
         expect(refused.code).toBe(-32042)
         const [{ mode, elicitationId, url }] = refused.data.elicitations as [Elicited['data']['elicitations'][0]]
         expect([mode, url]).toEqual(['url', `${server.url}/dashboard/approvals/${elicitationId}`])
-        // Asked once: a client that tries again too early is told what it waits for.
+        // Asked once: the answer to an early retry names the pending approval.
         expect(jsonOf(await call(tool, input))).toMatchObject({ allowed: false, approval: { state: 'pending' } })
         await approve(elicitationId)
       }

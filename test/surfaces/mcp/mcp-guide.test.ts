@@ -1,4 +1,4 @@
-/** The guide's set-up works as it stands: its JSON parses and starts what it names, and its figures are those of the program. */
+/** The guide's set-up works unchanged: its JSON parses and starts what it names, and its figures are those of the program. */
 import { expect, test } from 'bun:test'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -50,7 +50,7 @@ test('the configuration for HTTP', async () => {
     const headers = Object.fromEntries(
       Object.entries(http!.headers!).map(([name, value]) => [
         name,
-        // biome-ignore lint/suspicious/noTemplateCurlyInString: this is how it stands in the file
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: this is the notation of the file
         value.replace('local:', `${agent}:`).replace('${CSTP_TOKEN}', token),
       ]),
     )

@@ -67,7 +67,7 @@ describe('a check that fails', () => {
   const quota = new CstpError('rate_limited', 'Too many bytes today', { retry_after: 60 })
   const [authzen, evaluations, opa] = paths.map(([path]) => path) as [string, string, string]
 
-  test('is no decision: its status says so, in the form of the standard', async () => {
+  test('has an error status and an error in the form of the standard', async () => {
     for (const [path, form] of [
       [authzen, 'error'],
       [opa, 'code'],

@@ -59,7 +59,7 @@ describe('laws', () => {
     )
   })
 
-  test('nor does the last digit, where the figure lies between two', () => {
+  test('nor does the last digit of a figure halfway between two', () => {
     const next = random(5)
     for (let round = 0; round < 200; round++) {
       const decisions = Array.from(

@@ -1,4 +1,4 @@
-/** What an agent is told of its past: levels of detail and its profile. On the memory store. */
+/** What an agent receives about its past: levels of detail and its profile. On the memory store. */
 
 import { describe, expect, test } from 'bun:test'
 import { openMemoryStore } from '../../../../docs/examples/driver/store.ts'
@@ -27,7 +27,7 @@ async function storeOf(...records: DecisionRecord[]) {
 }
 
 describe('levels', () => {
-  test('each decision stands at one level, at the very day too', async () => {
+  test('each decision has one level of detail, also on the day of the boundary', async () => {
     const ages = [0, 7, 30, 90, 6.9, 29.9, 89.9]
     const store = await storeOf(...ages.map((days) => reviewed('success', { created_at: daysAgo(days) })))
     const { levels } = await countLevels(store, {}, testStart)

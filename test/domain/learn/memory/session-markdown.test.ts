@@ -143,7 +143,7 @@ describe('as Markdown', () => {
     state: 'open' as const,
   })
 
-  test('precedents that say the same are one line, told by the most telling of them', () => {
+  test('precedents with the same text are one line, with the details of the most informative one', () => {
     const found = toMarkdown(
       {
         ...emptyContext,

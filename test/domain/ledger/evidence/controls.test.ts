@@ -84,7 +84,7 @@ test.each([
   [{ actor_is_human: null }, [], ['MV-3', 'MEASURE-2.5']],
   [{ actor_is_human: true, reviewer: 'Zoë', author_association: 'OWNER' }, ['MV-3', 'GV-1', 'MEASURE-2.5'], []],
   [{ actor_is_human: true, reviewer: 'Zoë', author_association: 'NONE' }, [], ['MV-3', 'GV-1', 'MEASURE-2.5']],
-])('a review %j speaks for %j and falls short of %j', async (payload, mapped, short) => {
+])('a review %j supports %j and is insufficient for %j', async (payload, mapped, short) => {
   const found = await map([event('pr_review_approved', { pr_number: 7, ...payload })])
   expect([ids(found.mappings), ids(found.insufficient_evidence)]).toEqual([mapped, short])
   expect(found.unmapped.length).toBe(mapped.length === 0 ? 1 : 0)
@@ -110,7 +110,7 @@ test.each([
   for (const { reason } of insufficient_evidence) expect(reason).toMatch(/^The .+\.$/)
 })
 
-test('a merge that says nothing about approvals is told apart from one without', async () => {
+test('a merge with an unknown number of approvals differs from one with none', async () => {
   const { insufficient_evidence } = await map([event('pr_merged'), event('pr_merged', { human_approval_count: 0 })])
   const [silent, , without] = insufficient_evidence
   expect(silent!.reason).toContain('does not say')
@@ -127,7 +127,7 @@ test('a rule looks at its own class alone', async () => {
   expect(found.unmapped.map(({ seq }) => seq)).toEqual([1, 2])
 })
 
-test('controls that only agents speak for are named', async () => {
+test('controls with evidence by agents only are named', async () => {
   const linked = link('d', [1], { has_outcome: true })
   expect((await map([event('pr_opened', { pr_number: 1 }), linked])).attested_only_controls).toEqual([
     'GOVERN-4.2',

@@ -58,7 +58,7 @@ test('ranges are counted and cut', () => {
   expect(many.text()).toEndWith('45, 47 and 76 more')
 })
 
-test('every control of the rules stands in the report, by what speaks for it', async () => {
+test('the report has every control of the rules, by the evidence that supports it', async () => {
   const { mapped } = await mappedOf([...story(1), event('pr_merged'), link('d', [1], { has_outcome: true })])
   const { controls: all } = tallies(mapped, controls)
   const ids = controls.sets.flatMap(({ rules }) => rules.map(({ function_id }) => function_id))

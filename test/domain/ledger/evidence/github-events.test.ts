@@ -121,7 +121,7 @@ describe('pull requests', () => {
     ])
   })
 
-  test('checks of no pull request are told of without a number, and those of another repository’s are not ours', async () => {
+  test('checks without a pull request have no number, and those of another repository’s are ignored', async () => {
     const foreign = gh.suite('lonely', [3])
     const { check_suite } = foreign.body as { check_suite: { pull_requests: { base: { repo: { id: number } } }[] } }
     check_suite.pull_requests[0]!.base.repo.id = 99
@@ -173,7 +173,7 @@ describe('approvals', () => {
       [0, 0],
     ],
     [
-      'dismissed and approved anew',
+      'dismissed and approved again',
       [
         gh.review(bea, 'approved', { at: 1, id: 5 }),
         gh.review(bea, 'dismissed', { at: 1, id: 5, action: 'dismissed', dismissed_at: 3, sender: ann }),
@@ -346,7 +346,7 @@ describe('reverts', () => {
     }
   })
 
-  test('one revert is told of once, though two deliveries do', async () => {
+  test('two deliveries about one revert make one event', async () => {
     const taker = gh.openTaker()
     const button = gh.merged({ number: 15, title: 'Revert x', body: 'Reverts acme/app#12' })
     const commits = [

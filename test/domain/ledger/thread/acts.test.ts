@@ -1,4 +1,4 @@
-/** What is done through the methods is told to the thread: kinds, ids, payloads, commitments, places. */
+/** Each act through the methods is appended to the ledger: kinds, ids, payloads, commitments, places. */
 
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { readDecision } from '../../../../sdk/storage/decisions.ts'
@@ -67,7 +67,7 @@ forEachBackend((open) => {
     expect((await program.store.thread.ofDecision(id, 99)).map(({ record_id }) => record_id)).toEqual(
       of(id).map(({ record_id }) => record_id),
     )
-    // The verdict of each record stands before what it let through.
+    // The verdict that allowed a record precedes it.
     const verdict = of(id).find(({ kind }) => kind === 'verdict')
     expect(record.verdict?.record_id ?? verdict?.record_id).toBe(verdict?.record_id)
     const evidence = acts.filter(({ kind }) => kind === 'evidence')

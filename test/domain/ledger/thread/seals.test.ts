@@ -18,7 +18,7 @@ const sealsOf = async (acts: readonly StoredAct[]): Promise<SealCheck[]> =>
 const isOf = (kind: string, session: string) => (act: StoredAct) =>
   act.kind === kind && JSON.parse(act.payload!).session === session
 
-/** With another act in the place of the first that passes, as if it had never been told. */
+/** With another act in the place of the first that passes, as if it had never been appended. */
 const without = (acts: readonly StoredAct[], passes: (act: StoredAct) => boolean): StoredAct[] => {
   const first = acts.find(passes)
   return acts.map((act) => (act === first ? { ...act, kind: 'call' as const } : act))

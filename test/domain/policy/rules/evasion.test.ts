@@ -19,7 +19,7 @@ const fired = async (action: Partial<Action>) => (await verdictOf(rules, action)
 const given = (context: unknown) => fired({ context: context as Record<string, unknown> })
 
 describe('the action itself', () => {
-  test('the context cannot stand in for a field', async () => {
+  test('a context key does not replace a field', async () => {
     const context = { stakes: 'low', confidence: 0.99, action: { stakes: 'low' }, 'action.stakes': 'low' }
     expect(await fired({ stakes: 'critical', confidence: 0.1, context })).toEqual(['confidence'])
     expect(await fired({ stakes: 'critical', context })).toEqual(['confidence'])

@@ -188,7 +188,7 @@ describe('and, or, not', () => {
         async (a, operator, answer, given) => {
           const counted = { type: 'temporal', field: 'category', value: 'x', window_hours: 1, max_occurrences: 1 }
           const count = async () => {
-            if (answer === '!') throw new Error('the store is away')
+            if (answer === '!') throw new Error('the store is unavailable')
             return answer === 'y' ? 1 : 0
           }
           const plain = await outcome(a, { context: given })

@@ -27,7 +27,7 @@ describe('date bounds', () => {
     ...['2026-02-29', '2026-02-31', '2026-13-01', '2026-00-10', '2026-04-31T10:00:00Z', '2026-07-01T25:00:00Z'],
     ...['2026-07-01T10:61:00Z', '2026-07-01T10:00:00+99:00', '2026-7-1', '01.07.2026', 'yesterday', '', ' 2026-07-01'],
     ...['2026-07-01T', '2026-07-01Z', '2026-07-01T10Z', '2026-07-01T10:00:00 Z', '1751328000000', '+002026-07-01'],
-  ])('%j is no date', (given) => expect(v.is(DateBound, given)).toBe(false))
+  ])('%j is not a date', (given) => expect(v.is(DateBound, given)).toBe(false))
 
   test('are inclusive at both ends, and absent where not given', () => {
     expect(toListFilter({ date_from: '2026-07-01', date_to: '2026-07-02' })).toEqual({

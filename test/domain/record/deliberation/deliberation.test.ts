@@ -148,7 +148,7 @@ test('a query leaves its ten best hits', () => {
   )
 })
 
-test('what the caller says of its protocol stands beside what was seen', () => {
+test('a protocol that the caller states is stored with the observed one', () => {
   const record = recordOf({
     pre_decision_protocol: { query_run: false, guardrails_checked: true, asked: 'a colleague' },
   })

@@ -17,8 +17,8 @@ function named(name: string, type: number, seed: string) {
   return { key, line, text: `${name}+${id.toString('hex')}+${typed.toString('base64')}` }
 }
 
-/** A log of a name; the seed makes its key. */
-export function notary(name = 'log.example/1', seed = 'log') {
+/** Signs checkpoints as the log of that name; the seed makes its key. */
+export function logSigner(name = 'log.example/1', seed = 'log') {
   const { key, line, text } = named(name, 1, seed)
   const signed = (body: string): string => `${body}\n${line(sign(null, Buffer.from(body), key))}`
   return {
