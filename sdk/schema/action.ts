@@ -3,7 +3,7 @@
  * A new field is a row here; the compiler then names the places that must supply its value.
  */
 import * as v from 'valibot'
-import { filledText, fraction, Stakes, stakesValues } from './decision.ts'
+import { fraction, nonEmptyText, Stakes, stakesValues } from './decision.ts'
 
 export interface ActionField {
   /** What it holds: an operator that can't compare it is refused when a rule is loaded. */
@@ -20,7 +20,7 @@ export interface ActionField {
 }
 
 const phases = ['check', 'pre_action', 'record'] as const
-const name = v.optional(filledText(256))
+const name = v.optional(nonEmptyText(256))
 const count = v.optional(v.pipe(v.number(), v.safeInteger('a whole number'), v.minValue(0, 'at least 0')))
 const share = { kind: 'number', schema: v.optional(fraction), range: [0, 1] } as const
 const flag = { kind: 'boolean', schema: v.optional(v.boolean(), false), values: [true, false] } as const
@@ -28,10 +28,10 @@ const flag = { kind: 'boolean', schema: v.optional(v.boolean(), false), values: 
 export const actionFields = {
   description: {
     kind: 'string',
-    schema: filledText(10_000),
+    schema: nonEmptyText(10_000),
     about: 'What the agent intends to do; the decision text of a record.',
   },
-  category: { kind: 'string', schema: v.optional(filledText(64)), about: 'Category, if given.' },
+  category: { kind: 'string', schema: v.optional(nonEmptyText(64)), about: 'Category, if given.' },
   stakes: {
     kind: 'string',
     schema: v.optional(Stakes),
@@ -41,13 +41,13 @@ export const actionFields = {
       '`low`, `medium`, `high` or `critical`. Compared as `medium` if not given, unless the condition has `when_missing`.',
   },
   confidence: { ...share, about: '0 to 1, if given.' },
-  tags: { kind: 'list', schema: v.optional(v.array(filledText(64)), () => []), about: 'Tags; use `contains`.' },
+  tags: { kind: 'list', schema: v.optional(v.array(nonEmptyText(64)), () => []), about: 'Tags; use `contains`.' },
   project: { kind: 'string', schema: name, about: 'Project, if given.' },
   pr: { kind: 'number', schema: count, range: [1, Number.POSITIVE_INFINITY], about: 'Pull request, if given.' },
   scope: { kind: 'string', schema: name, about: 'Scope that the caller names in addition to the project.' },
   agent_id: {
     kind: 'string',
-    schema: v.optional(filledText(256), 'tester'),
+    schema: v.optional(nonEmptyText(256), 'tester'),
     about: 'The authenticated agent; the identity that a caller claims is ignored.',
   },
   phase: {
@@ -75,7 +75,7 @@ export const actionFields = {
 
 export type ActionFieldName = keyof typeof actionFields
 
-const names = v.optional(v.array(filledText(256)), () => [])
+const names = v.optional(v.array(nonEmptyText(256)), () => [])
 
 /**
  * Facts about an action's past that the service itself looks up, for conditions that name them; callers can't supply them. They are looked

@@ -1,6 +1,6 @@
 /** Approvals: one request of an agent that a person grants or denies. */
 import * as v from 'valibot'
-import { filledText } from './decision.ts'
+import { nonEmptyText } from './decision.ts'
 
 const d = v.description
 
@@ -60,4 +60,4 @@ export const Approval = v.object({
 export type Approval = v.InferOutput<typeof Approval>
 
 /** Id of an approval; it names no decision. */
-export const ApprovalId = v.pipe(filledText(32), d('Id of the request, such as 7F3K-Q2MX.'))
+export const ApprovalId = v.pipe(nonEmptyText(32), d('Id of the request, such as 7F3K-Q2MX.'))

@@ -1,11 +1,11 @@
 /** Conditions of rules: on a field, on past decisions, on the clock, in CEL, and joined. */
 import * as v from 'valibot'
-import { filledText, fraction, Outcome } from './decision.ts'
+import { fraction, nonEmptyText, Outcome } from './decision.ts'
 
 const d = v.description
 const positive = v.pipe(v.number(), v.finite('a number'), v.gtValue(0, 'a number above 0'))
 const count = v.pipe(v.number(), v.safeInteger('a whole number'), v.minValue(1, 'at least 1'))
-const name = filledText(256)
+const name = nonEmptyText(256)
 
 /** Every operator of a field condition. */
 export const operators = ['<', '<=', '>', '>=', '=', '==', '!=', 'in', 'not_in', 'contains', 'exists'] as const
@@ -123,7 +123,7 @@ export const AggregateCondition = v.strictObject({
 /** An expression in the Common Expression Language. */
 export const CelCondition = v.strictObject({
   type: v.literal('cel'),
-  expression: v.pipe(filledText(4_000), d('A CEL expression over `action`; the condition holds if it is true.')),
+  expression: v.pipe(nonEmptyText(4_000), d('A CEL expression over `action`; the condition holds if it is true.')),
 })
 
 /** Compares one field of the action or of its context. */

@@ -1,9 +1,9 @@
 /** Control rule files: which events support which control of a framework, as an auditor reads them in YAML. */
 import * as v from 'valibot'
-import { filledText } from './decision.ts'
+import { nonEmptyText } from './decision.ts'
 
 const d = v.description
-const name = filledText(256)
+const name = nonEmptyText(256)
 const number = v.pipe(v.number(), v.finite('a number'))
 /** What a control rule compares a payload field with. */
 export const Scalar = v.union([v.string(), number, v.boolean()])
@@ -43,7 +43,7 @@ export const ControlRule = v.strictObject({
   stage: v.pipe(name, d('Part of the framework that the control belongs to.')),
   function_id: v.pipe(id, d('Identifier of the control.')),
   control_name: v.pipe(name, d('Name of the control.')),
-  description: v.optional(v.pipe(filledText(2_000), d('What a match shows. The rule produces a mapping.'))),
+  description: v.optional(v.pipe(nonEmptyText(2_000), d('What a match shows. The rule produces a mapping.'))),
   insufficient_evidence: v.optional(
     v.pipe(
       v.literal(true),
@@ -52,7 +52,7 @@ export const ControlRule = v.strictObject({
       ),
     ),
   ),
-  reason: v.optional(v.pipe(filledText(2_000), d('Why the event does not support the control, in plain language.'))),
+  reason: v.optional(v.pipe(nonEmptyText(2_000), d('Why the event does not support the control, in plain language.'))),
   match: v.strictObject({
     event_type: v.pipe(name, d('Type of the events to which the rule applies.')),
     conditions: v.pipe(
@@ -69,8 +69,8 @@ export const ControlFile = v.strictObject({
   framework: v.pipe(name, d('Name of the framework.')),
   version: v.pipe(name, d('Version of this file, as a text.')),
   date: v.pipe(v.string(), v.isoDate('a date such as 2026-07-01'), d('When this file was last changed.')),
-  source: v.pipe(filledText(2_000), d('The document on which the rules are based.')),
-  note: v.pipe(filledText(2_000), d('Notes for readers of the mappings.')),
+  source: v.pipe(nonEmptyText(2_000), d('The document on which the rules are based.')),
+  note: v.pipe(nonEmptyText(2_000), d('Notes for readers of the mappings.')),
   evidence_class: v.pipe(
     v.picklist(['observed', 'attested']),
     d('Class of the events to which the rules apply; no other class is mapped.'),

@@ -18,7 +18,7 @@ export const text = (max: number, min = 0) =>
   )
 
 /** Text with at least one character that is not white space. */
-export const filledText = (max: number) =>
+export const nonEmptyText = (max: number) =>
   v.pipe(
     text(max, 1),
     v.check((value) => value.trim() !== '', 'text that is not blank'),
@@ -46,11 +46,11 @@ export const Status = v.picklist(statusValues)
 export type Status = v.InferOutput<typeof Status>
 
 /** What kind of decision it is: an open list. */
-export const Category = v.pipe(filledText(64), d('Open list: architecture, process, tooling, trading, deployment …'))
+export const Category = v.pipe(nonEmptyText(64), d('Open list: architecture, process, tooling, trading, deployment …'))
 
 /** A reason for the decision, with its kind and weight. */
 export const Reason = v.object({
-  type: v.pipe(filledText(64), d('technical, risk, constraint, authority, analogy, analysis, pattern, intuition …')),
+  type: v.pipe(nonEmptyText(64), d('technical, risk, constraint, authority, analogy, analysis, pattern, intuition …')),
   text: v.pipe(text(10_000), d('The reason itself.')),
   strength: v.pipe(v.optional(fraction, 0.8), d('Weight from 0 to 1.')),
 })
@@ -61,8 +61,8 @@ const features = v.optional(v.pipe(v.array(text(1_000)), v.maxLength(100, 'at mo
 
 /** What a decision looks like and what it is for. */
 export const Bridge = v.object({
-  structure: v.pipe(filledText(10_000), d('What the decision looks like: its pattern.')),
-  function: v.pipe(filledText(10_000), d('What problem it solves: its purpose.')),
+  structure: v.pipe(nonEmptyText(10_000), d('What the decision looks like: its pattern.')),
+  function: v.pipe(nonEmptyText(10_000), d('What problem it solves: its purpose.')),
   tolerance: v.pipe(features, d('Features that are irrelevant.')),
   enforcement: v.pipe(features, d('Features that must be present.')),
   prevention: v.pipe(features, d('Features that must be absent.')),
@@ -72,14 +72,14 @@ export type Bridge = v.InferOutput<typeof Bridge>
 
 /** Where a decision belongs: repository, feature, pull request, files. */
 export const Project = v.object({
-  name: v.pipe(v.nullish(filledText(256), null), d('Project, often owner/repo.')),
-  feature: v.pipe(v.nullish(filledText(256), null), d('Feature of the project.')),
+  name: v.pipe(v.nullish(nonEmptyText(256), null), d('Project, often owner/repo.')),
+  feature: v.pipe(v.nullish(nonEmptyText(256), null), d('Feature of the project.')),
   pr: v.pipe(
     v.nullish(v.pipe(v.number(), v.safeInteger('a whole number'), v.minValue(1, 'at least 1')), null),
     d('Pull request number.'),
   ),
   files: v.pipe(
-    v.optional(v.pipe(v.array(filledText(1_024)), v.maxLength(1_000, 'at most 1000 files')), () => []),
+    v.optional(v.pipe(v.array(nonEmptyText(1_024)), v.maxLength(1_000, 'at most 1000 files')), () => []),
     d('Paths concerned by the decision.'),
   ),
 })

@@ -1,6 +1,6 @@
 /** Evidence on the wire: events as submitted, records as stored. */
 import * as v from 'valibot'
-import { filledText } from './decision.ts'
+import { nonEmptyText } from './decision.ts'
 
 const d = v.description
 
@@ -51,7 +51,7 @@ const Payload = v.pipe(
 /** An event of a system that the agent does not control. */
 export const EvidenceEvent = v.object({
   event_type: v.pipe(
-    filledText(128),
+    nonEmptyText(128),
     d('Type of event: `pr_opened`, `pr_commit`, `pr_review_approved`, `pr_merged`, `ci_completed` …'),
   ),
   ts: v.pipe(

@@ -1,7 +1,7 @@
 /** Table tests of guardrails: actions and the verdicts that rules must give on them. */
 import * as v from 'valibot'
 import { type ActionFieldName, actionFields, type FactName, factFields } from './action.ts'
-import { filledText } from './decision.ts'
+import { nonEmptyText } from './decision.ts'
 
 const d = v.description
 const count = v.pipe(v.number(), v.safeInteger('a whole number'), v.minValue(0, 'at least 0'))
@@ -38,7 +38,7 @@ export const Past = v.strictObject({
   precedents: factsOf('precedents'),
   calibration: factsOf('calibration'),
   evidence: v.pipe(
-    v.optional(v.array(filledText(128)), () => []),
+    v.optional(v.array(nonEmptyText(128)), () => []),
     d('Types of events that satisfy the requirements of a rule; none by default.'),
   ),
   similar: v.pipe(v.optional(count, 0), d('Past decisions found by every semantic condition.')),
@@ -51,7 +51,7 @@ export const Past = v.strictObject({
 
 /** A row of a table test: an action, and the verdict that the rules must give on it. */
 export const TestCase = v.strictObject({
-  name: v.pipe(filledText(256), d('What the case shows.')),
+  name: v.pipe(nonEmptyText(256), d('What the case shows.')),
   action: v.pipe(TestAction, d('The action to check.')),
   now: v.optional(
     v.pipe(v.string(), v.isoTimestamp('a time such as 2026-07-01T10:00:00Z'), d('The time of the check.')),
@@ -72,7 +72,7 @@ export type TestCase = v.InferOutput<typeof TestCase>
 /** A file of table tests, `<rules>.test.yaml` next to `<rules>.yaml`. */
 export const TestFile = v.strictObject({
   rules: v.pipe(
-    v.optional(v.union([filledText(256), v.array(filledText(256))])),
+    v.optional(v.union([nonEmptyText(256), v.array(nonEmptyText(256))])),
     d(
       'Rule files, by paths relative to this file, loaded as one set; `shipped` stands for the built-in rules. By default the file with the same name.',
     ),

@@ -1,14 +1,14 @@
 /** Guardrail files: rules and circuit breakers, as an operator writes them in YAML. */
 import * as v from 'valibot'
 import { Condition } from './condition.ts'
-import { filledText } from './decision.ts'
+import { nonEmptyText } from './decision.ts'
 
 export * from './condition.ts'
 
 const d = v.description
 const positive = v.pipe(v.number(), v.finite('a number'), v.gtValue(0, 'a number above 0'))
 const count = v.pipe(v.number(), v.safeInteger('a whole number'), v.minValue(1, 'at least 1'))
-const name = filledText(256)
+const name = nonEmptyText(256)
 const duration = v.pipe(v.string(), v.regex(/^[1-9]\d{0,4}[smhdw]$/, 'a duration such as 30m, 1h or 7d'))
 
 /** Actions of a violated rule, the strictest first; the strictest of all rules is the verdict. */
@@ -37,7 +37,7 @@ export type StepUp = v.InferOutput<typeof StepUp>
 
 /** Why an action can't be decided now. */
 export const Defer = v.strictObject({
-  reason: v.pipe(filledText(2_000), d('What is not known yet.')),
+  reason: v.pipe(nonEmptyText(2_000), d('What is not known yet.')),
   expires: v.pipe(v.optional(duration, '1h'), d('After this time the same action is denied, for a day.')),
 })
 
@@ -56,7 +56,7 @@ export type Modify = v.InferOutput<typeof Modify>
 
 /** An observed event of the action's pull request or commit. */
 export const EvidenceRequirement = v.strictObject({
-  evidence: v.pipe(filledText(128), d('Type of the event, such as `pr_review_approved`.')),
+  evidence: v.pipe(nonEmptyText(128), d('Type of the event, such as `pr_review_approved`.')),
   by: v.optional(v.pipe(v.picklist(['human', 'bot']), d('Kind of account that caused it.'))),
   not_by: v.optional(v.pipe(v.picklist(['author']), d('Not by the author of the pull request.'))),
   within: v.optional(v.pipe(duration, d('Maximum age of the event.'))),
@@ -78,7 +78,7 @@ export const Rule = v.strictObject({
     d('Unique across all files.'),
   ),
   name: v.optional(v.pipe(name, d('Short name, shown in violations.'))),
-  description: v.optional(v.pipe(filledText(2_000), d('Its purpose.'))),
+  description: v.optional(v.pipe(nonEmptyText(2_000), d('Its purpose.'))),
   action: v.pipe(v.optional(v.picklist(ruleActions), 'block'), d('The effect of a violation.')),
   mode: v.pipe(
     v.optional(v.picklist(['enforce', 'shadow']), 'enforce'),
@@ -96,14 +96,14 @@ export const Rule = v.strictObject({
       d('Projects or scopes to which the rule applies; by default all.'),
     ),
   ),
-  message: v.optional(v.pipe(filledText(2_000), d('Message for the caller.'))),
+  message: v.optional(v.pipe(nonEmptyText(2_000), d('Message for the caller.'))),
   tag: v.optional(
     v.pipe(
       v.union([name, v.pipe(v.array(name), v.minLength(1, 'at least one tag'))]),
       d('Classifications added to the session (`session.classifications`) if the rule fires on an allowed action.'),
     ),
   ),
-  suggestion: v.optional(v.pipe(filledText(2_000), d('What the caller can do.'))),
+  suggestion: v.optional(v.pipe(nonEmptyText(2_000), d('What the caller can do.'))),
   conditions: v.pipe(
     v.optional(v.array(Condition), () => []),
     d('All must hold.'),

@@ -1,6 +1,6 @@
 /** Parameters that several methods share. */
 import * as v from 'valibot'
-import { filledText, Outcome, Stakes, Status, text } from './decision.ts'
+import { nonEmptyText, Outcome, Stakes, Status, text } from './decision.ts'
 import {
   decisionFields,
   decisionFilters,
@@ -18,13 +18,13 @@ const d = v.description
 
 /** Full id, unique prefix or source key of a decision. The metadata lets it be given as `id` or `decision_id`. */
 export const DecisionId = v.pipe(
-  filledText(256),
+  nonEmptyText(256),
   v.metadata({ identifier: true }),
   d('Id, unique prefix of 8 or more characters, or `source_key`.'),
 )
 
 /** One end of a link: full id, unique prefix or source key. */
-export const LinkEnd = v.pipe(filledText(256), d('Id, unique prefix of 8 or more characters, or `source_key`.'))
+export const LinkEnd = v.pipe(nonEmptyText(256), d('Id, unique prefix of 8 or more characters, or `source_key`.'))
 
 /** ISO 8601 day or instant. */
 export const DateBound = v.pipe(
@@ -70,7 +70,7 @@ export const whole = (min: number, max: number) =>
   )
 
 const listOf = <T extends v.GenericSchema>(item: T) => v.pipe(v.array(item), v.maxLength(100, 'at most 100 entries'))
-const name = filledText(256)
+const name = nonEmptyText(256)
 /** The picklist of a list of values, which generated types know by name. */
 const picklists = new Map<readonly string[], v.GenericSchema>([
   [stakesValues, Stakes],
@@ -84,7 +84,7 @@ function valueSchema({ type, values, range, maxLength = 256 }: Field): v.Generic
   if (type === 'time') return DateBound
   if (type === 'boolean') return v.boolean()
   if (type === 'texts') return listOf(text(maxLength))
-  if (type === 'text') return filledText(maxLength)
+  if (type === 'text') return nonEmptyText(maxLength)
   const [min, max] = range ?? [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]
   if (type === 'integer') return whole(min, max)
   const expected = `a number from ${min} to ${max}`

@@ -1,6 +1,6 @@
 /** Results of the policy methods. */
 import * as v from 'valibot'
-import { filledText, fraction, Stakes } from './decision.ts'
+import { fraction, nonEmptyText, Stakes } from './decision.ts'
 import { verdictValues } from './verdict.ts'
 
 const d = v.description
@@ -154,17 +154,17 @@ export const givenStakes = v.pipe(
 
 /** A proposed action, as checkGuardrails and preAction take it. */
 export const ActionParams = v.object({
-  description: v.pipe(filledText(10_000), d('What the agent intends to do.')),
-  category: v.pipe(v.nullish(filledText(64), null), d('Decision category.')),
+  description: v.pipe(nonEmptyText(10_000), d('What the agent intends to do.')),
+  category: v.pipe(v.nullish(nonEmptyText(64), null), d('Decision category.')),
   stakes: givenStakes,
   confidence: v.pipe(v.nullish(fraction, null), d('How sure the agent is, 0 to 1.')),
-  tags: v.optional(v.pipe(v.array(filledText(64)), v.maxLength(50, 'at most 50 entries')), () => []),
-  project: v.pipe(v.nullish(filledText(256), null), d('Project that the action belongs to.')),
+  tags: v.optional(v.pipe(v.array(nonEmptyText(64)), v.maxLength(50, 'at most 50 entries')), () => []),
+  project: v.pipe(v.nullish(nonEmptyText(256), null), d('Project that the action belongs to.')),
   pr: v.pipe(
     v.nullish(v.pipe(v.number(), v.safeInteger('a whole number'), v.minValue(1, 'at least 1')), null),
     d('Pull request of the project.'),
   ),
-  scope: v.pipe(v.nullish(filledText(256), null), d('Also applies the rules of this scope.')),
+  scope: v.pipe(v.nullish(nonEmptyText(256), null), d('Also applies the rules of this scope.')),
   context: v.pipe(
     v.optional(Context, () => ({})),
     d('Fields for conditions; at most 64 KiB and 8 levels deep.'),

@@ -5,8 +5,8 @@ import {
   Category,
   DeliberationInput,
   DeliberationStep,
-  filledText,
   fraction,
+  nonEmptyText,
   Project,
   Quality,
   Reason,
@@ -40,7 +40,7 @@ const GivenDeliberation = v.object({
 
 /** Parameters of recordDecision. */
 export const RecordParams = v.object({
-  decision: v.pipe(filledText(10_000), d('What was decided.')),
+  decision: v.pipe(nonEmptyText(10_000), d('What was decided.')),
   confidence: v.pipe(
     v.nullable(fraction),
     d('How sure you are that it will turn out well, 0 to 1; null only in an import.'),
@@ -57,7 +57,7 @@ export const RecordParams = v.object({
     v.optional(Context, () => ({})),
     d('The `context` for rules; at most 64 KiB and 8 levels deep.'),
   ),
-  scope: v.pipe(v.nullish(filledText(256), null), d('Also applies the rules of this scope; not stored.')),
+  scope: v.pipe(v.nullish(nonEmptyText(256), null), d('Also applies the rules of this scope; not stored.')),
   reasons: v.pipe(listUpTo(Reason, 100), d('Why.')),
   alternatives_considered: v.pipe(
     listUpTo(v.union([text(10_000), v.looseObject({ option: text(10_000), reason: v.optional(text(10_000)) })]), 50),
@@ -86,13 +86,13 @@ export const RecordParams = v.object({
     v.nullish(GivenDeliberation, null),
     d('Inputs and steps that led to the decision; marked `given`, they satisfy no rule.'),
   ),
-  tags: v.pipe(listUpTo(filledText(64), 50), d('Tags.')),
+  tags: v.pipe(listUpTo(nonEmptyText(64), 50), d('Tags.')),
   pattern: v.pipe(v.nullish(text(10_000), null), d('The abstract principle behind it.')),
   project: v.pipe(
     v.nullish(
       v.union([
         v.pipe(
-          filledText(256),
+          nonEmptyText(256),
           v.transform((name): Project => ({ name, feature: null, pr: null, files: [] })),
         ),
         Project,
@@ -101,19 +101,19 @@ export const RecordParams = v.object({
     ),
     d('The project concerned: an object, or `owner/repo`.'),
   ),
-  agent_id: v.pipe(v.nullish(filledText(256), null), d('Identity besides the credentials; recorded, never trusted.')),
-  decision_id: v.pipe(v.nullish(filledText(256), null), d('The `tracker_scope` of the deliberation to attach.')),
+  agent_id: v.pipe(v.nullish(nonEmptyText(256), null), d('Identity besides the credentials; recorded, never trusted.')),
+  decision_id: v.pipe(v.nullish(nonEmptyText(256), null), d('The `tracker_scope` of the deliberation to attach.')),
   idempotency_key: v.pipe(
-    v.nullish(filledText(256), null),
+    v.nullish(nonEmptyText(256), null),
     d('The same key within 24 hours returns the first result.'),
   ),
   created_at: v.pipe(
     v.nullish(v.string(), null),
     d('Import only (scope admin): when it was decided, RFC 3339 or a day.'),
   ),
-  recorded_by: v.pipe(v.nullish(filledText(256), null), d('Import only (scope admin): the agent that decided.')),
+  recorded_by: v.pipe(v.nullish(nonEmptyText(256), null), d('Import only (scope admin): the agent that decided.')),
   source_key: v.pipe(
-    v.nullish(filledText(256), null),
+    v.nullish(nonEmptyText(256), null),
     d('Import only (scope admin): key in the system of origin; a second record of it returns the first.'),
   ),
 })
@@ -121,18 +121,18 @@ export type RecordParams = v.InferOutput<typeof RecordParams>
 
 /** The fields that updateDecision changes. */
 export const RecordUpdates = {
-  decision: v.optional(filledText(10_000)),
+  decision: v.optional(nonEmptyText(10_000)),
   confidence: v.optional(v.pipe(fraction, d('Stored and shown; scores use the confidence at recording.'))),
   context: v.optional(v.nullable(text(100_000))),
-  tags: v.optional(v.pipe(v.array(filledText(64)), v.maxLength(50, 'at most 50 entries'))),
+  tags: v.optional(v.pipe(v.array(nonEmptyText(64)), v.maxLength(50, 'at most 50 entries'))),
   pattern: v.optional(v.nullable(text(10_000))),
   reasons: v.optional(v.pipe(v.array(Reason), v.maxLength(100, 'at most 100 entries'))),
   bridge: v.optional(Bridge),
   project: v.optional(
     v.pipe(
       v.object({
-        name: v.optional(v.pipe(filledText(256), d('As owner/repo.'))),
-        feature: v.optional(v.pipe(v.nullable(filledText(256)), d('Feature.'))),
+        name: v.optional(v.pipe(nonEmptyText(256), d('As owner/repo.'))),
+        feature: v.optional(v.pipe(v.nullable(nonEmptyText(256)), d('Feature.'))),
         pr: v.optional(v.pipe(whole(1, Number.MAX_SAFE_INTEGER), d('Pull request.'))),
       }),
       v.check((value) => Object.keys(value).length > 0, 'name, feature or pr'),

@@ -5,7 +5,7 @@
  * - `conflict`: the object already exists, or its revision is not the expected one. Reading again and retrying may help.
  * - `invalid`: the call itself is wrong: a vector of another length, an unknown side, a bad option.
  * - `unavailable`: the engine is unreachable, full, read-only or too busy. The same call may succeed later; nothing was written, unless
- *   `unclear`.
+ *   `outcomeUnknown`.
  * - `corrupt`: stored data can't be read back as it was written.
  */
 export type StorageErrorKind = 'not_found' | 'conflict' | 'invalid' | 'unavailable' | 'corrupt'
@@ -14,13 +14,13 @@ export type StorageErrorKind = 'not_found' | 'conflict' | 'invalid' | 'unavailab
 export class StorageError extends Error {
   readonly kind: StorageErrorKind
   /** The connection broke during a commit: either all of it was written, or nothing. */
-  readonly unclear: boolean
+  readonly outcomeUnknown: boolean
 
-  constructor(kind: StorageErrorKind, message: string, options?: ErrorOptions & { unclear?: boolean }) {
+  constructor(kind: StorageErrorKind, message: string, options?: ErrorOptions & { outcomeUnknown?: boolean }) {
     super(message, options)
     this.name = 'StorageError'
     this.kind = kind
-    this.unclear = options?.unclear ?? false
+    this.outcomeUnknown = options?.outcomeUnknown ?? false
   }
 }
 

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Store } from '../../sdk/storage/store.ts'
 import { describeError, type Log } from '../core/log.ts'
-import type { Rounds } from '../core/rounds.ts'
+import type { PeriodicJob } from '../core/periodic-job.ts'
 import { type DriftTools, startDriftReports } from '../domain/learn/calibration/drift-notices.ts'
 import type { Desk, NoticeKind } from '../domain/record/approval/approval.ts'
 import { keyOf, signed, startNotices } from '../domain/record/approval/notices.ts'
@@ -39,7 +39,7 @@ export function openNotices(
   store: Store,
   now: () => number,
   log: Log,
-): Rounds | null {
+): PeriodicJob | null {
   if (webhook_url === null || webhook_secret === null) return null
   const key = keyOf(webhook_secret)
   return startNotices({
@@ -68,11 +68,11 @@ export function openNotices(
 }
 
 /** Starts the search for drift to report; null if the webhook does not ask for drift. */
-export const openDriftReports = (tools: Omit<DriftTools, 'breathe'>, log: Log): Rounds | null =>
-  tools.desk.notifies.has('drift')
+export const openDriftReports = (tools: Omit<DriftTools, 'yieldToEventLoop'>, log: Log): PeriodicJob | null =>
+  tools.approvalContext.notifies.has('drift')
     ? startDriftReports({
         ...tools,
-        breathe: () => Bun.sleep(0),
+        yieldToEventLoop: () => Bun.sleep(0),
         after: later,
         failed: (error) => log('warn', 'drift could not be checked; it will be retried', describeError(error)),
       })

@@ -167,7 +167,7 @@ export async function openIndex(
     search,
     log,
     ...(max_wait_ms !== undefined && { max_wait_ms, after: later }),
-    breathe: () => Bun.sleep(0),
+    yieldToEventLoop: () => Bun.sleep(0),
   }).catch(async (error) => {
     await search.close()
     throw error

@@ -47,10 +47,10 @@ export async function evidenceServices(
   const foreign = (await foreignPorts(settings)).includes('evidence')
   const walkers = () => startWalkers(evidencePlace(settings), availableParallelism(), log)
   // A timer would add a millisecond for each page of a walk.
-  const breathe = () => new Promise<void>((resolve) => setImmediate(resolve))
+  const yieldToEventLoop = () => new Promise<void>((resolve) => setImmediate(resolve))
   return {
     evidence,
-    chain: openChain({ evidence, now: Date.now, ...(!foreign && { walkers }), breathe }),
+    chain: openChain({ evidence, now: Date.now, ...(!foreign && { walkers }), yieldToEventLoop }),
     signer,
     threadSigner: threadSigner(signer.name, key),
     checkpoints: createCheckpoints({ evidence, signer, now }),

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Store } from '../../sdk/storage/store.ts'
 import { causeOf } from '../core/log.ts'
-import { type Rounds, startRounds } from '../core/rounds.ts'
+import { type PeriodicJob, startPeriodicJob } from '../core/periodic-job.ts'
 import { auditRule, contradictions, parseRetention, type RetentionRule } from '../domain/erasure/retention-rules.ts'
 import { dueDecisions, type SweepCall, sweep } from '../domain/erasure/sweep.ts'
 import { analyse } from '../domain/search/terms.ts'
@@ -34,8 +34,8 @@ export function startRetention(
     after(ms: number, run: () => void): () => void
     failed(error: unknown): void
   },
-): Rounds {
-  return startRounds({
+): PeriodicJob {
+  return startPeriodicJob({
     every_ms,
     after: call.after,
     failed: call.failed,

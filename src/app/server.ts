@@ -146,8 +146,8 @@ export async function openProgram(
       }),
     )
     const place = { url: expectedUrl(settings) }
-    const desk = openDesk(settings, () => place.url, now)
-    for (const rounds of [openNotices(settings, store, now, log), openDriftReports({ store, desk }, log)])
+    const approvalContext = openDesk(settings, () => place.url, now)
+    for (const rounds of [openNotices(settings, store, now, log), openDriftReports({ store, approvalContext }, log)])
       if (rounds) keep(rounds)
     const retention = await loadRetention(settings)
     const services: Services = {
@@ -159,7 +159,7 @@ export async function openProgram(
       thread,
       publisher,
       policy,
-      desk,
+      approvalContext,
       roles: settings.approver_roles,
       secrets: settings.secrets,
       retention,
@@ -179,7 +179,7 @@ export async function openProgram(
       log,
       now,
       elapsed: () => performance.now(),
-      breathe: () => Bun.sleep(0),
+      yieldToEventLoop: () => Bun.sleep(0),
       randomHex,
       ...overrides,
     }

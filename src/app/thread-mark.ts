@@ -9,7 +9,7 @@ import type { Evidence } from '../../sdk/storage/evidence.ts'
 import type { Store } from '../../sdk/storage/store.ts'
 import type { ThreadReads } from '../../sdk/storage/thread.ts'
 import { causeOf, describeError, type Log } from '../core/log.ts'
-import { startRounds } from '../core/rounds.ts'
+import { startPeriodicJob } from '../core/periodic-job.ts'
 import { type Checkpoint, checkpointText, parseCheckpoint } from '../domain/ledger/engine/checkpoints.ts'
 import { NoteError, openNote, parseNote, parseVerifier, type Signer } from '../domain/ledger/engine/note.ts'
 import { rootOf } from '../domain/ledger/engine/tree.ts'
@@ -145,7 +145,7 @@ export function followThread(data_dir: string, thread: Pick<ThreadReads, 'head'>
     if (!failing) log('warn', 'the mark of the thread could not be written; it will be retried', describeError(error))
     failing = true
   }
-  const rounds = startRounds({ every_ms, after: later, failed, work })
+  const rounds = startPeriodicJob({ every_ms, after: later, failed, work })
   return {
     async close() {
       await rounds.close()

@@ -6,7 +6,7 @@ import type { DecisionRecord } from '../../sdk/schema/decision.ts'
 import { messageOf } from '../core/log.ts'
 import { parseRecord } from '../drivers/store/sqlite/parse.ts'
 
-const mostBytes = 1_048_576
+const maxBytes = 1_048_576
 
 export type DecisionFile = { file: string } & (
   | { record: DecisionRecord }
@@ -18,7 +18,7 @@ export type DecisionFile = { file: string } & (
 async function readOne(
   path: string,
 ): Promise<{ record: DecisionRecord } | { other: Record<string, unknown> } | { problem: string }> {
-  if ((await stat(path)).size > mostBytes) return { problem: `is longer than ${mostBytes / 1_048_576} MiB` }
+  if ((await stat(path)).size > maxBytes) return { problem: `is longer than ${maxBytes / 1_048_576} MiB` }
   const content = await readFile(path)
   const ours = parseRecord(content, basename(path).replace(/\.ya?ml$/i, ''))
   if ('record' in ours) return ours

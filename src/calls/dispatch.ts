@@ -36,7 +36,7 @@ const kinds: Record<StorageErrorKind, string> = {
   unavailable: 'storage or embedder is unavailable; nothing was changed, try again',
   corrupt: 'stored data is damaged; run cstp doctor',
 }
-const unclear =
+const outcomeUnknown =
   'the storage became unavailable before it confirmed; the change may have been made: check first, or send the call again with the same idempotency_key'
 
 /** Maps a thrown error to one for the caller. The original is only logged, since it may contain file names or secrets. */
@@ -58,7 +58,7 @@ function mapError(error: unknown, failure: ErrorName, request: Request, services
   if (isStorageError(error))
     return new CstpError(
       failure,
-      `${method} failed: ${error.unclear ? unclear : kinds[error.kind]}`,
+      `${method} failed: ${error.outcomeUnknown ? outcomeUnknown : kinds[error.kind]}`,
       { kind: error.kind, request_id },
       { cause: error },
     )

@@ -4,7 +4,7 @@ import type { Evidence } from '../../sdk/storage/evidence.ts'
 import type { Store } from '../../sdk/storage/store.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Log } from '../core/log.ts'
-import type { Rounds } from '../core/rounds.ts'
+import type { PeriodicJob } from '../core/periodic-job.ts'
 import type { RetentionRule } from '../domain/erasure/retention-rules.ts'
 import type { WisdomReader } from '../domain/learn/memory/wisdom.ts'
 import type { Checkpoints } from '../domain/ledger/engine/checkpoints.ts'
@@ -42,7 +42,7 @@ export interface Services {
   /** Decides which of the thread's checkpoints are published. */
   publisher: Publisher
   /** Computes vectors that were not ready when a decision was recorded. */
-  outbox: Rounds
+  outbox: PeriodicJob
   log: Log
   /** Milliseconds since 1970. */
   now(): number
@@ -56,7 +56,7 @@ export interface Services {
   /** The guardrails in force. */
   policy: Policy
   /** Values of this server that approvals need. */
-  desk: Desk
+  approvalContext: Desk
   /** Agents of each role that rules may name as approver. */
   roles: Readonly<Record<string, readonly string[]>>
   /** How secrets in stored texts are handled. */
@@ -83,7 +83,7 @@ export interface Services {
   openPrinter(): Promise<Printer | null>
   service_version: string
   /** Yields, so that other calls can run. */
-  breathe(): Promise<void>
+  yieldToEventLoop(): Promise<void>
   /** Reports the progress of a reindex. */
   reindexProgress(done: number, total: number): void
 }

@@ -1,7 +1,7 @@
 /** The lines of an import: parses JSON Lines from bytes, each with a decision, its outcome and its links. */
 import { createHash } from 'node:crypto'
 import * as v from 'valibot'
-import { EdgeType, filledText, fraction, Outcome, text } from '../../sdk/schema/decision.ts'
+import { EdgeType, fraction, nonEmptyText, Outcome, text } from '../../sdk/schema/decision.ts'
 import { boundMs, DateBound } from '../../sdk/schema/params.ts'
 import { RecordParams } from '../../sdk/schema/record.ts'
 import { compileParams } from '../core/params.ts'
@@ -17,10 +17,13 @@ const day = v.nullish(
   ),
   null,
 )
-const name = v.nullish(filledText(256), null)
+const name = v.nullish(nonEmptyText(256), null)
 
 const ImportLink = v.object({
-  target: v.pipe(filledText(256), d('Source of another line or of an earlier import, or the id of a stored decision.')),
+  target: v.pipe(
+    nonEmptyText(256),
+    d('Source of another line or of an earlier import, or the id of a stored decision.'),
+  ),
   edge_type: EdgeType,
   weight: v.optional(fraction, 1),
   context: v.nullish(text(10_000), null),

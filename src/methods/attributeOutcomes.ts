@@ -1,7 +1,7 @@
 /** cstp.attributeOutcomes: settles pending decisions by the outcome of their pull requests. */
 import * as v from 'valibot'
 import { invalidParams } from '../../sdk/errors.ts'
-import { AttributionBasis, filledText, Outcome } from '../../sdk/schema/decision.ts'
+import { AttributionBasis, nonEmptyText, Outcome } from '../../sdk/schema/decision.ts'
 import { boundMs, whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import { dayMs } from '../core/time.ts'
@@ -21,7 +21,7 @@ function sinceMs(since: string, now_ms: number): number {
 export const attributeOutcomes = defineMethod({
   summary: 'Attributes outcomes to decisions based on evidence from their pull requests.',
   params: v.object({
-    project: v.pipe(filledText(256), d('Project name.')),
+    project: v.pipe(nonEmptyText(256), d('Project name.')),
     since: v.pipe(v.optional(v.string(), '30d'), d('Look-back: a number of days, or a date.')),
     stability_days: v.pipe(
       v.optional(whole(0, 3_650)),

@@ -1,7 +1,7 @@
 /** cstp.checkDrift: whether the calibration of recent decisions differs from that of old ones. */
 import * as v from 'valibot'
 import { DriftReport } from '../../sdk/schema/calibration.ts'
-import { filledText, fraction } from '../../sdk/schema/decision.ts'
+import { fraction, nonEmptyText } from '../../sdk/schema/decision.ts'
 import { whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import { driftHistory, driftOf } from '../domain/learn/calibration/drift-periods.ts'
@@ -12,9 +12,9 @@ const d = v.description
 export const checkDrift = defineMethod({
   summary: 'Compares the calibration of the last 30 days with that of decisions at least 90 days old.',
   params: v.object({
-    category: v.optional(v.pipe(filledText(256), d('Only this category.'))),
-    project: v.optional(v.pipe(filledText(256), d('Project name.'))),
-    agent: v.optional(v.pipe(filledText(256), d('Agent that recorded the decisions.'))),
+    category: v.optional(v.pipe(nonEmptyText(256), d('Only this category.'))),
+    project: v.optional(v.pipe(nonEmptyText(256), d('Project name.'))),
+    agent: v.optional(v.pipe(nonEmptyText(256), d('Agent that recorded the decisions.'))),
     brier_threshold: v.pipe(v.optional(fraction, 0.05), d('Increase of the Brier score that triggers an alert.')),
     accuracy_threshold: v.pipe(v.optional(fraction, 0.1), d('Decrease of the accuracy that triggers an alert.')),
     history_points: v.pipe(
@@ -26,12 +26,12 @@ export const checkDrift = defineMethod({
   scope: 'read',
   effect: 'read',
   failure: 'internal_error',
-  async handle({ store, now, breathe }, { brier_threshold, accuracy_threshold, history_points, ...rest }) {
+  async handle({ store, now, yieldToEventLoop }, { brier_threshold, accuracy_threshold, history_points, ...rest }) {
     const thresholds = { brier: brier_threshold, accuracy: accuracy_threshold }
     const [filter, now_ms] = [given(rest), now()]
     return {
       ...(await driftOf(store, filter, now_ms, thresholds)),
-      history: await driftHistory({ store, breathe }, filter, now_ms, thresholds, history_points),
+      history: await driftHistory({ store, yieldToEventLoop }, filter, now_ms, thresholds, history_points),
     }
   },
 })

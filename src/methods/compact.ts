@@ -1,6 +1,6 @@
 /** cstp.compact: counts decisions by level of detail, and those that were shortened since the last run. */
 import * as v from 'valibot'
-import { filledText } from '../../sdk/schema/decision.ts'
+import { nonEmptyText } from '../../sdk/schema/decision.ts'
 import { LevelCounts } from '../../sdk/schema/memory.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
@@ -13,7 +13,7 @@ export const compact = defineMethod({
   summary:
     'Counts decisions by level of detail, and those compacted since the last call. The level depends on the age of a decision; nothing is deleted.',
   params: v.object({
-    category: v.optional(v.pipe(filledText(64), d('Only this category.'))),
+    category: v.optional(v.pipe(nonEmptyText(64), d('Only this category.'))),
     dry_run: v.pipe(
       v.optional(v.boolean(), false),
       d('Dry run: writes nothing; the next call counts the same decisions.'),

@@ -26,6 +26,9 @@ export const decideApproval = defineMethod({
     const viewer = viewerOf(call.caller, call.roles)
     const given = { id, granted: decision === 'approve', reason }
     const after = await call.store.transaction((tx) => answer(tx, call, viewer, given))
-    return { ...show(after, call.now(), call.desk.approvalUrl), record_id: approvalStepId(after.id, 'decided') }
+    return {
+      ...show(after, call.now(), call.approvalContext.approvalUrl),
+      record_id: approvalStepId(after.id, 'decided'),
+    }
   },
 })

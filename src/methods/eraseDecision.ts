@@ -1,6 +1,6 @@
 /** cstp.eraseDecision: erases a decision permanently, with every copy that the service holds. */
 import * as v from 'valibot'
-import { filledText } from '../../sdk/schema/decision.ts'
+import { nonEmptyText } from '../../sdk/schema/decision.ts'
 import { DecisionId } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
@@ -28,9 +28,9 @@ export const eraseDecision = defineMethod({
     'Erases a decision and every copy of its text in the service; its id remains as a tombstone. Refused for a decision with `preserve: true` (legal hold), and while a retention rule keeps it.',
   params: v.object({
     id: DecisionId,
-    basis: v.pipe(filledText(200), d('Legal basis, such as `GDPR Art. 17`. The tombstone shows it.')),
+    basis: v.pipe(nonEmptyText(200), d('Legal basis, such as `GDPR Art. 17`. The tombstone shows it.')),
     reason: v.pipe(
-      filledText(1_000),
+      nonEmptyText(1_000),
       d(
         'Reason. It is stored only in the audit trail, which administrators read; it should not repeat the erased text.',
       ),

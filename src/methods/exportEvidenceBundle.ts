@@ -1,7 +1,7 @@
 /** cstp.exportEvidenceBundle: exports the evidence as files that an outsider can verify. */
 import * as v from 'valibot'
 import { CstpError, invalidParams } from '../../sdk/errors.ts'
-import { filledText } from '../../sdk/schema/decision.ts'
+import { nonEmptyText } from '../../sdk/schema/decision.ts'
 import { Coverage } from '../../sdk/schema/evidence.ts'
 import { isStorageError } from '../../sdk/storage/errors.ts'
 import { defineMethod } from '../calls/method.ts'
@@ -63,7 +63,7 @@ export const exportEvidenceBundle = defineMethod({
       ),
     ),
     output_dir: v.optional(
-      v.pipe(filledText(1_024), d('Subfolder, relative to the folder of bundles; created if it does not exist.')),
+      v.pipe(nonEmptyText(1_024), d('Subfolder, relative to the folder of bundles; created if it does not exist.')),
     ),
   }),
   result: v.object({
@@ -100,10 +100,10 @@ export const exportEvidenceBundle = defineMethod({
       policy_hash: (await call.policy.current()).hash,
       verifier_key: call.signer.verifier_key,
     }
-    const { evidence, checkpoints, controls, breathe, bundles: files } = call
+    const { evidence, checkpoints, controls, yieldToEventLoop, bundles: files } = call
     const { decisions, audit: trail } = call.store
     const sign = (text: string) => call.signer.sign(text)
-    const sources = { evidence, checkpoints, controls, breathe, files, decisions, audit: trail, sign }
+    const sources = { evidence, checkpoints, controls, yieldToEventLoop, files, decisions, audit: trail, sign }
     // The wall clock has milliseconds; the fraction comes from a monotonic clock.
     const now_ms = call.now() + (call.elapsed() % 1)
     const { bundle, json, pdf, oscal } = await refusing(

@@ -12,7 +12,7 @@ export const getApproval = defineMethod({
   scope: 'read',
   effect: 'read',
   failure: 'internal_error',
-  async handle({ store, caller, now, desk, roles }, { id }) {
-    return show(await findApproval(store.keyed, id, viewerOf(caller, roles)), now(), desk.approvalUrl)
+  async handle({ store, caller, now, approvalContext, roles }, { id }) {
+    return show(await findApproval(store.keyed, id, viewerOf(caller, roles)), now(), approvalContext.approvalUrl)
   },
 })

@@ -3,7 +3,7 @@
 import * as v from 'valibot'
 import { AsOf, AsOfBlock } from '../../sdk/schema/as-of.ts'
 import { CalibrationReport } from '../../sdk/schema/calibration.ts'
-import { filledText, Stakes } from '../../sdk/schema/decision.ts'
+import { nonEmptyText, Stakes } from '../../sdk/schema/decision.ts'
 import { outcomeGroups, scoreSums } from '../../sdk/storage/groups.ts'
 import type { DecisionFilter } from '../../sdk/storage/store.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
@@ -13,7 +13,7 @@ import { report } from '../domain/learn/calibration/report.ts'
 import { given } from '../domain/record/decision/lookup.ts'
 import { openPast } from '../domain/record/history/past.ts'
 
-const name = (about: string) => v.optional(v.pipe(filledText(256), v.description(about)))
+const name = (about: string) => v.optional(v.pipe(nonEmptyText(256), v.description(about)))
 
 export const getCalibration = defineMethod({
   summary: 'Compares stated confidence with outcomes: Brier score, calibration and recommendations.',

@@ -1,6 +1,6 @@
 /** cstp.getCircuitState: one circuit breaker. */
 import * as v from 'valibot'
-import { filledText } from '../../sdk/schema/decision.ts'
+import { nonEmptyText } from '../../sdk/schema/decision.ts'
 import { BreakerState } from '../../sdk/schema/policy.ts'
 import { defineMethod } from '../calls/method.ts'
 import { findBreaker } from '../domain/policy/judge/breaker.ts'
@@ -9,7 +9,7 @@ import { showBreakers } from '../domain/policy/judge/breakers.ts'
 export const getCircuitState = defineMethod({
   summary: 'Returns the state of one circuit breaker.',
   params: v.object({
-    scope: v.pipe(filledText(300), v.description('Scope of the breaker, such as category:deployment.')),
+    scope: v.pipe(nonEmptyText(300), v.description('Scope of the breaker, such as category:deployment.')),
   }),
   result: BreakerState,
   scope: 'read',

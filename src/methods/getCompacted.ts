@@ -1,6 +1,6 @@
 /** cstp.getCompacted: decisions, each at the level of detail for its age. */
 import * as v from 'valibot'
-import { filledText } from '../../sdk/schema/decision.ts'
+import { nonEmptyText } from '../../sdk/schema/decision.ts'
 import { LevelCounts } from '../../sdk/schema/memory.ts'
 import { whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
@@ -12,7 +12,7 @@ const d = v.description
 export const getCompacted = defineMethod({
   summary: 'Lists decisions, newest first, each at the level of detail for its age: full, summary, digest or wisdom.',
   params: v.object({
-    category: v.optional(v.pipe(filledText(64), d('Only this category.'))),
+    category: v.optional(v.pipe(nonEmptyText(64), d('Only this category.'))),
     level: v.optional(v.pipe(v.picklist(levelNames), d('Only this level.'))),
     limit: v.optional(whole(1, 500), 50),
     include_preserved: v.pipe(v.optional(v.boolean(), true), d('False leaves out preserved decisions.')),

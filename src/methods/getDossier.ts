@@ -74,7 +74,7 @@ export const getDossier = defineMethod({
       seesLine: ({ agent }) => agent === caller.agent || caller.scopes.has('admin'),
       async approval(of) {
         const found = await approvalFor(store.keyed, of, viewer)
-        return found === null || found === 'withheld' ? found : show(found, now, call.desk.approvalUrl)
+        return found === null || found === 'withheld' ? found : show(found, now, call.approvalContext.approvalUrl)
       },
     }
     for (let tries = 1; ; tries++) {

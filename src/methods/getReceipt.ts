@@ -2,7 +2,7 @@
 
 import * as v from 'valibot'
 import { CstpError, decisionNotFound, invalidParams } from '../../sdk/errors.ts'
-import { type DecisionRecord, filledText } from '../../sdk/schema/decision.ts'
+import { type DecisionRecord, nonEmptyText } from '../../sdk/schema/decision.ts'
 import { DecisionId, shortened } from '../../sdk/schema/params.ts'
 import { Receipt } from '../../sdk/schema/receipt.ts'
 import { readDecision } from '../../sdk/storage/decisions.ts'
@@ -23,7 +23,7 @@ const maxActs = 1_000
 const params = v.object({
   record_id: v.optional(
     v.pipe(
-      filledText(256),
+      nonEmptyText(256),
       d('The act: the `record_id` of a verdict or of an earlier receipt. Alternative to `decision_id`.'),
     ),
   ),

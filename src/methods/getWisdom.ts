@@ -1,6 +1,6 @@
 /** cstp.getWisdom: lessons from the decisions of each category. */
 import * as v from 'valibot'
-import { filledText } from '../../sdk/schema/decision.ts'
+import { nonEmptyText } from '../../sdk/schema/decision.ts'
 import { WisdomEntry } from '../../sdk/schema/memory.ts'
 import { whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
@@ -15,7 +15,7 @@ export const getWisdom = defineMethod({
   summary:
     'Summarizes each category: success rate, confirmed principles and common causes of failure. Compares the newest decisions of each category, and more of them for a requested category.',
   params: v.object({
-    category: v.optional(v.pipe(filledText(64), d('Only this category.'))),
+    category: v.optional(v.pipe(nonEmptyText(64), d('Only this category.'))),
     min_decisions: v.pipe(
       v.optional(whole(1, 1_000_000), 5),
       d('Minimum number of reviewed decisions; categories with fewer are left out.'),

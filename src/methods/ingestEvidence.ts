@@ -1,6 +1,6 @@
 /** cstp.ingestEvidence: appends events of other systems to the hash chain as one batch. */
 import * as v from 'valibot'
-import { filledText } from '../../sdk/schema/decision.ts'
+import { nonEmptyText } from '../../sdk/schema/decision.ts'
 import { EvidenceEvent } from '../../sdk/schema/evidence.ts'
 import { defineMethod } from '../calls/method.ts'
 import { auditAppended } from '../core/audit.ts'
@@ -11,7 +11,7 @@ const d = v.description
 export const ingestEvidence = defineMethod({
   summary: 'Appends events of other systems to the evidence chain, all or none; their class is always `observed`.',
   params: v.object({
-    source: v.pipe(filledText(256), d('Source of the events; the prefixes `cstp:` and `webhook:` are reserved.')),
+    source: v.pipe(nonEmptyText(256), d('Source of the events; the prefixes `cstp:` and `webhook:` are reserved.')),
     events: v.pipe(
       v.array(EvidenceEvent),
       v.minLength(1, 'at least 1 event'),

@@ -24,9 +24,9 @@ export const listApprovals = defineMethod({
   page: { list: 'approvals' },
   effect: 'read',
   failure: 'internal_error',
-  async handle({ store, caller, now, desk, roles }, query) {
+  async handle({ store, caller, now, approvalContext, roles }, query) {
     const now_ms = now()
     const { approvals, total } = await list(store, viewerOf(caller, roles), { ...query, state: query.state, now_ms })
-    return { approvals: approvals.map((one) => show(one, now_ms, desk.approvalUrl)), total }
+    return { approvals: approvals.map((one) => show(one, now_ms, approvalContext.approvalUrl)), total }
   },
 })

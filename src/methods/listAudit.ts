@@ -1,6 +1,6 @@
 /** cstp.listAudit: the audit trail, newest first. */
 import * as v from 'valibot'
-import { filledText } from '../../sdk/schema/decision.ts'
+import { nonEmptyText } from '../../sdk/schema/decision.ts'
 import { boundMs, DateBound, shortened, whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import { given } from '../domain/record/decision/lookup.ts'
@@ -11,12 +11,12 @@ export const listAudit = defineMethod({
   summary: 'Lists the audit trail, newest first: every write and every guardrail evaluation.',
   params: v.object({
     since: v.optional(v.pipe(DateBound, d('On or after this day or time.'))),
-    agent: v.optional(v.pipe(filledText(256), d('Agent that called.'))),
-    method: v.optional(v.pipe(filledText(256), d('Method that was called.'))),
-    rule: v.optional(v.pipe(filledText(256), d('Id of a rule that fired.'))),
+    agent: v.optional(v.pipe(nonEmptyText(256), d('Agent that called.'))),
+    method: v.optional(v.pipe(nonEmptyText(256), d('Method that was called.'))),
+    rule: v.optional(v.pipe(nonEmptyText(256), d('Id of a rule that fired.'))),
     allowed: v.optional(v.pipe(v.boolean(), d('Verdict of an evaluation.'))),
     without: v.optional(
-      v.pipe(v.array(filledText(256)), v.maxLength(20, 'at most 20 entries'), d('Methods to leave out.')),
+      v.pipe(v.array(nonEmptyText(256)), v.maxLength(20, 'at most 20 entries'), d('Methods to leave out.')),
     ),
     cursor: v.optional(v.pipe(whole(1, Number.MAX_SAFE_INTEGER), d('`next_cursor` of the previous page.'))),
     limit: v.optional(whole(1, 500), 50),

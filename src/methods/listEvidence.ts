@@ -1,6 +1,6 @@
 /** cstp.listEvidence: the records of the evidence chain, in order of number, ascending or descending. */
 import * as v from 'valibot'
-import { filledText } from '../../sdk/schema/decision.ts'
+import { nonEmptyText } from '../../sdk/schema/decision.ts'
 import { EvidenceClass, EvidenceEntry } from '../../sdk/schema/evidence.ts'
 import { shortened, whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
@@ -20,7 +20,7 @@ export const listEvidence = defineMethod({
       v.optional(seq, Number.MAX_SAFE_INTEGER),
       d('Maximum number (inclusive); with order `desc`, `next_seq` of the previous page.'),
     ),
-    event_type: v.optional(v.pipe(filledText(128), d('Only this type.'))),
+    event_type: v.optional(v.pipe(nonEmptyText(128), d('Only this type.'))),
     evidence_class: v.optional(v.pipe(EvidenceClass, d('Only records of this class.'))),
     order: v.pipe(v.optional(v.picklist(['asc', 'desc']), 'asc'), d('Order by number; `desc` lists the newest first.')),
     limit: v.optional(whole(1, 500), 50),

@@ -1,7 +1,7 @@
 /** cstp.listGuardrails: the rules in force. */
 import * as v from 'valibot'
 import { AsOf, AsOfBlock } from '../../sdk/schema/as-of.ts'
-import { filledText } from '../../sdk/schema/decision.ts'
+import { nonEmptyText } from '../../sdk/schema/decision.ts'
 import { ruleActions } from '../../sdk/schema/guardrail.ts'
 import { RuleProblem } from '../../sdk/schema/policy.ts'
 import { defineMethod } from '../calls/method.ts'
@@ -15,7 +15,7 @@ const d = v.description
 export const listGuardrails = defineMethod({
   summary: 'Lists the guardrails in force, and problems in their files.',
   params: v.object({
-    scope: v.optional(v.pipe(filledText(256), d('Only rules of this scope or project, and rules without one.'))),
+    scope: v.optional(v.pipe(nonEmptyText(256), d('Only rules of this scope or project, and rules without one.'))),
     as_of: AsOf,
   }),
   result: v.object({

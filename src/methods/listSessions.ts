@@ -1,7 +1,7 @@
 /** cstp.listSessions: what agents' clients reported through their hooks, by session. */
 import * as v from 'valibot'
 import { CstpError } from '../../sdk/errors.ts'
-import { filledText } from '../../sdk/schema/decision.ts'
+import { nonEmptyText } from '../../sdk/schema/decision.ts'
 import { boundMs, DateBound, shortened, whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import { timestamp } from '../core/time.ts'
@@ -67,7 +67,7 @@ export const listSessions = defineMethod({
   summary: 'Lists the sessions reported by hooks, latest first: your own, or all with the scope admin.',
   params: v.object({
     agent: v.optional(
-      v.pipe(filledText(256), d('Agent of the sessions; sessions of other agents need the scope admin.')),
+      v.pipe(nonEmptyText(256), d('Agent of the sessions; sessions of other agents need the scope admin.')),
     ),
     since: v.optional(v.pipe(DateBound, d('Started on or after this day or time.'))),
     limit: v.pipe(v.optional(whole(1, 500), 50), d('Maximum number of sessions.')),

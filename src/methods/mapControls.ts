@@ -35,9 +35,9 @@ export const mapControls = defineMethod({
   scope: 'read',
   effect: 'read',
   failure: 'internal_error',
-  async handle({ evidence, controls, breathe }, { seq_from }) {
+  async handle({ evidence, controls, yieldToEventLoop }, { seq_from }) {
     const { seq } = await evidence.head()
-    const mapped = await mapEvidence(evidence, controls, seq, breathe)
+    const mapped = await mapEvidence(evidence, controls, seq, yieldToEventLoop)
     return new JsonText(mappedText(mapped, { seq_from, max_bytes: maxAnswerBytes }))
   },
 })

@@ -1,6 +1,6 @@
 /** cstp.preAction: precedents, verdict and calibration in one call, then the record if allowed. */
 import * as v from 'valibot'
-import { filledText } from '../../sdk/schema/decision.ts'
+import { nonEmptyText } from '../../sdk/schema/decision.ts'
 import { trackedParams, whole } from '../../sdk/schema/params.ts'
 import { ActionParams } from '../../sdk/schema/policy.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
@@ -21,7 +21,7 @@ const input = toolInput(
     reasons: v.pipe(PreActionParams.entries.reasons, d('Why.')),
     tags: v.pipe(PreActionParams.entries.tags, d('Tags.')),
     pattern: v.pipe(PreActionParams.entries.pattern, d('The abstract principle behind it.')),
-    project: v.optional(v.pipe(filledText(256), d('Project, as owner/repo.'))),
+    project: v.optional(v.pipe(nonEmptyText(256), d('Project, as owner/repo.'))),
     pr: entries.pr,
     scope: entries.scope,
     auto_record: v.pipe(v.optional(v.boolean(), true), d('Record the decision if it is allowed.')),

@@ -1,7 +1,7 @@
 /** cstp.queryDecisions: precedents by meaning, by keyword, or both. */
 import * as v from 'valibot'
 import { AsOf, AsOfBlock } from '../../sdk/schema/as-of.ts'
-import { filledText, fraction } from '../../sdk/schema/decision.ts'
+import { fraction, nonEmptyText } from '../../sdk/schema/decision.ts'
 import { QueryHit } from '../../sdk/schema/hit.ts'
 import { Filters, readParams, shortened, ToolFilters, trackedParams, whole } from '../../sdk/schema/params.ts'
 import { parseRecord } from '../../sdk/storage/decisions.ts'
@@ -18,7 +18,7 @@ import { RetrievalMode, search, searchEntries } from '../domain/search/search.ts
 const d = v.description
 
 const params = v.object({
-  query: v.pipe(filledText(10_000), d('Question or plan in natural language.')),
+  query: v.pipe(nonEmptyText(10_000), d('Question or plan in natural language.')),
   limit: v.pipe(v.optional(whole(1, 500), 10), d('Maximum number of results.')),
   offset: v.pipe(v.optional(whole(0, 10_000), 0), d('Number of results to skip.')),
   include_reasons: v.pipe(v.optional(v.boolean(), false), d('Include the texts of the reasons.')),
@@ -143,7 +143,7 @@ export const queryDecisions = defineMethod({
       'Search past decisions before you decide: how was something similar decided, why, and how did it turn out? Ask in natural language. `no_precedent: true` means that nothing fits. Use get_decision for a full record.',
     input: toolInput(
       v.object({
-        query: v.pipe(filledText(10_000), d('Question or plan in natural language.')),
+        query: v.pipe(nonEmptyText(10_000), d('Question or plan in natural language.')),
         limit: v.pipe(v.optional(whole(1, 50), 5), d('Maximum number of results.')),
         retrieval_mode: v.pipe(v.optional(RetrievalMode, 'hybrid'), d('Search by meaning, by keyword, or by both.')),
         filters: v.pipe(v.optional(ToolFilters, {}), d('Filters; all given filters must match.')),

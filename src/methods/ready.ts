@@ -1,6 +1,6 @@
 /** cstp.ready: what needs attention next. */
 import * as v from 'valibot'
-import { filledText } from '../../sdk/schema/decision.ts'
+import { nonEmptyText } from '../../sdk/schema/decision.ts'
 import { ReadyAction } from '../../sdk/schema/memory.ts'
 import { whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
@@ -20,8 +20,8 @@ export const ready = defineMethod({
     ),
     offset: v.pipe(v.optional(whole(0, 100_000), 0), d('Number of actions to skip.')),
     limit: v.optional(whole(1, 200), 20),
-    category: v.optional(v.pipe(filledText(64), d('Only this category.'))),
-    agent: v.optional(v.pipe(filledText(256), d('Decisions of this agent.'))),
+    category: v.optional(v.pipe(nonEmptyText(64), d('Only this category.'))),
+    agent: v.optional(v.pipe(nonEmptyText(256), d('Decisions of this agent.'))),
   }),
   result: v.object({
     actions: v.pipe(v.array(ReadyAction), d('The matching actions, in the requested order.')),

@@ -1,6 +1,6 @@
 /** cstp.recordDecision: records a decision; it is durable and searchable once the call returns. */
 import * as v from 'valibot'
-import { Category, filledText, Project } from '../../sdk/schema/decision.ts'
+import { Category, nonEmptyText, Project } from '../../sdk/schema/decision.ts'
 import { Durability } from '../../sdk/schema/params.ts'
 import { RecordParams, RecordResult } from '../../sdk/schema/record.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
@@ -22,8 +22,8 @@ const LogDecision = toolInput(
     ...toolEntries,
     category: v.pipe(Category, d('architecture, process, integration, tooling, security, or another one.')),
     pattern: v.pipe(entries.pattern, d('The principle behind it.')),
-    project: v.optional(v.pipe(filledText(256), d('Project, as owner/repo.'))),
-    feature: v.optional(v.pipe(filledText(256), d('Feature of the project.'))),
+    project: v.optional(v.pipe(nonEmptyText(256), d('Project, as owner/repo.'))),
+    feature: v.optional(v.pipe(nonEmptyText(256), d('Feature of the project.'))),
     pr: Project.entries.pr,
     decision_id,
   }),

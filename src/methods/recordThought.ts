@@ -1,6 +1,6 @@
 /** cstp.recordThought: records reasoning, before or after a decision. */
 import * as v from 'valibot'
-import { filledText } from '../../sdk/schema/decision.ts'
+import { nonEmptyText } from '../../sdk/schema/decision.ts'
 import { DecisionId, trackedParams } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
@@ -15,7 +15,7 @@ const d = v.description
 export const recordThought = defineMethod({
   summary: 'Keeps a thought for the next decision, or appends it to a recorded one.',
   params: v.object({
-    text: v.pipe(filledText(10_000), d('The thought.')),
+    text: v.pipe(nonEmptyText(10_000), d('The thought.')),
     decision_id: v.pipe(
       v.nullish(DecisionId, null),
       v.metadata({ identifier: true }),

@@ -1,7 +1,7 @@
 /** cstp.reindex: rebuilds all embeddings while the old ones stay in use. */
 import * as v from 'valibot'
 import { invalidParams } from '../../sdk/errors.ts'
-import { filledText } from '../../sdk/schema/decision.ts'
+import { nonEmptyText } from '../../sdk/schema/decision.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
 import { pathOf } from '../domain/record/decision/decision.ts'
@@ -14,7 +14,10 @@ export const reindex = defineMethod({
     'Reloads the YAML files and rebuilds the vectors of all decisions; the old vectors are used until the new ones are complete.',
   params: v.object({
     decisions_path: v.optional(
-      v.pipe(filledText(4_096), d('Folder inside the data directory: only decisions below it are rebuilt, in place.')),
+      v.pipe(
+        nonEmptyText(4_096),
+        d('Folder inside the data directory: only decisions below it are rebuilt, in place.'),
+      ),
     ),
   }),
   result: v.object({

@@ -1,6 +1,6 @@
 /** cstp.resetCircuit: an operator closes a breaker, or allows one trial. */
 import * as v from 'valibot'
-import { filledText, text } from '../../sdk/schema/decision.ts'
+import { nonEmptyText, text } from '../../sdk/schema/decision.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
 import { current, findBreaker, reset } from '../domain/policy/judge/breaker.ts'
@@ -11,7 +11,7 @@ const State = v.picklist(['closed', 'open', 'half_open'])
 export const resetCircuit = defineMethod({
   summary: 'Closes an open or half-open circuit breaker, or makes it half-open with probe_first.',
   params: v.object({
-    scope: v.pipe(filledText(300), v.description('Scope of the breaker.')),
+    scope: v.pipe(nonEmptyText(300), v.description('Scope of the breaker.')),
     probe_first: v.pipe(
       v.optional(v.boolean(), false),
       v.description('Allow one trial first; its review closes or reopens the breaker.'),

@@ -2,7 +2,7 @@
 import type { StoredCheckpoint } from '../../sdk/storage/ledger.ts'
 import { sharedRun } from '../../sdk/storage/shared-run.ts'
 import type { ThreadReader } from '../../sdk/storage/thread.ts'
-import { startRounds } from '../core/rounds.ts'
+import { startPeriodicJob } from '../core/periodic-job.ts'
 import { proveConsistency } from '../domain/ledger/engine/proof.ts'
 import { checkpointOver, type PublishedThread } from '../domain/ledger/thread/publish.ts'
 import type { Published, Publisher } from '../domain/ledger/thread/receipts.ts'
@@ -103,7 +103,7 @@ export function publishWitnessed(options: PublisherOptions): Publisher {
     await log.saveCheckpoint({ size, head_hash, note, created_at, exported: true })
     cosigned = { size, root_hash, note }
   })
-  const rounds = startRounds({ every_ms, after, failed, work: () => publish().then(() => 0) })
+  const rounds = startPeriodicJob({ every_ms, after, failed, work: () => publish().then(() => 0) })
 
   /** Waits up to `wait_ms` for a checkpoint with a quorum. */
   const publishSoon = (): Promise<void> =>

@@ -101,8 +101,8 @@ describe('what a driver throws', () => {
   )
 
   test('a commit that nobody confirmed is not said to have changed nothing', async () => {
-    const message = async (unclear: boolean) => {
-      const { call } = await harness(failing(new StorageError('unavailable', 'away', { unclear })))
+    const message = async (outcomeUnknown: boolean) => {
+      const { call } = await harness(failing(new StorageError('unavailable', 'away', { outcomeUnknown })))
       return ((await call('cstp.recordDecision', decision)) as CstpError).message
     }
     expect(await message(false)).toContain('nothing was changed, try again')

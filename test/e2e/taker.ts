@@ -5,7 +5,7 @@ import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
 
 const [path, deliveries] = process.argv.slice(2)
 const evidence = await openSqliteEvidence(path!)
-const chain = openChain({ evidence, now: Date.now, breathe: async () => {} })
+const chain = openChain({ evidence, now: Date.now, yieldToEventLoop: async () => {} })
 for (const delivery of await Bun.file(deliveries!).json()) {
   const { outcome } = await takeDelivery(chain, delivery, [])
   process.stdout.write(`${outcome}\n`)

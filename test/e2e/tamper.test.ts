@@ -156,7 +156,7 @@ async function tampered(
   const known = { logs: [{ key: readKey(mark.key), url: null }], witnesses: [], quorum: 'none', isQuorum: () => true }
   try {
     await look({
-      flaws: await Array.fromAsync(examineThread(sources, { breathe: async () => {}, now })),
+      flaws: await Array.fromAsync(examineThread(sources, { yieldToEventLoop: async () => {}, now })),
       start: (await startFlaw(sources, known_mark))?.what ?? null,
       async receipt(record_id) {
         const [act] = await thread.read({ record_ids: [record_id] })

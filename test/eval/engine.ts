@@ -42,7 +42,7 @@ export async function openEngine(): Promise<Engine> {
     store,
     search: openMemorySearch(),
     log,
-    breathe: () => Bun.sleep(0),
+    yieldToEventLoop: () => Bun.sleep(0),
   })
   const outbox = startOutbox({ store, embedder, now, after: () => () => {}, failed: () => {} })
   const tracker_ttl_ms = 60_000
@@ -78,7 +78,13 @@ export async function openEngine(): Promise<Engine> {
         draft: compileDraft,
         add: async () => ({ file: null, errors: [] }),
       },
-      desk: { now, randomHex: () => '', approvalUrl: (id) => id, pageUrl: (path) => path, notifies: new Set() },
+      approvalContext: {
+        now,
+        randomHex: () => '',
+        approvalUrl: (id) => id,
+        pageUrl: (path) => path,
+        notifies: new Set(),
+      },
       roles: {},
       secrets: 'reject',
       sourceMark: (key) => key,
@@ -91,11 +97,11 @@ export async function openEngine(): Promise<Engine> {
       bundles: openBundleFiles('/nowhere'),
       openPrinter,
       service_version: '0.0.0-test',
-      breathe: () => Bun.sleep(0),
+      yieldToEventLoop: () => Bun.sleep(0),
       evidence,
       signer,
       checkpoints: createCheckpoints({ evidence, signer, now }),
-      chain: openChain({ evidence, now: Date.now, breathe: async () => {} }),
+      chain: openChain({ evidence, now: Date.now, yieldToEventLoop: async () => {} }),
       store,
       thread,
       publisher: publishAlone(thread, now),

@@ -117,14 +117,14 @@ forEachBackend((open) => {
     const { call, record, services, store } = program
     const id = await record({ decision: text })
     let late = ''
-    const breathe = async () => {
+    const yieldToEventLoop = async () => {
       // The page of decisions has been looked at.
       if (late !== '') return
       late = '-'
       late = await record({ decision: 'Deliver in the morning' }, 'bob')
       await call('linkDecisions', { source_id: late, target_id: id, edge_type: 'refines', context: text }, 'bob')
     }
-    Object.assign(services, { breathe })
+    Object.assign(services, { yieldToEventLoop })
     await call('eraseDecision', { id, ...ground }, 'root')
     expect((await call('getDecision', { id: late })).links).toMatchObject([{ target_id: id, context: null }])
     const everything = [await store.audit.list({ limit: 200 }), await store.thread.read({ from: 1, limit: 200 })]

@@ -22,7 +22,7 @@ export const asking = (
   context: Record<string, unknown> = { amount: 1 },
   given: Partial<Asking> = {},
 ): Asking => ({
-  desk: services.desk,
+  approvalContext: services.approvalContext,
   agent: 'alice',
   on_behalf_of: null,
   session: null,

@@ -168,7 +168,7 @@ export interface Told {
   payload: Record<string, unknown>
 }
 
-export const chainOf = (evidence: Evidence) => openChain({ evidence, now: Date.now, breathe: async () => {} })
+export const chainOf = (evidence: Evidence) => openChain({ evidence, now: Date.now, yieldToEventLoop: async () => {} })
 
 /** A log in memory that takes deliveries. */
 export function openTaker(bots: string[] = []) {

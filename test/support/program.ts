@@ -208,7 +208,7 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
     store,
     search: openMemorySearch(),
     log,
-    breathe: async () => {},
+    yieldToEventLoop: async () => {},
   })
   // The outbox works when a test drains it, not on its own.
   const outbox = startOutbox({ store, embedder, now, after: () => () => {}, failed: () => {} })
@@ -244,7 +244,7 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
       // It has no folder of rules.
       add: async () => ({ file: null, errors: [] }),
     },
-    desk: {
+    approvalContext: {
       now,
       randomHex,
       approvalUrl: (id) => `http://cstp.test/dashboard/approvals/${id}`,
@@ -265,10 +265,10 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
     bundles: openBundleFiles(resolve(tmpdir(), dir, 'bundles')),
     openPrinter,
     service_version: '0.0.0-test',
-    breathe: async () => {},
+    yieldToEventLoop: async () => {},
     signer: testSigner,
     checkpoints: createCheckpoints({ evidence, signer: testSigner, now }),
-    chain: openChain({ evidence, now, breathe: async () => {} }),
+    chain: openChain({ evidence, now, yieldToEventLoop: async () => {} }),
     thread,
     publisher: publishAlone(thread, now),
     index,

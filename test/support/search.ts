@@ -4,7 +4,7 @@ import { type IndexSync, openIndexSync } from '../../src/domain/search/index-syn
 import { openMemorySearch } from '../../src/drivers/search/memory/driver.ts'
 
 export const openIndexOf = (store: Pick<Store, 'feed' | 'embeddings'>): Promise<IndexSync> =>
-  openIndexSync({ store, search: openMemorySearch(), log: () => {}, breathe: async () => {} })
+  openIndexSync({ store, search: openMemorySearch(), log: () => {}, yieldToEventLoop: async () => {} })
 
 /** How many decisions hold a term. */
 export async function holdingTerm({ feed }: Pick<Store, 'feed'>, term: string): Promise<number> {

@@ -244,7 +244,11 @@ export const checkEvidence: Check = {
     const evidence = await openReader(place)
     if (evidence === null) return
     try {
-      const { flaw } = await walkLog({ log: evidence, reader: evidenceEntries(evidence), breathe: () => Bun.sleep(0) })
+      const { flaw } = await walkLog({
+        log: evidence,
+        reader: evidenceEntries(evidence),
+        yieldToEventLoop: () => Bun.sleep(0),
+      })
       if (flaw !== null)
         yield error(
           `the chain of evidence is damaged: ${flaw.reason}`,

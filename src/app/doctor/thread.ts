@@ -72,8 +72,11 @@ export const checkThread: Check = {
     try {
       const contradicts = evidence && (await contradiction(settings, { ...opened, evidence }, mark))
       if (contradicts) yield error(`${contradicts}: no server starts`, wayOn)
-      const breathe = () => Bun.sleep(0)
-      for await (const { what, untold } of examineThread({ ...opened, evidence }, { breathe, now: Date.now() })) {
+      const yieldToEventLoop = () => Bun.sleep(0)
+      for await (const { what, untold } of examineThread(
+        { ...opened, evidence },
+        { yieldToEventLoop, now: Date.now() },
+      )) {
         if (untold !== null) {
           byHand.push(untold)
           continue

@@ -12,7 +12,7 @@ export interface LeftOut {
   reason: string
 }
 
-const mostBytes = 1_048_576
+const maxBytes = 1_048_576
 
 /** What git prints; null if it fails or prints nothing. */
 async function git(folder: string, ...args: string[]): Promise<string | null> {
@@ -115,7 +115,7 @@ export async function readAdrFolder(folder: string, project?: string): Promise<{
     if (/template/i.test(posix.basename(file))) continue
     try {
       const path = join(folder, file)
-      if ((await stat(path)).size > mostBytes) throw new Error(`is longer than ${mostBytes / 1_048_576} MiB`)
+      if ((await stat(path)).size > maxBytes) throw new Error(`is longer than ${maxBytes / 1_048_576} MiB`)
       const text = await readFile(path, 'utf8')
       const adr = readAdr(text)
       const same = seen.get(text)

@@ -35,7 +35,7 @@ export interface Scan {
   /** Limits the search to what was written since: milliseconds since 1970, and the newest change in the feed. */
   since?: { ms: number; seq: number }
   /** Resolves once other calls have had a turn. */
-  breathe(): Promise<void>
+  yieldToEventLoop(): Promise<void>
 }
 
 const page = 500
@@ -61,7 +61,7 @@ function ledTo({ stored, from_ms, to_ms, ...rest }: Target, line: StoredAuditEnt
   return at_ms >= from_ms && at_ms <= to_ms && quotes(target, detailOf(line).input)
 }
 
-async function findLines({ store, targets, since, breathe }: Scan): Promise<{
+async function findLines({ store, targets, since, yieldToEventLoop }: Scan): Promise<{
   own: StoredAuditEntry[]
   approvals: StoredAuditEntry[]
 }> {
@@ -84,7 +84,7 @@ async function findLines({ store, targets, since, breathe }: Scan): Promise<{
     }
     if (lines.length < page) return { own, approvals }
     cursor = lines.at(-1)!.seq
-    await breathe()
+    await yieldToEventLoop()
   }
 }
 
@@ -117,18 +117,18 @@ async function* idsOf({ store, since }: Scan): AsyncGenerator<string[]> {
 }
 
 async function findOthers(scan: Scan): Promise<StoredDecision[]> {
-  const { store, targets, breathe } = scan
+  const { store, targets, yieldToEventLoop } = scan
   const found: StoredDecision[] = []
   const own = new Set(targets.map(({ id }) => id))
   for await (const ids of idsOf(scan)) {
     const texts = await store.decisions.get(ids.filter((id) => !own.has(id)))
     found.push(...texts.filter(({ json }) => names({ targets }, json)).map(storedOf))
-    await breathe()
+    await yieldToEventLoop()
   }
   return found.filter(({ record }) => JSON.stringify(withoutMentions(record, targets)) !== JSON.stringify(record))
 }
 
-async function findKeyed({ store, breathe }: Scan, found: Found): Promise<KeyedChange[]> {
+async function findKeyed({ store, yieldToEventLoop }: Scan, found: Found): Promise<KeyedChange[]> {
   const changes: KeyedChange[] = []
   for (const [collection, left] of holders)
     for await (const records of keyedPages(store.keyed, collection)) {
@@ -137,7 +137,7 @@ async function findKeyed({ store, breathe }: Scan, found: Found): Promise<KeyedC
         const { key, version, expires_ms } = record
         if (value !== record.value) changes.push({ collection, key, version, expires_ms, left: value })
       }
-      await breathe()
+      await yieldToEventLoop()
     }
   return changes
 }

@@ -108,7 +108,7 @@ export async function look(
     requireNoHold(target)
     requireOver(call, target, basis)
   }
-  return { targets, copies: await findCopies({ store: call.store, targets, breathe: call.breathe }) }
+  return { targets, copies: await findCopies({ store: call.store, targets, yieldToEventLoop: call.yieldToEventLoop }) }
 }
 
 async function take(

@@ -1,7 +1,7 @@
 /** The end of an erasure: clears indexes and files. Work that can't be done now stays pending and is retried. */
 import { keyedPages } from '../../../sdk/storage/keyed.ts'
 import type { Store } from '../../../sdk/storage/store.ts'
-import { type Rounds, startRounds } from '../../core/rounds.ts'
+import { type PeriodicJob, startPeriodicJob } from '../../core/periodic-job.ts'
 import type { ActTools } from '../ledger/thread/acts.ts'
 import { erasureCollections } from '../record/decision/tombstone.ts'
 import type { IndexSync } from '../search/index-sync.ts'
@@ -18,7 +18,7 @@ export interface PendingErasure {
 export interface Scrubbed extends ActTools {
   store: Store
   /** Resolves once other calls have had a turn. */
-  breathe(): Promise<void>
+  yieldToEventLoop(): Promise<void>
   index: Pick<IndexSync, 'purge'>
 }
 
@@ -66,8 +66,8 @@ export const startFinishing = (
     after(ms: number, run: () => void): () => void
     failed(error: unknown): void
   },
-): Rounds =>
-  startRounds({
+): PeriodicJob =>
+  startPeriodicJob({
     every_ms,
     after: options.after,
     failed: options.failed,

@@ -1,7 +1,7 @@
 /** Minimum and maximum retention times of records: read from YAML, and refused if two rules contradict each other. */
 import * as v from 'valibot'
 import { CstpError, type Issue } from '../../../sdk/errors.ts'
-import { Category, filledText, Stakes, type Stakes as StakesValue } from '../../../sdk/schema/decision.ts'
+import { Category, nonEmptyText, Stakes, type Stakes as StakesValue } from '../../../sdk/schema/decision.ts'
 import type { RuleProblem } from '../../../sdk/schema/policy.ts'
 import { compileParams } from '../../core/params.ts'
 import { dayMs } from '../../core/time.ts'
@@ -19,8 +19,8 @@ const Rule = v.object({
   stakes: v.optional(v.union([Stakes, v.pipe(v.array(Stakes), v.minLength(1, 'at least one'))])),
   at_least: v.optional(duration),
   at_most: v.optional(duration),
-  basis: filledText(200),
-  unless: v.optional(v.array(filledText(200)), () => []),
+  basis: nonEmptyText(200),
+  unless: v.optional(v.array(nonEmptyText(200)), () => []),
 })
 const parseRules = compileParams(v.object({ retention: v.array(Rule) }))
 

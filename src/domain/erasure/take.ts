@@ -68,13 +68,13 @@ export async function takeCopies(
 
 /** Removes copies that were written while the erasure was searching. */
 export async function takeLate(
-  { store, breathe, ...tools }: { store: Store; breathe(): Promise<void> } & ActTools,
+  { store, yieldToEventLoop, ...tools }: { store: Store; yieldToEventLoop(): Promise<void> } & ActTools,
   targets: readonly Target[],
   by: string,
   { agent, basis, since }: Late,
 ): Promise<void> {
   for (let attempt = 1; ; attempt++) {
-    const found = await findCopies({ store, targets, since, breathe })
+    const found = await findCopies({ store, targets, since, yieldToEventLoop })
     // The erasure's own audit entry names the decisions.
     const lines = found.lines.filter(({ detail }) => detail.redaction_record_id !== by)
     const copies = { ...found, lines, acts: found.acts.filter((id) => id !== by) }

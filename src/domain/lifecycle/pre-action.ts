@@ -1,7 +1,7 @@
 /** Precedents, verdict and calibration in one call, then the record if the action is allowed. */
 import * as v from 'valibot'
 import { invalidParams } from '../../../sdk/errors.ts'
-import { filledText, Reason, text } from '../../../sdk/schema/decision.ts'
+import { nonEmptyText, Reason, text } from '../../../sdk/schema/decision.ts'
 import { trackedParams, whole } from '../../../sdk/schema/params.ts'
 import { ActionParams, type Violation } from '../../../sdk/schema/policy.ts'
 import { RecordParams, type RecordResult } from '../../../sdk/schema/record.ts'
@@ -36,12 +36,12 @@ export const PreActionParams = v.object({
     d('Options in addition to the checks.'),
   ),
   reasons: v.optional(v.pipe(v.array(Reason), v.maxLength(100, 'at most 100 entries')), () => []),
-  tags: v.optional(v.pipe(v.array(filledText(64)), v.maxLength(50, 'at most 50 entries')), () => []),
+  tags: v.optional(v.pipe(v.array(nonEmptyText(64)), v.maxLength(50, 'at most 50 entries')), () => []),
   pattern: v.nullish(text(10_000), null),
   project: RecordParams.entries.project,
   ...trackedParams,
   idempotency_key: v.pipe(
-    v.nullish(filledText(256), null),
+    v.nullish(nonEmptyText(256), null),
     d('The same key within 24 hours returns the first result, if it recorded a decision.'),
   ),
 })

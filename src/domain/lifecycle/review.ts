@@ -10,7 +10,7 @@ import type { PolicyCall } from '../policy/judge/call.ts'
 import { type Attribution, applyReview, type ReviewInput } from '../record/decision/outcome.ts'
 import { requireRoom } from '../record/decision/revisions.ts'
 
-export type ReviewCall = Pick<PolicyCall, 'policy' | 'store' | 'desk' | 'method' | 'request_id'> &
+export type ReviewCall = Pick<PolicyCall, 'policy' | 'store' | 'approvalContext' | 'method' | 'request_id'> &
   LinkingCall & { caller: Caller }
 
 /**

@@ -25,7 +25,7 @@ export interface GenerationTools {
   feed: Feed
   log: LogWriter
   /** Resolves when other work of the process has had its turn. */
-  breathe(): Promise<void>
+  yieldToEventLoop(): Promise<void>
 }
 
 const page = 500
@@ -40,7 +40,7 @@ const entryOf = ({ id, fields, terms, vectors }: FeedEntry): SearchEntry => ({
 
 /** Opens the index of a generation; it lacks what has changed since it was last open. */
 export async function openGeneration(tools: GenerationTools, generation: SearchGeneration): Promise<GenerationSync> {
-  const { search, feed, log, breathe } = tools
+  const { search, feed, log, yieldToEventLoop } = tools
   const index = await search.open(generation)
   let applied = await index.watermark()
   /** The watermark of the index when it was last read. */
@@ -114,7 +114,7 @@ export async function openGeneration(tools: GenerationTools, generation: SearchG
         if (entries.length > 0) await apply(entries)
         applied = entries.length < page ? Math.max(seq, entries.at(-1)?.seq ?? 0) : entries.at(-1)!.seq
         isFull = entries.length >= page
-        if (isFull) await breathe()
+        if (isFull) await yieldToEventLoop()
         await readWatermark()
       }
       maintain()

@@ -7,7 +7,7 @@ import type { Search, SearchGeneration, SearchIndex, SearchState } from '../../.
 import { sharedRun } from '../../../sdk/storage/shared-run.ts'
 import type { Generation, Store } from '../../../sdk/storage/store.ts'
 import type { LogWriter } from '../../core/log.ts'
-import { startRounds } from '../../core/rounds.ts'
+import { startPeriodicJob } from '../../core/periodic-job.ts'
 import { type GenerationSync, openGeneration } from './generation-sync.ts'
 
 interface IndexSyncOptions {
@@ -15,7 +15,7 @@ interface IndexSyncOptions {
   search: Search
   log: LogWriter
   /** Resolves when other work of the process has had its turn. */
-  breathe(): Promise<void>
+  yieldToEventLoop(): Promise<void>
   /** Calls back after `ms` milliseconds; returns a function that cancels it. Without it the index follows only when it is searched. */
   after?: (ms: number, run: () => void) => () => void
   /** A search waits so long for the index to follow, and then answers with what it holds; needs `after`. [without limit] */
@@ -77,12 +77,12 @@ export async function openIndexSync({
   store,
   search,
   log,
-  breathe,
+  yieldToEventLoop,
   after,
   max_wait_ms = Number.POSITIVE_INFINITY,
 }: IndexSyncOptions): Promise<IndexSync> {
   const { feed, embeddings } = store
-  const tools = { search, feed, log, breathe }
+  const tools = { search, feed, log, yieldToEventLoop }
   let serving: GenerationSync | null = null
   let preparing: { number: number; loaded: Promise<GenerationSync> } | null = null
   let syncing = Promise.resolve()
@@ -219,7 +219,7 @@ export async function openIndexSync({
   let failing = false
   const rounds =
     after &&
-    startRounds({
+    startPeriodicJob({
       every_ms: pollMs,
       after,
       async work() {

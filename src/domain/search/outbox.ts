@@ -5,7 +5,7 @@ import { isStorageError } from '../../../sdk/storage/errors.ts'
 import { type OutboxValue, outboxCollection } from '../../../sdk/storage/keyed.ts'
 import type { Store, Transaction } from '../../../sdk/storage/store.ts'
 import { messageOf } from '../../core/log.ts'
-import { type Rounds, startRounds } from '../../core/rounds.ts'
+import { type PeriodicJob, startPeriodicJob } from '../../core/periodic-job.ts'
 import { embedDecision, putVectors } from './embeddings.ts'
 
 interface OutboxOptions {
@@ -53,7 +53,7 @@ async function postpone({ keyed }: Transaction, { id, attempts }: Claimed, error
 }
 
 /** Each round works on due entries, and returns how many decisions got their vectors. */
-export function startOutbox({ store, embedder, now, after, failed }: OutboxOptions): Rounds {
+export function startOutbox({ store, embedder, now, after, failed }: OutboxOptions): PeriodicJob {
   const one = async (entry: Claimed, stop: AbortSignal): Promise<boolean> => {
     const { id, attempts } = entry
     try {
@@ -89,7 +89,7 @@ export function startOutbox({ store, embedder, now, after, failed }: OutboxOptio
     return made
   }
 
-  return startRounds({
+  return startPeriodicJob({
     every_ms: round_ms,
     after,
     work,

@@ -88,7 +88,7 @@ export function createFetch(options: HttpOptions): Fetch {
   }
 
   /** A further path, behind the same checks as the service's own. */
-  const visited =
+  const withAuth =
     ({ scope, sessions, handle }: Route): Handler =>
     async (request, address, path, disableIdleTimeout) => {
       let caller: Caller | null = null
@@ -131,7 +131,7 @@ export function createFetch(options: HttpOptions): Fetch {
   const below: [string, Entry][] = []
   for (const [path, route] of Object.entries(options.routes ?? {})) {
     const { methods, headers, echo, own_pages } = route
-    const entry = { methods, headers, echo, own_pages, handle: visited(route) }
+    const entry = { methods, headers, echo, own_pages, handle: withAuth(route) }
     if (path.endsWith('/')) below.push([path, entry])
     else routes.set(path, entry)
   }

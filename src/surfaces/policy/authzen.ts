@@ -4,7 +4,7 @@
  */
 import * as v from 'valibot'
 import { CstpError, invalidParams } from '../../../sdk/errors.ts'
-import { filledText } from '../../../sdk/schema/decision.ts'
+import { nonEmptyText } from '../../../sdk/schema/decision.ts'
 import { Context } from '../../../sdk/schema/policy.ts'
 import type { Dispatch } from '../../calls/dispatch.ts'
 import { compileParams } from '../../core/params.ts'
@@ -14,7 +14,7 @@ import { checkScope, explain, isObject, openCheck, overLimit, readValue, refusal
 
 const requestId = 'X-Request-ID'
 /** Three names of this length fit into the description of an action. */
-const name = filledText(3_000)
+const name = nonEmptyText(3_000)
 const properties = v.optional(Context)
 /** Fields that the standard does not define are passed on to the rules. */
 const entity = v.looseObject({ type: name, id: name, properties })

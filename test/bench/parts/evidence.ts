@@ -11,7 +11,7 @@ import { eventsFrom, openLog, part, rawInserts, source, timed } from './evidence
 async function batches(bench: Bench, count: number): Promise<void> {
   const base = await rawInserts(bench, count)
   const evidence = await openLog(bench, await bench.empty('engine'))
-  const chain = openChain({ evidence, now: Date.now, breathe: () => Bun.sleep(0) })
+  const chain = openChain({ evidence, now: Date.now, yieldToEventLoop: () => Bun.sleep(0) })
   const given = eventsFrom(0, 10_000)
   const figures = await timed(count, (number) => {
     const from = number % (given.length - count + 1)

@@ -19,7 +19,7 @@ test('the database is not written again for each attempt at what is left of the 
     ...program.services,
     store: { ...store, scrub },
     index: { purge: async () => isPurged },
-    breathe: async () => {},
+    yieldToEventLoop: async () => {},
   }
   for (let at = 0; at < 3; at++) expect(await finish(scrubbed, 'r', null)).toEqual(['the search index'])
   expect(scrubs).toBe(0)

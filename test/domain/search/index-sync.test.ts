@@ -58,7 +58,7 @@ const follow = (store: Followable, driver: Search): Promise<IndexSync> =>
     store,
     search: driver,
     log: (level, message) => logged.push(`${level} ${message}`),
-    breathe: () => Bun.sleep(0),
+    yieldToEventLoop: () => Bun.sleep(0),
   })
 
 const search = (follower: IndexSync, vector: Float32Array, k = 5) =>
@@ -411,7 +411,7 @@ test('a search does not wait long for an index that is behind, and says so; one 
     store,
     search,
     log: () => {},
-    breathe: async () => {},
+    yieldToEventLoop: async () => {},
     max_wait_ms: 5,
     after: later,
   })
@@ -441,7 +441,7 @@ test('the index follows the store before anybody searches', async () => {
     store,
     search: driver,
     log: () => {},
-    breathe: async () => {},
+    yieldToEventLoop: async () => {},
     max_wait_ms: 1_000,
     after(_, run) {
       poll = run

@@ -152,9 +152,12 @@ function suite(server: Postgres): void {
     let failed = 0
     const log = Object.assign(() => void failed++, { flush() {} })
     const threaded = () =>
-      openChain({ evidence, now: Date.now, breathe: async () => {}, walkers: () => startWalkers(url, 2, log) }).verify(
-        null,
-      )
+      openChain({
+        evidence,
+        now: Date.now,
+        yieldToEventLoop: async () => {},
+        walkers: () => startWalkers(url, 2, log),
+      }).verify(null)
     expect(await threaded()).toMatchObject({ intact: true, records: size })
     expect(await threaded()).toEqual(await chainOf(evidence).verify(null))
     await stranger(url, async (run) => {

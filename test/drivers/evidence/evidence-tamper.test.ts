@@ -430,7 +430,7 @@ describe('threads', () => {
   let db: Database
   const log = Object.assign(() => {}, { flush() {} })
   const threaded = () =>
-    openChain({ evidence, now: Date.now, breathe: async () => {}, walkers: () => startWalkers(path, 2, log) })
+    openChain({ evidence, now: Date.now, yieldToEventLoop: async () => {}, walkers: () => startWalkers(path, 2, log) })
   beforeAll(async () => {
     evidence = await logOf(size, path)
     db = intruder(path)
@@ -456,7 +456,7 @@ describe('threads', () => {
     const chain = openChain({
       evidence,
       now: Date.now,
-      breathe: async () => {},
+      yieldToEventLoop: async () => {},
       walkers: () => startWalkers(freshPath(), 2, log),
     })
     expect(await found(chain)).toEqual(intact)

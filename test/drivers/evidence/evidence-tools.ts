@@ -36,7 +36,7 @@ export async function logOf(count: number, path = freshPath()): Promise<Evidence
 }
 
 /** A chain that has seen nothing yet: as after a start. */
-export const chainOf = (evidence: Evidence) => openChain({ evidence, now: Date.now, breathe: async () => {} })
+export const chainOf = (evidence: Evidence) => openChain({ evidence, now: Date.now, yieldToEventLoop: async () => {} })
 
 /** A connection of somebody who drops the triggers first. */
 export function intruder(path: string): Database {

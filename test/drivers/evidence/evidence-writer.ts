@@ -8,7 +8,7 @@ const [place = '', name = '', count = '0', largest = '1', width = '8'] = process
 const evidence = place.startsWith('postgres:')
   ? await openPostgresEvidence({ url: place })
   : await openSqliteEvidence(place)
-const chain = openChain({ evidence, now: Date.now, breathe: () => Bun.sleep(0) })
+const chain = openChain({ evidence, now: Date.now, yieldToEventLoop: () => Bun.sleep(0) })
 writeSync(1, 'ready\n')
 let next = 0
 let left = Number(count)

@@ -34,7 +34,7 @@ export async function bundleOf(events: readonly NewEvent[], made: Made = {}): Pr
       ids.flatMap((id) => (decisions[id] ? { id, json: JSON.stringify(decisions[id]) } : [])),
   } as unknown as DecisionReader
   const audit = { list: async () => (made.links ?? []).map((detail, seq) => ({ seq, detail })) } as never
-  const sources = { evidence, decisions: known, audit, sign: log.sign, controls, breathe: async () => {} }
+  const sources = { evidence, decisions: known, audit, sign: log.sign, controls, yieldToEventLoop: async () => {} }
   const head = { size: seq, head_hash: hash, root_hash, note: note(log.note(seq, root_hash)) }
   const bundle = await prepareBundle(sources, head, {
     bundle_id: made.bundle_id ?? '00000000-0000-4000-8000-000000000000',

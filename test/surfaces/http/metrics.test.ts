@@ -17,7 +17,7 @@ test('calls, embeddings, decisions and what is owed', async () => {
     await queueVectors(tx, record.id, testStart)
   })
   const evidence = openMemoryEvidence()
-  const chain = openChain({ evidence, now: Date.now, breathe: async () => {} })
+  const chain = openChain({ evidence, now: Date.now, yieldToEventLoop: async () => {} })
   const metrics = createMetrics('1.2.3', new Set(['cstp.getStats']))
   metrics.call('cstp.getStats', 0, 2)
   metrics.call('cstp.getStats', -32602, 2)

@@ -1,6 +1,6 @@
 /** Notices of drift: an agent whose recent decisions are proven to be calibrated worse than earlier ones is reported once, across all servers and restarts. */
 import type { Store } from '../../../../sdk/storage/store.ts'
-import { type Rounds, startRounds } from '../../../core/rounds.ts'
+import { type PeriodicJob, startPeriodicJob } from '../../../core/periodic-job.ts'
 import { dayMs } from '../../../core/time.ts'
 import type { Desk } from '../../record/approval/approval.ts'
 import { queueNotice } from '../../record/approval/notices.ts'
@@ -21,15 +21,15 @@ const listed = 10_000
 
 export interface DriftTools {
   store: Store
-  desk: Desk
+  approvalContext: Desk
   /** Resolves once other work has had a turn. */
-  breathe(): Promise<void>
+  yieldToEventLoop(): Promise<void>
 }
 
 /** Queues a notice for each agent whose drift is newly proven; returns how many. */
-export async function reportDrift({ store, desk, breathe }: DriftTools): Promise<number> {
-  const now_ms = desk.now()
-  const found = await driftingAgents({ store, breathe }, now_ms)
+export async function reportDrift({ store, approvalContext, yieldToEventLoop }: DriftTools): Promise<number> {
+  const now_ms = approvalContext.now()
+  const found = await driftingAgents({ store, yieldToEventLoop }, now_ms)
   const known = new Map(
     (await store.keyed.list(driftCollection, { limit: listed })).map(({ key, value }) => [key, value as Reported]),
   )
@@ -43,8 +43,8 @@ export async function reportDrift({ store, desk, breathe }: DriftTools): Promise
     for (const { name: agent, alerts, recommendation } of fresh) {
       // If another server has reported it since, this transaction fails and the next round finds it known.
       await tx.keyed.put(driftCollection, agent, now, { version: 0 })
-      const url = desk.pageUrl(`calibration?agent=${encodeURIComponent(agent)}`)
-      await queueNotice(tx, desk, 'calibration.drift', { agent, alerts, recommendation, url })
+      const url = approvalContext.pageUrl(`calibration?agent=${encodeURIComponent(agent)}`)
+      await queueNotice(tx, approvalContext, 'calibration.drift', { agent, alerts, recommendation, url })
     }
     for (const { name } of seen) await tx.keyed.put(driftCollection, name, now)
     if (over.length > 0)
@@ -61,5 +61,5 @@ const roundMs = 3_600_000
 /** Checks for drift now and every hour. */
 export const startDriftReports = (
   tools: DriftTools & { after(ms: number, run: () => void): () => void; failed(error: unknown): void },
-): Rounds =>
-  startRounds({ every_ms: roundMs, after: tools.after, work: () => reportDrift(tools), failed: tools.failed })
+): PeriodicJob =>
+  startPeriodicJob({ every_ms: roundMs, after: tools.after, work: () => reportDrift(tools), failed: tools.failed })

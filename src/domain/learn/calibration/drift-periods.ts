@@ -38,10 +38,10 @@ const historicalTo = (at: number): number => dayStart(at) - historicalDays * day
 
 /**
  * One comparison per week, oldest first, the last one now. A decision counts from the day of its last review on.
- * @param breathe lets other work run
+ * @param yieldToEventLoop lets other work run
  */
 export async function driftHistory(
-  { store, breathe }: { store: Store; breathe(): Promise<void> },
+  { store, yieldToEventLoop }: { store: Store; yieldToEventLoop(): Promise<void> },
   filter: DecisionFilter,
   now_ms: number,
   thresholds: Thresholds,
@@ -70,7 +70,7 @@ export async function driftHistory(
       reviewed_day === null ? [] : [{ ...group, confidence, reviewed_day }],
     )
     spans.push({ from_ms: start, groups: reviewed })
-    await breathe()
+    await yieldToEventLoop()
   }
   return instants.map((at) => {
     const known = (passes: (from_ms: number) => boolean) =>
@@ -159,9 +159,9 @@ export async function driftingCategories(store: Store, filter: DecisionFilter, n
 /** Most agents that are checked, those with the most decisions in the recent period first. */
 const mostAgents = 500
 
-/** Agents that drifted. @param breathe lets other work run */
+/** Agents that drifted. @param yieldToEventLoop lets other work run */
 export async function driftingAgents(
-  { store, breathe }: { store: Store; breathe(): Promise<void> },
+  { store, yieldToEventLoop }: { store: Store; yieldToEventLoop(): Promise<void> },
   now_ms: number,
 ): Promise<Drifting[]> {
   const agents = await countBy(store.decisions, periods({}, now_ms).recent, 'agent')
@@ -170,7 +170,7 @@ export async function driftingAgents(
     const { recent, historical } = periods({ agent }, now_ms)
     const of = [await outcomeGroups(store.decisions, recent), await outcomeGroups(store.decisions, historical)] as const
     parts.push({ name: agent, of: [scoredOf(of[0]), scoredOf(of[1])] })
-    await breathe()
+    await yieldToEventLoop()
   }
   return drifting(parts)
 }

@@ -75,14 +75,14 @@ async function wrongNode(
 
 /**
  * Walks the piece of this index, up to the entry `end`.
- * @param breathe lets other work run
+ * @param yieldToEventLoop lets other work run
  * @param wanted hashes to look for
  */
 export async function walkPiece(
   reader: PieceReader,
   index: number,
   end: number,
-  breathe: () => Promise<void>,
+  yieldToEventLoop: () => Promise<void>,
   wanted: ReadonlySet<string> = new Set(),
 ): Promise<Piece> {
   const before = index * pieceSize
@@ -108,7 +108,7 @@ export async function walkPiece(
     count += page.hashes.length
     flaw = page.flaw
     if (page.hashes.length < limit) break
-    await breathe()
+    await yieldToEventLoop()
   }
   const tree_flaw = await wrongNode(reader, nodes)
   return { count, first_prev, last_hash: prev, frontier, flaw, tree_flaw, present }
@@ -128,7 +128,7 @@ export interface WalkOptions {
   log: LedgerReader
   reader: PieceReader
   /** Yields to other work. */
-  breathe(): Promise<void>
+  yieldToEventLoop(): Promise<void>
   /** Starts threads; without it this thread does the walk. */
   walkers?: (() => Walkers) | undefined
   /** Called with the number of walked entries, and their total; null if the head can't be read. */
@@ -168,9 +168,9 @@ async function headOf(log: LedgerReader): Promise<LedgerHead | null> {
 
 /** Walks pieces in order, several at once, up to the first flaw or the end. */
 async function walkEntries(options: WalkOptions, end: number): Promise<WalkedEntries> {
-  const { log, reader, breathe, wanted = new Set<string>() } = options
+  const { log, reader, yieldToEventLoop, wanted = new Set<string>() } = options
   const walkers = end >= walkersFrom ? options.walkers?.() : undefined
-  const here = (index: number) => walkPiece(reader, index, end, breathe, wanted)
+  const here = (index: number) => walkPiece(reader, index, end, yieldToEventLoop, wanted)
   // If a thread fails, its piece is walked on this thread.
   const walk = (index: number) => (walkers ? walkers.walk(index, end, wanted).catch(() => here(index)) : here(index))
   const ahead: Promise<Piece>[] = []

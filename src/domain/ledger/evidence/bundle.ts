@@ -33,7 +33,7 @@ export interface BundleSources {
   /** Signs a note with the key of the log. */
   sign(text: string): string
   controls: ControlRules
-  breathe(): Promise<void>
+  yieldToEventLoop(): Promise<void>
 }
 
 /** A decision that the evidence is linked to. Digests are lowercase hex. */
@@ -100,7 +100,7 @@ export async function prepareBundle(
     if (before) before.push(seq)
     else linked.set(decision_id, [seq])
   }
-  const mapped = await mapEvidence(sources.evidence, sources.controls, head.size, sources.breathe, look)
+  const mapped = await mapEvidence(sources.evidence, sources.controls, head.size, sources.yieldToEventLoop, look)
   return { ...facts, head, mapped, decisions: await digests(sources, linked) }
 }
 
@@ -120,7 +120,7 @@ const recordText = ({
   `{"event_type":${JSON.stringify(event_type)},"evidence_class":"${evidence_class}","hash":"${hash}","payload":${payload},"prev_hash":"${prev_hash}","seq":${seq},"source":${JSON.stringify(source)},"ts":${JSON.stringify(ts)}}`
 
 /** The events up to the head, each checked again, so that a written bundle is intact. */
-async function* eventsText({ evidence, breathe }: BundleSources, head: BundleHead): AsyncGenerator<string> {
+async function* eventsText({ evidence, yieldToEventLoop }: BundleSources, head: BundleHead): AsyncGenerator<string> {
   let hash = noHash
   let seq = 0
   while (seq < head.size) {
@@ -135,7 +135,7 @@ async function* eventsText({ evidence, breathe }: BundleSources, head: BundleHea
       hash = record.hash
     }
     yield piece
-    await breathe()
+    await yieldToEventLoop()
   }
   if (hash !== head.head_hash) throw broken(seq)
 }

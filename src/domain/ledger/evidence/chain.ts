@@ -90,7 +90,8 @@ const damaged = ({ seq, reason }: Flaw): CstpError =>
  * verification renews the verdict.
  */
 export function openChain(
-  options: Pick<WalkOptions, 'breathe'> & Partial<Pick<WalkOptions, 'walkers'>> & { evidence: Evidence; now(): number },
+  options: Pick<WalkOptions, 'yieldToEventLoop'> &
+    Partial<Pick<WalkOptions, 'walkers'>> & { evidence: Evidence; now(): number },
 ): Chain {
   const { evidence, now, ...walkOptions } = options
   let latest: (Walked & Pick<LatestWalk, 'started_ms' | 'finished_ms'>) | null = null

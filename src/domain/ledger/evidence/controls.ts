@@ -138,14 +138,14 @@ const byName = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 /**
  * Walks the chain up to `size` records.
- * @param breathe yields to other work between pages
+ * @param yieldToEventLoop yields to other work between pages
  * @param look called with each event
  */
 export async function mapEvidence(
   evidence: Pick<Evidence, 'read'>,
   rules: ControlRules,
   size: number,
-  breathe: () => Promise<void>,
+  yieldToEventLoop: () => Promise<void>,
   look: (fact: EvidenceRecord, payload: Payload) => void = () => {},
 ): Promise<Mapped> {
   const [seqs, verdictOf, prs] = [new Float64Array(size), new Uint32Array(size), new Float64Array(size)]
@@ -199,7 +199,7 @@ export async function mapEvidence(
     const last = page.at(-1)
     if (!last || last.seq < next) break
     next = last.seq + 1
-    await breathe()
+    await yieldToEventLoop()
   }
   const coverageOf = ({ total, mapped, sources }: ReturnType<typeof tally>): ClassCoverage => ({
     total_events: total,

@@ -8,7 +8,7 @@ import type { Evidence, EvidenceRecord } from '../../../../sdk/storage/evidence.
 import type { LedgerHead } from '../../../../sdk/storage/ledger.ts'
 import { sharedRun } from '../../../../sdk/storage/shared-run.ts'
 import type { Store } from '../../../../sdk/storage/store.ts'
-import { startRounds } from '../../../core/rounds.ts'
+import { startPeriodicJob } from '../../../core/periodic-job.ts'
 import { timestamp } from '../../../core/time.ts'
 import { evidenceCursor, evidenceId } from '../../record/act-ids.ts'
 import { type Checkpoints, createCheckpoints } from '../engine/checkpoints.ts'
@@ -101,7 +101,7 @@ export function openThread({ store, evidence, signer, after, failed, ...tools }:
     await anchorEvidence()
     while ((await store.thread.sequence(growth, largestGroup)) === largestGroup) {}
   })
-  const rounds = startRounds({ every_ms: round_ms, after, failed, work: () => sequence().then(() => 0) })
+  const rounds = startPeriodicJob({ every_ms: round_ms, after, failed, work: () => sequence().then(() => 0) })
   let woken = false
   return {
     signer,
@@ -131,11 +131,14 @@ export function openThread({ store, evidence, signer, after, failed, ...tools }:
   }
 }
 
-/** Resolves when the acts of this call have their places. @throws StorageError marked `unclear`, since the acts are stored all the same */
+/** Resolves when the acts of this call have their places. @throws StorageError marked `outcomeUnknown`, since the acts are stored all the same */
 export async function placed(thread: Pick<Thread, 'sequence'>): Promise<void> {
   try {
     await thread.sequence()
   } catch (cause) {
-    throw new StorageError('unavailable', 'stored, but without a place in the thread yet', { cause, unclear: true })
+    throw new StorageError('unavailable', 'stored, but without a place in the thread yet', {
+      cause,
+      outcomeUnknown: true,
+    })
   }
 }

@@ -88,11 +88,11 @@ export async function listApprovals(
 /** Grants or denies; the first answer wins. @throws CstpError if the viewer may not answer it, or it is no longer pending */
 export async function answer(
   tx: Transaction,
-  { desk, request_id }: { desk: Desk; request_id: string },
+  { approvalContext, request_id }: { approvalContext: Desk; request_id: string },
   viewer: Viewer,
   given: { id: string; granted: boolean; reason: string | null },
 ): Promise<Approval> {
-  const now_ms = desk.now()
+  const now_ms = approvalContext.now()
   const before = await findApproval(tx.keyed, given.id, viewer)
   const why = refusal(before, viewer)
   if (why !== null) throw new CstpError('forbidden', `${before.id}: ${why}`, { id: before.id })
@@ -102,11 +102,11 @@ export async function answer(
     const message = `${before.id} is ${state} already${decided_by === null ? '' : `, decided by ${decided_by}`}`
     throw invalidParams(
       { path: 'id', message, expected: 'a pending approval', received: given.id },
-      { approval: show(before, now_ms, desk.approvalUrl) },
+      { approval: show(before, now_ms, approvalContext.approvalUrl) },
     )
   }
   const { [after.id]: _, ...open } = await waitingOf(tx.keyed, after.requester, now_ms)
   await putWaiting(tx, after.requester, open)
-  await keep(tx, { desk, agent: viewer.agent, request_id }, after, 'decided')
+  await keep(tx, { approvalContext, agent: viewer.agent, request_id }, after, 'decided')
   return after
 }

@@ -42,7 +42,7 @@ export interface AskingRule {
 
 /** An evaluation whose rules ask for an approval. */
 export interface Asking {
-  desk: Desk
+  approvalContext: Desk
   agent: string
   on_behalf_of: string | null
   session: string | null
@@ -104,7 +104,7 @@ export type Settlement = 'use' | 'hold' | 'ask' | 'look'
 
 /** Finds the grants of an evaluation, consumes them if all exist, and requests the missing ones. */
 export async function settle(tx: Transaction, asking: Asking, how: Settlement = 'use'): Promise<Settled> {
-  const now_ms = asking.desk.now()
+  const now_ms = asking.approvalContext.now()
   let groups: ReturnType<typeof groupsOf>
   try {
     if (Buffer.byteLength(canonical(actionOf(asking.action))) > largestAction) return tooLarge()
@@ -141,7 +141,7 @@ export async function settle(tx: Transaction, asking: Asking, how: Settlement = 
       }
     if (first === null || approval.state === 'denied') first = approval
   }
-  return { granted: false, approval: first, message: messageOf(first, asking.desk) }
+  return { granted: false, approval: first, message: messageOf(first, asking.approvalContext) }
 }
 
 function messageOf(approval: Approval | null, { approvalUrl }: Desk): string {
@@ -186,8 +186,8 @@ async function request(
   asking: Asking,
   { key, rules }: ReturnType<typeof groupsOf>[number],
 ): Promise<Approval | null> {
-  const { desk, agent, on_behalf_of, session, evaluation_id, policy_hash, action } = asking
-  const now_ms = desk.now()
+  const { approvalContext, agent, on_behalf_of, session, evaluation_id, policy_hash, action } = asking
+  const now_ms = approvalContext.now()
   const open = await waitingOf(tx.keyed, agent, now_ms)
   if (Object.keys(open).length >= mostWaiting) return null
   const { category, project, scope, ...given } = actionOf(action)
@@ -196,7 +196,7 @@ async function request(
   const waits_ms = Math.min(...rules.map((rule) => rule.waits_ms))
   const remember_ms = Math.min(...rules.map((rule) => rule.remember_ms ?? 0))
   const approval: Approval = {
-    id: await freeId(tx, desk),
+    id: await freeId(tx, approvalContext),
     evaluation_id,
     request_digest: sha256({
       agent,
@@ -244,14 +244,14 @@ const endOf = ({ expires_ms, lasts_ms }: Approval): number => expires_ms + lasts
 /** Stores an approval after a step, with its audit entry and, if the webhook wants it, a notice. */
 export async function keep(
   tx: Transaction,
-  { desk, agent, request_id }: Pick<Asking, 'desk' | 'agent' | 'request_id'>,
+  { approvalContext, agent, request_id }: Pick<Asking, 'approvalContext' | 'agent' | 'request_id'>,
   approval: Approval,
   step: 'requested' | 'decided' | 'consumed',
 ): Promise<void> {
   const { id, state, requester, request_digest, evaluation_id, reason, rules } = approval
   await tx.keyed.put(all, id, approval, { expires_ms: endOf(approval) })
   await tx.audit.append({
-    at: timestamp(desk.now()),
+    at: timestamp(approvalContext.now()),
     agent,
     method: `approval.${step}`,
     request_id,
@@ -260,8 +260,8 @@ export async function keep(
     rules: rules.map(({ guardrail_id }) => guardrail_id),
     detail: { approval: id, state, requester, request_digest, evaluation_id, ...(step === 'decided' && { reason }) },
   })
-  if (desk.notifies.has('approvals') && step !== 'consumed')
-    await queueNotice(tx, desk, `approval.${step}`, approvalData(approval, desk))
+  if (approvalContext.notifies.has('approvals') && step !== 'consumed')
+    await queueNotice(tx, approvalContext, `approval.${step}`, approvalData(approval, approvalContext))
 }
 
 // Short codes that people can read out to each other: Crockford's base32 has no I, L, O and U.

@@ -12,7 +12,7 @@ import { type AskingRule, type Settlement, settle } from './requests.ts'
 /** The evaluation with its step-ups approved, or with the approval that it waits for. */
 export async function withApprovals(
   tx: Transaction,
-  call: { desk: Desk; caller: { agent: string }; request_id: string },
+  call: { approvalContext: Desk; caller: { agent: string }; request_id: string },
   set: PolicySet,
   { action, claims = {} }: { action: Action; claims?: Record<string, unknown> | undefined },
   evaluation: Evaluation,
@@ -20,10 +20,10 @@ export async function withApprovals(
 ): Promise<Evaluation> {
   const { verdict, policy_hash, record_id } = evaluation
   if (verdict !== 'step_up') return evaluation
-  const { desk, caller, request_id } = call
+  const { approvalContext, caller, request_id } = call
   const { session_id } = action.context
   const asking = {
-    desk,
+    approvalContext,
     agent: caller.agent,
     on_behalf_of: textOf(claims.id) ?? textOf(claims.agent_id),
     session: textOf(session_id),
@@ -34,7 +34,7 @@ export async function withApprovals(
     rules: askingRules(evaluation, set),
   }
   const { granted, approval, message } = await settle(tx, asking, how)
-  const ref = approval && refOf(approval, desk)
+  const ref = approval && refOf(approval, approvalContext)
   return granted
     ? {
         ...lifted(evaluation),

@@ -55,7 +55,7 @@ export async function showBreakers(keyed: Pick<KeyedReader, 'get'>, rules: reado
 
 /** Stores a breaker, and reports a new state. @throws StorageError `conflict` if the breaker has changed since `version` */
 export async function changeBreaker(
-  { desk }: { desk: Desk },
+  { approvalContext }: { approvalContext: Desk },
   tx: Transaction,
   rule: BreakerRule,
   before: Breaker,
@@ -63,8 +63,8 @@ export async function changeBreaker(
   version: number,
 ): Promise<void> {
   await putBreaker(tx.keyed, after, version)
-  if (after.state === before.state || !desk.notifies.has('breakers')) return
-  const { failure_count, opened_at, opened_by, cooldown_remaining_ms } = showBreaker(rule, after, desk.now())
+  if (after.state === before.state || !approvalContext.notifies.has('breakers')) return
+  const { failure_count, opened_at, opened_by, cooldown_remaining_ms } = showBreaker(rule, after, approvalContext.now())
   const data = {
     scope: rule.scope,
     state: after.state,
@@ -73,14 +73,14 @@ export async function changeBreaker(
     opened_at,
     opened_by,
     cooldown_remaining_ms,
-    url: desk.pageUrl(`breakers/${encodeURIComponent(rule.scope)}`),
+    url: approvalContext.pageUrl(`breakers/${encodeURIComponent(rule.scope)}`),
   }
-  await queueNotice(tx, desk, `breaker.${after.state}`, data)
+  await queueNotice(tx, approvalContext, `breaker.${after.state}`, data)
 }
 
 /** Applies a change to each of these breakers that watches the scopes. */
 async function update(
-  call: { desk: Desk; now(): number },
+  call: { approvalContext: Desk; now(): number },
   tx: Transaction,
   breakers: readonly BreakerRule[],
   scopes: readonly string[],
@@ -98,7 +98,7 @@ async function update(
 
 /** The breakers after a decision was recorded: of those in half-open state it becomes the probe. */
 export const startProbes = (
-  call: { desk: Desk; now(): number },
+  call: { approvalContext: Desk; now(): number },
   tx: Transaction,
   breakers: readonly BreakerRule[],
   { id, breaker_scopes }: Pick<DecisionRecord, 'id' | 'breaker_scopes'>,
@@ -106,7 +106,7 @@ export const startProbes = (
 
 /** The breakers after a review that counts. */
 export const countReview = (
-  call: { desk: Desk; now(): number },
+  call: { approvalContext: Desk; now(): number },
   tx: Transaction,
   breakers: readonly BreakerRule[],
   scopes: readonly string[],

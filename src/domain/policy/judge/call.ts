@@ -25,7 +25,7 @@ export interface PolicyCall {
   log(level: 'info' | 'error', message: string, detail: Record<string, unknown>): void
   randomHex(bytes: number): string
   /** What approvals need. */
-  desk: Desk
+  approvalContext: Desk
   now(): number
   elapsed(): number
 }

@@ -95,8 +95,8 @@ export async function prepareJudgement(call: PolicyCall, subject: Subject): Prom
       const how = settlements[mode]
       let verdict = mode === 'shadow' ? shadowed(evaluation) : evaluation
       if (how !== null) {
-        const desk = past ? { tx: past.approvals(tx), call: past.at(call) } : { tx, call }
-        verdict = await withApprovals(desk.tx, desk.call, set, subject, verdict, how)
+        const approvalContext = past ? { tx: past.approvals(tx), call: past.at(call) } : { tx, call }
+        verdict = await withApprovals(approvalContext.tx, approvalContext.call, set, subject, verdict, how)
         verdict = await withDeferral(tx, set, action, verdict, { now_ms: verdict.at_ms, readOnly: how === 'look' })
       }
       // An allowed action becomes part of the session; its record does not count as another action.
@@ -229,12 +229,12 @@ export function auditEntry(
 
 /** Reports a blocked action: the agent, the action without its context, and the rules that stopped it. @param action without secrets */
 export async function noticeBlock(
-  { desk, caller, method }: Pick<PolicyCall, 'desk' | 'caller' | 'method'>,
+  { approvalContext, caller, method }: Pick<PolicyCall, 'approvalContext' | 'caller' | 'method'>,
   tx: Transaction,
   { description, category, stakes, project }: Action,
   { verdict, violations, record_id, policy_hash }: Evaluation,
 ): Promise<void> {
-  if (!desk.notifies.has('blocks')) return
+  if (!approvalContext.notifies.has('blocks')) return
   const data = {
     agent: caller.agent,
     method,
@@ -243,8 +243,8 @@ export async function noticeBlock(
     policy_hash,
     action: { description, category, stakes, project },
     rules: violations.map(({ guardrail_id, name, message }) => ({ guardrail_id, name, message })),
-    url: desk.pageUrl('guardrails?allowed=no'),
+    url: approvalContext.pageUrl('guardrails?allowed=no'),
   }
   const subject = ['action.blocked', caller.agent, ...violations.map(ruleOf)]
-  await queueNotice(tx, desk, 'action.blocked', data, idOfMinute(subject, desk.now()))
+  await queueNotice(tx, approvalContext, 'action.blocked', data, idOfMinute(subject, approvalContext.now()))
 }

@@ -34,8 +34,8 @@ export interface PastRules {
   history(answers: Answers): History
   /** A transaction that sees the approvals of that time. */
   approvals(tx: Transaction): Transaction
-  /** A call whose desk has the clock of that time. */
-  at<Call extends { desk: Desk }>(call: Call): Call
+  /** A call whose clock is of that time. */
+  at<Call extends { approvalContext: Desk }>(call: Call): Call
 }
 
 /** @param scopes of the breakers that could watch the action */
@@ -58,7 +58,7 @@ export async function pastRules(call: PolicyCall, past: Past, scopes: readonly s
     set,
     history: (answers) => openHistory({ ...call, store, now: past.now, index, evidence }, answers),
     approvals: (tx) => approvalsOf(tx, past.at_ms),
-    at: (of) => ({ ...of, desk: { ...of.desk, now: past.now } }),
+    at: (of) => ({ ...of, approvalContext: { ...of.approvalContext, now: past.now } }),
   }
 }
 

@@ -17,7 +17,7 @@ const pageSize = 500
 interface TrialTools {
   store: Pick<Store, 'audit' | 'decisions'>
   /** Resolves when other calls have had their turn. */
-  breathe(): Promise<void>
+  yieldToEventLoop(): Promise<void>
 }
 
 /** The rules in force with those of a draft added, which replace rules of the same id and are not in shadow mode. */
@@ -38,7 +38,7 @@ function without<Rule extends { mode?: unknown }>(rule: Rule): Rule {
 }
 
 /** The newest audit entries since a time. */
-async function* entriesOf({ store, breathe }: TrialTools, since_ms: number): AsyncGenerator<StoredAuditEntry> {
+async function* entriesOf({ store, yieldToEventLoop }: TrialTools, since_ms: number): AsyncGenerator<StoredAuditEntry> {
   let cursor: number | undefined
   for (let left = mostEntries; left > 0; ) {
     const limit = Math.min(pageSize, left)
@@ -47,12 +47,12 @@ async function* entriesOf({ store, breathe }: TrialTools, since_ms: number): Asy
     left -= page.length
     cursor = page.at(-1)?.seq
     if (page.length < limit) return
-    await breathe()
+    await yieldToEventLoop()
   }
 }
 
 /** The newest decisions that have an outcome. */
-async function* reviewedOf({ store, breathe }: TrialTools): AsyncGenerator<DecisionRecord> {
+async function* reviewedOf({ store, yieldToEventLoop }: TrialTools): AsyncGenerator<DecisionRecord> {
   for (let offset = 0; offset < mostDecisions; offset += pageSize) {
     const { texts } = await store.decisions.list({
       filter: { status: ['reviewed'] },
@@ -63,7 +63,7 @@ async function* reviewedOf({ store, breathe }: TrialTools): AsyncGenerator<Decis
     })
     for (const text of texts) yield parseRecord(text)
     if (texts.length < pageSize) return
-    await breathe()
+    await yieldToEventLoop()
   }
 }
 

@@ -5,7 +5,7 @@
  */
 import { createHmac, hash } from 'node:crypto'
 import type { Store, Transaction } from '../../../../sdk/storage/store.ts'
-import { type Rounds, startRounds } from '../../../core/rounds.ts'
+import { type PeriodicJob, startPeriodicJob } from '../../../core/periodic-job.ts'
 import { timestamp } from '../../../core/time.ts'
 import { type Approval, type Desk, show } from './approval.ts'
 
@@ -18,11 +18,11 @@ interface Notice {
 }
 
 /** The data of a notice about an approval: who requests what, without the arguments, which the page shows to those who may see them. */
-export function approvalData(approval: Approval, desk: Desk): object {
+export function approvalData(approval: Approval, approvalContext: Desk): object {
   const { action, rules, approvers, request_digest, policy_hash, ...shown } = show(
     approval,
-    desk.now(),
-    desk.approvalUrl,
+    approvalContext.now(),
+    approvalContext.approvalUrl,
   )
   const { description, category, stakes, project } = action
   return {
@@ -40,13 +40,13 @@ const idOf = (hex: string): string => `msg_${hex}`
 /** Adds a notice to the queue. @param id hexadecimal digits; if a notice with this id is queued already, the new one is dropped */
 export async function queueNotice(
   tx: Transaction,
-  desk: Desk,
+  approvalContext: Desk,
   type: string,
   data: object,
-  id = desk.randomHex(16),
+  id = approvalContext.randomHex(16),
 ): Promise<void> {
   if ((await tx.keyed.get(noticeCollection, [idOf(id)])).length > 0) return
-  const now_ms = desk.now()
+  const now_ms = approvalContext.now()
   const body = JSON.stringify({ type, timestamp: timestamp(now_ms), data })
   const notice: Notice = { body, attempts: 0 }
   await tx.keyed.put(noticeCollection, idOf(id), notice, { expires_ms: now_ms })
@@ -84,7 +84,7 @@ export function startNotices(options: {
   /** Resolves once the receiver has accepted the notice. @throws if it does not accept it */
   send(id: string, body: string, signal: AbortSignal): Promise<void>
   failed(id: string, attempts: number, error: unknown, given_up: boolean): void
-}): Rounds {
+}): PeriodicJob {
   const { store, now, after, send, failed } = options
 
   /** Takes the due notices under a lease; until it ends, no other server takes them. */
@@ -132,5 +132,5 @@ export function startNotices(options: {
     return arrived
   }
 
-  return startRounds({ every_ms: round_ms, after, work, failed: (error) => failed('', 0, error, false) })
+  return startPeriodicJob({ every_ms: round_ms, after, work, failed: (error) => failed('', 0, error, false) })
 }

@@ -65,11 +65,11 @@ interface PastCall {
   store: Store
   now(): number
   /** Resolves when other calls have had their turn. */
-  breathe(): Promise<void>
+  yieldToEventLoop(): Promise<void>
 }
 
 /** @throws CstpError `invalid_params` for a time in the future */
-export function openPast({ store, now, breathe }: PastCall, as_of: string): Past {
+export function openPast({ store, now, yieldToEventLoop }: PastCall, as_of: string): Past {
   const at_ms = Date.parse(as_of)
   if (at_ms > now()) throw refused('a time that is not in the future', as_of)
   const limits = new Map<AsOfLimit['limit'], { message: string; ids: Set<string> }>()
@@ -135,7 +135,7 @@ export function openPast({ store, now, breathe }: PastCall, as_of: string): Past
       found.of_today += page.length
       for (const { record, indexed } of await read(page.map(({ id }) => id)))
         found.states.push(filterFields(record, indexed))
-      await breathe()
+      await yieldToEventLoop()
     }
     return found
   }

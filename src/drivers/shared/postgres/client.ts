@@ -14,7 +14,7 @@ export interface Client {
   /**
    * Runs `work` on one connection; commits when it resolves, and rolls back if it throws. `work` runs again only if BEGIN failed.
    * @param first statements to send with BEGIN
-   * @throws StorageError marked `unclear` if it is unknown whether the commit was done
+   * @throws StorageError marked `outcomeUnknown` if it is unknown whether the commit was done
    */
   begin<T>(work: (query: Query) => Promise<T>, first?: string): Promise<T>
   /** Like `begin`, for statements that may take hours: the client waits as long as the database answers pings. */
@@ -96,7 +96,7 @@ async function retrying<T>(run: () => Promise<T>, may: () => boolean = () => tru
   }
 }
 
-/** @throws StorageError marked `unclear` if it is unknown whether the commit was done */
+/** @throws StorageError marked `outcomeUnknown` if it is unknown whether the commit was done */
 async function commit({ query }: Session): Promise<void> {
   let command: string | undefined
   try {
@@ -104,7 +104,7 @@ async function commit({ query }: Session): Promise<void> {
   } catch (cause) {
     if (!isLost(cause) && !isStorageError(cause)) throw cause
     const message = `postgres: connection lost while committing: ${messageOf(cause)}`
-    throw new StorageError('unavailable', message, { cause, unclear: true })
+    throw new StorageError('unavailable', message, { cause, outcomeUnknown: true })
   }
   // After a failed statement the server answers COMMIT with ROLLBACK.
   if (command !== 'COMMIT') throw new StorageError('unavailable', 'postgres: the transaction was rolled back')

@@ -179,8 +179,10 @@ export function committer(options: CommitterOptions): Committer {
       removeTemps(temps)
       const { kind, message } = storageErrorOf(error, 'cannot commit')
       // The log may have the commit although its sync failed.
-      const unclear = isCommitting && error instanceof Error && 'code' in error && `${error.code}`.includes('IOERR')
-      for (const job of jobs) job.reject(new StorageError(kind, message, { cause: error, ...(unclear && { unclear }) }))
+      const outcomeUnknown =
+        isCommitting && error instanceof Error && 'code' in error && `${error.code}`.includes('IOERR')
+      for (const job of jobs)
+        job.reject(new StorageError(kind, message, { cause: error, ...(outcomeUnknown && { outcomeUnknown }) }))
       return
     } finally {
       closeFiles(temps)

@@ -11,7 +11,7 @@ let made = 0
 
 beforeEach(async () => {
   program = await openMemoryProgram()
-  Object.assign(program.services.desk, { notifies: new Set(['drift']) })
+  Object.assign(program.services.approvalContext, { notifies: new Set(['drift']) })
 })
 afterEach(() => program.close())
 

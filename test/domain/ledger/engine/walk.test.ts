@@ -42,7 +42,9 @@ describe.each(['evidence log', 'thread'])('%s', (name) => {
 
   const flaw = async (changes: Partial<LedgerReader> = {}) => {
     const changed = { ...log, ...changes }
-    return (await walkLog({ log: changed, reader: entries(changed), breathe: async () => {} })).flaw?.reason ?? null
+    return (
+      (await walkLog({ log: changed, reader: entries(changed), yieldToEventLoop: async () => {} })).flaw?.reason ?? null
+    )
   }
 
   test('is intact, and proves its entries and its growth', async () => {

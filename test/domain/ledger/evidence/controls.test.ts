@@ -7,7 +7,7 @@ import { chainOf, event, link, story } from '../../../support/evidence/events.ts
 import * as fc from '../../../support/property.ts'
 
 const rules = loadControls()
-const breathe = async () => {}
+const yieldToEventLoop = async () => {}
 
 interface Entry {
   seq: number
@@ -19,7 +19,7 @@ interface Entry {
 
 async function map(events: Parameters<typeof chainOf>[0]) {
   const evidence = await chainOf(events)
-  const mapped = await mapEvidence(evidence, rules, (await evidence.head()).seq, breathe)
+  const mapped = await mapEvidence(evidence, rules, (await evidence.head()).seq, yieldToEventLoop)
   return JSON.parse([...mappedText(mapped)].join('')) as {
     mappings: Entry[]
     insufficient_evidence: Entry[]
@@ -52,7 +52,7 @@ test('pages of the lists are no longer than they may be, and together the whole'
   await fc.assert(
     fc.asyncProperty(fc.array(one, { maxLength: 40 }), fc.nat({ max: 12_000 }), async (given, room) => {
       const evidence = await chainOf(given.map(([type, payload]) => event(type, payload)))
-      const mapped = await mapEvidence(evidence, rules, given.length, breathe)
+      const mapped = await mapEvidence(evidence, rules, given.length, yieldToEventLoop)
       const { next_seq: _, ...whole } = JSON.parse([...mappedText(mapped)].join(''))
       // 64 KiB are kept free for what is around the lists.
       const max_bytes = 65_536 + 1_000 + room

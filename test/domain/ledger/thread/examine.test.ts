@@ -8,7 +8,9 @@ import { forEachBackend, type TestProgram } from '../../../support/program.ts'
 async function flaws({ services: { store, evidence }, clock }: TestProgram): Promise<string[]> {
   const { thread, audit, keyed, decisions } = store
   const sources = { thread, audit, keyed, decisions, evidence }
-  const found = await Array.fromAsync(examineThread(sources, { breathe: async () => {}, now: clock.now + 3_600_000 }))
+  const found = await Array.fromAsync(
+    examineThread(sources, { yieldToEventLoop: async () => {}, now: clock.now + 3_600_000 }),
+  )
   return found.map(({ what }) => what)
 }
 

@@ -8,7 +8,7 @@ import { openMemoryProgram, type TestProgram } from '../../../support/program.ts
 let program: TestProgram
 const open = async (kinds: readonly NoticeKind[]): Promise<void> => {
   program = await openMemoryProgram()
-  Object.assign(program.services.desk, { notifies: new Set(kinds) })
+  Object.assign(program.services.approvalContext, { notifies: new Set(kinds) })
   await program.rules(rules)
 }
 afterEach(() => program.close())

@@ -53,7 +53,10 @@ test('an answer reads the decisions that changed since, and no others', async ()
     },
   }
   let turns = 0
-  const past = openPast({ ...services, store: { ...store, decisions }, breathe: async () => void turns++ }, then)
+  const past = openPast(
+    { ...services, store: { ...store, decisions }, yieldToEventLoop: async () => void turns++ },
+    then,
+  )
   expect(await countDecisions(past.store.decisions, { status: ['pending'] })).toBe(3)
   expect(await countBy(past.store.decisions, {}, 'status')).toEqual([{ value: 'pending', count: 3 }])
   expect({ read, turns }).toEqual({ read: [ids[1]!], turns: 1 })

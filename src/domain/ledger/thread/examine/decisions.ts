@@ -36,7 +36,7 @@ export async function statesFlaws(
 /** Decisions whose state is in no act: their files or rows were edited by hand. */
 export async function* untoldDecisions(
   { decisions, thread }: Pick<ThreadSources, 'decisions' | 'thread'>,
-  breathe: () => Promise<void>,
+  yieldToEventLoop: () => Promise<void>,
 ): AsyncGenerator<ThreadFlaw> {
   for await (const page of decisionPages(decisions, {}, 500)) {
     const stored = await readDecisions(
@@ -54,6 +54,6 @@ export async function* untoldDecisions(
           ),
           untold: record.id,
         }
-    await breathe()
+    await yieldToEventLoop()
   }
 }

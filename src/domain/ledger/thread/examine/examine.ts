@@ -38,7 +38,7 @@ async function* actsBackwards(thread: ThreadReads, flaws: ThreadFlaw[]): AsyncGe
 /** @param now milliseconds since 1970 */
 export async function* examineThread(
   sources: ThreadSources,
-  { breathe, now }: { breathe(): Promise<void>; now: number },
+  { yieldToEventLoop, now }: { yieldToEventLoop(): Promise<void>; now: number },
 ): AsyncGenerator<ThreadFlaw> {
   const { thread } = sources
   const flaws: ThreadFlaw[] = []
@@ -71,12 +71,12 @@ export async function* examineThread(
     )
     yield* flaws.splice(0)
     await trail.follow()
-    await breathe()
+    await yieldToEventLoop()
   }
   for (const check of counts) yield* check.end()
   yield* await trail.end()
-  const tree = await treeFlaw(thread, breathe)
+  const tree = await treeFlaw(thread, yieldToEventLoop)
   if (tree) yield tree
-  yield* untoldDecisions(sources, breathe)
-  yield* approvalFlaws(sources, breathe)
+  yield* untoldDecisions(sources, yieldToEventLoop)
+  yield* approvalFlaws(sources, yieldToEventLoop)
 }

@@ -24,7 +24,7 @@ export async function policyFlaw(
 /** Checks approvals against the acts by which they were requested or decided. */
 export async function* approvalFlaws(
   { keyed, thread }: Pick<ThreadSources, 'keyed' | 'thread'>,
-  breathe: () => Promise<void>,
+  yieldToEventLoop: () => Promise<void>,
 ): AsyncGenerator<ThreadFlaw> {
   for await (const page of keyedPages(keyed, approvalCollections.approval)) {
     for (const { key, value } of page) {
@@ -41,6 +41,6 @@ export async function* approvalFlaws(
       if (!isSaid || said.request_digest !== request_digest || said.requester !== requester)
         yield flawOf(act, `the approval ${key} says something else: it was changed without an act`)
     }
-    await breathe()
+    await yieldToEventLoop()
   }
 }

@@ -18,9 +18,12 @@ export const threadEntries = (thread: LedgerReader): PieceReader => ({
 })
 
 /** Walks all entries. @returns the first flaw; null if there is none */
-export async function treeFlaw(thread: LedgerReader, breathe: () => Promise<void>): Promise<ThreadFlaw | null> {
+export async function treeFlaw(
+  thread: LedgerReader,
+  yieldToEventLoop: () => Promise<void>,
+): Promise<ThreadFlaw | null> {
   try {
-    const { flaw } = await walkLog({ log: thread, reader: threadEntries(thread), breathe })
+    const { flaw } = await walkLog({ log: thread, reader: threadEntries(thread), yieldToEventLoop })
     return flaw && flawAt(flaw.seq === null ? null : flaw.seq - 1, `the thread: ${flaw.reason}`)
   } catch (error) {
     if (!isStorageError(error, 'corrupt')) throw error

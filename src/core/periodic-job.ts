@@ -1,6 +1,6 @@
 /** Periodic background work, one round at a time, until closed. */
 
-export interface Rounds {
+export interface PeriodicJob {
   /** Starts a round now rather than at the next interval. */
   wake(): void
   /** Runs a round; resolves with the number of items done. During a round, further calls wait for that round. */
@@ -9,7 +9,7 @@ export interface Rounds {
   close(): Promise<void>
 }
 
-export function startRounds(options: {
+export function startPeriodicJob(options: {
   every_ms: number
   /** Calls back after `ms` milliseconds; returns a function that cancels it. */
   after(ms: number, run: () => void): () => void
@@ -17,7 +17,7 @@ export function startRounds(options: {
   work(stop: AbortSignal): Promise<number>
   /** Called with the error of a failed round. */
   failed(error: unknown): void
-}): Rounds {
+}): PeriodicJob {
   const { every_ms, after, work, failed } = options
   const stop = new AbortController()
   let cancel = () => {}
