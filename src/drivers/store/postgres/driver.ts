@@ -60,7 +60,7 @@ export async function openPostgresStore({
     feed: reads(feedReader(db)),
     keyed: reads(keyedReader(db)),
     audit: reads(auditReader(db)),
-    thread: reads(threadReader(db, client.begin)),
+    thread: reads(threadReader(client)),
     transaction: async (work) => {
       if (isClosed) throw new StorageError('unavailable', 'the store is closed')
       return transaction((access) => {

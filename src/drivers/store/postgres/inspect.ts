@@ -78,7 +78,7 @@ export async function openReaders(
   }
   const db = openDatabase(client.read)
   return {
-    thread: threadReader(db, client.begin),
+    thread: threadReader(client),
     audit: auditReader(db),
     keyed: keyedReader(db),
     decisions: decisionReader(db),

@@ -13,10 +13,10 @@ import {
   type ThreadWriter,
   type UnplacedAct,
 } from '../../../../sdk/storage/thread.ts'
-import { contiguous, headOf } from '../../shared/ledger-rows.ts'
 import type { Client } from '../../shared/postgres/client.ts'
-import { type Database, openDatabase } from '../../shared/postgres/database.ts'
-import { act_checkpoints, act_head, act_nodes, act_places, acts, acts_waiting } from './schema.ts'
+import { openDatabase } from '../../shared/postgres/database.ts'
+import { addCheckpoint, growLedger, ledgerReads, lockHead } from '../../shared/postgres/ledger.ts'
+import { act_checkpoints, act_places, acts, acts_waiting } from './schema.ts'
 import { takeWaiting, textArray } from './statements.ts'
 import type { Access } from './transaction.ts'
 
@@ -34,117 +34,98 @@ const actColumns = {
   salt: columns.salt,
   commitment: columns.commitment,
 }
-const headColumns = { seq: act_head.seq, hash: act_head.hash, frontier: act_head.frontier }
-const { size, head_hash, note, created_at, exported } = act_checkpoints
+const name = 'postgres thread'
+const prefix = 'act_'
 
-export const threadReader = (db: Database, begin: Client['begin']): ThreadReader => ({
-  async head() {
-    const [row] = await db.select(headColumns).from(act_head)
-    return headOf(row, 'postgres thread')
-  },
-  async hashes(seq, limit) {
-    const rows = await db
-      .select({ commitment: acts.commitment })
-      .from(act_places)
-      .innerJoin(acts, eq(acts.num, act_places.num))
-      .where(gte(act_places.seq, seq))
-      .orderBy(asc(act_places.seq))
-      .limit(limit)
-    return rows.map(({ commitment }) => commitment)
-  },
-  async nodes(level, index, limit) {
-    const rows = await db
-      .select({ at: act_nodes.index, hash: act_nodes.hash })
-      .from(act_nodes)
-      .where(and(eq(act_nodes.level, level), gte(act_nodes.index, index)))
-      .orderBy(asc(act_nodes.index))
-      .limit(limit)
-    return contiguous(rows, index)
-  },
-  async read(query) {
-    if ('record_ids' in query) {
+export function threadReader({ read, begin }: Pick<Client, 'read' | 'begin'>): ThreadReader {
+  const db = openDatabase(read)
+  return {
+    ...ledgerReads({ read }, prefix, name),
+    async hashes(seq, limit) {
       const rows = await db
-        .select(actColumns)
+        .select({ commitment: acts.commitment })
+        .from(act_places)
+        .innerJoin(acts, eq(acts.num, act_places.num))
+        .where(gte(act_places.seq, seq))
+        .orderBy(asc(act_places.seq))
+        .limit(limit)
+      return rows.map(({ commitment }) => commitment)
+    },
+    async read(query) {
+      if ('record_ids' in query) {
+        const rows = await db
+          .select(actColumns)
+          .from(acts)
+          .leftJoin(act_places, eq(act_places.num, num))
+          .where(sql`${acts.record_id} = any(${textArray(query.record_ids)})`)
+        const found = new Map(rows.map((row) => [row.record_id, row as StoredAct]))
+        return query.record_ids.flatMap((id) => found.get(id) ?? [])
+      }
+      const { from, limit } = query
+      const rows =
+        from === null
+          ? await db
+              .select(actColumns)
+              .from(acts_waiting)
+              .innerJoin(acts, eq(num, acts_waiting.num))
+              .leftJoin(act_places, eq(act_places.num, num))
+              .orderBy(asc(num))
+              .limit(limit)
+          : await db
+              .select(actColumns)
+              .from(act_places)
+              .innerJoin(acts, eq(num, act_places.num))
+              .where(gte(act_places.seq, from))
+              .orderBy(asc(act_places.seq))
+              .limit(limit)
+      return rows as StoredAct[]
+    },
+    async ofDecision(decision_id, limit) {
+      const { record_id, kind, at, payload } = acts
+      const bytes = sql<number>`coalesce(octet_length(${payload}), 0)`
+      return db
+        .select({ seq: act_places.seq, record_id, kind, at, bytes })
         .from(acts)
         .leftJoin(act_places, eq(act_places.num, num))
-        .where(sql`${acts.record_id} = any(${textArray(query.record_ids)})`)
-      const found = new Map(rows.map((row) => [row.record_id, row as StoredAct]))
-      return query.record_ids.flatMap((id) => found.get(id) ?? [])
-    }
-    const { from, limit } = query
-    const rows =
-      from === null
-        ? await db
-            .select(actColumns)
-            .from(acts_waiting)
-            .innerJoin(acts, eq(num, acts_waiting.num))
-            .leftJoin(act_places, eq(act_places.num, num))
-            .orderBy(asc(num))
-            .limit(limit)
-        : await db
-            .select(actColumns)
-            .from(act_places)
-            .innerJoin(acts, eq(num, act_places.num))
-            .where(gte(act_places.seq, from))
-            .orderBy(asc(act_places.seq))
-            .limit(limit)
-    return rows as StoredAct[]
-  },
-  async ofDecision(decision_id, limit) {
-    const { record_id, kind, at, payload } = acts
-    const bytes = sql<number>`coalesce(octet_length(${payload}), 0)`
-    return db
-      .select({ seq: act_places.seq, record_id, kind, at, bytes })
-      .from(acts)
-      .leftJoin(act_places, eq(act_places.num, num))
-      .where(eq(acts.decision_id, decision_id))
-      .orderBy(sql`${act_places.seq} nulls last`, asc(num))
-      .limit(limit) as ReturnType<ThreadReader['ofDecision']>
-  },
-  async sequence(grow, limit) {
-    const waiting = await db.select({ num: acts_waiting.num }).from(acts_waiting).limit(1)
-    if (waiting.length === 0) return 0
-    return begin(async (query) => {
-      const own = openDatabase(query)
-      const [row] = await own.select(headColumns).from(act_head).for('update')
-      const head = headOf(row, 'postgres thread')
-      // Acts of open transactions are not visible yet: they get later places.
-      const taken = (await own.execute(takeWaiting(limit))) as unknown as { num: string; commitment: string }[]
-      const last = taken.at(-1)
-      if (last === undefined) return 0
-      const commitments = taken.map(({ commitment }) => commitment)
-      const grown = grow(head, commitments)
-      const end = head.seq + taken.length
-      growsTree(head.seq, end, grown)
-      await own.insert(act_places).values(taken.map((act, at) => ({ seq: head.seq + 1 + at, num: Number(act.num) })))
-      if (grown.nodes.length > 0) await own.insert(act_nodes).values([...grown.nodes])
-      const next = { seq: end, hash: last.commitment, frontier: JSON.stringify(grown.frontier) }
-      await own.update(act_head).set(next)
-      return taken.length
-    })
-  },
-  saveCheckpoint: (checkpoint) =>
-    begin(async (query) => {
-      const own = openDatabase(query)
-      await own.insert(act_checkpoints).values(checkpoint)
-      const sameKind = eq(exported, checkpoint.exported)
-      const covered = own
-        .select({ number: act_checkpoints.number })
-        .from(act_checkpoints)
-        .where(sameKind)
-        .orderBy(desc(act_checkpoints.number))
-        .limit(1)
-        .offset(keptCheckpoints)
-      await own.delete(act_checkpoints).where(and(sameKind, lte(act_checkpoints.number, sql`(${covered})`)))
-    }),
-  async checkpoints(latest) {
-    const rows = db
-      .select({ size, head_hash, note, created_at, exported })
-      .from(act_checkpoints)
-      .orderBy(desc(act_checkpoints.number))
-    return (await (latest === undefined ? rows : rows.limit(latest))).reverse()
-  },
-})
+        .where(eq(acts.decision_id, decision_id))
+        .orderBy(sql`${act_places.seq} nulls last`, asc(num))
+        .limit(limit) as ReturnType<ThreadReader['ofDecision']>
+    },
+    async sequence(grow, limit) {
+      const waiting = await db.select({ num: acts_waiting.num }).from(acts_waiting).limit(1)
+      if (waiting.length === 0) return 0
+      return begin(async (query) => {
+        const own = openDatabase(query)
+        const head = await lockHead(query, prefix, name)
+        // Acts of open transactions are not visible yet: they get later places.
+        const taken = (await own.execute(takeWaiting(limit))) as unknown as { num: string; commitment: string }[]
+        const last = taken.at(-1)
+        if (last === undefined) return 0
+        const commitments = taken.map(({ commitment }) => commitment)
+        const grown = grow(head, commitments)
+        const end = head.seq + taken.length
+        growsTree(head.seq, end, grown)
+        await own.insert(act_places).values(taken.map((act, at) => ({ seq: head.seq + 1 + at, num: Number(act.num) })))
+        await growLedger(query, prefix, { seq: end, hash: last.commitment, frontier: grown.frontier }, grown.nodes)
+        return taken.length
+      })
+    },
+    saveCheckpoint: (checkpoint) =>
+      begin(async (query) => {
+        const own = openDatabase(query)
+        await addCheckpoint(query, prefix, checkpoint)
+        const sameKind = eq(act_checkpoints.exported, checkpoint.exported)
+        const covered = own
+          .select({ number: act_checkpoints.number })
+          .from(act_checkpoints)
+          .where(sameKind)
+          .orderBy(desc(act_checkpoints.number))
+          .limit(1)
+          .offset(keptCheckpoints)
+        await own.delete(act_checkpoints).where(and(sameKind, lte(act_checkpoints.number, sql`(${covered})`)))
+      }),
+  }
+}
 
 export const threadWriter = ({ verb, write }: Access): ThreadWriter & { erase: Erasers['acts'] } => ({
   append: verb((given: readonly UnplacedAct[]) => {
