@@ -52,7 +52,7 @@ test('a log that grows is written again only where it grew', async () => {
   expect((await stat(join(dir, 'checkpoint'))).mode & 0o044).toBe(0o044)
 })
 
-test('an export that ends in between names nothing that is missing, and the next one goes on', async () => {
+test('an interrupted export names no missing file, and the next export continues it', async () => {
   await exportLog(at(300), dir)
   let left = 4
   const ending = async (path: string) => {
@@ -67,7 +67,7 @@ test('an export that ends in between names nothing that is missing, and the next
   expect(await verified()).toBe(700)
 })
 
-test('a log that lacks a tile, or gives a shorter one, is no export', async () => {
+test('the export of a log with a missing or truncated tile fails', async () => {
   for (const answer of [null, Buffer.alloc(32)]) {
     const lacking = async (path: string) => (path === 'tile/0/001' ? answer : at(700)(path))
     await expect(exportLog(lacking, dir)).rejects.toThrow('the log has no tile/0/001')

@@ -83,7 +83,7 @@ test('a receipt has the cosignatures of the quorum, and what is shown too', asyn
   expect(failures).toEqual([])
 })
 
-test('a new process asks with the size that the witness names, and shows what was kept', async () => {
+test('a new process continues from the size of the witness, and serves the stored checkpoint', async () => {
   const text = policyText('any')
   await appendActs(program.store, 0, 20)
   const first = await publish(text).covering(20)
@@ -95,7 +95,7 @@ test('a new process asks with the size that the witness names, and shows what wa
   expect(statuses.toSorted()).toEqual([200, 200, 409, 409])
 })
 
-test('a start reads what was kept once, however many ask meanwhile', async () => {
+test('concurrent readers at the start share one read of the stored checkpoint', async () => {
   await appendActs(program.store, 0, 5)
   const before = await publish(policyText('any')).covering(5)
   const { thread } = program.services.store

@@ -51,7 +51,7 @@ const add = async (log: (typeof logs)[number], sent: Sent) => {
   return { status: response.status, type: response.headers.get('content-type'), text: await response.text() }
 }
 
-test('cosigns what extends what it cosigned before, and shows monitors the latest', async () => {
+test('cosigns an extension of its last checkpoint, and shows monitors the latest', async () => {
   const log = logs[0]!
   const key = readKey(serving.verifier_key)
   const digest = createHash('sha256').update('log.example/0').digest('hex')
@@ -146,7 +146,7 @@ describe('what is refused', () => {
   })
 })
 
-test('of requests at the same time one goes first, and the state never goes back', async () => {
+test('concurrent requests are serialized, and the state never goes back', async () => {
   const log = logs[7]!
   expect((await add(log, { size: 10 })).status).toBe(200)
   const sizes = [20, 15, 18, 11, 20, 12]
@@ -158,7 +158,7 @@ test('of requests at the same time one goes first, and the state never goes back
   )
 })
 
-test('what it cosigned is known after a restart, and to a second process on the same folder', async () => {
+test('cosigned checkpoints are known after a restart, and to a second process on the same folder', async () => {
   const log = logs[8]!
   expect((await add(log, { size: 10 })).status).toBe(200)
   const second = await openLatest(dir)

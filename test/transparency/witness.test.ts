@@ -44,7 +44,7 @@ async function alarm(kind: AlarmKind, key: Verifier | null = null): Promise<Alar
   return error
 }
 
-test('signs what it saw: a note that opens with the key of the log and with that of the witness', async () => {
+test('cosigns the checkpoint: the note verifies with the key of the log and that of the witness', async () => {
   const seen = await look()
   expect(seen).toMatchObject({ status: 'new', origin: 'log.test/a', size: 20 })
   const witnessKey = parseVerifier(await readFile(join(dir, 'witness.pub'), 'utf8'))

@@ -24,7 +24,7 @@ quorum X-and-Y
   expect(enough(policy, 'X1', 'X2', 'X3')).toBe(false)
 })
 
-test('comments, tabs, addresses, a quorum of one, and one of nobody', () => {
+test('comments, tabs, addresses, a quorum of one, and no quorum are accepted', () => {
   const text = `\t# ours\n  log\t${log} https://log.example/ \nwitness w ${key('w')} https://w.example/x\n\nquorum w`
   const policy = readPolicy(text)
   expect(policy.logs.map(({ url }) => url)).toEqual(['https://log.example/'])

@@ -104,7 +104,7 @@ test('any character that is changed in a receipt is found, or changes nothing th
   )
 })
 
-test('an erased act is still an entry, and what it said is not proved', () => {
+test('an erased act is still an entry, but its content is not proved', () => {
   const erased = { ...first, payload: null, payload_json: null, salt: null }
   const report = verify({ receipts: [erased, made.receipts[2]], pending: false })
   expect(report.verified).toBe(true)
@@ -173,7 +173,7 @@ describe('an exported log', () => {
     }
   })
 
-  test('is refused by who does not trust its log or asks for other witnesses', async () => {
+  test('is refused by a policy with another log or other witnesses', async () => {
     const others = `log ${made.log.verifier_key}\nwitness c ${witness('c', 'c').verifier_key}\nquorum c\n`
     expect((await check(() => {}, readPolicy(others))).failed).toEqual(['witnesses'])
     const stranger = `log ${logSigner('log.example/x').verifier_key}\nquorum none\n`

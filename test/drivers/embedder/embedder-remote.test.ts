@@ -50,7 +50,7 @@ for (const [driver, serve, open] of drivers) {
       expect(server.seen).toHaveLength(4)
     })
 
-    test('gives up in the end, with what the server said', async () => {
+    test('fails after the last retry, with the message of the server', async () => {
       const { server, embedder } = await start(() => busy(), { retries: 2 })
       const error = await failure(embedder.embed(['a'], 'document', never))
       expect(error).toBeInstanceOf(StorageError)
@@ -127,7 +127,7 @@ for (const [driver, serve, open] of drivers) {
       }
     })
 
-    test('gives up a request whose caller has left, so that others can go', async () => {
+    test('cancels the request of an aborted call, so that others can start', async () => {
       const silentOnce: Trouble = (before) => (before === 0 ? new Promise<Response>(() => {}) : undefined)
       const { server, embedder } = await start(silentOnce, { concurrency: 1 })
       const controller = new AbortController()

@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test'
 import { openQueue } from '../../../src/drivers/embedder/shared/queue.ts'
 
-test('what waits is counted until it begins, or its call is over', async () => {
+test('a waiting job is counted until it begins or its call ends', async () => {
   const gate = Promise.withResolvers<void>()
   let width = 1
   const queue = openQueue<number, number>(

@@ -72,10 +72,7 @@ function suite(database: Postgres): void {
   const test = (title: string, work: (place: Place) => Promise<void>) =>
     bunTest.concurrent(title, () => inPlace(database, work))
 
-  test('a query that no answer comes to is given up, and so are the connections that lie idle', async ({
-    net,
-    open,
-  }) => {
+  test('a query without an answer times out, and idle connections are closed with it', async ({ net, open }) => {
     const client = await open({ connections: 4 })
     await Promise.all([1, 2, 3].map(() => client.read('select pg_sleep(0.05)')))
     const before = net.opened
@@ -88,7 +85,7 @@ function suite(database: Postgres): void {
     expect(net.opened).toBeGreaterThan(before)
   })
 
-  test('a connection that can not be made is given up', async ({ net, open }) => {
+  test('a connection attempt without an answer times out', async ({ net, open }) => {
     const client = await open({ connections: 1 })
     net.reset()
     net.swallow()
@@ -100,7 +97,7 @@ function suite(database: Postgres): void {
     expect(await client.read('select 1 as one')).toEqual([{ one: 1 }])
   })
 
-  test('a transaction that is given up leaves nothing, neither rows nor locks nor a connection inside of it', async ({
+  test('an abandoned transaction leaves no rows, no locks and no open connection', async ({
     net,
     direct,
     open,
@@ -129,7 +126,7 @@ function suite(database: Postgres): void {
     expect((await seen()).filter(({ state }) => state !== 'idle')).toEqual([])
   })
 
-  test('a commit that no answer comes to is kept whole or not at all', async ({ net, open, notes }) => {
+  test('a commit without an answer is stored completely or not at all', async ({ net, open, notes }) => {
     const client = await open()
     await client.read('select 1')
     const work = client.begin(async (query) => {
@@ -226,7 +223,7 @@ function suite(database: Postgres): void {
     expect(await client.read('select 1 as one')).toEqual([{ one: 1 }])
   })
 
-  test('a ping that no answer comes to fails, and the next one after that holds', async ({ net, open, seen }) => {
+  test('a ping without an answer fails, and the next one succeeds', async ({ net, open, seen }) => {
     const client = await open()
     await client.ping()
     net.swallow()
@@ -237,7 +234,7 @@ function suite(database: Postgres): void {
     await until('all are closed', async () => (await seen()).length === 0)
   })
 
-  test('closing lets what runs end, and gives up what does not', async ({ direct, open, notes, seen }) => {
+  test('closing waits for running queries, up to its timeout', async ({ direct, open, notes, seen }) => {
     const client = await open({ statement_timeout_ms: 60_000 })
     await client.read('select 1')
     const quick = client.begin(async (query) => {
@@ -284,7 +281,7 @@ function suite(database: Postgres): void {
     }
   })
 
-  test('of many that start on an empty database none fails', async ({ url, direct, open }) => {
+  test('many servers can start on an empty database at once', async ({ url, direct, open }) => {
     const own = new URL(url)
     own.searchParams.set('schema', 'together')
     await Promise.all(Array.from({ length: 12 }, () => open({ url: own.toString(), connections: 1, wait_ms: 5_000 })))

@@ -83,7 +83,7 @@ function suite(database: Postgres): void {
     await Promise.all([store.close(), other.close()])
   })
 
-  test('of concurrent transactions that count before they add, exactly one finds none', async () => {
+  test('only one of the concurrent transactions that count before they insert finds no row', async () => {
     const { url, store } = await opened()
     const { store: other } = await opened(url)
     const addFirst = (number: number) => async (tx: Transaction) => {

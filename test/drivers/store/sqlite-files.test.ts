@@ -312,7 +312,7 @@ test('files copied in are taken in; of two with one source key the first counts'
   })
 })
 
-test('two stores that open at once take each file in once', async () => {
+test('two stores that open concurrently import each file once', async () => {
   const dir = freshDir()
   const other = await prepared(Array.from({ length: 300 }, (_, at) => recordOf(at)))
   cpSync(join(other, 'decisions'), join(dir, 'decisions'), { recursive: true })

@@ -83,7 +83,7 @@ test('a file that can not take its place is owed, and written with the next comm
   await store.close()
 })
 
-test('what a dead process still owed is written at the start', async () => {
+test('pending files of a dead process are written at the start', async () => {
   const dir = freshDir()
   const store = await openAt(dir)
   await createAll(store, [recordOf(1), recordOf(2)])
@@ -242,7 +242,7 @@ test('killed over and over while it writes, the store keeps what it acknowledged
   expect(created.size > 0).toBe(true)
 })
 
-test('the audit trail refuses changes, from whatever side', async () => {
+test('the audit trail refuses changes from every connection', async () => {
   const dir = freshDir()
   const store = await openAt(dir)
   const entry = {
@@ -374,7 +374,7 @@ test('lines of a rare method are found without the others', async () => {
   expect(plan).toMatchObject([{ detail: 'SEARCH audit USING INDEX audit_method (method=? AND rowid<?)' }])
 })
 
-test('what is pending is looked for among what is pending, not among all decisions', async () => {
+test('the search for pending files reads pending rows only, not all decisions', async () => {
   const dir = freshDir()
   await (await openAt(dir)).close()
   for (const sql of [someSql, pendingSql, leftSql]) {

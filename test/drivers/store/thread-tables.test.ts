@@ -45,7 +45,7 @@ const refused = [
 ]
 const erasure = "update acts set payload = null, salt = null where record_id = 'act-3'"
 
-test('sqlite: the tables of the thread refuse what is no append', async () => {
+test('sqlite: the tables of the ledger refuse everything but appends', async () => {
   const dir = freshDir()
   const store = await openAt(dir)
   await fill(store)

@@ -63,7 +63,7 @@ describe('the specifications', () => {
     expect(checkpointText(checkpoint)).toBe(text)
   })
 
-  test('what a witness signs is the header, the time and the text', () => {
+  test('a witness signs the header, the time and the text', () => {
     const key = newKey()
     const witness = verifierOf('witness.test/w', 'cosignature', key)
     const note = signerOf('log.test', newKey()).sign('log.test\n0\nx\n')
@@ -158,7 +158,7 @@ describe('signing', () => {
   })
 })
 
-describe('what is no note is refused', () => {
+describe('an invalid note is refused', () => {
   const good = specified.note
   const [text, line] = good.split('\n\n') as [string, string]
   test.each([
@@ -211,7 +211,7 @@ describe('verifier keys', () => {
     expect(refused(() => parseVerifier(text))).toContain('expected a verifier key')
   })
 
-  test('any key comes back from its text, for both kinds of signature', () => {
+  test('any key survives a round trip through its text, for both kinds of signature', () => {
     for (const type of ['note', 'cosignature'] as const) {
       const key = newKey()
       const made = verifierOf('n.test', type, key)
@@ -221,7 +221,7 @@ describe('verifier keys', () => {
     }
   })
 
-  test('a name with a space, a plus or a control character is none', () => {
+  test('a name with a space, a plus or a control character is invalid', () => {
     for (const name of ['', 'a b', 'a+b', 'a\u2003b', 'a\nb', 'a\u202eb', 'a\ud800'])
       expect(refused(() => signerOf(name, newKey()))).toContain('key name')
   })
@@ -255,7 +255,7 @@ describe('checkpoints', () => {
     expect(parseCheckpoint(`o\n0\n${root}\nmore\n`).size).toBe(0)
   })
 
-  test('any checkpoint comes back from its text', () => {
+  test('any checkpoint survives a round trip through its text', () => {
     const hash = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => Buffer.from(bytes).toString('hex'))
     fc.assert(
       fc.property(fc.maxSafeNat(), hash, (size, root_hash) => {

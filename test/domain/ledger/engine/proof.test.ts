@@ -91,7 +91,7 @@ describe('against a naive tree', () => {
   })
 })
 
-test('a proof reads blocks, never the log', async () => {
+test('a proof reads stored blocks, never the whole log', async () => {
   const count = 300_000
   const long = logOf(recordHashes(count))
   await logTree(long).inclusion(123_456, count)

@@ -43,7 +43,7 @@ test.skipIf(text === null)('records, hashes, preimages and roots', () => {
     ).toBe(root)
 })
 
-test('whatever the texts of a record are, its preimage is its canonical JSON', () => {
+test('the preimage of any record is its canonical JSON', () => {
   const text = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.string({ unit: fc.constantFrom('a', ' ', '~', '"', '\\', '\n', '\0', '\x7f', '\u2028', 'é', '😀') }),
@@ -57,7 +57,7 @@ test('whatever the texts of a record are, its preimage is its canonical JSON', (
   )
 })
 
-test('whatever a record holds, its hash is that of its preimage', () => {
+test('the hash of any record is that of its preimage', () => {
   const plain = fc.string({ unit: fc.constantFrom('a', ' ', '~', ':', '{') })
   const any = fc.string({ unit: fc.constantFrom('a', '"', '\\', '\x1f', '\x7f', 'é', '😀') })
   // Some are too long for what plain ones are written to.
@@ -82,7 +82,7 @@ test('whatever a record holds, its hash is that of its preimage', () => {
   )
 })
 
-test('whatever follows a head in batches, each record names the one before it, and the tree is that of all', () => {
+test('after any batches each record names the one before it, and the tree covers all records', () => {
   const text = fc.string({ unit: fc.constantFrom('a', ' ', '"', '\\', 'é', '😀') })
   const event = fc.record({
     ...{ ts: text, source: text, event_type: text, payload: text.map((one) => JSON.stringify(one)) },

@@ -160,13 +160,13 @@ test('coverage is by class and source, never added up', async () => {
   })
 })
 
-test('a number of a pull request that is none is null', async () => {
+test('an invalid number of a pull request is null', async () => {
   const numbers = [7, '7', 1.5, true, null, {}]
   const { unmapped } = await map(numbers.map((pr_number) => event('other', { pr_number })))
   expect(unmapped.map(({ pr_number }) => pr_number)).toEqual([7, null, null, null, null, null])
 })
 
-test('what is not all is never shown as all', async () => {
+test('partial coverage is never shown as complete', async () => {
   const events = Array.from({ length: 30_000 }, () => event('pr_commit'))
   expect((await map([...events, event('other')])).coverage.observed!.coverage_pct).toBe(99.99)
 })

@@ -73,7 +73,7 @@ test('the report has every control of the rules, by the evidence that supports i
   })
 })
 
-test('what the tallies count is what the mapping holds', async () => {
+test('the tallies equal the counts of the mapping', async () => {
   const events = Array.from({ length: 40 }, (_, at) => story(at)).flat()
   const { mapped } = await mappedOf([...events, event('other'), link('d', [1])])
   const { controls: all, reasons, types } = tallies(mapped, controls)

@@ -268,7 +268,7 @@ describe('approvals', () => {
     expect(event!.payload).toMatchObject({ approval_count: 0, history_complete: false })
   })
 
-  test('what others ingest counts for nothing', async () => {
+  test('events that others ingest do not count', async () => {
     const { evidence, tell } = gh.openTaker()
     await tell(gh.review(bea, 'approved', { at: 1 }))
     const [own] = await evidence.read(1, 1)

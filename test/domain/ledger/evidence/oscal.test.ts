@@ -80,7 +80,7 @@ test('the same log gives the same document; a longer one keeps its identity and 
   for (const href of membersOf(one, 'href')) expect(uuids).toContain((href as string).slice(1))
 })
 
-test('what it claims is what every export claims', async () => {
+test('its claims are those of every export', async () => {
   expect((await resultsOf(story(1))).metadata.remarks).toContain('nothing is certified by it')
 })
 
@@ -132,7 +132,7 @@ rules: [{ id: a, stage: " s\\ns ", function_id: "1:2", control_name: " A\\nA ", 
     expect(errorsOf(await resultsOf(story(1), {}, rules))).toEqual([])
   })
 
-  test('refuses what lacks a member', async () => {
+  test('refuses a document without a required member', async () => {
     const { results, ...rest } = await resultsOf(story(1))
     const { start: _, ...without } = results[0]!
     expect(errorsOf({ ...rest, results: [without] })).not.toEqual([])
