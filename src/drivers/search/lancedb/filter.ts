@@ -10,15 +10,16 @@ const number = (value: number): string =>
 export const anyOf = (column: string, values: readonly string[]): string =>
   values.length === 0 ? 'false' : `${column} IN (${values.map(quote).join(', ')})`
 
+/** @param operator of lists: having any or all of the values */
+export const hasOf = (column: string, which: 'any' | 'all', values: readonly string[]): string =>
+  values.length === 0 ? 'false' : `array_has_${which}(${column}, make_array(${values.map(quote).join(', ')}))`
+
 const symbols = { eq: '=', gte: '>=', lte: '<=' } as const satisfies Partial<Record<Operator, string>>
 
 function condition({ field, operator, operand }: Comparison): string {
   if (typeof operand === 'boolean') return operand ? field : `NOT ${field}`
   if (operator === 'in') return anyOf(field, operand as readonly string[])
-  if (operator === 'overlaps') {
-    const list = (operand as readonly string[]).map(quote).join(', ')
-    return list === '' ? 'false' : `array_has_any(${field}, make_array(${list}))`
-  }
+  if (operator === 'overlaps') return hasOf(field, 'any', operand as readonly string[])
   return `${field} ${symbols[operator]} ${typeof operand === 'number' ? number(operand) : quote(String(operand))}`
 }
 

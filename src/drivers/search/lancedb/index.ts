@@ -106,8 +106,7 @@ export async function openIndex(
       search(async ({ index, table, isHidden }) => {
         const own = index.idsContainingAll(terms)
         if (table === null) return own
-        const found = await table.idsContaining(terms, {}, 'And')
-        return [...own, ...found.filter((id) => !isHidden(id))]
+        return [...own, ...(await table.idsContainingAll(terms)).filter((id) => !isHidden(id))]
       }),
     async nearTerms(query) {
       const { index, hiddenStats } = layers.overlay()

@@ -2,7 +2,7 @@
 import type { Table } from '@lancedb/lancedb'
 import type { VectorHit, VectorQuery } from '../../../../sdk/storage/search.ts'
 import type { DecisionFilter } from '../../../../sdk/storage/store.ts'
-import { anyOf, conditions } from './filter.ts'
+import { anyOf, conditions, hasOf } from './filter.ts'
 import type { Engine } from './library.ts'
 import type { StoredState } from './state.ts'
 import type { Counted } from './term-stats.ts'
@@ -15,6 +15,8 @@ const probes = { min: 24, share: 0.5, partition: 4_096 }
 const minCandidates = 200
 /** LanceDB compares rows that its indices lack with every search; with more of them, searches leave them out until they are indexed. */
 const maxUnindexed = 10_000
+/** An exact search reads only rows that pass if they are at most this share; of more, one by one, it would cost more than to read all. */
+const fewRows = 0.02
 /** Ids in one condition. */
 const idsAtOnce = 1_000
 
@@ -32,17 +34,17 @@ export async function openTable({ lancedb, connection }: Engine, name: string, s
   const isPartial = unindexed > maxUnindexed
   const fast = <Q extends { fastSearch(): Q }>(query: Q): Q => (isPartial ? query.fastSearch() : query)
 
-  const matching = (terms: readonly string[], filter: DecisionFilter, operator: 'Or' | 'And') => {
-    const match = new lancedb.MatchQuery(terms.join(' '), 'terms', { operator: lancedb.Operator[operator] })
-    const query = fast(rows.query().fullTextSearch(match))
-    const where = conditions(filter)
-    return where.length === 0 ? query : query.where(where.join(' AND '))
-  }
-
   function near({ vector, side }: VectorQuery, where: readonly string[], limit: number) {
     const query = rows.query().nearestTo(vector).column(side).distanceType('cosine').limit(limit)
     const all = stats.indexed < stats.decisions ? ['indexed', ...where] : where
     return all.length === 0 ? query : query.where(all.join(' AND '))
+  }
+
+  /** The conditions of a filter for an exact search; as the operand of `IS TRUE` no scalar index is used. */
+  async function exactly(filter: DecisionFilter): Promise<string[]> {
+    const where = conditions(filter).join(' AND ')
+    if (where === '') return []
+    return (await rows.countRows(where)) > fewRows * stats.decisions ? [`(${where}) IS TRUE`] : [where]
   }
 
   const hits = (answer: Answer): VectorHit[] => {
@@ -71,12 +73,12 @@ export async function openTable({ lancedb, connection }: Engine, name: string, s
     /** About the `limit` nearest, each with its exact distance. */
     async nearest(query: VectorQuery, filter: DecisionFilter, limit: number, exact: boolean): Promise<VectorHit[]> {
       if (stats.indexed === 0 || filter.indexed === false) return []
-      const few = near(query, conditions(filter), limit)
-      const refined = few.refineFactor(Math.ceil(Math.max(compared.min, compared.times * limit) / limit))
       const probed = Math.max(probes.min, Math.ceil((probes.share * stats.indexed) / probes.partition))
+      const refined = Math.ceil(Math.max(compared.min, compared.times * limit) / limit)
+      // An exact search asks for more too, so that of equally near decisions the first ids are among them.
       const asked = exact
-        ? near(query, conditions(filter), Math.max(compared.min, limit)).bypassVectorIndex()
-        : fast(refined.maximumNprobes(0).minimumNprobes(probed))
+        ? near(query, await exactly(filter), Math.max(compared.min, limit)).bypassVectorIndex()
+        : fast(near(query, conditions(filter), limit).refineFactor(refined).maximumNprobes(0).minimumNprobes(probed))
       return hits(await asked.select(['id', '_distance']).toArrow())
     },
     /** The exact distances of these that are in the table and have vectors. */
@@ -87,26 +89,29 @@ export async function openTable({ lancedb, connection }: Engine, name: string, s
     },
     /** The `limit` best decisions that contain one of the terms, and others, each with its terms. */
     async candidates(terms: readonly string[], filter: DecisionFilter, limit: number) {
-      const asked = matching(terms, filter, 'Or').limit(Math.max(minCandidates, limit))
+      const match = fast(rows.query().fullTextSearch(new lancedb.MatchQuery(terms.join(' '), 'terms')))
+      const where = conditions(filter).join(' AND ')
+      const asked = (where === '' ? match : match.where(where)).limit(Math.max(minCandidates, limit))
       // LanceDB warns if a keyword search does not select its score.
       const answer = await asked.select(['id', 'terms', '_score']).toArrow()
       const texts = column(answer, 'terms', String)
       return column(answer, 'id', String).map((id, at) => ({ id, terms: texts[at]! }))
     },
-    /** Ids of the decisions that contain one of the terms, or all of them. */
-    async idsContaining(terms: readonly string[], filter: DecisionFilter, which: 'Or' | 'And'): Promise<string[]> {
-      const asked = matching(terms, filter, which).limit(stats.decisions)
-      return column(await asked.select(['id', '_score']).toArrow(), 'id', String)
+    /** Ids of the decisions that contain all of the terms. */
+    async idsContainingAll(terms: readonly string[]): Promise<string[]> {
+      const asked = fast(rows.query().where(hasOf('words', 'all', terms)))
+      return column(await asked.select(['id']).toArrow(), 'id', String)
     },
     /** Number of decisions that contain one of the terms and pass. @param hidden are not counted */
     async count(terms: readonly string[], filter: DecisionFilter, hidden: readonly string[]): Promise<number> {
-      const count = async (where: string[]) => {
-        const asked = matching(terms, filter, 'Or').limit(stats.decisions)
-        const all = [...conditions(filter), ...where]
-        return (await (all.length === 0 ? asked : asked.where(all.join(' AND '))).select(['_score']).toArrow()).numRows
+      const passing = [hasOf('words', 'any', terms), ...conditions(filter)]
+      const count = async (...more: string[]) => {
+        const where = [...passing, ...more].join(' AND ')
+        if (!isPartial) return rows.countRows(where)
+        return (await fast(rows.query().where(where)).select(['_rowid']).toArrow()).numRows
       }
-      const all = await count([])
-      return all === 0 || hidden.length === 0 ? all : all - (await count([anyOf('id', hidden)]))
+      const all = await count()
+      return all === 0 || hidden.length === 0 ? all : all - (await count(anyOf('id', hidden)))
     },
     close() {
       try {

@@ -137,6 +137,7 @@ async function indexRows({ lancedb: { Index } }: Engine, rows: Table, dimensions
     else if (type === 'text') await create(column, Index.bitmap())
     else if (type === 'texts') await create(column, Index.labelList())
   }
+  await create('words', Index.labelList())
   // The terms come from our own analysis: LanceDB only has to split them.
   const terms = Index.fts({
     baseTokenizer: 'whitespace',

@@ -12,10 +12,11 @@ import type {
 } from '../../../../sdk/storage/search.ts'
 import type { DecisionFilter } from '../../../../sdk/storage/store.ts'
 import { checkEntries, checkVector } from '../../../../sdk/storage/vector-checks.ts'
+import { type Side, sides } from '../../../../sdk/storage/vectors.ts'
 import { type CorpusStats, eachTerm, scoringOf } from '../bm25.ts'
-import { byDistance, copyOf, distanceOf } from './vectors.ts'
+import { byDistance, openVectors } from './vectors.ts'
 
-interface Decision extends SearchValue {
+interface Decision extends Omit<SearchValue, 'vectors'> {
   id: string
   slot: number
   /** Length of its text in terms. */
@@ -29,6 +30,7 @@ export interface MemoryIndex {
   indexed(): number
   /** Upserts and removes; if an id occurs several times, its last entry counts. @throws StorageError `invalid`, with nothing applied */
   apply(entries: readonly SearchEntry[]): void
+  /** Its vectors are views, which later changes may overwrite. */
   get(id: string): SearchValue | null
   nearest(query: VectorQuery & { k: number; filter: DecisionFilter }): VectorHit[]
   distances(query: VectorQuery & { ids: readonly string[] }): Map<string, number>
@@ -50,6 +52,11 @@ export function openMemoryIndex(dimensions: number): MemoryIndex {
   const slots: (Decision | undefined)[] = []
   const free: number[] = []
   const postings = openPostings()
+  const vectors = {
+    structure: openVectors(dimensions),
+    function: openVectors(dimensions),
+    both: openVectors(dimensions),
+  }
   let indexed = 0
   let total_length = 0
 
@@ -58,28 +65,29 @@ export function openMemoryIndex(dimensions: number): MemoryIndex {
     slots[one.slot] = undefined
     free.push(one.slot)
     postings.remove(one.slot, one.terms)
-    indexed -= Number(one.vectors !== null)
+    indexed -= Number(one.fields.indexed)
     total_length -= one.length
   }
 
-  function put(id: string, { fields, terms, vectors: given }: SearchValue): void {
+  function put(id: string, value: SearchValue): void {
+    const { terms } = value
+    const fields = { ...value.fields, indexed: value.vectors !== null }
     const before = byId.get(id)
-    const vectors = given && copyOf(given)
-    const value = { fields: { ...fields, indexed: vectors !== null }, terms, vectors }
-    if (before?.terms === terms) {
+    if (before !== undefined && before.terms !== terms) remove(before)
+    let one = byId.get(id)
+    if (one === undefined) {
+      const slot = free.pop() ?? slots.length
+      one = { id, slot, fields, terms, length: postings.add(slot, terms) }
+      byId.set(id, one)
+      slots[slot] = one
+      total_length += one.length
+    } else {
       // Most changes of a decision don't change its text.
-      indexed += Number(vectors !== null) - Number(before.vectors !== null)
-      Object.assign(before, value)
-      return
+      indexed -= Number(one.fields.indexed)
+      one.fields = fields
     }
-    if (before !== undefined) remove(before)
-    const slot = free.pop() ?? slots.length
-    const length = postings.add(slot, terms)
-    const one = { id, slot, length, ...value }
-    byId.set(id, one)
-    slots[slot] = one
-    indexed += Number(vectors !== null)
-    total_length += length
+    indexed += Number(fields.indexed)
+    if (value.vectors !== null) for (const side of sides) vectors[side].put(one.slot, value.vectors[side])
   }
 
   return {
@@ -93,14 +101,22 @@ export function openMemoryIndex(dimensions: number): MemoryIndex {
         else if (before !== undefined) remove(before)
       }
     },
-    get: (id) => byId.get(id) ?? null,
+    get(id) {
+      const one = byId.get(id)
+      if (one === undefined) return null
+      const { fields, terms, slot } = one
+      const viewOf = (side: Side) => vectors[side].get(slot)
+      const views = { structure: viewOf('structure'), function: viewOf('function'), both: viewOf('both') }
+      return { fields, terms, vectors: fields.indexed ? views : null }
+    },
     nearest({ vector, side, k, filter }) {
       checkVector(vector, dimensions, 'The vector of the query')
       const passes = compileFilter(filter)
       const best = top<VectorHit>(k, byDistance)
+      const compared = vectors[side]
       for (const one of slots) {
-        if (one === undefined || one.vectors === null || !passes(one.fields)) continue
-        const distance = distanceOf(vector, one.vectors[side])
+        if (one === undefined || !one.fields.indexed || !passes(one.fields)) continue
+        const distance = compared.distance(vector, one.slot)
         if (distance <= (best.last()?.distance ?? 2)) best.offer({ id: one.id, distance })
       }
       return best.take()
@@ -109,8 +125,8 @@ export function openMemoryIndex(dimensions: number): MemoryIndex {
       checkVector(vector, dimensions, 'The vector of the query')
       const distances = new Map<string, number>()
       for (const id of ids) {
-        const vectors = byId.get(id)?.vectors
-        if (vectors) distances.set(id, distanceOf(vector, vectors[side]))
+        const one = byId.get(id)
+        if (one?.fields.indexed) distances.set(id, vectors[side].distance(vector, one.slot))
       }
       return distances
     },
@@ -136,7 +152,7 @@ export function openMemoryIndex(dimensions: number): MemoryIndex {
         const one = slots[slot]!
         if (!passes(one.fields)) continue
         total++
-        if (one.vectors === null) total_unindexed++
+        if (!one.fields.indexed) total_unindexed++
         if (score >= (best.last()?.score ?? 0)) best.offer({ id: one.id, score })
       }
       return { hits: best.take(), total: counted ? total : 0, total_unindexed, ideal }
