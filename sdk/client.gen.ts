@@ -1195,6 +1195,7 @@ export interface GetReceiptParams {
 
 /** Result of `cstp.getReceipt`. */
 export interface GetReceiptResult {
+  /** Version of the format of the receipts. */ receipt_format: 1
   /** In the order of the log. */
   receipts: {
     /** Id of the act. */ record_id: string
@@ -2019,10 +2020,11 @@ export interface ReindexResult {
   /** Decisions with rebuilt vectors. */ decisions_indexed: number
   /** Decisions that failed (retried in the background), and invalid files. */ errors: number
   /** Duration in milliseconds. */ duration_ms: number
-  /** Files that were added, changed, deleted or invalid. */
+  /** Files that were added, changed, deleted, invalid, or written by a newer program. */
   findings: {
     /** Path of the YAML file, relative to the data directory. */ path: string
-    /** Kind of change: imported, reloaded, deleted, or unreadable. */ kind: 'added' | 'changed' | 'deleted' | 'broken'
+    /** Kind of change: imported, reloaded, deleted, or unreadable. */
+    kind: 'added' | 'changed' | 'deleted' | 'broken' | 'newer'
     /** One sentence for people. */ message: string
   }[]
 }

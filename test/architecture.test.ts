@@ -90,10 +90,10 @@ const layers: Layer[] = [
     only: new RegExp(`^sdk/|^src/core/|^src/drivers/(?:${port}|shared)/`),
   })),
   ...domainLayers,
-  // The offline verifier shares the hash formulas with the writers, and nothing else.
+  // The offline verifier shares the hash formulas and the version of the format with the writers, and nothing else.
   {
     files: /^src\/verify\//,
-    only: /^src\/verify\/|^src\/domain\/ledger\/(?:evidence\/hash|thread\/commitment)\.ts$/,
+    only: /^src\/verify\/|^src\/core\/format\.ts$|^src\/domain\/ledger\/(?:evidence\/hash|thread\/commitment)\.ts$/,
     packages: /^node:crypto$/,
   },
   { files: /^src\/policy\//, only: /^sdk\/|^src\/(?:core|domain|policy)\/|^guardrails\//, packages: /^node:/ },

@@ -2,6 +2,7 @@
 import * as v from 'valibot'
 import { ControlFile } from './control.ts'
 import { Coverage, EvidenceClass, Hash as hash } from './evidence.ts'
+import { dataFormat } from './format.ts'
 
 const d = v.description
 const pr_number = v.pipe(v.nullable(v.number()), d('Pull request in the payload.'))
@@ -20,7 +21,7 @@ export const BundleFile = v.strictObject({
     v.array(v.string()),
     d('Controls supported by attested events but by no observed event.'),
   ),
-  bundle_format: v.literal(1),
+  bundle_format: v.literal(dataFormat),
   bundle_id: v.pipe(
     v.string(),
     d('Random; the only difference between two bundles of the same chain at the same time.'),

@@ -3,6 +3,7 @@ import * as v from 'valibot'
 import { Approval } from './approval.ts'
 import { DecisionRecord, Outcome, Revision, settlers } from './decision.ts'
 import { EvidenceEntry, Hash } from './evidence.ts'
+import { dataFormat } from './format.ts'
 import { GraphEdge } from './graph.ts'
 import { Receipt } from './receipt.ts'
 
@@ -47,7 +48,7 @@ const ArchivedRules = v.object({
 
 /** The dossier of one decision. */
 export const Dossier = v.object({
-  dossier_format: v.pipe(v.literal(1), d('Version of the format.')),
+  dossier_format: v.pipe(v.literal(dataFormat), d('Version of the format.')),
   generated_at: v.pipe(v.string(), d('RFC 3339, UTC.')),
   service_version: v.pipe(v.string(), d('Version of the service that created it.')),
   decision: v.pipe(DecisionRecord, d('The record as stored.')),

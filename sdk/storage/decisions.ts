@@ -1,4 +1,5 @@
 /** Decisions of the store port: the fields for filtering, sorting and counting, and the methods that read and write decisions. */
+import { completeRecord } from '../schema/complete.ts'
 import type { DecisionRecord, Outcome, Settler, Stakes, Status } from '../schema/decision.ts'
 import type { DecisionFields, DecisionFilter, DecisionSort } from '../schema/decision-fields.ts'
 
@@ -86,13 +87,38 @@ export interface RecordText {
 export interface StoredText extends RecordText, StoredFacts {}
 
 /**
- * Parses the record of a text.
+ * Parses the record of a text. Fields that an earlier version did not write have their defaults.
  * @example
  * ```ts
  * const { decision, reasons } = parseRecord(text)
  * ```
  */
-export const parseRecord = ({ json }: Pick<RecordText, 'json'>): DecisionRecord => JSON.parse(json)
+export function parseRecord({ json }: Pick<RecordText, 'json'>): DecisionRecord {
+  const record: DecisionRecord = JSON.parse(json)
+  completeRecord(record)
+  return record
+}
+
+/**
+ * The record of a text as JSON, complete as that of `parseRecord`.
+ * @example
+ * ```ts
+ * response.write(completeJson(text))
+ * ```
+ */
+export function completeJson({ json }: Pick<RecordText, 'json'>): string {
+  const record: DecisionRecord = JSON.parse(json)
+  return completeRecord(record) ? JSON.stringify(record) : json
+}
+
+/**
+ * The record exactly as it was written, for digests: fields that an earlier version did not write are absent.
+ * @example
+ * ```ts
+ * const digest = sha256(canonical(writtenRecord(text)))
+ * ```
+ */
+export const writtenRecord = ({ json }: Pick<RecordText, 'json'>): DecisionRecord => JSON.parse(json)
 
 /**
  * A stored decision with its record parsed.
@@ -101,10 +127,10 @@ export const parseRecord = ({ json }: Pick<RecordText, 'json'>): DecisionRecord 
  * const [{ record, revision }] = (await store.decisions.get([id])).map(storedOf)
  * ```
  */
-export const storedOf = ({ json, revision, indexed }: StoredText): StoredDecision => ({
-  record: JSON.parse(json),
-  revision,
-  indexed,
+export const storedOf = (text: StoredText): StoredDecision => ({
+  record: parseRecord(text),
+  revision: text.revision,
+  indexed: text.indexed,
 })
 
 /** Reads decisions. */

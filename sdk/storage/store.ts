@@ -63,8 +63,8 @@ export interface StoreStatus {
   decisions: number
   /** Decisions that wait for their vectors: the number of records in {@link outboxCollection}. */
   outbox: number
-  /** Findings of the last reconciliation with the files: decisions added, changed, deleted or broken by hand. Empty if there are none. */
-  findings: { path: string; kind: 'added' | 'changed' | 'deleted' | 'broken'; message: string }[]
+  /** Findings of the last reconciliation with the files: decisions added, changed, deleted or broken by hand, or written by a newer program. Empty if there are none. */
+  findings: { path: string; kind: 'added' | 'changed' | 'deleted' | 'broken' | 'newer'; message: string }[]
 }
 
 /** The options of every store driver, in addition to its own. */

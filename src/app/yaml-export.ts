@@ -3,8 +3,8 @@ import { constants } from 'node:fs'
 import { mkdir, open } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { DecisionRecord } from '../../sdk/schema/decision.ts'
-import { yamlOf } from '../core/yaml.ts'
 import { relativePath } from '../drivers/store/sqlite/files.ts'
+import { recordFile } from '../drivers/store/sqlite/parse.ts'
 
 const { O_CREAT, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants
 
@@ -16,7 +16,7 @@ export async function writeYaml(folder: string, records: readonly DecisionRecord
     // Don't follow a link of this name: its target may be any file.
     const file = await open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600)
     try {
-      await file.writeFile(yamlOf(record))
+      await file.writeFile(recordFile(record))
     } finally {
       await file.close()
     }

@@ -22,6 +22,7 @@ async function readOne(
   const content = await readFile(path)
   const ours = parseRecord(content, basename(path).replace(/\.ya?ml$/i, ''))
   if ('record' in ours) return ours
+  if (ours.isNewer) return { problem: ours.problem }
   const document = parseDocument(content.toString('utf8'), { prettyErrors: false })
   const [error] = document.errors
   if (error) return { problem: ours.problem }

@@ -2,6 +2,7 @@
 import * as v from 'valibot'
 import { DecisionRecord } from '../../sdk/schema/decision.ts'
 import { RecordParams } from '../../sdk/schema/record.ts'
+import { dataFormat } from '../core/format.ts'
 import type { ImportLine } from './import-lines.ts'
 
 /** Its source key if it has one, else its id, which then identifies it in a copy. */
@@ -29,6 +30,7 @@ export function importLine(record: DecisionRecord, targets: ReadonlyMap<string, 
     tidy({ target: targets.get(target_id) ?? target_id, edge_type, weight, context }),
   )
   const rest = tidy({
+    format: dataFormat,
     source: sourceOf(record),
     date: record.created_at,
     agent: record.recorded_by,

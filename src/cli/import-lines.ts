@@ -4,6 +4,7 @@ import * as v from 'valibot'
 import { EdgeType, fraction, nonEmptyText, Outcome, text } from '../../sdk/schema/decision.ts'
 import { boundMs, DateBound } from '../../sdk/schema/params.ts'
 import { RecordParams } from '../../sdk/schema/record.ts'
+import { dataFormat, formatProblem } from '../core/format.ts'
 import { compileParams } from '../core/params.ts'
 import type { Params } from './connection.ts'
 
@@ -33,6 +34,7 @@ export type ImportLink = v.InferOutput<typeof ImportLink>
 /** A line: the parameters of recordDecision with shorter names for the import fields, a review, and links. */
 const ImportLine = v.object({
   ...entries,
+  format: v.pipe(v.optional(v.literal(dataFormat), dataFormat), d('Version of the format of the line.')),
   source: v.pipe(name, d('Key in the system of origin; by default derived from the content.')),
   source_key: v.pipe(name, d('The same as source.')),
   date: v.pipe(day, d('When it was decided.')),
@@ -64,7 +66,9 @@ function either<T>(names: string, a: T | null, b: T | null): T | null {
 
 /** @throws an error whose message describes the problem with the line */
 export function planLine(value: unknown): Plan {
-  const { source, source_key, date, created_at, agent, recorded_by, ...rest } = parse(value)
+  const problem = formatProblem('the format of the line', (value as { format?: unknown } | null)?.format)
+  if (problem !== null) throw new Error(problem)
+  const { format: _, source, source_key, date, created_at, agent, recorded_by, ...rest } = parse(value)
   const { outcome, actual_result, lessons, notes, links, ...decision } = rest
   const decided = either('date and created_at', date, created_at)
   const content = {

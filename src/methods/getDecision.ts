@@ -3,10 +3,11 @@ import * as v from 'valibot'
 import { AsOf, AsOfBlock } from '../../sdk/schema/as-of.ts'
 import { DecisionRecord, Revision } from '../../sdk/schema/decision.ts'
 import { DecisionId, readParams } from '../../sdk/schema/params.ts'
-import type { RecordText } from '../../sdk/storage/decisions.ts'
+import { completeJson, type RecordText } from '../../sdk/storage/decisions.ts'
 import { defineMethod, trackedInput } from '../calls/method.ts'
 import { JsonText } from '../calls/page.ts'
 import type { Call } from '../calls/services.ts'
+import { remembered } from '../core/remembered.ts'
 import { isWholeId, resolveId } from '../domain/record/decision/lookup.ts'
 import { revisionsOf } from '../domain/record/decision/revisions.ts'
 import { missing } from '../domain/record/decision/tombstone.ts'
@@ -22,6 +23,9 @@ const params = v.object({
 
 type Asked = v.InferOutput<typeof params>
 
+/** Kept for as long as the store keeps the text. */
+const jsonOf = remembered(completeJson)
+
 async function find(call: Call, asked: Asked): Promise<JsonText> {
   const { id: given, revisions: shown, as_of } = asked
   const past = as_of === undefined ? null : openPast(call, as_of)
@@ -30,11 +34,12 @@ async function find(call: Call, asked: Asked): Promise<JsonText> {
   const [one] = await decisions.get([id])
   if (!one) throw await missing(call.store.keyed, id, given)
   noteLookup(call, asked, one)
-  if (!shown && !past) return new JsonText([one.json])
+  const json = jsonOf(one)
+  if (!shown && !past) return new JsonText([json])
   const revisions = shown ? await revisionsOf(call.store.keyed, id) : []
   const known = revisions.filter(({ updated_at }) => !past || Date.parse(updated_at) <= past.at_ms)
   const more = { ...(shown && { revisions: known }), ...(past && { as_of: past.block() }) }
-  return new JsonText([one.json.slice(0, -1), `,${JSON.stringify(more).slice(1)}`])
+  return new JsonText([json.slice(0, -1), `,${JSON.stringify(more).slice(1)}`])
 }
 
 /** Notes the look-up as input, unless an agent reads back what it has just recorded, which is not a precedent of its next decision. */

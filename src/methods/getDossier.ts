@@ -3,7 +3,7 @@
 import * as v from 'valibot'
 import { Dossier } from '../../sdk/schema/dossier.ts'
 import { DecisionId } from '../../sdk/schema/params.ts'
-import { readDecision } from '../../sdk/storage/decisions.ts'
+import { readDecision, writtenRecord } from '../../sdk/storage/decisions.ts'
 import type { ActEntry } from '../../sdk/storage/thread.ts'
 import { defineMethod } from '../calls/method.ts'
 import type { Call } from '../calls/services.ts'
@@ -11,7 +11,8 @@ import { type DossierSources, dossierOf } from '../domain/ledger/evidence/dossie
 import { actsThatFit, maySee, receiptsOf } from '../domain/ledger/thread/receipts.ts'
 import { approvalFor, viewerOf } from '../domain/policy/approval/answers.ts'
 import { show } from '../domain/record/approval/approval.ts'
-import { requireDecision, resolveId } from '../domain/record/decision/lookup.ts'
+import { resolveId } from '../domain/record/decision/lookup.ts'
+import { missing } from '../domain/record/decision/tombstone.ts'
 
 /** Maximum number of a decision's acts that are examined; only writes are acts. */
 const maxLooked = 10_000
@@ -78,10 +79,11 @@ export const getDossier = defineMethod({
       },
     }
     for (let tries = 1; ; tries++) {
-      const { record, revision } = await requireDecision(store, id, given)
-      const dossier = await dossierOf(sources, record)
+      const [stored] = await store.decisions.get([id])
+      if (!stored) throw await missing(store.keyed, id, given)
+      const dossier = await dossierOf(sources, writtenRecord(stored))
       // If the record changed meanwhile, the dossier could contain acts later than the record.
-      if (tries === maxTries || (await readDecision(store.decisions, id))?.revision === revision) return dossier
+      if (tries === maxTries || (await readDecision(store.decisions, id))?.revision === stored.revision) return dossier
     }
   },
 })

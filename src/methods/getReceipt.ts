@@ -3,6 +3,7 @@
 import * as v from 'valibot'
 import { CstpError, decisionNotFound, invalidParams } from '../../sdk/errors.ts'
 import { type DecisionRecord, nonEmptyText } from '../../sdk/schema/decision.ts'
+import { dataFormat } from '../../sdk/schema/format.ts'
 import { DecisionId, shortened } from '../../sdk/schema/params.ts'
 import { Receipt } from '../../sdk/schema/receipt.ts'
 import { readDecision } from '../../sdk/storage/decisions.ts'
@@ -62,6 +63,7 @@ export const getReceipt = defineMethod({
   summary: 'Returns acts with proofs that they are entries of the log; `cstp verify` checks them offline.',
   params,
   result: v.object({
+    receipt_format: v.pipe(v.literal(dataFormat), d('Version of the format of the receipts.')),
     receipts: v.pipe(v.array(v.object({ ...Receipt.entries, statement })), d('In the order of the log.')),
     pending: v.pipe(v.boolean(), d('True if some acts have no position in the log yet; repeat the call.')),
     withheld: v.pipe(
@@ -106,12 +108,12 @@ export const getReceipt = defineMethod({
     const pending = placed.length < seen.length
     const isLong = isCut && { shortened: true }
     const last = placed.reduce((end, { seq }) => Math.max(end, seq!), 0)
-    if (last === 0) return { receipts: [], pending, withheld, ...isLong }
+    if (last === 0) return { receipt_format: dataFormat, receipts: [], pending, withheld, ...isLong }
     const checkpoint = await call.publisher.covering(last)
     const receipts = (await receiptsOf(call.store.thread, checkpoint, placed)).map((one) => ({
       ...one,
       ...statementIn(call, one),
     }))
-    return { receipts, pending, withheld, ...isLong }
+    return { receipt_format: dataFormat, receipts, pending, withheld, ...isLong }
   },
 })

@@ -29,11 +29,11 @@ export const reindex = defineMethod({
       v.array(
         v.object({
           path: v.string(),
-          kind: v.picklist(['added', 'changed', 'deleted', 'broken']),
+          kind: v.picklist(['added', 'changed', 'deleted', 'broken', 'newer']),
           message: v.string(),
         }),
       ),
-      d('Files that were added, changed, deleted or invalid.'),
+      d('Files that were added, changed, deleted, invalid, or written by a newer program.'),
     ),
   }),
   scope: 'admin',
@@ -57,7 +57,9 @@ export const reindex = defineMethod({
     const findings = await call.store.reconcile()
     const isBelow = (path: string) => below === null || below === '' || path.startsWith(`${below}/`)
     const only = below === null ? null : (id: string) => isBelow(pathOf(id))
-    const broken = findings.filter(({ kind, path }) => kind === 'broken' && isBelow(`decisions/${path}`)).length
+    const broken = findings.filter(
+      ({ kind, path }) => (kind === 'broken' || kind === 'newer') && isBelow(`decisions/${path}`),
+    ).length
     const rebuilt = await rebuild({ ...call, progress: call.reindexProgress }, only)
     const { decisions_indexed } = rebuilt
     const errors = rebuilt.errors + broken

@@ -1,5 +1,6 @@
 /** One pass over a bundle: every check that needs only the file. */
 import { createHash } from 'node:crypto'
+import { dataFormat } from '../core/format.ts'
 import { chainFormat } from '../domain/ledger/evidence/hash.ts'
 import type { BundleFindings } from './bundle-checks.ts'
 import { type Chain, openChain } from './chain.ts'
@@ -24,7 +25,7 @@ const isText = (value: unknown): boolean => typeof value === 'string' && value !
 const lists = ['attested_only_controls', 'control_rules', 'decisions', 'events', ...Object.keys(entriesOf)]
 /** Members with a single value, and its check. */
 const singles: Record<string, [right: (value: unknown) => boolean, expected: string]> = {
-  bundle_format: [(value) => value === 1, '1'],
+  bundle_format: [(value) => value === dataFormat, String(dataFormat)],
   bundle_id: [isText, 'text'],
   chain_format: [(value) => value === chainFormat, String(chainFormat)],
   chain_head_hash: [isHash, '64 hexadecimal digits'],
@@ -156,6 +157,7 @@ export async function walkBundle(
     }
     const value = parsed(part)
     stated[member] = value
+    if (member === 'bundle_format' && findings.refuseNewer('form', 'the format of the bundle', value)) return
     if (value !== undefined && !single[0](value)) findings.fail('form', `${member}: expected ${single[1]}`)
   }
 

@@ -1,4 +1,5 @@
 /** Verifies the dossier of a decision offline: a record with its receipts under one signature, optionally against a key and a witness. */
+import { dataFormat } from '../core/format.ts'
 import {
   checkActs,
   checkDecision,
@@ -46,7 +47,7 @@ const members = [
 ]
 
 /** The dossier as a value. A duplicate member is refused, since other readers could use the first one. */
-function readDossier(text: string, { fail }: DossierFindings): Fields | null {
+function readDossier(text: string, { fail, refuseNewer }: DossierFindings): Fields | null {
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -57,7 +58,9 @@ function readDossier(text: string, { fail }: DossierFindings): Fields | null {
   const bare = text.replace(/"(?:[^"\\]|\\.)*"|\s+/g, (part) =>
     part.startsWith('"') ? JSON.stringify(JSON.parse(part)) : '',
   )
-  if (!isFields(value) || value.dossier_format !== 1) fail('form', 'this is not a dossier of format 1')
+  if (isFields(value) && refuseNewer('form', 'the format of the dossier', value.dossier_format)) return null
+  if (!isFields(value) || value.dossier_format !== dataFormat)
+    fail('form', `this is not a dossier of format ${dataFormat}`)
   else if (Object.keys(value).sort().join() !== members.join())
     fail('form', `a dossier has exactly the members ${members.join(', ')}`)
   else if (Object.keys(value)[0] !== 'dossier_format')

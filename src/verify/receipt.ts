@@ -1,4 +1,5 @@
 /** Verifies receipts offline: that acts are entries of a trusted log, and what witnesses saw of it. */
+import { dataFormat } from '../core/format.ts'
 import { commitmentOf } from '../domain/ledger/thread/commitment.ts'
 import { NoteFormError } from './note.ts'
 import { type Cosigned, checkSignatures, type Policy } from './policy.ts'
@@ -35,7 +36,7 @@ export interface ReceiptReport extends Report<ReceiptCheck> {
 const maxReceipts = 10_000
 
 /** The receipts of a file: a result of getReceipt, or a single receipt. Null if it holds none. */
-function receiptsIn(text: string): { receipts: Fields[]; pending: boolean } | null {
+function receiptsIn(text: string): { receipts: Fields[]; pending: boolean; format: unknown } | null {
   let file: unknown
   try {
     file = JSON.parse(text)
@@ -45,7 +46,7 @@ function receiptsIn(text: string): { receipts: Fields[]; pending: boolean } | nu
   if (!isFields(file)) return null
   const list = Array.isArray(file.receipts) ? (file.receipts as unknown[]) : [file]
   if (list.length === 0 || list.length > maxReceipts || !list.every(isFields)) return null
-  return { receipts: list, pending: file.pending === true }
+  return { receipts: list, pending: file.pending === true, format: file.receipt_format }
 }
 
 /** Why the form of a receipt is invalid; null if it is valid. */
@@ -121,6 +122,11 @@ export function verifyReceipts(text: string, policy: Policy): ReceiptReport {
   const findings = openFindings(checks)
   const read = receiptsIn(text)
   if (read === null) findings.fail('form', 'this is not a file with receipts')
+  else if (
+    !findings.refuseNewer('form', 'the format of the receipts', read.format) &&
+    ![undefined, dataFormat].includes(read.format as 1)
+  )
+    findings.fail('form', `receipt_format: expected ${dataFormat}`)
   const { verified, erased } = checkReceipts(read?.receipts ?? [], policy, findings.fail)
   const names = verified.flatMap(({ cosigned_by }) => cosigned_by.map(({ name, at }) => `${name} at ${at}`))
   const report = findings.end(

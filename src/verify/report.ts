@@ -1,5 +1,7 @@
 /** The report that every verification returns: its checks with their results, and what was found wrong. */
 
+import { isNewer, newerFormat } from '../core/format.ts'
+
 export type Fields = Record<string, unknown>
 export const isFields = (value: unknown): value is Fields =>
   value !== null && typeof value === 'object' && !Array.isArray(value)
@@ -37,13 +39,24 @@ const maxFindings = 20
 export function openFindings<Check extends string>(questions: Record<Check, string>) {
   const counts = new Map<Check, number>()
   const list: Finding<Check>[] = []
+  let isNewerFile = false
   return {
     list,
     fail(check: Check, message: string, about: { seq?: number | null; record_id?: string } = {}): void {
+      if (isNewerFile) return
       const count = (counts.get(check) ?? 0) + 1
       counts.set(check, count)
       const { seq = null, record_id = null } = about
       if (count <= maxFindings) list.push({ check, seq, record_id, message })
+    },
+    /** @returns whether a newer program wrote the file: that is then the only finding */
+    refuseNewer(check: Check, what: string, format: unknown): boolean {
+      if (!isNewer(format)) return false
+      counts.clear()
+      counts.set(check, 1)
+      list.splice(0, list.length, { check, seq: null, record_id: null, message: newerFormat(what, format) })
+      isNewerFile = true
+      return true
     },
     /** @param left checks that were not made, or can't be decided */
     end(

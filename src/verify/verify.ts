@@ -23,11 +23,18 @@ export type AnyReport = BundleReport | DossierReport | ReceiptReport | LogReport
 /** Possible names of the first member of a file, whatever the order of its members. */
 const firstMembers = {
   dossier: ['dossier_format', 'approvals'],
-  receipts: ['receipts', 'pending', 'record_id', 'kind', 'index', 'payload', 'salt', 'proof', 'commitment'].concat([
-    'statement',
-    'decision_id',
-    'payload_json',
-  ]),
+  receipts: [
+    'receipt_format',
+    'receipts',
+    'pending',
+    'record_id',
+    'kind',
+    'index',
+    'payload',
+    'salt',
+    'proof',
+    'commitment',
+  ].concat(['statement', 'decision_id', 'payload_json']),
 } as const
 
 /** The kind of a file by its beginning. */

@@ -5,7 +5,9 @@ import { createReadStream, existsSync } from 'node:fs'
 import { copyFile, mkdir, open, readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, isAbsolute, join } from 'node:path'
 import * as v from 'valibot'
+import { completing } from '../../../sdk/schema/complete.ts'
 import { syncFolder } from '../../core/disk.ts'
+import { dataFormat, isNewer, newerFormat } from '../../core/format.ts'
 
 /** Size and SHA-256 of a file. */
 export async function measured(folder: string, path: string): Promise<BackupFile> {
@@ -67,13 +69,10 @@ export async function each<T>(items: Iterable<T>, work: (item: T) => Promise<voi
 }
 
 export const manifestName = 'cstp-backup.json'
-/** Format version of the manifest and the layout. */
-const format = 1
-
 /** The files of a backup with their hashes, so that a damaged or partial backup is never accepted as complete. */
 const Manifest = v.object({
   product: v.literal('cstp'),
-  format: v.literal(format),
+  format: v.literal(dataFormat),
   /** Version of the program that made the backup. */
   version: v.string(),
   created_at: v.string(),
@@ -99,7 +98,9 @@ export type Manifest = v.InferOutput<typeof Manifest>
 export type BackupFile = Manifest['files'][number]
 
 /** Constant fields of every manifest that this program writes. */
-export const manifestHead = { product: 'cstp', format } as const
+export const manifestHead = { product: 'cstp', format: dataFormat } as const
+
+const complete = completing(Manifest)
 
 /** Reads the manifest of a backup. @throws Error if it is missing, damaged, or newer than this program */
 export async function readManifest(folder: string): Promise<Manifest> {
@@ -114,8 +115,8 @@ export async function readManifest(folder: string): Promise<Manifest> {
     throw new Error(`${manifestName} is damaged`, { cause })
   }
   const made = typeof value === 'object' && value !== null && 'format' in value ? value.format : undefined
-  if (typeof made === 'number' && made > format)
-    throw new Error(`the backup has format ${made}; this program knows formats up to ${format}: use the newer program`)
+  if (isNewer(made)) throw new Error(newerFormat('the format of the backup', made))
+  complete(value)
   const parsed = v.safeParse(Manifest, value)
   if (parsed.success) return parsed.output
   const [issue] = parsed.issues

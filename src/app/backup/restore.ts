@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { syncFolder } from '../../core/disk.ts'
+import { newerFormat } from '../../core/format.ts'
 import { causeOf } from '../../core/log.ts'
 import { migrations as evidenceMigrations } from '../../drivers/evidence/sqlite/migrate.ts'
 import { openExisting } from '../../drivers/shared/sqlite/connect.ts'
@@ -29,9 +30,11 @@ export async function checkBackup(folder: string): Promise<Manifest> {
     const more = problems.length > 5 ? `; and ${problems.length - 5} more` : ''
     throw new Error(`the backup is damaged: ${problems.sort().slice(0, 5).join('; ')}${more}`)
   }
-  const { 'cstp.db': catalogue = 0, 'provenance.db': evidence = 0 } = manifest.databases
-  if (catalogue > migrations.length || evidence > evidenceMigrations.length)
-    throw new Error(`cstp ${manifest.version} made the backup, and this program is older: use the newer program`)
+  const known = { 'cstp.db': migrations.length, 'provenance.db': evidenceMigrations.length }
+  for (const [name, newest] of Object.entries(known)) {
+    const version = manifest.databases[name] ?? 0
+    if (version > newest) throw new Error(newerFormat(`${name} in the backup`, version, newest))
+  }
   const { size, root_hash, acts } = threadIn(folder)
   const named = manifest.thread
   if (size !== named.size || root_hash !== named.root_hash || acts !== named.acts)

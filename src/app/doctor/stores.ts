@@ -2,6 +2,7 @@
 import type { Database } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { newerData } from '../../core/format.ts'
 import { messageOf } from '../../core/log.ts'
 import { walkLog } from '../../domain/ledger/engine/walk.ts'
 import { evidenceEntries } from '../../domain/ledger/evidence/records.ts'
@@ -39,6 +40,7 @@ function* inCatalogue({ data_dir }: Settings, check: (db: Database) => Iterable<
 
 const fileFindings: Record<FileFinding['kind'], (path: string, detail: string) => Finding> = {
   broken: (path, detail) => error(`${path} is broken: ${detail}`, `correct the file, then ${again}`),
+  newer: (path, detail) => error(`${path} is left alone: ${detail}`, 'use the newer program'),
   erased: (path) => error(`${path} is of a decision that was erased`, 'delete the file'),
   deleted: (path) =>
     warning(
@@ -59,7 +61,8 @@ const fileFindings: Record<FileFinding['kind'], (path: string, detail: string) =
       'move it out of decisions/; cstp import records what it says as a decision',
     ),
   pending: (path) => note(`${path} is not written yet`, 'a running service is writing it; else the next start does'),
-  kept: (path) => note(`${path} is a copy of a broken file whose decision was rewritten`, 'check it, then delete it'),
+  kept: (path) =>
+    note(`${path} is a copy of a broken or newer file whose decision was rewritten`, 'check it, then delete it'),
   stale: (path) =>
     note(`${path} is a temporary file`, 'a running service is writing it; else the next start removes it'),
 }
@@ -130,11 +133,7 @@ function* checkDatabase(path: string, known: number, otherwise: string): Generat
       const [first] = db.query<{ quick_check: string }, []>('PRAGMA quick_check(1)').all()
       if (first?.quick_check !== 'ok') yield error(`${path} is damaged: ${first?.quick_check}`, otherwise)
       const version = versionOf(db)
-      if (version > known)
-        yield error(
-          `${path} has version ${version}; this program knows versions up to ${known}`,
-          'use the newer program',
-        )
+      if (version > known) yield error(newerData(path, version, known), 'use the newer program')
       if (version < known)
         yield note(
           `${path} has version ${version}; the next start migrates it to ${known}`,
@@ -158,10 +157,7 @@ async function* checkServer(url: string): AsyncGenerator<Finding> {
     )
   if (version === null) yield note('the database has no tables of cstp yet', 'the next start creates them')
   else if (version > known_version)
-    yield error(
-      `the database has version ${version}; this program knows versions up to ${known_version}`,
-      'use the newer program',
-    )
+    yield error(newerData('the database', version, known_version), 'use the newer program')
   else if (version < known_version)
     yield note(
       `the database has version ${version}; the next start migrates it to ${known_version}`,

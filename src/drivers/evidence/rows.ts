@@ -3,18 +3,24 @@ import { StorageError } from '../../../sdk/storage/errors.ts'
 import type { Evidence, EvidenceRecord, WebhookKey } from '../../../sdk/storage/evidence.ts'
 import { noHash } from '../../../sdk/storage/evidence-checks.ts'
 import type { LedgerHead } from '../../../sdk/storage/ledger.ts'
+import { newerFormat } from '../../core/format.ts'
 
 /** A log that is only read. */
 export type EvidenceReads = Omit<Evidence, 'driver' | 'append' | 'saveCheckpoint' | 'close'>
 
 /** Version of the hash formula; the program knows no other. */
-const chainFormat = '3'
+const chainFormat = 3
 
 /** @throws StorageError `invalid` if `place` has another format */
 export function checkFormat(format: string | undefined, place: string): void {
-  if (format === chainFormat) return
-  const message = `${place} has chain format ${format}; this program knows format ${chainFormat}`
-  throw new StorageError('invalid', `${message}: start the newer program`)
+  if (format === String(chainFormat)) return
+  const what = `the chain format of ${place}`
+  throw new StorageError(
+    'invalid',
+    Number(format) > chainFormat
+      ? newerFormat(what, Number(format), chainFormat)
+      : `${what} is ${format}, expected ${chainFormat}`,
+  )
 }
 
 /** Returns the head that the next record follows. @throws StorageError `corrupt` if the last record is not the one named by the head */

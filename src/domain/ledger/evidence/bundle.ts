@@ -1,7 +1,7 @@
 /** The bundle: everything needed to verify the chain and its conclusions offline, as canonical JSON in pieces. */
 
 import { createHash } from 'node:crypto'
-import { readDecisions } from '../../../../sdk/storage/decisions.ts'
+import { writtenRecord } from '../../../../sdk/storage/decisions.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type { Evidence, EvidenceRecord } from '../../../../sdk/storage/evidence.ts'
 import { noHash } from '../../../../sdk/storage/evidence-checks.ts'
@@ -72,7 +72,7 @@ async function digests(
   const found: DecisionDigest[] = []
   for (let from = 0; from < ids.length; from += pageSize) {
     const page = ids.slice(from, from + pageSize)
-    const records = new Map((await readDecisions(decisions, page)).map(({ record }) => [record.id, record]))
+    const records = new Map((await decisions.get(page)).map((text) => [text.id, writtenRecord(text)]))
     for (const id of page) {
       const record = records.get(id)
       found.push({

@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto'
 import type { Approval } from '../../../../sdk/schema/approval.ts'
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import type { Dossier } from '../../../../sdk/schema/dossier.ts'
+import { dataFormat } from '../../../../sdk/schema/format.ts'
+import { parseRecord } from '../../../../sdk/storage/decisions.ts'
 import type { Evidence, EvidenceRecord } from '../../../../sdk/storage/evidence.ts'
 import { outcomeValue, scoredValue, settlerOf } from '../../../../sdk/storage/fields.ts'
 import type { AuditReader, EdgeReader, KeyedReader, StoredAuditEntry } from '../../../../sdk/storage/store.ts'
@@ -128,8 +130,9 @@ async function policyOf(keyed: KeyedReader, policy_hash: string): Promise<Dossie
 /** The signed text, which can't be mistaken for a checkpoint. */
 const dossierNote = (sha256: string): string => `cstp dossier\nsha256:${sha256}\n`
 
-/** The dossier of a stored decision. @throws StorageError `corrupt` if an act can't be proved */
-export async function dossierOf(sources: DossierSources, record: DecisionRecord): Promise<Dossier> {
+/** @param written the record as it was written, which its acts and digests name @throws StorageError `corrupt` if an act can't be proved */
+export async function dossierOf(sources: DossierSources, written: DecisionRecord): Promise<Dossier> {
+  const record = parseRecord({ json: JSON.stringify(written) })
   const { store, signer } = sources
   const revisions = await revisionsOf(store.keyed, record.id)
   const acted = [...(await sources.actedAt(record.id)), ...revisions.map(({ updated_at }) => updated_at)]
@@ -153,12 +156,12 @@ export async function dossierOf(sources: DossierSources, record: DecisionRecord)
     .filter(({ record: { seq } }) => inLedger.has(evidenceId(seq)))
     .map(({ record: event, relation }) => ({ ...event, payload: JSON.parse(event.payload), relation }))
   const unsigned: Omit<Dossier, 'signature'> = {
-    dossier_format: 1,
+    dossier_format: dataFormat,
     generated_at: new Date(sources.now).toISOString(),
     service_version: sources.service_version,
-    decision: record,
-    decision_sha256: recordDigest(record),
-    content_sha256: contentDigest(record),
+    decision: written,
+    decision_sha256: recordDigest(written),
+    content_sha256: contentDigest(written),
     revisions,
     trail,
     approvals,

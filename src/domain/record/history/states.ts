@@ -1,4 +1,5 @@
 /** States of decisions at an earlier time, read from their acts: the thread keeps every state of a decision in full. */
+import { completeRecord } from '../../../../sdk/schema/complete.ts'
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import type { StoredDecision } from '../../../../sdk/storage/store.ts'
 import type { StoredAct, ThreadReads } from '../../../../sdk/storage/thread.ts'
@@ -23,8 +24,12 @@ interface Search {
   step: number
 }
 
-const acting = (act: StoredAct): DecisionRecord | null =>
-  act.payload === null ? null : (JSON.parse(act.payload) as { record: DecisionRecord }).record
+function acting(act: StoredAct): DecisionRecord | null {
+  if (act.payload === null) return null
+  const { record } = JSON.parse(act.payload) as { record: DecisionRecord }
+  completeRecord(record)
+  return record
+}
 
 /** The keys of a payload are sorted; a record has those of today in today's order. */
 function ordered(record: DecisionRecord, now: DecisionRecord): DecisionRecord {

@@ -1,5 +1,6 @@
 /** Migrates the tables of a schema to this program, under a lock, and refuses those of a newer program. */
 import { StorageError } from '../../../../sdk/storage/errors.ts'
+import { newerFormat } from '../../../core/format.ts'
 import { type Client, namespaceLock, type Query } from './client.ts'
 
 /** Each group has its own migrations: store and evidence may share a schema, or be in two databases. */
@@ -20,10 +21,8 @@ export async function migrate(client: Client, group: TableGroup, migrations: rea
     await query(namespaceLock)
     await query('create table if not exists cstp_schema (tables text primary key, version integer not null)')
     const version = (await versionOf(query, group)) ?? 0
-    if (version > known) {
-      const message = `the tables of the ${group} have version ${version}; this program knows versions up to ${known}`
-      throw new StorageError('invalid', `${message}: start the newer program`)
-    }
+    if (version > known)
+      throw new StorageError('invalid', newerFormat(`the format of the tables of the ${group}`, version, known))
     if (version === known) return
     for (const statements of migrations.slice(version)) await query(statements)
     await query(

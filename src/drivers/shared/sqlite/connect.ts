@@ -3,6 +3,7 @@
 import { Database, SQLiteError } from 'bun:sqlite'
 import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
+import { newerFormat } from '../../../core/format.ts'
 import { messageOf } from '../../../core/log.ts'
 
 /** How long servers that start together on one folder wait for each other. */
@@ -95,10 +96,7 @@ export function migrate(db: Database, path: string, migrations: readonly string[
   db.run('BEGIN IMMEDIATE')
   try {
     const version = versionOf(db)
-    if (version > known) {
-      const message = `${path} has version ${version}; this program knows versions up to ${known}`
-      throw new StorageError('invalid', `${message}: start the newer program`)
-    }
+    if (version > known) throw new StorageError('invalid', newerFormat(path, version, known))
     if (version === 0 && db.query('select 1 from sqlite_schema').get() !== null)
       throw new StorageError('invalid', `${path} is a database, but not one of cstp`)
     for (const statements of migrations.slice(version)) db.run(statements)

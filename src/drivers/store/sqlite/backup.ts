@@ -1,8 +1,8 @@
 /** Copies a database while others write to it, and the decision files that belong to the copy. */
 import { join } from 'node:path'
-import { yamlOf } from '../../../core/yaml.ts'
 import { openExisting, storageErrorOf, versionOf } from '../../shared/sqlite/connect.ts'
 import { filesBelow, hashOf, readPlain, relativePath } from './files.ts'
+import { recordFile } from './parse.ts'
 
 /**
  * Writes a consistent copy of the database to a file that does not exist yet. Writers are not blocked.
@@ -64,12 +64,12 @@ export function* decisionFiles(dir: string, copy: string): Generator<{ path: str
         // Read the row after the file: a write updates the row before it replaces the file.
         const now = liveRow.get(id)
         const later = now === null || now.revision !== revision || now.pending === 1
-        if (later) yield { path, content: Buffer.from(yamlOf(JSON.parse(doc))) }
+        if (later) yield { path, content: Buffer.from(recordFile(JSON.parse(doc))) }
         else if (content !== null) yield { path, content }
       }
     }
     for (const { path, link } of filesBelow(root)) {
-      if (link || !/\.yaml(?:\.broken)?$/.test(path) || known.has(path)) continue
+      if (link || !/\.yaml(?:\.broken|\.newer)?$/.test(path) || known.has(path)) continue
       const id = path.slice(path.lastIndexOf('/') + 1, -'.yaml'.length)
       // The decision is newer than the copy.
       if (liveRow.get(id)?.gone === 0) continue

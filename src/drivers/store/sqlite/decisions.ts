@@ -10,12 +10,12 @@ import type { Verb } from '../../../../sdk/storage/members.ts'
 import { skeleton } from '../../../../sdk/storage/skeleton.ts'
 import type { DecisionFields, DecisionWriter, StoredText } from '../../../../sdk/storage/store.ts'
 import { recordText } from '../../../core/canonical.ts'
-import { yamlOf } from '../../../core/yaml.ts'
 import { isUniqueViolation } from '../../shared/sqlite/connect.ts'
 import type { Group, SqliteMember } from './commit.ts'
 import type { Statements } from './connect.ts'
 import { type FileState, fileStates } from './files.ts'
 import { groupReader } from './groups.ts'
+import { recordFile } from './parse.ts'
 import { fieldNames, fieldValues, holdsVectors } from './rows.ts'
 
 interface Row {
@@ -233,7 +233,7 @@ export function decisionWriter(statements: Statements, table: DecisionTable) {
   return (member: SqliteMember, verb: Verb): DecisionWriter & { erase: Erasers['decision'] } => {
     function queueFile(num: number, revision: number, record: DecisionRecord): void {
       queue.run(num, revision)
-      member.files.set(record.id, { num, revision, text: yamlOf(record) })
+      member.files.set(record.id, { num, revision, text: recordFile(record) })
     }
     return {
       groups: verb(groups) as DecisionWriter['groups'],

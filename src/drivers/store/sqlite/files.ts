@@ -153,7 +153,7 @@ export function removeTemps(temps: readonly TempFile[]): void {
     }
 }
 
-/** Removes the file of a decision, its `.broken` copies and its temporary files. */
+/** Removes the file of a decision, its `.broken` and `.newer` copies, and its temporary files. */
 export function removeFiles(root: string, id: string): void {
   const path = join(root, relativePath(id))
   const folder = dirname(path)

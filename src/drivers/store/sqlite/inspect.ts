@@ -3,16 +3,16 @@
 import type { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import { parseRecord as storedRecord } from '../../../../sdk/storage/decisions.ts'
 import { outboxCollection } from '../../../../sdk/storage/keyed.ts'
 import type { Store } from '../../../../sdk/storage/store.ts'
 import type { ThreadReads } from '../../../../sdk/storage/thread.ts'
 import { messageOf } from '../../../core/log.ts'
-import { yamlOf } from '../../../core/yaml.ts'
 import { statementsOf } from './connect.ts'
 import { auditReader, keyedReader } from './coordination.ts'
 import { filesBelow, hashOf, isTemp, linkProblem, placeOf, readPlain, relativePath } from './files.ts'
 import { follow } from './follow.ts'
-import { parseRecord } from './parse.ts'
+import { parseRecord, recordFile } from './parse.ts'
 import { decisionReader } from './read.ts'
 import { threadReads } from './thread.ts'
 
@@ -21,6 +21,7 @@ export interface FileFinding {
   path: string
   kind:
     | 'broken'
+    | 'newer'
     | 'erased'
     | 'deleted'
     | 'edited'
@@ -60,13 +61,15 @@ function compare(row: Row | undefined, id: string, path: string, content: Uint8A
   if (row?.gone === 2) return { path, kind: row.pending === 1 ? 'pending' : 'erased', detail: '' }
   const hash = hashOf(content)
   // A file that a server wrote has exactly the text of its row.
-  if (row && row.gone === 0 && hash === row.file_hash && hash === hashOf(yamlOf(JSON.parse(row.doc!)))) return null
+  if (row && row.gone === 0 && hash === row.file_hash && hash === hashOf(recordFile(JSON.parse(row.doc!)))) return null
   const parsed = parseRecord(content, id)
-  if ('problem' in parsed) return { path, kind: 'broken', detail: parsed.problem }
+  if ('problem' in parsed) return { path, kind: parsed.isNewer ? 'newer' : 'broken', detail: parsed.problem }
   if (row === undefined || row.gone === 1) return { path, kind: 'new', detail: '' }
   if (row.pending === 1) return { path, kind: 'pending', detail: '' }
   if (hash !== row.file_hash) return { path, kind: 'edited', detail: '' }
-  return isDeepStrictEqual(parsed.record, JSON.parse(row.doc!)) ? null : { path, kind: 'different', detail: '' }
+  return isDeepStrictEqual(parsed.record, storedRecord({ json: row.doc! }))
+    ? null
+    : { path, kind: 'different', detail: '' }
 }
 
 /** Compares the files below `decisions/` with the database, in both directions. */
@@ -79,7 +82,7 @@ export function* compareFiles(db: Database, root: string): Generator<FileFinding
       continue
     }
     if (isTemp(path)) yield { path, kind: 'stale', detail: '' }
-    else if (path.endsWith('.yaml.broken')) yield { path, kind: 'kept', detail: '' }
+    else if (/\.yaml\.(?:broken|newer)$/.test(path)) yield { path, kind: 'kept', detail: '' }
     if (!path.endsWith('.yaml')) continue
     const id = path.slice(path.lastIndexOf('/') + 1, -'.yaml'.length)
     if (path !== relativePath(id)) {

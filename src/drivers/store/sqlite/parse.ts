@@ -1,16 +1,22 @@
 /** Parses the YAML file of a decision, or reports the problem and its line. */
 import * as v from 'valibot'
 import { LineCounter, parseDocument } from 'yaml'
+import { completeRecord } from '../../../../sdk/schema/complete.ts'
 import { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import { isStorageError } from '../../../../sdk/storage/errors.ts'
 import { filterFields } from '../../../../sdk/storage/fields.ts'
+import { dataFormat, formatProblem, isNewer } from '../../../core/format.ts'
 import { yamlOf } from '../../../core/yaml.ts'
 
-export type ParsedFile = { record: DecisionRecord } | { problem: string }
+/** `isNewer` if a newer program wrote the file. */
+export type ParsedFile = { record: DecisionRecord } | { problem: string; isNewer?: true }
 
 // An unknown key is a mistake in a file written by hand; dropping it silently would lose its content.
 const schema = v.strictObject(DecisionRecord.entries)
 const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** The file of a decision, which names the version of its format. */
+export const recordFile = (record: DecisionRecord): string => `format: ${dataFormat}\n${yamlOf(record)}`
 
 /** `id` is the id in the file's name. */
 export function parseRecord(content: Uint8Array, id: string): ParsedFile {
@@ -24,7 +30,12 @@ export function parseRecord(content: Uint8Array, id: string): ParsedFile {
   // The other parser takes forty times as long, so it is used only for files that people wrote and for errors.
   const document = own === undefined ? locatedYaml(text) : undefined
   if (document?.problem) return { problem: document.problem }
-  const raw = own ?? document?.value
+  const whole = own ?? document?.value
+  const { format, ...fields } = isObject(whole) ? whole : {}
+  const problem = formatProblem('the format of the file', format)
+  if (problem !== null) return isNewer(format) ? { problem, isNewer: true } : { problem }
+  const raw = isObject(whole) ? fields : whole
+  completeRecord(raw)
   const placed = (path: readonly unknown[]) => (document ?? locatedYaml(text)).line(path)
 
   const parsed = v.safeParse(schema, raw)

@@ -2,7 +2,6 @@
 import type { Database } from 'bun:sqlite'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { yamlOf } from '../../../core/yaml.ts'
 import { begin } from '../../shared/sqlite/connect.ts'
 import type { Statements } from './connect.ts'
 import {
@@ -19,6 +18,7 @@ import {
   syncFolders,
   writeTemps,
 } from './files.ts'
+import { recordFile } from './parse.ts'
 
 /** A decision whose file could not be written or removed, and so stays pending. */
 export interface Unwritten {
@@ -53,7 +53,7 @@ interface Row {
 
 function textOf({ doc }: Row): string {
   if (doc === null) throw new Error('the database has lost the text of a decision')
-  return yamlOf(JSON.parse(doc))
+  return recordFile(JSON.parse(doc))
 }
 
 // A cross join fixes the order: `pending_files` is nearly empty, but SQLite does not know that and would scan all decisions.

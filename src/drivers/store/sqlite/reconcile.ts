@@ -4,7 +4,7 @@
  * - A file without a row is imported; an edited file is read again, and its vectors are dropped and queued.
  * - A removed file hides its decision from all reads. Row and document stay, and the decision returns with its file.
  * - A broken file is reported and left alone. Reads return its decision as it was when the file was last valid, or not at all if it never
- *   was. The next write of that decision keeps the broken file beside the new one, as `<name>.broken`.
+ *   was. The next write of that decision keeps the broken file beside the new one, as `<name>.broken`; that of a newer program, as `<name>.newer`.
  *
  * Differences found without the lock are checked again under it, so that files that another process is just writing are not mistaken for
  * edits.
@@ -75,7 +75,8 @@ export function reconciler({
   )
   const putKeyed = keyedPut(statements)
   const hashOfRow = prepare<{ file_hash: string }, [string]>('select file_hash from decisions where id = ?')
-  const broken = new Set<string>()
+  /** Files that can't be read, and why. */
+  const broken = new Map<string, 'broken' | 'newer'>()
   let stopped = false
   let looking: Looking | null = null
 
@@ -122,8 +123,9 @@ export function reconciler({
     }
     const parsed = file.parsed()
     if ('problem' in parsed) {
-      broken.add(id)
-      return { path, kind: 'broken', message: parsed.problem }
+      const kind = parsed.isNewer ? 'newer' : 'broken'
+      broken.set(id, kind)
+      return { path, kind, message: parsed.problem }
     }
     try {
       if (row === null) table.setFile(table.insert(parsed.record, 1), file)
@@ -138,7 +140,7 @@ export function reconciler({
       }
     } catch (error) {
       if (!isStorageError(error, 'conflict')) throw error
-      broken.add(id)
+      broken.set(id, 'broken')
       return { path, kind: 'broken', message: `its source key ${parsed.record.source_key} belongs to another decision` }
     }
     broken.delete(id)
@@ -172,7 +174,7 @@ export function reconciler({
           log('error', `decision file broken: ${path}${line ? `, ${line}` : ''}; cstp doctor says what is wrong`)
         else if (kind !== 'added') log('warn', `decision file ${kind}: ${path}: ${message}`)
       }
-      const rank = { broken: 0, deleted: 1, changed: 2, added: 3 }
+      const rank = { newer: 0, broken: 0, deleted: 1, changed: 2, added: 3 }
       return findings.sort((a, b) => rank[a.kind] - rank[b.kind]).slice(0, mostListed)
     },
     stop() {
@@ -180,7 +182,8 @@ export function reconciler({
       looking?.stop()
     },
     beforePlacing(id, path) {
-      if (broken.delete(id) && existsSync(path)) renameSync(path, `${path}.broken`)
+      const kind = broken.get(id)
+      if (broken.delete(id) && existsSync(path)) renameSync(path, `${path}.${kind}`)
     },
   }
 }

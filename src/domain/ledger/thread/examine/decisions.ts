@@ -1,4 +1,5 @@
 /** Checks each decision against the last act about it. */
+import { completeRecord } from '../../../../../sdk/schema/complete.ts'
 import { decisionPages, readDecisions } from '../../../../../sdk/storage/decisions.ts'
 import type { ActKind, StoredAct } from '../../../../../sdk/storage/thread.ts'
 import { textOf } from '../../../../core/canonical.ts'
@@ -28,6 +29,7 @@ export async function statesFlaws(
       return revision === 1 ? [flawOf(act, 'its decision is not there, and nothing says that it was erased')] : []
     if (stored.revision < revision)
       return [flawOf(act, `its decision is at revision ${stored.revision} only: it was set back`)]
+    completeRecord(said.record)
     if (stored.revision > revision || textOf(stored.record) === textOf(said.record)) return []
     return [flawOf(act, 'its decision says something else: it was changed without an act')]
   })
