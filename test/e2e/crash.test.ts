@@ -191,7 +191,7 @@ async function verify(server: RunningServer, history: History): Promise<void> {
     known.tags = new Set(record.tags as string[])
     if (hasFiles) {
       const file = await readFile(join(server.dir, 'decisions', id.slice(0, 4), id.slice(5, 7), `${id}.yaml`), 'utf8')
-      expect(parse(file)).toEqual(record)
+      expect(parse(file)).toEqual({ format: 1, ...record })
     }
     const by = async (retrieval_mode: string) =>
       (

@@ -266,7 +266,7 @@ edited('chain-format', 'Another formula of hashes', 'form', (b) => (b.chain_form
   says: 'chain_format: expected 3',
 })
 edited('bundle-format', 'Another form of bundle', 'form', (b) => (b.bundle_format = 2), {
-  says: 'bundle_format: expected 1',
+  says: 'the format of the bundle has version 2; ',
 })
 
 // The checkpoint.

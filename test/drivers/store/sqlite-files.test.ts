@@ -26,6 +26,7 @@ import { yamlOf } from '../../../src/core/yaml.ts'
 import { openExisting } from '../../../src/drivers/shared/sqlite/connect.ts'
 import { openSqliteStore } from '../../../src/drivers/store/sqlite/driver.ts'
 import { compareFiles } from '../../../src/drivers/store/sqlite/inspect.ts'
+import { recordFile } from '../../../src/drivers/store/sqlite/parse.ts'
 import { holdingTerm } from '../../support/search.ts'
 import { behind, differences, freshDir, openAt, pathOf } from './sqlite-tools.ts'
 
@@ -166,7 +167,7 @@ test('a broken file is named; its decision stays as it was, and a write keeps th
   await using(dir, async (store) => {
     await store.transaction((tx) => tx.decisions.put(recordOf(1, { preserve: true }), 1))
     expect(readFileSync(`${pathOf(dir, idOf(1))}.broken`, 'utf8')).toBe(broken)
-    expect(readFileSync(pathOf(dir, idOf(1)), 'utf8')).toBe(yamlOf(recordOf(1, { preserve: true })))
+    expect(readFileSync(pathOf(dir, idOf(1)), 'utf8')).toBe(recordFile(recordOf(1, { preserve: true })))
     await store.transaction((tx) => tx.decisions.put(recordOf(1), 2))
     expect(readFileSync(`${pathOf(dir, idOf(1))}.broken`, 'utf8')).toBe(broken)
   })

@@ -16,8 +16,8 @@ import { join } from 'node:path'
 import { createAll, idOf, recordOf } from '../../../sdk/storage/conformance/store/records.ts'
 import { readDecision, readDecisions } from '../../../sdk/storage/decisions.ts'
 import type { Store } from '../../../sdk/storage/store.ts'
-import { yamlOf } from '../../../src/core/yaml.ts'
 import { connectReader } from '../../../src/drivers/shared/sqlite/connect.ts'
+import { recordFile } from '../../../src/drivers/store/sqlite/parse.ts'
 import * as fc from '../../support/property.ts'
 import { behind, differences, freshDir, type Logged, openAt, pathOf } from './sqlite-tools.ts'
 
@@ -74,7 +74,7 @@ test('a file that was written again, but may not have been synced, is no edit of
   const later = Date.now() / 1_000 + 3_600
   utimesSync(pathOf(dir, idOf(1)), later, later)
   const next = await openAt(dir)
-  const text = yamlOf({ ...recordOf(1), lessons: 'new' })
+  const text = recordFile({ ...recordOf(1), lessons: 'new' })
   expect(readFileSync(pathOf(dir, idOf(1)), 'utf8')).toBe(text)
   // Written and synced once more, with the time of now.
   const { mtime } = behind(
@@ -196,7 +196,7 @@ test('a file whose text the database has lost is left as it is', async () => {
   })
   const log: Logged[] = []
   const next = await openAt(dir, log)
-  expect(readFileSync(pathOf(dir, idOf(1)), 'utf8')).toBe(yamlOf(recordOf(1)))
+  expect(readFileSync(pathOf(dir, idOf(1)), 'utf8')).toBe(recordFile(recordOf(1)))
   expect(log.filter(({ level }) => level === 'error').length).toBe(1)
   await next.close()
 })

@@ -55,7 +55,7 @@ export function differences(dir: string): string[] {
       )
       .all()
     const found = rows.filter(({ id, doc }) => {
-      const record: unknown = parse(readFileSync(pathOf(dir, id), 'utf8'))
+      const { format: _, ...record } = parse(readFileSync(pathOf(dir, id), 'utf8')) as Record<string, unknown>
       return JSON.stringify(record) !== doc
     })
     const strangers = filesIn(dir).length - rows.length
