@@ -258,8 +258,8 @@ describe('a restore refuses', () => {
       'cstp-backup.json is damaged',
     ],
     ['a manifest without files', () => change(({ files: _, ...rest }) => rest), 'cstp-backup.json is damaged: files'],
-    ['a newer format', () => change((value) => ({ ...value, format: 2 })), 'use the newer program'],
-    ['newer tables', () => change((value) => ({ ...value, databases: { 'cstp.db': 99 } })), 'use the newer program'],
+    ['a newer format', () => change((value) => ({ ...value, format: 2 })), 'start the newer program'],
+    ['newer tables', () => change((value) => ({ ...value, databases: { 'cstp.db': 99 } })), 'start the newer program'],
     [
       'a way out of the backup',
       () => change((value) => ({ ...value, files: [{ path: '../data/x', size: 1, sha256: 'a'.repeat(64) }] })),

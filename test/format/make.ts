@@ -119,15 +119,16 @@ async function make(): Promise<void> {
     await command(['export', '--local', '--out', join(target, 'decisions.jsonl')], env)
     await command(['export', '--local', '--yaml', join(target, 'yaml')], env)
     await command(['backup', at('backup')], env)
-    for (const name of ['data', 'backup']) put(`${name}.tar.gz`, await packed(at(name)))
 
     const url = freshSchema(server)
     const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })
-    writeFileSync(at('evidence.pem'), pem, { mode: 0o600 })
+    const evidenceKey = join(at('postgres'), 'evidence.pem')
+    mkdirSync(at('postgres'))
+    writeFileSync(evidenceKey, pem, { mode: 0o600 })
     const shared = {
       CSTP_STORE_URL: url,
       CSTP_AUTH_TOKENS: 'local:t0ken-of-the-test',
-      CSTP_EVIDENCE_KEY: at('evidence.pem'),
+      CSTP_EVIDENCE_KEY: evidenceKey,
     }
     const other = await startServer({ dir: at('pg'), env: { ...everyScope('local'), ...shared } })
     await fill(other)
@@ -137,7 +138,8 @@ async function make(): Promise<void> {
     const dump = await run(line, { cwd: root, env: { PATH: process.env.PATH ?? '' } })
     if (dump.status !== 0) throw new Error(dump.err)
     const text = dump.out.replaceAll(schema, 'cstp_fixture').replace(/^(?:--.*|\\(?:un)?restrict .*|)\n/gm, '')
-    put('postgres.sql.gz', gzipSync(new TextEncoder().encode(text), { level: 9 }))
+    writeFileSync(join(at('postgres'), 'dump.sql'), text)
+    for (const name of ['data', 'backup', 'postgres']) put(`${name}.tar.gz`, await packed(at(name)))
 
     const key = ({ verifier_key }: { verifier_key: string }) => verifier_key
     const expected: Expected = {
