@@ -1,6 +1,6 @@
 /** Every version of the data format is read by this program; what a newer program wrote is refused by one sentence, and left as it was. */
 import { Database } from 'bun:sqlite'
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,8 +13,6 @@ import { parseRecord as parseFile, recordFile } from '../../src/drivers/store/sq
 import { freshDatabase, postgres, whyNoPostgres } from '../support/postgres.ts'
 import { bareEnv, cstp, everyScope, type RunningServer, startServer, temporaryDir } from '../support/process.ts'
 import { expectedOf, folderOfFormat, migrationHashes } from './make.ts'
-
-setDefaultTimeout(60_000)
 
 let home = ''
 let copies = 0

@@ -5,7 +5,6 @@ import { createReadStream, existsSync } from 'node:fs'
 import { copyFile, mkdir, open, readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, isAbsolute, join } from 'node:path'
 import * as v from 'valibot'
-import { completing } from '../../../sdk/schema/complete.ts'
 import { syncFolder } from '../../core/disk.ts'
 import { dataFormat, isNewer, newerFormat } from '../../core/format.ts'
 
@@ -100,8 +99,6 @@ export type BackupFile = Manifest['files'][number]
 /** Constant fields of every manifest that this program writes. */
 export const manifestHead = { product: 'cstp', format: dataFormat } as const
 
-const complete = completing(Manifest)
-
 /** Reads the manifest of a backup. @throws Error if it is missing, damaged, or newer than this program */
 export async function readManifest(folder: string): Promise<Manifest> {
   const text = await readFile(join(folder, manifestName), 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -116,7 +113,6 @@ export async function readManifest(folder: string): Promise<Manifest> {
   }
   const made = typeof value === 'object' && value !== null && 'format' in value ? value.format : undefined
   if (isNewer(made)) throw new Error(newerFormat('the format of the backup', made))
-  complete(value)
   const parsed = v.safeParse(Manifest, value)
   if (parsed.success) return parsed.output
   const [issue] = parsed.issues

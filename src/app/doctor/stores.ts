@@ -61,8 +61,8 @@ const fileFindings: Record<FileFinding['kind'], (path: string, detail: string) =
       'move it out of decisions/; cstp import records what it says as a decision',
     ),
   pending: (path) => note(`${path} is not written yet`, 'a running service is writing it; else the next start does'),
-  kept: (path) =>
-    note(`${path} is a copy of a broken or newer file whose decision was rewritten`, 'check it, then delete it'),
+  kept: (path, detail) =>
+    note(`${path} is a copy of a ${detail} file whose decision was rewritten`, 'check it, then delete it'),
   stale: (path) =>
     note(`${path} is a temporary file`, 'a running service is writing it; else the next start removes it'),
 }

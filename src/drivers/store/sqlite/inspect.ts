@@ -82,7 +82,8 @@ export function* compareFiles(db: Database, root: string): Generator<FileFinding
       continue
     }
     if (isTemp(path)) yield { path, kind: 'stale', detail: '' }
-    else if (/\.yaml\.(?:broken|newer)$/.test(path)) yield { path, kind: 'kept', detail: '' }
+    else if (/\.yaml\.(?:broken|newer)$/.test(path))
+      yield { path, kind: 'kept', detail: path.slice(path.lastIndexOf('.') + 1) }
     if (!path.endsWith('.yaml')) continue
     const id = path.slice(path.lastIndexOf('/') + 1, -'.yaml'.length)
     if (path !== relativePath(id)) {
