@@ -7,7 +7,7 @@ import { completeJson, type RecordText } from '../../sdk/storage/decisions.ts'
 import { defineMethod, trackedInput } from '../calls/method.ts'
 import { JsonText } from '../calls/page.ts'
 import type { Call } from '../calls/services.ts'
-import { remembered } from '../core/remembered.ts'
+import { memoize } from '../core/canonical.ts'
 import { isWholeId, resolveId } from '../domain/record/decision/lookup.ts'
 import { revisionsOf } from '../domain/record/decision/revisions.ts'
 import { missing } from '../domain/record/decision/tombstone.ts'
@@ -24,7 +24,7 @@ const params = v.object({
 type Asked = v.InferOutput<typeof params>
 
 /** Kept for as long as the store keeps the text. */
-const jsonOf = remembered(completeJson)
+const jsonOf = memoize(completeJson)
 
 async function find(call: Call, asked: Asked): Promise<JsonText> {
   const { id: given, revisions: shown, as_of } = asked
