@@ -7,7 +7,7 @@ import { settlerOf } from './settler.ts'
 import { outcomeValues, settlers, stakesValues, statusValues } from './values.ts'
 
 /** TypeScript types of the neutral types. `time` is in milliseconds since 1970, UTC. */
-interface Types {
+export interface Types {
   text: string
   texts: string[]
   integer: number
@@ -80,7 +80,8 @@ export const decisionFields = {
 /** Name of a field. */
 export type FieldName = keyof typeof decisionFields
 
-type Value<F extends Field> = F extends { values: readonly (infer V)[] } ? V : Types[F['type']]
+/** TypeScript type of a field's value. */
+export type Value<F extends Field> = F extends { values: readonly (infer V)[] } ? V : Types[F['type']]
 
 /** The fields of a decision that filters see. */
 export type DecisionFields = {
@@ -166,7 +167,8 @@ export type FilterName = keyof typeof decisionFilters
 /** All filters, in the order of {@link decisionFilters}. */
 export const filterNames = Object.keys(decisionFilters) as FilterName[]
 
-type Operand<F extends FieldFilter> = F['operator'] extends 'in'
+/** TypeScript type of a filter's operand. */
+export type Operand<F extends FieldFilter> = F['operator'] extends 'in'
   ? readonly NonNullable<DecisionFields[F['field']]>[]
   : Readonly<NonNullable<DecisionFields[F['field']]>>
 
@@ -195,27 +197,30 @@ export function comparisons(filter: DecisionFilter): Comparison[] {
   })
 }
 
-type Table = typeof decisionFilters
-
 /** Name of a filter that callers can give. */
-export type ParamFilter = { [M in FilterName]: Table[M] extends { about: string } ? M : never }[FilterName]
+export type ParamFilter = {
+  [M in FilterName]: (typeof decisionFilters)[M] extends { about: string } ? M : never
+}[FilterName]
 
 /** Where a parameter is given: to a search, or to a list or count. */
 export type ParamKind = 'query' | 'list'
 
 /** Name of the parameter of a filter. */
-export type ParamName<M extends FilterName, K extends ParamKind> = Table[M] extends {
+export type ParamName<M extends FilterName, K extends ParamKind> = (typeof decisionFilters)[M] extends {
   params: Record<K, infer Name extends string>
 }
   ? Name
   : M
 
 /** What a parameter takes: one value or a list for `in`, a day or an instant for a time. */
-export type ParamValue<M extends FilterName> = (typeof decisionFields)[Table[M]['field']]['type'] extends 'time'
-  ? string
-  : Table[M]['operator'] extends 'in'
-    ? NonNullable<DecisionFields[Table[M]['field']]> | NonNullable<DecisionFields[Table[M]['field']]>[]
-    : NonNullable<DecisionFields[Table[M]['field']]>
+export type ParamValue<M extends FilterName> =
+  (typeof decisionFields)[(typeof decisionFilters)[M]['field']]['type'] extends 'time'
+    ? string
+    : (typeof decisionFilters)[M]['operator'] extends 'in'
+      ?
+          | NonNullable<DecisionFields[(typeof decisionFilters)[M]['field']]>
+          | NonNullable<DecisionFields[(typeof decisionFilters)[M]['field']]>[]
+      : NonNullable<DecisionFields[(typeof decisionFilters)[M]['field']]>
 
 /** Parameters of a search, or of a list or count, that filter. */
 export type FilterParams<K extends ParamKind> = { [M in ParamFilter as ParamName<M, K>]?: ParamValue<M> | undefined }
@@ -233,7 +238,8 @@ export const paramFilters = filterNames.filter((name) => 'about' in decisionFilt
 export const paramName = (filter: FilterName, kind: ParamKind): string =>
   (decisionFilters[filter] as FieldFilter).params?.[kind] ?? filter
 
-type Sorted<F> = F extends { sort: infer S } ? S : never
+/** Name by which lists are sorted by a field. */
+export type Sorted<F> = F extends { sort: infer S } ? S : never
 
 /** What a list of decisions is sorted by. */
 export type DecisionSort = Sorted<(typeof decisionFields)[FieldName]>
@@ -248,7 +254,7 @@ export const sortNames = Object.keys(sortFields) as DecisionSort[]
 
 /** Name in the address of a filter that the dashboard offers. */
 export type ShownName = {
-  [M in FilterName]: Table[M] extends { shown: { name: infer N extends string } } ? N : never
+  [M in FilterName]: (typeof decisionFilters)[M] extends { shown: { name: infer N extends string } } ? N : never
 }[FilterName]
 
 /** The filters that the dashboard offers. */

@@ -29,8 +29,11 @@ export interface Erasure {
 
 /** How a driver erases each kind of data. */
 export interface Erasers {
+  /** Erases one decision; see {@link Erasure.decisions}. */
   decision(id: string, revision: number | null): Promise<void>
+  /** Erases payload and salt of acts; see {@link Erasure.acts}. */
   acts(record_ids: readonly string[]): Promise<void>
+  /** Replaces the detail of audit entries; see {@link Erasure.audit}. */
   audit(redaction: AuditRedaction): Promise<void>
 }
 

@@ -5,6 +5,7 @@ import { compareText, confidenceRank, scoredValue } from './fields.ts'
 
 /** Anything that counts decisions by their fields: a store, a transaction, or a store as of an earlier time. */
 export interface Groups {
+  /** The number of decisions that pass the filter, for each combination of values of `by`; see {@link DecisionReader.groups}. */
   groups<K extends Exclude<GroupKey, 'reason'>>(filter: CountFilter, by: readonly K[]): Promise<DecisionGroup<K>[]>
 }
 
