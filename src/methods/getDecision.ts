@@ -7,7 +7,6 @@ import { completeJson, type RecordText } from '../../sdk/storage/decisions.ts'
 import { defineMethod, trackedInput } from '../calls/method.ts'
 import { JsonText } from '../calls/page.ts'
 import type { Call } from '../calls/services.ts'
-import { memoize } from '../core/canonical.ts'
 import { isWholeId, resolveId } from '../domain/record/decision/lookup.ts'
 import { revisionsOf } from '../domain/record/decision/revisions.ts'
 import { missing } from '../domain/record/decision/tombstone.ts'
@@ -23,9 +22,6 @@ const params = v.object({
 
 type Asked = v.InferOutput<typeof params>
 
-/** Kept for as long as the store keeps the text. */
-const jsonOf = memoize(completeJson)
-
 async function find(call: Call, asked: Asked): Promise<JsonText> {
   const { id: given, revisions: shown, as_of } = asked
   const past = as_of === undefined ? null : openPast(call, as_of)
@@ -34,7 +30,7 @@ async function find(call: Call, asked: Asked): Promise<JsonText> {
   const [one] = await decisions.get([id])
   if (!one) throw await missing(call.store.keyed, id, given)
   noteLookup(call, asked, one)
-  const json = jsonOf(one)
+  const json = completeJson(one)
   if (!shown && !past) return new JsonText([json])
   const revisions = shown ? await revisionsOf(call.store.keyed, id) : []
   const known = revisions.filter(({ updated_at }) => !past || Date.parse(updated_at) <= past.at_ms)
