@@ -47,32 +47,29 @@ export const warning = (guardrail_id: string, name: string, message: string, sug
   error: null,
 })
 
+const noRules = warning(
+  'no_rules',
+  'No guardrails are loaded',
+  'No guardrail is loaded: nothing was checked',
+  'Name a directory with rules in GUARDRAILS_PATHS',
+)
+
+const skippedRules = (ids: readonly string[]): Violation =>
+  warning(
+    'skipped_for_scope',
+    'Rules of other scopes were not evaluated',
+    `Not evaluated, as they are for other projects or scopes: ${ids.join(', ')}`,
+    'Name the project or the scope of the action if these rules apply to it',
+  )
+
 /** Warnings about missing checks: neither `evaluated: 0` nor a skipped rule must be mistaken for safety. */
-export function generalWarnings({
+export const generalWarnings = ({
   evaluated,
   skipped_for_scope: skipped,
-}: Pick<Evaluation, 'evaluated' | 'skipped_for_scope'>): Violation[] {
-  const warnings: Violation[] = []
-  if (evaluated === 0)
-    warnings.push(
-      warning(
-        'no_rules',
-        'No guardrails are loaded',
-        'No guardrail is loaded: nothing was checked',
-        'Name a directory with rules in GUARDRAILS_PATHS',
-      ),
-    )
-  if (skipped.length > 0)
-    warnings.push(
-      warning(
-        'skipped_for_scope',
-        'Rules of other scopes were not evaluated',
-        `Not evaluated, as they are for other projects or scopes: ${skipped.join(', ')}`,
-        'Name the project or the scope of the action if these rules apply to it',
-      ),
-    )
-  return warnings
-}
+}: Pick<Evaluation, 'evaluated' | 'skipped_for_scope'>): Violation[] => [
+  ...(evaluated === 0 ? [noRules] : []),
+  ...(skipped.length > 0 ? [skippedRules(skipped)] : []),
+]
 
 /** The part of an evaluation that checkGuardrails and preAction return unchanged. */
 export const shownVerdict = ({

@@ -195,10 +195,10 @@ const reported = (known: unknown, error: unknown): unknown =>
 const ordered: readonly string[] = ['<', '<=', '>', '>=']
 const listed: readonly string[] = ['in', 'not_in']
 
-function valueProblem({ operator, value }: FieldCondition): string | null {
+function valueProblem({ field, operator, value }: FieldCondition): string | null {
   if (operator === 'exists')
     return value === undefined || typeof value === 'boolean' ? null : 'exists takes true or false'
-  if (value === undefined) return `${operator} needs a value`
+  if (value === undefined) return `${field}: expected a value after ${operator}, received none`
   if (listed.includes(operator)) return Array.isArray(value) ? null : `${operator} needs a list`
   if (Array.isArray(value)) return `${operator} takes no list; use in or not_in`
   return ordered.includes(operator) && typeof value !== 'number' ? `${operator} needs a number` : null

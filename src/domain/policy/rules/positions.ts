@@ -58,10 +58,11 @@ export type Path = (string | number)[]
 export type Origins = Map<string, Path>
 
 /**
- * An operator before its value, as in `"> 5000"` or `"in [a, b]"`; `exists` needs no value. Any sequence of operator characters matches, so
- * that the schema refuses an unknown one, as in `"=> 5000"`. Read as text, it would never be equal.
+ * An operator before its value, as in `"> 5000"` or `"in [a, b]"`; only `exists` needs no value. Any sequence of operator characters
+ * matches, with or without a value, so that an unknown operator, as in `"=> 5000"`, or a missing value is refused. Read as text, it would
+ * never be equal.
  */
-const withOperator = /^(?:([<>=!~≤≥≠]+)\s*|(in|not_in|contains|exists)\s+)(\S[\s\S]*)$/
+const withOperator = /^(?:([<>=!~≤≥≠]+)\s*|(in|not_in|contains|exists)(?:\s+|$))([\s\S]*)$/
 
 function readOperand(text: string): unknown {
   try {
@@ -73,10 +74,9 @@ function readOperand(text: string): unknown {
 
 /** `condition_<field>: value-or-"op value"` as a field condition. */
 function flatCondition(field: string, value: unknown): unknown {
-  const text = typeof value === 'string' ? value.trim() : ''
-  if (text === 'exists') return { type: 'field', field, operator: 'exists' }
-  const match = withOperator.exec(text)
-  if (match) return { type: 'field', field, operator: match[1] ?? match[2], value: readOperand(match[3]!) }
+  const [, sign, word, operand] = (typeof value === 'string' && withOperator.exec(value.trim())) || []
+  const operator = sign ?? word
+  if (operator) return { type: 'field', field, operator, ...(operand && { value: readOperand(operand) }) }
   return { type: 'field', field, operator: Array.isArray(value) ? 'in' : '=', value }
 }
 

@@ -80,6 +80,8 @@ describe('errors', () => {
     ['- id: r\n  condition_x: "in production"', '2:3 rule r: in needs a list'],
     ['- id: r\n  condition_x: "=> 5"', 'operator: expected one of <, <=, >'],
     ['- id: r\n  condition_x: "=> 5"', 'received "=>"; did you mean >=?'],
+    ['- id: r\n  condition_x: "> "', 'rule r: x: expected a value after >, received none'],
+    ['- id: r\n  condition_x: not_in', 'rule r: x: expected a value after not_in, received none'],
     ['- id: r\n  condition_x: "=<5"', 'did you mean <=?'],
     ['- id: r\n  condition_x: "=! a"', 'received "=!"'],
     ['- id: r\n  condition_x: "≥ 5"', 'operator: expected one of'],
