@@ -1,10 +1,11 @@
 /** cstp approvals: lists requests that wait for a person, and answers them. */
+import { setTimeout } from 'node:timers/promises'
 import { ApprovalState } from '../../sdk/schema/approval.ts'
 import { adminAgent } from '../core/token-file.ts'
 import { defineCommand, type Run } from './command.ts'
-import { connectionFlags, type Result, withConnection } from './connection.ts'
+import { connectionFlags, printCall, type Result, withConnection } from './connection.ts'
 import { misuse } from './failure.ts'
-import { type Column, jsonLine, type Paint, plain, print, table } from './terminal.ts'
+import { type Column, jsonLine, type Paint, plain, table } from './terminal.ts'
 
 type Approval = Result<'getApproval'>
 
@@ -61,11 +62,7 @@ const watch = (run: Answering): Promise<number> =>
         seen.add(one.id)
         await run.terminal.out(run.json ? jsonLine(one) : `${described(one)}\n`)
       }
-      const { promise, resolve } = Promise.withResolvers<void>()
-      const timer = setTimeout(resolve, pollMs)
-      run.signal.addEventListener('abort', () => resolve(), { once: true })
-      await promise
-      clearTimeout(timer)
+      await setTimeout(pollMs, undefined, { signal: run.signal }).catch(() => {})
     }
     return 0
   })
@@ -81,36 +78,31 @@ async function list(run: Run<typeof listFlags>): Promise<number> {
   const known = state === 'all' ? undefined : ApprovalState.options.find((one) => one === state)
   if (state !== 'all' && known === undefined)
     throw misuse(`--state needs one of ${ApprovalState.options.join(', ')}, all; received ${JSON.stringify(state)}`)
-  const result = await withConnection(run, ({ call }) =>
-    call('listApprovals', { limit: 500, ...(known !== undefined && { state: known }) }),
-  )
-  await print(run, result, () =>
-    result.total === 0
+  const params = { limit: 500, ...(known !== undefined && { state: known }) }
+  await printCall(run, 'listApprovals', params, ({ total, approvals }) =>
+    total === 0
       ? `No approval is ${state === 'all' ? 'known' : state}.\n`
-      : `${table(result.approvals, columns(terminal.paint), terminal.width, terminal.paint.bold).join('\n')}\n`,
+      : `${table(approvals, columns(terminal.paint), terminal.width, terminal.paint.bold).join('\n')}\n`,
   )
   return 0
 }
 
 const show = defineCommand({
   name: 'approvals show',
-  usage: '<id> [flags]',
+  usage: '<id>',
   summary: 'Print a request in full.',
   about: ['The action, its agent, the rules that require approval, and when the request expires.'],
   flags,
-  words: [1, 1],
   examples: [['cstp approvals show 7F3K-Q2MX', 'before you answer']],
   async run(run) {
-    const result = await withConnection(answering(run), ({ call }) => call('getApproval', { id: run.words[0]! }))
-    await print(run, result, () => described(result))
-    return 0
+    await printCall(answering(run), 'getApproval', { id: run.words[0]! }, described)
   },
 })
 
 const answer = (decision: 'approve' | 'deny', summary: string) =>
   defineCommand({
     name: `approvals ${decision}`,
-    usage: '<id> [flags]',
+    usage: '<id>',
     summary,
     about: [
       'The first answer wins, and an agent never answers its own request. A grant applies to exactly the action that is shown, once, or for as long as the rule says.',
@@ -119,21 +111,17 @@ const answer = (decision: 'approve' | 'deny', summary: string) =>
       reason: { kind: 'value', value: 'text', about: 'Reason, shown to the requester.' },
       ...flags,
     },
-    words: [1, 1],
     examples: [[`cstp approvals ${decision} 7F3K-Q2MX --reason "checked with finance"`, 'with the reason']],
     async run(run) {
       const { reason = null } = run.flags
-      const result = await withConnection(answering(run), ({ call }) =>
-        call('decideApproval', { id: run.words[0]!, decision, reason }),
-      )
-      await print(run, result, () => `${result.id} is ${result.state} for ${plain(result.requester)}\n`)
-      return 0
+      const params = { id: run.words[0]!, decision, reason }
+      const text = ({ id, state, requester }: Approval) => `${id} is ${state} for ${plain(requester)}\n`
+      await printCall(answering(run), 'decideApproval', params, text)
     },
   })
 
 export const approvals = defineCommand({
   name: 'approvals',
-  usage: '[watch | show | approve | deny] [flags]',
   summary: 'List approval requests, and grant or deny them.',
   about: [
     'A rule with action step_up allows an action only after a person has granted it. Without an argument the command lists the pending requests.',
@@ -142,11 +130,9 @@ export const approvals = defineCommand({
   verbs: [
     defineCommand({
       name: 'approvals watch',
-      usage: '[flags]',
       summary: 'Print each request as it arrives.',
       about: ['Until Ctrl-C.'],
       flags,
-      words: [0, 0],
       examples: [['cstp approvals watch --json', 'each as a line of JSON, for a program']],
       run: (run) => watch(answering(run)),
     }),
@@ -155,7 +141,6 @@ export const approvals = defineCommand({
     answer('deny', 'Deny a request.'),
   ],
   flags: listFlags,
-  words: [0, 0],
   examples: [
     ['cstp approvals', 'what waits'],
     ['cstp approvals approve 7F3K-Q2MX --reason "checked with finance"', 'grant a request'],

@@ -84,9 +84,17 @@ export function parseFlags<F extends Flags>(rest: readonly string[], own: F): Pa
 /** The word that selects a subcommand. */
 export const verbOf = ({ name }: Command): string => name.split(' ').at(-1)!
 
+/** The usage of a command, without `cstp`. */
+export const usageOf = ({ name, usage, verbs = [], run }: Command): string =>
+  [name, ...(run ? [usage, '[flags]'] : [verbs.map(verbOf).join(' | ')])].filter((part) => part !== '').join(' ')
+
 /** @throws Failure if arguments are missing or left over, or if the first one is not a subcommand */
-export function checkWords({ name, usage, words: [least, most], verbs = [] }: Command, words: readonly string[]): void {
-  const correct = `usage: cstp ${name} ${usage}`
+export function checkWords(command: Command, words: readonly string[]): void {
+  const { name, usage, verbs = [], run } = command
+  const named = usage.replace(/--\S+ <[^>]*>/g, '').match(/<[^>]*>|\[[^\]]*\]/g) ?? []
+  const least = run ? named.filter((one) => one.startsWith('<')).length : 1
+  const most = named.some((one) => one.includes('…')) ? Number.POSITIVE_INFINITY : named.length
+  const correct = `usage: cstp ${usageOf(command)}`
   if (words.length < least) throw misuse(`missing argument; ${correct}`)
   if (words.length <= most) return
   const known = verbs.map(verbOf)

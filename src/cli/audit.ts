@@ -67,14 +67,12 @@ function asked(run: Run<typeof flags>) {
 
 const replay = defineCommand({
   name: 'audit replay',
-  usage: '[flags]',
   summary: 'Re-evaluate the inputs in the audit trail.',
   about: [
     'First with the archived rules and the recorded past state of each entry: each verdict must be the same, byte by byte; if one is not, the exit status is 1. An entry whose text was redacted, or whose rules were not archived, can’t be repeated; such entries are counted separately.',
     'Then with the rules in force, or those of --guardrails-paths (GUARDRAILS_PATHS), and with the lists of allowed categories and environments of the server: it shows each verdict that would change. Use it before a change goes live. A verdict that depends on redacted text, on past state that was not recorded, or on circuit breakers is marked uncertain.',
   ],
   flags: { ...flags, limit: { ...flags.limit, about: 'Most entries; by default all.' } },
-  words: [0, 0],
   examples: [['cstp audit replay --since 7d --guardrails-paths ./rules', 'what other rules would have said last week']],
   async run(run) {
     const { filter, limit, caller } = asked(run)
@@ -89,14 +87,12 @@ const replay = defineCommand({
 
 export const audit = defineCommand({
   name: 'audit',
-  usage: '[replay] [flags]',
   summary: 'Show the audit trail, or re-evaluate its inputs.',
   about: [
     'Every evaluation of guardrails and every write is recorded as an entry: agent, time, method, verdict and the rules that fired. Newest first. With --json each line is an object that also contains the input without its secrets, its digest, the hash of the rules and the duration.',
   ],
   verbs: [replay],
   flags,
-  words: [0, 0],
   examples: [
     ['cstp audit --since 24h --blocked', 'what was stopped since yesterday'],
     ['cstp audit --rule no-production-without-review --json', 'every time a rule fired, for a program'],
@@ -114,7 +110,6 @@ export const audit = defineCommand({
     if (json) return 0
     const lines = table(entries, columns(terminal.paint), terminal.width, terminal.paint.bold)
     await terminal.out(entries.length === 0 ? 'No entry matches.\n' : `${lines.join('\n')}\n`)
-    return 0
   },
 })
 

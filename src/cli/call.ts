@@ -82,14 +82,13 @@ function described([name, { summary, params, scope, effect }]: [string, Method])
 
 export const call = defineCommand({
   name: 'call',
-  usage: '<method> [json | @file | - | name=value …] [flags]',
+  usage: '<method> [json | @file | - | name=value …]',
   summary: 'Call any method with its parameters as JSON, and print the result.',
   about: [
     'The method name may be given with or without its prefix. The parameters are JSON on the command line, in a file (@file), or from stdin (-), or name=value for each; by default none. cstp call <method> --help lists those of a method.',
     'The result is printed as JSON. An error is printed on stderr, and the exit status is 1.',
   ],
   flags: connectionFlags,
-  words: [1, Number.POSITIVE_INFINITY],
   examples: [
     ['cstp call getStats', 'counts of everything'],
     ['cstp call getDecision id=1f0c52aa', 'one decision, by a part of its id'],
@@ -110,6 +109,5 @@ export const call = defineCommand({
     const params = await readParams(methods.get(name) ?? null, rest)
     const result = await withConnection(run, ({ send }) => send(name, params))
     await run.terminal.out(prettyJson(result))
-    return 0
   },
 })

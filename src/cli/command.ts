@@ -37,6 +37,13 @@ export interface Run<F extends Flags = Flags> {
   signal: AbortSignal
 }
 
+/** Resolves when the signal aborts. */
+export const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+
 /** Names and their descriptions, under a title. */
 export interface More {
   title: string
@@ -48,15 +55,13 @@ export interface More {
 
 export interface Command<F extends Flags = Flags> {
   name: string
-  /** Text after the name in the usage line, such as `<text>`. */
+  /** Its arguments and required flags, as the usage line names them: `<id>`, `[folder]`; with … it takes any number of them. */
   usage: string
   /** One line for the list of commands. */
   summary: string
   /** Paragraphs for the help. */
   about: string[]
   flags: F
-  /** Minimum and maximum number of positional arguments. */
-  words: [least: number, most: number]
   /** Example command lines with descriptions. */
   examples: [line: string, about: string][]
   /** Subcommands, selected by the first argument; the name of each begins with the name of this command. */
@@ -65,9 +70,11 @@ export interface Command<F extends Flags = Flags> {
   more?(words: readonly string[]): Promise<More>
   /** True if SIGHUP means reload, which the command handles itself, rather than exit. */
   reloads?: boolean
-  /** Resolves with the exit status. */
-  run(run: Run<F>): Promise<number>
+  /** Resolves with the exit status, if it is not 0. Absent if only the subcommands do something. */
+  run?(run: Run<F>): Promise<number | undefined>
 }
 
-/** Declares a command; the identity, with the values' types inferred from the flags. */
-export const defineCommand = <const F extends Flags>(command: Command<F>): Command<F> => command
+/** Declares a command, with the values' types inferred from the flags; by default it has neither arguments nor flags of its own. */
+export const defineCommand = <const F extends Flags = Record<never, never>>(
+  command: Omit<Command<F>, 'usage' | 'flags'> & { usage?: string; flags?: F },
+): Command<F> => ({ usage: '', flags: {} as F, ...command })

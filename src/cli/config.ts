@@ -5,13 +5,10 @@ import { plain, print, table } from './terminal.ts'
 
 export const config = defineCommand({
   name: 'config',
-  usage: '[flags]',
   summary: 'Print the settings in effect, where each comes from, and what each agent may do.',
   about: [
     'Reads every setting as serve does, and prints its value and source, then every agent with its scopes. Secrets are masked.',
   ],
-  flags: {},
-  words: [0, 0],
   examples: [
     ['cstp config', 'what cstp serve would use'],
     ['cstp config --config cstp.yaml --json', 'the same with a YAML file, for a program'],
@@ -61,6 +58,5 @@ export const config = defineCommand({
       )
       return `${[...lines, '', ...holders].join('\n')}\n`
     })
-    return 0
   },
 })

@@ -6,7 +6,7 @@ import type * as declared from '../methods/index.ts'
 import { methods } from '../methods/table.ts'
 import type { Flags, Run } from './command.ts'
 import { type Get, openRemote, type Send, serverUrl } from './remote.ts'
-import { openLog } from './terminal.ts'
+import { openLog, print } from './terminal.ts'
 
 type Declared = typeof declared
 type MethodName = keyof Declared
@@ -117,4 +117,16 @@ export async function withConnection<T>(
   } finally {
     await connection.close()
   }
+}
+
+/** Calls one method and prints its result, as JSON for programs, else as the given text. */
+export async function printCall<K extends MethodName>(
+  run: Run<typeof connectionFlags>,
+  method: K,
+  params: Params<K>,
+  text: (result: Result<K>) => string,
+): Promise<Result<K>> {
+  const result = await withConnection(run, ({ call }) => call(method, params))
+  await print(run, result, () => text(result))
+  return result
 }

@@ -1,7 +1,7 @@
 /** cstp docs: serves the documentation to a browser, or writes it as files. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { defineCommand } from './command.ts'
+import { aborted, defineCommand } from './command.ts'
 import { misuse } from './failure.ts'
 import { jsonLine } from './terminal.ts'
 
@@ -10,7 +10,6 @@ const hostname = '127.0.0.1'
 
 export const docs = defineCommand({
   name: 'docs',
-  usage: '[--out <folder>] [--at <port>]',
   summary: 'Serve the documentation of this version, with search.',
   about: [
     'The guides, the reference and the design pages, as pages that need no network. They are served on this machine only, until Ctrl-C.',
@@ -20,7 +19,6 @@ export const docs = defineCommand({
     out: { kind: 'value', value: 'folder', about: 'Folder to write the pages to, instead of serving them.' },
     at: { kind: 'value', value: 'port', about: 'Port to serve them on; by default a free one.' },
   },
-  words: [0, 0],
   examples: [
     ['cstp docs', 'print an address to open in a browser'],
     ['cstp docs --out ./site', 'a folder of static pages'],
@@ -55,11 +53,7 @@ export const docs = defineCommand({
     })
     const url = `http://${hostname}:${server.port}/`
     await terminal.out(json ? jsonLine({ url }) : `The documentation is at ${url}\nCtrl-C stops it.\n`)
-    await new Promise<void>((done) => {
-      if (signal.aborted) done()
-      else signal.addEventListener('abort', () => done(), { once: true })
-    })
+    await aborted(signal)
     await server.stop(true)
-    return 0
   },
 })

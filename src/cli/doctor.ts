@@ -33,14 +33,11 @@ function show({ name, findings }: Examined, terminal: Terminal): string {
 
 export const doctor = defineCommand({
   name: 'doctor',
-  usage: '[flags]',
   summary: 'Check settings and data, and say how to fix what is wrong.',
   about: [
     'Checks the settings, the data directory, the databases, the catalogue against the decision files, the vectors, the chain of evidence, the thread and the records that its acts refer to, the keys and the guardrail files. Run it on the machine of the data directory; a service may keep running. It changes nothing.',
     'The exit status is 1 if there is an error or a warning; notes alone are fine.',
   ],
-  flags: {},
-  words: [0, 0],
   examples: [
     ['cstp doctor', 'of the data directory in the settings'],
     ['cstp doctor --data-dir ./restored --json', 'of another one, for a program'],

@@ -33,14 +33,13 @@ async function rendered(dossier: Result<'getDossier'>, format: Format): Promise<
 
 export const dossier = defineCommand({
   name: 'dossier',
-  usage: '<id> [flags]',
+  usage: '<id>',
   summary: 'Print everything stored about one decision, with its proofs.',
   about: [
     'Record and updates, audit entries, approvals, the rules of its verdict, evidence, outcome, score and links. The JSON is signed, and cstp verify checks it offline; Markdown and PDF are for reading.',
     'Anything that you may not read is omitted, and the dossier says so: audit entries of other agents need the scope admin, approvals of others need approve.',
   ],
   flags,
-  words: [1, 1],
   examples: [
     ['cstp dossier 1f0c52aa', 'for reading'],
     ['cstp dossier 1f0c52aa --format json --out dossier.json', 'for an auditor, who runs cstp verify dossier.json'],
@@ -56,6 +55,5 @@ export const dossier = defineCommand({
       await writeFile(out, content).catch((error: unknown) => {
         throw misuse(`--out: can't write ${out}: ${causeOf(error)}`)
       })
-    return 0
   },
 })

@@ -1,7 +1,7 @@
 /** cstp evidence: checkpoints and proofs of the evidence log. */
 import { checkpointHolds, consistencyHolds, inclusionHolds, tlogProof } from '../transparency/check.ts'
 import { defineCommand, type Run } from './command.ts'
-import { type Connection, connectionFlags, type Result, withConnection } from './connection.ts'
+import { type Connection, connectionFlags, printCall, type Result, withConnection } from './connection.ts'
 import { Failure, misuse } from './failure.ts'
 import { openLog, plain, print, type Terminal } from './terminal.ts'
 
@@ -94,21 +94,18 @@ async function newKey(run: Run): Promise<number> {
 const verbs = [
   defineCommand({
     name: 'evidence checkpoint',
-    usage: '[flags]',
     summary: 'Print a signed checkpoint: the current state of the log in three lines, and the signature.',
     about: ['Keep it: a later log must begin with this one.'],
     flags: connectionFlags,
-    words: [0, 0],
     examples: [['cstp evidence checkpoint > today.note', 'keep the current state of the log']],
     async run(run) {
       const result = await signed(run)
       await print(run, result, () => result.note)
-      return 0
     },
   }),
   defineCommand({
     name: 'evidence prove',
-    usage: '<seq> [flags]',
+    usage: '<seq>',
     summary: 'Prove that a record is in the log.',
     about: [
       'The proof is verified locally before it is printed. The server also verifies the whole chain: the exit status is 1 if another record is damaged.',
@@ -118,7 +115,6 @@ const verbs = [
       'tlog-proof': { kind: 'switch', about: 'Print the proof in the C2SP tlog-proof form.' },
       ...connectionFlags,
     },
-    words: [1, 1],
     examples: [
       ['cstp evidence prove 42', 'that record 42 is part of it'],
       ['cstp evidence prove 42 --tlog-proof > 42.tlog-proof', 'the same for other tools'],
@@ -131,68 +127,57 @@ const verbs = [
       )
       await print(run, proof, () => text)
       if (!intact) throw new Failure(`the record is in the log, but the chain is ${chain}`)
-      return 0
     },
   }),
   defineCommand({
     name: 'evidence consistency',
-    usage: '<old> [new] [flags]',
+    usage: '<old> [new]',
     summary: 'Prove that the log of one size extends that of a smaller size.',
     about: ['The proof is verified locally before it is printed. By default, the new size is the current one.'],
     flags: connectionFlags,
-    words: [1, 2],
     examples: [['cstp evidence consistency 100', 'that the first 100 records are still the same']],
     async run(run) {
       const [old, now] = run.words
       const sizes = [countOf('old', old!), now === undefined ? undefined : countOf('new', now)] as const
       const { proof, text } = await withConnection(run, (to) => consistency(to, ...sizes))
       await print(run, proof, () => text)
-      return 0
     },
   }),
   defineCommand({
     name: 'evidence verify',
-    usage: '[flags]',
     summary: 'Make the server verify the whole chain.',
     about: ['The exit status is 1 if it is broken.'],
     flags: {
       'expected-head': { kind: 'value', value: 'hash', about: 'Hash that must be in the chain.' },
       ...connectionFlags,
     },
-    words: [0, 0],
     examples: [['cstp evidence verify --expected-head 9f2c…', 'that what you saw is still there']],
     async run(run) {
       const expected = run.flags['expected-head']
       const params = expected === undefined ? {} : { expected_head_hash: expected }
-      const result = await withConnection(run, ({ call }) => call('verifyEvidenceChain', params))
-      await print(run, result, () => verdict(result, run.terminal))
-      return result.intact ? 0 : 1
+      const text = (found: Result<'verifyEvidenceChain'>) => verdict(found, run.terminal)
+      const { intact } = await printCall(run, 'verifyEvidenceChain', params, text)
+      return intact ? 0 : 1
     },
   }),
   defineCommand({
     name: 'evidence key',
-    usage: '[flags]',
     summary: 'Print the verifier key of the checkpoints.',
     about: ['Anyone can use it to check the signature of a checkpoint without the server.'],
     flags: connectionFlags,
-    words: [0, 0],
     examples: [['cstp evidence key > log.pub', 'for a witness or an auditor']],
     async run(run) {
       const { verifier_key } = await signed(run)
       await print(run, { verifier_key }, () => `${verifier_key}\n`)
-      return 0
     },
   }),
   defineCommand({
     name: 'evidence new-key',
-    usage: '[flags]',
     summary: 'Sign the log with another key from now on.',
     about: [
       'The new key is that of CSTP_EVIDENCE_KEY, else that in the data directory, which is created if it is missing. Use it only if the key is lost or no longer secret: a server starts only with the key that signed last.',
       'Stop the servers, run it on the machine of the data directory, and give every witness the verifier key that it prints. The records stay, and the audit trail records the change.',
     ],
-    flags: {},
-    words: [0, 0],
     examples: [['cstp evidence new-key', 'after the key was lost']],
     run: newKey,
   }),
@@ -200,12 +185,8 @@ const verbs = [
 
 export const evidence = defineCommand({
   name: 'evidence',
-  usage: 'checkpoint | prove | consistency | verify | key | new-key',
   summary: 'Checkpoints, proofs and verification of the evidence log.',
   about: ['cstp witness does all of this repeatedly, from outside.'],
   verbs,
-  flags: {},
-  words: [1, 0],
   examples: [['cstp help evidence prove', 'what one of them does']],
-  run: () => Promise.reject(misuse('missing argument; see cstp help evidence')),
 })

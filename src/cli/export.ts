@@ -47,7 +47,6 @@ function targetsOf(connection: Connection) {
 
 export const exportDecisions = defineCommand({
   name: 'export',
-  usage: '[flags]',
   summary: 'Write every decision as JSON Lines, in the format of import, or as architecture decision records.',
   about: [
     'One line for each decision, oldest first, to stdout or a file. Importing them into an empty data directory creates the same decisions, with outcomes and links.',
@@ -68,7 +67,6 @@ export const exportDecisions = defineCommand({
     ...connectionFlags,
   },
   verbs: [exportAdr],
-  words: [0, 0],
   examples: [
     ['cstp export --out decisions.jsonl', 'from the running server'],
     ['cstp export --yaml ./copy', 'every decision in full, one file each'],
@@ -119,6 +117,5 @@ export const exportDecisions = defineCommand({
     // Without a file, the decisions themselves go to stdout.
     const out = flags.yaml ?? flags.out
     if (out) await terminal.out(json ? jsonLine({ exported, out }) : `${exported} decisions in ${out}\n`)
-    return 0
   },
 })

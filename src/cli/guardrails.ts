@@ -4,9 +4,9 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { RuleProblem } from '../../sdk/schema/policy.ts'
 import { defineCommand, type Run } from './command.ts'
-import { connectionFlags, withConnection } from './connection.ts'
+import { connectionFlags, printCall } from './connection.ts'
 import { misuse } from './failure.ts'
-import { plain, print } from './terminal.ts'
+import { plain } from './terminal.ts'
 
 // In a compiled binary all modules are at the root of the build, beside the folder.
 const beside = import.meta.url.endsWith('/cli/guardrails.ts') ? '../../guardrails' : 'guardrails'
@@ -21,20 +21,18 @@ const places = async ({ words, configuration }: Connected): Promise<readonly str
 const problemLine = ({ file, line, column, message }: RuleProblem): string =>
   plain(`${file}:${line}:${column}: ${message}`)
 
-const mostPlaces = 32
 const about =
   'It takes folders, and the word shipped (the rules of this program), as GUARDRAILS_PATHS does, which it reads by default. It needs no server.'
 
 const check = defineCommand({
   name: 'guardrails check',
-  usage: '[place …] [flags]',
+  usage: '[place …]',
   summary: 'Report files that do not load, and suspicious rules.',
   about: [
     'With file, line and column: fields that were probably meant to be others, and rules that never fire, that another rule covers, that contradict, or that block without a message. What it reads is what a server would load. The exit status is 1 if a file does not load.',
     about.replace('folders', 'files, folders'),
   ],
   flags: connectionFlags,
-  words: [0, mostPlaces],
   examples: [['cstp guardrails check shipped ./rules', 'the shipped rules and your own, before a deployment']],
   async run(run) {
     const { settings } = await run.configuration()
@@ -44,14 +42,13 @@ const check = defineCommand({
 
 const test = defineCommand({
   name: 'guardrails test',
-  usage: '[folder …] [flags]',
+  usage: '[folder …]',
   summary: 'Run the table tests of the rules, and list the rules that no case fires.',
   about: [
     'A table test is a file *.test.yaml next to the rules: actions, each with its expected verdict. The exit status is 1 if a case fails.',
     about,
   ],
   flags: connectionFlags,
-  words: [0, mostPlaces],
   examples: [['cstp guardrails test ./rules', 'run the table tests']],
   async run(run) {
     // The table tests of the shipped rules are files of the source tree, not part of the bundle.
@@ -65,72 +62,64 @@ const test = defineCommand({
 
 const reload = defineCommand({
   name: 'guardrails reload',
-  usage: '[flags]',
   summary: 'Reload the guardrails of a server now (scope admin).',
   about: ['A server also reloads them every five minutes. The exit status is 1 if a file does not load.'],
   flags: connectionFlags,
-  words: [0, 0],
   examples: [['cstp guardrails reload', 'after a change']],
   async run(run) {
-    const result = await withConnection(run, ({ call }) => call('reloadGuardrails', {}))
-    const { success, total, policy_hash, errors } = result
-    const end = success
-      ? `${total} rules in force, policy ${policy_hash.slice(0, 12)}`
-      : `the files are invalid; the last valid rules stay in force (${total}, policy ${policy_hash.slice(0, 12)})`
-    await print(run, result, () => `${[...errors.map(problemLine), end].join('\n')}\n`)
+    const { success } = await printCall(run, 'reloadGuardrails', {}, ({ success, total, policy_hash, errors }) => {
+      const end = success
+        ? `${total} rules in force, policy ${policy_hash.slice(0, 12)}`
+        : `the files are invalid; the last valid rules stay in force (${total}, policy ${policy_hash.slice(0, 12)})`
+      return `${[...errors.map(problemLine), end].join('\n')}\n`
+    })
     return success ? 0 : 1
   },
 })
 
 const backtest = defineCommand({
   name: 'guardrails backtest',
-  usage: '[file] [flags]',
+  usage: '[file]',
   summary: 'Report what rules would have stopped.',
   about: [
     'Evaluates a file of rules that is not in force against the recorded decisions with a known outcome: how many the rules would have stopped, and how many of those failed or succeeded, with the 95 % interval of the failure rate.',
     'Without a file, reports the same for the rules in shadow mode, from the audit trail (scope admin).',
   ],
   flags: connectionFlags,
-  words: [0, 1],
   examples: [['cstp guardrails backtest new-rule.yaml --local', 'what a new rule would have stopped']],
   run: async (run) => (await import('./guardrails-run.ts')).runBacktest(run.words[0] ?? null, run),
 })
 
 const shadow = defineCommand({
   name: 'guardrails shadow',
-  usage: '<file> [flags]',
+  usage: '<file>',
   summary: 'Put the rules of a file in shadow mode on a server (scope admin).',
   about: [
     'The server writes them to a new file in its folder of rules, each with mode: shadow: they stop nothing, and the audit trail records what they would have stopped. A rule that is already in force is refused. The exit status is 1 if nothing was written.',
   ],
   flags: connectionFlags,
-  words: [1, 1],
   examples: [['cstp guardrails shadow new-rule.yaml', 'after a backtest']],
   async run(run) {
     const rules = await readFile(run.words[0]!, 'utf8')
-    const result = await withConnection(run, ({ call }) => call('shadowGuardrails', { rules }))
-    const { success, file, errors, read_only } = result
-    const end = success
-      ? `in shadow mode: ${result.rules.join(', ')} (${file})`
-      : read_only
-        ? 'no place of GUARDRAILS_PATHS is a folder that the server may write: add the file there by hand, each rule with mode: shadow'
-        : 'nothing was written'
-    await print(run, result, () => `${[...errors.map(problemLine), end].join('\n')}\n`)
+    const { success } = await printCall(run, 'shadowGuardrails', { rules }, (result) => {
+      const end = result.success
+        ? `in shadow mode: ${result.rules.join(', ')} (${result.file})`
+        : result.read_only
+          ? 'no place of GUARDRAILS_PATHS is a folder that the server may write: add the file there by hand, each rule with mode: shadow'
+          : 'nothing was written'
+      return `${[...result.errors.map(problemLine), end].join('\n')}\n`
+    })
     return success ? 0 : 1
   },
 })
 
 export const guardrails = defineCommand({
   name: 'guardrails',
-  usage: 'check | test | reload | backtest | shadow',
   summary: 'Check, test, reload, backtest and shadow guardrail files.',
   about: ['Check and test before a deployment, backtest before a rule goes live.'],
   verbs: [check, test, reload, backtest, shadow],
-  flags: {},
-  words: [1, 0],
   examples: [
     ['cstp guardrails check shipped ./rules', 'the shipped rules and your own'],
     ['cstp help guardrails backtest', 'what one of them does'],
   ],
-  run: () => Promise.reject(misuse('missing argument; see cstp help guardrails')),
 })

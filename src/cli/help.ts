@@ -1,7 +1,7 @@
 /** Help texts, derived from what the commands declare. */
 import { type SettingName, settings, shownDefault } from '../app/config/config.ts'
 import { version } from '../core/version.ts'
-import { everywhere, verbOf } from './args.ts'
+import { everywhere, usageOf, verbOf } from './args.ts'
 import type { Command, Flags } from './command.ts'
 import { pad, type Terminal, wrap } from './terminal.ts'
 
@@ -27,7 +27,7 @@ const flagRows = (flags: Flags): [string, string][] =>
   ])
 
 const verbRows = (verbs: readonly Command[]): [string, string][] =>
-  verbs.map((one) => [`${verbOf(one)} ${one.usage}`.replace(/ ?\[flags\]/, ''), one.summary])
+  verbs.map((one) => [`${verbOf(one)} ${one.usage}`.trim(), one.summary])
 
 const paragraphs = (texts: readonly string[], width: number): string[] =>
   texts.flatMap((text) => ['', ...wrap(text, Math.min(width, widest))])
@@ -59,7 +59,7 @@ export function overview(commands: readonly Command[], terminal: Terminal): stri
 
 /** `cstp help <command>` */
 export async function commandHelp(command: Command, words: readonly string[], terminal: Terminal): Promise<string> {
-  const { name, usage, summary, about, flags, examples, verbs = [] } = command
+  const { name, summary, about, flags, examples, verbs = [] } = command
   const { paint, width } = terminal
   const { json, help, config } = everywhere
   const more = await command.more?.(words)
@@ -75,7 +75,7 @@ export async function commandHelp(command: Command, words: readonly string[], te
   return [
     `${paint.bold(`cstp ${name}`)}: ${summary}`,
     '',
-    `usage: cstp ${name}${usage ? ` ${usage}` : ''}`,
+    `usage: cstp ${usageOf(command)}`,
     ...paragraphs(about, width),
     '',
     ...(verbs.length > 0 ? [...entries(verbRows(verbs), terminal), ''] : []),

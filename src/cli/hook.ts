@@ -57,7 +57,6 @@ const columns = (paint: Paint): Column<Stopped>[] => [
 
 const report = defineCommand({
   name: 'hook report',
-  usage: '[--days n] [flags]',
   summary: 'Show what hooks stopped, or would have stopped in shadow mode.',
   about: ['Newest first, from the audit trail. With --json each line has the input of the call, without its secrets.'],
   flags: {
@@ -65,7 +64,6 @@ const report = defineCommand({
     client: { kind: 'list', value: 'name', about: 'Only of these clients.' },
     ...connectionFlags,
   },
-  words: [0, 0],
   examples: [['cstp hook report --days 1', 'what the rules would have stopped since yesterday']],
   async run(run) {
     const { flags, terminal, json } = run
@@ -84,13 +82,12 @@ const report = defineCommand({
     else if (found.length === 0) await terminal.out('Nothing was stopped, or would have been.\n')
     else
       await terminal.out(`${table(found, columns(terminal.paint), terminal.width, terminal.paint.bold).join('\n')}\n`)
-    return 0
   },
 })
 
 export const hook = defineCommand({
   name: 'hook',
-  usage: '<client> [--fail-open] [--shadow]',
+  usage: '<client>',
   summary: 'Send a hook event from stdin to the server, and print the response.',
   about: [
     `The command that hooks run. The clients are ${initClients.join(', ')}. cstp init writes a script that does the same and starts faster.`,
@@ -103,7 +100,6 @@ export const hook = defineCommand({
     shadow: { kind: 'switch', about: 'Stop nothing; record what would have been stopped.' },
     url: { kind: 'value', value: 'url', about: 'Server to call (CSTP_URL); by default http://127.0.0.1:9991.' },
   },
-  words: [1, 1],
   examples: [['cstp hook codex --fail-open', 'as the command of a hook of Codex']],
   async run({ words, flags, env, terminal }) {
     const [client] = words

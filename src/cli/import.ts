@@ -146,7 +146,7 @@ async function fromFile(path: string, signal: AbortSignal, lines: (input: AsyncI
 
 const adr = defineCommand({
   name: 'import adr',
-  usage: '<folder> [flags]',
+  usage: '<folder>',
   summary: 'Import architecture decision records: MADR, Nygard, log4brains and their relatives.',
   about: [
     'Every Markdown file below the folder that has a title and a decision or a status becomes a decision: its text is the title and the decision, options that were not chosen are alternatives, what follows “because” and the decision drivers are reasons, and everything else is kept as its context. The status is a tag (status:accepted). “Supersedes”, “superseded by”, “amends” and the like become links.',
@@ -161,7 +161,6 @@ const adr = defineCommand({
     },
     ...importFlags,
   },
-  words: [1, 1],
   examples: [
     ['cstp import adr docs/decisions --dry-run', 'what would be imported?'],
     ['cstp import adr docs/decisions', 'into the running server'],
@@ -174,14 +173,13 @@ const adr = defineCommand({
 
 const beads = defineCommand({
   name: 'import beads',
-  usage: '<file | -> [flags]',
+  usage: '<file | ->',
   summary: 'Import the decisions of an issue tracker that beads exported as JSON Lines.',
   about: [
     'Issues of the type decision become decisions: title, description and design, labels as tags, dependencies between decisions as links. The reason for closing becomes the outcome if it names one (done, failed, abandoned …); otherwise it is kept in the context. Other issues are skipped.',
     'No values are invented: these decisions have no confidence and no category, so they do not count in any score. Importing the file again changes nothing.',
   ],
   flags: importFlags,
-  words: [1, 1],
   examples: [['bd export | cstp import beads -', 'the decisions of this repository']],
   async run(run) {
     return runImport(run, await fromFile(run.words[0]!, run.signal, beadLines))
@@ -190,14 +188,13 @@ const beads = defineCommand({
 
 const cstpYaml = defineCommand({
   name: 'import cstp-yaml',
-  usage: '<folder> [flags]',
+  usage: '<folder>',
   summary: 'Import decision files: those of this program, and of others that keep a decision as YAML.',
   about: [
     'Every .yaml file below the folder is one decision: the files of a data directory or of cstp export --yaml, and those with summary, date, pre_decision and trace that earlier programs of the protocol wrote. Outcomes and links are imported too.',
     'Importing the folder again changes nothing.',
   ],
   flags: importFlags,
-  words: [1, 1],
   examples: [['cstp import cstp-yaml ./decisions --dry-run', 'what would be imported?']],
   async run(run) {
     return runImport(run, { lines: await yamlLines(run.words[0]!), begun: () => true })
@@ -206,7 +203,7 @@ const cstpYaml = defineCommand({
 
 export const importDecisions = defineCommand({
   name: 'import',
-  usage: '<file | -> [flags]',
+  usage: '<file | ->',
   summary: 'Import decisions with outcomes and links: JSON Lines, ADR folders, beads, YAML files.',
   about: [
     'Each line is a JSON object: the parameters of recordDecision (decision, category and confidence are required), and optionally source (its own key), date, agent, outcome (success, failure, partial or abandoned) with actual_result, lessons and notes, and links: [{"target": the source or id of another decision, "edge_type": "depends_on", "weight"?, "context"?}].',
@@ -215,7 +212,6 @@ export const importDecisions = defineCommand({
   ],
   flags: importFlags,
   verbs: [adr, beads, cstpYaml],
-  words: [1, 1],
   examples: [
     ['cstp import decisions.jsonl --dry-run', 'what is wrong with the file?'],
     ['cstp import decisions.jsonl', 'into the running server'],

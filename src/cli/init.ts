@@ -46,7 +46,6 @@ const trust: Partial<Record<InitClient, string>> = {
 
 export const init = defineCommand({
   name: 'init',
-  usage: '[--client name] [--enforce] [--shared] [--undo]',
   summary: 'Connect the clients of agents in this folder: hooks, MCP server, a paragraph of instructions.',
   about: [
     'Merges into the settings of each client and leaves everything else in them as it is: .claude/settings.local.json, .codex/hooks.json, .cursor/hooks.json, .gemini/settings.json, .github/hooks/cstp.json, .opencode/plugin/cstp.js and opencode.json; .mcp.json and .cursor/mcp.json; a marked paragraph of CLAUDE.md or AGENTS.md. A second run changes nothing.',
@@ -70,7 +69,6 @@ export const init = defineCommand({
       about: 'Server to call; by default the one at --host and --port of the settings.',
     },
   },
-  words: [0, 0],
   examples: [
     ['cstp init', 'connect the clients that are used here, in shadow'],
     ['cstp init --client codex --enforce', 'let the rules stop calls of Codex'],

@@ -1,9 +1,9 @@
 /** cstp list: decisions filtered by their fields, as a table. */
 import { listDecisions } from '../methods/index.ts'
 import { type Command, defineCommand } from './command.ts'
-import { connectionFlags, type Params, type Result, withConnection } from './connection.ts'
+import { connectionFlags, type Params, printCall, type Result } from './connection.ts'
 import { parametersOf } from './parameters.ts'
-import { asOfLines, type Column, outcomePaint, type Paint, plain, print, shortId, table } from './terminal.ts'
+import { asOfLines, type Column, outcomePaint, type Paint, plain, shortId, table } from './terminal.ts'
 
 type Row = Result<'listDecisions'>['decisions'][number]
 
@@ -26,30 +26,25 @@ const columns = (paint: Paint): Column<Row>[] => [
 
 export const list: Command = defineCommand({
   name: 'list',
-  usage: '[flags]',
   summary: 'List decisions by their fields.',
   about: ['The newest come first. cstp show takes an id of the last column.'],
   flags: { ...chosen.flags, ...connectionFlags },
-  words: [0, 0],
   examples: [
     ['cstp list --category architecture --outcome failure', 'what went wrong'],
     ['cstp list --status pending --sort stakes --limit 5', 'the highest stakes that nobody reviewed'],
     ['cstp list --after 2026-01-01 --by planner --json', 'what an agent recorded this year, for a program'],
   ],
   async run(run) {
-    const found = await withConnection(run, ({ call }) =>
-      call('listDecisions', chosen.read(run.flags) as Params<'listDecisions'>),
-    )
-    const { decisions, total, offset } = found
-    const { paint, width } = run.terminal
-    const end = offset + decisions.length
-    const more = end < total ? `; the next: --offset ${end}` : ''
-    const notes = asOfLines(found.as_of).map(paint.yellow)
-    await print(run, found, () =>
-      decisions.length === 0
-        ? `${[...notes, total === 0 ? 'No decision matches.' : `There are only ${total}.`].join('\n')}\n`
-        : `${[...notes, ...table(decisions, columns(paint), width, paint.dim), '', paint.dim(`${offset + 1} to ${end} of ${total}${more}`)].join('\n')}\n`,
-    )
-    return 0
+    const params = chosen.read(run.flags) as Params<'listDecisions'>
+    await printCall(run, 'listDecisions', params, ({ decisions, total, offset, as_of }) => {
+      const { paint, width } = run.terminal
+      const notes = asOfLines(as_of).map(paint.yellow)
+      if (decisions.length === 0)
+        return `${[...notes, total === 0 ? 'No decision matches.' : `There are only ${total}.`].join('\n')}\n`
+      const end = offset + decisions.length
+      const more = end < total ? `; the next: --offset ${end}` : ''
+      const foot = paint.dim(`${offset + 1} to ${end} of ${total}${more}`)
+      return `${[...notes, ...table(decisions, columns(paint), width, paint.dim), '', foot].join('\n')}\n`
+    })
   },
 })

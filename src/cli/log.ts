@@ -5,7 +5,7 @@ import { exportLog } from '../transparency/export.ts'
 import { NoteFormError } from '../verify/note.ts'
 import { defineCommand, type Run } from './command.ts'
 import { connectionFlags } from './connection.ts'
-import { Failure, misuse } from './failure.ts'
+import { Failure } from './failure.ts'
 import { serverUrl } from './remote.ts'
 import { openLog, plain, print, withProgress } from './terminal.ts'
 
@@ -72,7 +72,7 @@ async function withFiles<T>(run: Run<typeof placeFlags>, work: (files: LogFiles)
 const verbs = [
   defineCommand({
     name: 'log export',
-    usage: '<folder> [flags]',
+    usage: '<folder>',
     summary: 'Write the log as static files: checkpoint, tiles and entries.',
     about: [
       'The files are those of the C2SP tlog-tiles specification, as the server has them at /log/: any web server can serve the folder, and any client of that specification can read it. The entries are commitments, which disclose nothing.',
@@ -80,7 +80,6 @@ const verbs = [
       'cstp verify <folder> --key <key> verifies all of it offline.',
     ],
     flags: placeFlags,
-    words: [1, 1],
     examples: [['cstp log export ./public/log', 'what a web server shows to auditors']],
     async run(run) {
       const folder = resolve(run.words[0]!)
@@ -98,35 +97,27 @@ const verbs = [
         { path: folder, ...done },
         () => `${size} entries of ${plain(origin)} in ${plain(folder)}: ${written} files written, ${kept} kept\n`,
       )
-      return 0
     },
   }),
   defineCommand({
     name: 'log key',
-    usage: '[flags]',
     summary: 'Print the verifier key of the log.',
     about: [
       'It derives from the evidence key. Give it to witnesses, and to auditors over another channel than the receipts.',
     ],
     flags: placeFlags,
-    words: [0, 0],
     examples: [['cstp log key > log.key', 'for cstp verify --key, or a line "log <key>" of a policy']],
     async run(run) {
       const verifier_key = await withFiles(run, ({ verifierKey }) => verifierKey())
       await print(run, { verifier_key }, () => `${verifier_key}\n`)
-      return 0
     },
   }),
 ]
 
 export const log = defineCommand({
   name: 'log',
-  usage: 'export | key',
   summary: 'Export the log of all acts as static files, or print its key.',
   about: ['Receipts (cstp.getReceipt) prove that an act is in it.'],
   verbs,
-  flags: {},
-  words: [1, 0],
   examples: [['cstp help log export', 'what one of them does']],
-  run: () => Promise.reject(misuse('missing argument; see cstp help log')),
 })

@@ -63,7 +63,6 @@ async function openHere(run: Run<typeof flags>, log: Log): Promise<Backend> {
 
 export const mcp = defineCommand({
   name: 'mcp',
-  usage: '[--agent name] [flags]',
   summary: 'Serve an MCP client over stdin and stdout.',
   about: [
     'For clients that start their servers themselves, such as Claude Desktop and Claude Code. It opens the data directory, which a server may use at the same time, and ends when the client closes stdin.',
@@ -71,7 +70,6 @@ export const mcp = defineCommand({
     'Logs go to stderr; stdout is for the protocol.',
   ],
   flags,
-  words: [0, 0],
   examples: [
     ['cstp mcp --agent planner', 'tools on the data in ~/.cstp, as agent planner'],
     ['CSTP_TOKEN=secret cstp mcp --url https://cstp.example --agent planner', 'the same tools on a server elsewhere'],

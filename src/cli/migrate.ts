@@ -29,7 +29,6 @@ export const migrate = defineCommand({
     },
     to: { kind: 'value', value: 'place', about: 'The same for the target.' },
   },
-  words: [0, 0],
   examples: [
     ['cstp migrate --from ~/.cstp --to env:CSTP_STORE_URL', 'to many servers, with the password in a variable'],
     ['cstp migrate --from env:CSTP_STORE_URL --to ./data', 'back to one'],
@@ -57,6 +56,5 @@ export const migrate = defineCommand({
       () =>
         `${decisions} decisions, ${vectors} with vectors, ${audit_lines} audit entries and ${evidence_records} evidence records; both sides are equal\n`,
     )
-    return 0
   },
 })

@@ -2,9 +2,9 @@
 import { Filters } from '../../sdk/schema/params.ts'
 import { queryDecisions } from '../methods/index.ts'
 import { type Command, defineCommand } from './command.ts'
-import { connectionFlags, type Params, type Result, withConnection } from './connection.ts'
+import { connectionFlags, type Params, printCall, type Result } from './connection.ts'
 import { parametersOf } from './parameters.ts'
-import { asOfLines, type Column, outcomePaint, type Paint, plain, print, shortId, table } from './terminal.ts'
+import { asOfLines, type Column, outcomePaint, type Paint, plain, shortId, table } from './terminal.ts'
 
 const asked = parametersOf(queryDecisions.params, {
   ...{ query: null, filters: null, include_reasons: null, agent_id: null, tracker_scope: null, track: null },
@@ -43,14 +43,13 @@ function columns({ retrieval_mode, scores }: Result<'queryDecisions'>, paint: Pa
 
 export const query: Command = defineCommand({
   name: 'query',
-  usage: '<text> [flags]',
+  usage: '<text …>',
   summary: 'Find precedents for a question or a plan.',
   about: [
     'Ask in plain language. The best precedent comes first; a superseded decision comes below the one that supersedes it. cstp show takes the id.',
     'A score is between 0 and 1, higher is nearer; a distance (semantic mode) is between 0 and 2, lower is nearer.',
   ],
   flags: { ...asked.flags, ...filtered.flags, ...connectionFlags },
-  words: [1, Number.POSITIVE_INFINITY],
   examples: [
     ['cstp query "how do we limit retries?"', 'the ten nearest decisions'],
     ['cstp query caching --category architecture --reviewed --limit 3', 'only reviewed ones of a category'],
@@ -64,9 +63,7 @@ export const query: Command = defineCommand({
       query: run.words.join(' '),
       filters: filtered.read(run.flags),
     } as Params<'queryDecisions'>
-    const found = await withConnection(run, ({ call }) => call('queryDecisions', params))
-    await print(run, found, () => render(found, run.terminal))
-    return 0
+    await printCall(run, 'queryDecisions', params, (found) => render(found, run.terminal))
   },
 })
 

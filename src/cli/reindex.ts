@@ -35,7 +35,6 @@ async function gauges(get: Get): Promise<{ done: number; total: number } | null>
 
 export const reindex = defineCommand({
   name: 'reindex',
-  usage: '[flags]',
   summary: 'Rebuild embeddings from the stored decisions.',
   about: [
     'Needed after a change of the embedder or its model, and useful after files were edited or restored by hand, as they are read again first. The old embeddings are used until the new ones are complete.',
@@ -49,7 +48,6 @@ export const reindex = defineCommand({
     },
     ...connectionFlags,
   },
-  words: [0, 0],
   examples: [
     ['cstp reindex', 'on the running server'],
     ['cstp reindex --local --path decisions/2026/07', 'one month, without a server'],

@@ -7,7 +7,7 @@ import { plain, print, withProgress } from './terminal.ts'
 
 export const restore = defineCommand({
   name: 'restore',
-  usage: '<folder> [flags]',
+  usage: '<folder>',
   summary: 'Restore a backup.',
   about: [
     'Checks every file and the thread against the manifest first; a backup that is damaged, incomplete, or made by a newer version is refused, and nothing is changed. Then creates the data directory of the settings, completely or not at all.',
@@ -18,7 +18,6 @@ export const restore = defineCommand({
     force: { kind: 'switch', about: 'Move the content of the data directory aside.' },
     check: { kind: 'switch', about: 'Only check the backup; restore nothing.' },
   },
-  words: [1, 1],
   examples: [
     ['cstp restore /backup/cstp-2026-07-31', 'to the data directory in the settings'],
     ['cstp restore /backup/cstp-2026-07-31 --check', 'is this backup intact?'],
@@ -78,6 +77,5 @@ export const restore = defineCommand({
         return `${lines.join('\n')}\n`
       },
     )
-    return 0
   },
 })

@@ -6,13 +6,10 @@ const days = (ms: number | null): string => (ms === null ? '' : plural(Math.roun
 
 export const retention = defineCommand({
   name: 'retention',
-  usage: '[flags]',
   summary: 'Print the retention rules, and the decisions that they would erase now.',
   about: [
     'Reads the file of CSTP_RETENTION as serve does, and lists decisions that have been kept for longer than a rule allows. It erases nothing: a running service does so every hour.',
   ],
-  flags: {},
-  words: [0, 0],
   examples: [['cstp retention', 'before a service is started with new rules']],
   async run({ terminal, json, configuration }) {
     const { settings } = await configuration()
@@ -39,6 +36,5 @@ export const retention = defineCommand({
       )
       return `${[...lines, '', ...(ends.length > 0 ? ends : ['No decision has reached its limit.'])].join('\n')}\n`
     })
-    return 0
   },
 })

@@ -73,7 +73,7 @@ async function execute(argv: string[], terminal: Terminal, env: NodeJS.ProcessEn
   }
   const { command, words } = found
   checkWords(command, words)
-  return command.run({
+  const status = await command.run?.({
     flags,
     words,
     json: flags.json,
@@ -82,6 +82,7 @@ async function execute(argv: string[], terminal: Terminal, env: NodeJS.ProcessEn
     configuration: () => loadSettings({ env, flags: settings, readFile: (path) => readFile(path, 'utf8') }),
     signal: stopSignal(command.reloads ?? false),
   })
+  return status ?? 0
 }
 
 /** Runs a command line. Resolves with the exit status. */

@@ -2,7 +2,7 @@
 import type { Settings } from '../app/config/config.ts'
 import { adminAgent, localAgent, ownAgents, tokenPath } from '../core/token-file.ts'
 import { version } from '../core/version.ts'
-import { defineCommand } from './command.ts'
+import { aborted, defineCommand } from './command.ts'
 import { jsonLine, openLog, type Terminal } from './terminal.ts'
 
 /** Quotes text as one word of a POSIX shell. */
@@ -43,7 +43,6 @@ function banner(url: string, settings: Settings, { paint }: Terminal): string {
 
 export const serve = defineCommand({
   name: 'serve',
-  usage: '[flags]',
   summary: 'Start the service.',
   about: [
     'Serves JSON-RPC 2.0 at POST /cstp, and GET /health, /ready and /metrics, until Ctrl-C or SIGTERM. Decisions, catalogue and vectors are stored in the data directory; nothing else is needed.',
@@ -51,8 +50,6 @@ export const serve = defineCommand({
     'With --json it prints one line with url, data_dir, token_file and admin_token_file on stdout when it is ready. Logs go to stderr.',
     'SIGHUP reloads the guardrails; otherwise they are reloaded every five minutes.',
   ],
-  flags: {},
-  words: [0, 0],
   reloads: true,
   examples: [
     ['cstp serve', 'serve on 127.0.0.1:9991 with the data in ~/.cstp'],
@@ -74,12 +71,8 @@ export const serve = defineCommand({
         json ? jsonLine({ url, data_dir, ...files, pid: process.pid }) : banner(url, settings, terminal),
       )
       process.on('SIGHUP', () => void serving.reload())
-      const stopped = new Promise<void>((resolve) => {
-        if (signal.aborted) resolve()
-        signal.addEventListener('abort', () => resolve(), { once: true })
-      })
       try {
-        await Promise.race([stopped, serving.failure])
+        await Promise.race([aborted(signal), serving.failure])
         log('info', 'stopping')
       } finally {
         await serving.stop()

@@ -1,9 +1,9 @@
 /** cstp show and cstp context: prints one decision, or what an agent should know before a task, for people. */
 import { getDecision, getSessionContext } from '../methods/index.ts'
 import { type Command, defineCommand } from './command.ts'
-import { connectionFlags, type Params, type Result, withConnection } from './connection.ts'
+import { connectionFlags, type Params, printCall, type Result } from './connection.ts'
 import { parametersOf } from './parameters.ts'
-import { asOfLines, outcomePaint, type Paint, plain, print, shortId, type Terminal, wrap } from './terminal.ts'
+import { asOfLines, outcomePaint, type Paint, plain, shortId, type Terminal, wrap } from './terminal.ts'
 
 type Decision = Result<'getDecision'>
 
@@ -92,13 +92,12 @@ const shown = parametersOf(getDecision.params, { id: null, agent_id: null, track
 
 export const show: Command = defineCommand({
   name: 'show',
-  usage: '<id> [flags]',
+  usage: '<id>',
   summary: 'Show one decision in full.',
   about: [
     'By its id, the first 8 characters of its hexadecimal part, or its key in the system that it was imported from.',
   ],
   flags: { ...shown.flags, ...connectionFlags },
-  words: [1, 1],
   examples: [
     ['cstp show 1f0c52aa', 'one decision'],
     ['cstp show "PEP 241" --revisions', 'by the key of its origin, with what was changed'],
@@ -106,9 +105,7 @@ export const show: Command = defineCommand({
   ],
   async run(run) {
     const params = { id: run.words[0]!, ...shown.read(run.flags) } as Params<'getDecision'>
-    const decision = await withConnection(run, ({ call }) => call('getDecision', params))
-    await print(run, decision, () => described(decision, run.terminal))
-    return 0
+    await printCall(run, 'getDecision', params, (decision) => described(decision, run.terminal))
   },
 })
 
@@ -122,13 +119,12 @@ const wanted = parametersOf(getSessionContext.params, {
 
 export const context: Command = defineCommand({
   name: 'context',
-  usage: '[task] [flags]',
+  usage: '[task …]',
   summary: 'Print what an agent should know before a task, as Markdown.',
   about: [
     'Its record, precedents for the task, the rules, and what needs attention: the text that an agent gets at its start.',
   ],
   flags: { ...wanted.flags, ...connectionFlags },
-  words: [0, Number.POSITIVE_INFINITY],
   examples: [
     ['cstp context "Make the checkout survive an outage"', 'for a task'],
     ['cstp context --token-budget 500 --agent planner', 'a short one, for another agent'],
@@ -140,8 +136,6 @@ export const context: Command = defineCommand({
       ...(task !== '' && { task_description: task }),
       format: run.json ? 'json' : 'markdown',
     } as Params<'getSessionContext'>
-    const found = await withConnection(run, ({ call }) => call('getSessionContext', params))
-    await print(run, found, () => `${found.markdown?.trimEnd()}\n`)
-    return 0
+    await printCall(run, 'getSessionContext', params, ({ markdown }) => `${markdown?.trimEnd()}\n`)
   },
 })

@@ -3,7 +3,7 @@ import { defineCommand } from './command.ts'
 
 export const verify = defineCommand({
   name: 'verify',
-  usage: '<bundle.json | dossier.json | receipt.json | folder> [flags]',
+  usage: '<bundle.json | dossier.json | receipt.json | folder>',
   summary: 'Verify an evidence bundle, a dossier, a receipt or an exported log, without a server.',
   about: [
     'Reads every event of the bundle, recomputes the hashes, the Merkle root, the mappings and the coverage, and verifies the signatures of the checkpoint and of the whole bundle. It needs only the file: no server, no database, no network.',
@@ -35,7 +35,6 @@ export const verify = defineCommand({
     },
     against: { kind: 'value', value: 'file', about: 'An older bundle of the same log.' },
   },
-  words: [1, 1],
   examples: [
     ['cstp verify evidence.json --key log.key', 'is it intact, and did this log make it?'],
     ['cstp verify evidence.json --witness witness.pub --note latest.note', 'is it what the witness saw?'],

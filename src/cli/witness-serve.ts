@@ -1,7 +1,7 @@
 /** cstp witness serve: cosigns checkpoints submitted by other logs. */
 import { join, resolve } from 'node:path'
 import { serveWitness } from '../transparency/open.ts'
-import { defineCommand } from './command.ts'
+import { aborted, defineCommand } from './command.ts'
 import { misuse } from './failure.ts'
 import { jsonLine, plain } from './terminal.ts'
 import { openPolicy } from './verify-policy.ts'
@@ -19,7 +19,7 @@ function addressOf(given: string): { host: string; port: number } {
 
 export const witnessServe = defineCommand({
   name: 'witness serve',
-  usage: '--logs <file> [flags]',
+  usage: '--logs <file>',
   summary: 'Cosign the checkpoints that logs submit.',
   about: [
     'Answers the C2SP tlog-witness protocol: POST /add-checkpoint cosigns a checkpoint that a known log signed and that provably extends the one that was cosigned before, and GET /<SHA-256 of the origin>/checkpoint shows monitors the latest. Any log of that protocol can use it, not only those of cstp.',
@@ -41,7 +41,6 @@ export const witnessServe = defineCommand({
       about: 'Folder for cosigned checkpoints; by default witness-serve/ in the data directory.',
     },
   },
-  words: [0, 0],
   examples: [
     ['cstp witness serve --logs logs.txt --name witness.example.com/1', 'behind a reverse proxy on the same machine'],
   ],
@@ -65,11 +64,7 @@ export const witnessServe = defineCommand({
     const { url, verifier_key } = serving
     const text = `witness answers at ${url}/add-checkpoint for ${logs.length} logs\n${verifier_key}\nCtrl-C stops it.\n`
     await terminal.out(json ? jsonLine({ url, verifier_key, logs: logs.length, pid: process.pid }) : text)
-    await new Promise<void>((stopped) => {
-      if (signal.aborted) stopped()
-      signal.addEventListener('abort', () => stopped(), { once: true })
-    })
+    await aborted(signal)
     await serving.stop()
-    return 0
   },
 })

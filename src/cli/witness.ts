@@ -40,7 +40,7 @@ function showAlarm(alarm: Alarm, url: string, json: boolean, { note, notePaint }
 
 export const witness = defineCommand({
   name: 'witness',
-  usage: '<url> | serve [flags]',
+  usage: '<url>',
   verbs: [witnessServe],
   summary: 'Watch the evidence log of a server: check that it only grows, and cosign its checkpoints.',
   about: [
@@ -66,7 +66,6 @@ export const witness = defineCommand({
     once: { kind: 'switch', about: 'Check once and end.' },
     interval: { kind: 'value', value: 'time', about: 'Time between checks, such as 60s or 5m; by default 60s.' },
   },
-  words: [1, 1],
   examples: [
     ['cstp witness https://cstp.example.com', 'check every minute, until an alarm or Ctrl-C'],
     ['cstp witness https://cstp.example.com --once --key log.pub', 'from a timer, with the key that the operator gave'],
@@ -103,6 +102,5 @@ export const witness = defineCommand({
       if (flags.once) return 0
       await setTimeout(interval_ms, undefined, { signal }).catch(() => {})
     }
-    return 0
   },
 })

@@ -2,10 +2,10 @@
 import { Project } from '../../sdk/schema/decision.ts'
 import { linkDecisions, recordDecision, reviewDecision, unlinkDecisions } from '../methods/index.ts'
 import { type Command, defineCommand, type Run } from './command.ts'
-import { connectionFlags, type Params, withConnection } from './connection.ts'
+import { connectionFlags, type Params, printCall, type Result } from './connection.ts'
 import { misuse } from './failure.ts'
 import { parametersOf } from './parameters.ts'
-import { plain, print, shortId } from './terminal.ts'
+import { plain, shortId } from './terminal.ts'
 
 /** The given text, or stdin for `-`. */
 async function textOf(given: string): Promise<string> {
@@ -28,7 +28,7 @@ const place = parametersOf(Project, { name: null, files: 'file' })
 
 export const record: Command = defineCommand({
   name: 'record',
-  usage: '<decision> --category <name> --confidence <0..1> [flags]',
+  usage: '<decision …> --category <name> --confidence <0..1>',
   summary: 'Record a decision.',
   about: [
     'The decision is one or several words, or stdin for -. Rules are checked first, as for every decision: what they block is not recorded, and the exit status is 1.',
@@ -36,7 +36,6 @@ export const record: Command = defineCommand({
     'Prints the id and suggestions to improve the quality of the record.',
   ],
   flags: { ...recorded.flags, ...place.flags, ...connectionFlags },
-  words: [1, Number.POSITIVE_INFINITY],
   examples: [
     ['cstp record "Use SQLite for the catalogue" --category architecture --confidence 0.8', 'a decision'],
     [
@@ -53,10 +52,8 @@ export const record: Command = defineCommand({
       decision: await textOf(run.words.join(' ')),
       project: Object.keys(at).length === 0 ? project : { name: project, ...at },
     } as Params<'recordDecision'>
-    const result = await withConnection(run, ({ call }) => call('recordDecision', params))
-    const { decision_id, replayed, guardrail_warnings, quality } = result
     const { paint } = run.terminal
-    await print(run, result, () =>
+    await printCall(run, 'recordDecision', params, ({ decision_id, replayed, guardrail_warnings, quality }) =>
       [
         `${paint.green(replayed ? 'recorded before' : 'recorded')} ${paint.cyan(shortId(decision_id))}  ${plain(params.decision)}`,
         ...guardrail_warnings.map(({ message }) => paint.yellow(`warning: ${plain(message)}`)),
@@ -64,7 +61,6 @@ export const record: Command = defineCommand({
         '',
       ].join('\n'),
     )
-    return 0
   },
 })
 
@@ -72,14 +68,13 @@ const reviewed = parametersOf(reviewDecision.params, { decision_id: null, outcom
 
 export const review: Command = defineCommand({
   name: 'review',
-  usage: '<id> <success|partial|failure|abandoned> [flags]',
+  usage: '<id> <success|partial|failure|abandoned>',
   summary: 'Record how a decision turned out.',
   about: [
     'The decision is named by its id, the first 8 characters of its hexadecimal part, or its key in the system that it was imported from.',
     'Describe what happened and the lesson, so that later decisions improve. A later review keeps the fields that it does not set.',
   ],
   flags: { ...reviewed.flags, ...connectionFlags },
-  words: [2, 2],
   examples: [
     ['cstp review 1f0c52aa success --result "No order was lost in May"', 'an outcome'],
     ['cstp review "PEP 241" failure --lessons "Ask who reads it first"', 'by the key of its origin'],
@@ -87,10 +82,10 @@ export const review: Command = defineCommand({
   async run(run) {
     const [id, outcome] = run.words as [string, string]
     const params = { decision_id: id, outcome, ...reviewed.read(run.flags) } as Params<'reviewDecision'>
-    const result = await withConnection(run, ({ call }) => call('reviewDecision', params))
     const { paint } = run.terminal
-    await print(run, result, () => `${paint.cyan(shortId(result.decision_id))} is reviewed: ${result.outcome}\n`)
-    return 0
+    const text = (done: Result<'reviewDecision'>) =>
+      `${paint.cyan(shortId(done.decision_id))} is reviewed: ${done.outcome}\n`
+    await printCall(run, 'reviewDecision', params, text)
   },
 })
 
@@ -105,22 +100,20 @@ const edgeTypes = 'supersedes, depends_on, relates_to, contradicts, refines, cau
 
 export const link: Command = defineCommand({
   name: 'link',
-  usage: `${linkWords} [flags]`,
+  usage: linkWords,
   summary: 'Link two decisions.',
   about: [
     `What the first is to the second: ${edgeTypes}. The same link again replaces yours.`,
     'Only a curator can supersede a decision of another agent; otherwise the link is stored, but does not affect the ranking.',
   ],
   flags: { ...linked.flags, ...connectionFlags },
-  words: [3, 3],
   examples: [['cstp link 1f0c52aa supersedes 88d1e0b3 --context "Retries made it worse"', 'the newer one first']],
   async run(run) {
     const params = { ...ends(run), ...linked.read(run.flags) } as Params<'linkDecisions'>
-    const result = await withConnection(run, ({ call }) => call('linkDecisions', params))
-    const { source_id, edge_type, target_id, effective } = result.edge
-    const without = effective ? '' : ', without effect on ranking: the target was recorded by another agent'
-    await print(run, result, () => `${shortId(source_id)} ${edge_type} ${shortId(target_id)}${without}\n`)
-    return 0
+    await printCall(run, 'linkDecisions', params, ({ edge: { source_id, edge_type, target_id, effective } }) => {
+      const without = effective ? '' : ', without effect on ranking: the target was recorded by another agent'
+      return `${shortId(source_id)} ${edge_type} ${shortId(target_id)}${without}\n`
+    })
   },
 })
 
@@ -128,16 +121,16 @@ const unlinked = parametersOf(unlinkDecisions.params, { source_id: null, target_
 
 export const unlink: Command = defineCommand({
   name: 'unlink',
-  usage: `${linkWords} [flags]`,
+  usage: linkWords,
   summary: 'Remove a link between two decisions.',
   about: ['Your own links; those of others need the scope curate. The exit status is 1 if there was no such link.'],
   flags: { ...unlinked.flags, ...connectionFlags },
-  words: [3, 3],
   examples: [['cstp unlink 1f0c52aa supersedes 88d1e0b3', 'as it was linked']],
   async run(run) {
     const params = { ...ends(run), ...unlinked.read(run.flags) } as Params<'unlinkDecisions'>
-    const result = await withConnection(run, ({ call }) => call('unlinkDecisions', params))
-    await print(run, result, () => (result.removed ? 'The link is removed.\n' : 'There is no such link.\n'))
-    return result.removed ? 0 : 1
+    const { removed } = await printCall(run, 'unlinkDecisions', params, (result) =>
+      result.removed ? 'The link is removed.\n' : 'There is no such link.\n',
+    )
+    return removed ? 0 : 1
   },
 })

@@ -1,5 +1,5 @@
 /** The reference page of the command line, derived from the declarations of the commands. */
-import { verbOf } from '../cli/args.ts'
+import { usageOf, verbOf } from '../cli/args.ts'
 import type { Command, Flags } from '../cli/command.ts'
 import { commands } from '../cli/commands.ts'
 import { connectionFlags } from '../cli/connection.ts'
@@ -19,12 +19,12 @@ function flagTable(flags: Flags, known: Flags = connectionFlags): string[] {
 }
 
 function section(command: Command, level: string): string[] {
-  const { name, usage, summary, about, flags, verbs = [], examples } = command
+  const { name, summary, about, flags, verbs = [], examples } = command
   const connects = 'url' in flags && 'local' in flags ? ['Takes the flags of a connection.'] : []
   return [
     `${level} cstp ${name}`,
     summary,
-    ['```text', `cstp ${name} ${usage}`.trimEnd(), '```'].join('\n'),
+    ['```text', `cstp ${usageOf(command)}`, '```'].join('\n'),
     ...about,
     ...(verbs.length > 0 ? [verbs.map((one) => `- \`${verbOf(one)}\`: ${one.summary}`).join('\n')] : []),
     ...flagTable(flags),

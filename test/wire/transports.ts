@@ -75,7 +75,7 @@ export const commandLine: TransportKind = {
           },
         }
         try {
-          await callCommand.run({
+          await callCommand.run!({
             flags: { url, agent: as, token: token(as), local: false },
             words: [method, JSON.stringify(spelt(method, params))],
             json: true,

@@ -86,14 +86,13 @@ async function put(path: string, text: string): Promise<void> {
 
 export const exportAdr = defineCommand({
   name: 'export adr',
-  usage: '<folder> [flags]',
+  usage: '<folder>',
   summary: 'Write every decision as an architecture decision record (MADR 4).',
   about: [
     'One Markdown file for each decision. A later run updates the folder: changed decisions are written, files of removed decisions are deleted, and everything else is left unchanged. A file that was not written by this command, or was edited since, is never overwritten: in that case nothing is written.',
     'Fields that the format lacks (confidence, stakes, category, source) are kept in the front matter, so that cstp import adr recreates the same decisions.',
   ],
   flags: connectionFlags,
-  words: [1, 1],
   examples: [['cstp export adr docs/decisions', 'for review in pull requests']],
   async run(run) {
     const { terminal, json } = run
@@ -142,6 +141,5 @@ export const exportAdr = defineCommand({
     await terminal.out(
       json ? jsonLine(counts) : `${written} written, ${unchanged} unchanged, ${removed} removed in ${folder}\n`,
     )
-    return 0
   },
 })
