@@ -14,7 +14,7 @@ function baseOf(url: string): string {
     throw new TypeError('createClient: url must be an address such as http://127.0.0.1:9991')
   const { origin, pathname, username, password } = new URL(url)
   if (username || password) throw new TypeError('createClient: credentials belong in agent and token, not in the url')
-  return origin + pathname.replace(/\/+$/, '').replace(/\/cstp$/, '')
+  return origin + pathname.replace(/(?<!\/)\/+$/, '').replace(/\/cstp$/, '')
 }
 
 /** Seconds that an answer asks to wait; null if it does not, or gives a time, since clocks may differ. */

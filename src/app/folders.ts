@@ -20,7 +20,7 @@ export async function folderInside(data_dir: string, given: string): Promise<str
  * @throws CstpError `invalid_params` for any other path
  */
 export function folderOfDecisions(given: string): string {
-  const below = given.replace(/^\.\//, '').replace(/\/+$/, '')
+  const below = given.replace(/^\.\//, '').replace(/(?<!\/)\/+$/, '')
   if (/^decisions(?:\/\d{4}(?:\/\d{2})?)?$/.test(below)) return below
   const expected = 'decisions, decisions/<year> or decisions/<year>/<month>: the decisions are in PostgreSQL'
   throw invalidParams({

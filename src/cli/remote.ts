@@ -22,7 +22,7 @@ export function serverUrl(given: string | undefined, { host, port }: Pick<Settin
     if (parts === null) throw misuse(`--url needs an address such as http://127.0.0.1:9991, received ${received}`)
     if (parts.username || parts.password || parts.search || parts.hash)
       throw misuse(`--url takes no credentials, query or fragment, received ${received}; give --agent and --token`)
-    return given.replace(/\/+$/, '').replace(/\/cstp$/, '')
+    return given.replace(/(?<!\/)\/+$/, '').replace(/\/cstp$/, '')
   }
   if (port === 0)
     throw misuse('the port of the settings is 0, so the server chose a free one: give its address with --url')

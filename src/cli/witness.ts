@@ -17,7 +17,7 @@ function urlOf(given: string): string {
     throw misuse(`expected an address such as https://cstp.example.com, received ${JSON.stringify(given)}`)
   const { username, password, search, hash } = new URL(given)
   if (username || password || search || hash) throw misuse('the address must have no credentials, query or fragment')
-  return given.replace(/\/+$/, '')
+  return given.replace(/(?<!\/)\/+$/, '')
 }
 
 function intervalOf(given: string): number {

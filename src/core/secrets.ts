@@ -166,13 +166,14 @@ export function withoutSecrets(text: string): string {
 
 /** Masks secrets in `name=value` and `name = 'value'`. */
 const maskPairs = (text: string): string =>
-  text.replace(/([\w-]+)(\s*=\s*)('(?:[^'\\]|\\.)*'?|\S+)/g, (pair, name: string, equals: string) =>
+  text.replace(/(?<![\w-])([\w-]+)(\s*=\s*)('(?:[^'\\]|\\.)*'?|\S+)/g, (pair, name: string, equals: string) =>
     isSecretName(name) ? `${name}${equals}${mask}` : pair,
   )
 
 /** Masks everything between scheme and host. A `@` after a `?` may be part of a parameter or a password: then the rest is mask too. */
 function maskUser(text: string): string {
-  if (!/:[\s\S]*@/.test(text)) return text
+  const colon = text.indexOf(':')
+  if (colon === -1 || text.lastIndexOf('@') < colon) return text
   const scheme = /^[a-z][a-z0-9+.-]*:\/+/i.exec(text)?.[0] ?? ''
   const at = text.lastIndexOf('@')
   return /[?#]/.test(text.slice(0, at)) ? scheme + mask : scheme + mask + text.slice(at)

@@ -18,7 +18,7 @@ export interface View {
 }
 
 const here = (): Place => ({
-  path: location.pathname.slice(base.length).replace(/\/+$/, '') || '/',
+  path: location.pathname.slice(base.length).replace(/(?<!\/)\/+$/, '') || '/',
   query: new URLSearchParams(location.search),
 })
 

@@ -2,7 +2,7 @@
 import process from 'node:process'
 import { createInterface } from 'node:readline'
 
-const url = `${(process.env.CSTP_URL ?? 'http://127.0.0.1:9991').replace(/\/+$/, '')}/mcp`
+const url = `${(process.env.CSTP_URL ?? 'http://127.0.0.1:9991').replace(/(?<!\/)\/+$/, '')}/mcp`
 const { CSTP_TOKEN: token } = process.env
 let session = null
 let version = null

@@ -34,7 +34,7 @@ const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim()
 const wrapped = /^(?:(["'`]|\*\*|__|\*|_)(.+)\1|“(.+)”|‘(.+)’|«(.+)»)$/
 /** Strips enclosing quotes and emphasis, and trailing punctuation. */
 function bare(text: string): string {
-  const line = oneLine(text).replace(/[.,;:]+$/, '')
+  const line = oneLine(text).replace(/(?<![.,;:])[.,;:]+$/, '')
   const inner = wrapped
     .exec(line)
     ?.slice(2)
@@ -52,8 +52,8 @@ const present = (text: string | undefined): string | null =>
 const choice = /chosen (?:option|solution|alternative)s?\s*:?\**\s*:?\s*/i
 /** `Chosen option: "X", because …` with quotes of any kind; quotes inside are part of the name. */
 const quotedChoice = /^(?:["“](.+?)["”]|['‘](.+?)['’]|`(.+?)`|«(.+?)»)(?=\s*(?:[,.;:(]|because\b|$))/im
-const plainChoice = /^(.+?)(?=,?\s*because\b|[.;](?:\s|$)|$)/im
-const because = /^["”'’»`*_]*\s*[,.;:]?\s*because\b:?\s*([\s\S]*)/i
+const plainChoice = /^(.+?)(?=(?:,|(?<!\s))\s*because\b|[.;](?:\s|$)|$)/im
+const because = /^["”'’»`*_]*\s*(?:[,.;:]\s*)?because\b:?\s*([\s\S]*)/i
 
 /** The listed option that a text begins with, even if its name contains punctuation. */
 function listedChoice(rest: string, options: readonly string[]): { whole: string; name: string } | null {
@@ -112,7 +112,7 @@ function linkOf(line: string): NamedLink | null {
   if (!found) return null
   const { rest, edge_type, reverse } = found
   const file = markdownLink.exec(rest)?.[1]
-  const target = file ?? number.exec(rest)?.[1] ?? /[\w./-]+\.md\b/.exec(rest)?.[0]
+  const target = file ?? number.exec(rest)?.[1] ?? /(?<![\w./-])[\w./-]+\.md\b/.exec(rest)?.[0]
   return target === undefined || /^[a-z]+:\/\//i.test(target) ? null : { target, edge_type, reverse }
 }
 
@@ -123,7 +123,7 @@ const textOf = (value: unknown): string | null =>
       ? present(String(value))
       : null
 const listOf = (value: unknown): string[] =>
-  (Array.isArray(value) ? value : typeof value === 'string' ? value.split(/\s*[,;]\s*/) : []).flatMap((one) => {
+  (Array.isArray(value) ? value : typeof value === 'string' ? value.split(/[,;]/) : []).flatMap((one) => {
     const text = textOf(one)
     return text === null || /^[[{].*[\]}]$/.test(text) ? [] : [oneLine(text)]
   })
@@ -248,7 +248,7 @@ export function readAdr(markdown: string): Adr | null {
     date: dayOf(textOf(front.date) ?? bodyOf(partsOf(parts, 'date')) ?? status),
     people: [
       ...listOf(front['decision-makers'] ?? front.deciders),
-      ...partsOf(parts, 'people').flatMap(({ body }) => listOf(oneLine(body.replace(/^\s*[-*+]\s+/gm, ', ')))),
+      ...partsOf(parts, 'people').flatMap(({ body }) => listOf(oneLine(body.replace(/^[^\S\n]*[-*+]\s+/gm, ', ')))),
     ].filter((one) => one !== ''),
     tags: [...listOf(front.tags), ...partsOf(parts, 'tags').flatMap(({ body }) => listOf(oneLine(body)))],
     chosen: found?.chosen ?? null,

@@ -19,9 +19,9 @@ const slugOf = (title: string): string =>
     .toLowerCase()
     .replace(/\p{M}+/gu, '')
     .replace(/[^\p{L}\p{N}]+/gu, '-')
-    .replace(/^-+|-+$/g, '')
+    .replace(/^-+|(?<!-)-+$/g, '')
     .slice(0, 60)
-    .replace(/-+$/, '')
+    .replace(/(?<!-)-+$/, '')
 
 /** The file name that it was imported from, else its day and title. */
 function fileOf(row: Row): string {

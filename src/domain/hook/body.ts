@@ -56,7 +56,7 @@ export function callOf(body: Fields, mcpShape = mcpName): ToolCall | null {
 }
 
 /** Lines in which tools that run commands report a nonzero exit status. */
-const failedStatus = /^\s*(?:Exit Code|Process exited with code|exit_code|exit status):?\s*[1-9]/im
+const failedStatus = /^[^\S\n]*(?:Exit Code|Process exited with code|exit_code|exit status):?\s*[1-9]/im
 const maxSearched = 20_000
 
 /** Whether the response of a tool says that it failed: some clients report a failed command as a completed call. */

@@ -38,7 +38,7 @@ export async function openOpenaiEmbedder(options: OpenaiOptions): Promise<Embedd
 }
 
 function endpoint(url: URL): URL {
-  const path = url.pathname.replace(/\/+$/, '')
+  const path = url.pathname.replace(/(?<!\/)\/+$/, '')
   if (/\/embeddings$/.test(path)) url.pathname = path
   else url.pathname = /\/v\d+$/.test(path) ? `${path}/embeddings` : `${path}/v1/embeddings`
   return url

@@ -16,7 +16,7 @@ const longestShown = 500
 /** The document that a path names; clients escape it as a whole, or each part. */
 function documentAt(path: string): string | null {
   try {
-    return decodeURIComponent(path.slice(start.length)).replace(/\/+$/, '')
+    return decodeURIComponent(path.slice(start.length)).replace(/(?<!\/)\/+$/, '')
   } catch {
     return null
   }

@@ -37,7 +37,7 @@ export function repositoryAt(from) {
   const common = resolve(folder, text(join(folder, 'commondir')) ?? '.')
   const config = text(join(common, 'config')) ?? ''
   const remote = /\[remote "origin"\][^[]*?^\s*url\s*=\s*(\S+)/m.exec(config)?.[1]
-  const project = remote && /([^/:]+\/[^/:]+?)(?:\.git)?\/?$/.exec(remote)?.[1]
+  const project = remote && /(?<![^/:])([^/:]+\/[^/:]+?)(?:\.git)?\/?$/.exec(remote)?.[1]
   const branch = /^ref: refs\/heads\/(.+)$/.exec(text(join(folder, 'HEAD')) ?? '')?.[1]
   return { ...(project && { project }), ...(branch && { branch }) }
 }
@@ -74,7 +74,7 @@ async function sendSpool(spool, to) {
 /** Resolves with the exit status and what to print. */
 export async function hook({ client, flags = {}, env, body, cwd }) {
   const dir = env.CSTP_DATA_DIR || join(homedir(), '.cstp')
-  const url = (flags.url ?? env.CSTP_URL ?? 'http://127.0.0.1:9991').replace(/\/+$/, '')
+  const url = (flags.url ?? env.CSTP_URL ?? 'http://127.0.0.1:9991').replace(/(?<!\/)\/+$/, '')
   const token = `${env.CSTP_AGENT || 'local'}:${env.CSTP_TOKEN || text(join(dir, 'token')) || ''}`
   const spool = join(dir, 'hook-spool.jsonl')
   let event = {}

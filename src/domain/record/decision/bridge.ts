@@ -30,7 +30,9 @@ function sentences(text: string, least: number): string {
 /** The first "to …", "so that …" or "because …", up to the end of its clause. */
 function purposeClause(text: string): string | null {
   for (const match of text.matchAll(/\b(?:so that|in order to|because|to)\s+(?=\S)/gi)) {
-    const before = /([a-z]+)\s*$/i.exec(text.slice(Math.max(0, match.index - 24), match.index))?.[1]?.toLowerCase()
+    const before = /(?<![a-z])([a-z]+)\s*$/i
+      .exec(text.slice(Math.max(0, match.index - 24), match.index))?.[1]
+      ?.toLowerCase()
     if (match[0].trim().toLowerCase() === 'to' && before && noPurposeBefore.has(before)) continue
     const rest = head(text.slice(match.index, match.index + 501), 500)
     const clause = /^[^.!?;\n]+(?:\.(?=\S)[^.!?;\n]*)*/.exec(rest)?.[0].trim()

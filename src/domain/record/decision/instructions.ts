@@ -116,7 +116,7 @@ const seen = (text: string): string =>
   unlike.test(text)
     ? (ascii.test(text) ? text : text.normalize('NFKC').replace(/\p{Cf}/gu, ''))
         .replace(/[*`~]/g, '')
-        .replace(/\s*[\n\r\u2028\u2029]\s*/g, '\n')
+        .replace(/(?<!\s)\s*[\n\r\u2028\u2029]\s*/g, '\n')
         .replace(/[^\S\n]+|_+/g, ' ')
     : text
 

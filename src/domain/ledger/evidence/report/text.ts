@@ -90,7 +90,7 @@ export const facts = (rows: [name: string, value: Node][]): Node => ({
 })
 
 /** A number with spaces between thousands. */
-export const figure = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, '\u00a0')
+export const figure = (value: number): string => value.toLocaleString('en').replaceAll(',', '\u00a0')
 
 /** A file that was written. */
 export interface Written {

@@ -1,0 +1,96 @@
+/** Expressions read what callers send, so each of them must take time linear in the text: one that backtracks over a long run stops the server for everybody. */
+import { expect, test } from 'bun:test'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import ts from 'typescript'
+import { certainShapes, inAddresses, likelyTokens, namedSecrets } from '../src/core/secret-shapes.ts'
+import { certainSecret, maskSecrets, redact } from '../src/core/secrets.ts'
+import { instructionLike } from '../src/domain/record/decision/instructions.ts'
+
+const root = join(import.meta.dir, '..')
+const length = 262_144
+const characters = [' ', '\n', '\t', 'a', '0', '_', '-', '/', ':', '"']
+const texts = characters.flatMap((character) => {
+  const run = character.repeat(length)
+  return [run, `x${run}x`]
+})
+/** Linear expressions take 1 to 40 ms of these texts, quadratic ones tens of seconds. */
+const limitMs = 50
+const attempts = 4
+
+interface Expression {
+  place: string
+  expression: RegExp
+}
+
+/** The literals in a file of TypeScript or JavaScript. */
+function literalsIn(path: string, text: string): Expression[] {
+  const kind = path.endsWith('x') ? ts.ScriptKind.TSX : ts.ScriptKind.TS
+  const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true, kind)
+  const found: Expression[] = []
+  const visit = (node: ts.Node): void => {
+    if (ts.isRegularExpressionLiteral(node)) {
+      const end = node.text.lastIndexOf('/')
+      const line = file.getLineAndCharacterOfPosition(node.getStart()).line + 1
+      const flags = node.text.slice(end + 1).replace(/[gy]/g, '')
+      found.push({ place: `${path}:${line}`, expression: new RegExp(node.text.slice(1, end), `${flags}g`) })
+    }
+    ts.forEachChild(node, visit)
+  }
+  visit(file)
+  return found
+}
+
+const literals = await Promise.all(
+  ['src', 'sdk', 'plugin'].map(async (folder) => {
+    const files = (await readdir(join(root, folder), { recursive: true })).filter(
+      (file) => /\.(?:tsx?|m?js)$/.test(file) && !/(?:^|\/)(?:dist|node_modules)\//.test(file),
+    )
+    return Promise.all(
+      files.map(async (file) => literalsIn(join(folder, file), await Bun.file(join(root, folder, file)).text())),
+    )
+  }),
+).then((lists) => lists.flat(2))
+
+/** The shortest of several attempts, since other programs may interrupt one. */
+function shortestMs(run: () => void): number {
+  let shortest = Number.POSITIVE_INFINITY
+  for (let attempt = 0; attempt < attempts && shortest > limitMs; attempt++) {
+    const start = performance.now()
+    run()
+    shortest = Math.min(shortest, performance.now() - start)
+  }
+  return shortest
+}
+
+const slow = (expressions: readonly Expression[]): string[] =>
+  expressions.flatMap(({ place, expression }) =>
+    texts.some((text) => shortestMs(() => text.replace(expression, '')) > limitMs)
+      ? [`${place} ${expression.source}`]
+      : [],
+  )
+
+test('every regular expression of the program reads 256 KB of any character in 50 ms', () => {
+  expect(literals.length).toBeGreaterThan(400)
+  expect(slow(literals)).toEqual([])
+})
+
+test('so does every shape of a secret', () => {
+  const shapes = [...certainShapes, ...likelyTokens, ...namedSecrets, ...inAddresses]
+  expect(slow(shapes.map(({ kind, shape }) => ({ place: kind, expression: shape })))).toEqual([])
+})
+
+test('an expression that backtracks over each start of a run is found', () => {
+  const text = `x${' '.repeat(32_768)}x`
+  expect(shortestMs(() => text.replace(/\s+$/g, ''))).toBeGreaterThan(limitMs)
+})
+
+test.each([
+  ['masking of secrets', (text: string) => maskSecrets(text)],
+  ['the search for certain secrets', (text: string) => certainSecret(text)],
+  ['the redacted copy', (text: string) => redact({ text })],
+  ['the search for instructions to a model', (text: string) => instructionLike([text])],
+])('%s takes time linear in the text', (_name, read) => {
+  const slowest = Math.max(...texts.map((text) => shortestMs(() => read(text))))
+  expect(slowest).toBeLessThan(10 * limitMs)
+})
