@@ -11,6 +11,7 @@ import { contentDigest, linkedDigests, recordDigest } from './content.ts'
 import { type ControlRules, type Mapped, mapEvidence } from './controls.ts'
 import { chainFormat, recordHash } from './hash.ts'
 import { listText } from './mapped-text.ts'
+import { recordPages } from './records.ts'
 
 /** Version of the bundle format. */
 const bundleFormat = 1
@@ -123,9 +124,7 @@ const recordText = ({
 async function* eventsText({ evidence, yieldToEventLoop }: BundleSources, head: BundleHead): AsyncGenerator<string> {
   let hash = noHash
   let seq = 0
-  while (seq < head.size) {
-    const page = await evidence.read(seq + 1, Math.min(pageSize, head.size - seq))
-    if (page.length === 0) throw broken(seq + 1)
+  for await (const page of recordPages(evidence, head.size)) {
     let piece = ''
     for (const record of page) {
       if (record.seq !== seq + 1 || record.prev_hash !== hash || recordHash(record) !== record.hash)
@@ -137,6 +136,7 @@ async function* eventsText({ evidence, yieldToEventLoop }: BundleSources, head: 
     yield piece
     await yieldToEventLoop()
   }
+  if (seq < head.size) throw broken(seq + 1)
   if (hash !== head.head_hash) throw broken(seq)
 }
 

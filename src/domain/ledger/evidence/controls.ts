@@ -2,23 +2,19 @@
 import type { ControlCondition, ControlRule } from '../../../../sdk/schema/control.ts'
 import type { ClassCoverage } from '../../../../sdk/schema/evidence.ts'
 import type { Evidence, EvidenceClass, EvidenceRecord } from '../../../../sdk/storage/evidence.ts'
+import { compareText } from '../../../../sdk/storage/fields.ts'
+import { recordPages } from './records.ts'
 import type { ControlSet } from './rules.ts'
 
 const classes = ['observed', 'attested'] as const
-const pageSize = 1_000
 
-/** A rule with the framework of its control. */
-export type PlacedRule = ControlRule & { framework: string }
-
-interface CompiledRule {
-  rule: PlacedRule
-  tests: Test[]
-}
+/** A rule with the framework of its control, and its number among all rules. */
+export type PlacedRule = ControlRule & { framework: string; number: number }
 
 /** The rules of a control for one type of event. If no mapping holds, the first shortfall that holds gives the reason. */
 interface Control {
-  mappings: CompiledRule[]
-  shortfalls: CompiledRule[]
+  mappings: PlacedRule[]
+  shortfalls: PlacedRule[]
 }
 
 export interface ControlRules {
@@ -50,80 +46,81 @@ export interface Mapped {
   attested_only_controls: string[]
 }
 
-/** Compiles the rules for the walk. */
+/** Groups the rules for the walk. */
 export function compileControls(sets: readonly ControlSet[]): ControlRules {
-  const byClass = { observed: new Map<string, Control[]>(), attested: new Map<string, Control[]>() }
-  for (const set of sets) {
-    const types = byClass[set.evidence_class]
-    const found = new Map<string, Control>()
-    for (const one of set.rules) {
-      const rule = { ...one, framework: one.framework ?? set.framework }
-      const { event_type, conditions } = rule.match
-      const key = JSON.stringify([event_type, rule.framework, rule.function_id])
-      let control = found.get(key)
-      if (!control) {
-        control = { mappings: [], shortfalls: [] }
-        found.set(key, control)
-        types.set(event_type, [...(types.get(event_type) ?? []), control])
+  const controls = { observed: new Map<string, Control[]>(), attested: new Map<string, Control[]>() }
+  let number = 0
+  for (const { framework, evidence_class, rules } of sets) {
+    const types = controls[evidence_class]
+    const placed = rules.map(
+      (rule): PlacedRule => ({
+        ...rule,
+        framework: rule.framework ?? framework,
+        number: number++,
+      }),
+    )
+    const keyOf = (rule: PlacedRule) => JSON.stringify([rule.match.event_type, rule.framework, rule.function_id])
+    for (const ofControl of Map.groupBy(placed, keyOf).values()) {
+      const { event_type } = ofControl[0]!.match
+      const control = {
+        mappings: ofControl.filter((rule) => !rule.insufficient_evidence),
+        shortfalls: ofControl.filter((rule) => rule.insufficient_evidence),
       }
-      const list = rule.insufficient_evidence ? control.shortfalls : control.mappings
-      list.push({ rule, tests: conditions.map(compileCondition) })
+      types.set(event_type, [...(types.get(event_type) ?? []), control])
     }
   }
-  return { sets, controls: byClass }
+  return { sets, controls }
 }
 
-/** Controls of one type of event, and the indexes of known verdicts by their bits. */
-interface Plan {
-  controls: readonly Control[]
-  verdicts: Map<number, number>
-}
+export type Payload = Record<string, unknown>
 
-function holds({ tests }: CompiledRule, payload: Payload): boolean {
-  for (const test of tests) if (!test(payload)) return false
-  return true
-}
+const isObject = (value: unknown): value is Payload => value !== null && typeof value === 'object'
 
 /** A damaged chain may hold any text. */
 function parsePayload(text: string): Payload {
   try {
     const value: unknown = JSON.parse(text)
-    return value !== null && typeof value === 'object' ? (value as Payload) : {}
+    return isObject(value) ? value : {}
   } catch {
     return {}
   }
 }
 
-/**
- * The rules that hold, as the bits of a number, with one bit per mapping and shortfall. A shortfall's bit is set only if no mapping of its
- * control holds and it is the first shortfall that does.
- */
-function ruleBits(controls: readonly Control[], payload: Payload): number {
-  let bits = 1
-  for (const { mappings, shortfalls } of controls) {
-    let mapped = false
-    for (const one of mappings) {
-      const held = holds(one, payload)
-      bits = bits * 2 + (held ? 1 : 0)
-      mapped ||= held
-    }
-    let open = !mapped
-    for (const one of shortfalls) {
-      const held = open && holds(one, payload)
-      bits = bits * 2 + (held ? 1 : 0)
-      if (held) open = false
-    }
-  }
-  return bits
+const truthy = (value: unknown): boolean =>
+  value === true || (typeof value === 'number' && value !== 0) || (typeof value === 'string' && value.trim() !== '')
+
+/** The value at a path, by own properties only; undefined if there is none. */
+function valueAt(level: unknown, path: string): unknown {
+  const dot = path.indexOf('.')
+  const step = dot < 0 ? path : path.slice(0, dot)
+  const inner = isObject(level) && Object.hasOwn(level, step) ? level[step] : undefined
+  return dot < 0 ? inner : valueAt(inner, path.slice(dot + 1))
 }
 
-/** The rules behind the bits of {@link ruleBits}. */
-function rulesOf(controls: readonly Control[], bits: number): Pick<Verdict, 'mappings' | 'shortfalls'> {
-  const flags = bits.toString(2).slice(1)
-  let at = 0
-  const set = (rules: readonly CompiledRule[]) => rules.filter(() => flags[at++] === '1').map(({ rule }) => rule)
-  const found = controls.map(({ mappings, shortfalls }) => [set(mappings), set(shortfalls)] as const)
-  return { mappings: found.flatMap(([mapped]) => mapped), shortfalls: found.flatMap(([, short]) => short) }
+/** Whether a payload meets a condition, whatever it holds. */
+function meets({ field, equals, gt, lt, in: among, absent }: ControlCondition, payload: Payload): boolean {
+  const value = valueAt(payload, field)
+  if (equals !== undefined) return value === equals
+  if (gt !== undefined) return typeof value === 'number' && value > gt
+  if (lt !== undefined) return typeof value === 'number' && value < lt
+  if (among !== undefined) return among.some((one) => one === value)
+  if (absent !== undefined) return ((value ?? null) === null) === absent
+  return truthy(value)
+}
+
+const holds = ({ match }: PlacedRule, payload: Payload): boolean =>
+  match.conditions.every((condition) => meets(condition, payload))
+
+/** The rules that hold for an event. */
+function rulesFor(controls: readonly Control[], payload: Payload): Pick<Verdict, 'mappings' | 'shortfalls'> {
+  const found: Pick<Verdict, 'mappings' | 'shortfalls'> = { mappings: [], shortfalls: [] }
+  for (const { mappings, shortfalls } of controls) {
+    const held = mappings.filter((rule) => holds(rule, payload))
+    found.mappings.push(...held)
+    const shortfall = held.length === 0 ? shortfalls.find((rule) => holds(rule, payload)) : undefined
+    if (shortfall) found.shortfalls.push(shortfall)
+  }
+  return found
 }
 
 const tally = () => ({ total: 0, mapped: 0, sources: new Map<string, number>(), controls: new Set<string>() })
@@ -133,8 +130,6 @@ function percent(part: number, total: number): number {
   if (part === 0 || part === total) return part === 0 ? 0 : 100
   return Math.min(99.99, Math.max(0.01, Math.round((10_000 * part) / total) / 100))
 }
-
-const byName = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 /**
  * Walks the chain up to `size` records.
@@ -150,30 +145,22 @@ export async function mapEvidence(
 ): Promise<Mapped> {
   const [seqs, verdictOf, prs] = [new Float64Array(size), new Uint32Array(size), new Float64Array(size)]
   const verdicts: Verdict[] = []
-  const plans = { observed: new Map<string, Plan>(), attested: new Map<string, Plan>() }
+  /** Indexes of verdicts by class, type and rules: most events share a known one. */
+  const indexes = new Map<string, number>()
   const tallies = { observed: tally(), attested: tally() }
   let insufficient_evidence_count = 0
   let count = 0
 
-  const planOf = (evidence_class: EvidenceClass, event_type: string): Plan => {
-    const known = plans[evidence_class].get(event_type)
-    if (known) return known
-    const plan = { controls: rules.controls[evidence_class].get(event_type) ?? [], verdicts: new Map<number, number>() }
-    plans[evidence_class].set(event_type, plan)
-    return plan
-  }
-
-  /** The index of the verdict; most events share a known one. */
   const verdictFor = ({ event_type, evidence_class }: EvidenceRecord, payload: Payload): number => {
-    const { controls, verdicts: known } = planOf(evidence_class, event_type)
-    const bits = ruleBits(controls, payload)
-    const before = known.get(bits)
-    if (before !== undefined) return before
-    const verdict = { event_type, evidence_class, ...rulesOf(controls, bits) }
-    verdicts.push(verdict)
-    known.set(bits, verdicts.length - 1)
-    for (const { function_id } of verdict.mappings) tallies[evidence_class].controls.add(function_id)
-    return verdicts.length - 1
+    const { mappings, shortfalls } = rulesFor(rules.controls[evidence_class].get(event_type) ?? [], payload)
+    const numbers = [...mappings, ...shortfalls].map((rule) => rule.number)
+    const key = `${evidence_class} ${numbers.join()} ${event_type}`
+    const known = indexes.get(key)
+    if (known !== undefined) return known
+    const index = verdicts.push({ event_type, evidence_class, mappings, shortfalls }) - 1
+    indexes.set(key, index)
+    for (const { function_id } of mappings) tallies[evidence_class].controls.add(function_id)
+    return index
   }
 
   const take = (fact: EvidenceRecord): void => {
@@ -193,12 +180,8 @@ export async function mapEvidence(
     insufficient_evidence_count += verdict.shortfalls.length
   }
 
-  for (let next = 1; next <= size; ) {
-    const page = await evidence.read(next, Math.min(pageSize, size - next + 1))
-    for (const fact of page) if (fact.seq <= size && classes.includes(fact.evidence_class)) take(fact)
-    const last = page.at(-1)
-    if (!last || last.seq < next) break
-    next = last.seq + 1
+  for await (const page of recordPages(evidence, size)) {
+    for (const fact of page) if (classes.includes(fact.evidence_class)) take(fact)
     await yieldToEventLoop()
   }
   const coverageOf = ({ total, mapped, sources }: ReturnType<typeof tally>): ClassCoverage => ({
@@ -206,7 +189,7 @@ export async function mapEvidence(
     mapped_events: mapped,
     unmapped_events: total - mapped,
     coverage_pct: percent(mapped, total),
-    by_source: [...sources].sort(([a], [b]) => byName(a, b)).map(([source, events]) => ({ source, events })),
+    by_source: [...sources].sort(([a], [b]) => compareText(a, b)).map(([source, events]) => ({ source, events })),
   })
   return {
     size: count,
@@ -218,50 +201,6 @@ export async function mapEvidence(
     insufficient_evidence_count,
     attested_only_controls: [...tallies.attested.controls]
       .filter((control) => !tallies.observed.controls.has(control))
-      .sort(byName),
+      .sort(compareText),
   }
-}
-
-export type Payload = Record<string, unknown>
-/** A compiled condition; it never throws, whatever the payload holds. */
-export type Test = (payload: Payload) => boolean
-
-/** The value of a field, own properties only; undefined if it is missing. */
-function reader(field: string): (payload: Payload) => unknown {
-  const steps = field.split('.')
-  const [first] = steps
-  if (steps.length === 1) return (payload) => (Object.hasOwn(payload, first!) ? payload[first!] : undefined)
-  return (payload) =>
-    steps.reduce<unknown>(
-      (inner, step) =>
-        inner !== null && typeof inner === 'object' && Object.hasOwn(inner, step)
-          ? (inner as Payload)[step]
-          : undefined,
-      payload,
-    )
-}
-
-const truthy = (value: unknown): boolean =>
-  value === true || (typeof value === 'number' && value !== 0) || (typeof value === 'string' && value.trim() !== '')
-
-function compileCondition(condition: ControlCondition): Test {
-  const { field, equals, gt, lt, in: among, absent } = condition
-  const read = reader(field)
-  if (equals !== undefined) return (payload) => read(payload) === equals
-  if (gt !== undefined)
-    return (payload) => {
-      const value = read(payload)
-      return typeof value === 'number' && value > gt
-    }
-  if (lt !== undefined)
-    return (payload) => {
-      const value = read(payload)
-      return typeof value === 'number' && value < lt
-    }
-  if (among !== undefined) {
-    const values = new Set<unknown>(among)
-    return (payload) => values.has(read(payload))
-  }
-  if (absent !== undefined) return (payload) => ((read(payload) ?? null) === null) === absent
-  return (payload) => truthy(read(payload))
 }

@@ -1,4 +1,4 @@
-/** Reads the records of the evidence log for a walk, and checks that each follows the one before it. */
+/** Reads the records of the evidence log: in pages, and for a walk, which checks that each follows the one before it. */
 import { isStorageError } from '../../../../sdk/storage/errors.ts'
 import type { Evidence, EvidenceRecord } from '../../../../sdk/storage/evidence.ts'
 import type { Flaw, PieceReader } from '../engine/walk.ts'
@@ -56,3 +56,16 @@ export const evidenceEntries = (reader: Reader): PieceReader => ({
     return { hashes, first_prev: first(hashes, records), flaw }
   },
 })
+
+const pageSize = 1_000
+
+/** The records up to number `size`, in pages; ends early if one is missing at the end. */
+export async function* recordPages(evidence: Pick<Evidence, 'read'>, size: number): AsyncGenerator<EvidenceRecord[]> {
+  for (let next = 1; next <= size; ) {
+    const page = await evidence.read(next, Math.min(pageSize, size - next + 1))
+    const last = page.at(-1)
+    if (!last || last.seq < next) return
+    yield page.filter(({ seq }) => seq <= size)
+    next = last.seq + 1
+  }
+}

@@ -27,18 +27,10 @@ const knownKeys = (_: unknown, path: Path): string[] => {
   return path.includes('match') ? ['event_type', 'conditions'] : Object.keys(ControlRule.entries)
 }
 
-/** Most rules of one file for one type of event: the engine keeps the rules that hold as the bits of a number. */
-const maxPerType = 50
-
 /** Problems that the schema can't express. */
 function* problems(file: ControlFile): Generator<[Path, string]> {
-  const counts = new Map<string, number>()
   for (const [index, rule] of file.rules.entries()) {
     const at: Path = ['rules', index]
-    const { event_type } = rule.match
-    counts.set(event_type, (counts.get(event_type) ?? 0) + 1)
-    if (counts.get(event_type) === maxPerType + 1)
-      yield [at, `expected at most ${maxPerType} rules for events of type ${event_type}`]
     if (rule.insufficient_evidence && rule.description !== undefined)
       yield [[...at, 'description'], 'a rule with insufficient_evidence maps nothing: expected reason, not description']
     if (rule.insufficient_evidence && rule.reason === undefined)
