@@ -237,8 +237,9 @@ export function committer(options: CommitterOptions): Committer {
 
   async function work(): Promise<void> {
     clearTimeout(idle)
-    // All calls made in the same turn of the event loop belong to the group.
-    await null
+    // All calls made in the same turn of the event loop belong to the group: the runtime runs the promises of each request before it reads
+    // the next one, so awaiting a promise would make each request a group of its own.
+    await new Promise(setImmediate)
     while (queue.length > 0 || alone.length > 0) {
       for (const one of alone.splice(0)) await one()
       if (queue.length > 0) await commitGroup(queue.splice(0, maxGroup))
