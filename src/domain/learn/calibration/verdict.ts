@@ -16,7 +16,9 @@ import { countOf, interpret, minScored, round, type Scored } from '../../../core
 import { exactInterval, type Interval } from './interval.ts'
 
 type Proof = NonNullable<Verdict['proven_by']>
-type Dimension = 'agent' | 'category' | 'stakes'
+/** What parts are divided by. */
+export const dimensions = ['agent', 'category', 'stakes'] as const
+export type Dimension = (typeof dimensions)[number]
 
 /** Sums over decisions. */
 export type Sum = Pick<ScoreSum, 'count' | 'confidence' | 'value'>
@@ -36,76 +38,45 @@ export function gapInterval(sum: Sum, error = 0.05): Interval {
   return { low: round(low - stated), high: round(high - stated) }
 }
 
-/** The gap of these decisions if it is outside the range that is called well calibrated and proven not to be 0; else null. */
-export function provenGap(sum: Sum): (Interval & { gap: number }) | null {
+/** The gap of these decisions if it is outside the range that is called well calibrated and proven not to be 0; else null. @param error share of intervals that may miss */
+export function provenGap(sum: Sum, error = 0.05): (Interval & { gap: number }) | null {
   if (sum.count < minScored) return null
-  const [gap, interval] = [gapOf(sum), gapInterval(sum)]
+  const [gap, interval] = [gapOf(sum), gapInterval(sum, error)]
   return interpret(gap, sum.count) !== 'well_calibrated' && excludes(interval, 0) ? { gap, ...interval } : null
 }
 
-export const excludes = ({ low, high }: Interval, gap: number): boolean => low > gap || high < gap
+const excludes = ({ low, high }: Interval, gap: number): boolean => low > gap || high < gap
 
 /** Separates the two values of a pair. */
 export const separator = ' / '
 
+/** The decisions with these values of these dimensions. */
 export interface Part extends Sum {
-  by: Proof['by']
-  key: string
+  names: readonly Dimension[]
+  values: readonly string[]
 }
 
-const add = (part: Part, { count, confidence, value }: Sum): void => {
-  part.count += count
-  part.confidence += confidence
-  part.value += value
-}
-
-const emptyPart = (by: Proof['by'], key: string): Part => ({ by, key, count: 0, confidence: 0, value: 0 })
-
-/** The part number of a sum without a category. */
-const none = -1
-
-/** The parts by one dimension, and the part number of each sum. */
-function singlesBy(sums: readonly ScoreSum[], name: Dimension): { parts: Part[]; of: Int32Array } {
-  const numbers = new Map<string, number>()
-  const parts: Part[] = []
-  const of = new Int32Array(sums.length)
-  for (const [at, sum] of sums.entries()) {
-    const key = sum[name]
-    if (key === null) {
-      of[at] = none
-      continue
-    }
-    let number = numbers.get(key)
-    if (number === undefined) {
-      number = parts.push(emptyPart(name, key)) - 1
-      numbers.set(key, number)
-    }
-    add(parts[number]!, sum)
-    of[at] = number
+/** The parts by these dimensions. A decision without a category is in no part that names one. */
+export function partsBy(sums: readonly ScoreSum[], names: readonly Dimension[]): Part[] {
+  const parts = new Map<string, Part>()
+  for (const sum of sums) {
+    const values = names.flatMap((name) => sum[name] ?? [])
+    if (values.length < names.length) continue
+    const key = JSON.stringify(values)
+    const part = parts.get(key) ?? { names, values, count: 0, confidence: 0, value: 0 }
+    part.count += sum.count
+    part.confidence += sum.confidence
+    part.value += sum.value
+    parts.set(key, part)
   }
-  return { parts, of }
+  return [...parts.values()]
 }
-type Singles = ReturnType<typeof singlesBy>
 
-/** The parts by two dimensions, without those that have all decisions of one of their two values, which are the same set. */
-function pairsBy(sums: readonly ScoreSum[], by: Proof['by'], first: Singles, second: Singles): Part[] {
-  const width = second.parts.length
-  const parts = new Map<number, Part>()
-  for (const [at, sum] of sums.entries()) {
-    if (first.of[at] === none || second.of[at] === none) continue
-    const number = first.of[at]! * width + second.of[at]!
-    let part = parts.get(number)
-    if (part === undefined) {
-      part = emptyPart(by, '')
-      parts.set(number, part)
-    }
-    add(part, sum)
-  }
-  return [...parts].flatMap(([number, part]) => {
-    const [one, other] = [first.parts[Math.floor(number / width)]!, second.parts[number % width]!]
-    if (part.count === one.count || part.count === other.count) return []
-    return [{ ...part, key: one.key + separator + other.key }]
-  })
+/** Returns whether a set with this number of decisions has all decisions of one of its values, and therefore is the same set as that value's. */
+export function isWhollyOf(singles: readonly Part[]) {
+  const counts = new Map(singles.map(({ names, values, count }) => [JSON.stringify([names[0], values[0]]), count]))
+  return ({ names, values, count }: Pick<Part, 'names' | 'values' | 'count'>): boolean =>
+    names.some((name, at) => counts.get(JSON.stringify([name, values[at]])) === count)
 }
 
 /** Within this many standard deviations of 0 no interval of a family excludes 0, so most parts need no interval. */
@@ -123,18 +94,17 @@ const worstFirst = (a: Proof, b: Proof): number =>
 /** The worst of the parts of a family that are proven to be worse than the gap `base`. */
 function worstOf(family: readonly Part[], error: number, base: number): Proof | null {
   const proofs = family.flatMap((part): Proof[] => {
-    const { by, key, count: n } = part
+    const { names, values, count: n } = part
     const gap = gapOf(part)
     const stated = part.confidence / n
     if (interpret(gap, n) === 'well_calibrated') return []
     if (Math.abs(gap) < clearlyWithin * Math.sqrt((stated * (1 - stated)) / n)) return []
     const interval = gapInterval(part, error / family.length)
-    return isWorse(interval, base) ? [{ by, key, n, gap, ...interval }] : []
+    const by = names.join('_') as Proof['by']
+    return isWorse(interval, base) ? [{ by, key: values.join(separator), n, gap, ...interval }] : []
   })
   return proofs.sort(worstFirst)[0] ?? null
 }
-
-const shares = { single: 0.04, pair: 0.01 }
 
 export interface Family {
   /** Share of histories in which the family may report a part that is in fact calibrated. */
@@ -142,26 +112,19 @@ export interface Family {
   parts: Part[]
 }
 
+const pairs: readonly Dimension[][] = [
+  ['agent', 'category'],
+  ['agent', 'stakes'],
+  ['category', 'stakes'],
+]
+
 /** The families in the order in which they are tested. A part with all decisions is the whole, and is in neither of them. */
 export function familiesOf(whole: Pick<Sum, 'count'>, sums: readonly ScoreSum[]): Family[] {
-  const [agent, category, stakes] = (['agent', 'category', 'stakes'] as const).map((name) => singlesBy(sums, name)) as [
-    Singles,
-    Singles,
-    Singles,
-  ]
+  const singles = dimensions.flatMap((name) => partsBy(sums, [name]))
+  const isSingle = isWhollyOf(singles)
   const families = [
-    {
-      error: shares.single,
-      parts: [agent, category, stakes].flatMap(({ parts }) => parts).filter(({ count }) => count < whole.count),
-    },
-    {
-      error: shares.pair,
-      parts: [
-        ...pairsBy(sums, 'agent_category', agent, category),
-        ...pairsBy(sums, 'agent_stakes', agent, stakes),
-        ...pairsBy(sums, 'category_stakes', category, stakes),
-      ],
-    },
+    { error: 0.04, parts: singles.filter(({ count }) => count < whole.count) },
+    { error: 0.01, parts: pairs.flatMap((names) => partsBy(sums, names)).filter((pair) => !isSingle(pair)) },
   ]
   return families.map(({ error, parts }) => ({ error, parts: parts.filter(({ count }) => count >= minScored) }))
 }
