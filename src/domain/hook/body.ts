@@ -40,17 +40,14 @@ export const placeOf = (body: Fields): HookPlace => ({
   permission_mode: textAt(body, 'permission_mode'),
 })
 
-/** The server in the name of an MCP tool. @param shape of the names in this client */
-export const serverIn = (tool: string, shape: RegExp): string | null => shape.exec(tool)?.[1] ?? null
-
 /** The names that most clients use: `mcp__<server>__<tool>`. */
-export const mcpName = /^mcp__(.+?)__/
+const mcpName = /^mcp__(.+?)__/
 
-/** The call that an event is about; null if it names no tool. */
+/** The call that an event is about; null if it names no tool. @param mcpShape finds the server in the names of MCP tools */
 export function callOf(body: Fields, mcpShape = mcpName): ToolCall | null {
   const tool = textAt(body, 'tool_name', 'toolName')
   if (tool === null) return null
-  const server = textAt(fieldsOf(body.mcp_context), 'server_name') ?? serverIn(tool, mcpShape)
+  const server = textAt(fieldsOf(body.mcp_context), 'server_name') ?? mcpShape.exec(tool)?.[1] ?? null
   const input = parsed(body.tool_input ?? body.toolArgs)
   return { tool, tool_use_id: textAt(body, 'tool_use_id'), input, mcp_server: server }
 }
@@ -95,6 +92,14 @@ export const prompt = (body: Fields): HookEvent => ({
   kind: 'prompt',
   place: placeOf(body),
   text: textAt(body, 'prompt') ?? '',
+})
+
+/** The end of a turn. @param said name of the field with the agent's last message */
+export const stop = (body: Fields, said: string, again: boolean): HookEvent => ({
+  kind: 'stop',
+  place: placeOf(body),
+  said: textAt(body, said),
+  again,
 })
 
 /** A body without a readable event name: it could ask whether a tool may run. */

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import Ajv from 'ajv'
-import { adapters } from '../../../src/domain/hook/clients/adapters.ts'
+import { adapters } from '../../../src/domain/hook/clients.ts'
 import {
   type HookClient,
   type HookEvent,
