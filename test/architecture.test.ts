@@ -175,13 +175,12 @@ const machine =
 /** Where that is allowed. Domain, methods and sdk get it handed in. */
 const touches: [RegExp, RegExp][] = [
   [/^src\/(?:drivers|surfaces|app|cli|transparency|generate|build)\/|^src\/main\.ts$/, /./],
-  [/^src\/core\/(?:token|key)-file\.ts$/, /^['"]node:fs$|^process\.$|^random/],
-  [/^src\/core\/disk\.ts$/, /^['"]node:fs$|^process\.$/],
+  [/^src\/core\/(?:disk|(?:token|key)-file)\.ts$/, /^['"]node:fs$|^process\.$|^random/],
   [/^src\/core\/log\.ts$/, /^setTimeout\($/],
   [/^src\/policy\//, /^['"]node:fs$/],
   [/^src\/calls\/dispatch\.ts$/, /^performance\.$/],
   // A hash is as pure as the rest.
-  [/^src\/domain\/ledger\/(?:evidence\/hash|engine\/tree)\.ts$|^src\/core\/caller\.ts$/, /^Bun\.S$/],
+  [/^src\/domain\/ledger\/(?:evidence\/hash|engine\/tree)\.ts$/, /^Bun\.S$/],
   [/^sdk\/storage\/conformance\//, /./],
   // Web standards only.
   [

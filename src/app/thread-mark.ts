@@ -3,11 +3,12 @@
  * or replaced by an older copy, it contradicts the mark or the other of the two, and nothing starts.
  */
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Evidence } from '../../sdk/storage/evidence.ts'
 import type { Store } from '../../sdk/storage/store.ts'
 import type { ThreadReads } from '../../sdk/storage/thread.ts'
+import { replaceFile } from '../core/disk.ts'
 import { causeOf, describeError, type Log } from '../core/log.ts'
 import { startPeriodicJob } from '../core/periodic-job.ts'
 import { type Checkpoint, checkpointText, parseCheckpoint } from '../domain/ledger/engine/checkpoints.ts'
@@ -120,15 +121,9 @@ export async function checkStart(
 
 /** Writes the thread's current size and root to the mark. @returns the size */
 export async function writeMark(data_dir: string, thread: Pick<ThreadReads, 'head'>, signer: Signer): Promise<number> {
-  const path = markPath(data_dir)
   const { seq: size, frontier } = await thread.head()
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-  const fresh = `${path}.${process.pid}.tmp`
-  await writeFile(fresh, signer.sign(checkpointText({ origin: signer.name, size, root_hash: rootOf(frontier) })), {
-    mode: 0o600,
-    flush: true,
-  })
-  await rename(fresh, path)
+  const text = checkpointText({ origin: signer.name, size, root_hash: rootOf(frontier) })
+  await replaceFile(markPath(data_dir), signer.sign(text))
   return size
 }
 

@@ -1,7 +1,7 @@
 /** Ed25519 keys in files: PKCS#8 in PEM, created if missing. */
-import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
-import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { createFile } from './disk.ts'
 import { causeOf } from './log.ts'
 
 const isCode = (error: unknown, code: string): boolean => (error as NodeJS.ErrnoException).code === code
@@ -37,21 +37,9 @@ export async function ownKey(path: string, what: string): Promise<KeyObject> {
     () => false,
     (error) => isCode(error, 'ENOENT'),
   )
-  if (missing) await makeKey(path)
+  if (missing) await createFile(path, newKey())
   return readKey(path, what)
 }
 
-async function makeKey(path: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-  // Written to a temporary file, then linked: if two processes start together, only one creates the key and both read it.
-  const fresh = `${path}.${process.pid}.${randomBytes(4).toString('hex')}.tmp`
-  const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })
-  await writeFile(fresh, pem, { mode: 0o600, flush: true })
-  try {
-    await link(fresh, path)
-  } catch (error) {
-    if (!isCode(error, 'EEXIST')) throw error
-  } finally {
-    await rm(fresh)
-  }
-}
+const newKey = (): string =>
+  generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()

@@ -87,15 +87,9 @@ export function createLog(input: {
   const style = (code: string, text: string) => (coloured ? `${code}${text}\x1b[0m` : text)
   const least = levels.indexOf(input.level)
   let waiting: Message[] = []
-  let last_ms = Number.NaN
-  let at = ''
   let timer: ReturnType<typeof setTimeout> | null = null
   const lineOf = ({ at_ms, level, message, data }: Message): string => {
-    // Under load, many lines have the same millisecond.
-    if (at_ms !== last_ms) {
-      last_ms = at_ms
-      at = new Date(at_ms).toISOString()
-    }
+    const at = new Date(at_ms).toISOString()
     return input.pretty
       ? pretty(style, level, at, message, data)
       : `${JSON.stringify({ at, level, message, ...data })}\n`

@@ -1,8 +1,9 @@
 /** The tokens of the agents `local` and `admin`, created at the first start if no credentials are configured. */
 import { randomBytes } from 'node:crypto'
-import { link, readFile, rm, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Credential, parseTokens, type Scope } from './caller.ts'
+import { createFile } from './disk.ts'
 
 export const localAgent = 'local'
 export const adminAgent = 'admin'
@@ -32,18 +33,8 @@ export async function readToken(data_dir: string, agent = localAgent): Promise<s
 async function openToken(data_dir: string, agent: string): Promise<string | null> {
   const token = await readToken(data_dir, agent)
   if (token !== null) return token
-  const path = tokenPath(data_dir, agent)
-  // Written to a temporary file, then linked: if two servers start together, only one creates the token and both read it.
-  const fresh = `${path}.${process.pid}.${randomBytes(4).toString('hex')}.tmp`
   // Hexadecimal, so that a token never looks like a flag.
-  await writeFile(fresh, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600, flush: true })
-  try {
-    await link(fresh, path)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-  } finally {
-    await rm(fresh)
-  }
+  await createFile(tokenPath(data_dir, agent), `${randomBytes(32).toString('hex')}\n`)
   return readToken(data_dir, agent)
 }
 

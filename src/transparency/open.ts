@@ -1,10 +1,11 @@
 /** Witnesses for the command line: keys from files and texts, and one check of a log. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { replaceFile } from '../core/disk.ts'
 import { ownKey } from '../core/key-file.ts'
 import { fingerprint, type NoteError, parseVerifier, type Verifier, verifierOf } from '../domain/ledger/engine/note.ts'
 import { openLatest } from './latest.ts'
-import { logReader, replaceFile } from './reader.ts'
+import { logReader } from './reader.ts'
 import { createWitnessHandler, type Handled, maxBodyBytes } from './serve.ts'
 import { type Look, look, type Witness } from './witness.ts'
 

@@ -1,8 +1,4 @@
-/** Reads the public answers of a log: short texts, with a timeout, without credentials. Writes files atomically. */
-import { randomBytes } from 'node:crypto'
-import { link, mkdir, open, rename, rm } from 'node:fs/promises'
-import { dirname } from 'node:path'
-import { syncFolder } from '../core/disk.ts'
+/** Reads the public answers of a log: short texts, with a timeout, without credentials. */
 
 /** The log could not be reached, which is no evidence against it: no network, an overloaded server, another service at its address. */
 export class Unreachable extends Error {
@@ -71,40 +67,5 @@ export function logReader(url: string, signal: AbortSignal): LogReader {
     key: () => get('/.well-known/cstp-evidence-key'),
     checkpoint: () => get('/evidence/checkpoint'),
     consistency: (old_size, size) => get(`/evidence/consistency?old=${old_size}&new=${size}`),
-  }
-}
-
-/** A temporary file next to `path`, synced, readable by its owner only. */
-async function writeFresh(path: string, text: string): Promise<string> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-  const fresh = `${path}.${process.pid}.${randomBytes(4).toString('hex')}.tmp`
-  const file = await open(fresh, 'wx', 0o600)
-  try {
-    await file.writeFile(text)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  return fresh
-}
-
-/** Replaces a file. */
-export async function replaceFile(path: string, text: string): Promise<void> {
-  await rename(await writeFresh(path, text), path)
-  await syncFolder(dirname(path))
-}
-
-/** Creates a file; false if it exists already. */
-export async function createFile(path: string, text: string): Promise<boolean> {
-  const fresh = await writeFresh(path, text)
-  try {
-    await link(fresh, path)
-    await syncFolder(dirname(path))
-    return true
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
-    throw error
-  } finally {
-    await rm(fresh)
   }
 }

@@ -2,11 +2,12 @@
 import { hash, type KeyObject } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { createFile, replaceFile } from '../core/disk.ts'
 import { type Checkpoint, parseCheckpoint } from '../domain/ledger/engine/checkpoints.ts'
 import { cosign, parseNote, parseVerifier, type Verifier } from '../domain/ledger/engine/note.ts'
 import { rootOf } from '../domain/ledger/engine/tree.ts'
 import { Alarm, checkGrowth, keyOf } from './check.ts'
-import { createFile, type LogReader, replaceFile } from './reader.ts'
+import type { LogReader } from './reader.ts'
 
 export interface Witness {
   /** The witness's own name and key. */

@@ -1,9 +1,9 @@
 /** Files and folders are synced on every system. */
 import { expect, test } from 'bun:test'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { syncFile, syncFolder } from '../../src/core/disk.ts'
+import { createFile, replaceFile, syncFile, syncFolder } from '../../src/core/disk.ts'
 
 test('a file and a folder are synced, one that is not there is an error', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'cstp-disk-'))
@@ -11,8 +11,8 @@ test('a file and a folder are synced, one that is not there is an error', async 
     writeFileSync(join(dir, 'a'), 'text')
     await syncFile(join(dir, 'a'))
     await syncFolder(dir)
-    for (const lost of [syncFile(join(dir, 'b')), syncFolder(join(dir, 'c'))])
-      expect(await lost.catch(({ code }: NodeJS.ErrnoException) => code)).toBe('ENOENT')
+    expect(await syncFile(join(dir, 'b')).catch(({ code }: NodeJS.ErrnoException) => code)).toBe('ENOENT')
+    expect(await syncFolder(join(dir, 'c')).catch(({ code }: NodeJS.ErrnoException) => code)).toBe('ENOENT')
   } finally {
     rmSync(dir, { recursive: true })
   }
@@ -20,4 +20,19 @@ test('a file and a folder are synced, one that is not there is an error', async 
 
 test('on Windows, which refuses it, no folder is synced', async () => {
   await syncFolder(join(tmpdir(), 'there is no such folder'), 'win32')
+})
+
+test('a file is created once, however many try, and replaced as a whole', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'cstp-disk-'))
+  try {
+    const path = join(dir, 'a', 'b')
+    const made = await Promise.all(['1', '2', '3'].map((text) => createFile(path, text)))
+    expect(made.filter(Boolean)).toHaveLength(1)
+    await replaceFile(path, 'new')
+    expect(readFileSync(path, 'utf8')).toBe('new')
+    expect(readdirSync(join(dir, 'a'))).toEqual(['b'])
+    if (process.platform !== 'win32') expect(statSync(path).mode & 0o777).toBe(0o600)
+  } finally {
+    rmSync(dir, { recursive: true })
+  }
 })
