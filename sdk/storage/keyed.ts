@@ -86,6 +86,19 @@ export async function* keyedPages(
 }
 
 /**
+ * The number of records of a collection.
+ * @example
+ * ```ts
+ * const waiting = await countKeyed(store.keyed, outboxCollection)
+ * ```
+ */
+export async function countKeyed(keyed: Pick<KeyedReader, 'list'>, collection: string): Promise<number> {
+  let count = 0
+  for await (const page of keyedPages(keyed, collection)) count += page.length
+  return count
+}
+
+/**
  * All records of a collection whose key begins with `prefix`, one by one, in descending order of key: for reading the newest first.
  * @example
  * ```ts

@@ -15,7 +15,7 @@ import type { DecisionRecord, EdgeType } from '../schema/decision.ts'
 import type { AuditReader, AuditWriter } from './audit.ts'
 import type { DecisionFields, DecisionReader, DecisionWriter } from './decisions.ts'
 import type { Erasure } from './erasure.ts'
-import type { KeyedReader, KeyedWriter, outboxCollection } from './keyed.ts'
+import type { KeyedReader, KeyedWriter } from './keyed.ts'
 import type { ThreadReader, ThreadWriter } from './thread.ts'
 import type { VectorSet } from './vectors.ts'
 
@@ -29,7 +29,6 @@ export interface Store {
   readonly driver: string
   readonly decisions: DecisionReader
   readonly edges: EdgeReader
-  readonly embeddings: EmbeddingReader
   readonly feed: Feed
   readonly keyed: KeyedReader
   readonly audit: AuditReader
@@ -40,13 +39,11 @@ export interface Store {
    * @throws StorageError `conflict` from a method inside, `unavailable` if the engine could not commit, and whatever `work` throws
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
-  /** Facts for operators and metrics. */
-  status(): Promise<StoreStatus>
   /**
    * Updates the engine from records that are stored outside of it (files edited by hand); resolves with the findings.
    * A driver whose engine holds the records does nothing.
    */
-  reconcile(): Promise<StoreStatus['findings']>
+  reconcile(): Promise<FileFinding[]>
   /**
    * Removes erased data from the disk: files that are still to be removed, logs, and unused pages that still contain it. Resolves with a
    * description, for an operator, of everything that could not be removed yet; empty if this driver can reach nothing that is left.
@@ -58,13 +55,11 @@ export interface Store {
   close(): Promise<void>
 }
 
-/** Facts for operators and metrics. */
-export interface StoreStatus {
-  decisions: number
-  /** Decisions that wait for their vectors: the number of records in {@link outboxCollection}. */
-  outbox: number
-  /** Findings of the last reconciliation with the files: decisions added, changed, deleted or broken by hand, or written by a newer program. Empty if there are none. */
-  findings: { path: string; kind: 'added' | 'changed' | 'deleted' | 'broken' | 'newer'; message: string }[]
+/** A decision that was added, changed, deleted or broken by hand, or written by a newer program. */
+export interface FileFinding {
+  path: string
+  kind: 'added' | 'changed' | 'deleted' | 'broken' | 'newer'
+  message: string
 }
 
 /** The options of every store driver, in addition to its own. */
@@ -124,17 +119,14 @@ export interface Generation {
   embedder: string
   /** Length of the stored vectors: the embedder's effective dimensions. */
   dimensions: number
+  /** `active`: searches use it. `building`: it is being filled, to become the active one. */
   state: 'active' | 'building'
 }
 
-/** Reads which generations of vectors exist. */
-export interface EmbeddingReader {
-  /**
-   * The generation in this state: the one that searches use (`active`), or the one that is being filled (`building`); null if there is
-   * none.
-   */
-  generation(state: Generation['state']): Promise<Generation | null>
-}
+/** A generation to start, or the one that is being built and becomes the active one. */
+export type PutGeneration =
+  | (Pick<Generation, 'embedder' | 'dimensions'> & { state: 'building' })
+  | (Pick<Generation, 'number'> & { state: 'active' })
 
 /** The vectors of a decision and the embedder that made them. */
 export interface MadeVectors {
@@ -143,17 +135,21 @@ export interface MadeVectors {
 }
 
 /** Stores vectors by generation. */
-export interface EmbeddingWriter extends EmbeddingReader {
-  /** Creates a generation in state `building` and drops an unfinished one. The very first generation is active at once. */
-  start(embedder: string, dimensions: number): Promise<Generation>
+export interface EmbeddingWriter {
   /**
-   * Stores the vectors of a decision in every generation of their embedder; null deletes its vectors in all generations, because its text
-   * changed.
+   * Stores the vectors of a decision in every generation of their embedder, which the very first vectors start; null deletes its vectors in
+   * all generations, because its text changed.
+   * @returns whether the active generation now has vectors of the decision
    * @throws StorageError `invalid` if a vector has another length than the generation, `not_found` if the decision does not exist
    */
-  put(id: string, made: MadeVectors | null): Promise<void>
-  /** Makes this building generation the active one and deletes the other. */
-  activate(number: number): Promise<void>
+  put(id: string, made: MadeVectors | null): Promise<boolean>
+  /**
+   * `building`: starts an empty generation and drops an unfinished one; the very first is active at once. `active`: makes the generation
+   * that is being built the active one and deletes the other.
+   * @returns the generation as it is now stored
+   * @throws StorageError `not_found` if no generation of this number is being built
+   */
+  putGeneration(generation: PutGeneration): Promise<Generation>
 }
 
 /** A change that derived indexes follow: the latest state of one decision. */
@@ -168,13 +164,23 @@ export interface FeedEntry {
   vectors: VectorSet | null
 }
 
+/** The end of the feed, and the generations of vectors. */
+export interface FeedHead {
+  /** Number of the newest change; 0 if there is none. */
+  seq: number
+  /** Null before the first vectors. */
+  active: Generation | null
+  /** Null if none is being built. */
+  building: Generation | null
+}
+
 /**
  * The changes to decisions in commit order. Each decision is listed once, at its latest change.
  * Derived indexes read new changes here. This is how a second process sees a decision in its next query.
  */
 export interface Feed {
-  /** Newest change and active generation (0 if there is none). Cheap: it is called before each search. */
-  head(): Promise<{ seq: number; generation: number }>
+  /** Newest change and generations. Cheap: it is called before each search. */
+  head(): Promise<FeedHead>
   /** Entries with `seq` above `after`, ascending, at most `limit`. Vectors are those of `generation`. */
   since(after: number, generation: number, limit: number): Promise<FeedEntry[]>
 }

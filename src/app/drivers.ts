@@ -107,7 +107,7 @@ export async function openStore(
   const own = await loadDrivers(drivers)
   if (own.store) {
     const store = await own.store({ analyse: options.analyse, now: options.now })
-    const reachable = askedRarely(() => store.status().then(() => true), false)
+    const reachable = askedRarely(() => store.feed.head().then(() => true), false)
     return { store: threaded(store, tools, acted), reachable, close: store.close }
   }
   if (store_url === null) {

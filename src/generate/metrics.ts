@@ -17,7 +17,7 @@ async function exposed(): Promise<MetricText[]> {
   metrics.delivery('ingested')
   metrics.reindex(1, 1)
   const text = await metrics.render({
-    store: { status: async () => ({ decisions: 0, outbox: 0 }) as never },
+    store: { decisions: { groups: async () => [] } as never, keyed: { list: async () => [] } as never },
     index: { state: async () => ({}) as never },
     evidence: { head: async () => ({ seq: 0 }) as never },
     chain: { latest: () => null },

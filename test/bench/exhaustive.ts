@@ -13,10 +13,10 @@ function dot(one: Float32Array, other: Float32Array): number {
 
 /** For each question the ids of the `k` nearest decisions, with those that are as near as the last of them. */
 export async function nearestIds(feed: Feed, questions: readonly Float32Array[], k: number): Promise<Set<string>[]> {
-  const { generation } = await feed.head()
+  const { active } = await feed.head()
   const found: { id: string; near: number }[][] = questions.map(() => [])
   for (let after = 0; ; ) {
-    const entries = await feed.since(after, generation, page)
+    const entries = await feed.since(after, active?.number ?? 0, page)
     if (entries.length === 0) break
     after = entries.at(-1)!.seq
     for (const { id, vectors } of entries)

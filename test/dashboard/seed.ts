@@ -50,7 +50,9 @@ const draft = {
 
 const store = await openSqliteStore({ dir, analyse, now: Date.now, log: () => {} })
 const embedder = await openHashEmbedder()
-await store.transaction((tx) => tx.embeddings.start(embedder.id, embedder.effective_dimensions))
+await store.transaction((tx) =>
+  tx.embeddings.putGeneration({ state: 'building', embedder: embedder.id, dimensions: embedder.effective_dimensions }),
+)
 const known = new Map<string, Float32Array>()
 async function vectorOf(text: string): Promise<Float32Array> {
   const found =

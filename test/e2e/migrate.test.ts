@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { SQL } from 'bun'
 import { createAll, oddRecord, recordOf } from '../../sdk/storage/conformance/store/records.ts'
 import { readDecision } from '../../sdk/storage/decisions.ts'
+import { countKeyed, outboxCollection } from '../../sdk/storage/keyed.ts'
 import { digestOf } from '../../src/app/migrate/copy.ts'
 import { type MigrateOptions, migrate } from '../../src/app/migrate/migrate.ts'
 import { openSide } from '../../src/app/migrate/sides.ts'
@@ -50,7 +51,7 @@ async function filled(dir: string): Promise<string> {
     data: { n: 1 },
   }
   await store.transaction(async (tx) => {
-    await tx.embeddings.start('hash/', 3)
+    await tx.embeddings.putGeneration({ state: 'building', embedder: 'hash/', dimensions: 3 })
     for (const { id } of records.slice(0, 400))
       await tx.embeddings.put(id, {
         embedder: 'hash/',
@@ -165,7 +166,7 @@ else
     )
     await next.transaction((tx) => tx.decisions.put(recordOf(1), 3))
     expect((await side.store.thread.ofDecision(changed, 9_999)).at(-1)!.record_id).toBe(stateId(changed, 4))
-    expect((await side.store.status()).outbox).toBe(51)
+    expect(await countKeyed(side.store.keyed, outboxCollection)).toBe(51)
     const id = recordOf(2).id
     const edges = await side.store.edges.of([id], { direction: 'both', limit: 100 })
     await side.close()
@@ -259,22 +260,24 @@ if (server !== null) {
     await run(source, other, { signal: again.signal, progress: stop }).catch(() => {})
     const moved = await openSide(source, true)
     await moved.store.transaction(async (tx) => {
-      const { number } = await tx.embeddings.start('another/', 4)
+      const { number } = await tx.embeddings.putGeneration({ state: 'building', embedder: 'another/', dimensions: 4 })
       await tx.embeddings.put(one.id, {
         embedder: 'another/',
         vectors: { structure: vector, function: vector, both: vector },
       })
-      await tx.embeddings.activate(number)
-      await tx.embeddings.start('unfinished/', 3)
+      await tx.embeddings.putGeneration({ state: 'active', number: number })
+      await tx.embeddings.putGeneration({ state: 'building', embedder: 'unfinished/', dimensions: 3 })
     })
     await moved.close()
     expect(await run(source, other)).toMatchObject({ decisions: 451, vectors: 1 })
     const target = await openSide(other, true)
-    expect(await target.store.embeddings.generation('active')).toMatchObject({ embedder: 'another/', dimensions: 4 })
-    expect(await target.store.embeddings.generation('building')).toBeNull()
+    expect((await target.store.feed.head()).active).toMatchObject({ embedder: 'another/', dimensions: 4 })
+    expect((await target.store.feed.head()).building).toBeNull()
     // Every decision without vectors is in the outbox, also those of the earlier run; a reindex starts as usual.
-    expect((await target.store.status()).outbox).toBe(451)
-    const begun = await target.store.transaction((tx) => tx.embeddings.start('unfinished/', 3))
+    expect(await countKeyed(target.store.keyed, outboxCollection)).toBe(451)
+    const begun = await target.store.transaction((tx) =>
+      tx.embeddings.putGeneration({ state: 'building', embedder: 'unfinished/', dimensions: 3 }),
+    )
     expect(begun.state).toBe('building')
     // Revisions are counted from the start, but no client holds one longer than a call: updates continue from the stored ones.
     await target.store.transaction(async (tx) => {

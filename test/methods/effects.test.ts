@@ -1,6 +1,8 @@
 /** What each method leaves behind: one that is declared as a read changes nothing that lasts, every other one does. */
+
 import { expect, test } from 'bun:test'
 import { parseRecord } from '../../sdk/storage/decisions.ts'
+import { countKeyed, outboxCollection } from '../../sdk/storage/keyed.ts'
 import { methods } from '../../src/methods/table.ts'
 import { ask } from '../support/approvals.ts'
 import { type MethodName, openMemoryProgram, type TestProgram } from '../support/program.ts'
@@ -21,9 +23,8 @@ async function lasting({ store, services: { evidence } }: TestProgram): Promise<
     audit: await store.audit.list({ limit: 100 }),
     records: texts.map(parseRecord),
     feed: await store.feed.head(),
-    building: await store.embeddings.generation('building'),
     breakers: await store.keyed.list('breaker', { limit: 100 }),
-    outbox: (await store.status()).outbox,
+    outbox: await countKeyed(store.keyed, outboxCollection),
     evidence: await evidence.head(),
   }
 }

@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'bun:test'
 import { readDecision } from '../../sdk/storage/decisions.ts'
 import { countDecisions } from '../../sdk/storage/groups.ts'
+import { countKeyed, outboxCollection } from '../../sdk/storage/keyed.ts'
 import { forEachBackend } from '../support/program.ts'
 
 const required = { decision: 'Use SQLite for the catalogue', confidence: 0.8, category: 'architecture' }
@@ -78,13 +79,13 @@ forEachBackend((open) => {
         return { ids: decisions.map(({ id }) => id), total }
       }
       expect(await ask('keyword')).toEqual({ ids: [decision_id], total: 1 })
-      expect((await store.status()).outbox).toBe(1)
+      expect(await countKeyed(store.keyed, outboxCollection)).toBe(1)
       embedder.health = 'up'
       expect(await ask('semantic')).toEqual({ ids: [], total: 0 })
       expect(await ask('hybrid')).toEqual({ ids: [decision_id], total: 1 })
       expect(await services.outbox.drain()).toBe(1)
       expect(await ask('semantic')).toEqual({ ids: [decision_id], total: 1 })
-      expect((await store.status()).outbox).toBe(0)
+      expect(await countKeyed(store.keyed, outboxCollection)).toBe(0)
     })
   })
 
@@ -107,7 +108,7 @@ forEachBackend((open) => {
     embedder.id = 'other/1'
     const { decision_id, indexed } = await call('recordDecision', required)
     expect(indexed).toBe(false)
-    expect((await store.status()).outbox).toBe(1)
+    expect(await countKeyed(store.keyed, outboxCollection)).toBe(1)
     expect((await readDecision(store.decisions, decision_id))?.indexed).toBe(false)
   })
 })

@@ -76,7 +76,7 @@ forEachBackend((open) => {
     expect((await program.refused('queryDecisions', { query: 'redis' })).code).toBe(-32003)
     expect(await program.call('reindex', {}, 'root')).toMatchObject({ success: true, decisions_indexed: 3 })
     expect(await found(program)).toBe(3)
-    expect(await program.store.embeddings.generation('active')).toMatchObject({ embedder: 'other/1' })
+    expect((await program.store.feed.head()).active).toMatchObject({ embedder: 'other/1' })
   })
 
   test('without the embedder fails, and what was served is served on', async () => {

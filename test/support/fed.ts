@@ -49,7 +49,7 @@ export function fakeStore() {
     feed: {
       async head() {
         reads.head++
-        return { seq, generation: find('active')?.number ?? 0 }
+        return { seq, active: find('active'), building: find('building') }
       },
       async since(after: number, generation: number, limit: number) {
         reads.since++
@@ -61,6 +61,5 @@ export function fakeStore() {
           .map((row) => ({ ...row.entry, vectors: row.vectors.get(generation) ?? null }))
       },
     },
-    embeddings: { generation: async (state: Generation['state']) => find(state) },
   }
 }

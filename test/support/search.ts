@@ -3,7 +3,7 @@ import type { Store } from '../../sdk/storage/store.ts'
 import { type IndexSync, openIndexSync } from '../../src/domain/search/index-sync.ts'
 import { openMemorySearch } from '../../src/drivers/search/memory/driver.ts'
 
-export const openIndexOf = (store: Pick<Store, 'feed' | 'embeddings'>): Promise<IndexSync> =>
+export const openIndexOf = (store: Pick<Store, 'feed'>): Promise<IndexSync> =>
   openIndexSync({ store, search: openMemorySearch(), log: () => {}, yieldToEventLoop: async () => {} })
 
 /** How many decisions hold a term. */

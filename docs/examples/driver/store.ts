@@ -12,7 +12,6 @@ import {
   type FeedEntry,
   filterFields,
   newMember,
-  outboxCollection,
   StorageError,
   type Store,
   type StoredDecision,
@@ -124,11 +123,11 @@ export function openMemoryStore(options: StoreOptions): Store {
           .map(plain)
       },
     },
-    embeddings: { generation: async (state) => plain(generationIn(tables, state)) },
     feed: {
       head: async () => ({
         seq: tables.counters.get('seq') ?? 0,
-        generation: generationIn(tables, 'active')?.number ?? 0,
+        active: plain(generationIn(tables, 'active')),
+        building: plain(generationIn(tables, 'building')),
       }),
       async since(after, generation, limit) {
         const changes = [...[...decisions].map(([id, { seq }]) => [id, seq] as const), ...tables.erased]
@@ -172,11 +171,6 @@ export function openMemoryStore(options: StoreOptions): Store {
       last = mine.catch(() => {})
       return mine
     },
-    status: async () => ({
-      decisions: decisions.size,
-      outbox: [...keyed.values()].filter(({ collection }) => collection === outboxCollection).length,
-      findings: [],
-    }),
     reconcile: async () => [],
     scrub: async () => [],
     async close() {

@@ -61,16 +61,15 @@ export async function copyDecisions({ from, to, signal, progress }: Copying): Pr
  * not copied: its builder has stopped, and a reindex always starts over.
  */
 export async function copyVectors({ from, to, now_ms, signal, progress }: Copying): Promise<void> {
-  const generation = await from.store.embeddings.generation('active')
+  const generation = (await from.store.feed.head()).active
   if (generation !== null) {
     const { embedder, dimensions, number } = generation
-    const target = await to.store.transaction(async (tx) => {
-      const there = await tx.embeddings.generation('active')
-      // The generation left by an earlier run may be of another embedder.
-      return there?.embedder === embedder && there.dimensions === dimensions
+    const there = (await to.store.feed.head()).active
+    // The generation left by an earlier run may be of another embedder.
+    const target =
+      there?.embedder === embedder && there.dimensions === dimensions
         ? there
-        : tx.embeddings.start(embedder, dimensions)
-    })
+        : await to.store.transaction((tx) => tx.embeddings.putGeneration({ state: 'building', embedder, dimensions }))
     let done = 0
     for await (const page of changesOf(from, number)) {
       signal.throwIfAborted()
@@ -81,7 +80,8 @@ export async function copyVectors({ from, to, now_ms, signal, progress }: Copyin
       done += page.length
       progress('vectors', done)
     }
-    if (target.state === 'building') await to.store.transaction((tx) => tx.embeddings.activate(target.number))
+    if (target.state === 'building')
+      await to.store.transaction((tx) => tx.embeddings.putGeneration({ state: 'active', number: target.number }))
   }
   for await (const page of decisionsOf(from))
     await to.store.transaction(async (tx) => {
@@ -181,7 +181,7 @@ const hashOf = (value: unknown): string => sha256().update(JSON.stringify(value)
 
 /** Count and hash of all vectors, independent of their order, which differs between the feeds. */
 async function vectorsOf(side: Side): Promise<{ count: number; hash: string }> {
-  const generation = await side.store.embeddings.generation('active')
+  const generation = (await side.store.feed.head()).active
   const sum = Buffer.alloc(32)
   let count = 0
   if (generation === null) return { count, hash: sum.toString('hex') }

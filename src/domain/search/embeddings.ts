@@ -161,28 +161,14 @@ export async function embedInTime(
   }
 }
 
-/** Stores the vectors, and starts a first generation if there is none. True if the decision can be found by meaning. */
-export async function putVectors(
-  tx: Transaction,
-  embedder: Embedder,
-  id: string,
-  vectors: VectorSet | null,
-): Promise<boolean> {
-  const generation = await tx.embeddings.generation('active')
-  // Vectors that belong to no generation would be lost.
-  if (generation === null) await tx.embeddings.start(embedder.id, embedder.effective_dimensions)
-  if (vectors !== null) await tx.embeddings.put(id, { embedder: embedder.id, vectors })
-  return vectors !== null && (generation === null || generation.embedder === embedder.id)
-}
-
-/** As {@link putVectors}; a decision that can't be found by meaning yet is queued in the outbox. */
+/** Stores the vectors. A decision that can't be found by meaning yet is queued in the outbox. @returns whether it can be found */
 export async function keepVectors(
   tx: Transaction,
   { embedder, now }: Pick<EmbeddingCall, 'embedder' | 'now'>,
   id: string,
   vectors: VectorSet | null,
 ): Promise<boolean> {
-  const indexed = await putVectors(tx, embedder, id, vectors)
+  const indexed = vectors !== null && (await tx.embeddings.put(id, { embedder: embedder.id, vectors }))
   if (!indexed) await queueVectors(tx, id, now())
   return indexed
 }

@@ -11,7 +11,7 @@ import { startPeriodicJob } from '../../core/periodic-job.ts'
 import { type GenerationSync, openGeneration } from './generation-sync.ts'
 
 interface IndexSyncOptions {
-  store: Pick<Store, 'feed' | 'embeddings'>
+  store: Pick<Store, 'feed'>
   search: Search
   log: LogWriter
   /** Resolves when other work of the process has had its turn. */
@@ -81,7 +81,7 @@ export async function openIndexSync({
   after,
   max_wait_ms = Number.POSITIVE_INFINITY,
 }: IndexSyncOptions): Promise<IndexSync> {
-  const { feed, embeddings } = store
+  const { feed } = store
   const tools = { search, feed, log, yieldToEventLoop }
   let serving: GenerationSync | null = null
   let preparing: { number: number; loaded: Promise<GenerationSync> } | null = null
@@ -104,7 +104,7 @@ export async function openIndexSync({
 
   /** Switches to the active generation. The previous one is closed when no search needs it any more. */
   async function swap() {
-    const active = (await embeddings.generation('active')) ?? noVectors
+    const active = (await feed.head()).active ?? noVectors
     const before = serving
     const prepared = preparing?.number === active.number ? await preparing.loaded.catch(() => null) : null
     const next = prepared ?? (await load(active))
@@ -121,13 +121,13 @@ export async function openIndexSync({
     await Promise.allSettled([...searches])
     await before?.close()
     // The index of a generation that another process is building must be kept too.
-    if (serving && preparing === null && (await embeddings.generation('building')) === null)
+    if (serving && preparing === null && (await feed.head()).building === null)
       await search.keepOnly(serving.generation.number)
   }
 
   async function syncOnce() {
     const head = await feed.head()
-    if (head.generation !== serving?.generation.number) await swap()
+    if ((head.active ?? noVectors).number !== serving?.generation.number) await swap()
     if (await serving!.isBehind(head.seq)) await serving!.catchUp(head.seq)
   }
 

@@ -6,7 +6,7 @@ import { type OutboxValue, outboxCollection } from '../../../sdk/storage/keyed.t
 import type { Store, Transaction } from '../../../sdk/storage/store.ts'
 import { messageOf } from '../../core/log.ts'
 import { type PeriodicJob, startPeriodicJob } from '../../core/periodic-job.ts'
-import { embedDecision, putVectors } from './embeddings.ts'
+import { embedDecision } from './embeddings.ts'
 
 interface OutboxOptions {
   store: Store
@@ -64,7 +64,7 @@ export function startOutbox({ store, embedder, now, after, failed }: OutboxOptio
         // The text changed in the meantime: the entry is left for another round.
         if (current && current.revision !== before?.revision)
           return postpone(tx, entry, 'changed meanwhile', now()).then(() => false)
-        if (current) await putVectors(tx, embedder, id, made?.vectors ?? null)
+        if (current && made) await tx.embeddings.put(id, { embedder: embedder.id, vectors: made.vectors })
         await tx.keyed.delete(outboxCollection, [id])
         return Boolean(current)
       })

@@ -102,17 +102,23 @@ export async function reindex(
   only: ((id: string) => boolean) | null,
 ): Promise<{ decisions_indexed: number; errors: number }> {
   const { store, index, embedder } = tools
-  const active = await store.embeddings.generation('active')
-  const inPlace = only !== null && active?.embedder === embedder.id
+  const active = (await store.feed.head()).active
+  const inPlace = only !== null && (active === null || active.embedder === embedder.id)
   const generation: Generation | null = inPlace
     ? null
-    : await store.transaction((tx) => tx.embeddings.start(embedder.id, embedder.effective_dimensions))
+    : await store.transaction((tx) =>
+        tx.embeddings.putGeneration({
+          state: 'building',
+          embedder: embedder.id,
+          dimensions: embedder.effective_dimensions,
+        }),
+      )
   const { done, errors } = await embedAll(tools, inPlace ? only : () => true)
   if (generation?.state === 'building') {
     await index.prepare(generation)
-    const still = await store.embeddings.generation('building')
+    const still = (await store.feed.head()).building
     if (still?.number !== generation.number) throw new StorageError('conflict', 'another reindex took over')
-    await store.transaction((tx) => tx.embeddings.activate(generation.number))
+    await store.transaction((tx) => tx.embeddings.putGeneration({ state: 'active', number: generation.number }))
   }
   return { decisions_indexed: done, errors }
 }

@@ -1,6 +1,8 @@
 /** Prometheus metrics of the process: calls, durations, sizes of the stores, and pending work. */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Evidence } from '../../../sdk/storage/evidence.ts'
+import { countDecisions } from '../../../sdk/storage/groups.ts'
+import { countKeyed, outboxCollection } from '../../../sdk/storage/keyed.ts'
 import type { SearchState } from '../../../sdk/storage/search.ts'
 import type { Store } from '../../../sdk/storage/store.ts'
 import type { GuessedAt } from './limits.ts'
@@ -21,7 +23,7 @@ export interface Metrics {
 
 /** Services that are queried when the metrics are rendered. */
 export interface Measured {
-  store: Pick<Store, 'status'>
+  store: Pick<Store, 'decisions' | 'keyed'>
   index: { state(): Promise<SearchState> }
   evidence: Pick<Evidence, 'head'>
   chain: { latest(): { intact: boolean } | null }
@@ -137,8 +139,9 @@ export function createMetrics(version: string, known: ReadonlySet<string>): Metr
       reindexed.set({ of: 'total' }, total)
     },
     async render({ store, index, evidence, chain }) {
-      const [status, search, seq] = await Promise.all([
-        store.status(),
+      const [count, waiting, search, seq] = await Promise.all([
+        countDecisions(store.decisions, {}),
+        countKeyed(store.keyed, outboxCollection),
         // An unreachable index must not suppress the other figures.
         index.state().catch(() => null),
         // Nor must a damaged log.
@@ -150,8 +153,8 @@ export function createMetrics(version: string, known: ReadonlySet<string>): Metr
       const verified = chain.latest()
       records.set(seq)
       intact.set(verified === null ? -1 : verified.intact ? 1 : 0)
-      decisions.set(status.decisions)
-      outbox.set(status.outbox)
+      decisions.set(count)
+      outbox.set(waiting)
       for (const part of searchParts) searched.set({ part }, search === null ? Number.NaN : Number(search[part]))
       memory.set(process.memoryUsage.rss())
       return registry.metrics()

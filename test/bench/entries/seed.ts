@@ -16,7 +16,9 @@ const store = place.startsWith('postgres')
   : await openSqliteStore({ dir: place, analyse, now: Date.now, log: () => {} })
 const embedder = await openEmbedderOf(name)
 const vectorsOf = await vectorMaker(embedder)
-await store.transaction((tx) => tx.embeddings.start(embedder.id, embedder.effective_dimensions))
+await store.transaction((tx) =>
+  tx.embeddings.putGeneration({ state: 'building', embedder: embedder.id, dimensions: embedder.effective_dimensions }),
+)
 for (let from = 0; from < size; from += batch)
   await store.transaction(async (tx) => {
     for (let number = from; number < Math.min(size, from + batch); number++) {

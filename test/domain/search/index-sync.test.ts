@@ -202,12 +202,14 @@ test('with a real store: recorded, embedded, reindexed', async () => {
   })
   const follower = await follow(store, openMemorySearch())
   expect(await follower.state()).toMatchObject({ generation: 0, indexed: 0 })
-  await store.transaction((tx) => tx.embeddings.start('a', D))
+  await store.transaction((tx) => tx.embeddings.putGeneration({ state: 'building', embedder: 'a', dimensions: D }))
   await put(0, 10, 'a', D)
   expect(await ids(follower)).toEqual(records.slice(0, 10).map(({ id }) => id))
   await store.transaction((tx) => tx.embeddings.put(records[4]!.id, null))
   expect(await follower.state()).toMatchObject({ generation: 1, indexed: 9 })
-  const generation = await store.transaction((tx) => tx.embeddings.start('b', 4))
+  const generation = await store.transaction((tx) =>
+    tx.embeddings.putGeneration({ state: 'building', embedder: 'b', dimensions: 4 }),
+  )
   await put(0, 8, 'b', 4)
   await follower.prepare(generation)
   expect(await follower.state()).toMatchObject({ generation: 1, indexed: 9 })
@@ -215,7 +217,7 @@ test('with a real store: recorded, embedded, reindexed', async () => {
     for (const record of records.slice(10)) await tx.decisions.put(record, 0)
   })
   await put(8, 12, 'b', 4)
-  await store.transaction((tx) => tx.embeddings.activate(generation.number))
+  await store.transaction((tx) => tx.embeddings.putGeneration({ state: 'active', number: generation.number }))
   expect(await follower.state()).toMatchObject({ generation: generation.number, indexed: 12 })
   const query = { vector: unitVector(next, 4), side: 'structure', k: 50, filter: { indexed: true } } as const
   expect((await follower.nearest(query)).length).toBe(12)

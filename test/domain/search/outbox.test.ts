@@ -6,6 +6,7 @@ import { readDecision } from '../../../sdk/storage/decisions.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import { countDecisions } from '../../../sdk/storage/groups.ts'
+import { countKeyed, outboxCollection } from '../../../sdk/storage/keyed.ts'
 import { applyUpdate } from '../../../src/domain/record/decision/decision.ts'
 import { queueVectors } from '../../../src/domain/search/embeddings.ts'
 import { startOutbox } from '../../../src/domain/search/outbox.ts'
@@ -22,7 +23,8 @@ async function harness(count = 1, generation = true) {
   const embedder: Embedder = { ...hash }
   const records = Array.from({ length: count }, (_, index) => recordOf({ decision: `Decision ${index}` }))
   await store.transaction(async (tx) => {
-    if (generation) await tx.embeddings.start(hash.id, hash.effective_dimensions)
+    if (generation)
+      await tx.embeddings.putGeneration({ state: 'building', embedder: hash.id, dimensions: hash.effective_dimensions })
     for (const record of records) {
       await tx.decisions.put(record, 0)
       await queueVectors(tx, record.id, now())
@@ -53,7 +55,7 @@ test('makes the vectors of everything that is owed, once', async () => {
   const outbox = start()
   expect(await Promise.all([outbox.drain(), outbox.drain()])).toEqual([40, 40])
   expect(await indexed()).toBe(40)
-  expect((await store.status()).outbox).toBe(0)
+  expect(await countKeyed(store.keyed, outboxCollection)).toBe(0)
   expect(await outbox.drain()).toBe(0)
 })
 
@@ -166,5 +168,5 @@ test('closing ends a try that hangs', async () => {
   await outbox.close()
   expect(await draining).toBe(0)
   expect(failures).toEqual([])
-  expect((await store.status()).outbox).toBe(1)
+  expect(await countKeyed(store.keyed, outboxCollection)).toBe(1)
 })

@@ -36,14 +36,13 @@ const recording = (number: number) => async (tx: Transaction) => {
   }
   const record = recordOf(number)
   await tx.decisions.put(record, 0)
-  await tx.embeddings.generation('active')
   await tx.embeddings.put(record.id, { embedder: 'test:1', vectors })
   await tx.audit.append(entry)
 }
 
 async function prepare(store: Store, sessions: readonly number[]): Promise<void> {
   await store.transaction(async (tx) => {
-    await tx.embeddings.start('test:1', 2)
+    await tx.embeddings.putGeneration({ state: 'building', embedder: 'test:1', dimensions: 2 })
     await tx.keyed.put('breaker', 'global', 1)
     for (const number of sessions) await tx.keyed.put('session', `s${number}`, 1)
   })

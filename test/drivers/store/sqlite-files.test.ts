@@ -20,7 +20,7 @@ import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import { createAll, idOf, oddRecord, recordOf, suiteOptions } from '../../../sdk/storage/conformance/store/records.ts'
 import { readDecision, readDecisions } from '../../../sdk/storage/decisions.ts'
 import { countBy, countDecisions, outcomeGroups } from '../../../sdk/storage/groups.ts'
-import { outboxCollection } from '../../../sdk/storage/keyed.ts'
+import { countKeyed, outboxCollection } from '../../../sdk/storage/keyed.ts'
 import type { Store } from '../../../sdk/storage/store.ts'
 import { yamlOf } from '../../../src/core/yaml.ts'
 import { openExisting } from '../../../src/drivers/shared/sqlite/connect.ts'
@@ -28,7 +28,7 @@ import { openSqliteStore } from '../../../src/drivers/store/sqlite/driver.ts'
 import { compareFiles } from '../../../src/drivers/store/sqlite/inspect.ts'
 import { recordFile } from '../../../src/drivers/store/sqlite/parse.ts'
 import { holdingTerm } from '../../support/search.ts'
-import { behind, differences, freshDir, openAt, pathOf } from './sqlite-tools.ts'
+import { behind, differences, freshDir, type Logged, openAt, pathOf } from './sqlite-tools.ts'
 
 setDefaultTimeout(120_000)
 
@@ -41,7 +41,7 @@ async function prepared(records = [1, 2, 3].map((number) => recordOf(number))): 
   const store = await openAt(dir)
   await createAll(store, records)
   await store.transaction(async (tx) => {
-    await tx.embeddings.start('test:1', 2)
+    await tx.embeddings.putGeneration({ state: 'building', embedder: 'test:1', dimensions: 2 })
     for (const { id } of records.slice(0, 2)) await tx.embeddings.put(id, { embedder: 'test:1', vectors })
   })
   await store.close()
@@ -52,16 +52,21 @@ function edit(dir: string, record: DecisionRecord): void {
   writeFileSync(pathOf(dir, record.id), yamlOf(record))
 }
 
-async function using<T>(dir: string, work: (store: Store) => Promise<T>): Promise<T> {
-  const store = await openAt(dir)
+/** @param work also gets what the start found, as it was logged */
+async function using<T>(dir: string, work: (store: Store, found: string[]) => Promise<T>): Promise<T> {
+  const log: Logged[] = []
+  const store = await openAt(dir, log)
   try {
-    return await work(store)
+    return await work(
+      store,
+      log.map(({ message }) => message),
+    )
   } finally {
     await store.close()
   }
 }
 
-const found = async (store: Store) => (await store.status()).findings.map(({ kind, path }) => `${kind} ${path}`)
+const found = async (store: Store) => (await store.reconcile()).map(({ kind, path }) => `${kind} ${path}`)
 const relative = (number: number) => pathOf('', idOf(number)).replace('decisions/', '')
 
 test('an edited file is read again: words, fields, edges and order for new vectors', async () => {
@@ -82,8 +87,8 @@ test('an edited file is read again: words, fields, edges and order for new vecto
     links: [link],
   })
   edit(dir, edited)
-  await using(dir, async (store) => {
-    expect(await found(store)).toEqual([`changed ${relative(1)}`])
+  await using(dir, async (store, atStart) => {
+    expect(atStart).toEqual([expect.stringContaining(`changed: ${relative(1)}`)])
     expect(await readDecision(store.decisions, idOf(1))).toEqual({ record: edited, revision: 2, indexed: false })
     expect(await countDecisions(store.decisions, { category: 'manual', indexed: false })).toBe(1)
     expect(await holdingTerm(store, 'rewritten')).toBe(1)
@@ -92,14 +97,14 @@ test('an edited file is read again: words, fields, edges and order for new vecto
     expect((await store.feed.since(0, 1, 9)).at(-1)).toEqual(expect.objectContaining({ id: idOf(1), vectors: null }))
     expect(differences(dir)).toEqual([])
   })
-  await using(dir, async (store) => expect(await found(store)).toEqual([]))
+  await using(dir, async (_, atStart) => expect(atStart).toEqual([]))
 })
 
 test('a file that was only touched changes nothing', async () => {
   const dir = await prepared()
   utimesSync(pathOf(dir, idOf(1)), 1, 1)
-  await using(dir, async (store) => {
-    expect(await found(store)).toEqual([])
+  await using(dir, async (store, atStart) => {
+    expect(atStart).toEqual([])
     expect(await readDecision(store.decisions, idOf(1))).toEqual({ record: recordOf(1), revision: 1, indexed: true })
   })
 })
@@ -132,7 +137,6 @@ test('a file that was taken away hides its decision until it is back', async () 
       const [gone] = (await store.feed.since(0, 1, 9)).filter(({ id }) => id === idOf(2))
       expect([gone!.fields, gone!.vectors]).toEqual([null, null])
       expect(await store.transaction((tx) => readDecision(tx.decisions, idOf(2)))).toBe(null)
-      expect((await store.status()).decisions).toBe(2)
     })
   const store = await openAt(dir)
   renameSync(aside, path)
@@ -154,7 +158,7 @@ test('a broken file is named; its decision stays as it was, and a write keeps th
   cpSync(pathOf(dir, idOf(3)), join(dir, 'decisions', `${idOf(3)}.yaml`))
   for (let start = 0; start < 2; start++)
     await using(dir, async (store) => {
-      const { findings } = await store.status()
+      const findings = await store.reconcile()
       expect(findings.map(({ kind }) => kind)).toEqual(['broken', 'broken', 'broken', 'broken'])
       const message = (path: string) => findings.find((finding) => finding.path === path)?.message
       expect(message(relative(1))).toMatch(/^line \d+: stakes: /)
@@ -187,8 +191,7 @@ test('links are not followed, to files or to folders: they are reported, and the
   const lines: string[] = []
   const log = (_: string, message: string, data?: object) => void lines.push(message, JSON.stringify(data ?? {}))
   const store = await openSqliteStore({ ...suiteOptions, dir, log })
-  const { findings } = await store.status()
-  expect(findings).toEqual(
+  expect(await store.reconcile()).toEqual(
     ['2021/06', relative(1)]
       .sort()
       .map((path) => ({ path, kind: 'broken', message: 'it is a symbolic link, which is not followed' })),
@@ -252,9 +255,10 @@ test('a file that is edited while it is still owed by a process that died is tak
   const dir = await prepared()
   behind(dir, (db) => db.run('insert into pending_files (num, revision) select num, revision from decisions'))
   edit(dir, recordOf(1, { decision: 'edited by hand' }))
-  const store = await openAt(dir)
+  const log: Logged[] = []
+  const store = await openAt(dir, log)
   expect((await readDecision(store.decisions, idOf(1)))?.record.decision).toBe('edited by hand')
-  expect(await found(store)).toEqual([`changed ${relative(1)}`])
+  expect(log.map(({ message }) => message)).toContainEqual(expect.stringContaining(`changed: ${relative(1)}`))
   expect(differences(dir)).toEqual([])
   await store.close()
 })
@@ -274,7 +278,7 @@ test('a repaired file is imported', async () => {
   const dir = await prepared()
   writeFileSync(pathOf(dir, idOf(1)), 'a: [')
   const store = await openAt(dir)
-  expect((await store.status()).findings.length).toBe(1)
+  expect((await store.reconcile()).length).toBe(1)
   edit(dir, recordOf(1, { category: 'repaired' }))
   expect((await store.reconcile()).map(({ kind }) => kind)).toEqual(['changed'])
   await store.transaction((tx) => tx.decisions.put(recordOf(1), 2))
@@ -291,8 +295,8 @@ test('a lost database is rebuilt from the files', async () => {
   const dir = await prepared(records)
   for (const suffix of ['', '-wal', '-shm']) rmSync(join(dir, `cstp.db${suffix}`), { force: true })
   await using(dir, async (store) => {
-    const { findings, decisions, outbox } = await store.status()
-    expect([findings.length, decisions, outbox]).toEqual([302, 302, 302])
+    expect(await countDecisions(store.decisions, {})).toBe(302)
+    expect(await countKeyed(store.keyed, outboxCollection)).toBe(302)
     for (const record of records) expect((await readDecision(store.decisions, record.id))?.record).toEqual(record)
     expect(await store.decisions.find({ source_key: 'two' })).toEqual([idOf(2)])
     expect((await store.decisions.walk({}, null, 999)).map(({ id }) => id).sort()).toEqual(
@@ -300,14 +304,14 @@ test('a lost database is rebuilt from the files', async () => {
     )
     expect(differences(dir)).toEqual([])
   })
-  await using(dir, async (store) => expect(await found(store)).toEqual([]))
+  await using(dir, async (_, atStart) => expect(atStart).toEqual([]))
 })
 
 test('files copied in are taken in; of two with one source key the first counts', async () => {
   const dir = await prepared([recordOf(1, { source_key: 'same' })])
   for (const record of [recordOf(5), recordOf(6, { source_key: 'same' })]) edit(dir, record)
   await using(dir, async (store) => {
-    expect(await found(store)).toEqual([`broken ${relative(6)}`, `added ${relative(5)}`])
+    expect(await found(store)).toEqual([`broken ${relative(6)}`])
     expect(await store.decisions.find({ source_key: 'same' })).toEqual([idOf(1)])
     expect((await readDecision(store.decisions, idOf(5)))?.record).toEqual(recordOf(5))
   })
@@ -338,8 +342,9 @@ test('a start does not mistake the files of a store that is writing', async () =
     }),
   )
   while (number < 160) {
-    const second = await openAt(dir)
-    expect((await second.status()).findings).toEqual([])
+    const log: Logged[] = []
+    const second = await openAt(dir, log)
+    expect(log).toEqual([])
     await second.close()
     await Bun.sleep(1)
   }
@@ -374,11 +379,8 @@ test('the files of a large store are looked at beside its answers; one that is c
   renameSync(pathOf(dir, idOf(2)), join(dir, 'aside'))
   await (await open()).close()
   const store = await open()
-  while ((await found(store)).length === 0) await Bun.sleep(5)
-  // The edit was taken in before, or now.
-  expect(await found(store)).toContain(`deleted ${relative(2)}`)
-  // This waits for a look that is under way.
-  expect((await store.reconcile()).filter(({ kind }) => kind !== 'deleted')).toEqual([])
+  // This waits for a look that is under way, which has taken in the edit.
+  expect(await found(store)).toEqual([`deleted ${relative(2)}`])
   expect(await countDecisions(store.decisions, {})).toBe(2)
   expect((await readDecision(store.decisions, idOf(1)))?.record.decision).toBe('edited meanwhile')
   await store.close()
@@ -390,8 +392,7 @@ test('who ends soon looks at the files of a large store on request alone', async
   edit(dir, edited)
   const store = await openSqliteStore({ ...suiteOptions, dir, most_at_start: 2, brief: true })
   await Bun.sleep(100)
-  expect([await found(store), (await readDecision(store.decisions, idOf(1)))?.record]).toEqual([[], recordOf(1)])
-  await store.reconcile()
+  expect((await readDecision(store.decisions, idOf(1)))?.record).toEqual(recordOf(1))
   expect([await found(store), (await readDecision(store.decisions, idOf(1)))?.record]).toEqual([
     [`changed ${relative(1)}`],
     edited,

@@ -45,7 +45,7 @@ test('a page of a list includes every write and vector of any process', async ()
       change(other, 7, { status: 'reviewed', outcome: 'success', reviewed_at: '2026-07-01T00:00:00.000Z' }),
     'given vectors': () =>
       own.transaction(async (tx) => {
-        await tx.embeddings.start('test:1', 2)
+        await tx.embeddings.putGeneration({ state: 'building', embedder: 'test:1', dimensions: 2 })
         await tx.embeddings.put(idOf(2), { embedder: 'test:1', vectors })
       }),
     erased: () => other.transaction((tx) => tx.erase({ decisions: [{ id: idOf(8), revision: null }] })),

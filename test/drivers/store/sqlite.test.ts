@@ -8,6 +8,7 @@ import { createAll, idOf, oddRecord, recordOf } from '../../../sdk/storage/confo
 import { readDecision, readDecisions } from '../../../sdk/storage/decisions.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
 import { countDecisions } from '../../../sdk/storage/groups.ts'
+import { countKeyed, outboxCollection } from '../../../sdk/storage/keyed.ts'
 import type { Store } from '../../../sdk/storage/store.ts'
 import { leftSql, pendingSql, someSql } from '../../../src/drivers/store/sqlite/pending-files.ts'
 import { holdingTerm } from '../../support/search.ts'
@@ -61,7 +62,7 @@ test('a file that can not be written refuses the whole transaction', async () =>
   const error = await failure(createAll(store, [recordOf(1)]))
   expect(isStorageError(error, 'unavailable')).toBe(true)
   expect(await readDecision(store.decisions, idOf(1))).toBe(null)
-  expect(await store.feed.head()).toEqual({ seq: 0, generation: 0 })
+  expect(await store.feed.head()).toEqual({ seq: 0, active: null, building: null })
   rmSync(obstacle)
   await createAll(store, [recordOf(1)])
   expect(differences(dir)).toEqual([])
@@ -98,8 +99,9 @@ test('pending files of a dead process are written at the start', async () => {
   writeFileSync(stale, 'half')
   writeFileSync(probe, '')
   writeFileSync(foreign, 'an editor’s')
-  const next = await openAt(dir)
-  expect((await next.status()).findings).toEqual([])
+  const log: Logged[] = []
+  const next = await openAt(dir, log)
+  expect(log).toEqual([])
   expect([stale, probe, foreign].map(existsSync)).toEqual([false, false, true])
   rmSync(foreign)
   expect(differences(dir)).toEqual([])
@@ -119,8 +121,9 @@ test('a power failure after the commit, before the files were in place, loses no
   mkdirSync(dirname(pathOf(after, idOf(2))), { recursive: true })
   writeFileSync(pathOf(after, idOf(2)), '')
   await store.close()
-  const next = await openAt(after)
-  expect((await next.status()).findings).toEqual([])
+  const log: Logged[] = []
+  const next = await openAt(after, log)
+  expect(log).toEqual([])
   for (const { id } of records) expect(readFileSync(pathOf(after, id))).toEqual(readFileSync(pathOf(dir, id)))
   expect(differences(after)).toEqual([])
   await next.close()
@@ -223,8 +226,9 @@ test('killed over and over while it writes, the store keeps what it acknowledged
       if (verb === 'updated' && revision !== undefined)
         updated[Number(number)] = Math.max(updated[Number(number)]!, Number(revision))
     }
-    const next = await openAt(dir)
-    expect((await next.status()).findings).toEqual([])
+    const log: Logged[] = []
+    const next = await openAt(dir, log)
+    expect(log).toEqual([])
     expect(differences(dir)).toEqual([])
     for (const number of created) {
       expect((await readDecision(next.decisions, idOf(number)))?.revision).toBe(1)
@@ -234,7 +238,7 @@ test('killed over and over while it writes, the store keeps what it acknowledged
     for (const [at, { revision }] of shared.entries()) expect(revision >= updated[at]!).toBe(true)
     // Half a transaction would show as a decision without its session, outbox entry or words.
     const all = await countDecisions(next.decisions, {})
-    expect((await next.status()).outbox).toBe(all - 3)
+    expect(await countKeyed(next.keyed, outboxCollection)).toBe(all - 3)
     expect((await next.keyed.list('session', { limit: 1e6 })).length).toBe(all - 3)
     expect(await holdingTerm(next, 'words')).toBe(all - 3)
     await next.close()
@@ -332,8 +336,9 @@ mountTest(`a full disk refuses writes and harms nothing; with room they work aga
     await createAll(store, [big(900)])
     expect(await countDecisions(store.decisions, {})).toBe(kept.length + 1)
     await store.close()
-    const next = await openAt(dir)
-    expect((await next.status()).findings).toEqual([])
+    const log: Logged[] = []
+    const next = await openAt(dir, log)
+    expect(log).toEqual([])
     expect((await readDecisions(next.decisions, [...kept, 900].map(idOf))).length).toBe(kept.length + 1)
     await next.close()
   } finally {

@@ -3,6 +3,7 @@
 import { suiteOptions } from '../../../sdk/storage/conformance/store/records.ts'
 import { decisionPages, readDecisions } from '../../../sdk/storage/decisions.ts'
 import { countDecisions } from '../../../sdk/storage/groups.ts'
+import { countKeyed, outboxCollection } from '../../../sdk/storage/keyed.ts'
 import { listSessions } from '../../../src/domain/record/deliberation/sessions.ts'
 import { openPostgresEvidence } from '../../../src/drivers/evidence/postgres/driver.ts'
 import { openPostgresStore } from '../../../src/drivers/store/postgres/driver.ts'
@@ -34,7 +35,9 @@ export async function lookAround(url: string, servers: readonly RunningServer[])
   try {
     // The servers that still run work off the outbox.
     const isDone = async () =>
-      (await store.status()).outbox + (await countDecisions(store.decisions, { indexed: false })) === 0
+      (await countKeyed(store.keyed, outboxCollection)) +
+        (await countDecisions(store.decisions, { indexed: false })) ===
+      0
     await until('vectors of all', isDone, 60_000).catch(() => {})
     // A call that lost its client may still end in its server, and adds an act then.
     let acts = -1
@@ -84,7 +87,7 @@ export async function lookAround(url: string, servers: readonly RunningServer[])
       decisions,
       waiting,
       audit,
-      outbox: (await store.status()).outbox,
+      outbox: await countKeyed(store.keyed, outboxCollection),
       chain: {
         intact,
         records,

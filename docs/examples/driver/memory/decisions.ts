@@ -9,6 +9,7 @@ import {
   filterFields,
   type Generation,
   type MadeVectors,
+  type PutGeneration,
   StorageError,
   type Verb,
 } from '@cstp/client/storage'
@@ -79,23 +80,34 @@ export function embeddingWriter(layers: Layers, verb: Verb): EmbeddingWriter {
       if (key.startsWith(`${number}/`)) layers.embeddings.delete(key)
   }
 
+  function start(embedder: string, dimensions: number): Generation {
+    const unfinished = generationIn(layers, 'building')
+    if (unfinished !== null) forget(unfinished.number)
+    const state = generationIn(layers, 'active') === null ? 'active' : 'building'
+    const generation: Generation = { number: count(layers, 'generation'), embedder, dimensions, state }
+    layers.generations.set(generation.number, generation)
+    return generation
+  }
+  function finish(number: number): Generation {
+    const built = layers.generations.get(number)
+    if (built?.state !== 'building') throw new StorageError('not_found', `generation ${number} is not being built`)
+    const active = generationIn(layers, 'active')
+    if (active !== null) forget(active.number)
+    const generation: Generation = { ...built, state: 'active' }
+    layers.generations.set(number, generation)
+    return generation
+  }
+
   return {
-    generation: verb((state: Generation['state']) => generationIn(layers, state)),
-    start: verb((embedder: string, dimensions: number) => {
-      const unfinished = generationIn(layers, 'building')
-      if (unfinished !== null) forget(unfinished.number)
-      const state = generationIn(layers, 'active') === null ? 'active' : 'building'
-      const generation: Generation = { number: count(layers, 'generation'), embedder, dimensions, state }
-      layers.generations.set(generation.number, generation)
-      return generation
-    }),
     put: verb((id: string, made: MadeVectors | null) => {
       if (made === null) {
         for (const [number] of [...layers.generations.entries()]) layers.embeddings.delete(vectorKey(number, id))
-        return touch(id)
+        touch(id)
+        return false
       }
       const { embedder, vectors } = made
       if (layers.decisions.get(id) === undefined) throw new StorageError('not_found', `there is no decision ${id}`)
+      if (generationIn(layers, 'active') === null) start(embedder, vectors.both.length)
       const generations = [...layers.generations.entries()].filter(([, { embedder: maker }]) => maker === embedder)
       for (const [, generation] of generations) checkVectors(vectors, generation)
       const structure = vectors.structure.slice()
@@ -105,13 +117,10 @@ export function embeddingWriter(layers: Layers, verb: Verb): EmbeddingWriter {
       for (const [number] of generations)
         layers.embeddings.set(vectorKey(number, id), { structure, function: own, both })
       if (generations.length > 0) touch(id)
+      return generations.some(([, { state }]) => state === 'active')
     }),
-    activate: verb((number: number) => {
-      const building = layers.generations.get(number)
-      if (building?.state !== 'building') throw new StorageError('not_found', `generation ${number} is not being built`)
-      const active = generationIn(layers, 'active')
-      if (active !== null) forget(active.number)
-      layers.generations.set(number, { ...building, state: 'active' })
-    }),
+    putGeneration: verb((next: PutGeneration) =>
+      next.state === 'building' ? start(next.embedder, next.dimensions) : finish(next.number),
+    ),
   }
 }

@@ -1,5 +1,4 @@
 /** Store suite: the state that several servers share through the store. */
-import { newOutboxValue, outboxCollection } from '../../keyed.ts'
 import type { AuditEntry, KeyedRecord, Store } from '../../store.ts'
 import type { Kit } from './kit.ts'
 import { idOf } from './records.ts'
@@ -196,15 +195,4 @@ export function testCoordination({ onEmpty, expect, refused }: Kit): void {
       expect(await expire(9e12, 99)).toBe(0)
     },
   )
-
-  onEmpty('the status counts the decisions that wait for their vectors', async (store) => {
-    await store.transaction(async ({ keyed }) => {
-      for (const number of [1, 2, 3])
-        await keyed.put(outboxCollection, idOf(number), newOutboxValue, { expires_ms: number })
-      await keyed.put('other', idOf(1), newOutboxValue)
-    })
-    expect((await store.status()).outbox).toBe(3)
-    await store.transaction(({ keyed }) => keyed.delete(outboxCollection, [idOf(2)]))
-    expect((await store.status()).outbox).toBe(2)
-  })
 }

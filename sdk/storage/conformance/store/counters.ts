@@ -200,7 +200,9 @@ export function testCounters({ onEmpty, expect, shared }: Kit): void {
       // A second instance that follows from the start, as another process does.
       const other = shared ? await again() : null
       let embedder = 'test:0'
-      await store.transaction((tx) => tx.embeddings.start(embedder, 2))
+      await store.transaction((tx) =>
+        tx.embeddings.putGeneration({ state: 'building', embedder: embedder, dimensions: 2 }),
+      )
       const vector = Float32Array.of(1, 0)
       const vectors = { structure: vector, function: vector, both: vector }
       const kinds = ['create', 'create', 'create', 'update', 'update', 'embed', 'embed', 'forget', 'fail'] as const
@@ -214,12 +216,16 @@ export function testCounters({ onEmpty, expect, shared }: Kit): void {
           // Replace the active generation by one that has vectors for other decisions.
           embedder = 'test:1'
           await store.transaction(async (tx) => {
-            const { number: generation } = await tx.embeddings.start(embedder, 2)
+            const { number: generation } = await tx.embeddings.putGeneration({
+              state: 'building',
+              embedder: embedder,
+              dimensions: 2,
+            })
             for (const [at, one] of [...known].entries()) {
               one[1].indexed = at % 2 === 0
               if (one[1].indexed) await tx.embeddings.put(one[0], { embedder, vectors })
             }
-            await tx.embeddings.activate(generation)
+            await tx.embeddings.putGeneration({ state: 'active', number: generation })
           })
         } else if (kind === 'fail')
           await store

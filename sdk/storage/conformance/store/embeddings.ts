@@ -23,25 +23,28 @@ const put = (store: Store, number: number, embedder = 'test:1', dimensions = 3) 
 
 export function testEmbeddings({ onEmpty, expect, refused }: Kit): void {
   onEmpty('the first generation is active at once, later ones are built beside it', async (store) => {
-    expect([await store.embeddings.generation('active'), await store.embeddings.generation('building')]).toEqual([
-      null,
-      null,
-    ])
-    const first = await store.transaction((tx) => tx.embeddings.start('test:1', 3))
+    expect(await store.feed.head()).toEqual({ seq: 0, active: null, building: null })
+    const first = await store.transaction((tx) =>
+      tx.embeddings.putGeneration({ state: 'building', embedder: 'test:1', dimensions: 3 }),
+    )
     expect([first.embedder, first.dimensions, first.state]).toEqual(['test:1', 3, 'active'])
-    const second = await store.transaction((tx) => tx.embeddings.start('test:2', 4))
-    const third = await store.transaction((tx) => tx.embeddings.start('test:3', 5))
+    const second = await store.transaction((tx) =>
+      tx.embeddings.putGeneration({ state: 'building', embedder: 'test:2', dimensions: 4 }),
+    )
+    const third = await store.transaction((tx) =>
+      tx.embeddings.putGeneration({ state: 'building', embedder: 'test:3', dimensions: 5 }),
+    )
     expect([second.state, third.state, third.number > second.number]).toEqual(['building', 'building', true])
-    expect(await store.embeddings.generation('active')).toEqual(first)
-    expect(await store.embeddings.generation('building')).toEqual(third)
+    expect(await store.feed.head()).toEqual({ seq: 0, active: first, building: third })
     await refused(
-      store.transaction((tx) => tx.embeddings.activate(second.number)),
+      store.transaction((tx) => tx.embeddings.putGeneration({ state: 'active', number: second.number })),
       'not_found',
     )
-    await store.transaction((tx) => tx.embeddings.activate(third.number))
-    expect(await store.embeddings.generation('active')).toEqual({ ...third, state: 'active' })
-    expect(await store.embeddings.generation('building')).toBe(null)
-    expect((await store.feed.head()).generation).toBe(third.number)
+    const active = await store.transaction((tx) =>
+      tx.embeddings.putGeneration({ state: 'active', number: third.number }),
+    )
+    expect(active).toEqual({ ...third, state: 'active' })
+    expect(await store.feed.head()).toEqual({ seq: 0, active, building: null })
   })
 
   onEmpty('vectors make a decision indexed, and come back as they were', async (store) => {
@@ -49,7 +52,9 @@ export function testEmbeddings({ onEmpty, expect, refused }: Kit): void {
       store,
       Array.from({ length: 6 }, (_, number) => recordOf(number)),
     )
-    const { number: generation } = await store.transaction((tx) => tx.embeddings.start('test:1', 3))
+    const { number: generation } = await store.transaction((tx) =>
+      tx.embeddings.putGeneration({ state: 'building', embedder: 'test:1', dimensions: 3 }),
+    )
     for (let number = 0; number < 6; number++) await put(store, number)
     const entries = await store.feed.since(0, generation, 9)
     expect(entries.map(({ id }) => id)).toEqual([0, 1, 2, 3, 4, 5].map(idOf))
@@ -73,9 +78,25 @@ export function testEmbeddings({ onEmpty, expect, refused }: Kit): void {
     expect((await readDecision(store.decisions, idOf(2)))?.indexed).toBe(true)
   })
 
+  onEmpty('the very first vectors start a generation, and later ones say whether it is theirs', async (store) => {
+    await createAll(
+      store,
+      [1, 2].map((number) => recordOf(number)),
+    )
+    expect(await put(store, 1, 'test:1', 4)).toBe(true)
+    const { active } = await store.feed.head()
+    expect([active?.embedder, active?.dimensions, active?.state]).toEqual(['test:1', 4, 'active'])
+    expect(await put(store, 2, 'test:1', 4)).toBe(true)
+    expect(await put(store, 2, 'test:2', 3)).toBe(false)
+    expect(await store.transaction((tx) => tx.embeddings.put(idOf(1), null))).toBe(false)
+    expect(await countDecisions(store.decisions, { indexed: true })).toBe(1)
+  })
+
   onEmpty('vectors of another length or decision are refused, of another embedder ignored', async (store) => {
     await createAll(store, [recordOf(1)])
-    await store.transaction((tx) => tx.embeddings.start('test:1', 3))
+    await store.transaction((tx) =>
+      tx.embeddings.putGeneration({ state: 'building', embedder: 'test:1', dimensions: 3 }),
+    )
     await refused(put(store, 1, 'test:1', 2), 'invalid')
     const { structure } = vectorsOf(1)
     const uneven = { structure, function: structure, both: Float32Array.of(1) }
@@ -93,10 +114,14 @@ export function testEmbeddings({ onEmpty, expect, refused }: Kit): void {
       store,
       [1, 2, 3].map((number) => recordOf(number)),
     )
-    const first = await store.transaction((tx) => tx.embeddings.start('test:1', 3))
+    const first = await store.transaction((tx) =>
+      tx.embeddings.putGeneration({ state: 'building', embedder: 'test:1', dimensions: 3 }),
+    )
     await put(store, 1)
     await put(store, 2)
-    const second = await store.transaction((tx) => tx.embeddings.start('test:1', 3))
+    const second = await store.transaction((tx) =>
+      tx.embeddings.putGeneration({ state: 'building', embedder: 'test:1', dimensions: 3 }),
+    )
     await put(store, 2)
     await put(store, 3)
     const held = async (generation: number) =>
@@ -105,7 +130,7 @@ export function testEmbeddings({ onEmpty, expect, refused }: Kit): void {
     expect(await held(second.number)).toEqual([2, 3].map(idOf))
     expect(await countDecisions(store.decisions, { indexed: true })).toBe(3)
     await store.transaction((tx) => tx.embeddings.put(idOf(3), null))
-    await store.transaction((tx) => tx.embeddings.activate(second.number))
+    await store.transaction((tx) => tx.embeddings.putGeneration({ state: 'active', number: second.number }))
     expect(await countDecisions(store.decisions, { indexed: true })).toBe(1)
     expect([
       (await readDecision(store.decisions, idOf(1)))?.indexed,
@@ -122,7 +147,9 @@ export function testEmbeddings({ onEmpty, expect, refused }: Kit): void {
     const { seq: start } = await store.feed.head()
     expect((await store.feed.since(0, 0, 99)).map(({ id }) => id)).toEqual([1, 2, 3].map(idOf))
     await store.transaction((tx) => tx.decisions.put(recordOf(1, { preserve: true }), 1))
-    await store.transaction((tx) => tx.embeddings.start('test:1', 3))
+    await store.transaction((tx) =>
+      tx.embeddings.putGeneration({ state: 'building', embedder: 'test:1', dimensions: 3 }),
+    )
     await put(store, 2)
     const changes = await store.feed.since(start, 1, 99)
     expect(changes.map(({ id }) => id)).toEqual([idOf(1), idOf(2)])

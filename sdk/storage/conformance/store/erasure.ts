@@ -66,15 +66,15 @@ export function testErasure({ onEmpty, expect, refused, shared }: Kit): void {
     })
     await createAll(store, [mine])
     await store.transaction(async (tx) => {
-      const { embedder } = await tx.embeddings.start('test', 2)
+      const { embedder } = await tx.embeddings.putGeneration({ state: 'building', embedder: 'test', dimensions: 2 })
       await tx.embeddings.put(idOf(1), { embedder, vectors })
     })
-    const { seq, generation } = await store.feed.head()
+    const { seq, active } = await store.feed.head()
     expect((await seen(store)).count).toBe(3)
     await store.transaction((tx) => tx.erase({ decisions: [{ id: idOf(1), revision: 1 }] }))
     for (const one of shared ? [store, await again()] : [store]) {
       expect(await seen(one)).toEqual(without)
-      expect(await one.feed.since(seq, generation, 9)).toEqual([
+      expect(await one.feed.since(seq, active!.number, 9)).toEqual([
         { seq: (await one.feed.head()).seq, id: idOf(1), fields: null, terms: '', vectors: null },
       ])
       expect((await one.edges.of([idOf(1)], { direction: 'incoming', limit: 9 })).length).toBe(1)

@@ -13,7 +13,7 @@ export function testShared({ onEmpty, expect }: Kit): void {
     await store.transaction(async (tx) => {
       await tx.decisions.put(oddRecord(1), 0)
       await tx.decisions.put(recordOf(2, { source_key: 'two' }), 0)
-      await tx.embeddings.start('test:1', 2)
+      await tx.embeddings.putGeneration({ state: 'building', embedder: 'test:1', dimensions: 2 })
       await tx.embeddings.put(idOf(2), { embedder: 'test:1', vectors })
       await tx.keyed.put('s', 'ada', { data: null })
     })
@@ -25,11 +25,11 @@ export function testShared({ onEmpty, expect }: Kit): void {
     expect(await readDecision(next.decisions, idOf(1))).toEqual({ record: oddRecord(1), revision: 1, indexed: false })
     expect((await readDecision(next.decisions, idOf(2)))?.revision).toBe(2)
     expect(await next.decisions.find({ source_key: 'two' })).toEqual([idOf(2)])
-    const last = (await next.feed.since(0, head.generation, 9)).at(-1)!
+    const last = (await next.feed.since(0, head.active!.number, 9)).at(-1)!
     expect([last.terms.split(' ')[0], [...last.vectors!.both]]).toEqual(['rewritten', [...vector]])
     const kept = { key: 'ada', value: { data: null }, version: 1, expires_ms: null }
     expect(await next.keyed.get('s', ['ada'])).toEqual([kept])
-    expect((await next.status()).findings).toEqual([])
+    expect(await next.reconcile()).toEqual([])
   })
 
   onEmpty('a second store sees each write at its next read', async (store, again) => {
@@ -46,13 +46,17 @@ export function testShared({ onEmpty, expect }: Kit): void {
     }
     await store.transaction((tx) => tx.decisions.put(recordOf(3, { decision: 'unheard0 words' }), 1))
     expect((await other.feed.since(0, 0, 99)).at(-1)?.terms.split(' ')[0]).toBe('unheard0')
-    const { number } = await other.transaction((tx) => tx.embeddings.start('test:1', 2))
+    const { number } = await other.transaction((tx) =>
+      tx.embeddings.putGeneration({ state: 'building', embedder: 'test:1', dimensions: 2 }),
+    )
     await store.transaction((tx) => tx.embeddings.put(idOf(3), { embedder: 'test:1', vectors }))
     expect(await countDecisions(other.decisions, { indexed: true })).toBe(1)
-    const next = await store.transaction((tx) => tx.embeddings.start('test:2', 2))
-    await store.transaction((tx) => tx.embeddings.activate(next.number))
+    const next = await store.transaction((tx) =>
+      tx.embeddings.putGeneration({ state: 'building', embedder: 'test:2', dimensions: 2 }),
+    )
+    await store.transaction((tx) => tx.embeddings.putGeneration({ state: 'active', number: next.number }))
     expect(await countDecisions(other.decisions, { indexed: true })).toBe(0)
-    expect((await other.feed.head()).generation > number).toBe(true)
+    expect((await other.feed.head()).active!.number > number).toBe(true)
   })
 
   onEmpty('two stores that write at once lose nothing and share nothing', async (store, again) => {

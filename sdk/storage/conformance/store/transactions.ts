@@ -22,7 +22,7 @@ async function everything(tx: Transaction): Promise<void> {
   } as const
   await tx.decisions.put(recordOf(2, { source_key: 'two', links: [link] }), 0)
   await tx.decisions.put(recordOf(1, { category: 'changed' }), 1)
-  await tx.embeddings.start('test:2', 2)
+  await tx.embeddings.putGeneration({ state: 'building', embedder: 'test:2', dimensions: 2 })
   await tx.embeddings.put(idOf(1), { embedder: 'test:1', vectors })
   await tx.keyed.put('s', 'two', 2)
   await tx.keyed.delete('s', ['one'])
@@ -50,7 +50,7 @@ async function snapshot(store: Store): Promise<unknown> {
     ).texts.map((text) => parseRecord(text)),
     source: await store.decisions.find({ source_key: 'two' }),
     edges: await store.edges.of([idOf(1), idOf(2)], { direction: 'both', limit: 9 }),
-    generations: [await store.embeddings.generation('active'), await store.embeddings.generation('building')],
+    generations: [(await store.feed.head()).active, (await store.feed.head()).building],
     feed: await store.feed.since(0, 1, 9),
     keyed: [await store.keyed.list('s', { limit: 9 }), await store.keyed.list('old', { limit: 9 })],
     audit: await store.audit.list({ limit: 9 }),
@@ -60,7 +60,7 @@ async function snapshot(store: Store): Promise<unknown> {
 async function prepare(store: Store): Promise<void> {
   await store.transaction(async (tx) => {
     await tx.decisions.put(recordOf(1), 0)
-    await tx.embeddings.start('test:1', 2)
+    await tx.embeddings.putGeneration({ state: 'building', embedder: 'test:1', dimensions: 2 })
     await tx.keyed.put('s', 'one', 1)
     await tx.keyed.put('s', 'three', 3)
     await tx.keyed.put('old', 'one', 1, { expires_ms: 1 })
@@ -94,7 +94,6 @@ export function testTransactions({ onEmpty, expect, refused }: Kit): void {
         expect((await readDecision(tx.decisions, idOf(1)))?.record.category).toBe('changed')
         expect((await readDecision(tx.decisions, idOf(1)))?.indexed).toBe(true)
         expect(await tx.decisions.find({ source_key: 'two' })).toEqual([idOf(2)])
-        expect((await tx.embeddings.generation('building'))?.embedder).toBe('test:2')
         expect((await tx.keyed.get('s', ['one', 'two', 'three'])).map(({ value }) => value)).toEqual([2, 4])
         expect(await tx.keyed.get('old', ['one'])).toEqual([])
         expect(await readDecision(store.decisions, idOf(2))).toBe(null)

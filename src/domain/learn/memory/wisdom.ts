@@ -116,8 +116,8 @@ export function openWisdom(store: Store, phrases: Phrases): WisdomReader {
   let kept_at = ''
   return {
     async of(query, signal) {
-      const { seq, generation } = await store.feed.head()
-      const at = `${seq} ${generation}`
+      const { seq, active } = await store.feed.head()
+      const at = `${seq} ${active?.number}`
       if (at !== kept_at) kept.clear()
       kept_at = at
       const key = JSON.stringify(query)

@@ -1,8 +1,6 @@
 /** The store for many servers: PostgreSQL holds the documents and everything that the servers share. Opens it and connects its parts. */
-import { eq } from 'drizzle-orm'
 import { eraserOf } from '../../../../sdk/storage/erasure.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import { outboxCollection } from '../../../../sdk/storage/keyed.ts'
 import type { Store, StoreOptions } from '../../../../sdk/storage/store.ts'
 import { type ClientOptions, connect, storageErrorOf } from '../../shared/postgres/client.ts'
 import { openDatabase } from '../../shared/postgres/database.ts'
@@ -11,12 +9,11 @@ import { translating } from '../../shared/translating.ts'
 import { auditReader, auditWriter } from './audit.ts'
 import { openBatcher } from './batcher.ts'
 import { decisionWriter } from './decisions.ts'
-import { embeddingReader, embeddingWriter } from './embeddings.ts'
+import { embeddingWriter } from './embeddings.ts'
 import { feedReader } from './feed.ts'
 import { keyedReader, keyedWriter } from './keyed.ts'
 import { migrations } from './migrate.ts'
 import { decisionReader, edgeReader } from './read.ts'
-import { decisions, keyed_records } from './schema.ts'
 import { leaseTokens } from './statements.ts'
 import { threadReader, threadWriter } from './thread.ts'
 
@@ -56,7 +53,6 @@ export async function openPostgresStore({
     driver: 'postgres',
     decisions: reads(decisionReader(db)),
     edges: reads(edgeReader(db)),
-    embeddings: reads(embeddingReader(db)),
     feed: reads(feedReader(db)),
     keyed: reads(keyedReader(db)),
     audit: reads(auditReader(db)),
@@ -80,13 +76,6 @@ export async function openPostgresStore({
       })
     },
     ...reads({
-      async status() {
-        const [outbox, count] = await Promise.all([
-          db.$count(keyed_records, eq(keyed_records.collection, outboxCollection)),
-          db.$count(decisions),
-        ])
-        return { decisions: count, outbox, findings: [] }
-      },
       async lease(agent: string, tokens: number, { burst, per_minute }: { per_minute: number; burst: number }) {
         // Not repeated if its answer is lost: it would take tokens twice.
         const rows = await client.begin((query) =>

@@ -1,7 +1,7 @@
 /** Embeddings and their generations. */
 import { asc, eq } from 'drizzle-orm'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import type { EmbeddingReader, EmbeddingWriter, Generation, MadeVectors } from '../../../../sdk/storage/store.ts'
+import type { EmbeddingWriter, Generation, MadeVectors, PutGeneration } from '../../../../sdk/storage/store.ts'
 import { checkVectors } from '../../../../sdk/storage/vector-checks.ts'
 import type { Database } from '../../shared/postgres/database.ts'
 import { packVectors } from '../shared.ts'
@@ -14,10 +14,6 @@ const readGenerations = (db: Database): PromiseLike<Generation[]> =>
 
 const inState = (list: readonly Generation[], state: Generation['state']): Generation | null =>
   list.find((one) => one.state === state) ?? null
-
-export const embeddingReader = (db: Database): EmbeddingReader => ({
-  generation: async (state) => inState(await readGenerations(db), state),
-})
 
 export function embeddingWriter(access: Access): EmbeddingWriter {
   const { verb } = access
@@ -36,47 +32,52 @@ export function embeddingWriter(access: Access): EmbeddingWriter {
       send((db) => db.delete(generations).where(eq(generations.number, number))),
     )
   }
+  async function start(embedder: string, dimensions: number): Promise<Generation> {
+    access.requireAlone()
+    const list = await all()
+    const unfinished = inState(list, 'building')
+    if (unfinished !== null) drop(unfinished)
+    const state = inState(list, 'active') === null ? 'active' : 'building'
+    const values = { embedder, dimensions, state } as const
+    // Sent at once, since its answer is needed.
+    const [row] = await access.read([], (db) =>
+      db.insert(generations).values(values).returning({ number: generations.number }),
+    )
+    return { number: row!.number, ...values }
+  }
+  async function finish(number: number): Promise<Generation> {
+    access.requireAlone()
+    const list = await all()
+    const built = inState(list, 'building')
+    if (built?.number !== number) throw new StorageError('not_found', `generation ${number} is not being built`)
+    const active = inState(list, 'active')
+    if (active !== null) drop(active)
+    access.write([keyOf.generations], ({ send }) =>
+      send((db) => db.update(generations).set({ state: 'active' }).where(eq(generations.number, number))),
+    )
+    access.write([], ({ send }) => send((db) => db.execute(updateIndexed)))
+    return { ...built, state: 'active' }
+  }
   return {
-    generation: verb(async (state: Generation['state']) => inState(await all(), state)),
-    start: verb(async (embedder: string, dimensions: number) => {
-      access.requireAlone()
-      const list = await all()
-      const unfinished = inState(list, 'building')
-      if (unfinished !== null) drop(unfinished)
-      const state = inState(list, 'active') === null ? 'active' : 'building'
-      const values = { embedder, dimensions, state } as const
-      // Sent at once, since its answer is needed.
-      const [row] = await access.read([], (db) =>
-        db.insert(generations).values(values).returning({ number: generations.number }),
-      )
-      return { number: row!.number, ...values }
-    }),
     put: verb(async (id: string, made: MadeVectors | null) => {
       if (made === null) {
         access.write([keyOf.decision(id)], ({ deleteVectors }) => deleteVectors(id))
         access.changed(id)
-        return
+        return false
       }
-      const [list, isStored] = await Promise.all([all(), exists(id)])
+      const [stored, isStored] = await Promise.all([all(), exists(id)])
       if (!isStored) throw new StorageError('not_found', `there is no decision ${id}`)
+      const list = stored.length > 0 ? stored : [await start(made.embedder, made.vectors.both.length)]
       const own = list.filter(({ embedder }) => embedder === made.embedder)
       for (const generation of own) checkVectors(made.vectors, generation)
       const row = packVectors(made.vectors)
       for (const { number } of own)
         access.write([keyOf.decision(id)], ({ putVectors }) => putVectors({ generation: number, id, ...row }))
       access.changed(id)
+      return own.some(({ state }) => state === 'active')
     }),
-    activate: verb(async (number: number) => {
-      access.requireAlone()
-      const list = await all()
-      if (inState(list, 'building')?.number !== number)
-        throw new StorageError('not_found', `generation ${number} is not being built`)
-      const active = inState(list, 'active')
-      if (active !== null) drop(active)
-      access.write([keyOf.generations], ({ send }) =>
-        send((db) => db.update(generations).set({ state: 'active' }).where(eq(generations.number, number))),
-      )
-      access.write([], ({ send }) => send((db) => db.execute(updateIndexed)))
-    }),
+    putGeneration: verb((next: PutGeneration) =>
+      next.state === 'building' ? start(next.embedder, next.dimensions) : finish(next.number),
+    ),
   }
 }

@@ -1,6 +1,6 @@
 /** The feed of changes that derived indexes follow. Numbers ascend in the order of commits, so nothing appears behind a number that was read. */
 import { and, asc, eq, gt, sql } from 'drizzle-orm'
-import type { Feed } from '../../../../sdk/storage/store.ts'
+import type { Feed, Generation } from '../../../../sdk/storage/store.ts'
 import type { Database } from '../../shared/postgres/database.ts'
 import { unpackVectors } from '../shared.ts'
 import { selectedFields } from './filter.ts'
@@ -8,13 +8,17 @@ import { changes, decisions, embeddings, generations } from './schema.ts'
 
 export const feedReader = (db: Database): Feed => ({
   async head() {
-    const [row] = await db
+    const { number, embedder, dimensions, state } = generations
+    const rows = await db
       .select({
         seq: sql<number>`coalesce((select max(${changes.seq}) from ${changes}), 0)::float8`,
-        generation: sql<number>`coalesce((select ${generations.number} from ${generations} where ${generations.state} = 'active'), 0)`,
+        generation: { number, embedder, dimensions, state },
       })
       .from(sql`(select) as one`)
-    return row!
+      .leftJoin(generations, sql`true`)
+    const inState = (wanted: Generation['state']) =>
+      rows.find(({ generation }) => generation?.state === wanted)?.generation ?? null
+    return { seq: rows[0]!.seq, active: inState('active'), building: inState('building') }
   },
   async since(after, generation, limit) {
     const { indexed: _, ...fields } = selectedFields

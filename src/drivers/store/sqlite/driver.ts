@@ -1,9 +1,8 @@
 /** The embedded store: a YAML file for each decision, with `cstp.db` beside them. Opens it and connects its parts. */
 import { join } from 'node:path'
 import { eraserOf } from '../../../../sdk/storage/erasure.ts'
-import { outboxCollection } from '../../../../sdk/storage/keyed.ts'
 import { verbsOf } from '../../../../sdk/storage/members.ts'
-import type { Store, StoreOptions, StoreStatus, Transaction } from '../../../../sdk/storage/store.ts'
+import type { Store, StoreOptions, Transaction } from '../../../../sdk/storage/store.ts'
 import { type LogWriter, messageOf } from '../../../core/log.ts'
 import { storageErrorOf } from '../../shared/sqlite/connect.ts'
 import { translating } from '../../shared/translating.ts'
@@ -11,7 +10,7 @@ import { committer } from './commit.ts'
 import { connect, statementsOf } from './connect.ts'
 import { auditReader, auditWriter, keyedReader, keyedWriter } from './coordination.ts'
 import { decisionTable, decisionWriter } from './decisions.ts'
-import { embeddingReader, embeddingWriter, feedReader } from './embeddings.ts'
+import { embeddingWriter, feedReader } from './embeddings.ts'
 import { follow } from './follow.ts'
 import { pendingFiles } from './pending-files.ts'
 import { decisionReader, edgeReader } from './read.ts'
@@ -89,9 +88,6 @@ export async function openSqliteStore({
       thread: threadWriter(writing),
     }
     const reads = translating((error) => storageErrorOf(error, 'cannot read'))
-    const waiting = reading.prepare<{ count: number }, [string]>(
-      'select count(*) as count from keyed_records where collection = ?',
-    )
     scrubbing = scrubber(writer, commits)
     const { scrub } = scrubbing
     const since = feedReader(reading)
@@ -105,22 +101,17 @@ export async function openSqliteStore({
       disconnect()
     }
     await rewordWhereNeeded({ statements: writing, analyse, table, commits, log })
-    let findings: StoreStatus['findings'] = []
     const surveyFailed = (error: unknown) =>
       log('error', 'the decision files could not be checked; cstp reindex checks them again', {
         error: messageOf(error),
       })
-    const reconcile = async () => {
-      findings = await files.reconcile()
-    }
     // Comparing a hundred thousand files takes seconds: it runs concurrently with the first calls, or not at all if the process exits soon.
-    const first = !isLarge ? await reconcile() : brief ? undefined : reconcile().catch(surveyFailed)
+    const first = !isLarge ? await files.reconcile() : brief ? undefined : files.reconcile().catch(surveyFailed)
 
     return {
       driver: 'sqlite',
       decisions: reads(decisionReader(reading, followed)),
       edges: reads(edgeReader(reading)),
-      embeddings: reads(embeddingReader(reading)),
       keyed: reads(keyedReader(reading)),
       feed: reads({ head: async () => followed.head(), since: async (...query) => since(...query) }),
       audit: reads(auditReader(reading)),
@@ -143,13 +134,9 @@ export async function openSqliteStore({
           }
           return work(tx)
         }),
-      async status() {
-        return { decisions: sizes.get()!.decisions, outbox: waiting.get(outboxCollection)!.count, findings }
-      },
       async reconcile() {
         await first
-        await reconcile()
-        return findings
+        return files.reconcile()
       },
       async scrub(traces) {
         // The next commit retries files that an earlier one could not write or remove.

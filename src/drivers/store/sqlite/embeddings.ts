@@ -1,13 +1,12 @@
 /** Embeddings and their generations, and the feed of changes that derived indexes follow. */
-import type { Statement } from 'bun:sqlite'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type { Verb } from '../../../../sdk/storage/members.ts'
 import type {
-  EmbeddingReader,
   EmbeddingWriter,
   FeedEntry,
   Generation,
   MadeVectors,
+  PutGeneration,
 } from '../../../../sdk/storage/store.ts'
 import { checkVectors } from '../../../../sdk/storage/vector-checks.ts'
 import { packVectors, unpackVectors, type VectorRow } from '../shared.ts'
@@ -16,22 +15,10 @@ import type { Statements } from './connect.ts'
 import type { DecisionTable } from './decisions.ts'
 import { type FieldRow, fieldColumns, fieldsOfRow, holdsVectors } from './rows.ts'
 
-type ByState = Statement<Generation, [Generation['state']]>
-
-const generationIn = ({ prepare }: Statements): ByState =>
-  prepare('select number, embedder, dimensions, state from generations where state = ?')
-
-export function embeddingReader(statements: Statements): EmbeddingReader {
-  const inState = generationIn(statements)
-  return { generation: async (state) => inState.get(state) }
-}
-
 export function embeddingWriter(statements: Statements, table: DecisionTable) {
   const { prepare } = statements
-  const inState = generationIn(statements)
-  const ofEmbedder = prepare<Generation, [string]>(
-    'select number, embedder, dimensions, state from generations where embedder = ?',
-  )
+  const all = prepare<Generation, []>('select number, embedder, dimensions, state from generations')
+  const inState = (state: Generation['state']) => all.all().find((one) => one.state === state)
   const add = prepare<{ number: number }, [string, number, string]>(
     'insert into generations (embedder, dimensions, state) values (?, ?, ?) returning number',
   )
@@ -55,39 +42,46 @@ export function embeddingWriter(statements: Statements, table: DecisionTable) {
     forgetGeneration.run(number)
   }
 
+  function start(embedder: string, dimensions: number): Generation {
+    const unfinished = inState('building')
+    if (unfinished) forget(unfinished)
+    const state = inState('active') ? 'building' : 'active'
+    return { number: add.get(embedder, dimensions, state)!.number, embedder, dimensions, state }
+  }
+  function finish(number: number): Generation {
+    const built = inState('building')
+    if (built?.number !== number) throw new StorageError('not_found', `generation ${number} is not being built`)
+    const active = inState('active')
+    if (active) forget(active)
+    activate.run(number)
+    mark.run()
+    return { ...built, state: 'active' }
+  }
+
   return (member: SqliteMember, verb: Verb): EmbeddingWriter => ({
-    generation: verb((state: Generation['state']) => inState.get(state)),
-    start: verb((embedder: string, dimensions: number) => {
-      const unfinished = inState.get('building')
-      if (unfinished !== null) forget(unfinished)
-      const state = inState.get('active') === null ? 'active' : 'building'
-      return { number: add.get(embedder, dimensions, state)!.number, embedder, dimensions, state }
-    }),
     put: verb((id: string, made: MadeVectors | null) => {
       // A decision that this transaction wrote has its number in the feed already.
       const own = member.files.get(id)
       const num = own ? own.num : numOf(id)
       if (made === null) {
-        if (num === null) return
+        if (num === null) return false
         drop.run(num)
         own ? table.mark(num) : table.touch(num)
-        return
+        return false
       }
       if (num === null) throw new StorageError('not_found', `there is no decision ${id}`)
-      const generations = ofEmbedder.all(made.embedder)
+      const stored = all.all()
+      if (stored.length === 0) stored.push(start(made.embedder, made.vectors.both.length))
+      const generations = stored.filter(({ embedder }) => embedder === made.embedder)
       for (const generation of generations) checkVectors(made.vectors, generation)
       const row = packVectors(made.vectors)
       for (const { number } of generations) put.run(num, number, row.structure, row.function, row.both, row.shared)
       if (generations.length > 0) own ? table.mark(num) : table.touch(num)
+      return generations.some(({ state }) => state === 'active')
     }),
-    activate: verb((number: number) => {
-      if (inState.get('building')?.number !== number)
-        throw new StorageError('not_found', `generation ${number} is not being built`)
-      const active = inState.get('active')
-      if (active !== null) forget(active)
-      activate.run(number)
-      mark.run()
-    }),
+    putGeneration: verb((next: PutGeneration) =>
+      next.state === 'building' ? start(next.embedder, next.dimensions) : finish(next.number),
+    ),
   })
 }
 

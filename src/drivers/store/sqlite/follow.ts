@@ -1,14 +1,10 @@
 /** Follows the commits of all processes, and keeps answers until the next one. */
+import type { FeedHead, Generation } from '../../../../sdk/storage/store.ts'
 import type { Statements } from './connect.ts'
 
-export interface Head {
-  seq: number
-  generation: number
-}
-
 export interface Followed {
-  /** The newest change and the active generation, including all that was committed before the call by any process. */
-  head(): Head
+  /** The newest change and the generations, including all that was committed before the call by any process. */
+  head(): FeedHead
   /** The answer to a question; made again once anything was committed since. */
   answer<T>(question: string, make: () => T): T
 }
@@ -18,10 +14,8 @@ const maxAnswers = 1_000
 
 export function follow({ prepare }: Statements): Followed {
   const version = prepare<{ data_version: number }, []>('PRAGMA data_version')
-  const headOf = prepare<Head, []>(
-    `select (select coalesce(max(seq), 0) from decisions) as seq,
-     coalesce((select number from generations where state = 'active'), 0) as generation`,
-  )
+  const newest = prepare<{ seq: number }, []>('select coalesce(max(seq), 0) as seq from decisions')
+  const generations = prepare<Generation, []>('select number, embedder, dimensions, state from generations')
   const answers = new Map<string, unknown>()
   let seen = -1
 
@@ -36,5 +30,10 @@ export function follow({ prepare }: Statements): Followed {
     return made
   }
 
-  return { head: () => answer('head', () => headOf.get()!), answer }
+  const head = (): FeedHead => {
+    const all = generations.all()
+    const inState = (state: Generation['state']) => all.find((one) => one.state === state) ?? null
+    return { ...newest.get()!, active: inState('active'), building: inState('building') }
+  }
+  return { head: () => answer('head', head), answer }
 }

@@ -14,6 +14,7 @@ import { existsSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { isStorageError } from '../../../../sdk/storage/errors.ts'
 import { newOutboxValue, outboxCollection } from '../../../../sdk/storage/keyed.ts'
+import type { FileFinding } from '../../../../sdk/storage/store.ts'
 import { type LogWriter, messageOf } from '../../../core/log.ts'
 import type { Committer } from './commit.ts'
 import type { Statements } from './connect.ts'
@@ -22,10 +23,10 @@ import type { DecisionTable } from './decisions.ts'
 import { fileStat, hashOf, readPlain, relativePath } from './files.ts'
 import { type ParsedFile, parseRecord } from './parse.ts'
 import type { PendingFiles } from './pending-files.ts'
-import type { Finding, Looking } from './survey.ts'
+import type { Looking } from './survey.ts'
 
 export interface Reconciler {
-  reconcile(): Promise<Finding[]>
+  reconcile(): Promise<FileFinding[]>
   /** Stops a running reconciliation at its next page; called when the store is closed. */
   stop(): void
   /** Saves a broken file before a write replaces it. */
@@ -103,7 +104,7 @@ export function reconciler({
   }
 
   /** Under the lock: decides by the current row and file. */
-  function apply({ id, path, file }: Suspect): Finding | null {
+  function apply({ id, path, file }: Suspect): FileFinding | null {
     const row = table.find(id)
     const stored = row && stateOf.get(row.num)!
     const stat = fileStat(join(root, path))

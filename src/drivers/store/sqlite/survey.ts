@@ -1,16 +1,14 @@
 /** Compares all files with the database by size and time, a month of rows at a time, and lists those that may differ. */
 import { join } from 'node:path'
-import type { StoreStatus } from '../../../../sdk/storage/store.ts'
+import type { FileFinding } from '../../../../sdk/storage/store.ts'
 import type { Statements } from './connect.ts'
 import { fileStat, filesBelow, isTemp, linkProblem, placeOf, relativePath } from './files.ts'
-
-export type Finding = StoreStatus['findings'][number]
 
 export interface Survey {
   /** Ids whose files are new, changed or missing. */
   ids: string[]
   /** Files in the wrong place. */
-  findings: Finding[]
+  findings: FileFinding[]
   /** Temporary files of this program. */
   temps: string[]
 }
@@ -38,7 +36,7 @@ export function surveyor({ prepare }: Statements, root: string): () => Looking {
   async function look(isStopped: () => boolean): Promise<Survey> {
     const temps: string[] = []
     const ids: string[] = []
-    const findings: Finding[] = []
+    const findings: FileFinding[] = []
     const links: string[] = []
     const unseen = new Set(months.all().map(({ month }) => month))
     let month = ''
