@@ -1,5 +1,5 @@
 /** The frame around the pages: login, navigation, and the page of the address. */
-import { type ComponentChildren, Fragment } from 'preact'
+import { Fragment } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useCall } from './call.tsx'
 import { whole } from './figures.ts'
@@ -8,7 +8,7 @@ import { Login } from './login.tsx'
 import { waiting } from './pages/inbox/page.tsx'
 import { type Page, pageAt, pages } from './pages/registry.ts'
 import { Palette } from './palette.tsx'
-import { type Place, Titled, To, usePlace } from './route.tsx'
+import { type Place, Titled, To, usePlace, ViewContext } from './route.tsx'
 import { currentSession, logOut, onEnd, type Session } from './service.ts'
 import { texts } from './texts.ts'
 
@@ -66,13 +66,9 @@ const longest = 60
 const longHeading = 90
 const cut = (name: string): string => (name.length > longest ? `${name.slice(0, longest - 1).trimEnd()}…` : name)
 
-/** The tab's title until the page sets one; a page of a single item shows its id. */
-const titleOf = (page: Page | null, { path }: Place): string =>
-  page === null
-    ? t.notFound
-    : !page.path.endsWith('/') || page.path === '/'
-      ? page.title
-      : `${page.title} ${decodeURIComponent(path.slice(path.lastIndexOf('/') + 1))}`
+/** The item of a page of a single item; else empty. */
+const itemOf = (page: Page | null, { path }: Place): string =>
+  page !== null && path.startsWith(page.path) ? decodeURIComponent(path.slice(page.path.length)) : ''
 
 function Frame({ session, leave, begun }: { session: Session; leave: () => void; begun: boolean }) {
   const place = usePlace()
@@ -82,7 +78,10 @@ function Frame({ session, leave, begun }: { session: Session; leave: () => void;
   const [named, setNamed] = useState({ path: '', name: '' })
   const ownName = named.path === place.path ? named.name : null
   const name = ownName ?? page?.title ?? t.notFound
-  const tab = ownName === null ? titleOf(page, place) : cut(ownName)
+  const id = itemOf(page, place)
+  // Until the page sets a title, the tab shows the id of a single item.
+  const tab = ownName === null ? `${name} ${id}`.trim() : cut(ownName)
+  const view = { place, session, id, may: (scope: string) => session.scopes.includes(scope) }
   useEffect(() => {
     document.title = `${tab} · cstp`
   }, [tab])
@@ -92,7 +91,7 @@ function Frame({ session, leave, begun }: { session: Session; leave: () => void;
     first.current = false
   }, [place.path])
   return (
-    <>
+    <ViewContext.Provider value={view}>
       <a class="skip" href="#main">
         {t.skip}
       </a>
@@ -119,7 +118,7 @@ function Frame({ session, leave, begun }: { session: Session; leave: () => void;
           </button>
         </div>
       </header>
-      <Palette session={session} />
+      <Palette />
       <main id="main" tabIndex={-1}>
         <div class="heading">
           <h1 ref={heading} tabIndex={-1} class={name.length > longHeading ? 'long' : ''}>
@@ -128,10 +127,16 @@ function Frame({ session, leave, begun }: { session: Session; leave: () => void;
           {page && page.every_s !== 0 && <Freshness every_s={page.every_s ?? 15} />}
         </div>
         <Titled.Provider value={(given) => setNamed({ path: place.path, name: given })}>
-          <Body page={page} place={place} session={session} />
+          {page ? (
+            <page.View key={page.path} />
+          ) : (
+            <p>
+              {t.noPage} <To path="/">{t.toOverview}</To>.
+            </p>
+          )}
         </Titled.Provider>
       </main>
-    </>
+    </ViewContext.Provider>
   )
 }
 
@@ -149,12 +154,3 @@ function Counter() {
 
 const isAt = ({ path }: Place, start: string): boolean =>
   start === '/' ? path === '/' : path === start || path.startsWith(`${start}/`)
-
-function Body({ page, place, session }: { page: Page | null; place: Place; session: Session }): ComponentChildren {
-  if (page) return <page.View key={page.path} place={place} session={session} />
-  return (
-    <p>
-      {t.noPage} <To path="/">{t.toOverview}</To>.
-    </p>
-  )
-}

@@ -5,7 +5,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { whole } from './figures.ts'
 import { addressOf, go, type Query, To } from './route.tsx'
 import { texts } from './texts.ts'
-import { ChartTable } from './ui.tsx'
+import { ChartTable, figures } from './ui.tsx'
 
 const t = texts.charts
 
@@ -207,11 +207,7 @@ export function Columns({
       </ul>
       <ChartTable
         caption={t.caption(unit)}
-        heads={[
-          { name: t.days },
-          ...names.map((name) => ({ name, number: true })),
-          ...(isMarked ? [{ name: mark }] : []),
-        ]}
+        heads={[t.days, ...names.map((name) => figures(name)), ...(isMarked ? [mark] : [])]}
         rows={columns.map(({ name, parts, to, marks }) => [
           <To path={to.path} query={to.query}>
             {name}

@@ -1,7 +1,8 @@
 /** Forms: inputs, choices, buttons, and results. */
 import type { ComponentChildren, InputHTMLAttributes } from 'preact'
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { addressOf, go, goWith, type Place } from './route.tsx'
+import { type Period, whole } from './figures.ts'
+import { addressOf, go, goWith, type Place, To, useView } from './route.tsx'
 import { texts } from './texts.ts'
 
 const t = texts.form
@@ -117,23 +118,70 @@ export function useResult(): [result: ComponentChildren, show: (text: string) =>
   return [shown && <Result key={shown.at}>{shown.text}</Result>, show]
 }
 
+/** A choice that is kept in the address, except for the default. */
+export function PlaceChoice({
+  otherwise,
+  ...choice
+}: { otherwise?: string } & Pick<Parameters<typeof Choice>[0], 'label' | 'name' | 'value' | 'options'>) {
+  const { place } = useView()
+  const change = (value: string) => goWith(place, { [choice.name]: value === otherwise ? null : value, page: null })
+  return <Choice {...choice} onChange={change} />
+}
+
+/** The period of the figures, kept in the address under this name, and the choice of another one. */
+export function usePeriod(name: string): [period: Period, choice: ComponentChildren] {
+  const { place } = useView()
+  const period = texts.periods.find(([one]) => one === place.query.get(name))?.[0] ?? 'all'
+  return [period, <PlaceChoice label={t.period} name={name} value={period} options={texts.periods} otherwise="all" />]
+}
+
+/** The page of a list in the address, from 1. */
+export const pageIn = ({ query }: Place): number => Math.max(1, Number.parseInt(query.get('page') ?? '1', 10) || 1)
+
+/** Links to the neighbouring pages of a list, and a form for any page. */
+export function Pager({ page, last, name }: { page: number; last: number; name: string }) {
+  const { place } = useView()
+  if (last <= 1 && page === 1) return null
+  const query = (number: number) => ({ ...Object.fromEntries(place.query), page: number > 1 ? number : null })
+  const to = (number: number, text: string, rel?: string) => (
+    <To path={place.path} query={query(number)} {...(rel && { rel })}>
+      {text}
+    </To>
+  )
+  const open = (read: Read) => goWith(place, { page: Math.min(last, Math.max(1, Math.trunc(Number(read('page'))))) })
+  return (
+    <nav class="pager" aria-label={name}>
+      <span>{page > 1 && to(1, t.first)}</span>
+      <span>{page > 1 && to(Math.min(page - 1, last), t.previous, 'prev')}</span>
+      <Form key={page} submit={open}>
+        <label>
+          {t.page} <input name="page" type="number" min="1" max={last} required defaultValue={String(page)} />
+        </label>{' '}
+        {t.of(whole(last))}
+        <button type="submit">{t.go}</button>
+      </Form>
+      <span>{page < last && to(page + 1, t.next, 'next')}</span>
+      <span>{page < last && to(last, t.last)}</span>
+    </nav>
+  )
+}
+
 /** The values of a filter bar in the address, by name; empty if not set. */
 export const keptOf = <Name extends string>({ query }: Place, names: readonly Name[]): Record<Name, string> =>
   Object.fromEntries(names.map((name) => [name, query.get(name) ?? ''])) as Record<Name, string>
 
 /** Filters of a list, kept in the address: fields that apply on submit, and a choice that applies at once. */
 export function FilterBar({
-  place,
   fields,
   choice,
   cursor,
 }: {
-  place: Place
   fields: { name: string; label: string; placeholder?: string }[]
   choice: { name: string; label: string; options: Options }
   /** Query parameter with the position in the list, which a filter resets. */
   cursor: string
 }) {
+  const { place } = useView()
   // Rebuilt only when the address changes, so that an arriving answer does not discard typed text.
   return useMemo(() => {
     const kept = keptOf(place, [...fields.map(({ name }) => name), choice.name])

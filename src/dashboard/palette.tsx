@@ -2,8 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useLike } from './like.ts'
 import { pages } from './pages/registry.ts'
-import { addressOf, go } from './route.tsx'
-import type { Session } from './service.ts'
+import { addressOf, go, useView, type View } from './route.tsx'
 import { texts } from './texts.ts'
 
 const t = texts.palette
@@ -37,8 +36,8 @@ const keep = (views: SavedView[]): void => localStorage.setItem(key, JSON.string
 const here = (): string => location.pathname + location.search
 
 /** The available commands, including those for the shown decision. */
-function commandsHere({ scopes }: Session): Entry[] {
-  if (!scopes.includes('write')) return []
+function commandsHere({ may }: View): Entry[] {
+  if (!may('write')) return []
   const { commands, record } = texts.write
   const to = (name: string, address: string): Entry => ({ name, kind: commands.kind, run: () => go(address) })
   const anywhere = [to(record.title, addressOf('/record'))]
@@ -53,7 +52,7 @@ function commandsHere({ scopes }: Session): Entry[] {
 }
 
 /** Entries that need no call of the service. */
-function entriesFor(typed: string, session: Session): Entry[] {
+function entriesFor(typed: string, view: View): Entry[] {
   const to = (address: string) => () => go(address)
   const views = savedViews()
   const isSaved = views.some(({ address }) => address === here())
@@ -67,7 +66,7 @@ function entriesFor(typed: string, session: Session): Entry[] {
     ? { name: t.forget, kind: t.view, run: () => keep(views.filter(({ address }) => address !== here())) }
     : { name: t.save(name), kind: t.view, run: () => keep([{ name, address: here() }, ...views]) }
   const search: Entry = { name: t.search(typed), kind: t.decisions, run: to(addressOf('/decisions', { q: typed })) }
-  return [...commandsHere(session).filter(holds), ...(typed.trim() === '' ? [] : [search]), ...fixed, own]
+  return [...commandsHere(view).filter(holds), ...(typed.trim() === '' ? [] : [search]), ...fixed, own]
 }
 
 const mostFound = 5
@@ -83,7 +82,8 @@ const useFound = (typed: string): Entry[] =>
 const isField = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
 
-export function Palette({ session }: { session: Session }) {
+export function Palette() {
+  const view = useView()
   const dialog = useRef<HTMLDialogElement>(null)
   const [typed, setTyped] = useState('')
   const [at, setAt] = useState(0)
@@ -101,7 +101,7 @@ export function Palette({ session }: { session: Session }) {
     addEventListener('keydown', press)
     return () => removeEventListener('keydown', press)
   }, [])
-  const entries = [...entriesFor(typed, session), ...found]
+  const entries = [...entriesFor(typed, view), ...found]
   const run = (entry: Entry | undefined) => {
     dialog.current?.close()
     entry?.run()

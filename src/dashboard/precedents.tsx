@@ -3,7 +3,7 @@ import { Show, useCall } from './call.tsx'
 import { ToDecision } from './route.tsx'
 import { service } from './service.ts'
 import { texts } from './texts.ts'
-import { Badge, Empty, Panel } from './ui.tsx'
+import { Badge, List, Panel } from './ui.tsx'
 
 const t = texts.block
 
@@ -12,19 +12,15 @@ export function Precedents({ text }: { text: string }) {
   return (
     <Panel title={t.precedents} lead={t.precedentsLead}>
       <Show of={loaded}>
-        {({ decisions, no_precedent }) =>
-          decisions.length === 0 || no_precedent ? (
-            <Empty>{t.noPrecedent}</Empty>
-          ) : (
-            <ul class="plain">
-              {decisions.map(({ id, title, outcome }) => (
-                <li key={id}>
-                  <ToDecision id={id}>{title}</ToDecision> <Badge of={outcome ?? 'pending'} />
-                </li>
-              ))}
-            </ul>
-          )
-        }
+        {({ decisions, no_precedent }) => (
+          <List of={no_precedent ? [] : decisions} empty={t.noPrecedent}>
+            {({ id, title, outcome }) => (
+              <>
+                <ToDecision id={id}>{title}</ToDecision> <Badge of={outcome ?? 'pending'} />
+              </>
+            )}
+          </List>
+        )}
       </Show>
     </Panel>
   )

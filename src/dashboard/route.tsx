@@ -11,11 +11,18 @@ export interface Place {
   query: URLSearchParams
 }
 
-/** Properties of a page. */
+/** What a page shows, and who reads it. */
 export interface View {
   place: Place
   session: Session
+  /** Name of the shown item, for pages of a single item; else empty. */
+  id: string
+  /** Whether the session has a scope. */
+  may(scope: string): boolean
 }
+
+export const ViewContext = createContext<View | null>(null)
+export const useView = (): View => useContext(ViewContext)!
 
 const here = (): Place => ({
   path: location.pathname.slice(base.length).replace(/(?<!\/)\/+$/, '') || '/',

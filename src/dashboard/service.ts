@@ -1,5 +1,13 @@
 /** The service as the pages call it: through its published client, with the session's cookie in place of a token. */
-import { type Client, createClient, isClientError, isCstpError } from '../../sdk/client.ts'
+import {
+  type BatchCall,
+  type Client,
+  createClient,
+  isClientError,
+  isCstpError,
+  type MethodName,
+  type ResultOf,
+} from '../../sdk/client.ts'
 import { texts } from './texts.ts'
 
 const t = texts.service
@@ -49,6 +57,20 @@ export const service: Client = createClient({
     return response
   },
 })
+
+type BatchResult<C extends BatchCall> = C extends { method: infer N extends MethodName } ? ResultOf<N> : never
+
+/** The results of calls that are made in one request. @throws the first error */
+export async function callAll<C extends BatchCall>(
+  calls: readonly C[],
+  signal: AbortSignal,
+): Promise<BatchResult<C>[]> {
+  const answers = await service.batch(calls, { signal })
+  return answers.map((answer) => {
+    if (!answer.ok) throw answer.error
+    return answer.result as BatchResult<C>
+  })
+}
 
 const sessionPath = '/dashboard/session'
 

@@ -153,25 +153,45 @@ export const Track = ({ share }: { share: number }) => (
 /** Why there is nothing to show, and what to do about it. */
 export const Empty = ({ children }: { children: ComponentChildren }) => <p class="empty">{children}</p>
 
-/** A table that becomes a list of cards on a narrow screen. */
+/** The head of a column: its name, or how the name is shown and whether the column has figures. */
+export type Head = string | { name: string; label?: ComponentChildren; number?: boolean }
+
+/** The head of a column of figures, with the definition of its name. */
+export const figures = (name: string, term?: TermName): Head => ({
+  name,
+  label: term && <Term name={term}>{name}</Term>,
+  number: true,
+})
+
+interface TableProps {
+  caption: string
+  heads: readonly Head[]
+  rows: ComponentChildren[][]
+}
+
+/** A table that becomes a list of cards on a narrow screen, unless it is dense: then the first cell of a row names it. */
 export function Table({
   caption,
   heads,
   rows,
-}: {
-  caption: string
-  heads: { name: string; label?: ComponentChildren; number?: boolean }[]
-  rows: ComponentChildren[][]
+  empty,
+  dense,
+}: TableProps & {
+  /** Shown in place of a table without rows. */
+  empty?: ComponentChildren
+  dense?: boolean
 }) {
+  if (rows.length === 0 && empty) return <Empty>{empty}</Empty>
+  const columns = heads.map((head) => (typeof head === 'string' ? { name: head, label: head, number: false } : head))
   return (
-    <div class="scroll">
+    <div class="scroll" {...(dense && { tabIndex: 0, role: 'region', 'aria-label': caption })}>
       {/* Explicit roles, because some screen readers do not read a table that is laid out as cards as a table. */}
-      <table role="table">
+      <table role="table" class={dense ? 'dense' : ''}>
         <caption class="unseen">{caption}</caption>
         <thead role="rowgroup">
           <tr role="row">
-            {heads.map(({ name, label, number }) => (
-              <th key={name} scope="col" role="columnheader" class={number ? 'number' : ''}>
+            {columns.map(({ name, label, number }, at) => (
+              <th key={at} scope="col" role="columnheader" class={number ? 'number' : ''}>
                 {label ?? name}
               </th>
             ))}
@@ -180,16 +200,17 @@ export function Table({
         <tbody role="rowgroup">
           {rows.map((cells, row) => (
             <tr key={row} role="row">
-              {cells.map((cell, at) => (
-                <td
-                  key={heads[at]!.name}
-                  role="cell"
-                  data-label={heads[at]!.name}
-                  class={heads[at]!.number ? 'number' : ''}
-                >
-                  {cell}
-                </td>
-              ))}
+              {cells.map((cell, at) =>
+                dense && at === 0 ? (
+                  <th key={at} scope="row" role="rowheader">
+                    {cell}
+                  </th>
+                ) : (
+                  <td key={at} role="cell" data-label={columns[at]!.name} class={columns[at]!.number ? 'number' : ''}>
+                    {cell}
+                  </td>
+                ),
+              )}
             </tr>
           ))}
         </tbody>
@@ -198,46 +219,56 @@ export function Table({
   )
 }
 
-/** The figures of a chart as a table behind a summary; the first cell of a row names it. */
-export const ChartTable = ({
-  caption,
-  heads,
-  rows,
-}: {
-  caption: string
-  heads: { name: string; label?: ComponentChildren; number?: boolean }[]
-  rows: ComponentChildren[][]
-}) => (
+/** The figures of a chart as a table behind a summary. */
+export const ChartTable = (table: TableProps) => (
   <details>
     <summary>{t.showTable}</summary>
-    <div class="scroll" tabIndex={0} role="region" aria-label={caption}>
-      <table class="dense">
-        <caption class="unseen">{caption}</caption>
-        <thead>
-          <tr>
-            {heads.map(({ name, label, number }, at) => (
-              <th key={at} scope="col" class={number ? 'number' : ''}>
-                {label ?? name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(([first, ...cells], row) => (
-            <tr key={row}>
-              <th scope="row">{first}</th>
-              {cells.map((cell, at) => (
-                <td key={at} class={heads[at + 1]!.number ? 'number' : ''}>
-                  {cell}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table {...table} dense />
   </details>
 )
+
+/** A list, or why there is nothing in it. */
+export function List<T>({
+  of,
+  empty,
+  children,
+  ...rest
+}: {
+  of: readonly T[]
+  empty?: ComponentChildren
+  class?: string
+  children: (one: T) => ComponentChildren
+}) {
+  if (of.length === 0) return empty ? <Empty>{empty}</Empty> : null
+  return (
+    <ul class="plain" {...rest}>
+      {of.map((one, at) => (
+        <li key={at}>{children(one)}</li>
+      ))}
+    </ul>
+  )
+}
+
+/** Events in order, each with a line about when and by whom, or why there are none. */
+export const Timeline = ({
+  of,
+  empty,
+}: {
+  of: readonly { head: ComponentChildren; body: ComponentChildren }[]
+  empty?: ComponentChildren
+}) =>
+  of.length === 0 ? (
+    <Empty>{empty}</Empty>
+  ) : (
+    <ol class="timeline">
+      {of.map(({ head, body }, at) => (
+        <li key={at}>
+          <p class="quiet">{head}</p>
+          {body}
+        </li>
+      ))}
+    </ol>
+  )
 
 /** A text with its line breaks. */
 export const prose = (text: string | null | undefined) => text && <span class="prose">{text}</span>

@@ -181,7 +181,7 @@ describe.skipIf(!runs)('the dashboard', () => {
     await page.getByRole('link', { name: 'Switch regions one by one, a day apart' }).click()
     await page.getByRole('link', { name: 'Dossier' }).click()
     await settled(page)
-    const acts = page.locator('.acts > li')
+    const acts = page.locator('.timeline > li')
     const kinds = await acts.locator('strong').allInnerTexts()
     expect(kinds).toContain('decision')
     expect(await page.locator('.proved').count()).toBe(kinds.length)
@@ -194,7 +194,7 @@ describe.skipIf(!runs)('the dashboard', () => {
     await page.unroute('**/cstp')
     expect(await page.locator('main .notice.bad').first().innerText()).toContain("can't be proved")
     expect(
-      await page.locator('.acts').getByText('the content is not what the log committed to').count(),
+      await page.locator('.timeline').getByText('the content is not what the log committed to').count(),
     ).toBeGreaterThan(0)
     quiet()
   })

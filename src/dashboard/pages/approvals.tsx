@@ -2,13 +2,14 @@
 import type { GetApprovalResult } from '../../../sdk/client.ts'
 import { Failure, Show, useCall, useJob } from '../call.tsx'
 import { percent, time } from '../figures.ts'
-import { Act, Choice, Field, Form, type Read, useResult } from '../form.tsx'
+import { Act, Field, Form, PlaceChoice, type Read, useResult } from '../form.tsx'
+import { refreshPage } from '../fresh.tsx'
 import { Precedents } from '../precedents.tsx'
-import { goWith, To, ToDecision, ToList, type View } from '../route.tsx'
+import { To, ToDecision, ToList, useView } from '../route.tsx'
 import { service } from '../service.ts'
 import { texts } from '../texts.ts'
 import { actionIn } from '../trail.ts'
-import { Badge, Empty, Figure, Pairs, Panel, prose, Table, When } from '../ui.tsx'
+import { Badge, Figure, Pairs, Panel, prose, Table, Timeline, When } from '../ui.tsx'
 
 const t = texts.approvals
 
@@ -16,7 +17,8 @@ const states = ['pending', 'approved', 'denied', 'expired', 'consumed'] as const
 const pageSize = 50
 const before = 10
 
-export function Approvals({ place, session }: View) {
+export function Approvals() {
+  const { place, may } = useView()
   const asked = place.query.get('state') ?? 'pending'
   const state = states.find((one) => one === asked)
   const loaded = useCall(`approvals ${asked}`, (signal) =>
@@ -26,47 +28,38 @@ export function Approvals({ place, session }: View) {
     <>
       <p>
         {t.lead}
-        {!session.scopes.includes('approve') && t.needsApprove}
+        {!may('approve') && t.needsApprove}
       </p>
       <Form class="bar" submit={() => loaded.again()}>
-        <Choice
-          label={t.state}
-          name="state"
-          value={asked}
-          options={[...states, ['all', 'all']]}
-          onChange={(value) => goWith(place, { state: value })}
-        />
+        <PlaceChoice label={t.state} name="state" value={asked} options={[...states, 'all']} otherwise="pending" />
         <button type="submit">{t.reload}</button>
       </Form>
       <Show of={loaded}>
-        {({ approvals, total }) =>
-          approvals.length === 0 ? (
-            <Empty>{state === 'pending' ? t.noneWaits : state ? t.noneInState(state) : t.none}</Empty>
-          ) : (
-            <>
-              <Table
-                caption={t.caption}
-                heads={[t.request, t.state, t.agent, t.action, t.rules, t.until].map((name) => ({ name }))}
-                rows={approvals.map((one) => [
-                  <To path={`/approvals/${one.id}`}>{one.id}</To>,
-                  <Badge of={one.state} />,
-                  one.requester,
-                  one.action.description,
-                  one.rules.map(({ guardrail_id }) => guardrail_id).join(', '),
-                  <When at={one.expires_at} />,
-                ])}
-              />
-              {total > approvals.length && <p class="quiet">{t.newest(approvals.length, total)}</p>}
-            </>
-          )
-        }
+        {({ approvals, total }) => (
+          <>
+            <Table
+              caption={t.caption}
+              empty={state === 'pending' ? t.noneWaits : state ? t.noneInState(state) : t.none}
+              heads={[t.request, t.state, t.agent, t.action, t.rules, t.until]}
+              rows={approvals.map((one) => [
+                <To path={`/approvals/${one.id}`}>{one.id}</To>,
+                <Badge of={one.state} />,
+                one.requester,
+                one.action.description,
+                one.rules.map(({ guardrail_id }) => guardrail_id).join(', '),
+                <When at={one.expires_at} />,
+              ])}
+            />
+            {total > approvals.length && <p class="quiet">{t.newest(approvals.length, total)}</p>}
+          </>
+        )}
       </Show>
     </>
   )
 }
 
-export function Approval({ place, session }: View) {
-  const id = decodeURIComponent(place.path.slice('/approvals/'.length))
+export function Approval() {
+  const { id } = useView()
   const loaded = useCall(id, (signal) => service.getApproval({ id }, { signal }))
   return (
     <>
@@ -113,8 +106,8 @@ export function Approval({ place, session }: View) {
                   </details>
                 ))}
               </Panel>
-              <Answer of={one} changed={loaded.again} agent={session.agent} />
-              <Before agent={one.requester} admin={session.scopes.includes('admin')} />
+              <Answer of={one} />
+              <Before agent={one.requester} />
               <Precedents text={one.action.description} />
             </div>
           </>
@@ -125,7 +118,8 @@ export function Approval({ place, session }: View) {
 }
 
 /** The answer, or the form that gives it. */
-function Answer({ of, agent, changed }: { of: GetApprovalResult; agent: string; changed: () => void }) {
+function Answer({ of }: { of: GetApprovalResult }) {
+  const { agent } = useView().session
   const { error, busy, run } = useJob<void>()
   const [result, show] = useResult()
   const decide = (decision: 'approve' | 'deny') => (read: Read) =>
@@ -133,7 +127,7 @@ function Answer({ of, agent, changed }: { of: GetApprovalResult; agent: string; 
       const reason = read('reason').trim()
       const { state } = await service.decideApproval({ id: of.id, decision, ...(reason && { reason }) })
       show(t.isSettled(state))
-      changed()
+      refreshPage()
     })
   return (
     <Panel title={t.decision}>
@@ -169,12 +163,12 @@ function Answer({ of, agent, changed }: { of: GetApprovalResult; agent: string; 
 }
 
 /** The agent's earlier activity: its calls if the reader may see the trail, else its decisions. */
-function Before({ agent, admin }: { agent: string; admin: boolean }) {
+function Before({ agent }: { agent: string }) {
+  const admin = useView().may('admin')
   const loaded = useCall(`before ${agent}`, async (signal) => {
     if (admin) {
       const { entries } = await service.listAudit({ agent, limit: before }, { signal })
-      return entries.map(({ seq, at, method, allowed, detail }) => ({
-        key: String(seq),
+      return entries.map(({ at, method, allowed, detail }) => ({
         at,
         text: [method.replace('cstp.', ''), actionIn(detail)].filter(Boolean).join(': '),
         state: allowed === null ? null : allowed ? 'allowed' : 'blocked',
@@ -183,7 +177,6 @@ function Before({ agent, admin }: { agent: string; admin: boolean }) {
     }
     const { decisions } = await service.listDecisions({ agent, limit: before }, { signal })
     return decisions.map(({ id, created_at, title, outcome }) => ({
-      key: id,
       at: created_at,
       text: title,
       state: outcome ?? 'pending',
@@ -193,22 +186,19 @@ function Before({ agent, admin }: { agent: string; admin: boolean }) {
   return (
     <Panel title={t.before} lead={admin ? t.lastCalls : t.lastDecisions}>
       <Show of={loaded}>
-        {(rows) =>
-          rows.length === 0 ? (
-            <Empty>{t.nothing}</Empty>
-          ) : (
-            <ol class="timeline">
-              {rows.map(({ key, at, text, state, id }) => (
-                <li key={key}>
-                  <p class="quiet">{time(at)}</p>
-                  <p>
-                    {id ? <ToDecision id={id}>{text}</ToDecision> : text} {state && <Badge of={state} />}
-                  </p>
-                </li>
-              ))}
-            </ol>
-          )
-        }
+        {(rows) => (
+          <Timeline
+            empty={t.nothing}
+            of={rows.map(({ at, text, state, id }) => ({
+              head: time(at),
+              body: (
+                <p>
+                  {id ? <ToDecision id={id}>{text}</ToDecision> : text} {state && <Badge of={state} />}
+                </p>
+              ),
+            }))}
+          />
+        )}
       </Show>
     </Panel>
   )

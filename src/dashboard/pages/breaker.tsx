@@ -5,14 +5,15 @@ import type { GetCircuitStateResult } from '../../../sdk/client.ts'
 import { Failure, Show, useCall, useJob } from '../call.tsx'
 import { none, span, time, whole } from '../figures.ts'
 import { Act, Field, Form, type Read, useResult } from '../form.tsx'
-import { To, ToDecision, type View } from '../route.tsx'
+import { refreshPage } from '../fresh.tsx'
+import { To, ToDecision, useView } from '../route.tsx'
 import { service } from '../service.ts'
 import { texts } from '../texts.ts'
 import { actionIn, breakerPrefix } from '../trail.ts'
-import { Badge, Empty, Figure, Panel, Table, When } from '../ui.tsx'
+import { Badge, Empty, Figure, List, Panel, Table, When } from '../ui.tsx'
 
 const t = texts.breakers
-type State = GetCircuitStateResult
+export type State = GetCircuitStateResult
 
 /** A span that counts down, second by second. */
 function Countdown({ ms }: { ms: number }) {
@@ -63,9 +64,9 @@ async function load(scope: string, admin: boolean, signal: AbortSignal) {
   }
 }
 
-export function Breaker({ place, session }: View) {
-  const scope = decodeURIComponent(place.path.slice('/breakers/'.length))
-  const admin = session.scopes.includes('admin')
+export function Breaker() {
+  const { id: scope, may } = useView()
+  const admin = may('admin')
   const loaded = useCall(`breaker ${scope}`, (signal) => load(scope, admin, signal))
   return (
     <>
@@ -91,34 +92,29 @@ export function Breaker({ place, session }: View) {
             </dl>
             <div class="panels">
               <Panel title={t.opened}>
-                {failures.length === 0 ? (
-                  <Empty>{state.state === 'closed' ? t.closed : t.byHand}</Empty>
-                ) : (
-                  <ul class="plain">
-                    {failures.map(({ decision_id, reviewed_at, record }) => (
-                      <li key={decision_id}>
-                        <p>
-                          <ToDecision id={decision_id}>{record?.title ?? decision_id}</ToDecision>
-                        </p>
-                        <p class="quiet">
-                          {t.failed(record?.recorded_by ?? '', time(reviewed_at))} {record?.actual_result}
-                        </p>
-                        {record?.lessons && <p>{t.lesson(record.lessons)}</p>}
-                      </li>
-                    ))}
-                  </ul>
-                )}
+                <List of={failures} empty={state.state === 'closed' ? t.closed : t.byHand}>
+                  {({ decision_id, reviewed_at, record }) => (
+                    <>
+                      <p>
+                        <ToDecision id={decision_id}>{record?.title ?? decision_id}</ToDecision>
+                      </p>
+                      <p class="quiet">
+                        {t.failed(record?.recorded_by ?? '', time(reviewed_at))} {record?.actual_result}
+                      </p>
+                      {record?.lessons && <p>{t.lesson(record.lessons)}</p>}
+                    </>
+                  )}
+                </List>
               </Panel>
-              <Reset of={state} admin={admin} changed={loaded.again} />
+              <Reset of={state} />
               <Panel title={t.blocked} wide>
                 {blocked === null ? (
                   <Empty>{admin ? t.closed : t.trailNeedsAdmin}</Empty>
-                ) : blocked.entries.length === 0 ? (
-                  <Empty>{t.blockedNothing}</Empty>
                 ) : (
                   <Table
                     caption={t.blocked}
-                    heads={t.blockedHeads.map((name) => ({ name }))}
+                    empty={t.blockedNothing}
+                    heads={t.blockedHeads}
                     rows={blocked.entries.map(({ seq, at, agent, method, detail }) => [
                       <When at={at} />,
                       agent,
@@ -136,7 +132,8 @@ export function Breaker({ place, session }: View) {
 }
 
 /** The form that closes the breaker or lets one decision through; the trail records the reason. */
-function Reset({ of, admin, changed }: { of: State; admin: boolean; changed: () => void }) {
+function Reset({ of }: { of: State }) {
+  const { may } = useView()
   const { error, busy, run } = useJob<void>()
   const [result, show] = useResult()
   const reset = (probe_first: boolean) => (read: Read, form: HTMLFormElement) =>
@@ -144,14 +141,14 @@ function Reset({ of, admin, changed }: { of: State; admin: boolean; changed: () 
       const { message } = await service.resetCircuit({ scope: of.scope, probe_first, reason: read('reason').trim() })
       show(message)
       form.reset()
-      changed()
+      refreshPage()
     })
   return (
     <Panel title={t.reset}>
       {result}
       {of.state === 'closed' ? (
         <Empty>{t.closed}</Empty>
-      ) : !admin ? (
+      ) : !may('admin') ? (
         <Empty>{t.needsAdmin}</Empty>
       ) : (
         ([true, false] as const).map((probe) => (

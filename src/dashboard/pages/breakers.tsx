@@ -2,14 +2,15 @@
 import { Show, useCall } from '../call.tsx'
 import { Csv } from '../csv.tsx'
 import { none, span, whole } from '../figures.ts'
-import { To, type View } from '../route.tsx'
+import { To, useView } from '../route.tsx'
 import { service } from '../service.ts'
 import { texts } from '../texts.ts'
-import { Badge, Empty, Table, term, When } from '../ui.tsx'
-import { Next } from './breaker.tsx'
+import { Badge, Empty, figures, Table, term, When } from '../ui.tsx'
+import { Next, type State } from './breaker.tsx'
 
 const t = texts.breakers
-const csvHeads = [
+const { heads } = t
+const fields = [
   'scope',
   'state',
   'failure_count',
@@ -17,16 +18,17 @@ const csvHeads = [
   'window_ms',
   'opened_at',
   'cooldown_ms',
-  'opened_by',
-]
+  ['opened_by', ({ opened_by }: State) => opened_by.map(({ decision_id }) => decision_id)],
+] as const
 
-export function Breakers({ session }: View) {
+export function Breakers() {
+  const { may } = useView()
   const loaded = useCall('breakers', (signal) => service.listBreakers({}, { signal }))
   return (
     <>
       <p>
         {t.what(term('breaker'))}
-        {!session.scopes.includes('admin') && ` ${t.needsAdmin}`}
+        {!may('admin') && ` ${t.needsAdmin}`}
       </p>
       <Show of={loaded}>
         {({ breakers }) =>
@@ -36,14 +38,7 @@ export function Breakers({ session }: View) {
             <>
               <Table
                 caption={t.caption}
-                heads={[
-                  { name: t.heads.scope },
-                  { name: t.heads.state },
-                  { name: t.heads.failures, number: true },
-                  { name: t.heads.window },
-                  { name: t.heads.since },
-                  { name: t.heads.next },
-                ]}
+                heads={[heads.scope, heads.state, figures(heads.failures), heads.window, heads.since, heads.next]}
                 rows={breakers.map((one) => [
                   <To path={`/breakers/${encodeURIComponent(one.scope)}`}>
                     <code>{one.scope}</code>
@@ -55,24 +50,7 @@ export function Breakers({ session }: View) {
                   <Next of={one} />,
                 ])}
               />
-              <p>
-                <Csv
-                  name="breakers"
-                  heads={csvHeads}
-                  rows={() =>
-                    breakers.map((one) => [
-                      one.scope,
-                      one.state,
-                      one.failure_count,
-                      one.failure_threshold,
-                      one.window_ms,
-                      one.opened_at,
-                      one.cooldown_ms,
-                      one.opened_by.map(({ decision_id }) => decision_id).join(' '),
-                    ])
-                  }
-                />
-              </p>
+              <Csv name="breakers" fields={fields} rows={() => breakers} />
             </>
           )
         }

@@ -1,6 +1,5 @@
 /** The pages and their addresses. The menu shows them in this order. */
 import type { FunctionComponent } from 'preact'
-import type { View } from '../route.tsx'
 import { texts } from '../texts.ts'
 import { Approval, Approvals } from './approvals.tsx'
 import { Block } from './blocks/page.tsx'
@@ -27,7 +26,7 @@ export interface Page {
   inMenu: boolean
   /** Seconds between reloads of a live page; 15 by default, 0 for none. */
   every_s?: number
-  View: FunctionComponent<View>
+  View: FunctionComponent
 }
 
 export const pages: Page[] = [

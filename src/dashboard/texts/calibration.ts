@@ -3,7 +3,6 @@ import { counted, whole } from '../figures.ts'
 import type { Mark } from './mark.ts'
 
 export const calibration = {
-  period: 'Period',
   agent: 'Agent',
   category: 'Category',
   verdict: 'Verdict',

@@ -56,13 +56,6 @@ export const decisions = {
     `Index incomplete: ${indexed} of ${total} decisions are searched by meaning.`,
   keywordOnly: 'Embedder unavailable; keyword results only.',
   pages: 'Pages of the list',
-  first: 'First',
-  previous: 'Previous',
-  page: 'Page',
-  of: (last: string) => `of ${last}`,
-  go: 'Go',
-  next: 'Next',
-  last: 'Last',
 }
 
 export const table = {

@@ -83,6 +83,14 @@ export const ui = {
 
 export const form = {
   filter: 'Filter',
+  period: 'Period',
+  first: 'First',
+  previous: 'Previous',
+  page: 'Page',
+  of: (last: string) => `of ${last}`,
+  go: 'Go',
+  next: 'Next',
+  last: 'Last',
 }
 
 /** Titles of pages, and of single-item pages. */

@@ -10,7 +10,6 @@ export const outcomes = {
 }
 
 export const overview = {
-  period: 'Period',
   none: (code: Mark) => [
     'No decisions are recorded yet. Agents record them with ',
     code('cstp.recordDecision'),

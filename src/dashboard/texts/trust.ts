@@ -7,7 +7,6 @@ type Cell = GetCalibrationResult['cells'][number]
 
 export const trust = {
   by: 'By',
-  period: 'Period',
   kinds: {
     agent_stakes: 'Agents by stakes',
     agent_category: 'Agents by category',

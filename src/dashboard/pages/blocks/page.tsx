@@ -2,11 +2,11 @@
 import { Show, useCall } from '../../call.tsx'
 import { none, percent, time } from '../../figures.ts'
 import { Precedents } from '../../precedents.tsx'
-import { To, type View } from '../../route.tsx'
+import { To, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { type AuditEntry, breakerPrefix, evaluated, stoppedBy } from '../../trail.ts'
-import { Badge, Empty, Pairs, Panel, prose } from '../../ui.tsx'
+import { Badge, Empty, List, Pairs, Panel, prose } from '../../ui.tsx'
 import { yamlOf } from '../../yaml.ts'
 import { TryOut } from '../guardrails/try-out.tsx'
 import { Similar } from './similar.tsx'
@@ -23,9 +23,10 @@ async function load(seq: number, signal: AbortSignal) {
 }
 type Loaded = NonNullable<Awaited<ReturnType<typeof load>>>
 
-export function Block({ place, session }: View) {
-  const seq = Number(place.path.slice('/blocks/'.length))
-  const admin = session.scopes.includes('admin')
+export function Block() {
+  const { id, may } = useView()
+  const seq = Number(id)
+  const admin = may('admin')
   const loaded = useCall(`block ${seq}`, (signal) => (admin ? load(seq, signal) : Promise.resolve(null)))
   if (!admin) return <Empty>{t.needsAdmin}</Empty>
   return (
@@ -99,8 +100,8 @@ function Causes({ entry, policy }: Loaded) {
   const { breakers } = evaluated(entry.detail)
   return (
     <Panel title={t.causes}>
-      <ul class="plain">
-        {stoppedBy(entry).map((id) => {
+      <List of={stoppedBy(entry)}>
+        {(id) => {
           const breaker = breakers.find(({ guardrail_id }) => guardrail_id === id)
           const rule = policy?.guardrails.find((one) => one.id === id)
           const scope = id.startsWith(breakerPrefix) ? id.slice(breakerPrefix.length) : null
@@ -108,7 +109,7 @@ function Causes({ entry, policy }: Loaded) {
           const suggestion = breaker?.suggestion ?? (rule?.suggestion as string | undefined)
           const applies = policy?.applies[id]
           return (
-            <li key={id}>
+            <>
               <p>
                 <strong>{String(rule?.name ?? scope ?? id)}</strong> <code>{id}</code>
               </p>
@@ -134,10 +135,10 @@ function Causes({ entry, policy }: Loaded) {
                   <pre>{yamlOf(textOf(rule))}</pre>
                 </details>
               )}
-            </li>
+            </>
           )
-        })}
-      </ul>
+        }}
+      </List>
     </Panel>
   )
 }

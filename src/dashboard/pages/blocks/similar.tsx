@@ -44,7 +44,7 @@ export function Similar({ of }: { of: AuditEntry }) {
             <>
               <Table
                 caption={t.similar}
-                heads={t.similarHeads.map((name) => ({ name }))}
+                heads={t.similarHeads}
                 rows={rows.map(({ entry, end }) => [
                   <When at={entry.at} />,
                   entry.agent,

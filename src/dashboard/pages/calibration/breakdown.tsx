@@ -3,17 +3,17 @@ import type { GetCalibrationParams, GetCalibrationResult } from '../../../../sdk
 import { Show, useCall } from '../../call.tsx'
 import { Csv } from '../../csv.tsx'
 import { decimal, gapPoints, percent, whole } from '../../figures.ts'
-import { service } from '../../service.ts'
+import { callAll } from '../../service.ts'
 import { inPoints } from '../../texts/points.ts'
 import { texts } from '../../texts.ts'
-import { Empty, Table, Term } from '../../ui.tsx'
+import { Empty, figures, Table, Term } from '../../ui.tsx'
 import { provenWords } from '../../verdict.ts'
 
 const t = texts.breakdown
 
 type Cell = GetCalibrationResult['cells'][number]
 
-const csvHeads = ['name', 'scored', 'accuracy', 'mean_confidence', 'gap', 'gap_low', 'gap_high', 'brier_score']
+const fields = ['name', 'scored', 'accuracy', 'mean_confidence', 'gap', 'gap_low', 'gap_high', 'brier_score'] as const
 
 export function Breakdown({
   rows,
@@ -29,11 +29,11 @@ export function Breakdown({
       <Table
         caption={t.caption(first.toLowerCase())}
         heads={[
-          { name: first },
-          { name: t.scored, number: true },
-          { name: t.accuracy, label: <Term name="accuracy">{t.accuracy}</Term>, number: true },
-          { name: t.gap, label: <Term name="gap">{t.gap}</Term>, number: true },
-          { name: t.brier, label: <Term name="brier">{t.brier}</Term>, number: true },
+          first,
+          figures(t.scored),
+          figures(t.accuracy, 'accuracy'),
+          figures(t.gap, 'gap'),
+          figures(t.brier, 'brier'),
           { name: t.proven, label: <Term name="verdict">{t.proven}</Term> },
         ]}
         rows={rows.map(({ name, overall, proven }) => [
@@ -49,24 +49,11 @@ export function Breakdown({
               : inPoints(proven),
         ])}
       />
-      <p>
-        <Csv
-          name={`calibration-${first.toLowerCase().replaceAll(' ', '-')}`}
-          heads={csvHeads}
-          rows={() =>
-            rows.map(({ name, overall }) => [
-              name,
-              overall.scored,
-              overall.accuracy,
-              overall.mean_confidence,
-              overall.calibration_gap,
-              overall.gap_low,
-              overall.gap_high,
-              overall.brier_score,
-            ])
-          }
-        />
-      </p>
+      <Csv
+        name={`calibration-${first.toLowerCase().replaceAll(' ', '-')}`}
+        fields={fields}
+        rows={() => rows.map(({ name, overall }) => ({ ...overall, name, gap: overall.calibration_gap }))}
+      />
     </>
   )
 }
@@ -91,15 +78,11 @@ export function Compared({
 }) {
   const shown = names.slice(0, 12)
   const loaded = useCall(JSON.stringify([shown, as, of]), async (signal) => {
-    const answers = await service.batch(
-      shown.map((name) => ({ method: 'getCalibration' as const, params: { ...of, [as]: name } })),
-      { signal },
+    const calls = shown.map((name) => ({ method: 'getCalibration' as const, params: { ...of, [as]: name } }))
+    const answers = await callAll(calls, signal)
+    return answers.flatMap(({ total_decisions, overall }, at) =>
+      total_decisions === 0 ? [] : [{ name: shown[at]!, overall }],
     )
-    return answers.flatMap((answer, at) => {
-      if (!answer.ok) throw answer.error
-      const { total_decisions, overall } = answer.result
-      return total_decisions === 0 ? [] : [{ name: shown[at]!, overall }]
-    })
   })
   return (
     <>

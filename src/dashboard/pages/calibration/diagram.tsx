@@ -62,9 +62,7 @@ export function Reliability({ buckets, floor }: { buckets: readonly Bucket[]; fl
       <p class="quiet">{t.lead(term('wilson'), term('floor'))}</p>
       <ChartTable
         caption={t.caption}
-        heads={[t.confidence, t.decisions, t.meanConfidence, t.succeededHead, '95 % interval'].map((name) => ({
-          name,
-        }))}
+        heads={[t.confidence, t.decisions, t.meanConfidence, t.succeededHead, '95 % interval']}
         rows={buckets.map(({ range, decisions, predicted, actual, actual_low, actual_high }) => [
           range,
           whole(decisions),

@@ -7,7 +7,7 @@ import { Csv } from '../../csv.tsx'
 import { decimal, none, percent, pValue, whole } from '../../figures.ts'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
-import { Badge, ChartTable, Table, Term } from '../../ui.tsx'
+import { Badge, ChartTable, figures, Table } from '../../ui.tsx'
 import { Breakdown } from './breakdown.tsx'
 
 const t = texts.drift
@@ -43,13 +43,7 @@ export function Drift({ of }: { of: { agent?: string; category?: string } }) {
           {drift.alerts.length > 0 && (
             <Table
               caption={t.alerts}
-              heads={[
-                { name: t.alert },
-                { name: t.before, number: true },
-                { name: t.now, number: true },
-                { name: 'p-value', label: <Term name="pvalue">{t.pValue}</Term>, number: true },
-                { name: t.severity },
-              ]}
+              heads={[t.alert, figures(t.before), figures(t.now), figures(t.pValue, 'pvalue'), t.severity]}
               rows={drift.alerts.map(({ type, historical_value, recent_value, p_value, severity }) => [
                 names[type],
                 ...[historical_value, recent_value].map((value) =>
@@ -72,22 +66,23 @@ export function Drift({ of }: { of: { agent?: string; category?: string } }) {
 }
 
 const driftHeads = [
-  { name: t.day },
-  { name: t.drift },
-  ...[t.scored, t.brierNow, 'before', 'p-value', t.accuracyNow, 'before', 'p-value'].map((name) => ({
-    name,
-    number: true,
-    ...(name === 'p-value' && { label: <Term name="pvalue">{name}</Term> }),
-  })),
+  t.day,
+  t.drift,
+  figures(t.scored),
+  ...[t.brierNow, t.accuracyNow].flatMap((name) => [figures(name), figures('before'), figures(t.pValue, 'pvalue')]),
 ]
 
-const csvHeads = [
+const fields = [
   'at',
   'drift_detected',
   'recent_scored',
   'historical_scored',
-  ...['brier_score', 'accuracy'].flatMap((name) => [`${name}_recent`, `${name}_historical`, `${name}_p_value`]),
-]
+  ...(['brier_score', 'accuracy'] as const).flatMap((name) =>
+    (['recent', 'historical', 'p_value'] as const).map(
+      (part) => [`${name}_${part}`, (point: Point) => point[name]?.[part]] as const,
+    ),
+  ),
+] as const
 
 /** Summary of the weeks in a sentence. */
 function summary(history: readonly Point[]): string {
@@ -154,25 +149,7 @@ function DriftHistory({ history }: { history: readonly Point[] }) {
             accuracy ? pValue(accuracy.p_value) : none,
           ])}
       />
-      <p>
-        <Csv
-          name="drift-by-week"
-          heads={csvHeads}
-          rows={() =>
-            history.map(({ at, drift_detected, recent_scored, historical_scored, brier_score, accuracy }) => [
-              at,
-              String(drift_detected),
-              recent_scored,
-              historical_scored,
-              ...[brier_score, accuracy].flatMap((one) => [
-                one?.recent ?? null,
-                one?.historical ?? null,
-                one?.p_value ?? null,
-              ]),
-            ])
-          }
-        />
-      </p>
+      <Csv name="drift-by-week" fields={fields} rows={() => history} />
     </>
   )
 }

@@ -3,11 +3,11 @@ import type { GetCalibrationParams, GetCalibrationResult } from '../../../../sdk
 import { Show, useCall } from '../../call.tsx'
 import { Bars } from '../../charts.tsx'
 import { decimal, gapPoints, percent, signed } from '../../figures.ts'
-import { Choice, type Options } from '../../form.tsx'
-import { goWith, type View } from '../../route.tsx'
+import { keptOf, type Options, PlaceChoice, usePeriod } from '../../form.tsx'
+import { useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
-import { Badge, Empty, Figure, Panel } from '../../ui.tsx'
+import { Badge, Figure, List, Panel } from '../../ui.tsx'
 import { rangesOff, recentSentence, verdictNote, verdictSentence, verdictWords } from '../../verdict.ts'
 import { Breakdown, Compared } from './breakdown.tsx'
 import { Reliability } from './diagram.tsx'
@@ -31,11 +31,10 @@ function adviceOf(report: GetCalibrationResult, recent: GetCalibrationResult | n
   return [...new Map(pressing.map((one) => [one.message, one])).values()]
 }
 
-export function Calibration({ place }: View) {
-  const asked = (name: string) => place.query.get(name) ?? ''
-  const window = texts.periods.find(([name]) => name === asked('window'))?.[0] ?? 'all'
-  const agent = asked('agent')
-  const category = asked('category')
+export function Calibration() {
+  const { place } = useView()
+  const [window, periodChoice] = usePeriod('window')
+  const { agent, category } = keptOf(place, ['agent', 'category'])
   const of = { ...(agent && { agent }), ...(category && { category }) }
   const loaded = useCall(place.query.toString(), (signal) => load({ ...of, window }, signal))
   const names = (counts: Record<string, number> | undefined, chosen: string): Options => [
@@ -46,26 +45,13 @@ export function Calibration({ place }: View) {
   return (
     <>
       <div class="bar">
-        <Choice
-          label={t.period}
-          name="window"
-          value={window}
-          options={texts.periods.toReversed()}
-          onChange={(value) => goWith(place, { window: value === 'all' ? null : value })}
-        />
-        <Choice
-          label={t.agent}
-          name="agent"
-          value={agent}
-          options={names(stats?.by_agent, agent)}
-          onChange={(value) => goWith(place, { agent: value })}
-        />
-        <Choice
+        {periodChoice}
+        <PlaceChoice label={t.agent} name="agent" value={agent} options={names(stats?.by_agent, agent)} />
+        <PlaceChoice
           label={t.category}
           name="category"
           value={category}
           options={names(stats?.by_category, category)}
-          onChange={(value) => goWith(place, { category: value })}
         />
       </div>
       <Show of={loaded}>
@@ -105,17 +91,13 @@ export function Calibration({ place }: View) {
               </dl>
               <div class="panels">
                 <Panel title={t.whatToDo}>
-                  {recommendations.length === 0 ? (
-                    <Empty>{t.noChange}</Empty>
-                  ) : (
-                    <ul class="plain">
-                      {recommendations.map(({ type, message, severity }) => (
-                        <li key={type + message}>
-                          <Badge of={severity} /> {message}
-                        </li>
-                      ))}
-                    </ul>
-                  )}
+                  <List of={recommendations} empty={t.noChange}>
+                    {({ message, severity }) => (
+                      <>
+                        <Badge of={severity} /> {message}
+                      </>
+                    )}
+                  </List>
                 </Panel>
                 <Panel title={t.reliability} lead={t.reliabilityLead}>
                   <Reliability buckets={buckets} floor={overall.ece_noise_floor} />

@@ -4,9 +4,11 @@ import type { GetDecisionResult } from '../../../../sdk/client.ts'
 import { Failure, useJob } from '../../call.tsx'
 import { time, words } from '../../figures.ts'
 import { Act, Field, Form } from '../../form.tsx'
+import { refreshPage } from '../../fresh.tsx'
+import { useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
-import { Empty, Panel } from '../../ui.tsx'
+import { Panel, Timeline } from '../../ui.tsx'
 
 const t = texts.thoughts
 
@@ -51,15 +53,8 @@ function entriesOf({ deliberation, reasoning_trace }: GetDecisionResult): Entry[
   return isTimed(all) ? all.sort((a, b) => (a.at! < b.at! ? -1 : a.at! > b.at! ? 1 : 0)) : all
 }
 
-export function Deliberation({
-  record,
-  mayWrite,
-  changed,
-}: {
-  record: GetDecisionResult
-  mayWrite: boolean
-  changed: () => void
-}) {
+export function Deliberation({ record }: { record: GetDecisionResult }) {
+  const mayWrite = useView().may('write')
   const [text, setText] = useState('')
   const { error, busy, run } = useJob<void>()
   const [added, setAdded] = useState(false)
@@ -70,7 +65,7 @@ export function Deliberation({
       await service.recordThought({ text, decision_id: record.id })
       setText('')
       setAdded(true)
-      changed()
+      refreshPage()
     })
   }
   return (
@@ -81,22 +76,13 @@ export function Deliberation({
       wide
       folded={entries.length === 0 && !mayWrite}
     >
-      {entries.length === 0 ? (
-        <Empty>{t.none}</Empty>
-      ) : (
-        <ol class="timeline">
-          {entries.map(({ kind, text: content, at, by }, number) => (
-            <li key={number}>
-              <p class="quiet">
-                {kind}
-                {by && ` of ${by}`}
-                {at && `, ${time(at)}`}
-              </p>
-              <p class="prose">{content}</p>
-            </li>
-          ))}
-        </ol>
-      )}
+      <Timeline
+        empty={t.none}
+        of={entries.map(({ kind, text: content, at, by }) => ({
+          head: `${kind}${by ? ` of ${by}` : ''}${at ? `, ${time(at)}` : ''}`,
+          body: <p class="prose">{content}</p>,
+        }))}
+      />
       {mayWrite && (
         <Form submit={add}>
           <Field label={t.label}>

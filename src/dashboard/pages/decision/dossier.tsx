@@ -3,10 +3,10 @@ import type { GetReceiptResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
 import { time, whole, words } from '../../figures.ts'
 import { type Checked, checkReceipt } from '../../merkle.ts'
-import { ToDecision, useTitle, type View } from '../../route.tsx'
+import { ToDecision, useTitle, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
-import { Empty, Panel } from '../../ui.tsx'
+import { Panel, Timeline } from '../../ui.tsx'
 
 const t = texts.dossier
 
@@ -47,8 +47,29 @@ const member = (payload: Receipt['payload'], name: string): string | null => {
   return typeof value === 'string' ? value : null
 }
 
-export function Dossier({ place }: View) {
-  const id = decodeURIComponent(place.path.slice('/dossiers/'.length))
+/** An act in the timeline. */
+const actOf = (receipt: Receipt, checked: Checked) => {
+  const [at, agent] = [member(receipt.payload, 'at'), member(receipt.payload, 'agent')]
+  return {
+    head: [at && time(at), agent].filter(Boolean).join(', '),
+    body: (
+      <>
+        <p>
+          <strong>{words(receipt.kind)}</strong> <span class="prose">{lineOf(receipt)}</span>
+        </p>
+        <Proof of={checked} />
+        <details>
+          <summary>{t.details}</summary>
+          <pre tabIndex={0}>{JSON.stringify(receipt.payload, null, 2)}</pre>
+          <pre tabIndex={0}>{receipt.proof}</pre>
+        </details>
+      </>
+    ),
+  }
+}
+
+export function Dossier() {
+  const { id } = useView()
   const loaded = useCall(id, async (signal) => {
     const [record, { receipts, pending, withheld }] = await Promise.all([
       service.getDecision({ id }, { signal }),
@@ -79,29 +100,7 @@ export function Dossier({ place }: View) {
               {withheld > 0 && t.withheld(texts.amount.act(withheld))}
             </p>
             <Panel title={t.acts} lead={t.actsLead} wide>
-              {receipts.length === 0 ? (
-                <Empty>{t.none}</Empty>
-              ) : (
-                <ol class="timeline acts">
-                  {receipts.map((receipt, at) => (
-                    <li key={receipt.record_id}>
-                      <p class="quiet">
-                        {member(receipt.payload, 'at') && `${time(member(receipt.payload, 'at')!)}, `}
-                        {member(receipt.payload, 'agent')}
-                      </p>
-                      <p>
-                        <strong>{words(receipt.kind)}</strong> <span class="prose">{lineOf(receipt)}</span>
-                      </p>
-                      <Proof of={checked[at]!} />
-                      <details>
-                        <summary>{t.details}</summary>
-                        <pre tabIndex={0}>{JSON.stringify(receipt.payload, null, 2)}</pre>
-                        <pre tabIndex={0}>{receipt.proof}</pre>
-                      </details>
-                    </li>
-                  ))}
-                </ol>
-              )}
+              <Timeline empty={t.none} of={receipts.map((receipt, at) => actOf(receipt, checked[at]!))} />
             </Panel>
           </>
         )

@@ -4,9 +4,9 @@ import type { ListEvidenceResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
 import { time, whole } from '../../figures.ts'
 import { To } from '../../route.tsx'
-import { service } from '../../service.ts'
+import { callAll, service } from '../../service.ts'
 import { texts } from '../../texts.ts'
-import { Badge, Empty, Pairs, Panel, prose, term } from '../../ui.tsx'
+import { Badge, List, Pairs, Panel, prose, term } from '../../ui.tsx'
 import { Path } from '../evidence/proof.tsx'
 
 const t = texts.decisionEvidence
@@ -39,15 +39,9 @@ async function load(id: string, signal: AbortSignal) {
   const { links, more } = await linksOf(id, signal)
   const seqs = seqsOf(links)
   const shown = seqs.slice(0, mostEvents)
-  const answers = await service.batch(
-    shown.map((seq) => ({ method: 'listEvidence' as const, params: { seq_from: seq, seq_to: seq } })),
-    { signal },
-  )
-  const events = answers.flatMap((answer) => {
-    if (!answer.ok) throw answer.error
-    return answer.result.events
-  })
-  return { links, events, left: seqs.length - shown.length, more }
+  const calls = shown.map((seq) => ({ method: 'listEvidence' as const, params: { seq_from: seq, seq_to: seq } }))
+  const answers = await callAll(calls, signal)
+  return { links, events: answers.flatMap(({ events }) => events), left: seqs.length - shown.length, more }
 }
 
 /** Computed only when opened. */
@@ -63,7 +57,7 @@ function Proof({ seq }: { seq: number }) {
 
 function Item({ event: { seq, event_type, evidence_class, source, ts, payload } }: { event: Event }) {
   return (
-    <li>
+    <>
       <p>
         <Badge of={evidence_class} />{' '}
         {t.event(
@@ -81,7 +75,7 @@ function Item({ event: { seq, event_type, evidence_class, source, ts, payload } 
         ])}
       />
       <Proof seq={seq} />
-    </li>
+    </>
   )
 }
 
@@ -92,12 +86,9 @@ export function EvidenceOf({ id }: { id: string }) {
       <Show of={loaded}>
         {({ links, events, left, more }) => (
           <>
-            {links.length === 0 && <Empty>{t.none}</Empty>}
-            <ul class="plain">
-              {[...events, ...links].map((event) => (
-                <Item key={event.seq} event={event} />
-              ))}
-            </ul>
+            <List of={[...events, ...links]} empty={t.none}>
+              {(event) => <Item event={event} />}
+            </List>
             {left > 0 && <p class="quiet">{t.more(whole(left))}</p>}
             {more && <p class="quiet">{t.searched(whole(mostPages * 500))}</p>}
           </>

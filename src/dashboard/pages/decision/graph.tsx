@@ -5,9 +5,9 @@ import { Show, useCall } from '../../call.tsx'
 import { words } from '../../figures.ts'
 import { Choice } from '../../form.tsx'
 import { ToDecision } from '../../route.tsx'
-import { service } from '../../service.ts'
+import { callAll } from '../../service.ts'
 import { texts } from '../../texts.ts'
-import { Empty } from '../../ui.tsx'
+import { Empty, List } from '../../ui.tsx'
 import { type Graph as Known, Picture } from './picture.tsx'
 
 const t = texts.graph
@@ -32,29 +32,20 @@ async function load(id: string, steps: number, opened: readonly string[], signal
     { decision_id: id, depth: steps + 1, limit },
     ...opened.map((one) => ({ decision_id: one, depth: 2, limit })),
   ]
-  const answers = await service.batch(
-    asked.map((params) => ({ method: 'getGraph' as const, params })),
-    { signal },
-  )
-  const graphs = answers.flatMap((answer) => {
-    if (!answer.ok) throw answer.error
-    return answer.result
-  })
+  const calls = asked.map((params) => ({ method: 'getGraph' as const, params }))
+  const graphs = await callAll(calls, signal)
   return { ...merged(graphs), truncated: graphs.some(({ truncated }) => truncated) }
 }
 
 /** Dismissed automatic contradictions: by whom, and why. */
 export function Dismissed({ links }: Pick<GetDecisionResult, 'links'>) {
   const dismissed = links.flatMap(({ target_id, dismissed }) => (dismissed ? [{ target_id, ...dismissed }] : []))
-  if (dismissed.length === 0) return null
   return (
-    <ul class="plain">
-      {dismissed.map(({ target_id, by, at, reason }) => (
-        <li key={target_id}>
-          {t.dismissed(<ToDecision id={target_id}>{target_id}</ToDecision>, by, at.slice(0, 10), reason)}
-        </li>
-      ))}
-    </ul>
+    <List of={dismissed}>
+      {({ target_id, by, at, reason }) =>
+        t.dismissed(<ToDecision id={target_id}>{target_id}</ToDecision>, by, at.slice(0, 10), reason)
+      }
+    </List>
   )
 }
 
@@ -77,7 +68,7 @@ export function Graph({ id }: { id: string }) {
             <Choice label={t.steps} name="depth" value={depth} options={['1', '2', '3']} onChange={setDepth} />
             <Picture graph={graph} steps={Number(depth)} opened={opened} turn={turn} />
             {graph.truncated && <p class="quiet">{t.truncated(graph.nodes.length)}</p>}
-            <List graph={graph} />
+            <Links graph={graph} />
           </>
         )
       }}
@@ -85,7 +76,7 @@ export function Graph({ id }: { id: string }) {
   )
 }
 
-function List({ graph: { nodes, edges } }: { graph: Known }) {
+function Links({ graph: { nodes, edges } }: { graph: Known }) {
   const titles = useMemo(() => new Map(nodes.map((node) => [node.id, node.title])), [nodes])
   return (
     <details>

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import type { GetDecisionResult } from '../../../../sdk/client.ts'
 import { texts } from '../../texts.ts'
-import { Badge, Panel, When } from '../../ui.tsx'
+import { Badge, Panel, Timeline, When } from '../../ui.tsx'
 
 const t = texts.history
 
@@ -52,17 +52,9 @@ export function History({ record }: { record: GetDecisionResult }) {
   ].sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
   return (
     <Panel title={t.title} at="history">
-      <ol class="timeline">
-        {events.map(({ at, by, what }, number) => (
-          <li key={number}>
-            <p class="quiet">
-              <When at={at} />
-              {by && <>, {by}</>}
-            </p>
-            <p>{what}</p>
-          </li>
-        ))}
-      </ol>
+      <Timeline
+        of={events.map(({ at, by, what }) => ({ head: [<When at={at} />, by && `, ${by}`], body: <p>{what}</p> }))}
+      />
     </Panel>
   )
 }

@@ -4,11 +4,10 @@ import type { GetDecisionResult } from '../../../../sdk/client.ts'
 import { decisionFields, type Field } from '../../../../sdk/schema/decision-fields.ts'
 import { Show, useCall } from '../../call.tsx'
 import { decimal, none, percent, time } from '../../figures.ts'
-import { refreshPage } from '../../fresh.tsx'
-import { To, ToDecision, ToList, useTitle, type View } from '../../route.tsx'
-import { type Session, service } from '../../service.ts'
+import { To, ToDecision, ToList, useTitle, useView } from '../../route.tsx'
+import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
-import { Badge, Pairs, Panel, prose, Term, Track, When } from '../../ui.tsx'
+import { Badge, List, Pairs, Panel, prose, Term, Track, When } from '../../ui.tsx'
 import { mayEdit } from '../write/edit.tsx'
 import { LinkForm } from '../write/link.tsx'
 import { Deliberation } from './deliberation.tsx'
@@ -75,7 +74,8 @@ function Superseded({ id }: { id: string }) {
 }
 
 /** Outcome, confidence, stakes, category and recorder in one line. */
-function StatusLine({ of: one, session }: { of: GetDecisionResult; session: Session }) {
+function StatusLine({ of: one }: { of: GetDecisionResult }) {
+  const { session, may } = useView()
   useTitle(one.decision)
   return (
     <p class="status">
@@ -92,7 +92,7 @@ function StatusLine({ of: one, session }: { of: GetDecisionResult; session: Sess
         {one.recorded_by}, <When at={one.created_at} />
       </span>
       {mayEdit(session, one) && <To path={`/edit/${encodeURIComponent(one.id)}`}>{texts.write.edit.action}</To>}
-      {session.scopes.includes('write') && (
+      {may('write') && (
         <To path="/record" query={{ supersedes: one.id }}>
           {texts.write.record.action}
         </To>
@@ -103,20 +103,19 @@ function StatusLine({ of: one, session }: { of: GetDecisionResult; session: Sess
   )
 }
 
-export function Decision({ place, session }: View) {
-  const id = decodeURIComponent(place.path.slice('/decisions/'.length))
+export function Decision() {
+  const { id, may } = useView()
   const loaded = useCall(id, (signal) => service.getDecision({ id, revisions: true }, { signal }))
-  const mayWrite = session.scopes.includes('write')
   return (
     <Show of={loaded}>
       {(one) => (
         <>
-          <StatusLine of={one} session={session} />
+          <StatusLine of={one} />
           <Superseded id={one.id} />
           <div class="railed">
             <Rail of={one} />
             <div class="panels">
-              <Review record={one} mayWrite={mayWrite} changed={refreshPage} />
+              <Review record={one} />
               {one.context && (
                 <Panel title={t.context} at="context">
                   <p class="prose">{one.context}</p>
@@ -124,17 +123,17 @@ export function Decision({ place, session }: View) {
               )}
               {one.reasons.length > 0 && (
                 <Panel title={t.reasons} at="reasons">
-                  <ul class="plain reasons">
-                    {one.reasons.map((reason, at) => (
-                      <li key={at}>
+                  <List of={one.reasons} class="plain reasons">
+                    {({ type, text, strength }) => (
+                      <>
                         <p>
-                          <strong>{reason.type}</strong> {reason.text}
+                          <strong>{type}</strong> {text}
                         </p>
-                        <Track share={reason.strength} />
-                        <span class="quiet">{t.strength(percent(reason.strength))}</span>
-                      </li>
-                    ))}
-                  </ul>
+                        <Track share={strength} />
+                        <span class="quiet">{t.strength(percent(strength))}</span>
+                      </>
+                    )}
+                  </List>
                 </Panel>
               )}
               {one.alternatives_considered.length > 0 && (
@@ -148,14 +147,14 @@ export function Decision({ place, session }: View) {
               )}
               {one.related_to.length > 0 && (
                 <Panel title={t.precedents} lead={t.precedentsLead} at="precedents">
-                  <ul class="plain">
-                    {one.related_to.map(({ id: other, summary, distance }) => (
-                      <li key={other}>
+                  <List of={one.related_to}>
+                    {({ id: other, summary, distance }) => (
+                      <>
                         <ToDecision id={other}>{summary}</ToDecision>{' '}
                         <span class="quiet">{distance === null ? t.byKeywords : `distance ${decimal(distance)}`}</span>
-                      </li>
-                    ))}
-                  </ul>
+                      </>
+                    )}
+                  </List>
                 </Panel>
               )}
               <History record={one} />
@@ -179,17 +178,9 @@ export function Decision({ place, session }: View) {
               <Panel title={t.linkedDecisions} lead={t.linksLead} at="links" wide>
                 <Graph key={one.id} id={one.id} />
                 <Dismissed links={one.links} />
-                {mayWrite && (
-                  <LinkForm
-                    key={one.id}
-                    record={one}
-                    session={session}
-                    open={place.query.get('do') === 'link'}
-                    changed={refreshPage}
-                  />
-                )}
+                {may('write') && <LinkForm key={one.id} id={one.id} />}
               </Panel>
-              <Deliberation record={one} mayWrite={mayWrite} changed={refreshPage} />
+              <Deliberation record={one} />
             </div>
           </div>
         </>

@@ -2,41 +2,41 @@
 import type { GetDecisionResult, Outcome } from '../../../../sdk/client.ts'
 import { Failure, useJob } from '../../call.tsx'
 import { Act, Choice, Field, Form, type Read, useResult } from '../../form.tsx'
+import { refreshPage } from '../../fresh.tsx'
+import { useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { Badge, Pairs, Panel, prose } from '../../ui.tsx'
 
 const t = texts.review
 
-const outcomes: Outcome[] = ['success', 'partial', 'failure', 'abandoned']
+export const outcomes: Outcome[] = ['success', 'partial', 'failure', 'abandoned']
 const fields = [
   ['actual_result', t.actual],
   ['lessons', t.lessons],
   ['notes', t.notes],
 ] as const
 
-export function Review({
-  record,
-  mayWrite,
-  changed,
-}: {
-  record: GetDecisionResult
-  mayWrite: boolean
-  changed: () => void
-}) {
+/** Records the review in a form: an outcome, and those of the texts that are filled in. @returns the outcome as recorded */
+export async function sendReview(id: string, read: Read): Promise<Outcome> {
+  const given = fields.map(([name]) => [name, read(name).trim()]).filter(([, text]) => text !== '')
+  const { outcome } = await service.reviewDecision({
+    decision_id: id,
+    outcome: read('outcome') as Outcome,
+    ...Object.fromEntries(given),
+  })
+  return outcome
+}
+
+export function Review({ record }: { record: GetDecisionResult }) {
+  const mayWrite = useView().may('write')
   const { error, busy, run } = useJob<void>()
   const [result, show] = useResult()
   const submit = (read: Read, form: HTMLFormElement) =>
     run(async () => {
-      const given = fields.map(([name]) => [name, read(name).trim()]).filter(([, text]) => text !== '')
-      const { outcome } = await service.reviewDecision({
-        decision_id: record.id,
-        outcome: read('outcome') as Outcome,
-        ...Object.fromEntries(given),
-      })
-      show(t.reviewed(outcome))
+      show(t.reviewed(await sendReview(record.id, read)))
       form.reset()
-      changed()
+      refreshPage()
     })
   const { outcome, actual_result, lessons, review_notes } = record
   return (

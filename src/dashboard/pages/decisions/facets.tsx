@@ -3,6 +3,7 @@ import type { GetStatsResult } from '../../../../sdk/client.ts'
 import { whole } from '../../figures.ts'
 import { To } from '../../route.tsx'
 import { texts } from '../../texts.ts'
+import { List } from '../../ui.tsx'
 import { queryOf, type Wanted } from './search.ts'
 
 const t = texts.search
@@ -61,16 +62,16 @@ export function Facets({ wanted, stats }: { wanted: Wanted; stats: GetStatsResul
       {open.map(([name, counts]) => (
         <section key={name}>
           <h2>{t.names[name]}</h2>
-          <ul class="plain">
-            {counts.slice(0, most).map(([value, count]) => (
-              <li key={value}>
+          <List of={counts.slice(0, most)}>
+            {([value, count]) => (
+              <>
                 <To path="/decisions" query={queryOf({ ...wanted, [name]: value }, 1)}>
                   {value.slice(0, 40)}
                 </To>{' '}
                 <span class="quiet">{whole(count)}</span>
-              </li>
-            ))}
-          </ul>
+              </>
+            )}
+          </List>
           {counts.length > most && <p class="quiet">{t.more(counts.length - most)}</p>}
         </section>
       ))}

@@ -2,8 +2,8 @@
 import { useMemo, useRef } from 'preact/hooks'
 import { Show, useCall } from '../../call.tsx'
 import { whole } from '../../figures.ts'
-import { Form } from '../../form.tsx'
-import { addressOf, go, goWith, type Query, To, useArrival, type View } from '../../route.tsx'
+import { Pager, pageIn } from '../../form.tsx'
+import { addressOf, go, goWith, To, useArrival, useView } from '../../route.tsx'
 import { texts } from '../../texts.ts'
 import { Empty } from '../../ui.tsx'
 import { Chips, Facets } from './facets.tsx'
@@ -21,22 +21,13 @@ const lastPage = ({ q }: Wanted, total: number): number =>
   Math.max(1, Math.ceil((q.trim() === '' ? total : Math.min(total, furthestHit)) / pageSize))
 
 /** The address tells whether the list is filtered. */
-const Nothing = ({ total, place: { query } }: { total: number } & Pick<View, 'place'>) =>
-  total > 0 ? (
-    <Empty>{t.beyond}</Empty>
-  ) : query.size === 0 ? (
-    <Empty>{t.none}</Empty>
-  ) : (
-    <Empty>
-      {t.noMatch((text) => (
-        <To path="/decisions">{text}</To>
-      ))}
-    </Empty>
-  )
+const nothing = (total: number, isFiltered: boolean) =>
+  total > 0 ? t.beyond : isFiltered ? t.noMatch((text) => <To path="/decisions">{text}</To>) : t.none
 
-export function Decisions({ place, session }: View) {
+export function Decisions() {
+  const { place, may } = useView()
   const wanted = wantedIn(place.query)
-  const page = Math.max(1, Number.parseInt(place.query.get('page') ?? '1', 10) || 1)
+  const page = pageIn(place)
   const asked = wanted.q.trim() !== ''
   const loaded = useCall(place.query.toString(), (signal) => search(wanted, page, signal))
   const counts = useCall(`counts ${addressOf('', queryOf(wanted, 1))}`, (signal) => countsOf(wanted, signal))
@@ -57,7 +48,7 @@ export function Decisions({ place, session }: View) {
   const status = useArrival<HTMLParagraphElement>(page)
   return (
     <>
-      {session.scopes.includes('write') && (
+      {may('write') && (
         <p>
           <To path="/record" class="button">
             {texts.write.record.title}
@@ -81,7 +72,7 @@ export function Decisions({ place, session }: View) {
                     `, ${whole(offset + 1)} to ${whole(offset + rows.length)} shown`}
                   {found.ms !== null && t.took(found.ms)}
                 </p>
-                {rows.length === 0 && <Nothing total={total} place={place} />}
+                {rows.length === 0 && <Empty>{nothing(total, place.query.size > 0)}</Empty>}
                 {found.no_precedent && <p class="notice">{t.noPrecedent}</p>}
                 {found.degraded && (
                   <p class="notice warn">
@@ -96,7 +87,7 @@ export function Decisions({ place, session }: View) {
                     sortBy={(sort, order) => goWith(place, { sort, order, page: null })}
                   />
                 )}
-                <Pager page={page} last={last} query={(number) => queryOf(wanted, number)} />
+                <Pager name={t.pages} page={page} last={last} />
               </>
             )
           }}
@@ -104,35 +95,5 @@ export function Decisions({ place, session }: View) {
         {counts.data && counts.data.total > 0 && <Facets wanted={wanted} stats={counts.data} />}
       </div>
     </>
-  )
-}
-
-/** Links to the neighbouring pages of a list, and a form for any page. */
-function Pager({ page, last, query }: { page: number; last: number; query: (page: number) => Query }) {
-  if (last <= 1 && page === 1) return null
-  const to = (number: number, name: string, rel?: string) => (
-    <To path="/decisions" query={query(number)} {...(rel && { rel })}>
-      {name}
-    </To>
-  )
-  return (
-    <nav class="pager" aria-label={t.pages}>
-      <span>{page > 1 && to(1, t.first)}</span>
-      <span>{page > 1 && to(Math.min(page - 1, last), t.previous, 'prev')}</span>
-      <Form
-        key={page}
-        submit={(read) =>
-          go(addressOf('/decisions', query(Math.min(last, Math.max(1, Math.trunc(Number(read('page'))))))))
-        }
-      >
-        <label>
-          {t.page} <input name="page" type="number" min="1" max={last} required defaultValue={String(page)} />
-        </label>{' '}
-        {t.of(whole(last))}
-        <button type="submit">{t.go}</button>
-      </Form>
-      <span>{page < last && to(page + 1, t.next, 'next')}</span>
-      <span>{page < last && to(last, t.last)}</span>
-    </nav>
   )
 }

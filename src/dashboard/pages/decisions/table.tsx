@@ -4,16 +4,9 @@ import { none, percent } from '../../figures.ts'
 import { ToDecision } from '../../route.tsx'
 import { texts } from '../../texts.ts'
 import { Badge, Table } from '../../ui.tsx'
-import type { Found, Order, Row, Sort, Wanted } from './search.ts'
+import type { Found, Order, Sort, Wanted } from './search.ts'
 
 const t = texts.table
-
-interface Column {
-  name: string
-  label?: ComponentChildren
-  number?: boolean
-  cell(row: Row): ComponentChildren
-}
 
 export function Listed({
   found,
@@ -35,29 +28,29 @@ export function Listed({
       </button>
     )
   }
-  const columns: Column[] = [
-    {
-      name: t.decision,
-      cell: ({ id, title }) => <ToDecision id={id}>{title}</ToDecision>,
-    },
-    { name: t.category, label: sortable('category', t.category), cell: ({ category }) => category ?? none },
-    { name: t.stakes, label: sortable('stakes', t.stakes), cell: ({ stakes }) => <Badge of={stakes} /> },
-    {
-      name: t.confidence,
-      label: sortable('confidence', t.confidence),
-      number: true,
-      cell: ({ confidence }) => percent(confidence),
-    },
-    // Lists can be sorted by status, which is not the outcome.
-    { name: t.outcome, cell: ({ outcome }) => <Badge of={outcome ?? 'pending'} /> },
-    { name: t.agent, cell: ({ agent }) => agent },
-    { name: t.day, label: sortable('created_at', t.day), cell: ({ date }) => date },
-  ]
+  const sorted = (sort: Sort, name: string, number = false) => ({ name, label: sortable(sort, name), number })
   return (
     <Table
       caption={t.decisions}
-      heads={columns.map(({ cell: _, ...head }) => head)}
-      rows={found.rows.map((row) => columns.map(({ cell }) => cell(row)))}
+      heads={[
+        t.decision,
+        sorted('category', t.category),
+        sorted('stakes', t.stakes),
+        sorted('confidence', t.confidence, true),
+        // Lists can be sorted by status, which is not the outcome.
+        t.outcome,
+        t.agent,
+        sorted('created_at', t.day),
+      ]}
+      rows={found.rows.map(({ id, title, category, stakes, confidence, outcome, agent, date }) => [
+        <ToDecision id={id}>{title}</ToDecision>,
+        category ?? none,
+        <Badge of={stakes} />,
+        percent(confidence),
+        <Badge of={outcome ?? 'pending'} />,
+        agent,
+        date,
+      ])}
     />
   )
 }

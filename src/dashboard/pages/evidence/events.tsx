@@ -1,14 +1,15 @@
 /** The records of the chain, filtered and page by page, the newest first. */
 import { Show, useCall } from '../../call.tsx'
 import { FilterBar, keptOf } from '../../form.tsx'
-import { type Place, To, useArrival } from '../../route.tsx'
+import { To, useArrival, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
-import { Badge, Empty, Panel, Table, When } from '../../ui.tsx'
+import { Badge, Panel, Table, When } from '../../ui.tsx'
 
 const t = texts.events
 
-export function Events({ place }: { place: Place }) {
+export function Events() {
+  const { place } = useView()
   const { order: kept_order, ...kept } = keptOf(place, ['class', 'type', 'order'])
   const from = Number.parseInt(place.query.get('from') ?? '', 10) || null
   const status = useArrival<HTMLParagraphElement>(from ?? 0)
@@ -25,7 +26,6 @@ export function Events({ place }: { place: Place }) {
   return (
     <Panel title={t.title} wide>
       <FilterBar
-        place={place}
         fields={[{ name: 'type', label: t.type, placeholder: 'pr_merged' }]}
         choice={{ name: 'class', label: t.class, options: [['', t.both], 'observed', 'attested'] }}
         cursor="from"
@@ -39,26 +39,23 @@ export function Events({ place }: { place: Place }) {
                 {t.turned[order]}
               </To>
             </p>
-            {events.length === 0 ? (
-              <Empty>{from === null && !kept.type && !kept.class ? t.none : t.noMatch}</Empty>
-            ) : (
-              <Table
-                caption={t.title}
-                heads={t.heads.map((name) => ({ name }))}
-                rows={events.map(({ seq, event_type, evidence_class, ts, source, payload }) => [
-                  <>
-                    {seq} <code>{event_type}</code>
-                  </>,
-                  <Badge of={evidence_class} />,
-                  <When at={ts} />,
-                  source,
-                  <code class="payload">{JSON.stringify(payload)}</code>,
-                  <To path={place.path} query={{ ...kept, proof: seq }} aria-label={t.proveOne(seq)}>
-                    {t.prove}
-                  </To>,
-                ])}
-              />
-            )}
+            <Table
+              caption={t.title}
+              empty={from === null && !kept.type && !kept.class ? t.none : t.noMatch}
+              heads={t.heads}
+              rows={events.map(({ seq, event_type, evidence_class, ts, source, payload }) => [
+                <>
+                  {seq} <code>{event_type}</code>
+                </>,
+                <Badge of={evidence_class} />,
+                <When at={ts} />,
+                source,
+                <code class="payload">{JSON.stringify(payload)}</code>,
+                <To path={place.path} query={{ ...kept, proof: seq }} aria-label={t.proveOne(seq)}>
+                  {t.prove}
+                </To>,
+              ])}
+            />
             {next_seq !== null && (
               <nav class="pager" aria-label={t.pages}>
                 <To path={place.path} query={{ ...kept, ...(order === 'asc' && { order }), from: next_seq }} rel="next">

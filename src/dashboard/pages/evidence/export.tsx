@@ -1,7 +1,9 @@
 /** Export of the evidence as a file that can be verified without this service. */
 import type { ExportEvidenceBundleResult } from '../../../../sdk/client.ts'
 import { Failure, useJob } from '../../call.tsx'
+import { saveFile } from '../../csv.tsx'
 import { Act, Choice, Form, type Read } from '../../form.tsx'
+import { useView } from '../../route.tsx'
 import { fetchOwn, service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { Empty, Panel } from '../../ui.tsx'
@@ -14,21 +16,17 @@ const nameOf = (path: string): string => path.replace(/^.*[\\/]/, '')
 async function download(path: string): Promise<void> {
   const response = await fetchOwn(`/evidence/bundles/${nameOf(path)}`)
   if (!response.ok) throw new Error(t.notFetched(response.status))
-  const address = URL.createObjectURL(await response.blob())
-  const link = document.createElement('a')
-  link.href = address
-  link.download = nameOf(path)
-  link.click()
-  setTimeout(() => URL.revokeObjectURL(address), 60_000)
+  saveFile(nameOf(path), await response.blob())
 }
 
-export function Export({ mayExport }: { mayExport: boolean }) {
+export function Export() {
+  const { may } = useView()
   const { result, error, busy, run, fail } = useJob<ExportEvidenceBundleResult>()
   const submit = (read: Read) =>
     run(() => service.exportEvidenceBundle({ format: read('format') as 'json' | 'pdf' | 'both' }, { timeoutMs: 0 }))
   return (
     <Panel title={t.title} lead={t.lead} wide>
-      {!mayExport ? (
+      {!may('evidence') ? (
         <Empty>{t.needsEvidence}</Empty>
       ) : (
         <Form submit={submit} class="bar">

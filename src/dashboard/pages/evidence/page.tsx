@@ -2,10 +2,10 @@
 import { Fragment } from 'preact'
 import { Show, useCall } from '../../call.tsx'
 import { none, time, whole } from '../../figures.ts'
-import { To, type View } from '../../route.tsx'
+import { To, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
-import { Badge, Empty, Figure, Panel, Table, Term, term } from '../../ui.tsx'
+import { Badge, Figure, figures, List, Panel, Table, Term, term } from '../../ui.tsx'
 import { Events } from './events.tsx'
 import { Export } from './export.tsx'
 import { Proof } from './proof.tsx'
@@ -62,15 +62,16 @@ function byReason(lacks: Mapped['insufficient_evidence']): { reason: string; seq
     .sort((a, b) => b.seqs.length - a.seqs.length)
 }
 
-export function Evidence({ session, place }: View) {
+export function Evidence() {
+  const { place } = useView()
   const mapped = useCall('controls', (signal) => service.mapControls({}, { signal }))
   // A link to an event leads to its proof.
   const proved = place.query.has('proof')
   return (
     <div class="panels">
-      {proved && <Proof place={place} />}
+      {proved && <Proof />}
       <Chain />
-      <Export mayExport={session.scopes.includes('evidence')} />
+      <Export />
       <Panel title={t.coverage} lead={t.theTwoClasses} wide>
         <Show of={mapped}>
           {({ coverage }) => (
@@ -101,21 +102,18 @@ export function Evidence({ session, place }: View) {
       <Panel title={t.controls} wide>
         <Show of={mapped}>
           {(all) => {
-            const controls = controlsOf(all)
-            if (controls.length === 0) return <Empty>{t.noControl}</Empty>
             const alone = new Set(all.attested_only_controls)
             return (
               <Table
                 caption={t.controls}
+                empty={t.noControl}
                 heads={[
-                  { name: t.control },
-                  { name: t.framework },
-                  { name: t.observed, number: true },
-                  { name: t.attested, number: true },
-                  { name: t.insufficient, number: true },
-                  { name: t.supportedBy },
+                  t.control,
+                  t.framework,
+                  ...[t.observed, t.attested, t.insufficient].map((name) => figures(name)),
+                  t.supportedBy,
                 ]}
-                rows={controls.map((one) => [
+                rows={controlsOf(all).map((one) => [
                   <>
                     <strong>{one.control_name}</strong> <code>{one.function_id}</code>
                   </>,
@@ -138,37 +136,36 @@ export function Evidence({ session, place }: View) {
       </Panel>
       <Panel title={t.lacking} wide>
         <Show of={mapped}>
-          {({ insufficient_evidence: lacks, coverage }) =>
-            lacks.length === 0 ? (
-              <Empty>
-                {coverage.observed.total_events + coverage.attested.total_events === 0 ? t.noEvents : t.nothingLacks}
-              </Empty>
-            ) : (
-              <ul class="plain">
-                {byReason(lacks).map(({ reason, seqs, controls }) => (
-                  <li key={reason}>
-                    <strong>{texts.amount.event(seqs.length)}</strong>: {reason}{' '}
-                    <span class="quiet">({controls.join(', ')})</span>
-                    <details>
-                      <summary>{t.whichEvents}</summary>
-                      {seqs.slice(0, mostSeqs).map((seq) => (
-                        <Fragment key={seq}>
-                          <To path="/evidence" query={{ proof: seq }}>
-                            {whole(seq)}
-                          </To>{' '}
-                        </Fragment>
-                      ))}
-                      {seqs.length > mostSeqs && `and ${whole(seqs.length - mostSeqs)} more`}
-                    </details>
-                  </li>
-                ))}
-              </ul>
-            )
-          }
+          {({ insufficient_evidence: lacks, coverage }) => (
+            <List
+              of={byReason(lacks)}
+              empty={
+                coverage.observed.total_events + coverage.attested.total_events === 0 ? t.noEvents : t.nothingLacks
+              }
+            >
+              {({ reason, seqs, controls }) => (
+                <>
+                  <strong>{texts.amount.event(seqs.length)}</strong>: {reason}{' '}
+                  <span class="quiet">({controls.join(', ')})</span>
+                  <details>
+                    <summary>{t.whichEvents}</summary>
+                    {seqs.slice(0, mostSeqs).map((seq) => (
+                      <Fragment key={seq}>
+                        <To path="/evidence" query={{ proof: seq }}>
+                          {whole(seq)}
+                        </To>{' '}
+                      </Fragment>
+                    ))}
+                    {seqs.length > mostSeqs && texts.amount.more(seqs.length - mostSeqs)}
+                  </details>
+                </>
+              )}
+            </List>
+          )}
         </Show>
       </Panel>
-      {!proved && <Proof place={place} />}
-      <Events place={place} />
+      {!proved && <Proof />}
+      <Events />
     </div>
   )
 }

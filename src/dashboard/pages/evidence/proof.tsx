@@ -4,14 +4,15 @@ import { Show, useCall } from '../../call.tsx'
 import { whole } from '../../figures.ts'
 import { Field, Form } from '../../form.tsx'
 import { type Step, walk } from '../../merkle.ts'
-import { addressOf, go, type Place } from '../../route.tsx'
+import { goWith, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { Empty, Panel, term } from '../../ui.tsx'
 
 const t = texts.proof
 
-export function Proof({ place }: { place: Place }) {
+export function Proof() {
+  const { place } = useView()
   const box = useRef<HTMLDivElement>(null)
   const seq = Number.parseInt(place.query.get('proof') ?? '', 10)
   // A link to an event leads to its proof, also when the panel is shown for the first time.
@@ -21,10 +22,7 @@ export function Proof({ place }: { place: Place }) {
   // Rebuilt only when the address changes, so that an arriving answer does not discard typed text.
   const asked = useMemo(
     () => (
-      <Form
-        class="bar"
-        submit={(read) => go(addressOf(place.path, { ...Object.fromEntries(place.query), proof: read('seq') }))}
-      >
+      <Form class="bar" submit={(read) => goWith(place, { proof: read('seq') })}>
         <Field label={t.number} name="seq" type="number" min="1" step="1" required value={seq > 0 ? seq : ''} />
         <button type="submit">{t.proveIt}</button>
       </Form>

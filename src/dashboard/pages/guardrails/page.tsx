@@ -1,10 +1,10 @@
 /** Guardrails: the rules in force, and a dry run of an action. */
 import { Show, useCall } from '../../call.tsx'
 import { none, whole } from '../../figures.ts'
-import type { View } from '../../route.tsx'
+import { useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
-import { Badge, Empty, Panel, Table } from '../../ui.tsx'
+import { Badge, Empty, figures, Panel, Table } from '../../ui.tsx'
 import { yamlOf } from '../../yaml.ts'
 import { Trail } from './trail.tsx'
 import { TryOut } from './try-out.tsx'
@@ -30,8 +30,8 @@ async function hitsOf(ids: string[], signal: AbortSignal): Promise<Map<string, s
   )
 }
 
-export function Guardrails({ session, place }: View) {
-  const admin = session.scopes.includes('admin')
+export function Guardrails() {
+  const admin = useView().may('admin')
   const loaded = useCall('rules', async (signal) => {
     const rules = await service.listGuardrails({}, { signal })
     const hits = admin
@@ -58,40 +58,30 @@ export function Guardrails({ session, place }: View) {
                   {t.broken(file, line, message)}
                 </p>
               ))}
-              {guardrails.length === 0 ? (
-                <Empty>{t.none}</Empty>
-              ) : (
-                <Table
-                  caption={t.rulesInForce}
-                  heads={[
-                    { name: t.rule },
-                    { name: t.action },
-                    { name: t.appliesTo },
-                    { name: t.tests },
-                    ...(hits ? [{ name: t.fired, number: true }] : []),
-                    { name: t.file },
-                  ]}
-                  rows={guardrails.map(({ id, name, description, action, scope, conditions, requirements, file }) => [
-                    <>
-                      <strong>{name ?? id}</strong> <code>{id}</code>
-                      {description && <div class="quiet">{description}</div>}
-                      {applies[id] && (
-                        <details>
-                          <summary>
-                            {texts.workbench.inWords} {applies[id]}
-                          </summary>
-                          <pre tabIndex={0}>{yamlOf(written.get(id))}</pre>
-                        </details>
-                      )}
-                    </>,
-                    <Badge of={action} />,
-                    scope ?? 'everything',
-                    `${texts.amount.condition(conditions)}, ${texts.amount.requirement(requirements)}`,
-                    ...(hits ? [hits.get(id) ?? none] : []),
-                    <code>{file}</code>,
-                  ])}
-                />
-              )}
+              <Table
+                caption={t.rulesInForce}
+                empty={t.none}
+                heads={[t.rule, t.action, t.appliesTo, t.tests, ...(hits ? [figures(t.fired)] : []), t.file]}
+                rows={guardrails.map(({ id, name, description, action, scope, conditions, requirements, file }) => [
+                  <>
+                    <strong>{name ?? id}</strong> <code>{id}</code>
+                    {description && <div class="quiet">{description}</div>}
+                    {applies[id] && (
+                      <details>
+                        <summary>
+                          {texts.workbench.inWords} {applies[id]}
+                        </summary>
+                        <pre tabIndex={0}>{yamlOf(written.get(id))}</pre>
+                      </details>
+                    )}
+                  </>,
+                  <Badge of={action} />,
+                  scope ?? 'everything',
+                  `${texts.amount.condition(conditions)}, ${texts.amount.requirement(requirements)}`,
+                  ...(hits ? [hits.get(id) ?? none] : []),
+                  <code>{file}</code>,
+                ])}
+              />
               <p class="quiet">
                 {t.policy} <code>{policy_hash}</code>
               </p>
@@ -100,7 +90,7 @@ export function Guardrails({ session, place }: View) {
         </Show>
       </Panel>
       {admin ? (
-        <Trail place={place} />
+        <Trail />
       ) : (
         <Panel title={t.auditTrail} wide>
           <Empty>{t.needsAdmin}</Empty>

@@ -44,7 +44,7 @@ export function PutInShadow({ rules }: { rules: string }) {
         <div role="status">
           <p class="notice warn">{t.readOnly}</p>
           <pre>{t.command}</pre>
-          <button type="button" onClick={() => saveFile(t.file, 'application/yaml', yaml)}>
+          <button type="button" onClick={() => saveFile(t.file, new Blob([yaml], { type: 'application/yaml' }))}>
             {t.save}
           </button>
         </div>

@@ -4,11 +4,11 @@ import { Show, useCall } from '../../call.tsx'
 import { allRows, Csv } from '../../csv.tsx'
 import { none, time } from '../../figures.ts'
 import { FilterBar, keptOf } from '../../form.tsx'
-import { type Place, To, ToDecision, useArrival } from '../../route.tsx'
+import { To, ToDecision, useArrival, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { type AuditEntry, actionIn, evaluated, otherDetail, stoppedBy } from '../../trail.ts'
-import { Badge, Empty, Panel, Table, When } from '../../ui.tsx'
+import { Badge, Panel, Table, When } from '../../ui.tsx'
 import { yamlOf } from '../../yaml.ts'
 import { ToBlock } from '../blocks/page.tsx'
 
@@ -47,18 +47,18 @@ const trailFilters = [
   { name: 'rule', label: t.rule },
 ]
 
-const csvHeads = [
+const fields = [
   'seq',
   'at',
   'agent',
   'method',
   'allowed',
-  'stopped_by',
-  'warned_by',
-  'action',
-  'decision_ids',
+  ['stopped_by', stoppedBy],
+  ['warned_by', ({ detail }: AuditEntry) => evaluated(detail).warnings],
+  ['action', ({ detail }: AuditEntry) => actionIn(detail) || otherDetail(detail)],
+  ['decision_ids', ({ ids }: AuditEntry) => ids],
   'request_id',
-]
+] as const
 
 /** Every entry that matches, not only the page that is shown. */
 const csvRows = (query: ListAuditParams) =>
@@ -68,23 +68,12 @@ const csvRows = (query: ListAuditParams) =>
       limit: 500,
       ...(from > 0 && { cursor: from }),
     })
-    const rows = entries.map((entry) => [
-      entry.seq,
-      entry.at,
-      entry.agent,
-      entry.method,
-      entry.allowed === null ? null : String(entry.allowed),
-      stoppedBy(entry).join(' '),
-      evaluated(entry.detail).warnings.join(' '),
-      actionIn(entry.detail) || otherDetail(entry.detail),
-      entry.ids.join(' '),
-      entry.request_id,
-    ])
-    return { rows, next: next_cursor }
+    return { rows: entries, next: next_cursor }
   })
 
 /** The audit trail: every write and every check, newest first. */
-export function Trail({ place }: { place: Place }) {
+export function Trail() {
+  const { place } = useView()
   const kept = keptOf(place, ['agent', 'method', 'rule', 'allowed', 'logins'])
   const { allowed: verdict, logins, ...names } = kept
   const before = place.query.get('before') ?? ''
@@ -101,7 +90,6 @@ export function Trail({ place }: { place: Place }) {
   return (
     <Panel title={t.caption} wide>
       <FilterBar
-        place={place}
         fields={trailFilters}
         choice={{
           name: 'allowed',
@@ -120,39 +108,32 @@ export function Trail({ place }: { place: Place }) {
             <p class="quiet" role="status" tabIndex={-1} ref={status}>
               {entries.length > 0 && t.range(texts.amount.call(entries.length), time(entries[0]!.at))}
             </p>
-            {entries.length === 0 ? (
-              <Empty>{Object.values(kept).every((one) => one === '') ? t.nothing : t.noMatch}</Empty>
-            ) : (
-              <Table
-                caption={t.caption}
-                heads={t.heads.map((name) => ({ name }))}
-                rows={entries.map((entry) => [
-                  <When at={entry.at} />,
-                  entry.agent,
-                  <Called entry={entry} />,
-                  entry.allowed === null ? (
-                    none
-                  ) : entry.allowed ? (
-                    <Badge of="allowed" />
-                  ) : (
-                    <ToBlock entry={entry}>{t.blocked}</ToBlock>
-                  ),
-                  <Rules entry={entry} />,
-                  entry.ids.length === 0
-                    ? none
-                    : entry.ids.slice(0, 3).map((id) => (
-                        <div key={id}>
-                          <ToDecision id={id}>{id}</ToDecision>
-                        </div>
-                      )),
-                ])}
-              />
-            )}
-            {entries.length > 0 && (
-              <p>
-                <Csv name="audit-trail" heads={csvHeads} rows={() => csvRows(query)} />
-              </p>
-            )}
+            <Table
+              caption={t.caption}
+              empty={Object.values(kept).every((one) => one === '') ? t.nothing : t.noMatch}
+              heads={t.heads}
+              rows={entries.map((entry) => [
+                <When at={entry.at} />,
+                entry.agent,
+                <Called entry={entry} />,
+                entry.allowed === null ? (
+                  none
+                ) : entry.allowed ? (
+                  <Badge of="allowed" />
+                ) : (
+                  <ToBlock entry={entry}>{t.blocked}</ToBlock>
+                ),
+                <Rules entry={entry} />,
+                entry.ids.length === 0
+                  ? none
+                  : entry.ids.slice(0, 3).map((id) => (
+                      <div key={id}>
+                        <ToDecision id={id}>{id}</ToDecision>
+                      </div>
+                    )),
+              ])}
+            />
+            {entries.length > 0 && <Csv name="audit-trail" fields={fields} rows={() => csvRows(query)} />}
             <p>
               <To path={place.path} query={{ ...kept, logins: logins === '' ? 'yes' : null }}>
                 {logins === '' ? t.withLogins : t.withoutLogins}

@@ -1,28 +1,25 @@
 /** Findings of a dry run of the guardrails. */
 import type { CheckGuardrailsResult } from '../../../../sdk/client.ts'
 import { texts } from '../../texts.ts'
-import { Badge } from '../../ui.tsx'
+import { Badge, List } from '../../ui.tsx'
 
 const t = texts.judged
 
 type Finding = CheckGuardrailsResult['violations'][number]
 
 /** Each rule that fired, with its message and what to do about it. */
-export function Findings({ of }: { of: readonly Finding[] }) {
-  if (of.length === 0) return null
-  return (
-    <ul class="plain">
-      {of.map(({ guardrail_id, name, message, severity, suggestion, error: why }) => (
-        <li key={guardrail_id}>
-          <Badge of={severity} /> <strong>{name}</strong> <code>{guardrail_id}</code>
-          <div>{message}</div>
-          {suggestion && <div class="quiet">{suggestion}</div>}
-          {why && <div class="quiet">{t.failed(why)}</div>}
-        </li>
-      ))}
-    </ul>
-  )
-}
+export const Findings = ({ of }: { of: readonly Finding[] }) => (
+  <List of={of}>
+    {({ guardrail_id, name, message, severity, suggestion, error: why }) => (
+      <>
+        <Badge of={severity} /> <strong>{name}</strong> <code>{guardrail_id}</code>
+        <div>{message}</div>
+        {suggestion && <div class="quiet">{suggestion}</div>}
+        {why && <div class="quiet">{t.failed(why)}</div>}
+      </>
+    )}
+  </List>
+)
 
 export const Judged = ({ of }: { of: CheckGuardrailsResult | null }) => (
   <>

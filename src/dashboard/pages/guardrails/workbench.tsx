@@ -6,7 +6,7 @@ import { percent, whole } from '../../figures.ts'
 import { Act, Field, Form } from '../../form.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
-import { Badge, Empty, Panel, Table, When } from '../../ui.tsx'
+import { Badge, Empty, figures, List, Panel, Table, When } from '../../ui.tsx'
 import { PutInShadow } from './put-in-shadow.tsx'
 
 const t = texts.workbench
@@ -25,7 +25,7 @@ function Outcomes({ of: { all, stopped, rules, uncertain } }: { of: Backtest }) 
     <>
       <Table
         caption={t.backtest}
-        heads={t.heads.map((name, at) => ({ name, number: at > 0 }))}
+        heads={t.heads.map((name, at) => (at > 0 ? figures(name) : name))}
         rows={rows.map(([name, one]) => [
           name,
           whole(one.decisions),
@@ -50,7 +50,7 @@ function Changes({ of: { evaluations, changed, examples, uncertain, fired } }: {
       {examples.length > 0 && (
         <Table
           caption={t.replay}
-          heads={t.changeHeads.map((name) => ({ name }))}
+          heads={t.changeHeads}
           rows={examples.map(({ at, agent, description, before, after, rules_after }) => [
             <When at={at} />,
             agent,
@@ -111,13 +111,13 @@ export function Workbench() {
       ))}
       {result?.replay && (
         <>
-          <ul class="plain">
-            {result.rules.map(({ id, action, applies }) => (
-              <li key={id}>
+          <List of={result.rules}>
+            {({ id, action, applies }) => (
+              <>
                 <Badge of={action} /> <code>{id}</code> {t.applies(applies)}
-              </li>
-            ))}
-          </ul>
+              </>
+            )}
+          </List>
           <h3>{t.replay}</h3>
           <Changes of={result.replay} />
         </>

@@ -3,10 +3,11 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Outcome, ReadyResult } from '../../../../sdk/client.ts'
 import { Failure, useJob } from '../../call.tsx'
 import { Act, Choice, Field, Form, type Read, useResult } from '../../form.tsx'
-import { To, ToDecision } from '../../route.tsx'
-import { service } from '../../service.ts'
+import { refreshPage } from '../../fresh.tsx'
+import { To, ToDecision, useView } from '../../route.tsx'
 import { texts } from '../../texts.ts'
 import { Badge } from '../../ui.tsx'
+import { outcomes, sendReview } from '../decision/review.tsx'
 
 const t = texts.inbox
 type Action = ReadyResult['actions'][number]
@@ -29,7 +30,8 @@ function Subject({ of: { type, decision_id, title, category, detail } }: { of: A
   return decision_id ? <ToDecision id={decision_id}>{title ?? decision_id}</ToDecision> : null
 }
 
-export function Items({ actions, mayReview, changed }: { actions: Action[]; mayReview: boolean; changed: () => void }) {
+export function Items({ actions, reviews }: { actions: Action[]; reviews?: boolean }) {
+  const mayReview = useView().may('write') && reviews === true
   const list = useRef<HTMLOListElement>(null)
   const [open, setOpen] = useState<string | null>(null)
   const [result, show] = useResult()
@@ -74,7 +76,7 @@ export function Items({ actions, mayReview, changed }: { actions: Action[]; mayR
                     done={(outcome) => {
                       setOpen(null)
                       show(t.reviewed(action.title ?? action.decision_id!, outcome))
-                      changed()
+                      refreshPage()
                     }}
                     cancel={() => setOpen(null)}
                   />
@@ -91,23 +93,11 @@ export function Items({ actions, mayReview, changed }: { actions: Action[]; mayR
   )
 }
 
-const outcomes: Outcome[] = ['success', 'partial', 'failure', 'abandoned']
-
 function QuickReview({ id, done, cancel }: { id: string; done: (outcome: Outcome) => void; cancel: () => void }) {
   const { error, busy, run } = useJob<void>()
   const box = useRef<HTMLDivElement>(null)
   useLayoutEffect(() => box.current?.querySelector('select')?.focus(), [])
-  const submit = (read: Read) =>
-    run(async () => {
-      const [actual_result, lessons] = [read('actual_result').trim(), read('lessons').trim()]
-      const { outcome } = await service.reviewDecision({
-        decision_id: id,
-        outcome: read('outcome') as Outcome,
-        ...(actual_result && { actual_result }),
-        ...(lessons && { lessons }),
-      })
-      done(outcome)
-    })
+  const submit = (read: Read) => run(async () => done(await sendReview(id, read)))
   return (
     <div ref={box}>
       <Form class="filters" submit={submit} aria-label={t.review}>

@@ -3,8 +3,8 @@ import type { ListApprovalsResult, ReadyParams, ReadyResult } from '../../../../
 import { Show, useCall } from '../../call.tsx'
 import { allRows, Csv } from '../../csv.tsx'
 import { whole } from '../../figures.ts'
-import { Choice, FilterBar, keptOf } from '../../form.tsx'
-import { goWith, To, useArrival, type View } from '../../route.tsx'
+import { FilterBar, keptOf, Pager, PlaceChoice, pageIn } from '../../form.tsx'
+import { To, useArrival, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { Badge, Empty, Panel, Table, When } from '../../ui.tsx'
@@ -27,28 +27,19 @@ export async function waiting(signal: AbortSignal): Promise<number | null> {
   return ready.value.total + (approvals.status === 'fulfilled' ? approvals.value.total : 0)
 }
 
-const csvHeads = ['type', 'priority', 'date', 'decision_id', 'category', 'title', 'reason', 'suggestion']
+const fields = ['type', 'priority', 'date', 'decision_id', 'category', 'title', 'reason', 'suggestion'] as const
 
 /** Every item that passes the filters, not only the page that is shown. */
 const csvRows = (asked: ReadyParams) =>
   allRows(async (from) => {
     const { actions } = await service.ready({ ...asked, offset: from, limit: mostItems })
-    const rows = actions.map((one) => [
-      one.type,
-      one.priority,
-      one.date,
-      one.decision_id,
-      one.category,
-      one.title,
-      one.reason,
-      one.suggestion,
-    ])
-    return { rows, next: rows.length === mostItems ? from + mostItems : null }
+    return { rows: actions, next: actions.length === mostItems ? from + mostItems : null }
   })
 
-export function Inbox({ place, session }: View) {
+export function Inbox() {
+  const { place, may } = useView()
   const { type, category, agent, order } = keptOf(place, ['type', 'category', 'agent', 'order'])
-  const page = Math.max(1, Number.parseInt(place.query.get('page') ?? '1', 10) || 1)
+  const page = pageIn(place)
   const chosen = types.find((one) => one === type)
   const urgent = order === 'urgent'
   const asked: ReadyParams = {
@@ -74,7 +65,6 @@ export function Inbox({ place, session }: View) {
   return (
     <>
       <FilterBar
-        place={place}
         fields={[
           { name: 'category', label: t.category },
           { name: 'agent', label: t.agent },
@@ -90,7 +80,7 @@ export function Inbox({ place, session }: View) {
         cursor="page"
       />
       <div class="bar">
-        <Choice
+        <PlaceChoice
           label={t.type}
           name="type"
           value={type}
@@ -99,7 +89,6 @@ export function Inbox({ place, session }: View) {
             ['approval', of(t.approvals, approvals?.total)],
             ...types.map((one) => [one, of(t.types[one], counts[one])] as const),
           ]}
-          onChange={(value) => goWith(place, { type: value, page: null })}
         />
       </div>
       <Show of={loaded}>
@@ -121,7 +110,7 @@ export function Inbox({ place, session }: View) {
                 <Panel title={t.approvals} wide>
                   <Table
                     caption={t.approvals}
-                    heads={t.approvalHeads.map((name) => ({ name }))}
+                    heads={t.approvalHeads}
                     rows={waitingApprovals.approvals.map((one) => [
                       <To path={`/approvals/${one.id}`}>{one.action.description}</To>,
                       one.requester,
@@ -139,35 +128,16 @@ export function Inbox({ place, session }: View) {
                     <Empty>{t.beyond}</Empty>
                   )
                 ) : (
-                  <Panel title={t.items} lead={session.scopes.includes('write') ? t.keys : t.keysRead} wide>
-                    <Items
-                      actions={ready.actions}
-                      mayReview={session.scopes.includes('write')}
-                      changed={loaded.again}
-                    />
-                    <p>
-                      <Csv name="inbox" heads={csvHeads} rows={() => csvRows(asked)} />
-                    </p>
+                  <Panel title={t.items} lead={may('write') ? t.keys : t.keysRead} wide>
+                    <Items actions={ready.actions} reviews />
+                    <Csv name="inbox" fields={fields} rows={() => csvRows(asked)} />
                   </Panel>
                 ))}
-              {type !== 'approval' && last > 1 && (
-                <nav class="pager" aria-label={t.pages}>
-                  <span>{page > 1 && <PageLink to={page - 1}>{t.previous}</PageLink>}</span>
-                  <span>{t.page(page, last)}</span>
-                  <span>{page < last && <PageLink to={page + 1}>{t.next}</PageLink>}</span>
-                </nav>
-              )}
+              {type !== 'approval' && <Pager name={t.pages} page={page} last={last} />}
             </>
           )
         }}
       </Show>
     </>
   )
-  function PageLink({ to, children }: { to: number; children: string }) {
-    return (
-      <To path={place.path} query={{ ...Object.fromEntries(place.query), page: to > 1 ? to : null }}>
-        {children}
-      </To>
-    )
-  }
 }

@@ -2,7 +2,7 @@
 import type { GetStatsResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
 import { Columns } from '../../charts.tsx'
-import { service } from '../../service.ts'
+import { callAll, service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { type Span, spansOf } from './spans.ts'
 
@@ -21,10 +21,7 @@ async function load(spans: readonly Span[], signal: AbortSignal) {
       },
     })),
   )
-  const [answers, { changes }] = await Promise.all([
-    service.batch(calls, { signal }),
-    service.getPolicy({}, { signal }),
-  ])
+  const [answers, { changes }] = await Promise.all([callAll(calls, signal), service.getPolicy({}, { signal })])
   return spans.map(({ from, to }, at) => ({
     name: from === null ? t.until(to) : from === to ? from : t.span(from, to),
     short: from ?? t.older,
@@ -35,11 +32,7 @@ async function load(spans: readonly Span[], signal: AbortSignal) {
       .slice(0, -1)
       .filter((one) => (from === null || one >= from) && one <= to)
       .reverse(),
-    parts: kinds.map((kind, of) => {
-      const answer = answers[at * kinds.length + of]!
-      if (!answer.ok) throw answer.error
-      return { name: kind, value: answer.result.total }
-    }),
+    parts: kinds.map((name, of) => ({ name, value: answers[at * kinds.length + of]!.total })),
   }))
 }
 

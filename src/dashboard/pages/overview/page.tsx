@@ -1,15 +1,15 @@
 /** Overview: decisions and their outcomes, what needs attention, and what was blocked. */
 import type { GetStatsResult } from '../../../../sdk/client.ts'
-import { Failure, Show, useCall } from '../../call.tsx'
+import { Show, useCall } from '../../call.tsx'
 import { Bars, Stack } from '../../charts.tsx'
 import { Csv } from '../../csv.tsx'
 import { decimal, none, type Period, percent, startOf, whole } from '../../figures.ts'
-import { Choice } from '../../form.tsx'
-import { goWith, To, ToDecision, type View } from '../../route.tsx'
+import { usePeriod } from '../../form.tsx'
+import { To, ToDecision, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { actionIn, stoppedBy } from '../../trail.ts'
-import { Badge, code, Empty, Figure, Panel, Table, When } from '../../ui.tsx'
+import { Badge, code, Empty, Figure, figures, List, Panel, Table, When } from '../../ui.tsx'
 import { recentSentence, verdictNote, verdictSentence, verdictWords } from '../../verdict.ts'
 import { ToBlock } from '../blocks/page.tsx'
 import { Items } from '../inbox/items.tsx'
@@ -40,25 +40,17 @@ const statsRows = ({ by_stakes, by_status, by_outcome, by_category, by_agent, by
     outcome: by_outcome,
     category: by_category,
     agent: by_agent,
-  }).flatMap(([by, counts]) => Object.entries(counts).map(([value, count]) => [by, value, count])),
-  ...by_day.map(({ date, count }) => ['day', date, count]),
+  }).flatMap(([by, counts]) => Object.entries(counts).map(([value, decisions]) => ({ by, value, decisions }))),
+  ...by_day.map(({ date, count }) => ({ by: 'day', value: date, decisions: count })),
 ]
 
-export function Overview({ place, session }: View) {
-  const asked = place.query.get('period')
-  const period = texts.periods.find(([name]) => name === asked)?.[0] ?? 'all'
+export function Overview() {
+  const { may } = useView()
+  const [period, periodChoice] = usePeriod('period')
   const loaded = useCall(period, (signal) => load(period, signal))
   return (
     <>
-      <div class="bar">
-        <Choice
-          label={t.period}
-          name="period"
-          value={period}
-          options={texts.periods}
-          onChange={(value) => goWith(place, { period: value === 'all' ? null : value })}
-        />
-      </div>
+      <div class="bar">{periodChoice}</div>
       <Show of={loaded}>
         {({ since, stats, calibration, recent, waiting, ready, breakers, latest }) => {
           const { overall } = calibration
@@ -97,7 +89,7 @@ export function Overview({ place, session }: View) {
                   {ready.actions.length === 0 ? (
                     <Empty>{waiting > 0 ? texts.inbox.onlyApprovals : texts.inbox.nothing}</Empty>
                   ) : (
-                    <Items actions={ready.actions} mayReview={false} changed={loaded.again} />
+                    <Items actions={ready.actions} />
                   )}
                   <p>
                     <To path="/inbox">{texts.inbox.all(waiting)}</To>
@@ -107,17 +99,17 @@ export function Overview({ place, session }: View) {
                   {open.length === 0 ? (
                     <p>{breakers.total === 0 ? t.noBreaker : t.allClosed(whole(breakers.total))}</p>
                   ) : (
-                    <ul class="plain">
-                      {open.map(({ scope, state, failure_count }) => (
-                        <li key={scope}>
+                    <List of={open}>
+                      {({ scope, state, failure_count }) => (
+                        <>
                           <Badge of={state} />{' '}
                           <To path={`/breakers/${encodeURIComponent(scope)}`}>
                             <code>{scope}</code>
                           </To>{' '}
                           {texts.amount.failure(failure_count)}
-                        </li>
-                      ))}
-                    </ul>
+                        </>
+                      )}
+                    </List>
                   )}
                 </Panel>
                 <Panel title={t.outcomes} lead={t.outcomesLead}>
@@ -151,40 +143,25 @@ export function Overview({ place, session }: View) {
                       to: { path: '/decisions', query: { category: name, from: since?.slice(0, 10) } },
                     }))}
                   />
-                  <p class="actions">
-                    <Csv name="decisions-counted" heads={['by', 'value', 'decisions']} rows={() => statsRows(stats)} />
-                  </p>
+                  <Csv name="decisions-counted" fields={['by', 'value', 'decisions']} rows={() => statsRows(stats)} />
                 </Panel>
                 <Panel title={t.latestDecisions} wide>
-                  {latest.decisions.length === 0 ? (
-                    <Empty>{t.noneInPeriod}</Empty>
-                  ) : (
-                    <Table
-                      caption={t.latestDecisions}
-                      heads={[
-                        { name: t.decision },
-                        { name: t.category },
-                        { name: t.confidence, number: true },
-                        { name: t.outcome },
-                        { name: t.day },
-                      ]}
-                      rows={latest.decisions.map(({ id, title, category, confidence, outcome, date }) => [
-                        <ToDecision id={id}>{title}</ToDecision>,
-                        category ?? none,
-                        percent(confidence),
-                        <Badge of={outcome ?? 'pending'} />,
-                        date,
-                      ])}
-                    />
-                  )}
+                  <Table
+                    caption={t.latestDecisions}
+                    empty={t.noneInPeriod}
+                    heads={[t.decision, t.category, figures(t.confidence), t.outcome, t.day]}
+                    rows={latest.decisions.map(({ id, title, category, confidence, outcome, date }) => [
+                      <ToDecision id={id}>{title}</ToDecision>,
+                      category ?? none,
+                      percent(confidence),
+                      <Badge of={outcome ?? 'pending'} />,
+                      date,
+                    ])}
+                  />
                 </Panel>
-                {session.scopes.includes('admin') ? (
-                  <Blocks />
-                ) : (
-                  <Panel title={t.latestBlocks} wide>
-                    <Empty>{t.needsAdmin}</Empty>
-                  </Panel>
-                )}
+                <Panel title={t.latestBlocks} wide>
+                  {may('admin') ? <Blocks /> : <Empty>{t.needsAdmin}</Empty>}
+                </Panel>
               </div>
             </>
           )
@@ -198,27 +175,28 @@ export function Overview({ place, session }: View) {
 function Blocks() {
   const loaded = useCall('blocks', (signal) => service.listAudit({ allowed: false, limit: 5 }, { signal }))
   return (
-    <Panel title={t.latestBlocks} wide>
-      {loaded.error !== null && <Failure error={loaded.error} again={loaded.again} />}
-      {loaded.data?.entries.length === 0 && <Empty>{t.noBlock}</Empty>}
-      {loaded.data && loaded.data.entries.length > 0 && (
-        <Table
-          caption={t.latestBlocks}
-          heads={[{ name: t.when }, { name: t.agent }, { name: t.action }, { name: t.blockedBy }, { name: t.call }]}
-          rows={loaded.data.entries.map((entry) => [
-            <When at={entry.at} />,
-            entry.agent,
-            <ToBlock entry={entry}>{actionIn(entry.detail) || entry.method}</ToBlock>,
-            stoppedBy(entry).join(', ') || t.error,
-            <code>{entry.method}</code>,
-          ])}
-        />
-      )}
+    <>
+      <Show of={loaded}>
+        {({ entries }) => (
+          <Table
+            caption={t.latestBlocks}
+            empty={t.noBlock}
+            heads={[t.when, t.agent, t.action, t.blockedBy, t.call]}
+            rows={entries.map((entry) => [
+              <When at={entry.at} />,
+              entry.agent,
+              <ToBlock entry={entry}>{actionIn(entry.detail) || entry.method}</ToBlock>,
+              stoppedBy(entry).join(', ') || t.error,
+              <code>{entry.method}</code>,
+            ])}
+          />
+        )}
+      </Show>
       <p>
         <To path="/decisions" query={{ outcome: 'failure' }}>
           {t.failed}
         </To>
       </p>
-    </Panel>
+    </>
   )
 }

@@ -2,11 +2,11 @@
 import type { GetCalibrationResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
 import { decimal, gapPoints, type Period, percent, whole } from '../../figures.ts'
-import { Choice } from '../../form.tsx'
-import { goWith, type Place, To } from '../../route.tsx'
+import { PlaceChoice } from '../../form.tsx'
+import { To, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
-import { Panel, Table } from '../../ui.tsx'
+import { figures, Panel, Table } from '../../ui.tsx'
 import type { Cell } from './verdict.ts'
 
 const t = texts.trust.compare
@@ -24,17 +24,16 @@ const rows: [name: string, of: (one: Figures) => string][] = [
 export function Compare({
   agents,
   window,
-  place,
   since,
   cells,
 }: {
   agents: readonly string[]
   window: Period
-  place: Place
   since: string | undefined
   /** Cells of the agents, with what is proven of each. */
   cells: readonly Cell[]
 }) {
+  const { place } = useView()
   const asked = (name: string, at: number) => agents.find((one) => one === place.query.get(name)) ?? agents[at]!
   const chosen = [asked('one', 0), asked('other', 1)]
   const loaded = useCall(JSON.stringify([chosen, window]), (signal) =>
@@ -44,27 +43,14 @@ export function Compare({
     <Panel title={t.title} wide>
       <div class="bar">
         {(['one', 'other'] as const).map((name, at) => (
-          <Choice
-            key={name}
-            label={t[name]}
-            name={name}
-            value={chosen[at]!}
-            options={agents}
-            onChange={(value) => goWith(place, { [name]: value })}
-          />
+          <PlaceChoice key={name} label={t[name]} name={name} value={chosen[at]!} options={agents} />
         ))}
       </div>
       <Show of={loaded}>
         {(reports) => (
           <Table
             caption={t.title}
-            heads={[
-              { name: t.figure },
-              ...chosen.map((name, at) => ({
-                name: `${name}${at === 1 && name === chosen[0] ? ' ' : ''}`,
-                number: true,
-              })),
-            ]}
+            heads={[t.figure, ...chosen.map((name) => figures(name))]}
             rows={[
               [
                 t.scored,

@@ -2,8 +2,8 @@
 import { Show, useCall } from '../../call.tsx'
 import { Csv } from '../../csv.tsx'
 import { percent, startOf, whole } from '../../figures.ts'
-import { Choice } from '../../form.tsx'
-import { goWith, type Query, To, type View } from '../../route.tsx'
+import { PlaceChoice, usePeriod } from '../../form.tsx'
+import { type Query, To, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { Empty, Panel, Table } from '../../ui.tsx'
@@ -59,11 +59,23 @@ function Shown({ cell, since }: { cell: Cell | undefined; since: string | undefi
   )
 }
 
-const csvHeads = ['agent', 'category', 'stakes', 'scored', 'said', 'came_true', 'low', 'high', 'proven', 'trend']
+const fields = [
+  'agent',
+  'category',
+  'stakes',
+  'scored',
+  ['said', ({ mean_confidence }: Cell) => mean_confidence],
+  ['came_true', ({ accuracy }: Cell) => accuracy],
+  ['low', ({ accuracy_low }: Cell) => accuracy_low],
+  ['high', ({ accuracy_high }: Cell) => accuracy_high],
+  ['proven', ({ proven }: Cell) => proven?.interpretation],
+  ['trend', ({ trend }: Cell) => trend?.direction],
+] as const
 
-export function Trust({ place }: View) {
+export function Trust() {
+  const { place } = useView()
   const kind = kinds.find((one) => one === place.query.get('by')) ?? 'agent_stakes'
-  const window = texts.periods.find(([name]) => name === place.query.get('window'))?.[0] ?? 'all'
+  const [window, periodChoice] = usePeriod('window')
   const [row, column] = kind.split('_') as [Name, Name]
   const loaded = useCall(`${kind} ${window}`, async (signal) => {
     const since = startOf(window)
@@ -72,20 +84,14 @@ export function Trust({ place }: View) {
   return (
     <>
       <div class="bar">
-        <Choice
+        <PlaceChoice
           label={t.by}
           name="by"
           value={kind}
           options={kinds.map((one) => [one, t.kinds[one]] as const)}
-          onChange={(value) => goWith(place, { by: value === 'agent_stakes' ? null : value })}
+          otherwise="agent_stakes"
         />
-        <Choice
-          label={t.period}
-          name="window"
-          value={window}
-          options={texts.periods.toReversed()}
-          onChange={(value) => goWith(place, { window: value === 'all' ? null : value })}
-        />
+        {periodChoice}
       </div>
       <Show of={loaded}>
         {({ since, report }) => {
@@ -121,7 +127,7 @@ export function Trust({ place }: View) {
                 <Panel title={t.kinds[kind]} lead={t.lead} wide>
                   <Table
                     caption={t.kinds[kind]}
-                    heads={[{ name: t.names[row] }, ...columns.map((name) => ({ name })), { name: t.all }]}
+                    heads={[t.names[row], ...columns, t.all]}
                     rows={[...values(row), null].map((at) => [
                       at === null ? (
                         <strong>{t.all}</strong>
@@ -135,30 +141,11 @@ export function Trust({ place }: View) {
                       ...[...columns, null].map((by) => <Shown cell={find(at, by)} since={since} />),
                     ])}
                   />
-                  <p>
-                    <Csv
-                      name="trust"
-                      heads={csvHeads}
-                      rows={() =>
-                        cells.map((one) => [
-                          one.agent,
-                          one.category,
-                          one.stakes,
-                          one.scored,
-                          one.mean_confidence,
-                          one.accuracy,
-                          one.accuracy_low,
-                          one.accuracy_high,
-                          one.proven?.interpretation ?? null,
-                          one.trend?.direction ?? null,
-                        ])
-                      }
-                    />
-                  </p>
+                  <Csv name="trust" fields={fields} rows={() => cells} />
                 </Panel>
               )}
               {row === 'agent' && values('agent').length > 1 && (
-                <Compare agents={values('agent')} window={window} place={place} since={since} cells={cells} />
+                <Compare agents={values('agent')} window={window} since={since} cells={cells} />
               )}
               <p class="quiet">{t.counted(whole(cells[0]?.scored ?? 0))}</p>
             </>

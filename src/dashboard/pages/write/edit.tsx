@@ -2,7 +2,8 @@
 import { type GetDecisionResult, isCstpError } from '../../../../sdk/client.ts'
 import { Failure, Show, useCall, useJob } from '../../call.tsx'
 import { Act, Form, useResult } from '../../form.tsx'
-import { addressOf, go, ToDecision, useTitle, type View } from '../../route.tsx'
+import { refreshPage } from '../../fresh.tsx'
+import { addressOf, go, ToDecision, useTitle, useView } from '../../route.tsx'
 import { type Session, service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { Empty, Panel } from '../../ui.tsx'
@@ -18,16 +19,16 @@ const t = texts.write.edit
 export const mayEdit = ({ agent, scopes }: Session, { recorded_by }: Pick<GetDecisionResult, 'recorded_by'>): boolean =>
   scopes.includes('write') && (recorded_by === agent || scopes.includes('curate') || scopes.includes('admin'))
 
-export function Edit({ place, session }: View) {
-  const id = decodeURIComponent(place.path.slice('/edit/'.length))
+export function Edit() {
+  const { id, session, may } = useView()
   const loaded = useCall(id, (signal) => service.getDecision({ id, revisions: true }, { signal }))
   return (
     <Show of={loaded}>
       {(record) =>
         mayEdit(session, record) ? (
-          <Editing key={record.id} record={record} session={session} again={loaded.again} />
+          <Editing key={record.id} record={record} />
         ) : (
-          <Empty>{session.scopes.includes('write') ? t.notYours(record.recorded_by) : texts.write.needsWrite}</Empty>
+          <Empty>{may('write') ? t.notYours(record.recorded_by) : texts.write.needsWrite}</Empty>
         )
       }
     </Show>
@@ -42,7 +43,8 @@ interface Change {
   seen: number
 }
 
-function Editing({ record, session, again }: { record: GetDecisionResult; session: Session; again: () => void }) {
+function Editing({ record }: { record: GetDecisionResult }) {
+  const { session } = useView()
   useTitle(t.title(record.title))
   const stored = draftOf(record)
   const start: Change = { base: stored, mine: stored, seen: record.revision_count }
@@ -62,7 +64,7 @@ function Editing({ record, session, again }: { record: GetDecisionResult; sessio
           await service.updateDecision({ id: record.id, updates, revision_count: seen })
         } catch (failed) {
           // Someone else was faster: their version is loaded and shown next to this one.
-          if (isMeanwhile(failed)) return again()
+          if (isMeanwhile(failed)) return refreshPage()
           throw failed
         }
         draft.clear()

@@ -2,7 +2,7 @@
 import { useLike } from '../../like.ts'
 import { ToDecision } from '../../route.tsx'
 import { texts } from '../../texts.ts'
-import { Badge, Empty } from '../../ui.tsx'
+import { Badge, Empty, List } from '../../ui.tsx'
 
 const t = texts.write.like
 
@@ -16,17 +16,15 @@ export function Like({ text, but }: { text: string; but: string | null }) {
       <div role="status">
         {found === null ? (
           <Empty>{t.empty}</Empty>
-        ) : rows.length === 0 || found.no_precedent ? (
-          <Empty>{t.none}</Empty>
         ) : (
-          <ul class="plain">
-            {rows.map(({ id, title, outcome, lessons }) => (
-              <li key={id}>
+          <List of={found.no_precedent ? [] : rows} empty={t.none}>
+            {({ id, title, outcome, lessons }) => (
+              <>
                 <ToDecision id={id}>{title}</ToDecision> <Badge of={outcome ?? 'pending'} />
                 {lessons && <div class="quiet">{t.lesson(lessons)}</div>}
-              </li>
-            ))}
-          </ul>
+              </>
+            )}
+          </List>
         )}
       </div>
     </section>

@@ -1,10 +1,12 @@
 /** The form that links a decision to another. */
 import { useEffect, useRef } from 'preact/hooks'
-import { type EdgeType, type GetDecisionResult, isCstpError } from '../../../../sdk/client.ts'
+import { type EdgeType, isCstpError } from '../../../../sdk/client.ts'
 import { Failure, useJob } from '../../call.tsx'
 import { words } from '../../figures.ts'
 import { Act, Form, useResult } from '../../form.tsx'
-import { type Session, service } from '../../service.ts'
+import { refreshPage } from '../../fresh.tsx'
+import { useView } from '../../route.tsx'
+import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { useDraft } from './draft.ts'
 import { Lines } from './fields.tsx'
@@ -21,17 +23,9 @@ interface Draft {
   why: string
 }
 
-export function LinkForm({
-  record: { id },
-  session,
-  open,
-  changed,
-}: {
-  record: Pick<GetDecisionResult, 'id'>
-  session: Session
-  open: boolean
-  changed: () => void
-}) {
+export function LinkForm({ id }: { id: string }) {
+  const { place, session } = useView()
+  const open = place.query.get('do') === 'link'
   const start: Draft = { kind: 'relates_to', typed: '', chosen: null, why: '' }
   const draft = useDraft<Draft>(session.agent, `link ${id}`, start)
   const { kind, typed, chosen, why } = draft.value
@@ -48,7 +42,7 @@ export function LinkForm({
         })
         draft.clear()
         show(edge.effective ? t.done : t.withoutEffect)
-        changed()
+        refreshPage()
       }),
     )
   const box = useRef<HTMLDetailsElement>(null)

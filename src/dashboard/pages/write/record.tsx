@@ -3,8 +3,8 @@ import { useRef } from 'preact/hooks'
 import { type CheckGuardrailsResult, type GetDecisionResult, isCstpError } from '../../../../sdk/client.ts'
 import { Failure, Show, useCall, useJob } from '../../call.tsx'
 import { Act, Choice, Form } from '../../form.tsx'
-import { addressOf, go, ToDecision, useTitle, type View } from '../../route.tsx'
-import { type Session, service } from '../../service.ts'
+import { addressOf, go, ToDecision, useTitle, useView } from '../../route.tsx'
+import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { Empty, Panel } from '../../ui.tsx'
 import { Suggestions } from '../decisions/filters.tsx'
@@ -20,22 +20,17 @@ import { inForm, problemsOf } from './problems.ts'
 const t = texts.write.record
 const f = texts.write.fields
 
-export function Recording({ place, session }: View) {
+export function Recording() {
+  const { place, may } = useView()
   const old = place.query.get('supersedes')
-  if (!session.scopes.includes('write')) return <Empty>{texts.write.needsWrite}</Empty>
-  return old === null ? (
-    <Writing key="new" session={session} start={emptyDraft} old={null} />
-  ) : (
-    <Superseding key={old} id={old} session={session} />
-  )
+  if (!may('write')) return <Empty>{texts.write.needsWrite}</Empty>
+  return old === null ? <Writing key="new" start={emptyDraft} old={null} /> : <Superseding key={old} id={old} />
 }
 
-function Superseding({ id, session }: { id: string; session: Session }) {
+function Superseding({ id }: { id: string }) {
   const loaded = useCall(id, (signal) => service.getDecision({ id }, { signal }))
   return (
-    <Show of={loaded}>
-      {(old) => <Writing session={session} start={{ ...draftOf(old), confidence: '', facts: '' }} old={old} />}
-    </Show>
+    <Show of={loaded}>{(old) => <Writing start={{ ...draftOf(old), confidence: '', facts: '' }} old={old} />}</Show>
   )
 }
 
@@ -74,7 +69,8 @@ interface Check {
   result: CheckGuardrailsResult
 }
 
-function Writing({ session, start, old }: { session: Session; start: Draft; old: GetDecisionResult | null }) {
+function Writing({ start, old }: { start: Draft; old: GetDecisionResult | null }) {
+  const { session } = useView()
   useTitle(old === null ? t.title : t.supersede(old.title))
   const name = old === null ? 'new' : `supersedes ${old.id}`
   const draft = useDraft<Kept>(session.agent, name, { ...start, why: '', last: null })
