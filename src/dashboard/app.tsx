@@ -100,16 +100,14 @@ function Frame({ session, leave, begun }: { session: Session; leave: () => void;
           cstp
         </To>
         <nav aria-label={t.pages}>
-          {pages
-            .filter(({ inMenu }) => inMenu)
-            .map(({ path, title: name }) => (
-              <Fragment key={path}>
-                <To path={path} aria-current={isAt(place, path) ? 'page' : undefined}>
-                  {name}
-                </To>
-                {path === '/inbox' && <Counter />}
-              </Fragment>
-            ))}
+          {pages.map(({ path, title }) => (
+            <Fragment key={path}>
+              <To path={path} aria-current={isAt(place, path) ? 'page' : undefined}>
+                {title}
+              </To>
+              {path === '/inbox' && <Counter />}
+            </Fragment>
+          ))}
         </nav>
         <div class="who">
           <span title={t.scopes(session.scopes.join(', '))}>{session.agent}</span>

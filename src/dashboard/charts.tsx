@@ -139,17 +139,7 @@ export function Columns({
             <rect class="stripe" width="2" height="6" />
           </pattern>
         </defs>
-        {y
-          .ticks(4)
-          .filter(Number.isInteger)
-          .map((tick) => (
-            <g key={tick} class="axis">
-              <line x1={left} x2={width} y1={y(tick)} y2={y(tick)} />
-              <text x={left - 6} y={y(tick)} dy="0.32em" text-anchor="end">
-                {whole(tick)}
-              </text>
-            </g>
-          ))}
+        <Axis ticks={y.ticks(4).filter(Number.isInteger)} from={left} to={width} y={y} write={whole} />
         {columns.map(({ name, short, parts, to, marks }, at) => {
           let below = 0
           return (
@@ -219,6 +209,29 @@ export function Columns({
     </figure>
   )
 }
+
+/** Horizontal lines at the ticks of a scale, each with its value. */
+export const Axis = ({
+  ticks,
+  from,
+  to,
+  y,
+  write,
+}: {
+  ticks: readonly number[]
+  from: number
+  to: number
+  y: (tick: number) => number
+  write: (tick: number) => string
+}) =>
+  ticks.map((tick) => (
+    <g key={tick} class="axis">
+      <line x1={from} x2={to} y1={y(tick)} y2={y(tick)} />
+      <text x={from - 6} y={y(tick)} dy="0.32em" text-anchor="end">
+        {write(tick)}
+      </text>
+    </g>
+  ))
 
 /** The path of a line through these points. */
 export const linePath = (points: readonly (readonly [x: number, y: number])[]): string => `M${points.join('L')}`

@@ -37,7 +37,7 @@ const names =
 const isSelector = (node: ts.Node): boolean =>
   ts.isStringLiteralLike(node) &&
   ts.isCallExpression(node.parent) &&
-  /(?:querySelector(?:All)?|closest|matches|includes|term)$/.test(node.parent.expression.getText())
+  /(?:querySelector(?:All)?|closest|matches|includes|term|may)$/.test(node.parent.expression.getText())
 
 function* textsIn(file: ts.SourceFile): Generator<{ line: number; text: string }> {
   const at = (node: ts.Node, text: string) => ({

@@ -23,34 +23,34 @@ const t = texts.titles
 export interface Page {
   path: string
   title: string
-  inMenu: boolean
   /** Seconds between reloads of a live page; 15 by default, 0 for none. */
   every_s?: number
   View: FunctionComponent
 }
 
+/** The pages of the menu. */
 export const pages: Page[] = [
-  { path: '/', title: t.overview, inMenu: true, View: Overview },
-  { path: '/inbox', title: t.inbox, inMenu: true, View: Inbox },
-  { path: '/decisions', title: t.decisions, inMenu: true, View: Decisions },
-  { path: '/trust', title: t.trust, inMenu: true, View: Trust },
-  { path: '/calibration', title: t.calibration, inMenu: true, View: Calibration },
-  { path: '/guardrails', title: t.guardrails, inMenu: true, View: Guardrails },
-  { path: '/breakers', title: t.breakers, inMenu: true, View: Breakers },
-  { path: '/approvals', title: t.approvals, inMenu: true, View: Approvals },
-  { path: '/evidence', title: t.evidence, inMenu: true, View: Evidence },
-  { path: '/deliberation', title: t.deliberation, inMenu: true, every_s: 3, View: Deliberation },
+  { path: '/', title: t.overview, View: Overview },
+  { path: '/inbox', title: t.inbox, View: Inbox },
+  { path: '/decisions', title: t.decisions, View: Decisions },
+  { path: '/trust', title: t.trust, View: Trust },
+  { path: '/calibration', title: t.calibration, View: Calibration },
+  { path: '/guardrails', title: t.guardrails, View: Guardrails },
+  { path: '/breakers', title: t.breakers, View: Breakers },
+  { path: '/approvals', title: t.approvals, View: Approvals },
+  { path: '/evidence', title: t.evidence, View: Evidence },
+  { path: '/deliberation', title: t.deliberation, every_s: 3, View: Deliberation },
 ]
 
 /** Pages outside the menu: of a single item, whose name follows the path, or reached from other pages. */
 const single: Page[] = [
-  { path: '/record', title: t.record, inMenu: false, every_s: 0, View: Recording },
-  { path: '/decisions/', title: t.decision, inMenu: false, View: Decision },
-  { path: '/edit/', title: t.edit, inMenu: false, View: Edit },
-  { path: '/dossiers/', title: t.dossier, inMenu: false, View: Dossier },
-  { path: '/breakers/', title: t.breaker, inMenu: false, every_s: 5, View: Breaker },
-  { path: '/blocks/', title: t.block, inMenu: false, View: Block },
-  { path: '/approvals/', title: t.approval, inMenu: false, View: Approval },
+  { path: '/record', title: t.record, every_s: 0, View: Recording },
+  { path: '/decisions/', title: t.decision, View: Decision },
+  { path: '/edit/', title: t.edit, View: Edit },
+  { path: '/dossiers/', title: t.dossier, View: Dossier },
+  { path: '/breakers/', title: t.breaker, every_s: 5, View: Breaker },
+  { path: '/blocks/', title: t.block, View: Block },
+  { path: '/approvals/', title: t.approval, View: Approval },
 ]
 
 /** The page of an address; null if there is none. */

@@ -1,16 +1,12 @@
 /** The texts of the page Calibration, and of the verdict. */
+
 import { counted, whole } from '../figures.ts'
+import { labels } from './labels.ts'
 import type { Mark } from './mark.ts'
 
 export const calibration = {
-  agent: 'Agent',
-  category: 'Category',
-  verdict: 'Verdict',
-  brierScore: 'Brier score',
-  brierRange: '0 is best, 1 worst',
-  accuracy: 'Accuracy',
+  ...labels,
   meanConfidence: (mean_confidence: string) => `mean confidence ${mean_confidence}`,
-  gap: 'Gap',
   of: (scored: string) => `of ${scored}`,
   calibrationError: 'Calibration error',
   chanceAlone: (ece_noise_floor: string) => `chance alone gives ${ece_noise_floor} on average`,
@@ -40,11 +36,11 @@ export const calibration = {
   observedEvidence: 'observed evidence',
   byOther: 'reviewed by another agent',
   byRecorder: 'reviewed by the recorder',
-  byCategory: 'By category',
   byAgent: 'By agent',
 }
 
 export const drift = {
+  ...labels,
   brierScoreRose: 'Brier score rose',
   accuracyFell: 'Accuracy fell',
   found: 'Drift was found. ',
@@ -59,9 +55,7 @@ export const drift = {
   pValue: 'p-value',
   severity: 'Severity',
   period: 'Period',
-  day: 'Day',
   drift: 'Drift',
-  scored: 'Scored',
   brierNow: 'Brier now',
   accuracyNow: 'Accuracy now',
   neverComparable: 'In none of these weeks were enough decisions reviewed for a comparison.',
@@ -70,11 +64,7 @@ export const drift = {
   foundIn: (seen: string, drifted: string, first: string) =>
     `${seen}; drift was found in ${drifted}, first on ${first}.`,
   weekByWeek: 'Week by week',
-  brierScore: 'Brier score',
-  accuracy: 'Accuracy',
-  recent: 'the 30 days before',
-  past: '90 days before and earlier',
-  driftFound: 'drift found',
+  lines: { recent: 'the 30 days before', historical: '90 days before and earlier', drifted: 'drift found' },
   driftByWeek: 'Drift by week',
   tooFew: 'too few',
   chart: (name: string) => `${name} by week; the table below has the figures`,
@@ -93,6 +83,7 @@ export const drift = {
 }
 
 export const diagram = {
+  ...labels,
   name: 'Reliability diagram; the table below has the figures',
   statedConfidence: 'stated confidence',
   succeeded: 'succeeded',
@@ -106,18 +97,14 @@ export const diagram = {
     '.',
   ],
   caption: 'Reliability by confidence',
-  confidence: 'Confidence',
-  decisions: 'Decisions',
   meanConfidence: 'Mean confidence',
   succeededHead: 'Succeeded',
 }
 
 export const breakdown = {
+  ...labels,
   none: 'There are no figures to compare yet.',
   caption: (toLowerCase: string) => `Calibration: ${toLowerCase}`,
-  scored: 'Scored',
-  accuracy: 'Accuracy',
-  gap: 'Gap',
   brier: 'Brier',
   proven: 'Proven',
   more: (count: number) => `and ${whole(count)} more; choose one above`,

@@ -1,6 +1,8 @@
 /** The texts of the page of one decision. */
+
 import type { EdgeType } from '../../../sdk/client.ts'
 import { counted, whole } from '../figures.ts'
+import { labels } from './labels.ts'
 import type { Mark, Part } from './mark.ts'
 
 /** Relation of a link's source to its target, and the reverse. */
@@ -35,11 +37,11 @@ export const graph = {
 }
 
 export const decision = {
+  ...labels,
   id: 'Id',
   status: 'Status',
   quality: 'Quality',
   scoredConfidence: 'Scored confidence',
-  pattern: 'Pattern',
   files: 'Files',
   reviewIn: 'Review in',
   reviewBy: 'Review by',
@@ -54,21 +56,13 @@ export const decision = {
   missing: 'Missing for quality',
   supersededBy: 'Superseded by',
   reviewDue: (review_by: string) => `review due ${review_by}`,
-  confidence: 'Confidence',
-  stakes: 'Stakes',
-  dossier: 'Dossier',
   allDecisions: 'All decisions',
-  context: 'Context',
-  reasons: 'Reasons',
   strength: (strength: string) => `strength ${strength}`,
   alternatives: 'Alternatives',
-  precedents: 'Precedents',
   precedentsLead: 'Found before the decision, nearest first.',
   byKeywords: 'by keywords',
   bridge: 'Bridge',
   bridgeLead: 'What is a bridge?',
-  structure: 'What it looks like',
-  function: 'What it is for',
   tolerance: 'Does not matter',
   enforcement: 'Must be there',
   prevention: 'Must not be there',
@@ -78,10 +72,7 @@ export const decision = {
   linkedDecisions: 'Linked decisions',
   linksLead: 'Follow a link to the graph of another decision.',
   notRecorded: (parts: string) => `Not recorded: ${parts}.`,
-  review: 'Review',
   history: 'History',
-  evidence: 'Evidence',
-  deliberation: 'Deliberation',
   onThisPage: 'On this page',
 }
 
@@ -105,17 +96,13 @@ export const dossier = {
 }
 
 export const review = {
-  actual: 'What happened',
-  lessons: 'What to do differently next time',
+  ...labels,
   notes: 'Notes',
   reviewed: (outcome: string) => `Reviewed: ${outcome}.`,
-  review: 'Review',
   due: (review_by: string) => `Not reviewed yet; due ${review_by}.`,
-  outcome: 'Outcome',
   nextTime: 'Next time',
   start: 'Review this decision',
   again: 'Review it again',
-  save: 'Save the review',
 }
 
 export const decisionEvidence = {

@@ -1,6 +1,8 @@
 /** The texts of the list of decisions and of a search. */
+
 import { type ShownName, shownFilters } from '../../../sdk/schema/decision-fields.ts'
 import { whole } from '../figures.ts'
+import { labels } from './labels.ts'
 import type { Mark } from './mark.ts'
 
 /** The filters of the list. */
@@ -10,6 +12,7 @@ const names = {
 }
 
 export const search = {
+  ...labels,
   names,
   narrow: 'Narrow the list',
   without: (name: string, value: string) => `Remove the filter ${name}: ${value}`,
@@ -21,19 +24,15 @@ export const search = {
   said: (confidence: string) => `confidence ${confidence}`,
   superseded: (link: Mark) => ['superseded by ', link('the one above')],
   cut: 'The decisions below fit the question no better than chance.',
-  meaning: 'Meaning',
-  words: 'Words',
   score: 'Score',
   distance: 'Distance',
 }
 
 export const filters = {
+  ...labels,
   both: 'Meaning and words',
-  meaning: 'Meaning',
-  words: 'Words',
   names,
   scoredOnly: 'scored only',
-  decisions: 'Decisions',
   question: 'Question or plan',
   placeholder: 'What are you about to decide?',
   searchBy: 'Search by',
@@ -59,14 +58,7 @@ export const decisions = {
 }
 
 export const table = {
-  decision: 'Decision',
-  category: 'Category',
-  stakes: 'Stakes',
-  confidence: 'Confidence',
-  outcome: 'Outcome',
-  agent: 'Agent',
-  day: 'Day',
-  decisions: 'Decisions',
+  ...labels,
 }
 
 /** Stop words. */

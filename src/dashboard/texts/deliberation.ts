@@ -1,8 +1,11 @@
 /** The texts of the page Deliberation. */
+
 import { counted } from '../figures.ts'
+import { labels } from './labels.ts'
 import type { Part } from './mark.ts'
 
 export const deliberation = {
+  ...labels,
   ofAll: 'Sessions of all agents that have not led to a decision yet.',
   ofAgent: (agent: string) =>
     `Sessions of ${agent} that have not led to a decision yet; sessions of other agents need the scope admin.`,
@@ -16,8 +19,5 @@ export const deliberation = {
   used: 'Used by decisions',
   noneUsed: 'No decision has used a session yet.',
   usedCaption: 'Sessions that decisions used',
-  session: 'Session',
-  inputs: 'Inputs',
-  decision: 'Decision',
   age: 'Ago',
 }

@@ -1,7 +1,10 @@
 /** The texts of the inbox. */
+
 import { counted, whole } from '../figures.ts'
+import { labels } from './labels.ts'
 
 export const inbox = {
+  ...labels,
   types: {
     review_outcome: 'Review due',
     stale_pending: 'Overdue review',
@@ -10,14 +13,11 @@ export const inbox = {
     contradiction: 'Contradiction',
   },
   priorities: { high: 'urgent', medium: 'soon', low: 'later' },
-  type: 'Type',
   allTypes: 'all',
   of: (name: string, count: string) => `${name} (${count})`,
   items: 'To review and to settle',
   approvals: 'Waiting for approval',
   approvalHeads: ['Action', 'Agent', 'Stakes', 'Until'],
-  category: 'Category',
-  agent: 'Agent',
   order: 'Order',
   newest: 'newest first',
   urgent: 'most urgent first',
@@ -25,19 +25,13 @@ export const inbox = {
   nothing: 'Nothing waits: no review is due, no drift was found, no breaker is open.',
   onlyApprovals: 'Only requests for approval wait.',
   noMatch: 'No item matches these filters.',
-  beyond: 'The list ends before this page.',
   pages: 'Pages of the inbox',
   keys: 'On an item: j and k move, r reviews.',
   keysRead: 'On an item: j and k move. To review, your agent needs the scope write.',
   other: 'The other decision',
   trial: 'Its trial',
-  review: 'Review',
   reviewOf: (title: string) => `Review: ${title}`,
   reviewed: (title: string, outcome: string) => `${title}: reviewed, ${outcome}.`,
-  outcome: 'Outcome',
-  actual: 'What happened',
-  lessons: 'What to do differently next time',
-  save: 'Save the review',
   cancel: 'Cancel',
   all: (count: number) => `All ${counted(count, 'item')}`,
   waiting: (count: number) => counted(count, 'item waits', 'items wait'),

@@ -1,4 +1,5 @@
 /** The texts of the overview. */
+import { labels } from './labels.ts'
 import type { Mark } from './mark.ts'
 
 export const outcomes = {
@@ -10,6 +11,7 @@ export const outcomes = {
 }
 
 export const overview = {
+  ...labels,
   none: (code: Mark) => [
     'No decisions are recorded yet. Agents record them with ',
     code('cstp.recordDecision'),
@@ -17,15 +19,10 @@ export const overview = {
     code('cstp.preAction'),
     '.',
   ],
-  decisions: 'Decisions',
   lastWeek: (last_7d: string) => `${last_7d} in the last 7 days`,
   reviewed: 'Reviewed',
   share: (total: string) => `${total} of them`,
-  accuracy: 'Accuracy',
   of: (scored: string) => `of ${scored}`,
-  brierScore: 'Brier score',
-  brierRange: '0 is best, 1 worst',
-  confidence: 'Confidence',
   needsAttention: 'Needs attention',
   newestFirst: 'Current conditions first, then the newest.',
   circuitBreakers: 'Circuit breakers',
@@ -37,19 +34,11 @@ export const overview = {
   unit: 'decisions',
   byStakes: 'By stakes',
   outcomesOverTime: 'Outcomes over time',
-  byCategory: 'By category',
   latestDecisions: 'Latest decisions',
   noneInPeriod: 'No decision was recorded in this period. Choose a longer one.',
-  decision: 'Decision',
-  category: 'Category',
-  outcome: 'Outcome',
-  day: 'Day',
   latestBlocks: 'Latest blocks',
-  needsAdmin: 'To see what was blocked your agent needs the scope admin.',
   noBlock: 'Nothing was blocked yet.',
   when: 'When',
-  agent: 'Agent',
-  action: 'Action',
   blockedBy: 'Blocked by',
   call: 'Call',
   error: 'an error',

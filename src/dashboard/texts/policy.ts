@@ -1,9 +1,11 @@
 /** The texts of blocks, breakers, the audit trail and the workbench. */
+
 import { counted, whole } from '../figures.ts'
+import { labels } from './labels.ts'
 import type { Mark, Part } from './mark.ts'
 
 export const block = {
-  needsAdmin: 'To see what was blocked your agent needs the scope admin.',
+  ...labels,
   all: 'All blocks',
   gone: 'The audit trail has no such entry. It may have been removed after its retention.',
   status: (agent: string, at: string, verdict: string | null) =>
@@ -17,9 +19,7 @@ export const block = {
   change: 'inputs to which it does not apply. Try them below.',
   ruleText: (file: string, line: number) => `Text of the rule (${file}, line ${line})`,
   toBreaker: 'What opened this breaker, and how to close it',
-  approval: 'Approval',
   waits: 'A person decides it:',
-  inputs: 'Inputs',
   /** Fields of the input that the service fills in: those of an action that no caller gives. */
   own: [
     'phase',
@@ -33,7 +33,6 @@ export const block = {
     'has_check',
   ],
   fields: { agent: 'agent', call: 'call', record: 'evaluation', policy: 'policy' },
-  precedents: 'Precedents',
   precedentsLead: 'Decisions like this action, and how they turned out.',
   noPrecedent: 'No decision is like it.',
   similar: 'Similar blocks',
@@ -90,6 +89,7 @@ export const breakers = {
 }
 
 export const trail = {
+  ...labels,
   heads: ['When', 'Agent', 'Call', 'Verdict', 'Rules', 'Decisions'],
   stopped: (rules: string) => `stopped by ${rules}`,
   warned: (rules: string) => `warned by ${rules}`,
@@ -99,11 +99,8 @@ export const trail = {
   details: 'Details',
   withLogins: 'Show logins too',
   withoutLogins: 'Hide logins',
-  agent: 'Agent',
   method: 'Method',
-  rule: 'Rule',
   caption: 'Audit trail',
-  verdict: 'Verdict',
   range: (calls: string, at: string) => `${calls}, ${at} and earlier`,
   pages: 'Pages of the trail',
   older: 'Older',
@@ -156,14 +153,12 @@ export const workbench = {
 }
 
 export const tryOut = {
+  ...labels,
   title: 'Try an action',
   lead: 'See which rules match and why. This is a dry run: it records no decision, and its row in the audit trail says so.',
   action: 'Planned action',
   actionExample: 'Deploy the new checkout',
-  category: 'Category',
-  stakes: 'Stakes',
   confidence: 'Confidence in %',
-  project: 'Project',
   scope: 'Scope of rules',
   tags: 'Tags, separated by commas',
   context: 'Context as JSON',
@@ -181,12 +176,11 @@ export const judged = {
 }
 
 export const guardrails = {
+  ...labels,
   rulesInForce: 'Rules in force',
   broken: (file: string, line: number, message: string) =>
     `${file}, line ${line}: ${message}. The last valid rules stay in force.`,
   none: 'No rules are in force. Put rule files (YAML) into a folder and set GUARDRAILS_PATHS to it.',
-  rule: 'Rule',
-  action: 'Action',
   appliesTo: 'Applies to',
   tests: 'Tests',
   fired: 'Fired',

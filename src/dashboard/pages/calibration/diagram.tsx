@@ -1,7 +1,7 @@
 /** The reliability diagram, with its figures as a table. */
 import { scaleLinear } from 'd3-scale'
 import type { GetCalibrationResult } from '../../../../sdk/client.ts'
-import { linePath, useWidth } from '../../charts.tsx'
+import { Axis, linePath, useWidth } from '../../charts.tsx'
 import { none, percent, whole } from '../../figures.ts'
 import { texts } from '../../texts.ts'
 import { ChartTable, term } from '../../ui.tsx'
@@ -28,16 +28,11 @@ export function Reliability({ buckets, floor }: { buckets: readonly Bucket[]; fl
   return (
     <figure ref={box}>
       <svg class="whole" viewBox={`0 0 ${width} ${height}`} role="img" aria-label={t.name}>
+        <Axis ticks={ticks} from={x(0)} to={x(1)} y={y} write={percent} />
         {ticks.map((tick) => (
-          <g key={tick} class="axis">
-            <line x1={x(0)} x2={x(1)} y1={y(tick)} y2={y(tick)} />
-            <text x={x(0) - 6} y={y(tick)} dy="0.32em" text-anchor="end">
-              {percent(tick)}
-            </text>
-            <text x={x(tick)} y={height - 22} text-anchor={tick === 1 ? 'end' : 'middle'}>
-              {percent(tick)}
-            </text>
-          </g>
+          <text key={tick} x={x(tick)} y={height - 22} text-anchor={tick === 1 ? 'end' : 'middle'}>
+            {percent(tick)}
+          </text>
         ))}
         <text x={x(0.5)} y={height - 4} text-anchor="middle">
           {t.statedConfidence}

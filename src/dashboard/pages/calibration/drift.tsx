@@ -2,7 +2,7 @@
 import { scaleLinear } from 'd3-scale'
 import type { CheckDriftResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
-import { linePath, scaled, useWidth } from '../../charts.tsx'
+import { Axis, linePath, scaled, useWidth } from '../../charts.tsx'
 import { Csv } from '../../csv.tsx'
 import { decimal, none, percent, pValue, whole } from '../../figures.ts'
 import { service } from '../../service.ts'
@@ -117,18 +117,12 @@ function DriftHistory({ history }: { history: readonly Point[] }) {
             />
           </div>
           <ul class="legend" aria-hidden="true">
-            <li>
-              <span class="swatch recent" />
-              {t.recent}
-            </li>
-            <li>
-              <span class="swatch historical" />
-              {t.past}
-            </li>
-            <li>
-              <span class="swatch drifted" />
-              {t.driftFound}
-            </li>
+            {Object.entries(t.lines).map(([kind, name]) => (
+              <li key={kind}>
+                <span class={`swatch ${kind}`} />
+                {name}
+              </li>
+            ))}
           </ul>
         </>
       )}
@@ -197,14 +191,7 @@ function DriftChart({
     <figure ref={box}>
       <figcaption>{name}</figcaption>
       <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-label={t.chart(name)}>
-        {y.ticks(4).map((tick) => (
-          <g key={tick} class="axis">
-            <line x1={left} x2={width - right} y1={y(tick)} y2={y(tick)} />
-            <text x={left - 6} y={y(tick)} dy="0.32em" text-anchor="end">
-              {write(tick)}
-            </text>
-          </g>
-        ))}
+        <Axis ticks={y.ticks(4)} from={left} to={width - right} y={y} write={write} />
         {(['historical', 'recent'] as const).map((part) =>
           runsOf(changes).map((run) => (
             <path

@@ -63,44 +63,30 @@ export function asideOf(edges: readonly Edge[]): Map<Edge, number> {
   )
 }
 
+/** The ends in their own units: width and height, the point that touches the card, the drawn size, and the shape. */
+const markers = [
+  { id: 'arrow', box: [8, 8], touches: [7.5, 4], size: [10, 10], d: 'M0 0L8 4L0 8z' },
+  { id: 'bar', box: [8, 12], touches: [6, 6], size: [10, 15], d: 'M6 0V12' },
+  { id: 'cross', box: [12, 12], touches: [9, 6], size: [13, 13], d: 'M2 2L10 10M10 2L2 10' },
+]
+
 export const Ends = () => (
   <defs>
-    <marker
-      id="arrow"
-      viewBox="0 0 8 8"
-      refX="7.5"
-      refY="4"
-      markerUnits="userSpaceOnUse"
-      markerWidth="10"
-      markerHeight="10"
-      orient="auto"
-    >
-      <path d="M0 0L8 4L0 8z" />
-    </marker>
-    <marker
-      id="bar"
-      viewBox="0 0 8 12"
-      refX="6"
-      refY="6"
-      markerUnits="userSpaceOnUse"
-      markerWidth="10"
-      markerHeight="15"
-      orient="auto"
-    >
-      <path class="stroked" d="M6 0V12" />
-    </marker>
-    <marker
-      id="cross"
-      viewBox="0 0 12 12"
-      refX="9"
-      refY="6"
-      markerUnits="userSpaceOnUse"
-      markerWidth="13"
-      markerHeight="13"
-      orient="auto"
-    >
-      <path class="stroked" d="M2 2L10 10M10 2L2 10" />
-    </marker>
+    {markers.map(({ id, box, touches, size, d }) => (
+      <marker
+        key={id}
+        id={id}
+        viewBox={`0 0 ${box.join(' ')}`}
+        refX={touches[0]}
+        refY={touches[1]}
+        markerUnits="userSpaceOnUse"
+        markerWidth={size[0]}
+        markerHeight={size[1]}
+        orient="auto"
+      >
+        <path class={id === 'arrow' ? '' : 'stroked'} d={d} />
+      </marker>
+    ))}
   </defs>
 )
 

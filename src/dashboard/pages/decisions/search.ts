@@ -126,16 +126,8 @@ export async function search(wanted: Wanted, page: number, signal: AbortSignal):
   const { q, mode, sort, order } = wanted
   const offset = (page - 1) * pageSize
   if (q.trim() === '') {
-    const answer = await service.listDecisions(
-      {
-        limit: pageSize,
-        offset,
-        sort,
-        order,
-        ...listParams(wanted),
-      },
-      { signal },
-    )
+    const params = { limit: pageSize, offset, sort, order, ...listParams(wanted) }
+    const answer = await service.listDecisions(params, { signal })
     const rows = answer.decisions.map((one) => ({
       ...one,
       agent: one.recorded_by,
