@@ -156,22 +156,25 @@ export interface Setting<T> {
   read(value: unknown): T
 }
 
+/** A setting without the names that follow from its key in the table. */
+type Unnamed<T> = Omit<Setting<T>, 'env' | 'flag'>
+
 export const setting = <T>(
   yaml: string,
-  env: string,
   fallback: T | (() => T),
   read: (value: unknown) => T,
   about: string,
   secret = false,
-): Setting<T> => ({
-  yaml,
-  env,
-  flag: `--${env
-    .replace(/^CSTP_/, '')
-    .toLowerCase()
-    .replaceAll('_', '-')}`,
-  default: fallback,
-  read,
-  about,
-  secret,
-})
+): Unnamed<T> => ({ yaml, default: fallback, read, about, secret })
+
+/** Variables that have no prefix. */
+const unprefixed = new Set(['guardrails_paths', 'provenance_db'])
+
+/** Settings with their names: `data_dir` is the variable `CSTP_DATA_DIR` and the flag `--data-dir`. */
+export const named = <Values>(table: { [K in keyof Values]: Unnamed<Values[K]> }) =>
+  Object.fromEntries(
+    Object.entries<object>(table).map(([key, one]) => {
+      const env = `${unprefixed.has(key) ? '' : 'CSTP_'}${key.toUpperCase()}`
+      return [key, { ...one, env, flag: `--${key.replaceAll('_', '-')}` }]
+    }),
+  ) as { [K in keyof Values]: Setting<Values[K]> }
