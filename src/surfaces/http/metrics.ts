@@ -36,90 +36,39 @@ const seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 
 /** @param known names that may be a label; others count as `unknown`, so that callers can't grow the set */
 export function createMetrics(version: string, known: ReadonlySet<string>): Metrics {
-  const registers = [new Registry()]
-  const registry = registers[0]!
-  const requests = new Counter({
-    name: 'cstp_requests_total',
-    help: 'Calls by method and JSON-RPC code; 0 is success.',
-    labelNames: ['method', 'code'],
-    registers,
-  })
-  const latency = new Histogram({
-    name: 'cstp_request_duration_seconds',
-    help: 'Time from dispatch to result.',
-    labelNames: ['method'],
-    buckets: seconds,
-    registers,
-  })
-  const decisions = new Gauge({ name: 'cstp_decisions', help: 'Decisions in the store.', registers })
-  const outbox = new Gauge({
-    name: 'cstp_outbox_depth',
-    help: 'Decisions waiting to be embedded.',
-    registers,
-  })
-  const embedLatency = new Histogram({
-    name: 'cstp_embed_duration_seconds',
-    help: 'Duration of embedder calls.',
-    labelNames: ['kind'],
-    buckets: seconds,
-    registers,
-  })
-  const embedTexts = new Counter({
-    name: 'cstp_embed_texts_total',
-    help: 'Texts embedded.',
-    labelNames: ['kind'],
-    registers,
-  })
-  const embedFailures = new Counter({
-    name: 'cstp_embed_failures_total',
-    help: 'Failed embedder calls.',
-    labelNames: ['kind'],
-    registers,
-  })
-  const deliveries = new Counter({
-    name: 'cstp_webhook_deliveries_total',
-    help: 'GitHub webhook deliveries by result.',
-    labelNames: ['result'],
-    registers,
-  })
-  const authFailures = new Counter({
-    name: 'cstp_auth_failures_total',
-    help: 'Failed authentications by surface.',
-    labelNames: ['surface'],
-    registers,
-  })
-  const reindexed = new Gauge({
-    name: 'cstp_reindex_decisions',
-    help: 'Decisions of the latest reindex: processed and total.',
-    labelNames: ['of'],
-    registers,
-  })
-  const searched = new Gauge({
-    name: 'cstp_search_index',
-    help: 'Contents of the search index: decisions, decisions with vectors, decisions in memory, and 1 while results may lack decisions.',
-    labelNames: ['part'],
-    registers,
-  })
-  const records = new Gauge({ name: 'cstp_evidence_records', help: 'Records in the chain of evidence.', registers })
-  const intact = new Gauge({
-    name: 'cstp_evidence_intact',
-    help: 'Result of the latest verification of the chain: 1 intact, 0 damaged, -1 not verified yet.',
-    registers,
-  })
-  const memory = new Gauge({
-    name: 'process_resident_memory_bytes',
-    help: 'Resident memory of the process.',
-    registers,
-  })
-  new Gauge({ name: 'cstp_build_info', help: 'Version of the program.', labelNames: ['version'], registers }).set(
-    { version },
-    1,
+  const registry = new Registry()
+  const registers = [registry]
+  const gauge = (name: string, help: string, ...labelNames: string[]) =>
+    new Gauge({ name, help, labelNames, registers })
+  const counter = (name: string, help: string, ...labelNames: string[]) =>
+    new Counter({ name, help, labelNames, registers })
+  const durations = (name: string, help: string, ...labelNames: string[]) =>
+    new Histogram({ name, help, labelNames, buckets: seconds, registers })
+
+  const requests = counter('cstp_requests_total', 'Calls by method and JSON-RPC code; 0 is success.', 'method', 'code')
+  const latency = durations('cstp_request_duration_seconds', 'Time from dispatch to result.', 'method')
+  const decisions = gauge('cstp_decisions', 'Decisions in the store.')
+  const outbox = gauge('cstp_outbox_depth', 'Decisions waiting to be embedded.')
+  const embedLatency = durations('cstp_embed_duration_seconds', 'Duration of embedder calls.', 'kind')
+  const embedTexts = counter('cstp_embed_texts_total', 'Texts embedded.', 'kind')
+  const embedFailures = counter('cstp_embed_failures_total', 'Failed embedder calls.', 'kind')
+  const deliveries = counter('cstp_webhook_deliveries_total', 'GitHub webhook deliveries by result.', 'result')
+  const authFailures = counter('cstp_auth_failures_total', 'Failed authentications by surface.', 'surface')
+  const reindexed = gauge('cstp_reindex_decisions', 'Decisions of the latest reindex: processed and total.', 'of')
+  const searched = gauge(
+    'cstp_search_index',
+    'Contents of the search index: decisions, decisions with vectors, decisions in memory, and 1 while results may lack decisions.',
+    'part',
   )
-  new Gauge({
-    name: 'process_start_time_seconds',
-    help: 'Start time of the process, in seconds since 1970.',
-    registers,
-  }).set(Math.round(Date.now() / 1_000))
+  const records = gauge('cstp_evidence_records', 'Records in the chain of evidence.')
+  const intact = gauge(
+    'cstp_evidence_intact',
+    'Result of the latest verification of the chain: 1 intact, 0 damaged, -1 not verified yet.',
+  )
+  const memory = gauge('process_resident_memory_bytes', 'Resident memory of the process.')
+  gauge('cstp_build_info', 'Version of the program.', 'version').set({ version }, 1)
+  const started = gauge('process_start_time_seconds', 'Start time of the process, in seconds since 1970.')
+  started.set(Math.round(Date.now() / 1_000))
 
   return {
     call(name, code, duration_ms) {
