@@ -66,12 +66,8 @@ function lock(data_dir: string): () => void {
 /** Entries of the thread of a data directory; null if they can't be read. */
 function entriesIn(data_dir: string): number | null {
   try {
-    const db = openExisting(join(data_dir, 'cstp.db'))
-    try {
-      return db.query<{ seq: number }, []>('select seq from act_head').get()?.seq ?? null
-    } finally {
-      db.close()
-    }
+    using db = openExisting(join(data_dir, 'cstp.db'))
+    return db.query<{ seq: number }, []>('select seq from act_head').get()?.seq ?? null
   } catch {
     return null
   }

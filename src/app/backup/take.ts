@@ -67,28 +67,20 @@ async function* others(data_dir: string, without: readonly string[], at = ''): A
 
 /** Number of rows of a table; null if the database has no such table. */
 function count(database: string, table: string, where = 'true'): number | null {
-  const db = openExisting(database)
-  try {
-    const known = db.query('select 1 from sqlite_schema where name = ?').get(table) !== null
-    return known ? db.query<{ n: number }, []>(`select count(*) as n from ${table} where ${where}`).get()!.n : null
-  } finally {
-    db.close()
-  }
+  using db = openExisting(database)
+  const known = db.query('select 1 from sqlite_schema where name = ?').get(table) !== null
+  return known ? db.query<{ n: number }, []>(`select count(*) as n from ${table} where ${where}`).get()!.n : null
 }
 
 /** Whether the copied thread refers to more evidence records than the copied evidence log has. */
 function isAhead(folder: string): boolean {
   if (!existsSync(join(folder, evidence))) return false
-  const db = openExisting(join(folder, catalogue))
-  try {
-    const { collection, key } = evidenceCursor
-    const known = db
-      .query<{ value: string }, [string, string]>('select value from keyed_records where collection = ? and key = ?')
-      .get(collection, key)
-    return known !== null && Number(known.value) > (count(join(folder, evidence), 'events') ?? 0)
-  } finally {
-    db.close()
-  }
+  using db = openExisting(join(folder, catalogue))
+  const { collection, key } = evidenceCursor
+  const known = db
+    .query<{ value: string }, [string, string]>('select value from keyed_records where collection = ? and key = ?')
+    .get(collection, key)
+  return known !== null && Number(known.value) > (count(join(folder, evidence), 'events') ?? 0)
 }
 
 /**
@@ -105,13 +97,9 @@ export async function copyTogether(
   const copied = copyAll()
   if (!isAhead(folder)) return copied
   for (const name of sources.keys()) await rm(join(folder, name))
-  const held = openExisting(sources.get(evidence)!)
-  try {
-    held.run('BEGIN IMMEDIATE')
-    return copyAll()
-  } finally {
-    held.close()
-  }
+  using held = openExisting(sources.get(evidence)!)
+  held.run('BEGIN IMMEDIATE')
+  return copyAll()
 }
 
 /** @throws Error if decisions or evidence are in PostgreSQL, whose own tools back it up */

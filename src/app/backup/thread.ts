@@ -16,20 +16,16 @@ const page = 4_096
 
 /** @param folder the folder with the catalogue */
 export function threadIn(folder: string): ThreadCount {
-  const db = connectReader(join(folder, 'cstp.db'))
-  try {
-    const { size } = db.query<{ size: number }, []>('select seq as size from act_head').get() ?? { size: 0 }
-    const { acts } = db.query<{ acts: number }, []>('select count(*) as acts from acts').get()!
-    const entries = db.query<{ commitment: string }, [number, number, number]>(
-      'select commitment from acts where seq > ? and seq <= ? order by seq limit ?',
-    )
-    let frontier: readonly string[] = []
-    for (let at = 0; at < size; at += page) {
-      const commitments = entries.all(at, size, page).map(({ commitment }) => commitment)
-      frontier = grow(frontier, at, commitments).frontier
-    }
-    return { size, root_hash: rootOf(frontier), acts }
-  } finally {
-    db.close()
+  using db = connectReader(join(folder, 'cstp.db'))
+  const { size } = db.query<{ size: number }, []>('select seq as size from act_head').get() ?? { size: 0 }
+  const { acts } = db.query<{ acts: number }, []>('select count(*) as acts from acts').get()!
+  const entries = db.query<{ commitment: string }, [number, number, number]>(
+    'select commitment from acts where seq > ? and seq <= ? order by seq limit ?',
+  )
+  let frontier: readonly string[] = []
+  for (let at = 0; at < size; at += page) {
+    const commitments = entries.all(at, size, page).map(({ commitment }) => commitment)
+    frontier = grow(frontier, at, commitments).frontier
   }
+  return { size, root_hash: rootOf(frontier), acts }
 }

@@ -1,26 +1,19 @@
 /** Checks the hooks that `cstp init` wrote: a client that does not trust a hook skips it without a message. */
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { timestamp } from '../../core/time.ts'
 import { hookCollections } from '../../domain/record/hook-records.ts'
-import { openExisting } from '../../drivers/shared/sqlite/connect.ts'
 import { manifests } from '../init/apply.ts'
 import { foreignPorts } from '../own-drivers.ts'
 import { type Check, note, warning } from './finding.ts'
+import { openCatalogue } from './stores.ts'
 
 /** Time of the last event from each client, read from the catalogue. */
 function heard(data_dir: string): Map<string, number> {
-  const path = join(data_dir, 'cstp.db')
-  if (!existsSync(path)) return new Map()
-  const db = openExisting(path)
-  try {
-    const rows = db
-      .query<{ key: string; value: string }, [string]>('select key, value from keyed_records where collection = ?')
-      .all(hookCollections.client)
-    return new Map(rows.map(({ key, value }) => [key, (JSON.parse(value) as { last_ms: number }).last_ms]))
-  } finally {
-    db.close()
-  }
+  using db = openCatalogue({ data_dir })
+  if (db === null) return new Map()
+  const rows = db
+    .query<{ key: string; value: string }, [string]>('select key, value from keyed_records where collection = ?')
+    .all(hookCollections.client)
+  return new Map(rows.map(({ key, value }) => [key, (JSON.parse(value) as { last_ms: number }).last_ms]))
 }
 
 const fixes: Record<string, string> = {

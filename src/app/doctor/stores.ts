@@ -26,16 +26,10 @@ import { type Check, error, type Finding, note, warning } from './finding.ts'
 
 const again = 'cstp reindex; without a service cstp reindex --local'
 
-/** Checks the catalogue, if there is one. */
-function* inCatalogue({ data_dir }: Settings, check: (db: Database) => Iterable<Finding>): Generator<Finding> {
+/** The catalogue; null if there is none. */
+export function openCatalogue({ data_dir }: Pick<Settings, 'data_dir'>): Database | null {
   const path = join(data_dir, 'cstp.db')
-  if (!existsSync(path)) return
-  const db = openExisting(path)
-  try {
-    yield* check(db)
-  } finally {
-    db.close()
-  }
+  return existsSync(path) ? openExisting(path) : null
 }
 
 const fileFindings: Record<FileFinding['kind'], (path: string, detail: string) => Finding> = {
@@ -73,9 +67,9 @@ export const checkFiles: Check = {
   *run(settings) {
     const root = join(settings.data_dir, 'decisions')
     if (settings.store_url !== null || !existsSync(root)) return
-    yield* inCatalogue(settings, function* (db) {
-      for (const { path, kind, detail } of compareFiles(db, root)) yield fileFindings[kind](`decisions/${path}`, detail)
-    })
+    using db = openCatalogue(settings)
+    if (db === null) return
+    for (const { path, kind, detail } of compareFiles(db, root)) yield fileFindings[kind](`decisions/${path}`, detail)
   },
 }
 
@@ -102,14 +96,8 @@ export async function vectorsOf(settings: Settings): Promise<VectorState | null>
     const { inspectPostgres } = await import('../../drivers/store/postgres/inspect.ts')
     return (await inspectPostgres(settings.store_url)).vectors
   }
-  const path = join(settings.data_dir, 'cstp.db')
-  if (!existsSync(path)) return null
-  const db = openExisting(path)
-  try {
-    return vectorState(db)
-  } finally {
-    db.close()
-  }
+  using db = openCatalogue(settings)
+  return db && vectorState(db)
 }
 
 export const checkVectors: Check = {
@@ -128,20 +116,16 @@ const restore = 'stop the service and restore a backup: cstp restore <folder> --
 function* checkDatabase(path: string, known: number, otherwise: string): Generator<Finding> {
   if (!existsSync(path)) return
   try {
-    const db = openExisting(path)
-    try {
-      const [first] = db.query<{ quick_check: string }, []>('PRAGMA quick_check(1)').all()
-      if (first?.quick_check !== 'ok') yield error(`${path} is damaged: ${first?.quick_check}`, otherwise)
-      const version = versionOf(db)
-      if (version > known) yield error(newerData(path, version, known), 'use the newer program')
-      if (version < known)
-        yield note(
-          `${path} has version ${version}; the next start migrates it to ${known}`,
-          'back up first: cstp backup <folder>',
-        )
-    } finally {
-      db.close()
-    }
+    using db = openExisting(path)
+    const [first] = db.query<{ quick_check: string }, []>('PRAGMA quick_check(1)').all()
+    if (first?.quick_check !== 'ok') yield error(`${path} is damaged: ${first?.quick_check}`, otherwise)
+    const version = versionOf(db)
+    if (version > known) yield error(newerData(path, version, known), 'use the newer program')
+    if (version < known)
+      yield note(
+        `${path} has version ${version}; the next start migrates it to ${known}`,
+        'back up first: cstp backup <folder>',
+      )
   } catch (thrown) {
     yield error(`${path} can't be read: ${messageOf(thrown)}`, otherwise)
   }
@@ -205,15 +189,12 @@ export const checkErasures: Check = {
   files: ['store'],
   async *run(settings) {
     const { unfinished } = erasureCollections
-    let count = 0
-    if (settings.store_url === null)
-      // biome-ignore lint/correctness/useYield: it only counts
-      yield* inCatalogue(settings, function* (db) {
-        count = keyedCount(db, unfinished)
-      })
-    else
-      count = await (await import('../../drivers/store/postgres/inspect.ts')).keyedCount(settings.store_url, unfinished)
-    if (count > 0)
+    using catalogue = openCatalogue(settings)
+    const count =
+      settings.store_url === null
+        ? catalogue && keyedCount(catalogue, unfinished)
+        : await (await import('../../drivers/store/postgres/inspect.ts')).keyedCount(settings.store_url, unfinished)
+    if (count)
       yield warning(
         `${count} erasures are not finished: files or the search index may still contain what was erased`,
         'a running service finishes them within a minute; else the next start does',

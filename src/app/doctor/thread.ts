@@ -1,15 +1,13 @@
 /** Checks the thread: each act against its commitment, the tree, the signed checkpoints, and everything the acts refer to. */
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { examineThread, type ThreadSources } from '../../domain/ledger/thread/examine/examine.ts'
 import { checkSeals, sealProblem } from '../../domain/ledger/thread/seals.ts'
-import { openExisting, versionOf } from '../../drivers/shared/sqlite/connect.ts'
+import { versionOf } from '../../drivers/shared/sqlite/connect.ts'
 import { readersOf } from '../../drivers/store/sqlite/inspect.ts'
 import { migrations } from '../../drivers/store/sqlite/migrate.ts'
 import { evidencePlace, type Settings } from '../config/config.ts'
 import { contradiction, readMark, wayOn } from '../thread-mark.ts'
 import { type Check, error, type Finding, warning } from './finding.ts'
-import { openReader } from './stores.ts'
+import { openCatalogue, openReader } from './stores.ts'
 
 /** Findings after which the check stops. */
 const mostFlaws = 1_000
@@ -17,11 +15,11 @@ const mostFlaws = 1_000
 type Opened = Omit<ThreadSources, 'evidence'> & { close(): unknown }
 
 /** Readers of the store; null if there is no store of this version. */
-async function openReads({ store_url, data_dir }: Settings): Promise<Opened | null> {
+async function openReads(settings: Settings): Promise<Opened | null> {
+  const { store_url } = settings
   if (store_url !== null) return (await import('../../drivers/store/postgres/inspect.ts')).openReaders(store_url)
-  const path = join(data_dir, 'cstp.db')
-  if (!existsSync(path)) return null
-  const db = openExisting(path)
+  const db = openCatalogue(settings)
+  if (db === null) return null
   if (versionOf(db) !== migrations.length) {
     db.close()
     return null
