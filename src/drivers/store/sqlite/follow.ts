@@ -7,6 +7,8 @@ export interface Followed {
   head(): FeedHead
   /** The answer to a question; made again once anything was committed since. */
   answer<T>(question: string, make: () => T): T
+  /** All answers by their questions, without those made before the newest commit. Use the map at once, since it changes with each commit. */
+  answers(): Map<string, unknown>
 }
 
 /** The most answers to keep: questions are repeated by dashboards, sessions and rules, not by the thousand. */
@@ -16,17 +18,22 @@ export function follow({ prepare }: Statements): Followed {
   const version = prepare<{ data_version: number }, []>('PRAGMA data_version')
   const newest = prepare<{ seq: number }, []>('select coalesce(max(seq), 0) as seq from decisions')
   const generations = prepare<Generation, []>('select number, embedder, dimensions, state from generations')
-  const answers = new Map<string, unknown>()
+  const known = new Map<string, unknown>()
   let seen = -1
 
-  function answer<T>(question: string, make: () => T): T {
+  function answers(): Map<string, unknown> {
     // Read before the answer: a commit in between changes it again, and the next question makes a new answer.
     const { data_version } = version.get()!
-    if (data_version !== seen || answers.size >= maxAnswers) answers.clear()
+    if (data_version !== seen || known.size >= maxAnswers) known.clear()
     seen = data_version
-    if (answers.has(question)) return answers.get(question) as T
+    return known
+  }
+
+  function answer<T>(question: string, make: () => T): T {
+    const given = answers()
+    if (given.has(question)) return given.get(question) as T
     const made = make()
-    answers.set(question, made)
+    given.set(question, made)
     return made
   }
 
@@ -35,5 +42,5 @@ export function follow({ prepare }: Statements): Followed {
     const inState = (state: Generation['state']) => all.find((one) => one.state === state) ?? null
     return { ...newest.get()!, active: inState('active'), building: inState('building') }
   }
-  return { head: () => answer('head', head), answer }
+  return { head: () => answer('head', head), answer, answers }
 }

@@ -1,7 +1,7 @@
 /** Reads of decisions and edges. */
 import type { DecisionReader, Edge, EdgeReader, StoredText } from '../../../../sdk/storage/store.ts'
 import type { Statements } from './connect.ts'
-import { type GetRow, getSql, storedOf } from './decisions.ts'
+import { type GetRow, storedColumns, storedOf } from './decisions.ts'
 import type { Followed } from './follow.ts'
 import { groupReader } from './groups.ts'
 import { decisionLists } from './lists.ts'
@@ -9,30 +9,39 @@ import { decisionLists } from './lists.ts'
 /** Documents to read before other calls get a turn: a few milliseconds. */
 const maxAtOnce = 200
 
-export function decisionReader(statements: Statements, { answer }: Followed): DecisionReader {
+/** Cross joins fix the order: each id, its row, its document. */
+const manySql = `select ${storedColumns} from json_each(?) j
+  cross join decisions d on d.id = j.value and d.gone = 0 cross join documents c on c.num = d.num`
+
+export function decisionReader(statements: Statements, { answer, answers }: Followed): DecisionReader {
   const { prepare } = statements
   const groups = groupReader(statements)
   const lists = decisionLists(statements, groups)
-  const get = prepare<GetRow, [string]>(getSql)
+  const many = prepare<GetRow, [string]>(manySql)
   const ofSource = prepare<{ id: string }, [string]>('select id from decisions where source_key = ? and gone = 0')
 
-  const textOf = (id: string): StoredText | null =>
-    answer(`get ${id}`, () => {
-      const row = get.get(id)
-      return row === null ? null : storedOf(row)
-    })
-  async function texts(ids: readonly string[]): Promise<StoredText[]> {
-    const found: StoredText[] = []
-    for (const [at, id] of ids.entries()) {
-      if (at % maxAtOnce === maxAtOnce - 1) await new Promise(setImmediate)
-      const text = textOf(id)
-      if (text !== null) found.push(text)
-    }
-    return found
+  /** One statement for all: each statement outside of a transaction takes locks of its own. */
+  function read(ids: readonly string[]): StoredText[] {
+    const found = new Map(many.all(JSON.stringify(ids)).map((row) => [row.id, storedOf(row)]))
+    return ids.flatMap((id) => found.get(id) ?? [])
+  }
+
+  /** Lists are repeated, so their texts are kept. Synchronous, since `answers` is. */
+  function readListed(ids: readonly string[]): StoredText[] {
+    const known = answers() as Map<string, StoredText>
+    for (const text of read(ids.filter((id) => !known.has(`get ${id}`)))) known.set(`get ${text.id}`, text)
+    return ids.flatMap((id) => known.get(`get ${id}`) ?? [])
   }
 
   return {
-    get: texts,
+    async get(ids) {
+      const texts = read(ids.slice(0, maxAtOnce))
+      for (let at = maxAtOnce; at < ids.length; at += maxAtOnce) {
+        await new Promise(setImmediate)
+        texts.push(...read(ids.slice(at, at + maxAtOnce)))
+      }
+      return texts
+    },
     async find(query) {
       if ('prefix' in query) return lists.findIds(query.prefix, query.limit)
       return ofSource.all(query.source_key).map(({ id }) => id)
@@ -40,7 +49,7 @@ export function decisionReader(statements: Statements, { answer }: Followed): De
     async list(query) {
       const page = () => lists.page(query)
       const { ids, total } = query.ids === undefined ? answer(`list ${JSON.stringify(query)}`, page) : page()
-      return { texts: await texts(ids), total }
+      return { texts: readListed(ids), total }
     },
     walk: async (filter, after, limit) => lists.walk(filter, after, limit),
     groups: async (filter, by) => answer(`groups ${JSON.stringify([filter, by])}`, () => groups(filter, by)),
