@@ -4,7 +4,7 @@ import { chmod, cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs
 import { join } from 'node:path'
 import { folder, frameworkAt } from './sdk/frameworks/world.ts'
 import { testNeeding } from './support/needing.ts'
-import { bareEnv, cstpLine, inTemporaryDir, root, run } from './support/process.ts'
+import { bareEnv, cstpLine, inTemporaryDir, root, run, testDir } from './support/process.ts'
 import { type Running, startServing } from './support/serving.ts'
 
 setDefaultTimeout(120_000)
@@ -29,41 +29,41 @@ async function place(dir: string): Promise<Record<string, string>> {
   return bareEnv(dir, { CSTP_URL: server.url, CSTP_AGENT: agent, CSTP_TOKEN: token, PATH: path })
 }
 
-test('AI SDK: the agent reads, may not restart, decides something else, and it is recorded with what it looked at', () =>
-  inTemporaryDir(async (dir) => {
-    const { out, err, status } = await run([process.execPath, join(examples, 'ai-sdk/agent.ts')], {
-      cwd: root,
-      env: await place(dir),
-    })
-    expect({ status, err }).toEqual({ status: 0, err: '' })
-    const [read, restart, text, recorded] = out.trim().split('\n')
-    expect([read, restart]).toEqual(['read_log {"service":"checkout"}', 'restart {"service":"checkout"}'])
-    expect(text).toBe('Raise the connection pool of the checkout from 40 to 80')
-    expect(recorded).toMatch(/^recorded, with [3-9] inputs$/)
-    const { decisions } = (await server.call('listDecisions', { limit: 1 })) as { decisions: object[] }
-    expect(decisions).toMatchObject([{ title: text, outcome: 'success', recorded_by: 'ada' }])
-    const { entries } = (await server.call('listAudit', { limit: 20 }, 'root')) as { entries: { rules: string[] }[] }
-    expect(JSON.stringify(entries)).toContain('no-production-without-review')
-  }))
+test('AI SDK: the agent reads, may not restart, decides something else, and it is recorded with what it looked at', async () => {
+  const dir = await testDir()
+  const { out, err, status } = await run([process.execPath, join(examples, 'ai-sdk/agent.ts')], {
+    cwd: root,
+    env: await place(dir),
+  })
+  expect({ status, err }).toEqual({ status: 0, err: '' })
+  const [read, restart, text, recorded] = out.trim().split('\n')
+  expect([read, restart]).toEqual(['read_log {"service":"checkout"}', 'restart {"service":"checkout"}'])
+  expect(text).toBe('Raise the connection pool of the checkout from 40 to 80')
+  expect(recorded).toMatch(/^recorded, with [3-9] inputs$/)
+  const { decisions } = (await server.call('listDecisions', { limit: 1 })) as { decisions: object[] }
+  expect(decisions).toMatchObject([{ title: text, outcome: 'success', recorded_by: 'ada' }])
+  const { entries } = (await server.call('listAudit', { limit: 20 }, 'root')) as { entries: { rules: string[] }[] }
+  expect(JSON.stringify(entries)).toContain('no-production-without-review')
+})
 
 const isInstalled = frameworkAt('@openai/agents') !== null
 test.skipIf(!isInstalled)(
   `OpenAI Agents SDK: a small payment passes, a large one waits${isInstalled ? '' : ' (skipped: @openai/agents is not installed)'}`,
-  () =>
-    inTemporaryDir(async (dir) => {
-      const home = join(dir, 'agent')
-      await cp(join(examples, 'openai-agents'), home, { recursive: true })
-      await symlink(join(folder, 'node_modules'), join(home, 'node_modules'))
-      const paths = {
-        '@cstp/client': [join(root, 'sdk/client.ts')],
-        '@cstp/client/openai-agents': [join(root, 'sdk/frameworks/openai-agents.ts')],
-      }
-      await writeFile(join(home, 'tsconfig.json'), JSON.stringify({ compilerOptions: { paths } }))
-      const { out, err, status } = await run([process.execPath, 'agent.ts'], { cwd: home, env: await place(dir) })
-      expect({ status, err }).toEqual({ status: 0, err: '' })
-      expect(out).toContain('4711 is paid')
-      expect(out).toContain('9000 waits for a person')
-    }),
+  async () => {
+    const dir = await testDir()
+    const home = join(dir, 'agent')
+    await cp(join(examples, 'openai-agents'), home, { recursive: true })
+    await symlink(join(folder, 'node_modules'), join(home, 'node_modules'))
+    const paths = {
+      '@cstp/client': [join(root, 'sdk/client.ts')],
+      '@cstp/client/openai-agents': [join(root, 'sdk/frameworks/openai-agents.ts')],
+    }
+    await writeFile(join(home, 'tsconfig.json'), JSON.stringify({ compilerOptions: { paths } }))
+    const { out, err, status } = await run([process.execPath, 'agent.ts'], { cwd: home, env: await place(dir) })
+    expect({ status, err }).toEqual({ status: 0, err: '' })
+    expect(out).toContain('4711 is paid')
+    expect(out).toContain('9000 waits for a person')
+  },
 )
 
 test('Claude Code: the project is what init writes, and its script is the one of this version', async () => {

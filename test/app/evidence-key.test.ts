@@ -7,7 +7,7 @@ import type { Settings } from '../../src/app/config/config.ts'
 import { adoptKey } from '../../src/app/evidence.ts'
 import { event, log, settingsOf, withProgram } from '../support/opened.ts'
 import { freshDatabase, postgres, whyNoPostgres } from '../support/postgres.ts'
-import { bareEnv, cstp, inTemporaryDir } from '../support/process.ts'
+import { bareEnv, cstp, inTemporaryDir, testDir } from '../support/process.ts'
 
 setDefaultTimeout(120_000)
 
@@ -29,42 +29,40 @@ const changes = (settings: Settings) =>
       .map(({ detail }) => detail),
   )
 
-test('a log without its key stops the start; a new key is made by request, and the trail says so', () =>
-  inTemporaryDir(async (dir) => {
-    const settings = await settingsOf(dir)
-    const before = await signed(settings)
-    await rm(join(dir, 'keys/evidence.pem'))
-    const refused = await starts(settings)
-    expect(refused).toContain(
-      `the evidence log has 1 records, but its key ${join(dir, 'keys/evidence.pem')} is missing`,
-    )
-    expect(refused).toContain('cstp evidence new-key')
-    expect((await readdir(join(dir, 'keys'))).filter((name) => name.endsWith('.pem'))).toEqual([])
-    const { status, out } = await cstp(['evidence', 'new-key', '--json'], bareEnv(dir, { CSTP_EMBEDDER: 'hash' }))
-    expect(status).toBe(0)
-    const { origin, former_origin, verifier_key } = JSON.parse(out)
-    expect([former_origin, origin === before, verifier_key.split('+')[0]]).toEqual([before, false, origin])
-    expect(await changes(settings)).toEqual([{ before, after: origin, records: 1 }])
-    expect(await signed(settings)).toBe(origin)
-  }))
+test('a log without its key stops the start; a new key is made by request, and the trail says so', async () => {
+  const dir = await testDir()
+  const settings = await settingsOf(dir)
+  const before = await signed(settings)
+  await rm(join(dir, 'keys/evidence.pem'))
+  const refused = await starts(settings)
+  expect(refused).toContain(`the evidence log has 1 records, but its key ${join(dir, 'keys/evidence.pem')} is missing`)
+  expect(refused).toContain('cstp evidence new-key')
+  expect((await readdir(join(dir, 'keys'))).filter((name) => name.endsWith('.pem'))).toEqual([])
+  const { status, out } = await cstp(['evidence', 'new-key', '--json'], bareEnv(dir, { CSTP_EMBEDDER: 'hash' }))
+  expect(status).toBe(0)
+  const { origin, former_origin, verifier_key } = JSON.parse(out)
+  expect([former_origin, origin === before, verifier_key.split('+')[0]]).toEqual([before, false, origin])
+  expect(await changes(settings)).toEqual([{ before, after: origin, records: 1 }])
+  expect(await signed(settings)).toBe(origin)
+})
 
-test('records that were never signed bind the key too', () =>
-  inTemporaryDir(async (dir) => {
-    const settings = await settingsOf(dir)
-    await withProgram(settings, ({ services: { chain } }) => chain.append([event]))
-    await rm(join(dir, 'keys'), { recursive: true })
-    expect(await starts(settings)).toContain('is missing')
-    expect((await adoptKey(settings, log)).before).toEqual({ records: 1, origin: null })
-    expect(await starts(settings)).toBe('it starts')
-  }))
+test('records that were never signed bind the key too', async () => {
+  const dir = await testDir()
+  const settings = await settingsOf(dir)
+  await withProgram(settings, ({ services: { chain } }) => chain.append([event]))
+  await rm(join(dir, 'keys'), { recursive: true })
+  expect(await starts(settings)).toContain('is missing')
+  expect((await adoptKey(settings, log)).before).toEqual({ records: 1, origin: null })
+  expect(await starts(settings)).toBe('it starts')
+})
 
-test('an empty log takes any key', () =>
-  inTemporaryDir(async (dir) => {
-    const settings = await settingsOf(dir)
-    expect(await starts(settings)).toBe('it starts')
-    await rm(join(dir, 'keys'), { recursive: true })
-    expect(await starts(settings)).toBe('it starts')
-  }))
+test('an empty log takes any key', async () => {
+  const dir = await testDir()
+  const settings = await settingsOf(dir)
+  expect(await starts(settings)).toBe('it starts')
+  await rm(join(dir, 'keys'), { recursive: true })
+  expect(await starts(settings)).toBe('it starts')
+})
 
 /** A log and two keys that settings name. */
 async function exchanged(dir: string, env: Record<string, string>): Promise<void> {

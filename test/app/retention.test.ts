@@ -7,7 +7,7 @@ import { auditRule, parseRetention, type RetentionRule } from '../../src/domain/
 import { linkMethod } from '../../src/domain/ledger/evidence/content.ts'
 import { hookCollections } from '../../src/domain/record/hook-records.ts'
 import { openHooks } from '../support/hooks.ts'
-import { forEachBackend, openMemoryProgram, type TestProgram } from '../support/program.ts'
+import { forEachBackend, memoryProgram, type TestProgram } from '../support/program.ts'
 
 const dayMs = 86_400_000
 
@@ -140,7 +140,7 @@ forEachBackend((open) => {
 })
 
 test('a decision that cannot be erased keeps nothing else: the others and old lines of the trail go, and the failure is reported', async () => {
-  const program = await openMemoryProgram()
+  const program = await memoryProgram()
   const { record, clock, store, services } = program
   const damaged = await record({ decision: 'Deliver on Monday' })
   const over = [await record({ decision: 'Deliver on Tuesday' }), await record({ decision: 'Deliver on Friday' })]
@@ -160,5 +160,4 @@ test('a decision that cannot be erased keeps nothing else: the others and old li
   const methods = (await store.audit.list({ limit: 99 })).map(({ method }) => method)
   expect(methods).not.toContain('cstp.checkGuardrails')
   await rounds.close()
-  await program.close()
 })

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { ConfigError, loadSettings, type SettingName, settings, shownValue } from '../../src/app/config/config.ts'
 import { readKey } from '../../src/core/key-file.ts'
 import { withoutSecrets } from '../../src/core/secrets.ts'
-import { bareEnv, cstp, freePort, inTemporaryDir } from '../support/process.ts'
+import { bareEnv, cstp, freePort, testDir } from '../support/process.ts'
 import * as fc from '../support/property.ts'
 
 setDefaultTimeout(120_000)
@@ -164,39 +164,39 @@ test('what is harmless stays readable', () => {
     expect(withoutSecrets(text!)).toBe(shown!)
 })
 
-test('no command shows the secrets of its settings, whatever fails', () =>
-  inTemporaryDir(async (dir) => {
-    const port = await freePort()
-    const address = `postgres://u:${planted}@127.0.0.1:${port}/db?sslpassword=${planted}&options=${planted}&connections=2`
-    const secrets = {
-      CSTP_AUTH_TOKENS: `a:${planted}-0123456789abcdef`,
-      CSTP_EMBEDDING_API_KEY: planted,
-    }
-    const server = { ...secrets, CSTP_STORE_URL: address }
-    const file = join(dir, 'cstp.yaml')
-    await writeFile(file, `store: { url: '${address}' }\nauth: { tokens: *${planted} }\n`)
-    const runs: [string[], Record<string, string>][] = [
-      [['config'], server],
-      [['config', '--json'], { ...secrets, PROVENANCE_DB: address }],
-      [['config', '--config', file], {}],
-      [['doctor'], server],
-      [['doctor', '--json'], { ...secrets, PROVENANCE_DB: address }],
-      [['serve', '--port', '0'], server],
-      [['serve', '--port', '0', '--log-level', 'debug'], server],
-      [['serve', '--port', '0'], { ...secrets, CSTP_EMBEDDER: 'openai', CSTP_EMBEDDING_URL: `ftp://u:${planted}@h` }],
-      [['migrate', '--from', dir, '--to', address], {}],
-      [['migrate', '--from', address.replace('//u', '//[u'), '--to', dir], {}],
-      [['migrate', address], {}],
-      [['get', 'x', '--url', `http://u:${planted}@127.0.0.1:${port}`, '--token', planted], {}],
-      [['call', 'getStats', '--url', `http:/u:${planted}@127.0.0.1:${port}`], {}],
-    ]
-    for (const [args, env] of runs) {
-      const { status, out, err } = await cstp(args, bareEnv(dir, env))
-      expect({ args, shown: (out + err).includes(planted) }).toEqual({ args, shown: false })
-      expect({ args, says: (out + err).length > 0, status: args[0] === 'config' ? status : status > 0 }).toEqual({
-        args,
-        says: true,
-        status: args[0] === 'config' ? status : true,
-      })
-    }
-  }))
+test('no command shows the secrets of its settings, whatever fails', async () => {
+  const dir = await testDir()
+  const port = await freePort()
+  const address = `postgres://u:${planted}@127.0.0.1:${port}/db?sslpassword=${planted}&options=${planted}&connections=2`
+  const secrets = {
+    CSTP_AUTH_TOKENS: `a:${planted}-0123456789abcdef`,
+    CSTP_EMBEDDING_API_KEY: planted,
+  }
+  const server = { ...secrets, CSTP_STORE_URL: address }
+  const file = join(dir, 'cstp.yaml')
+  await writeFile(file, `store: { url: '${address}' }\nauth: { tokens: *${planted} }\n`)
+  const runs: [string[], Record<string, string>][] = [
+    [['config'], server],
+    [['config', '--json'], { ...secrets, PROVENANCE_DB: address }],
+    [['config', '--config', file], {}],
+    [['doctor'], server],
+    [['doctor', '--json'], { ...secrets, PROVENANCE_DB: address }],
+    [['serve', '--port', '0'], server],
+    [['serve', '--port', '0', '--log-level', 'debug'], server],
+    [['serve', '--port', '0'], { ...secrets, CSTP_EMBEDDER: 'openai', CSTP_EMBEDDING_URL: `ftp://u:${planted}@h` }],
+    [['migrate', '--from', dir, '--to', address], {}],
+    [['migrate', '--from', address.replace('//u', '//[u'), '--to', dir], {}],
+    [['migrate', address], {}],
+    [['get', 'x', '--url', `http://u:${planted}@127.0.0.1:${port}`, '--token', planted], {}],
+    [['call', 'getStats', '--url', `http:/u:${planted}@127.0.0.1:${port}`], {}],
+  ]
+  for (const [args, env] of runs) {
+    const { status, out, err } = await cstp(args, bareEnv(dir, env))
+    expect({ args, shown: (out + err).includes(planted) }).toEqual({ args, shown: false })
+    expect({ args, says: (out + err).length > 0, status: args[0] === 'config' ? status : status > 0 }).toEqual({
+      args,
+      says: true,
+      status: args[0] === 'config' ? status : true,
+    })
+  }
+})

@@ -7,7 +7,7 @@ import { SQL } from 'bun'
 import { loadSettings, type Settings } from '../../src/app/config/config.ts'
 import { openProgram, serve } from '../../src/app/server.ts'
 import { freshDatabase, postgres, whyNoPostgres } from '../support/postgres.ts'
-import { inTemporaryDir, until } from '../support/process.ts'
+import { inTemporaryDir, testDir, until } from '../support/process.ts'
 
 setDefaultTimeout(120_000)
 
@@ -65,27 +65,26 @@ const server = postgres()
 const title = 'what opens after another part has failed is closed too'
 if (server === null) test.skip(`${title} (${whyNoPostgres})`, () => {})
 else
-  test(title, () =>
-    inTemporaryDir(async (dir) => {
-      const url = await freshDatabase(server)
-      const key = join(dir, 'evidence.pem')
-      const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })
-      await writeFile(key, pem, { mode: 0o600 })
-      const settings = await settingsOf(dir, {
-        CSTP_STORE_URL: url,
-        CSTP_AUTH_TOKENS: 'local:t0ken-of-the-test',
-        CSTP_EVIDENCE_KEY: key,
-        // Fails at once, while the store still makes its tables.
-        PROVENANCE_DB: 'postgres://nobody@127.0.0.1:1/nowhere',
-      })
-      expect(await refused(openProgram(settings, log))).toContain('cannot connect')
-      const sql = new SQL(url, { max: 1 })
-      await until('the store has let go', async () => {
-        const found = await sql.unsafe(
-          `select 1 from pg_stat_activity where datname = current_database() and application_name = 'cstp'`,
-        )
-        return found.length === 0
-      })
-      await sql.close()
-    }),
-  )
+  test(title, async () => {
+    const dir = await testDir()
+    const url = await freshDatabase(server)
+    const key = join(dir, 'evidence.pem')
+    const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })
+    await writeFile(key, pem, { mode: 0o600 })
+    const settings = await settingsOf(dir, {
+      CSTP_STORE_URL: url,
+      CSTP_AUTH_TOKENS: 'local:t0ken-of-the-test',
+      CSTP_EVIDENCE_KEY: key,
+      // Fails at once, while the store still makes its tables.
+      PROVENANCE_DB: 'postgres://nobody@127.0.0.1:1/nowhere',
+    })
+    expect(await refused(openProgram(settings, log))).toContain('cannot connect')
+    const sql = new SQL(url, { max: 1 })
+    await until('the store has let go', async () => {
+      const found = await sql.unsafe(
+        `select 1 from pg_stat_activity where datname = current_database() and application_name = 'cstp'`,
+      )
+      return found.length === 0
+    })
+    await sql.close()
+  })

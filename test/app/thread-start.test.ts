@@ -13,7 +13,7 @@ import { adoptKey } from '../../src/app/evidence.ts'
 import { readMark } from '../../src/app/thread-mark.ts'
 import { event, log, settingsOf, withProgram } from '../support/opened.ts'
 import { freshDatabase, postgres, whyNoPostgres } from '../support/postgres.ts'
-import { inTemporaryDir } from '../support/process.ts'
+import { testDir } from '../support/process.ts'
 
 setDefaultTimeout(120_000)
 
@@ -61,154 +61,149 @@ const putBack = (old: string, dir: string, name: string) => {
   cpSync(join(old, name), join(dir, name))
 }
 
-test('a store or an evidence log that is an older copy, or is gone, stops the start', () =>
-  inTemporaryDir(async (home) => {
-    const { dir, old, settings } = await twoStates(home)
-    const whole = join(home, 'whole')
-    cpSync(dir, whole, { recursive: true })
-    expect(await starts(settings)).toBe('it starts')
-    const cases: [string, () => void, string[]][] = [
-      ['store gone', () => removeDatabase(dir, 'cstp.db'), [join(dir, 'cstp.db'), 'is missing']],
-      [
-        'store and evidence gone',
-        () => ['cstp.db', 'provenance.db'].map((name) => removeDatabase(dir, name)),
-        ['is missing'],
-      ],
-      ['older store', () => putBack(old, dir, 'cstp.db'), [join(dir, 'cstp.db'), 'is an older copy']],
-      ['older evidence', () => putBack(old, dir, 'provenance.db'), [join(dir, 'provenance.db'), 'the thread knows 2']],
-      ['evidence gone', () => removeDatabase(dir, 'provenance.db'), [join(dir, 'provenance.db'), 'has 0 records']],
-      [
-        'older store and evidence',
-        () => ['cstp.db', 'provenance.db'].map((name) => putBack(old, dir, name)),
-        [join(dir, 'cstp.db'), 'is an older copy'],
-      ],
-    ]
-    for (const [, change, words] of cases) {
-      change()
-      await refused(settings, ...words)
-      rmSync(dir, { recursive: true })
-      cpSync(whole, dir, { recursive: true })
-    }
-    expect(await starts(settings)).toBe('it starts')
-  }))
+test('a store or an evidence log that is an older copy, or is gone, stops the start', async () => {
+  const home = await testDir()
+  const { dir, old, settings } = await twoStates(home)
+  const whole = join(home, 'whole')
+  cpSync(dir, whole, { recursive: true })
+  expect(await starts(settings)).toBe('it starts')
+  const cases: [string, () => void, string[]][] = [
+    ['store gone', () => removeDatabase(dir, 'cstp.db'), [join(dir, 'cstp.db'), 'is missing']],
+    [
+      'store and evidence gone',
+      () => ['cstp.db', 'provenance.db'].map((name) => removeDatabase(dir, name)),
+      ['is missing'],
+    ],
+    ['older store', () => putBack(old, dir, 'cstp.db'), [join(dir, 'cstp.db'), 'is an older copy']],
+    ['older evidence', () => putBack(old, dir, 'provenance.db'), [join(dir, 'provenance.db'), 'the thread knows 2']],
+    ['evidence gone', () => removeDatabase(dir, 'provenance.db'), [join(dir, 'provenance.db'), 'has 0 records']],
+    [
+      'older store and evidence',
+      () => ['cstp.db', 'provenance.db'].map((name) => putBack(old, dir, name)),
+      [join(dir, 'cstp.db'), 'is an older copy'],
+    ],
+  ]
+  for (const [, change, words] of cases) {
+    change()
+    await refused(settings, ...words)
+    rmSync(dir, { recursive: true })
+    cpSync(whole, dir, { recursive: true })
+  }
+  expect(await starts(settings)).toBe('it starts')
+})
 
-test('a lost store goes on under a new identity, on record', () =>
-  inTemporaryDir(async (home) => {
-    const { dir, settings } = await twoStates(home)
-    const before = (await readMark(dir))!
-    removeDatabase(dir, 'cstp.db')
-    rmSync(join(dir, 'keys/evidence.pem'))
-    const { signer } = await adoptKey(settings, log)
-    expect(await starts(settings)).toBe('it starts')
-    expect((await readMark(dir))?.origin).toBe(`${signer.name}/thread`)
-    expect(before.origin).not.toContain(signer.name)
-    const lines = await withProgram(settings, ({ services }) =>
-      services.store.audit.list({ method: 'evidence.new-key', limit: 9 }),
-    )
-    expect(lines.map(({ detail }) => detail)).toEqual([
-      expect.objectContaining({ after: signer.name, thread_entries_lost: before.size }),
-    ])
-  }))
+test('a lost store goes on under a new identity, on record', async () => {
+  const home = await testDir()
+  const { dir, settings } = await twoStates(home)
+  const before = (await readMark(dir))!
+  removeDatabase(dir, 'cstp.db')
+  rmSync(join(dir, 'keys/evidence.pem'))
+  const { signer } = await adoptKey(settings, log)
+  expect(await starts(settings)).toBe('it starts')
+  expect((await readMark(dir))?.origin).toBe(`${signer.name}/thread`)
+  expect(before.origin).not.toContain(signer.name)
+  const lines = await withProgram(settings, ({ services }) =>
+    services.store.audit.list({ method: 'evidence.new-key', limit: 9 }),
+  )
+  expect(lines.map(({ detail }) => detail)).toEqual([
+    expect.objectContaining({ after: signer.name, thread_entries_lost: before.size }),
+  ])
+})
 
-test('the key covers the thread of a service without evidence', () =>
-  inTemporaryDir(async (home) => {
-    const settings = await settingsOf(join(home, 'data'))
-    await act(settings, false)
-    const path = join(home, 'data/keys/evidence.pem')
-    const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })
-    renameSync(path, join(home, 'own.pem'))
-    writeFileSync(path, pem, { mode: 0o600 })
-    expect(await starts(settings)).toMatch(
-      /the thread was signed by cstp\/.*\/thread, but the key of cstp\/.* is in use/,
-    )
-    renameSync(join(home, 'own.pem'), path)
-    await withProgram(settings, ({ services }) => services.thread.checkpoints.latest())
-    rmSync(join(home, 'data/keys'), { recursive: true })
-    expect(await starts(settings)).toContain(`but its key ${path} is missing`)
-  }))
+test('the key covers the thread of a service without evidence', async () => {
+  const home = await testDir()
+  const settings = await settingsOf(join(home, 'data'))
+  await act(settings, false)
+  const path = join(home, 'data/keys/evidence.pem')
+  const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })
+  renameSync(path, join(home, 'own.pem'))
+  writeFileSync(path, pem, { mode: 0o600 })
+  expect(await starts(settings)).toMatch(/the thread was signed by cstp\/.*\/thread, but the key of cstp\/.* is in use/)
+  renameSync(join(home, 'own.pem'), path)
+  await withProgram(settings, ({ services }) => services.thread.checkpoints.latest())
+  rmSync(join(home, 'data/keys'), { recursive: true })
+  expect(await starts(settings)).toContain(`but its key ${path} is missing`)
+})
 
-test('a backup names size and root of its thread, and one with another thread is refused', () =>
-  inTemporaryDir(async (home) => {
-    const { settings } = await twoStates(home)
-    const signal = new AbortController().signal
-    const target = join(home, 'backup')
-    const made = await backup({ settings, target, signal, progress() {} })
-    const { size, root_hash } = (await readMark(settings.data_dir))!
-    expect(made.thread).toEqual({ size, root_hash, acts: size })
-    // Somebody changes the copy, and its hash in the manifest.
-    const catalogue = readFileSync(join(target, 'cstp.db'))
-    for (const statement of [
-      'delete from acts where seq = 2',
-      `update acts set commitment = '${root_hash}' where seq = 1`,
-      'update act_head set seq = seq - 1',
-    ]) {
-      writeFileSync(join(target, 'cstp.db'), catalogue)
-      const db = new Database(join(target, 'cstp.db'))
-      for (const { name } of db
-        .query<{ name: string }, []>(`select name from sqlite_schema where type = 'trigger'`)
-        .all())
-        db.run(`drop trigger ${name}`)
-      db.run(statement)
-      db.close()
-      const other = await measured(target, 'cstp.db')
-      const files = made.files.map((file) => (file.path === 'cstp.db' ? other : file))
-      writeFileSync(join(target, manifestName), JSON.stringify({ ...made, files }))
-      await expect(checkBackup(target)).rejects.toThrow(
-        'the thread in the backup is not the one that its manifest names',
-      )
-    }
-  }))
+test('a backup names size and root of its thread, and one with another thread is refused', async () => {
+  const home = await testDir()
+  const { settings } = await twoStates(home)
+  const signal = new AbortController().signal
+  const target = join(home, 'backup')
+  const made = await backup({ settings, target, signal, progress() {} })
+  const { size, root_hash } = (await readMark(settings.data_dir))!
+  expect(made.thread).toEqual({ size, root_hash, acts: size })
+  // Somebody changes the copy, and its hash in the manifest.
+  const catalogue = readFileSync(join(target, 'cstp.db'))
+  for (const statement of [
+    'delete from acts where seq = 2',
+    `update acts set commitment = '${root_hash}' where seq = 1`,
+    'update act_head set seq = seq - 1',
+  ]) {
+    writeFileSync(join(target, 'cstp.db'), catalogue)
+    const db = new Database(join(target, 'cstp.db'))
+    for (const { name } of db
+      .query<{ name: string }, []>(`select name from sqlite_schema where type = 'trigger'`)
+      .all())
+      db.run(`drop trigger ${name}`)
+    db.run(statement)
+    db.close()
+    const other = await measured(target, 'cstp.db')
+    const files = made.files.map((file) => (file.path === 'cstp.db' ? other : file))
+    writeFileSync(join(target, manifestName), JSON.stringify({ ...made, files }))
+    await expect(checkBackup(target)).rejects.toThrow('the thread in the backup is not the one that its manifest names')
+  }
+})
 
-test('what was moved, restored or is fresh starts; a restore says how far it goes back', () =>
-  inTemporaryDir(async (home) => {
-    const { dir, settings } = await twoStates(home)
-    const signal = new AbortController().signal
-    await backup({ settings, target: join(home, 'backup'), signal, progress() {} })
-    await act(settings)
-    const before = (await readMark(dir))!.size
-    const options = { backup: join(home, 'backup'), data_dir: dir, force: true, signal, progress() {} }
-    const { thread_entries } = await restore(options)
-    expect(thread_entries.before).toBe(before)
-    expect(thread_entries.now!).toBeLessThan(before)
-    expect(await starts(settings)).toBe('it starts')
-    renameSync(dir, join(home, 'moved'))
-    expect(await starts(await settingsOf(join(home, 'moved')))).toBe('it starts')
-    expect(await starts(settings)).toBe('it starts')
-  }))
+test('what was moved, restored or is fresh starts; a restore says how far it goes back', async () => {
+  const home = await testDir()
+  const { dir, settings } = await twoStates(home)
+  const signal = new AbortController().signal
+  await backup({ settings, target: join(home, 'backup'), signal, progress() {} })
+  await act(settings)
+  const before = (await readMark(dir))!.size
+  const options = { backup: join(home, 'backup'), data_dir: dir, force: true, signal, progress() {} }
+  const { thread_entries } = await restore(options)
+  expect(thread_entries.before).toBe(before)
+  expect(thread_entries.now!).toBeLessThan(before)
+  expect(await starts(settings)).toBe('it starts')
+  renameSync(dir, join(home, 'moved'))
+  expect(await starts(await settingsOf(join(home, 'moved')))).toBe('it starts')
+  expect(await starts(settings)).toBe('it starts')
+})
 
-test('a backup whose thread was ahead of its evidence is copied once more', () =>
-  inTemporaryDir(async (home) => {
-    const { dir, old } = await twoStates(home)
-    // As if the second event had come between the two copies: the first time the evidence is the older one.
-    const copy = join(home, 'copy')
-    cpSync(join(old, 'keys'), join(copy, 'keys'), { recursive: true })
-    const sources = new Map([
-      ['provenance.db', join(old, 'provenance.db')],
-      ['cstp.db', join(dir, 'cstp.db')],
-    ])
-    let reads = 0
-    const get = sources[Symbol.iterator].bind(sources)
-    sources[Symbol.iterator] = () => {
-      if (++reads === 2) sources.set('provenance.db', join(dir, 'provenance.db'))
-      return get()
-    }
-    await copyTogether(sources, copy)
-    expect(reads).toBe(2)
-    expect(await starts(await settingsOf(copy))).toBe('it starts')
-  }))
+test('a backup whose thread was ahead of its evidence is copied once more', async () => {
+  const home = await testDir()
+  const { dir, old } = await twoStates(home)
+  // As if the second event had come between the two copies: the first time the evidence is the older one.
+  const copy = join(home, 'copy')
+  cpSync(join(old, 'keys'), join(copy, 'keys'), { recursive: true })
+  const sources = new Map([
+    ['provenance.db', join(old, 'provenance.db')],
+    ['cstp.db', join(dir, 'cstp.db')],
+  ])
+  let reads = 0
+  const get = sources[Symbol.iterator].bind(sources)
+  sources[Symbol.iterator] = () => {
+    if (++reads === 2) sources.set('provenance.db', join(dir, 'provenance.db'))
+    return get()
+  }
+  await copyTogether(sources, copy)
+  expect(reads).toBe(2)
+  expect(await starts(await settingsOf(copy))).toBe('it starts')
+})
 
 const server = postgres()
 const title = 'PostgreSQL: a database that was emptied stops the start'
 if (server === null) test.skip(`${title} (${whyNoPostgres})`, () => {})
 else
-  test(title, () =>
-    inTemporaryDir(async (home) => {
-      const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })
-      const path = join(home, 'own.pem')
-      writeFileSync(path, pem, { mode: 0o600 })
-      const env = { CSTP_AUTH_TOKENS: 'local:t0ken-of-the-test', CSTP_EVIDENCE_KEY: path }
-      await act(await settingsOf(home, { ...env, CSTP_STORE_URL: await freshDatabase(server) }))
-      const other = await settingsOf(home, { ...env, CSTP_STORE_URL: await freshDatabase(server) })
-      await refused(other, 'the database of CSTP_STORE_URL', 'is an older copy')
-    }),
-  )
+  test(title, async () => {
+    const home = await testDir()
+    const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })
+    const path = join(home, 'own.pem')
+    writeFileSync(path, pem, { mode: 0o600 })
+    const env = { CSTP_AUTH_TOKENS: 'local:t0ken-of-the-test', CSTP_EVIDENCE_KEY: path }
+    await act(await settingsOf(home, { ...env, CSTP_STORE_URL: await freshDatabase(server) }))
+    const other = await settingsOf(home, { ...env, CSTP_STORE_URL: await freshDatabase(server) })
+    await refused(other, 'the database of CSTP_STORE_URL', 'is an older copy')
+  })

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { packageProblems } from '../../src/build/check-package.ts'
-import { inTemporaryDir, run } from '../support/process.ts'
+import { run, testDir } from '../support/process.ts'
 
 /** A package of these files, packed by npm. */
 async function packed(dir: string, files: Record<string, string>): Promise<string> {
@@ -18,16 +18,16 @@ async function packed(dir: string, files: Record<string, string>): Promise<strin
   return join(dir, 'wrong-1.0.0.tgz')
 }
 
-test('they find what is wrong with a package: a file that is not there, and types that are not those of the code', () =>
-  inTemporaryDir(async (dir) => {
-    const manifest = { name: 'wrong', version: '1.0.0', type: 'module', license: 'Apache-2.0' }
-    const exports = { '.': { types: './a.d.ts', default: './a.js' }, './b': './b.js' }
-    const files = {
-      'package.json': JSON.stringify({ ...manifest, exports }),
-      'a.js': 'export const a = 1\n',
-      'a.d.ts': "export { missing } from './missing'\n",
-    }
-    const problems = (await packageProblems(await packed(join(dir, 'wrong'), files))).join('\n')
-    expect(problems).toContain('FILE_DOES_NOT_EXIST')
-    expect(problems).toContain('InternalResolutionError')
-  }))
+test('they find what is wrong with a package: a file that is not there, and types that are not those of the code', async () => {
+  const dir = await testDir()
+  const manifest = { name: 'wrong', version: '1.0.0', type: 'module', license: 'Apache-2.0' }
+  const exports = { '.': { types: './a.d.ts', default: './a.js' }, './b': './b.js' }
+  const files = {
+    'package.json': JSON.stringify({ ...manifest, exports }),
+    'a.js': 'export const a = 1\n',
+    'a.d.ts': "export { missing } from './missing'\n",
+  }
+  const problems = (await packageProblems(await packed(join(dir, 'wrong'), files))).join('\n')
+  expect(problems).toContain('FILE_DOES_NOT_EXIST')
+  expect(problems).toContain('InternalResolutionError')
+})

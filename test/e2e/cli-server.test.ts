@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openRemote } from '../../src/cli/remote.ts'
-import { bareEnv, cstp, inTemporaryDir, root, type Service, serve, temporaryDir } from '../support/process.ts'
+import { bareEnv, cstp, root, type Service, serve, temporaryDir, testDir, testService } from '../support/process.ts'
 
 // Each test starts several processes.
 setDefaultTimeout(120_000)
@@ -116,22 +116,22 @@ describe('with a server', () => {
     expect(done.problems).toHaveLength(9)
   })
 
-  test('what was exported makes the same decisions again', () =>
-    inTemporaryDir(async (copy) => {
-      const out = join(copy, 'out.jsonl')
-      const { out: told } = await run(['export', '--out', out, '--json'])
-      const exported = await readFile(out, 'utf8')
-      const lines = sorted(exported)
-      expect(JSON.parse(told)).toEqual({ exported: lines.length, out })
-      expect(lines.length).toBeGreaterThanOrEqual(26)
-      expect((await run(['export'])).out).toBe(exported)
+  test('what was exported makes the same decisions again', async () => {
+    const copy = await testDir()
+    const out = join(copy, 'out.jsonl')
+    const { out: told } = await run(['export', '--out', out, '--json'])
+    const exported = await readFile(out, 'utf8')
+    const lines = sorted(exported)
+    expect(JSON.parse(told)).toEqual({ exported: lines.length, out })
+    expect(lines.length).toBeGreaterThanOrEqual(26)
+    expect((await run(['export'])).out).toBe(exported)
 
-      const there = bareEnv(copy)
-      const taken = await cstp(['import', out, '--local', '--json'], there)
-      expect(JSON.parse(taken.out)).toMatchObject({ imported: lines.length, skipped: 0, incomplete: 0 })
-      expect(sorted((await cstp(['export', '--local'], there)).out)).toEqual(lines)
-      expect(await readdir(copy)).not.toContain(expect.stringContaining('.tmp'))
-    }))
+    const there = bareEnv(copy)
+    const taken = await cstp(['import', out, '--local', '--json'], there)
+    expect(JSON.parse(taken.out)).toMatchObject({ imported: lines.length, skipped: 0, incomplete: 0 })
+    expect(sorted((await cstp(['export', '--local'], there)).out)).toEqual(lines)
+    expect(await readdir(copy)).not.toContain(expect.stringContaining('.tmp'))
+  })
 
   test('query shows a table that fits, JSON for programs, and honest silence', async () => {
     const table = await cstp(['query', 'shopping', 'basket', '--limit', '3'], { ...env, COLUMNS: '72' })
@@ -309,62 +309,52 @@ describe('with a server', () => {
   })
 })
 
-test('an import waits where the server limits the rate', () =>
-  inTemporaryDir(async (dir) => {
-    const service = await serve(bareEnv(dir), ['--rate-limit', '1200', '--log-level', 'error'])
-    try {
-      // The burst is 200: the last twenty wait a second.
-      const lines = Array.from({ length: 220 }, (_, index) => ({
-        decision: `Number ${index}`,
-        category: 'test',
-        confidence: 0.5,
-      }))
-      const input = lines.map((line) => JSON.stringify(line)).join('\n')
-      const { status, out } = await cstp(['import', '-', '--url', service.url, '--json'], bareEnv(dir), input)
-      expect(JSON.parse(out)).toMatchObject({ imported: 220, skipped: 0 })
-      expect(status).toBe(0)
-    } finally {
-      await service.stop()
-    }
+test('an import waits where the server limits the rate', async () => {
+  const dir = await testDir()
+  const service = await testService(bareEnv(dir), ['--rate-limit', '1200', '--log-level', 'error'])
+  // The burst is 200: the last twenty wait a second.
+  const lines = Array.from({ length: 220 }, (_, index) => ({
+    decision: `Number ${index}`,
+    category: 'test',
+    confidence: 0.5,
   }))
+  const input = lines.map((line) => JSON.stringify(line)).join('\n')
+  const { status, out } = await cstp(['import', '-', '--url', service.url, '--json'], bareEnv(dir), input)
+  expect(JSON.parse(out)).toMatchObject({ imported: 220, skipped: 0 })
+  expect(status).toBe(0)
+})
 
-test('commands of operators take the token of admin by themselves; a model behind cstp mcp never does', () =>
-  inTemporaryDir(async (dir) => {
-    const service = await serve(bareEnv(dir))
-    try {
-      const at = ['--url', service.url]
-      expect((await cstp(['call', 'reindex', ...at], bareEnv(dir))).status).toBe(0)
-      const { agent } = JSON.parse((await cstp(['call', 'listAudit', '{"limit":1}', ...at], bareEnv(dir))).out)
-        .entries[0]
-      expect(agent).toBe('admin')
-      const named = await cstp(['call', 'reindex', ...at, '--agent', 'local'], bareEnv(dir))
-      expect(named.err).toContain('needs the scope admin (-32001)')
-      const forEvidence = await cstp(['call', 'ingestEvidence', '{"source":"ci","events":[]}', ...at], bareEnv(dir))
-      expect(forEvidence.err).toContain('needs the scope evidence (-32001)')
-      const { send } = await openRemote({
-        url: service.url,
-        agent: undefined,
-        token: undefined,
-        data_dir: dir,
-      })
-      await expect(send('cstp.reindex', {})).rejects.toThrow('needs the scope admin')
-      expect(await send('cstp.getStats', {})).toMatchObject({ total: 0 })
-    } finally {
-      await service.stop()
-    }
-  }))
+test('commands of operators take the token of admin by themselves; a model behind cstp mcp never does', async () => {
+  const dir = await testDir()
+  const service = await testService(bareEnv(dir))
+  const at = ['--url', service.url]
+  expect((await cstp(['call', 'reindex', ...at], bareEnv(dir))).status).toBe(0)
+  const { agent } = JSON.parse((await cstp(['call', 'listAudit', '{"limit":1}', ...at], bareEnv(dir))).out).entries[0]
+  expect(agent).toBe('admin')
+  const named = await cstp(['call', 'reindex', ...at, '--agent', 'local'], bareEnv(dir))
+  expect(named.err).toContain('needs the scope admin (-32001)')
+  const forEvidence = await cstp(['call', 'ingestEvidence', '{"source":"ci","events":[]}', ...at], bareEnv(dir))
+  expect(forEvidence.err).toContain('needs the scope evidence (-32001)')
+  const { send } = await openRemote({
+    url: service.url,
+    agent: undefined,
+    token: undefined,
+    data_dir: dir,
+  })
+  await expect(send('cstp.reindex', {})).rejects.toThrow('needs the scope admin')
+  expect(await send('cstp.getStats', {})).toMatchObject({ total: 0 })
+})
 
-test('an agent without the scope admin gets this error once', () =>
-  inTemporaryDir(async (dir) => {
-    const service = await serve(bareEnv(dir, { CSTP_AUTH_TOKENS: 'boss:token-of-the-boss,worker:token-of-the-worker' }))
-    try {
-      const { status, err, out } = await cstp(
-        ['import', shop, '--url', service.url, '--agent', 'worker', '--token', 'token-of-the-worker'],
-        bareEnv(dir),
-      )
-      expect({ status, out }).toEqual({ status: 1, out: '' })
-      expect(err).toMatch(/^cstp: .*need the scope admin \(-32001\)\n$/)
-    } finally {
-      await service.stop()
-    }
-  }))
+test('an agent without the scope admin gets this error once', async () => {
+  const dir = await testDir()
+  const service = await testService(
+    bareEnv(dir, { CSTP_AUTH_TOKENS: 'boss:token-of-the-boss,worker:token-of-the-worker' }),
+  )
+
+  const { status, err, out } = await cstp(
+    ['import', shop, '--url', service.url, '--agent', 'worker', '--token', 'token-of-the-worker'],
+    bareEnv(dir),
+  )
+  expect({ status, out }).toEqual({ status: 1, out: '' })
+  expect(err).toMatch(/^cstp: .*need the scope admin \(-32001\)\n$/)
+})

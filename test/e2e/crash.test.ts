@@ -10,7 +10,7 @@ import type { Store } from '../../sdk/storage/store.ts'
 import { openPostgresStore } from '../../src/drivers/store/postgres/driver.ts'
 import { openSqliteStore } from '../../src/drivers/store/sqlite/driver.ts'
 import { freshSchema, postgres, whyNoPostgres } from '../support/postgres.ts'
-import { inTemporaryDir, type RunningServer, startServer } from '../support/process.ts'
+import { inTemporaryDir, type RunningServer, startServer, testDir } from '../support/process.ts'
 import { checkThread } from '../support/thread.ts'
 
 const soak = process.env.CSTP_SOAK === '1'
@@ -272,23 +272,23 @@ if (database === null) test.skip(`${title} (${whyNoPostgres})`, () => {})
 else
   test(
     title,
-    () =>
-      inTemporaryDir(async (dir) => {
-        const url = freshSchema(database)
-        const key = join(dir, 'evidence.pem')
-        await writeFile(key, generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }), {
-          mode: 0o600,
-        })
-        const env = {
-          CSTP_STORE_URL: url,
-          CSTP_EVIDENCE_KEY: key,
-          CSTP_AUTH_TOKENS: 'local:t0ken-of-the-test',
-        }
-        const place = {
-          start: () => startServer({ dir, env }),
-          openStore: () => openPostgresStore({ ...suiteOptions, url }),
-        }
-        await killed(place, 2, rounds)
-      }),
+    async () => {
+      const dir = await testDir()
+      const url = freshSchema(database)
+      const key = join(dir, 'evidence.pem')
+      await writeFile(key, generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }), {
+        mode: 0o600,
+      })
+      const env = {
+        CSTP_STORE_URL: url,
+        CSTP_EVIDENCE_KEY: key,
+        CSTP_AUTH_TOKENS: 'local:t0ken-of-the-test',
+      }
+      const place = {
+        start: () => startServer({ dir, env }),
+        openStore: () => openPostgresStore({ ...suiteOptions, url }),
+      }
+      await killed(place, 2, rounds)
+    },
     limit_ms,
   )

@@ -4,7 +4,7 @@ import { pepMaterial, shopMaterial } from '../../docs/demo/material.ts'
 import { connect } from '../../src/cli/connection.ts'
 import { load } from '../../src/cli/import-load.ts'
 import { openRemote } from '../../src/cli/remote.ts'
-import { bareEnv, inTemporaryDir, type Service, serve } from '../support/process.ts'
+import { bareEnv, type Service, serve, testDir } from '../support/process.ts'
 
 // About 2 000 texts go through the model; a busy machine takes its time.
 setDefaultTimeout(600_000)
@@ -35,47 +35,47 @@ const { lines, questions } = peps ?? shopMaterial()
 const expected = peps ? pepAnswers : shopAnswers
 const size = peps ? { imported: 679, reviewed: 552 } : { imported: 26, reviewed: 24 }
 
-test('what was taken in is found by meaning', () =>
-  inTemporaryDir(async (dir) => {
-    const env = bareEnv(dir, { CSTP_EMBEDDER: 'local', CSTP_RATE_LIMIT: '0', CSTP_LOG_LEVEL: 'error' })
-    const answers = async ({ url }: Service) => {
-      const { call } = connect((await openRemote({ url, data_dir: dir })).send)
-      const found = []
-      for (const query of questions) {
-        const { decisions, scores, no_precedent } = await call('queryDecisions', {
-          query,
-          retrieval_mode: 'hybrid',
-          limit: 3,
-        })
-        const hits = []
-        for (const { id } of decisions) {
-          const { source_key } = await call('getDecision', { id })
-          hits.push({ source_key, score: scores[id]!.combined })
-        }
-        found.push({ query, no_precedent, hits })
+test('what was taken in is found by meaning', async () => {
+  const dir = await testDir()
+  const env = bareEnv(dir, { CSTP_EMBEDDER: 'local', CSTP_RATE_LIMIT: '0', CSTP_LOG_LEVEL: 'error' })
+  const answers = async ({ url }: Service) => {
+    const { call } = connect((await openRemote({ url, data_dir: dir })).send)
+    const found = []
+    for (const query of questions) {
+      const { decisions, scores, no_precedent } = await call('queryDecisions', {
+        query,
+        retrieval_mode: 'hybrid',
+        limit: 3,
+      })
+      const hits = []
+      for (const { id } of decisions) {
+        const { source_key } = await call('getDecision', { id })
+        hits.push({ source_key, score: scores[id]!.combined })
       }
-      return found
+      found.push({ query, no_precedent, hits })
     }
+    return found
+  }
 
-    const server = await serve(env)
-    const { send, get } = await openRemote({ url: server.url, data_dir: dir, admin: 'always' })
-    const connection = connect(send)
-    const problems: string[] = []
-    const done = await load(lines, { connection, problem: (line, reason) => problems.push(`${line}: ${reason}`) })
-    expect(problems).toEqual([])
-    expect(done).toMatchObject({ ...size, existing: 0, skipped: 0, incomplete: 0 })
-    for (let waited = 0; waited < 600; waited++) {
-      const metrics = await (await get('/metrics')).text()
-      if (/^cstp_outbox_depth 0$/m.test(metrics)) break
-      await Bun.sleep(200)
-    }
-    const found = await answers(server)
-    expect((await server.stop()).status).toBe(0)
+  const server = await serve(env)
+  const { send, get } = await openRemote({ url: server.url, data_dir: dir, admin: 'always' })
+  const connection = connect(send)
+  const problems: string[] = []
+  const done = await load(lines, { connection, problem: (line, reason) => problems.push(`${line}: ${reason}`) })
+  expect(problems).toEqual([])
+  expect(done).toMatchObject({ ...size, existing: 0, skipped: 0, incomplete: 0 })
+  for (let waited = 0; waited < 600; waited++) {
+    const metrics = await (await get('/metrics')).text()
+    if (/^cstp_outbox_depth 0$/m.test(metrics)) break
+    await Bun.sleep(200)
+  }
+  const found = await answers(server)
+  expect((await server.stop()).status).toBe(0)
 
-    for (const [beginning, source] of Object.entries(expected)) {
-      const { no_precedent, hits } = found.find(({ query }) => query.startsWith(beginning))!
-      expect({ beginning, no_precedent }).toEqual({ beginning, no_precedent: source === null })
-      if (source !== null)
-        expect(hits.some(({ source_key }) => [source].flat().some((one) => one === source_key))).toBe(true)
-    }
-  }))
+  for (const [beginning, source] of Object.entries(expected)) {
+    const { no_precedent, hits } = found.find(({ query }) => query.startsWith(beginning))!
+    expect({ beginning, no_precedent }).toEqual({ beginning, no_precedent: source === null })
+    if (source !== null)
+      expect(hits.some(({ source_key }) => [source].flat().some((one) => one === source_key))).toBe(true)
+  }
+})

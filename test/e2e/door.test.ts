@@ -1,7 +1,7 @@
 /** What is refused at the port before it costs anything: bodies that never end, and names that are not the service's. */
 import { expect, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
-import { inTemporaryDir, residentMb, startServer } from '../support/process.ts'
+import { residentMb, testDir, testServer } from '../support/process.ts'
 
 const isLinux = process.platform === 'linux'
 const megabytes = 25
@@ -27,66 +27,55 @@ async function unfinished(url: string, headers: string): Promise<{ socket: Socke
 
 test.skipIf(!isLinux)(
   '60 unfinished bodies of 25 MB with a signature of the right form keep memory below 300 MB, and the service answers',
-  () =>
-    inTemporaryDir(async (dir) => {
-      const server = await startServer({ dir, env: { CSTP_GITHUB_WEBHOOK_SECRET: 'a secret of the webhook' } })
-      try {
-        const headers = `Content-Type: application/json\r\nX-GitHub-Event: push\r\nX-GitHub-Delivery: d\r\nX-Hub-Signature-256: ${signature}\r\n`
-        let most = 0
-        const watch = setInterval(async () => {
-          most = Math.max(most, await residentMb(server).catch(() => 0))
-        }, 20)
-        const opened = await Promise.all(
-          Array.from({ length: 60 }, () => unfinished(`${server.url}/webhooks/github`, headers)),
-        )
-        expect((await fetch(`${server.url}/health`)).status).toBe(200)
-        expect((await server.call('getStats', {})).total).toBe(0)
-        clearInterval(watch)
-        most = Math.max(most, await residentMb(server))
-        expect(most).toBeGreaterThan(0)
-        expect(most).toBeLessThan(300)
-        // Connections beyond the limit got 503.
-        expect(opened.filter(({ status }) => status === 503).length).toBeGreaterThan(30)
-        for (const { socket } of opened) socket.destroy()
-      } finally {
-        await server.kill()
-      }
-    }),
+  async () => {
+    const dir = await testDir()
+    const server = await testServer({ dir, env: { CSTP_GITHUB_WEBHOOK_SECRET: 'a secret of the webhook' } })
+    const headers = `Content-Type: application/json\r\nX-GitHub-Event: push\r\nX-GitHub-Delivery: d\r\nX-Hub-Signature-256: ${signature}\r\n`
+    let most = 0
+    const watch = setInterval(async () => {
+      most = Math.max(most, await residentMb(server).catch(() => 0))
+    }, 20)
+    const opened = await Promise.all(
+      Array.from({ length: 60 }, () => unfinished(`${server.url}/webhooks/github`, headers)),
+    )
+    expect((await fetch(`${server.url}/health`)).status).toBe(200)
+    expect((await server.call('getStats', {})).total).toBe(0)
+    clearInterval(watch)
+    most = Math.max(most, await residentMb(server))
+    expect(most).toBeGreaterThan(0)
+    expect(most).toBeLessThan(300)
+    // Connections beyond the limit got 503.
+    expect(opened.filter(({ status }) => status === 503).length).toBeGreaterThan(30)
+    for (const { socket } of opened) socket.destroy()
+  },
   120_000,
 )
 
-test('a body without credentials is refused before it is read, on every path', () =>
-  inTemporaryDir(async (dir) => {
-    const server = await startServer({ dir, env: { CSTP_GITHUB_WEBHOOK_SECRET: 'a secret of the webhook' } })
-    try {
-      for (const path of ['/cstp', '/mcp', '/webhooks/github', '/nowhere', '/dashboard/session', '/health']) {
-        const { hostname, port } = new URL(server.url)
-        const socket = connect(Number(port), hostname)
-        const { promise, resolve } = Promise.withResolvers<string>()
-        socket.on('data', (data) => resolve(String(data)))
-        // Of the body nothing is sent.
-        socket.write(`POST ${path} HTTP/1.1\r\nHost: ${hostname}\r\nContent-Length: 1000000\r\n\r\n`)
-        expect([path, (await promise).slice(9, 12)]).toEqual([path, expect.stringMatching(/^(?:401|403|404|405)$/)])
-        socket.destroy()
-      }
-    } finally {
-      await server.kill()
-    }
-  }))
+test('a body without credentials is refused before it is read, on every path', async () => {
+  const dir = await testDir()
+  const server = await testServer({ dir, env: { CSTP_GITHUB_WEBHOOK_SECRET: 'a secret of the webhook' } })
+  for (const path of ['/cstp', '/mcp', '/webhooks/github', '/nowhere', '/dashboard/session', '/health']) {
+    const { hostname, port } = new URL(server.url)
+    const socket = connect(Number(port), hostname)
+    const { promise, resolve } = Promise.withResolvers<string>()
+    socket.on('data', (data) => resolve(String(data)))
+    // Of the body nothing is sent.
+    socket.write(`POST ${path} HTTP/1.1\r\nHost: ${hostname}\r\nContent-Length: 1000000\r\n\r\n`)
+    expect([path, (await promise).slice(9, 12)]).toEqual([path, expect.stringMatching(/^(?:401|403|404|405)$/)])
+    socket.destroy()
+  }
+})
 
-test('a name that is not the service’s is refused on every path: a page cannot reach it under its own', () =>
-  inTemporaryDir(async (dir) => {
-    const server = await startServer({ dir })
-    const { port } = new URL(server.url)
-    try {
-      for (const path of ['/cstp', '/mcp', '/health', '/ready', '/metrics', '/dashboard', '/dashboard/session', '/x']) {
-        const refused = async (host: string) =>
-          (await (await fetch(server.url + path, { headers: { host } })).text()).includes('Unknown host name')
-        expect([path, await refused(`evil.example:${port}`)]).toEqual([path, true])
-        for (const own of [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`])
-          expect([path, await refused(own)]).toEqual([path, false])
-      }
-    } finally {
-      await server.kill()
-    }
-  }))
+test('a name that is not the service’s is refused on every path: a page cannot reach it under its own', async () => {
+  const dir = await testDir()
+  const server = await testServer({ dir })
+  const { port } = new URL(server.url)
+
+  for (const path of ['/cstp', '/mcp', '/health', '/ready', '/metrics', '/dashboard', '/dashboard/session', '/x']) {
+    const refused = async (host: string) =>
+      (await (await fetch(server.url + path, { headers: { host } })).text()).includes('Unknown host name')
+    expect([path, await refused(`evil.example:${port}`)]).toEqual([path, true])
+    for (const own of [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`])
+      expect([path, await refused(own)]).toEqual([path, false])
+  }
+})

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import { appendFile, cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { testNeeding } from '../support/needing.ts'
-import { bareEnv, cstp, inTemporaryDir, root, run } from '../support/process.ts'
+import { bareEnv, cstp, inTemporaryDir, root, run, testDir } from '../support/process.ts'
 
 const local = (dir: string) => async (args: string[], input?: string) => {
   const ended = await cstp([...args, '--local', '--json'], bareEnv(dir), input)
@@ -91,93 +91,93 @@ testNeeding('git', 'an ADR folder is imported once, with links, statuses and the
   }),
 )
 
-test('an export of ADRs is level with the store, makes the same decisions, and overwrites nothing of others', () =>
-  inTemporaryDir(async (dir) => {
-    const [call, copy] = [local(join(dir, 'data')), local(join(dir, 'copy'))]
-    const [out, again] = [join(dir, 'out'), join(dir, 'again')]
-    await call(['import', join(root, 'docs/demo/decisions.jsonl')])
-    expect((await call(['export', 'adr', out])).json).toMatchObject({ written: 26, unchanged: 0, removed: 0 })
-    const written = await files(out)
-    expect((await call(['export', 'adr', out])).json).toMatchObject({ written: 0, unchanged: 26, removed: 0 })
+test('an export of ADRs is level with the store, makes the same decisions, and overwrites nothing of others', async () => {
+  const dir = await testDir()
+  const [call, copy] = [local(join(dir, 'data')), local(join(dir, 'copy'))]
+  const [out, again] = [join(dir, 'out'), join(dir, 'again')]
+  await call(['import', join(root, 'docs/demo/decisions.jsonl')])
+  expect((await call(['export', 'adr', out])).json).toMatchObject({ written: 26, unchanged: 0, removed: 0 })
+  const written = await files(out)
+  expect((await call(['export', 'adr', out])).json).toMatchObject({ written: 0, unchanged: 26, removed: 0 })
 
-    expect((await copy(['import', 'adr', out])).json).toMatchObject({
-      imported: 26,
-      reviewed: 24,
-      linked: 14,
-      incomplete: 0,
+  expect((await copy(['import', 'adr', out])).json).toMatchObject({
+    imported: 26,
+    reviewed: 24,
+    linked: 14,
+    incomplete: 0,
+  })
+  await copy(['export', 'adr', again])
+  expect(await files(again)).toEqual(written)
+
+  // What is gone from the store goes from the folder; what somebody else wrote stays.
+  await writeFile(join(out, 'notes.md'), '# Notes\n')
+  const empty = local(join(dir, 'empty'))
+  expect((await empty(['export', 'adr', out])).json).toMatchObject({ written: 0, removed: 26 })
+  expect(await readdir(out)).toEqual(['notes.md'])
+
+  const [name] = written[0]!
+  await appendFile(join(again, name), 'A remark.\n')
+  const refused = await copy(['export', 'adr', again])
+  expect(refused).toMatchObject({ status: 1 })
+  expect(refused.err + refused.out).toContain(`edited since they were exported, so nothing was written: ${name}`)
+  await rm(join(again, name))
+  await writeFile(join(again, name), '# Mine\n')
+  const foreign = await copy(['export', 'adr', again])
+  expect(foreign.err + foreign.out).toContain(`written by something else, so nothing was written: ${name}`)
+  expect(await readFile(join(again, name), 'utf8')).toBe('# Mine\n')
+})
+
+test('decisions of beads come with outcomes that their reason for closing says, and links between them', async () => {
+  const dir = await testDir()
+  const call = local(dir)
+  const issue = (id: string, more: object) =>
+    JSON.stringify({
+      id,
+      title: `Decide ${id}`,
+      issue_type: 'decision',
+      status: 'open',
+      created_at: '2026-01-02T03:04:05Z',
+      ...more,
     })
-    await copy(['export', 'adr', again])
-    expect(await files(again)).toEqual(written)
-
-    // What is gone from the store goes from the folder; what somebody else wrote stays.
-    await writeFile(join(out, 'notes.md'), '# Notes\n')
-    const empty = local(join(dir, 'empty'))
-    expect((await empty(['export', 'adr', out])).json).toMatchObject({ written: 0, removed: 26 })
-    expect(await readdir(out)).toEqual(['notes.md'])
-
-    const [name] = written[0]!
-    await appendFile(join(again, name), 'A remark.\n')
-    const refused = await copy(['export', 'adr', again])
-    expect(refused).toMatchObject({ status: 1 })
-    expect(refused.err + refused.out).toContain(`edited since they were exported, so nothing was written: ${name}`)
-    await rm(join(again, name))
-    await writeFile(join(again, name), '# Mine\n')
-    const foreign = await copy(['export', 'adr', again])
-    expect(foreign.err + foreign.out).toContain(`written by something else, so nothing was written: ${name}`)
-    expect(await readFile(join(again, name), 'utf8')).toBe('# Mine\n')
-  }))
-
-test('decisions of beads come with outcomes that their reason for closing says, and links between them', () =>
-  inTemporaryDir(async (dir) => {
-    const call = local(dir)
-    const issue = (id: string, more: object) =>
-      JSON.stringify({
-        id,
-        title: `Decide ${id}`,
-        issue_type: 'decision',
-        status: 'open',
-        created_at: '2026-01-02T03:04:05Z',
-        ...more,
-      })
-    const lines = [
-      issue('b-1', {
-        close_reason: 'Implemented in two days',
-        status: 'closed',
-        labels: ['api'],
-        description: 'Why',
-        design: 'How',
-      }),
-      issue('b-2', { close_reason: 'Ada said so', status: 'closed', created_by: 'ada' }),
-      issue('b-3', {
-        dependencies: [
-          { issue_id: 'b-3', depends_on_id: 'b-1', type: 'blocks' },
-          { issue_id: 'b-3', depends_on_id: 'b-9', type: 'blocks' },
-        ],
-      }),
-      issue('b-9', { issue_type: 'task' }),
-      '[]',
-    ].join('\n')
-    const first = await call(['import', 'beads', '-'], lines)
-    expect(first).toMatchObject({ status: 1, json: { imported: 3, reviewed: 1, linked: 1, skipped: 1 } })
-    expect(first.json.problems).toEqual([{ line: 5, reason: 'is no issue: expected an object' }])
-    const { decisions } = (await call(['call', 'listDecisions', '{}'])).json
-    const of = (key: string) => decisions.find((one: { source_key: string }) => one.source_key === `beads:${key}`)
-    expect(of('b-1')).toMatchObject({
-      outcome: 'success',
-      actual_result: 'Implemented in two days',
-      tags: ['api'],
-      context: 'Why\n\n### Design\n\nHow',
-      confidence: null,
-    })
-    expect(of('b-2')).toMatchObject({ outcome: null, recorded_by: 'ada', context: '### Closed\n\nAda said so' })
-    expect(of('b-3').links).toMatchObject([{ edge_type: 'depends_on', target_id: of('b-1').id }])
-    expect((await call(['import', 'beads', '-'], lines)).json).toMatchObject({
-      imported: 0,
-      existing: 3,
-      reviewed: 0,
-      linked: 0,
-    })
-  }))
+  const lines = [
+    issue('b-1', {
+      close_reason: 'Implemented in two days',
+      status: 'closed',
+      labels: ['api'],
+      description: 'Why',
+      design: 'How',
+    }),
+    issue('b-2', { close_reason: 'Ada said so', status: 'closed', created_by: 'ada' }),
+    issue('b-3', {
+      dependencies: [
+        { issue_id: 'b-3', depends_on_id: 'b-1', type: 'blocks' },
+        { issue_id: 'b-3', depends_on_id: 'b-9', type: 'blocks' },
+      ],
+    }),
+    issue('b-9', { issue_type: 'task' }),
+    '[]',
+  ].join('\n')
+  const first = await call(['import', 'beads', '-'], lines)
+  expect(first).toMatchObject({ status: 1, json: { imported: 3, reviewed: 1, linked: 1, skipped: 1 } })
+  expect(first.json.problems).toEqual([{ line: 5, reason: 'is no issue: expected an object' }])
+  const { decisions } = (await call(['call', 'listDecisions', '{}'])).json
+  const of = (key: string) => decisions.find((one: { source_key: string }) => one.source_key === `beads:${key}`)
+  expect(of('b-1')).toMatchObject({
+    outcome: 'success',
+    actual_result: 'Implemented in two days',
+    tags: ['api'],
+    context: 'Why\n\n### Design\n\nHow',
+    confidence: null,
+  })
+  expect(of('b-2')).toMatchObject({ outcome: null, recorded_by: 'ada', context: '### Closed\n\nAda said so' })
+  expect(of('b-3').links).toMatchObject([{ edge_type: 'depends_on', target_id: of('b-1').id }])
+  expect((await call(['import', 'beads', '-'], lines)).json).toMatchObject({
+    imported: 0,
+    existing: 3,
+    reviewed: 0,
+    linked: 0,
+  })
+})
 
 const foreign = `id: 1a2b3c4d
 summary: Use two regions
@@ -209,41 +209,41 @@ outcome: success
 actual_result: It held.
 `
 
-test('YAML files of this program and of others come in with everything that they say', () =>
-  inTemporaryDir(async (dir) => {
-    const [call, copy] = [local(join(dir, 'data')), local(join(dir, 'copy'))]
-    const out = join(dir, 'yaml')
-    await call(['import', join(root, 'docs/demo/decisions.jsonl')])
-    await call(['export', '--yaml', out])
-    expect((await copy(['import', 'cstp-yaml', out])).json).toMatchObject({
-      imported: 26,
-      reviewed: 24,
-      linked: 14,
-      skipped: 0,
-    })
-    expect((await copy(['export'])).out).toBe((await call(['export'])).out)
+test('YAML files of this program and of others come in with everything that they say', async () => {
+  const dir = await testDir()
+  const [call, copy] = [local(join(dir, 'data')), local(join(dir, 'copy'))]
+  const out = join(dir, 'yaml')
+  await call(['import', join(root, 'docs/demo/decisions.jsonl')])
+  await call(['export', '--yaml', out])
+  expect((await copy(['import', 'cstp-yaml', out])).json).toMatchObject({
+    imported: 26,
+    reviewed: 24,
+    linked: 14,
+    skipped: 0,
+  })
+  expect((await copy(['export'])).out).toBe((await call(['export'])).out)
 
-    const others = join(dir, 'others')
-    await mkdir(join(others, '2026/02'), { recursive: true })
-    await writeFile(join(others, '2026/02/2026-02-03-decision-1a2b3c4d.yaml'), foreign)
-    await writeFile(join(others, 'broken.yaml'), 'a: [')
-    await writeFile(join(others, 'loop.yaml'), '&a [*a]')
-    await cp(join(out, 'decisions'), join(others, 'ours'), { recursive: true })
-    const taken = await copy(['import', 'cstp-yaml', others])
-    expect(taken).toMatchObject({ status: 1, json: { imported: 1, existing: 26, reviewed: 1, skipped: 2 } })
-    expect(taken.json.problems.map((problem: { file: string }) => problem.file)).toEqual(['broken.yaml', 'loop.yaml'])
-    const record = (await copy(['call', 'getDecision', '{"id":"2026-02-03-decision-1a2b3c4d"}'])).json
-    expect(record).toMatchObject({
-      decision: 'Use two regions',
-      confidence: 0.8,
-      created_at: '2026-02-03T04:05:06.000Z',
-      review_in: '30d',
-      context: 'One was lost.\n\nCommit: abc1234',
-      project: { name: 'acme/shop', feature: null, pr: 7, files: ['regions.ts'] },
-      reasoning_trace: [{ step: 1, thought: 'Count regions' }],
-      deliberation: { inputs: [{ type: 'incident', content: 'The outage' }] },
-      recorded_by: 'ada',
-      outcome: 'success',
-      actual_result: 'It held.',
-    })
-  }))
+  const others = join(dir, 'others')
+  await mkdir(join(others, '2026/02'), { recursive: true })
+  await writeFile(join(others, '2026/02/2026-02-03-decision-1a2b3c4d.yaml'), foreign)
+  await writeFile(join(others, 'broken.yaml'), 'a: [')
+  await writeFile(join(others, 'loop.yaml'), '&a [*a]')
+  await cp(join(out, 'decisions'), join(others, 'ours'), { recursive: true })
+  const taken = await copy(['import', 'cstp-yaml', others])
+  expect(taken).toMatchObject({ status: 1, json: { imported: 1, existing: 26, reviewed: 1, skipped: 2 } })
+  expect(taken.json.problems.map((problem: { file: string }) => problem.file)).toEqual(['broken.yaml', 'loop.yaml'])
+  const record = (await copy(['call', 'getDecision', '{"id":"2026-02-03-decision-1a2b3c4d"}'])).json
+  expect(record).toMatchObject({
+    decision: 'Use two regions',
+    confidence: 0.8,
+    created_at: '2026-02-03T04:05:06.000Z',
+    review_in: '30d',
+    context: 'One was lost.\n\nCommit: abc1234',
+    project: { name: 'acme/shop', feature: null, pr: 7, files: ['regions.ts'] },
+    reasoning_trace: [{ step: 1, thought: 'Count regions' }],
+    deliberation: { inputs: [{ type: 'incident', content: 'The outage' }] },
+    recorded_by: 'ada',
+    outcome: 'success',
+    actual_result: 'It held.',
+  })
+})

@@ -9,7 +9,7 @@ import { countDecisions } from '../../sdk/storage/groups.ts'
 import { connect } from '../../src/drivers/shared/postgres/client.ts'
 import { openPostgresStore } from '../../src/drivers/store/postgres/driver.ts'
 import { freshSchema, postgres, whyNoPostgres } from '../support/postgres.ts'
-import { inTemporaryDir, startServer, until } from '../support/process.ts'
+import { startServer, testDir, until } from '../support/process.ts'
 
 setDefaultTimeout(120_000)
 
@@ -19,49 +19,46 @@ const title = 'without its database a server fails cleanly, and needs no restart
 
 if (!isOwn) test.skip(`${title} (${server === null ? whyNoPostgres : 'the database is not ours to stop'})`, () => {})
 else
-  test(title, () =>
-    inTemporaryDir(async (dir) => {
-      const key = join(dir, 'evidence.pem')
-      const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })
-      writeFileSync(key, pem, { mode: 0o600 })
-      const env = {
-        CSTP_STORE_URL: freshSchema(server),
-        CSTP_AUTH_TOKENS: 'local:t0ken-of-the-test',
-        CSTP_EVIDENCE_KEY: key,
-        // Leases are asked of the database too.
-        CSTP_RATE_LIMIT: '6000',
-      }
-      const running = await startServer({ dir, env })
-      const record = (decision: string) =>
-        running.call('recordDecision', { decision, confidence: 0.8, category: 'architecture' })
-      const ids = [(await record('Before')).decision_id]
-      const ready = async () => (await fetch(`${running.url}/ready`)).status
+  test(title, async () => {
+    const dir = await testDir()
+    const key = join(dir, 'evidence.pem')
+    const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })
+    writeFileSync(key, pem, { mode: 0o600 })
+    const env = {
+      CSTP_STORE_URL: freshSchema(server),
+      CSTP_AUTH_TOKENS: 'local:t0ken-of-the-test',
+      CSTP_EVIDENCE_KEY: key,
+      // Leases are asked of the database too.
+      CSTP_RATE_LIMIT: '6000',
+    }
+    const running = await startServer({ dir, env })
+    const record = (decision: string) =>
+      running.call('recordDecision', { decision, confidence: 0.8, category: 'architecture' })
+    const ids = [(await record('Before')).decision_id]
+    const ready = async () => (await fetch(`${running.url}/ready`)).status
 
-      server.kill()
-      try {
-        const { error } = await running.rpc('getDecision', { id: ids[0] })
-        expect(error).toMatchObject({ code: -32603, data: { request_id: expect.any(String) } })
-        expect(JSON.stringify(error)).not.toContain('postgres')
-        await until('/ready tells', async () => (await ready()) === 503)
-        expect(
-          (await running.rpc('recordDecision', { decision: 'x', confidence: 1, category: 'c' })).error,
-        ).toBeDefined()
-        expect((await fetch(`${running.url}/health`)).status).toBe(200)
-      } finally {
-        server.restart()
-      }
-      await until('/ready tells', async () => (await ready()) === 200)
-      ids.push((await record('After')).decision_id)
-      for (const id of ids) expect(await running.call('getDecision', { id })).toMatchObject({ id })
-
-      // A restart between two calls is noticed by nobody.
-      server.kill()
+    server.kill()
+    try {
+      const { error } = await running.rpc('getDecision', { id: ids[0] })
+      expect(error).toMatchObject({ code: -32603, data: { request_id: expect.any(String) } })
+      expect(JSON.stringify(error)).not.toContain('postgres')
+      await until('/ready tells', async () => (await ready()) === 503)
+      expect((await running.rpc('recordDecision', { decision: 'x', confidence: 1, category: 'c' })).error).toBeDefined()
+      expect((await fetch(`${running.url}/health`)).status).toBe(200)
+    } finally {
       server.restart()
-      expect(await running.call('listDecisions', {})).toMatchObject({ total: 2 })
-      expect(await running.kill()).toBe(0)
-      expect(await running.log()).not.toContain('t0ken')
-    }),
-  )
+    }
+    await until('/ready tells', async () => (await ready()) === 200)
+    ids.push((await record('After')).decision_id)
+    for (const id of ids) expect(await running.call('getDecision', { id })).toMatchObject({ id })
+
+    // A restart between two calls is noticed by nobody.
+    server.kill()
+    server.restart()
+    expect(await running.call('listDecisions', {})).toMatchObject({ total: 2 })
+    expect(await running.kill()).toBe(0)
+    expect(await running.log()).not.toContain('t0ken')
+  })
 
 if (server !== null) {
   test('a database that a newer program has changed is refused', async () => {

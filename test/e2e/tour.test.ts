@@ -5,7 +5,7 @@ import { connect } from '../../src/cli/connection.ts'
 import type { Line } from '../../src/cli/import-lines.ts'
 import { load } from '../../src/cli/import-load.ts'
 import { forecastsOf } from '../support/forecasts.ts'
-import { type MethodName, openMemoryProgram, type Result, type TestProgram } from '../support/program.ts'
+import { type MethodName, memoryProgram, type Result, type TestProgram } from '../support/program.ts'
 import { sharedText } from '../support/shared.ts'
 
 interface Material {
@@ -162,22 +162,19 @@ async function findingsAgree({ call, second }: TestProgram, questions: string[])
 test.each(materials.filter(([, material]) => material !== null))(
   '%s: no answer contradicts itself or another',
   async (_, material) => {
-    const program = await openMemoryProgram()
+    const program = await memoryProgram()
     // The newest decision of the material is in the past.
     program.clock.now = Date.parse('2027-01-01T12:00:00Z')
-    try {
-      const connection = connect((method, params) =>
-        program.call(method.replace('cstp.', '') as MethodName, params as object, 'root'),
-      )
-      const problems: string[] = []
-      await load(material!.lines, { connection, problem: (line, reason) => problems.push(`${line}: ${reason}`) })
-      expect(problems).toEqual([])
-      await countsAgree(program)
-      await figuresAgree(program)
-      await findingsAgree(program, [...material!.questions, 'zzz qqq xxx'])
-    } finally {
-      await program.close()
-    }
+
+    const connection = connect((method, params) =>
+      program.call(method.replace('cstp.', '') as MethodName, params as object, 'root'),
+    )
+    const problems: string[] = []
+    await load(material!.lines, { connection, problem: (line, reason) => problems.push(`${line}: ${reason}`) })
+    expect(problems).toEqual([])
+    await countsAgree(program)
+    await figuresAgree(program)
+    await findingsAgree(program, [...material!.questions, 'zzz qqq xxx'])
   },
   120_000,
 )

@@ -5,7 +5,7 @@ import { canonical } from '../../src/core/canonical.ts'
 import { recordHash } from '../../src/domain/ledger/evidence/hash.ts'
 import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
 import * as gh from '../support/github.ts'
-import { inTemporaryDir } from '../support/process.ts'
+import { testDir } from '../support/process.ts'
 
 const count = 60
 /** Merges that each take two others back: three events in a batch. */
@@ -41,50 +41,47 @@ const whole = (of: number) => Array.from({ length: of }, () => [1, 2])
 const taker = (path: string, given: string) =>
   Bun.spawn([process.execPath, join(import.meta.dir, 'taker.ts'), path, given], { stdout: 'pipe', stderr: 'inherit' })
 
-test('two processes at once, one of them in another order and under other ids', () =>
-  inTemporaryDir(async (dir) => {
-    const path = join(dir, 'provenance.db')
-    const [one, two] = [join(dir, 'one.json'), join(dir, 'two.json')]
-    await Bun.write(one, canonical(deliveries))
-    await Bun.write(
-      two,
-      canonical(deliveries.map((delivery) => ({ ...delivery, id: `other-${delivery.id}` })).reverse()),
-    )
-    const children = [taker(path, one), taker(path, two), taker(path, one)]
-    const told = await Promise.all(children.map(({ stdout }) => new Response(stdout).text()))
-    expect(await Promise.all(children.map(({ exited }) => exited))).toEqual([0, 0, 0])
-    const outcomes = told.join('').trim().split('\n')
-    expect(outcomes.filter((outcome) => outcome === 'ingested').length).toBe(count)
-    expect(outcomes.filter((outcome) => outcome === 'repeated').length).toBe(2 * count)
-    expect(batchesOf(await recorded(path))).toEqual(whole(count))
-  }))
+test('two processes at once, one of them in another order and under other ids', async () => {
+  const dir = await testDir()
+  const path = join(dir, 'provenance.db')
+  const [one, two] = [join(dir, 'one.json'), join(dir, 'two.json')]
+  await Bun.write(one, canonical(deliveries))
+  await Bun.write(two, canonical(deliveries.map((delivery) => ({ ...delivery, id: `other-${delivery.id}` })).reverse()))
+  const children = [taker(path, one), taker(path, two), taker(path, one)]
+  const told = await Promise.all(children.map(({ stdout }) => new Response(stdout).text()))
+  expect(await Promise.all(children.map(({ exited }) => exited))).toEqual([0, 0, 0])
+  const outcomes = told.join('').trim().split('\n')
+  expect(outcomes.filter((outcome) => outcome === 'ingested').length).toBe(count)
+  expect(outcomes.filter((outcome) => outcome === 'repeated').length).toBe(2 * count)
+  expect(batchesOf(await recorded(path))).toEqual(whole(count))
+})
 
-test('killed again and again, with everything delivered again each time', () =>
-  inTemporaryDir(async (dir) => {
-    const path = join(dir, 'provenance.db')
-    const given = join(dir, 'deliveries.json')
-    await Bun.write(given, canonical(deliveries))
-    let told = 0
-    for (let round = 0; round < 8; round++) {
-      const child = taker(path, given)
-      const reader = child.stdout.getReader()
-      let seen = ''
-      // Each round gets a little further than the one before it.
-      while (seen.split('\n').length <= told + 5) {
-        const { done, value } = await reader.read()
-        if (done) break
-        seen += new TextDecoder().decode(value)
-      }
-      child.kill('SIGKILL')
-      await child.exited
-      told = Math.max(told, seen.split('\n').length - 1)
-      const found = await recorded(path)
-      expect(batchesOf(found)).toEqual(whole(found.size))
-      // Every acknowledged event is there.
-      expect(found.size).toBeGreaterThanOrEqual(told)
+test('killed again and again, with everything delivered again each time', async () => {
+  const dir = await testDir()
+  const path = join(dir, 'provenance.db')
+  const given = join(dir, 'deliveries.json')
+  await Bun.write(given, canonical(deliveries))
+  let told = 0
+  for (let round = 0; round < 8; round++) {
+    const child = taker(path, given)
+    const reader = child.stdout.getReader()
+    let seen = ''
+    // Each round gets a little further than the one before it.
+    while (seen.split('\n').length <= told + 5) {
+      const { done, value } = await reader.read()
+      if (done) break
+      seen += new TextDecoder().decode(value)
     }
-    expect(await taker(path, given).exited).toBe(0)
+    child.kill('SIGKILL')
+    await child.exited
+    told = Math.max(told, seen.split('\n').length - 1)
     const found = await recorded(path)
-    expect([...found.keys()]).toEqual(deliveries.map(({ id }) => id))
-    expect(batchesOf(found)).toEqual(whole(count))
-  }))
+    expect(batchesOf(found)).toEqual(whole(found.size))
+    // Every acknowledged event is there.
+    expect(found.size).toBeGreaterThanOrEqual(told)
+  }
+  expect(await taker(path, given).exited).toBe(0)
+  const found = await recorded(path)
+  expect([...found.keys()]).toEqual(deliveries.map(({ id }) => id))
+  expect(batchesOf(found)).toEqual(whole(count))
+})

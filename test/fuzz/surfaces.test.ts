@@ -7,7 +7,7 @@ import { expect, test } from 'bun:test'
 import { createHmac } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
-import { inTemporaryDir, residentMb, startServer } from '../support/process.ts'
+import { residentMb, testDir, testServer } from '../support/process.ts'
 import * as fc from '../support/property.ts'
 import { hostileRequests, type Sent } from './hostile-requests.ts'
 
@@ -69,51 +69,42 @@ async function logIn(url: string, token: string): Promise<string> {
 
 const inside = /\bat .{1,200}\.ts:\d+|node_modules|RangeError|TypeError|SQLITE|root:x:0/
 
-test(
-  `${runs} hostile requests to every path`,
-  () =>
-    inTemporaryDir(async (dir) => {
-      const server = await startServer({ dir, env: { CSTP_GITHUB_WEBHOOK_SECRET: secret } })
-      try {
-        const secrets = {
-          token: await secretIn(dir, 'token'),
-          admin: await secretIn(dir, 'admin.token'),
-          webhook: secret,
-        }
-        const cookie = await logIn(server.url, secrets.admin)
-        const access = { token: secrets.token, cookie, origin: server.url }
-        const port = Number(new URL(server.url).port)
-        const wrong: string[] = []
-        const memory: number[] = []
-        const statuses = new Map<number, number>()
-        const answered = new Set<string>()
-        let sent = 0
-        for (const request of [...known, ...fc.sample(hostileRequests(access), { seed, numRuns: runs })]) {
-          const answer = await send(port, request)
-          const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1] ?? 0)
-          statuses.set(status, (statuses.get(status) ?? 0) + 1)
-          if (request.method === 'POST' && /"result"|"ingested":[1-9]/.test(answer)) answered.add(request.path)
-          if (isLinux && sent++ % Math.ceil(runs / 10) === 0) memory.push(await residentMb(server))
-          const told = inside.exec(answer)?.[0] ?? Object.values(secrets).find((one) => answer.includes(one)) ?? null
-          if (status >= 500 && !(status === 503 && /\r\nretry-after:/i.test(answer)))
-            wrong.push(`${status}: ${JSON.stringify(request).slice(0, 500)}`)
-          if (told) wrong.push(`told ${told}: ${JSON.stringify(request).slice(0, 500)}`)
-        }
-        expect({ seed, wrong }).toEqual({ seed, wrong: [] })
-        // Requests got as far as their methods, on every surface that has some.
-        expect(
-          ['/cstp', '/mcp', '/v1/data/cstp/allow', '/webhooks/github'].filter((path) => !answered.has(path)),
-        ).toEqual([])
-        // Both refusals and answers were seen, and others are served as if nothing had been.
-        expect([200, 401, 404].filter((status) => !statuses.has(status))).toEqual([])
-        expect(await server.rpc('getStats', {})).toHaveProperty('result')
-        // The first tenth loads what is loaded late, and grows the heap; the rest must not go on growing.
-        if (isLinux) expect(memory.at(-1)! - memory[1]!).toBeLessThan(200)
-        expect(await server.call('verifyEvidenceChain', {})).toMatchObject({ intact: true })
-      } finally {
-        await server.kill()
-      }
-      expect(await server.log()).not.toMatch(/"level":"error"|uncaught|unhandled/i)
-    }),
-  3_600_000,
-)
+test(`${runs} hostile requests to every path`, async () => {
+  const dir = await testDir()
+  const server = await testServer({ dir, env: { CSTP_GITHUB_WEBHOOK_SECRET: secret } })
+  const secrets = {
+    token: await secretIn(dir, 'token'),
+    admin: await secretIn(dir, 'admin.token'),
+    webhook: secret,
+  }
+  const cookie = await logIn(server.url, secrets.admin)
+  const access = { token: secrets.token, cookie, origin: server.url }
+  const port = Number(new URL(server.url).port)
+  const wrong: string[] = []
+  const memory: number[] = []
+  const statuses = new Map<number, number>()
+  const answered = new Set<string>()
+  let sent = 0
+  for (const request of [...known, ...fc.sample(hostileRequests(access), { seed, numRuns: runs })]) {
+    const answer = await send(port, request)
+    const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1] ?? 0)
+    statuses.set(status, (statuses.get(status) ?? 0) + 1)
+    if (request.method === 'POST' && /"result"|"ingested":[1-9]/.test(answer)) answered.add(request.path)
+    if (isLinux && sent++ % Math.ceil(runs / 10) === 0) memory.push(await residentMb(server))
+    const told = inside.exec(answer)?.[0] ?? Object.values(secrets).find((one) => answer.includes(one)) ?? null
+    if (status >= 500 && !(status === 503 && /\r\nretry-after:/i.test(answer)))
+      wrong.push(`${status}: ${JSON.stringify(request).slice(0, 500)}`)
+    if (told) wrong.push(`told ${told}: ${JSON.stringify(request).slice(0, 500)}`)
+  }
+  expect({ seed, wrong }).toEqual({ seed, wrong: [] })
+  // Requests got as far as their methods, on every surface that has some.
+  expect(['/cstp', '/mcp', '/v1/data/cstp/allow', '/webhooks/github'].filter((path) => !answered.has(path))).toEqual([])
+  // Both refusals and answers were seen, and others are served as if nothing had been.
+  expect([200, 401, 404].filter((status) => !statuses.has(status))).toEqual([])
+  expect(await server.rpc('getStats', {})).toHaveProperty('result')
+  // The first tenth loads what is loaded late, and grows the heap; the rest must not go on growing.
+  if (isLinux) expect(memory.at(-1)! - memory[1]!).toBeLessThan(200)
+  expect(await server.call('verifyEvidenceChain', {})).toMatchObject({ intact: true })
+  await server.kill()
+  expect(await server.log()).not.toMatch(/"level":"error"|uncaught|unhandled/i)
+}, 3_600_000)

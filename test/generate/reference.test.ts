@@ -5,23 +5,23 @@ import { dirname, join } from 'node:path'
 import { sample } from '../../src/generate/decision-file.ts'
 import { exampleOf } from '../../src/generate/examples.ts'
 import { methods } from '../../src/methods/table.ts'
-import { bareEnv, cstpCommand, inTemporaryDir, root, run } from '../support/process.ts'
+import { bareEnv, cstpCommand, root, run, testDir } from '../support/process.ts'
 
 const page = (name: string): Promise<string> => readFile(join(root, 'docs/reference', name), 'utf8')
 
-test('the sample of a decision is a file that the program reads, and answers as it is', () =>
-  inTemporaryDir(async (dir) => {
-    const [, yaml] = /```yaml\n([\s\S]*?)```/.exec(await page('decision-file.md'))!
-    const path = join(dir, 'decisions/2026/03', `${sample.id}.yaml`)
-    await mkdir(dirname(path), { recursive: true })
-    await writeFile(path, yaml!)
-    const { out, status } = await run(
-      [...cstpCommand, 'call', 'getDecision', JSON.stringify({ id: sample.id }), '--local'],
-      { cwd: dir, env: { ...bareEnv(dir), CSTP_DATA_DIR: dir, CSTP_EMBEDDER: 'hash' } },
-    )
-    expect(status).toBe(0)
-    expect(JSON.parse(out)).toMatchObject(JSON.parse(JSON.stringify(sample)))
-  }))
+test('the sample of a decision is a file that the program reads, and answers as it is', async () => {
+  const dir = await testDir()
+  const [, yaml] = /```yaml\n([\s\S]*?)```/.exec(await page('decision-file.md'))!
+  const path = join(dir, 'decisions/2026/03', `${sample.id}.yaml`)
+  await mkdir(dirname(path), { recursive: true })
+  await writeFile(path, yaml!)
+  const { out, status } = await run(
+    [...cstpCommand, 'call', 'getDecision', JSON.stringify({ id: sample.id }), '--local'],
+    { cwd: dir, env: { ...bareEnv(dir), CSTP_DATA_DIR: dir, CSTP_EMBEDDER: 'hash' } },
+  )
+  expect(status).toBe(0)
+  expect(JSON.parse(out)).toMatchObject(JSON.parse(JSON.stringify(sample)))
+})
 
 test('every method has an example whose parameters fit, with no word of the transcripts in it', async () => {
   const { safeParse } = await import('valibot')

@@ -4,7 +4,7 @@ import { commitmentOf } from '../../src/domain/ledger/thread/commitment.ts'
 import { readPolicy } from '../../src/verify/policy.ts'
 import { verifyReceipts } from '../../src/verify/receipt.ts'
 import { verifyWithSigstore } from '../support/evidence/sigstore.ts'
-import { forEachBackend, openMemoryProgram, type Result, type TestProgram } from '../support/program.ts'
+import { forEachBackend, memoryProgram, type Result, type TestProgram } from '../support/program.ts'
 
 const verify = ({ services }: TestProgram, answer: Result<'getReceipt'>) =>
   verifyReceipts(JSON.stringify(answer), readPolicy(`log ${services.thread.signer.verifier_key}\nquorum none\n`))
@@ -70,7 +70,7 @@ forEachBackend((open) => {
 })
 
 test('a verdict is for its agent and for administrators; a list says how many acts it withholds', async () => {
-  const program = await openMemoryProgram()
+  const program = await memoryProgram()
   const { call, refused } = program
   const id = await program.record()
   await call('setPreserve', { id, preserve: true }, 'curator')
@@ -85,15 +85,13 @@ test('a verdict is for its agent and for administrators; a list says how many ac
   expect(seen.receipts.length + seen.withheld).toBe(all.receipts.length)
   expect(kindsOf(seen)).not.toContain('verdict')
   expect(kindsOf(seen)).not.toContain('call')
-  await program.close()
 })
 
 test('an act that waits gets its place for the answer, and a filter leaves the others out', async () => {
-  const program = await openMemoryProgram()
+  const program = await memoryProgram()
   const { call, store } = program
   const id = await program.record()
   expect((await store.thread.read({ record_ids: [`${id}@1`] }))[0]!.seq).toBeNull()
   expect(kindsOf(await call('getReceipt', { decision_id: id, kind: 'decision' }))).toEqual(['decision'])
   expect((await call('getReceipt', { decision_id: id, kind: 'redaction' })).receipts).toEqual([])
-  await program.close()
 })

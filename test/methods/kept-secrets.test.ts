@@ -1,12 +1,12 @@
 /** Secrets in what is recorded: refused with their place, masked or kept, as the operator sets. */
 import { expect, test } from 'bun:test'
-import { type MethodName, openMemoryProgram } from '../support/program.ts'
+import { type MethodName, memoryProgram } from '../support/program.ts'
 
 const token = `ghp_${'a1B2'.repeat(9)}`
 const shown = '[github-token …a1B2]'
 
 test('a record, a review, a thought, an update and a link with a secret are refused with the field that has it', async () => {
-  const program = await openMemoryProgram()
+  const program = await memoryProgram()
   const decision_id = await program.record()
   const other = await program.record({ decision: 'Another' })
   const base = { decision: 'Use it', confidence: 0.8, category: 'tooling' }
@@ -31,11 +31,10 @@ test('a record, a review, a thought, an update and a link with a secret are refu
     ])
     expect(JSON.stringify(error.data) + error.message).not.toContain(token)
   }
-  await program.close()
 })
 
 test('CSTP_SECRETS=mask keeps the kind and four characters, allow keeps all', async () => {
-  const program = await openMemoryProgram()
+  const program = await memoryProgram()
   const kept = async (secrets: 'mask' | 'allow') => {
     program.services.secrets = secrets
     const decision_id = await program.record({ decision: `Push with ${token}` })
@@ -43,5 +42,4 @@ test('CSTP_SECRETS=mask keeps the kind and four characters, allow keeps all', as
   }
   expect(await kept('mask')).toBe(`Push with ${shown}`)
   expect(await kept('allow')).toBe(`Push with ${token}`)
-  await program.close()
 })

@@ -6,10 +6,10 @@ import type { JsonText } from '../../src/calls/page.ts'
 import { maxAnswerBytes } from '../../src/calls/page.ts'
 import { mapControls } from '../../src/methods/mapControls.ts'
 import { chainOf, event as observed } from '../support/evidence/events.ts'
-import { callers, openMemoryProgram, type Result } from '../support/program.ts'
+import { callers, memoryProgram, type Result } from '../support/program.ts'
 
 test('an answer is at most 32 MiB: the lists end early, and the next page goes on', async () => {
-  const program = await openMemoryProgram()
+  const program = await memoryProgram()
   const evidence = await chainOf(Array.from({ length: 60_000 }, () => observed('pr_merged', { pr_number: 7 })))
   const methods = createDispatch(
     new Map([['cstp.mapControls', mapControls as unknown as Method]]),
@@ -32,5 +32,4 @@ test('an answer is at most 32 MiB: the lists end early, and the next page goes o
   expect(first.insufficient_evidence.length + second.insufficient_evidence.length).toBe(
     first.insufficient_evidence_count,
   )
-  await program.close()
 })

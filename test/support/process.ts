@@ -1,11 +1,11 @@
 /** Starts the program and other commands as child processes: one command, or a server that runs until it is stopped or killed. */
+import { onTestFinished } from 'bun:test'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
 export const root = join(import.meta.dir, '../..')
-/** What readers paste is pasted into a shell: null, or why that can't be done here. */
 /** What `npm test` built, which starts in a third of the time; from source where it is not named. */
 export const built = process.env.CSTP_TEST_PROGRAM ? resolve(root, process.env.CSTP_TEST_PROGRAM) : null
 
@@ -239,3 +239,27 @@ export async function inTemporaryDir<T>(work: (dir: string) => Promise<T>): Prom
     await rm(dir, { recursive: true, force: true })
   }
 }
+
+const opened: (() => unknown)[] = []
+
+/** Closes what a test opened once the test has ended, however it ended, the last first. For tests and `beforeEach`, not for `beforeAll`. */
+export function atEnd<T>(thing: T, close: (thing: T) => unknown): T {
+  if (opened.length === 0)
+    onTestFinished(async () => {
+      for (const closing of opened.splice(0).reverse()) await closing()
+    })
+  opened.push(() => close(thing))
+  return thing
+}
+
+/** A temporary directory that is removed after the test. */
+export const testDir = async (name?: string): Promise<string> =>
+  atEnd(await temporaryDir(name), (dir) => rm(dir, { recursive: true, force: true }))
+
+/** {@link startServer} for one test, which need not end it. */
+export const testServer = async (...given: Parameters<typeof startServer>) =>
+  atEnd(await startServer(...given), (server) => server.kill('SIGKILL'))
+
+/** {@link serve} for one test, which need not end it. */
+export const testService = async (...given: Parameters<typeof serve>) =>
+  atEnd(await serve(...given), (service) => service.stop('SIGKILL'))

@@ -44,7 +44,7 @@ import type * as declared from '../../src/methods/index.ts'
 import { methods } from '../../src/methods/table.ts'
 import { compileDraft, loadControls } from '../../src/policy/files.ts'
 import { postgres, whyNoPostgres } from './postgres.ts'
-import { inTemporaryDir } from './process.ts'
+import { atEnd, inTemporaryDir } from './process.ts'
 import { testStart } from './record.ts'
 import { emptySchema, laidBack } from './schemas.ts'
 
@@ -323,9 +323,12 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
   return program
 }
 
-/** One on the memory store, for what does not depend on the store. The test closes it. */
+/** One on the memory store, for suites that share it; they close it. */
 export const openMemoryProgram = (): Promise<TestProgram> =>
   openOn(backends[0]!, crypto.randomUUID(), { now: testStart })
+
+/** One on the memory store, for what does not depend on the store. It is closed after the test. */
+export const memoryProgram = async (): Promise<TestProgram> => atEnd(await openMemoryProgram(), ({ close }) => close())
 
 /** One on the SQLite store of a directory. The test closes it. */
 export const openSqliteProgram = (dir: string): Promise<TestProgram> => openOn(backends[1]!, dir, { now: testStart })

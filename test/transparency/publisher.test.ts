@@ -10,7 +10,7 @@ import { readPolicy } from '../../src/verify/policy.ts'
 import { verifyReceipts } from '../../src/verify/receipt.ts'
 import { appendActs } from '../support/evidence/acts.ts'
 import { temporaryDir } from '../support/process.ts'
-import { openMemoryProgram, type TestProgram } from '../support/program.ts'
+import { memoryProgram, openMemoryProgram, type TestProgram } from '../support/program.ts'
 
 type Serving = Awaited<ReturnType<typeof serveWitness>>
 
@@ -147,16 +147,12 @@ test('a witness that is another one, and one that saw another history, cosign no
     await stranger.stop()
   }
   // A log of the same key whose store was lost and grew again.
-  const other = await openMemoryProgram()
-  try {
-    await appendActs(other.store, 100, 9)
-    failures.length = 0
-    const forked = publish(policyText('any'), other)
-    expect(cosigners(await forked.covering(9))).not.toContain('witness.example/a')
-    expect(failures.join()).toContain('the witness a refused with 422')
-    await appendActs(program.store, 5, 20)
-    expect(cosigners(await publish(policyText('any')).covering(25))).toContain('witness.example/a')
-  } finally {
-    await other.close()
-  }
+  const other = await memoryProgram()
+  await appendActs(other.store, 100, 9)
+  failures.length = 0
+  const forked = publish(policyText('any'), other)
+  expect(cosigners(await forked.covering(9))).not.toContain('witness.example/a')
+  expect(failures.join()).toContain('the witness a refused with 422')
+  await appendActs(program.store, 5, 20)
+  expect(cosigners(await publish(policyText('any')).covering(25))).toContain('witness.example/a')
 })

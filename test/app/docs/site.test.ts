@@ -7,7 +7,7 @@ import { deadLinks } from '../../../src/app/docs/links.ts'
 import { renderMarkdown } from '../../../src/app/docs/page.ts'
 import { type Site, site } from '../../../src/app/docs/site.ts'
 import { executable, launch } from '../../dashboard/browser.ts'
-import { bareEnv, cstp, inTemporaryDir, root, spawn } from '../../support/process.ts'
+import { bareEnv, cstp, root, spawn, testDir } from '../../support/process.ts'
 
 setDefaultTimeout(120_000)
 
@@ -75,15 +75,15 @@ test('broken links and invalid addresses are found', () => {
   ])
 })
 
-test('cstp docs --out writes them all', () =>
-  inTemporaryDir(async (dir) => {
-    const { status, out } = await cstp(['docs', '--out', join(dir, 'site'), '--json'], bareEnv(dir))
-    expect(status).toBe(0)
-    expect(JSON.parse(out)).toEqual({ folder: join(dir, 'site'), files: Object.keys(files).length })
-    expect(await readFile(join(dir, 'site/guide/guardrails.html'), 'utf8')).toBe(files['guide/guardrails.html']!.body)
-    const picture = await readFile(join(dir, 'site/guide/pictures/phone.png'))
-    expect(picture.subarray(1, 4).toString()).toBe('PNG')
-  }))
+test('cstp docs --out writes them all', async () => {
+  const dir = await testDir()
+  const { status, out } = await cstp(['docs', '--out', join(dir, 'site'), '--json'], bareEnv(dir))
+  expect(status).toBe(0)
+  expect(JSON.parse(out)).toEqual({ folder: join(dir, 'site'), files: Object.keys(files).length })
+  expect(await readFile(join(dir, 'site/guide/guardrails.html'), 'utf8')).toBe(files['guide/guardrails.html']!.body)
+  const picture = await readFile(join(dir, 'site/guide/pictures/phone.png'))
+  expect(picture.subarray(1, 4).toString()).toBe('PNG')
+})
 
 describe.skipIf(!executable)('in a browser', () => {
   let browser: Browser
@@ -92,31 +92,31 @@ describe.skipIf(!executable)('in a browser', () => {
   })
   afterAll(() => browser?.close())
 
-  test('cstp docs serves it; a search leads to the heading, and no request leaves the machine', () =>
-    inTemporaryDir(async (dir) => {
-      const child = spawn(['docs', '--json'], bareEnv(dir))
-      const reader = child.stdout.getReader()
-      const { url } = JSON.parse(new TextDecoder().decode((await reader.read()).value)) as { url: string }
-      // What is no path of the site is no page, and shows nothing of the program.
-      for (const path of ['%', '%ff', '..%2f..%2fpackage.json', 'constructor'])
-        expect((await fetch(`${url}${path}`)).status).toBe(404)
-      const page = await browser.newPage()
-      const asked: string[] = []
-      page.on('request', (request) => asked.push(request.url()))
-      const errors: string[] = []
-      page.on('pageerror', (error) => errors.push(error.message))
-      await page.goto(url)
-      await page.keyboard.press('/')
-      await page.keyboard.type('token scopes yaml')
-      await page.locator('#results a').first().waitFor()
-      await page.keyboard.press('ArrowDown')
-      await page.keyboard.press('Enter')
-      await page.waitForURL(/access\.html/)
-      expect(await page.locator('h1').textContent()).toContain('Agents, tokens and scopes')
-      expect(asked.filter((one) => !one.startsWith(url) && !one.startsWith('data:'))).toEqual([])
-      expect(errors).toEqual([])
-      await page.close()
-      child.kill('SIGTERM')
-      expect(await child.exited).toBe(0)
-    }))
+  test('cstp docs serves it; a search leads to the heading, and no request leaves the machine', async () => {
+    const dir = await testDir()
+    const child = spawn(['docs', '--json'], bareEnv(dir))
+    const reader = child.stdout.getReader()
+    const { url } = JSON.parse(new TextDecoder().decode((await reader.read()).value)) as { url: string }
+    // What is no path of the site is no page, and shows nothing of the program.
+    for (const path of ['%', '%ff', '..%2f..%2fpackage.json', 'constructor'])
+      expect((await fetch(`${url}${path}`)).status).toBe(404)
+    const page = await browser.newPage()
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(request.url()))
+    const errors: string[] = []
+    page.on('pageerror', (error) => errors.push(error.message))
+    await page.goto(url)
+    await page.keyboard.press('/')
+    await page.keyboard.type('token scopes yaml')
+    await page.locator('#results a').first().waitFor()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/access\.html/)
+    expect(await page.locator('h1').textContent()).toContain('Agents, tokens and scopes')
+    expect(asked.filter((one) => !one.startsWith(url) && !one.startsWith('data:'))).toEqual([])
+    expect(errors).toEqual([])
+    await page.close()
+    child.kill('SIGTERM')
+    expect(await child.exited).toBe(0)
+  })
 })

@@ -4,10 +4,10 @@ import type { Scope } from '../../../src/core/caller.ts'
 import { erase } from '../../../src/domain/erasure/erase.ts'
 import { finish, unfinishedErasures } from '../../../src/domain/erasure/finish.ts'
 import { erasureCollections } from '../../../src/domain/record/decision/tombstone.ts'
-import { openMemoryProgram } from '../../support/program.ts'
+import { memoryProgram } from '../../support/program.ts'
 
 test('the database is not written again for each attempt at what is left of the search index', async () => {
-  const program = await openMemoryProgram()
+  const program = await memoryProgram()
   const { store } = program
   await store.transaction((tx) => tx.keyed.put(erasureCollections.unfinished, 'r', { ids: ['x'] }))
   let [scrubs, isPurged] = [0, false]
@@ -26,11 +26,10 @@ test('the database is not written again for each attempt at what is left of the 
   isPurged = true
   expect(await finish(scrubbed, 'r', null)).toEqual([])
   expect([scrubs, await unfinishedErasures(store)]).toEqual([1, []])
-  await program.close()
 })
 
 test('what was written while an erasure looked goes with it, also if its process ended in between', async () => {
-  const program = await openMemoryProgram()
+  const program = await memoryProgram()
   const { services, store, clock } = program
   const id = await program.record({ decision: 'Call the customer at Main Street 5' })
   let flushes = 0
@@ -53,5 +52,4 @@ test('what was written while an erasure looked goes with it, also if its process
   expect(await finish(services, owed!, null)).toEqual([])
   expect(await line()).not.toContain('Main Street')
   expect(await unfinishedErasures(store)).toEqual([])
-  await program.close()
 })

@@ -3,12 +3,12 @@ import { expect, test } from 'bun:test'
 import { setImmediate } from 'node:timers/promises'
 import type { SearchView } from '../../../src/domain/search/index-sync.ts'
 import { search } from '../../../src/domain/search/search.ts'
-import { openMemoryProgram } from '../../support/program.ts'
+import { memoryProgram } from '../../support/program.ts'
 
 const hybrid = { mode: 'hybrid', side: 'both', weight: 0.7, filter: {}, offset: 0, limit: 10 } as const
 
 test('words are searched for before the question has a vector, and once', async () => {
-  const program = await openMemoryProgram()
+  const program = await memoryProgram()
   const id = await program.record({ decision: 'Use Redis Streams for the import queue' })
   const { store, index, embedder } = program.services
   let asked = 0
@@ -38,11 +38,10 @@ test('words are searched for before the question has a vector, and once', async 
   const found = await search(tools, { ...hybrid, query: 'import queue' })
   expect(found).toMatchObject({ degraded: false, hits: [{ text: { id } }] })
   expect(asked).toBe(1)
-  await program.close()
 })
 
 test('a search by meaning that fails ends only after the search by keyword, which uses the same index', async () => {
-  const program = await openMemoryProgram()
+  const program = await memoryProgram()
   await program.record()
   const { store, index, embedder } = program.services
   let running = 0
@@ -69,5 +68,4 @@ test('a search by meaning that fails ends only after the search by keyword, whic
   }
   await expect(search(tools, { ...hybrid, query: 'sqlite' })).rejects.toThrow('damaged')
   expect(running).toBe(0)
-  await program.close()
 })

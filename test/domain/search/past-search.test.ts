@@ -4,10 +4,10 @@ import { setImmediate } from 'node:timers/promises'
 import { openPast } from '../../../src/domain/record/history/past.ts'
 import { pastTools } from '../../../src/domain/search/past.ts'
 import { search } from '../../../src/domain/search/search.ts'
-import { openMemoryProgram } from '../../support/program.ts'
+import { memoryProgram } from '../../support/program.ts'
 
 test('a search of a time counts the decisions that passed its filter then', async () => {
-  const program = await openMemoryProgram()
+  const program = await memoryProgram()
   const { services, record, call, clock } = program
   const ids = [await record(), await record(), await record()]
   const at_ms = clock.now
@@ -27,13 +27,12 @@ test('a search of a time counts the decisions that passed its filter then', asyn
     }
   }
   expect(await found()).toEqual({ found: ids.sort(), total: 3, limits: [] })
-  await program.close()
 })
 
 test.each(['semantic', 'keyword', 'hybrid'] as const)(
   'a %s search says when more decisions of today match than it reads, and only then',
   async (mode) => {
-    const program = await openMemoryProgram()
+    const program = await memoryProgram()
     const { services, record, call, clock } = program
     const ids = []
     for (let at = 0; at < 4; at++) ids.push(await record())
@@ -54,12 +53,11 @@ test.each(['semantic', 'keyword', 'hybrid'] as const)(
     // None was reviewed then.
     expect(await found('reviewed', 4, 4)).toEqual({ found: 0, limits: [] })
     expect(await found('reviewed', 2, 1)).toEqual({ found: 0, limits: ['more_candidates'] })
-    await program.close()
   },
 )
 
 test('a search by meaning finds decisions that a concurrent search by keyword of the same view is still reading', async () => {
-  const program = await openMemoryProgram()
+  const program = await memoryProgram()
   const { services, record, clock } = program
   const ids = [await record(), await record(), await record()].sort()
   const { embedder, index } = services
@@ -97,5 +95,4 @@ test('a search by meaning finds decisions that a concurrent search by keyword of
     return [words.hits, meaning].map((hits) => hits.map(({ id }) => id).sort())
   })
   expect(found).toEqual([ids, ids])
-  await program.close()
 })

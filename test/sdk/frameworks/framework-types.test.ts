@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test'
 import { symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { inTemporaryDir, root, run } from '../../support/process.ts'
+import { root, run, testDir } from '../../support/process.ts'
 import { folder, frameworkAt } from './world.ts'
 
 const packages = ['@anthropic-ai/claude-agent-sdk', '@langchain/langgraph', '@openai/agents', 'langchain', 'zod']
@@ -43,15 +43,15 @@ const compilerOptions = {
 
 test.skipIf(!installed)(
   'they fit hooks, middleware and tools',
-  () =>
-    inTemporaryDir(async (dir) => {
-      await symlink(join(folder, 'node_modules'), join(dir, 'node_modules'))
-      await writeFile(join(dir, 'use.ts'), use)
-      await writeFile(join(dir, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['use.ts'] }))
-      const compiler = join(root, 'node_modules/typescript/bin/tsc')
-      const env = { PATH: process.env.PATH ?? '', HOME: dir }
-      const { status, out } = await run([process.execPath, compiler, '-p', '.'], { cwd: dir, env })
-      expect([status, out]).toEqual([0, ''])
-    }),
+  async () => {
+    const dir = await testDir()
+    await symlink(join(folder, 'node_modules'), join(dir, 'node_modules'))
+    await writeFile(join(dir, 'use.ts'), use)
+    await writeFile(join(dir, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['use.ts'] }))
+    const compiler = join(root, 'node_modules/typescript/bin/tsc')
+    const env = { PATH: process.env.PATH ?? '', HOME: dir }
+    const { status, out } = await run([process.execPath, compiler, '-p', '.'], { cwd: dir, env })
+    expect([status, out]).toEqual([0, ''])
+  },
   120_000,
 )

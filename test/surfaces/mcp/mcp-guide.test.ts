@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { toolNames } from '../../../src/calls/method.ts'
-import { bareEnv, inTemporaryDir, root } from '../../support/process.ts'
+import { bareEnv, inTemporaryDir, root, testDir } from '../../support/process.ts'
 import { startServing, tokens } from '../../support/serving.ts'
 import { overStdio, type Peer } from './peers.ts'
 
@@ -68,12 +68,12 @@ test('the configuration of a program', () =>
     expect(await listed(await overStdio('v2', dir, argsOf(here!)))).toEqual([...toolNames]),
   ))
 
-test('the configuration of a program that passes on', () =>
-  inTemporaryDir(async (dir) => {
-    // The server need not be there for the tools to be listed.
-    expect(elsewhere!.env).toEqual({ CSTP_TOKEN: '<token>' })
-    expect(await listed(await overStdio('v2', dir, argsOf(elsewhere!), elsewhere!.env))).toEqual([...toolNames])
-  }))
+test('the configuration of a program that passes on', async () => {
+  const dir = await testDir()
+  // The server need not be there for the tools to be listed.
+  expect(elsewhere!.env).toEqual({ CSTP_TOKEN: '<token>' })
+  expect(await listed(await overStdio('v2', dir, argsOf(elsewhere!), elsewhere!.env))).toEqual([...toolNames])
+})
 
 test('the commands name what there is', async () => {
   const [withServer, without] = blocks('sh')

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv'
 import { toolNames } from '../../../src/calls/method.ts'
 import { methods } from '../../../src/methods/table.ts'
-import { inTemporaryDir } from '../../support/process.ts'
+import { inTemporaryDir, testDir } from '../../support/process.ts'
 import { type Agent, type Running, startServing, tokens } from '../../support/serving.ts'
 import { jsonOf, lines, overHttp, overStdio, type Peer, use } from './peers.ts'
 
@@ -125,20 +125,20 @@ describe.each(lines.map((line, index) => [line, agents[index]!] as const))('%s',
     inTemporaryDir(async (dir) => meet(await overStdio(line, dir, ['--agent', 'planner']), 'acme/shop')))
 })
 
-test('over stdio to a server elsewhere, as the agent of the token', () =>
-  inTemporaryDir(async (dir) => {
-    const peer = await overStdio('v2', dir, ['--url', server.url, '--agent', 'bob'], {
-      CSTP_TOKEN: tokens.bob.slice('bob:'.length),
-    })
-    try {
-      const { decision_id: id } = await use(peer, 'pre_action', { description: 'Pass it on', confidence: 0.9 })
-      expect(await server.call('getDecision', { id })).toMatchObject({ recorded_by: 'bob' })
-      const refused = await peer.callTool({ name: 'get_decision', arguments: { id: '00000000' } })
-      expect(jsonOf(refused)).toMatchObject({ error: 'validation_error', code: -32007 })
-    } finally {
-      await peer.close()
-    }
-  }))
+test('over stdio to a server elsewhere, as the agent of the token', async () => {
+  const dir = await testDir()
+  const peer = await overStdio('v2', dir, ['--url', server.url, '--agent', 'bob'], {
+    CSTP_TOKEN: tokens.bob.slice('bob:'.length),
+  })
+  try {
+    const { decision_id: id } = await use(peer, 'pre_action', { description: 'Pass it on', confidence: 0.9 })
+    expect(await server.call('getDecision', { id })).toMatchObject({ recorded_by: 'bob' })
+    const refused = await peer.callTool({ name: 'get_decision', arguments: { id: '00000000' } })
+    expect(jsonOf(refused)).toMatchObject({ error: 'validation_error', code: -32007 })
+  } finally {
+    await peer.close()
+  }
+})
 
 describe('the list', () => {
   let tools: Awaited<ReturnType<Peer['listTools']>>['tools']

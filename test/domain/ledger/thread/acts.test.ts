@@ -13,7 +13,7 @@ import { commitmentOf } from '../../../../src/domain/ledger/thread/commitment.ts
 import { stateId } from '../../../../src/domain/record/act-ids.ts'
 import { askingRules, requested } from '../../../support/asking.ts'
 import { event, ingest } from '../../../support/evidence/ingest.ts'
-import { forEachBackend, openMemoryProgram, type TestProgram } from '../../../support/program.ts'
+import { forEachBackend, memoryProgram, type TestProgram } from '../../../support/program.ts'
 import * as fc from '../../../support/property.ts'
 
 setDefaultTimeout(120_000)
@@ -140,7 +140,7 @@ forEachBackend((open) => {
 })
 
 test('an answer names its act; with durability logged it has its place already', async () => {
-  const program = await openMemoryProgram()
+  const program = await memoryProgram()
   const given = { decision: 'Use SQLite', confidence: 0.8, category: 'architecture' }
   const placeOf = async (record_id: string) => (await program.store.thread.read({ record_ids: [record_id] }))[0]!.seq
   const stored = await program.call('recordDecision', given)
@@ -158,11 +158,10 @@ test('an answer names its act; with durability logged it has its place already',
   }
   const refused = await program.refused('checkGuardrails', { action, durability: 'logged' })
   expect(refused.message).toContain('the change may have been made')
-  await program.close()
 })
 
 test('a call that is refused leaves no act', async () => {
-  const program = await openMemoryProgram()
+  const program = await memoryProgram()
   await program.services.thread.sequence()
   const before = (await program.store.thread.head()).seq
   await program.refused('reviewDecision', { decision_id: 'none', outcome: 'success' })
@@ -182,11 +181,10 @@ test('a call that is refused leaves no act', async () => {
   expect(await failed.catch(() => 'thrown')).toBe('thrown')
   await program.services.thread.sequence()
   expect((await program.store.thread.head()).seq).toBe(before)
-  await program.close()
 })
 
 test('an approval is an act for each of its steps', async () => {
-  const program = await openMemoryProgram()
+  const program = await memoryProgram()
   await program.rules(askingRules)
   const id = await requested(program, 1)
   await program.call('decideApproval', { id, decision: 'approve', reason: 'fine' }, 'carol')
@@ -198,7 +196,6 @@ test('an approval is an act for each of its steps', async () => {
     `${id}/consumed/…`,
   ])
   expect(steps.map((act) => payloadOf(act).state)).toEqual(['pending', 'approved', 'consumed'])
-  await program.close()
 })
 
 test('any line of the trail and any value is canonical text, the same after the store has kept it', () => {

@@ -3,7 +3,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import type { StoredAct } from '../../../../sdk/storage/thread.ts'
 import { checkSeals, type SealCheck, sealProblem } from '../../../../src/domain/ledger/thread/seals.ts'
 import { openHooks } from '../../../support/hooks.ts'
-import { openMemoryProgram } from '../../../support/program.ts'
+import { memoryProgram } from '../../../support/program.ts'
 import { allActs } from '../../../support/thread.ts'
 
 setDefaultTimeout(120_000)
@@ -25,7 +25,7 @@ const without = (acts: readonly StoredAct[], passes: (act: StoredAct) => boolean
 }
 
 test('sessions that overlap are sealed with their own counts, and what is left out of one shows', async () => {
-  const program = await openMemoryProgram()
+  const program = await memoryProgram()
   const { event, bash } = openHooks(program)
   await bash('echo before')
   await program.services.thread.sequence()
@@ -60,5 +60,4 @@ test('sessions that overlap are sealed with their own counts, and what is left o
   const gone = acts.find(isOf('action', first!.session))!
   const erased = acts.map((act) => (act === gone ? { ...act, payload: null, salt: null } : act))
   expect((await sealsOf(erased))[0]).toMatchObject({ complete: true, found: { actions: 11 }, erased: { actions: 1 } })
-  await program.close()
 })

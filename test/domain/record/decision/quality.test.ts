@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test'
 import { quality } from '../../../../src/domain/record/decision/decision.ts'
 import { methods } from '../../../../src/methods/table.ts'
-import { openMemoryProgram } from '../../../support/program.ts'
+import { memoryProgram } from '../../../support/program.ts'
 import { recordOf } from '../../../support/record.ts'
 
 const bare = recordOf({ decision: 'x'.repeat(20), context: 'x'.repeat(10) })
@@ -61,7 +61,7 @@ test('what is empty does not count', () => {
 })
 
 test('a model can do all that is suggested, with the fields that its tools take', async () => {
-  const program = await openMemoryProgram()
+  const program = await memoryProgram()
   const tool = (name: string, input: object) => {
     const { mcp, params } = methods.get(`cstp.${name}`)!
     const fields = Object.keys((mcp!.input?.schema ?? params).entries)
@@ -86,5 +86,4 @@ test('a model can do all that is suggested, with the fields that its tools take'
   expect(first.suggestions[0]).toContain('bridge with an update')
   await program.call('updateDecision', { id, updates: { bridge: { structure: 'One file', function: 'Simple' } } })
   expect((await program.call('getDecision', { id })).quality).toEqual({ score: 1, suggestions: [] })
-  await program.close()
 })
