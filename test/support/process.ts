@@ -152,8 +152,8 @@ export interface RunningServer {
 
 export const temporaryDir = (name = 'cstp-test-'): Promise<string> => mkdtemp(join(tmpdir(), name))
 
-/** Waits until `probe` holds. @throws when it does not within `ms` */
-export async function until(what: string, probe: () => Promise<boolean>, ms = 20_000): Promise<void> {
+/** Waits until `probe` holds: on a busy machine nearly as long as a test may take. @throws when it does not within `ms` */
+export async function until(what: string, probe: () => Promise<boolean>, ms = 110_000): Promise<void> {
   const end = Date.now() + ms
   while (!(await probe().catch(() => false))) {
     if (Date.now() > end) throw new Error(`waited in vain: ${what}`)
