@@ -20,8 +20,7 @@ const ofLedger = ['head', 'hashes', 'nodes', 'checkpoints', 'saveCheckpoint'].ma
 
 /** What a store driver implements. A new verb needs a reason that no combination of these serves. */
 const storeVerbs = [
-  'audit.append',
-  'audit.expire',
+  'append',
   'audit.list',
   'close',
   'decisions.find',
@@ -43,7 +42,6 @@ const storeVerbs = [
   'keyed.put',
   'reconcile',
   'scrub',
-  'thread.append',
   'thread.ofDecision',
   'thread.read',
   'thread.sequence',

@@ -53,21 +53,6 @@ export interface AuditExpiry {
   at_ms?: number
 }
 
-/**
- * The trail is append-only. `expire` removes the oldest entries, and the transaction's `erase` the detail of some; each adds an entry that
- * records it.
- */
-export interface AuditWriter {
-  /** Adds an entry at the end. */
-  append(entry: AuditEntry): Promise<void>
-  /**
-   * Removes up to `limit` entries from before a time, oldest first, and adds a `retentionEntry` if any were removed. Such entries are kept.
-   * The engine refuses any other removal, even one that bypasses the driver.
-   * @returns the number of entries removed
-   */
-  expire(query: AuditExpiry): Promise<number>
-}
-
 /** Method of the entry that records removed entries. Such an entry is never removed or changed. */
 export const retentionMethod = 'audit.retention'
 

@@ -1,4 +1,5 @@
 /** Erasure in a transaction: what is removed for good, and what stays as proof that it was there. */
+import type { AuditExpiry } from './audit.ts'
 
 /** Audit entries that lose their detail. */
 export interface AuditRedaction {
@@ -25,6 +26,11 @@ export interface Erasure {
    * any other change to an entry, even one that bypasses the driver.
    */
   audit?: AuditRedaction
+  /**
+   * Removes audit entries from before a time, oldest first, and adds a `retentionEntry` if any were removed. Such entries are kept. The engine
+   * refuses any other removal, even one that bypasses the driver.
+   */
+  expired?: AuditExpiry
 }
 
 /** How a driver erases each kind of data. */
@@ -35,19 +41,22 @@ export interface Erasers {
   acts(record_ids: readonly string[]): Promise<void>
   /** Replaces the detail of audit entries; see {@link Erasure.audit}. */
   audit(redaction: AuditRedaction): Promise<void>
+  /** Removes the oldest audit entries, and returns their number; see {@link Erasure.expired}. */
+  expired(expiry: AuditExpiry): Promise<number>
 }
 
 /**
  * The `erase` of a transaction, made of what erases each kind of data.
  * @example
  * ```ts
- * const erase = eraserOf({ decision: decisions.erase, acts: thread.erase, audit: audit.redact })
+ * const erase = eraserOf({ decision: decisions.erase, acts: acts.erase, audit: trail.redact, expired: trail.expire })
  * ```
  */
 export const eraserOf =
   (erasers: Erasers) =>
-  async ({ decisions = [], acts = [], audit }: Erasure): Promise<void> => {
+  async ({ decisions = [], acts = [], audit, expired }: Erasure): Promise<number> => {
     for (const { id, revision } of decisions) await erasers.decision(id, revision)
     if (acts.length > 0) await erasers.acts(acts)
     if (audit) await erasers.audit(audit)
+    return expired ? erasers.expired(expired) : 0
   }

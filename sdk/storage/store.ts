@@ -12,11 +12,11 @@
  * @see the suite in `conformance/store.ts`, which checks a driver against all of these promises
  */
 import type { DecisionRecord, EdgeType } from '../schema/decision.ts'
-import type { AuditReader, AuditWriter } from './audit.ts'
+import type { AuditEntry, AuditReader } from './audit.ts'
 import type { DecisionFields, DecisionReader, DecisionWriter } from './decisions.ts'
 import type { Erasure } from './erasure.ts'
 import type { KeyedReader, KeyedWriter } from './keyed.ts'
-import type { ThreadReader, ThreadWriter } from './thread.ts'
+import type { ThreadReader, UnplacedAct } from './thread.ts'
 import type { VectorSet } from './vectors.ts'
 
 export type * from './audit.ts'
@@ -73,19 +73,29 @@ export interface StoreOptions {
   now(): number
 }
 
+/** What one call appends. */
+export interface Appended {
+  /** Entries at the end of the audit trail, in this order. */
+  audit?: readonly AuditEntry[]
+  /** Acts that wait for their places, in this order. Acts from another store arrive as they were stored there, including erased ones. */
+  acts?: readonly UnplacedAct[]
+}
+
 /** The methods of a transaction. Reads see the transaction's own writes. */
 export interface Transaction {
   readonly decisions: DecisionWriter
   readonly embeddings: EmbeddingWriter
   readonly keyed: KeyedWriter
-  readonly audit: AuditWriter
-  readonly thread: ThreadWriter
+  /** Appends to the audit trail and to the thread. Nothing changes or removes what was appended, except `erase`. */
+  append(what: Appended): Promise<void>
   /**
-   * Erases decisions, payloads of acts and details of audit entries permanently. A refusal leaves what the same call erased before it.
+   * Erases decisions, payloads of acts, details of audit entries, and the oldest of these entries permanently. A refusal leaves what the same
+   * call erased before it.
+   * @returns the number of audit entries that were removed because they had expired
    * @throws StorageError `conflict` if the stored revision of a decision is another, `not_found` if a decision or an audit entry does not
    * exist, `invalid` for details that do not name their redaction
    */
-  erase(what: Erasure): Promise<void>
+  erase(what: Erasure): Promise<number>
 }
 
 /** A typed edge from one decision to another. */

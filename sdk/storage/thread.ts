@@ -91,12 +91,3 @@ export interface ThreadReader extends ThreadReads, Ledger {
    */
   sequence(grow: (head: LedgerHead, commitments: readonly string[]) => TreeGrowth, limit: number): Promise<number>
 }
-
-/** Writes acts inside a transaction. */
-export interface ThreadWriter {
-  /**
-   * Appends acts that wait for their places, in this order. Acts from another store arrive as they were stored there, including erased
-   * ones.
-   */
-  append(acts: readonly UnplacedAct[]): Promise<void>
-}

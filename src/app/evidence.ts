@@ -133,7 +133,9 @@ export async function adoptKey(settings: Settings, log: Log): Promise<{ before: 
       ...(lost > 0 && { thread_entries_lost: lost }),
     }
     const entry = { at: timestamp(Date.now()), agent: adminAgent, method: 'evidence.new-key', request_id: 'local' }
-    await opened.store.transaction((tx) => tx.audit.append({ ...entry, ids: [], allowed: null, rules: [], detail }))
+    await opened.store.transaction((tx) =>
+      tx.append({ audit: [{ ...entry, ids: [], allowed: null, rules: [], detail }] }),
+    )
     return { before, signer }
   } finally {
     await close()

@@ -188,7 +188,7 @@ function openDashboard({ settings, services, access, guesses }: RoutesOptions): 
     async audit(what, agent, request_id) {
       log('info', what, { request_id, agent })
       const entry = { at: timestamp(now()), agent, method: `dashboard.${what}`, request_id, ids: [] }
-      await store.transaction((tx) => tx.audit.append({ ...entry, allowed: null, rules: [], detail: null }))
+      await store.transaction((tx) => tx.append({ audit: [{ ...entry, allowed: null, rules: [], detail: null }] }))
     },
   })
 }

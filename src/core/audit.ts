@@ -19,15 +19,19 @@ export function audit(
   detail: AuditEntry['detail'] = null,
   stopped_by: string[] | null = null,
 ): Promise<void> {
-  return tx.audit.append({
-    at: timestamp(call.now()),
-    agent: call.caller.agent,
-    method: call.method,
-    request_id: call.request_id,
-    ids,
-    allowed: stopped_by === null ? null : false,
-    rules: stopped_by ?? [],
-    detail,
+  return tx.append({
+    audit: [
+      {
+        at: timestamp(call.now()),
+        agent: call.caller.agent,
+        method: call.method,
+        request_id: call.request_id,
+        ids,
+        allowed: stopped_by === null ? null : false,
+        rules: stopped_by ?? [],
+        detail,
+      },
+    ],
   })
 }
 

@@ -21,7 +21,7 @@ test('a session of which an action is missing is found, and nothing where all ar
     const store = await openAt(dir)
     const done = Array.from({ length: actions }, (_, number) => act('action', `action-${number}`, {}))
     const seal = act('session', 'seal', { actions: 12, verdicts: {}, first_index: 1, last_index: actions })
-    await store.transaction((tx) => tx.thread.append([...done, seal]))
+    await store.transaction((tx) => tx.append({ acts: [...done, seal] }))
     await allActs(store)
     await store.close()
     const findings = await Array.fromAsync(checkSessions.run({ store_url: null, data_dir: dir } as Settings))

@@ -41,7 +41,7 @@ forEachBackend((open) => {
     const check = () => program.call('checkGuardrails', { action: { description: 'Do it' } })
     await check()
     const link = { agent: 'root', method: linkMethod, request_id: 'l', ids: [], allowed: null, rules: [], detail: null }
-    await store.transaction((tx) => tx.audit.append({ ...link, at: new Date(clock.now).toISOString() }))
+    await store.transaction((tx) => tx.append({ audit: [{ ...link, at: new Date(clock.now).toISOString() }] }))
     const { rounds, timers, failures } = started(program, [auditRule(30)])
     const methods = async () => (await store.audit.list({ limit: 9 })).map(({ method }) => method)
     clock.now += 30 * dayMs

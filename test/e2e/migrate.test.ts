@@ -81,15 +81,19 @@ async function filled(dir: string): Promise<string> {
     await tx.keyed.put(resultCollection, 'alice', result, { expires_ms: now_ms + 3_600_000 })
     await tx.keyed.put(resultCollection, 'bob', result, { expires_ms: now_ms - 1 })
     for (let index = 0; index < 2_300; index++)
-      await tx.audit.append({
-        at: new Date(now_ms + index).toISOString(),
-        agent: 'alice',
-        method: 'cstp.recordDecision',
-        request_id: `r${index}`,
-        ids: [records[0]!.id],
-        allowed: index % 2 === 0 ? null : true,
-        rules: ['r'],
-        detail: { index },
+      await tx.append({
+        audit: [
+          {
+            at: new Date(now_ms + index).toISOString(),
+            agent: 'alice',
+            method: 'cstp.recordDecision',
+            request_id: `r${index}`,
+            ids: [records[0]!.id],
+            allowed: index % 2 === 0 ? null : true,
+            rules: ['r'],
+            detail: { index },
+          },
+        ],
       })
   })
   for (const revision of [1, 2]) await store.transaction((tx) => tx.decisions.put(records[0]!, revision))

@@ -4,6 +4,7 @@
  * the service notices if the acts that it once signed are gone.
  */
 import {
+  type Appended,
   compareText,
   type Drivers,
   type Edge,
@@ -62,15 +63,22 @@ export function openMemoryStore(options: StoreOptions): Store {
     const verb = verbsOf(member, (error) => error)
     try {
       const decisions = decisionWriter(layers, verb, { analyse: options.analyse, committed: catalogue })
-      const audit = auditWriter(layers, verb, options.now)
-      const thread = threadWriter(layers, verb)
+      const trail = auditWriter(layers, options.now)
+      const thread = threadWriter(layers)
       const result = await work({
         decisions,
         embeddings: embeddingWriter(layers, verb),
         keyed: keyedWriter(layers, verb),
-        audit,
-        thread,
-        erase: eraserOf({ decision: decisions.erase, acts: thread.erase, audit: audit.redact }),
+        append: verb(({ audit = [], acts = [] }: Appended) => {
+          for (const entry of audit) trail.append(entry)
+          thread.append(acts)
+        }),
+        erase: eraserOf({
+          decision: decisions.erase,
+          acts: verb(thread.erase),
+          audit: verb(trail.redact),
+          expired: verb(trail.expire),
+        }),
       })
       if (member.broken !== undefined) throw member.broken
       commit(layers)

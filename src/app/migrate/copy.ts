@@ -128,7 +128,7 @@ export async function copyAudit({ from, to, signal, progress }: Copying): Promis
     const fresh = page.slice(Math.max(0, there - done))
     done += page.length
     await to.store.transaction(async (tx) => {
-      for (const { seq: _, ...entry } of fresh) await tx.audit.append(entry)
+      for (const { seq: _, ...entry } of fresh) await tx.append({ audit: [entry] })
     })
     progress('audit entries', done)
   }

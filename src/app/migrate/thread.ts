@@ -27,7 +27,7 @@ export async function copyThread({ from, to, signal, progress }: Copying): Promi
     await to.store.transaction(async (tx) => {
       // Also erases what the source has erased since an earlier run.
       await tx.erase({ acts: erased.map(({ record_id }) => record_id) })
-      await tx.thread.append(acts.filter(({ seq }) => seq! > there).map(({ seq: _, ...act }) => act))
+      await tx.append({ acts: acts.filter(({ seq }) => seq! > there).map(({ seq: _, ...act }) => act) })
     })
     next += acts.length
     progress('acts', next - 1)

@@ -77,7 +77,9 @@ async function sweepAudit({ store, stopped, now }: SweepCall, most_ms: number): 
   let removed = 0
   for (let more = true; more && !stopped(); ) {
     // Entries with digests of what evidence was linked to are kept: they are proof.
-    const count = await store.transaction((tx) => tx.audit.expire({ before_ms, keep: [linkMethod], limit: lines }))
+    const count = await store.transaction((tx) =>
+      tx.erase({ expired: { before_ms, keep: [linkMethod], limit: lines } }),
+    )
     removed += count
     more = count === lines
   }

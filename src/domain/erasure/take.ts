@@ -29,7 +29,7 @@ export async function tell(
   detail: Record<string, unknown>,
 ): Promise<void> {
   const at = timestamp(tools.now())
-  await tx.thread.append([actOf({ kind: 'redaction', record_id, decision_id: null, at, agent, detail }, tools)])
+  await tx.append({ acts: [actOf({ kind: 'redaction', record_id, decision_id: null, at, agent, detail }, tools)] })
 }
 
 /** How many copies there were, by kind. */

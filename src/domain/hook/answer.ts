@@ -222,15 +222,19 @@ async function onEnd(call: HookCall, event: On<'session_end'>): Promise<HookOutc
     const places = { session: sessionKey(source, event.place), first_index: first_index ?? 1, last_index }
     const detail = { sealed: { ...counts, ...places } }
     const { method, request_id } = call
-    await tx.audit.append({
-      at: timestamp(at_ms),
-      agent,
-      method,
-      request_id,
-      ids: [],
-      allowed: null,
-      rules: [],
-      detail,
+    await tx.append({
+      audit: [
+        {
+          at: timestamp(at_ms),
+          agent,
+          method,
+          request_id,
+          ids: [],
+          allowed: null,
+          rules: [],
+          detail,
+        },
+      ],
     })
   })
   return silent

@@ -68,12 +68,12 @@ function counting(tx: Transaction, count: (bytes: number) => void): Transaction 
       count(size(...args))
       return run(...args)
     }
-  const { decisions, keyed, audit } = tx
+  const { decisions, keyed } = tx
   return {
     ...tx,
     decisions: { ...decisions, put: counted((record) => recordText(record).length, decisions.put) },
     keyed: { ...keyed, put: counted((_, __, value) => sizeOf(value), keyed.put) },
-    audit: { ...audit, append: counted(lineSize, audit.append) },
+    append: counted(({ audit = [] }) => audit.reduce((sum, entry) => sum + lineSize(entry), 0), tx.append),
   }
 }
 

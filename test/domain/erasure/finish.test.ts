@@ -38,7 +38,7 @@ test('what was written while an erasure looked goes with it, also if its process
       if (++flushes === 1) return
       const detail = { input: { description: 'Call the customer at Main Street 5' } }
       const line = { at: new Date(clock.now).toISOString(), agent: 'bob', method: 'm', request_id: 'late', ids: [id] }
-      await store.transaction((tx) => tx.audit.append({ ...line, allowed: null, rules: [], detail }))
+      await store.transaction((tx) => tx.append({ audit: [{ ...line, allowed: null, rules: [], detail }] }))
       throw new Error('killed')
     },
   }

@@ -37,7 +37,7 @@ const recording = (number: number) => async (tx: Transaction) => {
   const record = recordOf(number)
   await tx.decisions.put(record, 0)
   await tx.embeddings.put(record.id, { embedder: 'test:1', vectors })
-  await tx.audit.append(entry)
+  await tx.append({ audit: [entry] })
 }
 
 async function prepare(store: Store, sessions: readonly number[]): Promise<void> {
@@ -99,7 +99,7 @@ function suite(database: Postgres): void {
 
   test('a half of a surrogate pair in a text fails no transaction', async () => {
     const { store } = await opened()
-    await store.transaction((tx) => tx.audit.append({ ...entry, agent: 'a\ud800', rules: ['\udc00'] }))
+    await store.transaction((tx) => tx.append({ audit: [{ ...entry, agent: 'a\ud800', rules: ['\udc00'] }] }))
     expect((await store.audit.list({ limit: 9, agent: 'a\ufffd', rule: '\ufffd' })).length).toBe(1)
     await store.close()
   })
@@ -132,7 +132,7 @@ function suite(database: Postgres): void {
     const { store } = await opened()
     await prepare(store, [])
     const bad = async (tx: Transaction) => {
-      await tx.audit.append({ ...entry, at: 'never' })
+      await tx.append({ audit: [{ ...entry, at: 'never' }] })
       // Too large for the index of its key.
       await tx.keyed.put('large', Array.from({ length: 4_000 }, () => Math.random()).join(), 1)
     }

@@ -259,7 +259,7 @@ test('the audit trail refuses changes from every connection', async () => {
     rules: ['x'],
     detail: 1,
   }
-  await store.transaction((tx) => tx.audit.append(entry))
+  await store.transaction((tx) => tx.append({ audit: [entry] }))
   await store.close()
   const all = [
     'update audit set agent = 1',
@@ -271,8 +271,8 @@ test('the audit trail refuses changes from every connection', async () => {
   // Lines that are over go; the others, and the line that says so, stay.
   const again = await openAt(dir)
   const expire = (before: string) =>
-    again.transaction((tx) => tx.audit.expire({ before_ms: Date.parse(before), keep: [], limit: 9 }))
-  await again.transaction((tx) => tx.audit.append({ ...entry, at: '2025-01-01T00:00:00Z' }))
+    again.transaction((tx) => tx.erase({ expired: { before_ms: Date.parse(before), keep: [], limit: 9 } }))
+  await again.transaction((tx) => tx.append({ audit: [{ ...entry, at: '2025-01-01T00:00:00Z' }] }))
   expect(await expire('2026-01-01T00:00:00Z')).toBe(1)
   await again.close()
   for (const sql of [

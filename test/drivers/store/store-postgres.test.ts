@@ -84,7 +84,7 @@ else
       rules: ['x'],
       detail: { x: 'nul\0' },
     }
-    const append = (at: string) => store.transaction((tx) => tx.audit.append({ ...entry, at }))
+    const append = (at: string) => store.transaction((tx) => tx.append({ audit: [{ ...entry, at }] }))
     await append('2026-01-01T00:00:00Z')
     const all = ["update audit set agent = 'b'", 'delete from audit', 'truncate audit']
     const refusals = async (statements: string[]) => {
@@ -96,7 +96,7 @@ else
     await refusals(all)
     await append('2025-01-01T00:00:00Z')
     const before_ms = Date.parse('2026-01-01T00:00:00Z')
-    expect(await store.transaction((tx) => tx.audit.expire({ before_ms, keep: [], limit: 9 }))).toBe(1)
+    expect(await store.transaction((tx) => tx.erase({ expired: { before_ms, keep: [], limit: 9 } }))).toBe(1)
     await refusals([
       ...all,
       "delete from audit where method = 'audit.retention'",

@@ -23,7 +23,7 @@ const act = (number: number): NewAct => ({
 
 /** Sixteen acts, so that the tree keeps a node, and a checkpoint. */
 async function fill(store: Store): Promise<void> {
-  await store.transaction((tx) => tx.thread.append(Array.from({ length: 16 }, (_, number) => act(number))))
+  await store.transaction((tx) => tx.append({ acts: Array.from({ length: 16 }, (_, number) => act(number)) }))
   await store.thread.sequence(({ seq, frontier }, commitments) => grow(frontier, seq, commitments), 99)
   await store.thread.saveCheckpoint({ size: 16, head_hash: '', note: 'n', created_at: '', exported: false })
 }

@@ -16,4 +16,4 @@ function actNumber(number: number): NewAct {
 
 /** Appends acts with these numbers. */
 export const appendActs = (store: Store, from: number, count: number): Promise<void> =>
-  store.transaction((tx) => tx.thread.append(Array.from({ length: count }, (_, at) => actNumber(from + at))))
+  store.transaction((tx) => tx.append({ acts: Array.from({ length: count }, (_, at) => actNumber(from + at)) }))

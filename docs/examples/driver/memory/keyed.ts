@@ -3,10 +3,8 @@ import {
   type AuditEntry,
   type AuditExpiry,
   type AuditRedaction,
-  type AuditWriter,
   checkRedaction,
   compareText,
-  type Erasers,
   type KeyedRecord,
   type KeyedWriter,
   markMethods,
@@ -56,14 +54,14 @@ export function keyedWriter({ keyed }: Layers, verb: Verb): KeyedWriter {
   }
 }
 
-export function auditWriter(layers: Layers, verb: Verb, now: () => number): AuditWriter & { redact: Erasers['audit'] } {
+export function auditWriter(layers: Layers, now: () => number) {
   const append = (entry: AuditEntry): void => {
     const seq = count(layers, 'audit')
     layers.audit.set(seq, plain({ ...entry, detail: entry.detail ?? null, seq }))
   }
   return {
-    append: verb(append),
-    expire: verb(({ before_ms, keep, limit, at_ms = now() }: AuditExpiry) => {
+    append,
+    expire({ before_ms, keep, limit, at_ms = now() }: AuditExpiry): number {
       const old = [...layers.audit.entries()]
         .filter(([, { at, method }]) => Date.parse(at) < before_ms && ![...keep, ...markMethods].includes(method))
         .sort(([a, x], [b, y]) => Date.parse(x.at) - Date.parse(y.at) || a - b)
@@ -71,8 +69,8 @@ export function auditWriter(layers: Layers, verb: Verb, now: () => number): Audi
       if (old.length > 0) append(retentionEntry(old.length, before_ms, at_ms))
       for (const [seq] of old) layers.audit.delete(seq)
       return old.length
-    }),
-    redact: verb(({ lines, redacted_by, at_ms = now() }: AuditRedaction) => {
+    },
+    redact({ lines, redacted_by, at_ms = now() }: AuditRedaction): void {
       checkRedaction(lines, redacted_by)
       if (lines.length === 0) return
       const found = lines.map(({ seq }) => layers.audit.get(seq))
@@ -85,6 +83,6 @@ export function auditWriter(layers: Layers, verb: Verb, now: () => number): Audi
         ),
       )
       lines.forEach(({ seq, detail }, at) => void layers.audit.set(seq, plain({ ...found[at]!, detail })))
-    }),
+    },
   }
 }

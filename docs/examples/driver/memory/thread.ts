@@ -1,6 +1,5 @@
 /** The thread of the memory store. */
 import {
-  type Erasers,
   growsTree,
   keptCheckpoints,
   type LedgerHead,
@@ -8,9 +7,7 @@ import {
   type StoredAct,
   type StoredCheckpoint,
   type ThreadReader,
-  type ThreadWriter,
   type UnplacedAct,
-  type Verb,
 } from '@cstp/client/storage'
 import type { Layers } from './tables.ts'
 
@@ -76,17 +73,17 @@ export function openMemoryThread(acts: ReadonlyMap<string, UnplacedAct>): Thread
   }
 }
 
-export const threadWriter = ({ acts }: Layers, verb: Verb): ThreadWriter & { erase: Erasers['acts'] } => ({
-  append: verb((added) => {
+export const threadWriter = ({ acts }: Layers) => ({
+  append(added: readonly UnplacedAct[]): void {
     for (const act of added) {
       if (acts.get(act.record_id) !== undefined) throw new Error(`the act ${act.record_id} exists already`)
       acts.set(act.record_id, { ...act })
     }
-  }),
-  erase: verb((record_ids) => {
+  },
+  erase(record_ids: readonly string[]): void {
     for (const record_id of record_ids) {
       const act = acts.get(record_id)
       if (act !== undefined) acts.set(record_id, { ...act, payload: null, salt: null })
     }
-  }),
+  },
 })

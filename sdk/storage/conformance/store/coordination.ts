@@ -131,7 +131,7 @@ export function testCoordination({ onEmpty, expect, refused }: Kit): void {
         detail: number % 2 === 0 ? null : { nested: [number, 'x\0'] },
       }),
     )
-    for (const entry of entries) await store.transaction((tx) => tx.audit.append(entry))
+    for (const entry of entries) await store.transaction((tx) => tx.append({ audit: [entry] }))
     const all = await store.audit.list({ limit: 99 })
     expect(all.map(({ seq: _, ...entry }) => entry)).toEqual([...entries].reverse())
     expect(all.every(({ seq }, at) => at === 0 || seq < all[at - 1]!.seq)).toBe(true)
@@ -170,9 +170,10 @@ export function testCoordination({ onEmpty, expect, refused }: Kit): void {
         detail: null,
       })
       // Not in the order of their times, as if a clock was set back.
-      for (const number of [3, 2, 1, 4, 5, 6, 7, 8, 9]) await store.transaction((tx) => tx.audit.append(entry(number)))
+      for (const number of [3, 2, 1, 4, 5, 6, 7, 8, 9])
+        await store.transaction((tx) => tx.append({ audit: [entry(number)] }))
       const expire = (before_ms: number, limit: number) =>
-        store.transaction((tx) => tx.audit.expire({ before_ms, keep: ['keep'], limit }))
+        store.transaction((tx) => tx.erase({ expired: { before_ms, keep: ['keep'], limit } }))
       const left = async (query: { rule?: string } = {}) =>
         (await store.audit.list({ limit: 99, ...query })).map(({ request_id }) => request_id)
       expect(await expire(1_000, 9)).toBe(0)
@@ -187,7 +188,7 @@ export function testCoordination({ onEmpty, expect, refused }: Kit): void {
       // Concurrently, from two servers: each entry is removed once. Kept entries and retention entries stay.
       const other = await again()
       const both = [store, other].map((one) =>
-        one.transaction((tx) => tx.audit.expire({ before_ms: 7_000, keep: ['keep'], limit: 9 })),
+        one.transaction((tx) => tx.erase({ expired: { before_ms: 7_000, keep: ['keep'], limit: 9 } })),
       )
       expect((await Promise.all(both)).sort()).toEqual([0, 3])
       expect(await expire(9e12, 99)).toBe(2)

@@ -118,7 +118,7 @@ export function testErasure({ onEmpty, expect, refused, shared }: Kit): void {
 
   onEmpty('a redacted line keeps its place and everything but its detail', async (store) => {
     await store.transaction(async (tx) => {
-      for (const text of ['one', 'two\0"', 'three']) await tx.audit.append(line({ text }))
+      for (const text of ['one', 'two\0"', 'three']) await tx.append({ audit: [line({ text })] })
     })
     const before = await store.audit.list({ limit: 9 })
     const [third, second, first] = before
@@ -131,7 +131,7 @@ export function testErasure({ onEmpty, expect, refused, shared }: Kit): void {
     expect(said!.method).toBe('audit.redaction')
     expect(said!.detail).toEqual({ redacted_by: 'R', lines: [second!.seq, first!.seq] })
     // Retention never removes the entry that records a redaction.
-    await store.transaction((tx) => tx.audit.expire({ before_ms: 4e12, keep: [], limit: 9 }))
+    await store.transaction((tx) => tx.erase({ expired: { before_ms: 4e12, keep: [], limit: 9 } }))
     expect((await store.audit.list({ limit: 9 })).map(({ method }) => method).sort()).toEqual([
       'audit.redaction',
       'audit.retention',
@@ -139,7 +139,7 @@ export function testErasure({ onEmpty, expect, refused, shared }: Kit): void {
   })
 
   onEmpty('a redaction that does not name its source is refused', async (store) => {
-    await store.transaction((tx) => tx.audit.append(line({ text: 'one' })))
+    await store.transaction((tx) => tx.append({ audit: [line({ text: 'one' })] }))
     const { seq } = (await store.audit.list({ limit: 1 }))[0]!
     const redact = (detail: Record<string, unknown>, line = seq, times = 1) =>
       store.transaction((tx) =>

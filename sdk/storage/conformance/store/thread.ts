@@ -36,7 +36,7 @@ function grow({ seq }: LedgerHead, commitments: readonly string[]): TreeGrowth {
   return { nodes, frontier }
 }
 
-const append = (store: Store, acts: readonly NewAct[]) => store.transaction((tx) => tx.thread.append(acts))
+const append = (store: Store, acts: readonly NewAct[]) => store.transaction((tx) => tx.append({ acts }))
 const waiting = (act: NewAct): StoredAct => ({ ...act, seq: null })
 const placed = (acts: readonly NewAct[], from = 1): StoredAct[] => acts.map((act, at) => ({ ...act, seq: from + at }))
 
@@ -89,7 +89,7 @@ export function testThread({ onEmpty, expect, refused, shared }: Kit): void {
 
   onEmpty('a group grows from where the one before it ended', async ({ thread, transaction }) => {
     const acts = actsOf(0, 150)
-    await transaction((tx) => tx.thread.append(acts))
+    await transaction((tx) => tx.append({ acts }))
     const seen: [LedgerHead, readonly string[]][] = []
     const noted = (head: LedgerHead, commitments: readonly string[]) => {
       seen.push([head, commitments])
@@ -109,7 +109,7 @@ export function testThread({ onEmpty, expect, refused, shared }: Kit): void {
   onEmpty('an act is kept with what its transaction wrote, or neither is', async (store) => {
     const both = (number: number, fails: boolean) =>
       store.transaction(async (tx) => {
-        await tx.thread.append([actOf(number)])
+        await tx.append({ acts: [actOf(number)] })
         await tx.decisions.put(recordOf(number), 0)
         if (fails) throw new Error('changed its mind')
       })
@@ -128,7 +128,7 @@ export function testThread({ onEmpty, expect, refused, shared }: Kit): void {
     await append(store, [actOf(1)])
     const again = store.transaction(async (tx) => {
       await tx.decisions.put(recordOf(1), 0)
-      await tx.thread.append([actOf(2), actOf(1, { payload: '{}' })])
+      await tx.append({ acts: [actOf(2), actOf(1, { payload: '{}' })] })
     })
     expect(await again.then(String, () => 'refused')).toBe('refused')
     expect(await store.thread.read({ record_ids: [actOf(1), actOf(2)].map(({ record_id }) => record_id) })).toEqual([
@@ -148,7 +148,7 @@ export function testThread({ onEmpty, expect, refused, shared }: Kit): void {
       { ...erased[1]!, seq: null },
     ])
     const more = { ...actOf(9), payload: null, salt: null }
-    await store.transaction((tx) => tx.thread.append([more]))
+    await store.transaction((tx) => tx.append({ acts: [more] }))
     await store.thread.sequence(grow, 99)
     const kept = [acts[0]!, erased[0]!, acts[2]!, erased[1]!, more]
     expect(await store.thread.read({ from: 1, limit: 9 })).toEqual(kept.map((act, at) => ({ ...act, seq: at + 1 })))

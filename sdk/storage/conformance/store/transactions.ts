@@ -28,15 +28,19 @@ async function everything(tx: Transaction): Promise<void> {
   await tx.keyed.delete('s', ['one'])
   await tx.keyed.put('s', 'three', 4, { version: 1 })
   await tx.keyed.expire('old', 5, 9)
-  await tx.audit.append({
-    at: '2026-01-01T00:00:00Z',
-    agent: 'ada',
-    method: 'm',
-    request_id: 'r',
-    ids: [],
-    allowed: true,
-    rules: ['x'],
-    detail: 1,
+  await tx.append({
+    audit: [
+      {
+        at: '2026-01-01T00:00:00Z',
+        agent: 'ada',
+        method: 'm',
+        request_id: 'r',
+        ids: [],
+        allowed: true,
+        rules: ['x'],
+        detail: 1,
+      },
+    ],
   })
 }
 

@@ -90,7 +90,7 @@ export function openThread({ store, evidence, signer, after, failed, ...tools }:
         const now = await cursor(tx.keyed)
         // Another process came first.
         if (now !== from) return now
-        await tx.thread.append(acts)
+        await tx.append({ acts })
         await tx.keyed.put(collection, key, last.seq)
         return last.seq
       })

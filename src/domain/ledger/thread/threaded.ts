@@ -8,7 +8,7 @@ import { type ActTools, actCollections, actsOf, type Written } from './acts.ts'
 
 /** A transaction that notes its writes once they are done. */
 function noting(tx: Transaction, written: Written, { now }: ActTools): Transaction {
-  const { decisions, keyed, audit } = tx
+  const { decisions, keyed } = tx
   return {
     ...tx,
     decisions: {
@@ -25,27 +25,22 @@ function noting(tx: Transaction, written: Written, { now }: ActTools): Transacti
         return keyed.put(collection, key, value, options).then(() => void written.keyed.push({ collection, value }))
       },
     },
-    audit: {
-      ...audit,
-      async append(entry) {
-        await audit.append(entry)
-        written.audit.push(entry)
-      },
-      // Audit entries that a store adds by itself.
-      async expire(query) {
-        const at_ms = now()
-        const removed = await audit.expire({ ...query, at_ms })
-        if (removed > 0) written.audit.push(retentionEntry(removed, query.before_ms, at_ms))
-        return removed
-      },
+    async append(what) {
+      await tx.append(what)
+      written.audit.push(...(what.audit ?? []))
     },
-    async erase({ audit: redaction, ...rest }) {
-      if (!redaction) return tx.erase(rest)
-      const { lines, redacted_by } = redaction
+    // Also notes the audit entries that a store adds by itself.
+    async erase({ audit, expired, ...rest }) {
       const at_ms = now()
-      await tx.erase({ ...rest, audit: { lines, redacted_by, at_ms } })
-      const seqs = lines.map(({ seq }) => seq)
-      if (seqs.length > 0) written.audit.push(redactionEntry(seqs, redacted_by, at_ms))
+      const removed = await tx.erase({
+        ...rest,
+        ...(audit && { audit: { ...audit, at_ms } }),
+        ...(expired && { expired: { ...expired, at_ms } }),
+      })
+      const seqs = audit?.lines.map(({ seq }) => seq) ?? []
+      if (seqs.length > 0) written.audit.push(redactionEntry(seqs, audit!.redacted_by, at_ms))
+      if (removed > 0) written.audit.push(retentionEntry(removed, expired!.before_ms, at_ms))
+      return removed
     },
   }
 }
@@ -61,7 +56,7 @@ export function threaded(store: Store, tools: ActTools, acted: () => void): Stor
         const value = await work(noting(tx, written, tools))
         const acts = actsOf(written, tools)
         hasActs = acts.length > 0
-        if (hasActs) await tx.thread.append(acts)
+        if (hasActs) await tx.append({ acts })
         return value
       })
       if (hasActs) acted()

@@ -250,15 +250,26 @@ export async function keep(
 ): Promise<void> {
   const { id, state, requester, request_digest, evaluation_id, reason, rules } = approval
   await tx.keyed.put(all, id, approval, { expires_ms: endOf(approval) })
-  await tx.audit.append({
-    at: timestamp(approvalContext.now()),
-    agent,
-    method: `approval.${step}`,
-    request_id,
-    ids: [],
-    allowed: null,
-    rules: rules.map(({ guardrail_id }) => guardrail_id),
-    detail: { approval: id, state, requester, request_digest, evaluation_id, ...(step === 'decided' && { reason }) },
+  await tx.append({
+    audit: [
+      {
+        at: timestamp(approvalContext.now()),
+        agent,
+        method: `approval.${step}`,
+        request_id,
+        ids: [],
+        allowed: null,
+        rules: rules.map(({ guardrail_id }) => guardrail_id),
+        detail: {
+          approval: id,
+          state,
+          requester,
+          request_digest,
+          evaluation_id,
+          ...(step === 'decided' && { reason }),
+        },
+      },
+    ],
   })
   if (approvalContext.notifies.has('approvals') && step !== 'consumed')
     await queueNotice(tx, approvalContext, `approval.${step}`, approvalData(approval, approvalContext))

@@ -106,7 +106,7 @@ export async function prepareJudgement(call: PolicyCall, subject: Subject): Prom
         await addToSession(tx, action.agent_id, done, time)
       }
       const { entry, input } = auditEntry(call, subject, mode, evaluation, verdict)
-      await tx.audit.append(entry)
+      await tx.append({ audit: [entry] })
       const isStopped = !verdict.allowed && mode !== 'dry_run' && mode !== 'shadow'
       if (isStopped && verdict.approval === null) await noticeBlock(call, tx, input, verdict)
       return verdict

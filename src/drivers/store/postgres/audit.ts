@@ -2,9 +2,9 @@
 
 import { and, asc, desc, eq, gte, lt, notInArray, sql } from 'drizzle-orm'
 import { checkRedaction, markMethods, redactionEntry, retentionEntry } from '../../../../sdk/storage/audit.ts'
-import type { AuditRedaction, Erasers } from '../../../../sdk/storage/erasure.ts'
+import type { AuditRedaction } from '../../../../sdk/storage/erasure.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import type { AuditEntry, AuditReader, AuditWriter } from '../../../../sdk/storage/store.ts'
+import type { AuditEntry, AuditExpiry, AuditReader } from '../../../../sdk/storage/store.ts'
 import { jsonText } from '../../shared/postgres/columns.ts'
 import type { Database } from '../../shared/postgres/database.ts'
 import { audit } from './schema.ts'
@@ -38,8 +38,8 @@ export const auditReader = (db: Database): AuditReader => ({
   },
 })
 
-export function auditWriter(access: Access, now: () => number): AuditWriter & { redact: Erasers['audit'] } {
-  const { verb } = access
+/** What writes the trail inside a transaction. */
+export function auditWriter(access: Access, now: () => number) {
   const append = ({ detail = null, ...entry }: AuditEntry): void => {
     const { at, request_id, ids, ...fields } = entry
     // In the order that a trigger relies on, with the detail last.
@@ -50,8 +50,8 @@ export function auditWriter(access: Access, now: () => number): AuditWriter & { 
     )
   }
   return {
-    append: verb(append),
-    expire: verb(async ({ before_ms, keep, limit, at_ms: noted_ms = now() }) => {
+    append,
+    async expire({ before_ms, keep, limit, at_ms: noted_ms = now() }: AuditExpiry): Promise<number> {
       access.requireAlone()
       const old = await access.read([], (db) =>
         db
@@ -66,8 +66,8 @@ export function auditWriter(access: Access, now: () => number): AuditWriter & { 
       const seqs = old.map((row) => row.seq)
       access.write([], ({ send }) => send((db) => db.delete(audit).where(inSeqs(seqs))))
       return old.length
-    }),
-    redact: verb(async ({ lines, redacted_by, at_ms: noted_ms = now() }: AuditRedaction) => {
+    },
+    async redact({ lines, redacted_by, at_ms: noted_ms = now() }: AuditRedaction): Promise<void> {
       checkRedaction(lines, redacted_by)
       if (lines.length === 0) return
       const seqs = lines.map((line) => line.seq)
@@ -87,7 +87,7 @@ export function auditWriter(access: Access, now: () => number): AuditWriter & { 
           ),
         )
       }
-    }),
+    },
   }
 }
 

@@ -1,7 +1,7 @@
 /** The store for many servers: PostgreSQL holds the documents and everything that the servers share. Opens it and connects its parts. */
 import { eraserOf } from '../../../../sdk/storage/erasure.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import type { Store, StoreOptions } from '../../../../sdk/storage/store.ts'
+import type { Appended, Store, StoreOptions } from '../../../../sdk/storage/store.ts'
 import { type ClientOptions, connect, storageErrorOf } from '../../shared/postgres/client.ts'
 import { openDatabase } from '../../shared/postgres/database.ts'
 import { migrate } from '../../shared/postgres/migrate.ts'
@@ -60,7 +60,8 @@ export async function openPostgresStore({
     transaction: async (work) => {
       if (isClosed) throw new StorageError('unavailable', 'the store is closed')
       return transaction((access) => {
-        const [decisions, audit, thread] = [
+        const { verb } = access
+        const [decisions, trail, thread] = [
           decisionWriter(access, analyse),
           auditWriter(access, now),
           threadWriter(access),
@@ -69,9 +70,16 @@ export async function openPostgresStore({
           decisions,
           embeddings: embeddingWriter(access),
           keyed: keyedWriter(access),
-          audit,
-          thread,
-          erase: eraserOf({ decision: decisions.erase, acts: thread.erase, audit: audit.redact }),
+          append: verb(({ audit = [], acts = [] }: Appended) => {
+            for (const entry of audit) trail.append(entry)
+            thread.append(acts)
+          }),
+          erase: eraserOf({
+            decision: decisions.erase,
+            acts: verb(thread.erase),
+            audit: verb(trail.redact),
+            expired: verb(trail.expire),
+          }),
         })
       })
     },

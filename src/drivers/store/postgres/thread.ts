@@ -4,15 +4,8 @@
  */
 
 import { and, asc, desc, eq, gte, inArray, lte, sql } from 'drizzle-orm'
-import type { Erasers } from '../../../../sdk/storage/erasure.ts'
 import { growsTree } from '../../../../sdk/storage/evidence-checks.ts'
-import {
-  keptCheckpoints,
-  type StoredAct,
-  type ThreadReader,
-  type ThreadWriter,
-  type UnplacedAct,
-} from '../../../../sdk/storage/thread.ts'
+import { keptCheckpoints, type StoredAct, type ThreadReader, type UnplacedAct } from '../../../../sdk/storage/thread.ts'
 import type { Client } from '../../shared/postgres/client.ts'
 import { openDatabase } from '../../shared/postgres/database.ts'
 import { addCheckpoint, growLedger, ledgerReads, lockHead } from '../../shared/postgres/ledger.ts'
@@ -127,11 +120,12 @@ export function threadReader({ read, begin }: Pick<Client, 'read' | 'begin'>): T
   }
 }
 
-export const threadWriter = ({ verb, write }: Access): ThreadWriter & { erase: Erasers['acts'] } => ({
-  append: verb((given: readonly UnplacedAct[]) => {
+/** What writes acts inside a transaction. */
+export const threadWriter = ({ write }: Access) => ({
+  append(given: readonly UnplacedAct[]): void {
     for (const act of given) write([], ({ insertAct }) => insertAct(act))
-  }),
-  erase: verb((record_ids: readonly string[]) => {
+  },
+  erase(record_ids: readonly string[]): void {
     if (record_ids.length > 0)
       write([], ({ send }) =>
         send((db) =>
@@ -141,5 +135,5 @@ export const threadWriter = ({ verb, write }: Access): ThreadWriter & { erase: E
             .where(inArray(acts.record_id, [...record_ids])),
         ),
       )
-  }),
+  },
 })

@@ -1,11 +1,9 @@
 /** What servers share besides decisions: the keyed records and the audit trail of the store port. */
-import type { Erasers } from '../../../../sdk/storage/erasure.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type { Verb } from '../../../../sdk/storage/members.ts'
 import type {
   AuditEntry,
   AuditReader,
-  AuditWriter,
   KeyedReader,
   KeyedRecord,
   KeyedWriter,
@@ -112,10 +110,8 @@ export function auditReader({ prepare }: Statements): AuditReader {
   }
 }
 
-export function auditWriter(
-  statements: Statements,
-  now: () => number,
-): (verb: Verb) => AuditWriter & { redact: Erasers['audit'] } {
+/** What writes the trail inside a transaction. */
+export function auditWriter(statements: Statements, now: () => number) {
   const { prepare } = statements
   const insert = prepare<{ seq: number }>(
     `insert into audit (at, at_ms, agent, method, request_id, ids, allowed, rules, detail)
@@ -138,7 +134,9 @@ export function auditWriter(
     )!
     for (const rule of entry.rules) addRule.run(rule, seq)
   }
-  const expire = auditExpiry(statements, append, now)
-  const redact = auditRedaction(statements, append, now)
-  return (verb) => ({ append: verb(append), expire: verb(expire), redact: verb(redact) })
+  return {
+    append,
+    expire: auditExpiry(statements, append, now),
+    redact: auditRedaction(statements, append, now),
+  }
 }

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { eraserOf } from '../../../../sdk/storage/erasure.ts'
 import { verbsOf } from '../../../../sdk/storage/members.ts'
-import type { Store, StoreOptions, Transaction } from '../../../../sdk/storage/store.ts'
+import type { Appended, Store, StoreOptions, Transaction } from '../../../../sdk/storage/store.ts'
 import { type LogWriter, messageOf } from '../../../core/log.ts'
 import { storageErrorOf } from '../../shared/sqlite/connect.ts'
 import { translating } from '../../shared/translating.ts'
@@ -84,9 +84,9 @@ export async function openSqliteStore({
       decisions: decisionWriter(writing, table),
       embeddings: embeddingWriter(writing, table),
       keyed: keyedWriter(writing),
-      audit: auditWriter(writing, now),
-      thread: threadWriter(writing),
     }
+    const trail = auditWriter(writing, now)
+    const thread = threadWriter(writing)
     const reads = translating((error) => storageErrorOf(error, 'cannot read'))
     scrubbing = scrubber(writer, commits)
     const { scrub } = scrubbing
@@ -119,18 +119,21 @@ export async function openSqliteStore({
       transaction: (work) =>
         commits.run((member) => {
           const verb = verbsOf(member, (error) => storageErrorOf(error, 'cannot write'))
-          const [decisions, audit, thread] = [
-            writers.decisions(member, verb),
-            writers.audit(verb),
-            writers.thread(verb),
-          ]
+          const decisions = writers.decisions(member, verb)
           const tx: Transaction = {
             decisions,
             embeddings: writers.embeddings(member, verb),
             keyed: writers.keyed(verb),
-            audit,
-            thread,
-            erase: eraserOf({ decision: decisions.erase, acts: thread.erase, audit: audit.redact }),
+            append: verb(({ audit = [], acts = [] }: Appended) => {
+              for (const entry of audit) trail.append(entry)
+              thread.append(acts)
+            }),
+            erase: eraserOf({
+              decision: decisions.erase,
+              acts: verb(thread.erase),
+              audit: verb(trail.redact),
+              expired: verb(trail.expire),
+            }),
           }
           return work(tx)
         }),

@@ -2,10 +2,8 @@
  * The thread in `cstp.db`. An act is one row, whose number is its place: rows are never deleted, and writes are serialised. The tree grows
  * over the rows later; an act counts as waiting until the head is past it.
  */
-import type { Erasers } from '../../../../sdk/storage/erasure.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { growsTree } from '../../../../sdk/storage/evidence-checks.ts'
-import type { Verb } from '../../../../sdk/storage/members.ts'
 import {
   type ActEntry,
   type ActKind,
@@ -13,7 +11,6 @@ import {
   type StoredAct,
   type ThreadReader,
   type ThreadReads,
-  type ThreadWriter,
   type UnplacedAct,
 } from '../../../../sdk/storage/thread.ts'
 import { ledgerReads, ledgerWrites } from '../../shared/sqlite/ledger.ts'
@@ -109,16 +106,17 @@ export function threadReader({ reading, writing, commits }: ThreadTools): Thread
   }
 }
 
-export function threadWriter({ prepare }: Statements): (verb: Verb) => ThreadWriter & { erase: Erasers['acts'] } {
+/** What writes acts inside a transaction. */
+export function threadWriter({ prepare }: Statements) {
   const insert = prepare<unknown, (string | null)[]>(`insert into acts (${columns}) values (?, ?, ?, ?, ?, ?, ?)`)
   const forget = prepare<unknown, [string]>('update acts set payload = null, salt = null where record_id = ?')
-  return (verb) => ({
-    append: verb((acts: readonly UnplacedAct[]) => {
+  return {
+    append(acts: readonly UnplacedAct[]): void {
       for (const { record_id, kind, decision_id, at, payload, salt, commitment } of acts)
         insert.run(record_id, kind, decision_id, at, payload, salt, commitment)
-    }),
-    erase: verb((record_ids: readonly string[]) => {
+    },
+    erase(record_ids: readonly string[]): void {
       for (const record_id of record_ids) forget.run(record_id)
-    }),
-  })
+    },
+  }
 }

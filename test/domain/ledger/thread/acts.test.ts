@@ -113,7 +113,7 @@ forEachBackend((open) => {
     await store.transaction((tx) =>
       tx.erase({ audit: { lines: [{ seq, detail: { redacted_by: 'x' } }], redacted_by: 'x' } }),
     )
-    await store.transaction((tx) => tx.audit.expire({ before_ms: clock.now, keep: [], limit: 9 }))
+    await store.transaction((tx) => tx.erase({ expired: { before_ms: clock.now, keep: [], limit: 9 } }))
     const acts = await told({ store, record, clock, ...program })
     const named = new Set(acts.map((act) => payloadOf(act).audit_sha256))
     const lines = await store.audit.list({ limit: 9 })
@@ -166,15 +166,19 @@ test('a call that is refused leaves no act', async () => {
   const before = (await program.store.thread.head()).seq
   await program.refused('reviewDecision', { decision_id: 'none', outcome: 'success' })
   const failed = program.store.transaction(async (tx) => {
-    await tx.audit.append({
-      at: '2026-01-01T00:00:00Z',
-      agent: 'a',
-      method: 'm',
-      request_id: 'r',
-      ids: [],
-      allowed: null,
-      rules: [],
-      detail: null,
+    await tx.append({
+      audit: [
+        {
+          at: '2026-01-01T00:00:00Z',
+          agent: 'a',
+          method: 'm',
+          request_id: 'r',
+          ids: [],
+          allowed: null,
+          rules: [],
+          detail: null,
+        },
+      ],
     })
     throw new Error('changed its mind')
   })

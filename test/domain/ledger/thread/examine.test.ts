@@ -25,7 +25,9 @@ forEachBackend((open) => {
     expect([...actKinds].filter((kind) => !kinds.has(kind))).toEqual([])
     clock.now += 40 * 86_400_000
     const before_ms = clock.now - 30 * 86_400_000
-    expect(await store.transaction((tx) => tx.audit.expire({ before_ms, keep: [], limit: 999 }))).toBeGreaterThan(9)
+    expect(await store.transaction((tx) => tx.erase({ expired: { before_ms, keep: [], limit: 999 } }))).toBeGreaterThan(
+      9,
+    )
     await program.record({ decision: 'Wait for a place' })
     expect(await flaws(program)).toEqual([])
     await services.thread.sequence()

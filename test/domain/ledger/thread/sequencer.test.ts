@@ -39,7 +39,7 @@ test('servers that give places beside each other each wait longer, and one that 
         agent: null,
         detail: {},
       } as const
-      await store.transaction((tx) => tx.thread.append([actOf(act, tools)]))
+      await store.transaction((tx) => tx.append({ acts: [actOf(act, tools)] }))
       thread.wake()
       await thread.sequence()
       return waits.at(-1)
