@@ -72,6 +72,14 @@ export function invalidParams(issues: Issue | Issue[], data: Record<string, unkn
   return new CstpError('invalid_params', `Invalid params: ${text}`, { issues: list, ...data })
 }
 
+/** The error for one parameter. @param received shortened to 100 characters */
+export const invalidParam = (
+  path: string,
+  expected: string,
+  received: string,
+  message: string = `expected ${expected}`,
+): CstpError => invalidParams({ path, message, expected, received: received.slice(0, 100).toWellFormed() })
+
 /** No decision has that id. */
 export function decisionNotFound(id: string): CstpError {
   return new CstpError('decision_not_found', `Decision not found: ${id}`, { id })

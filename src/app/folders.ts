@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { lstat, mkdir, open, realpath, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
-import { invalidParams } from '../../sdk/errors.ts'
+import { invalidParam } from '../../sdk/errors.ts'
 import { syncFolder } from '../core/disk.ts'
 import type { BundleFiles, NewFile, Written } from '../domain/ledger/evidence/report/text.ts'
 
@@ -22,13 +22,11 @@ export async function folderInside(data_dir: string, given: string): Promise<str
 export function folderOfDecisions(given: string): string {
   const below = given.replace(/^\.\//, '').replace(/(?<!\/)\/+$/, '')
   if (/^decisions(?:\/\d{4}(?:\/\d{2})?)?$/.test(below)) return below
-  const expected = 'decisions, decisions/<year> or decisions/<year>/<month>: the decisions are in PostgreSQL'
-  throw invalidParams({
-    path: 'decisions_path',
-    message: `expected ${expected}`,
-    expected,
-    received: given.slice(0, 100),
-  })
+  throw invalidParam(
+    'decisions_path',
+    'decisions, decisions/<year> or decisions/<year>/<month>: the decisions are in PostgreSQL',
+    given,
+  )
 }
 
 const longestPath = 1_024

@@ -1,6 +1,6 @@
 /** The single path of every method call: find, authorise, validate, handle, map errors. */
 import * as v from 'valibot'
-import { CstpError, type ErrorName, invalidParams } from '../../sdk/errors.ts'
+import { CstpError, type ErrorName, invalidParam } from '../../sdk/errors.ts'
 import { nearest } from '../../sdk/nearest.ts'
 import { isStorageError, type StorageErrorKind } from '../../sdk/storage/errors.ts'
 import type { Caller } from '../core/caller.ts'
@@ -90,8 +90,11 @@ function withoutSecrets<P>(params: P, how: Services['secrets']): P {
   const found = certainSecret(params)
   if (found === null) return params
   if (how === 'mask') return withoutSecretTexts(params)
-  const expected = 'a text without secrets; refer to the secret by name, or have the operator set CSTP_SECRETS=mask'
-  throw invalidParams({ path: found.path, message: `expected ${expected}`, expected, received: found.shown })
+  throw invalidParam(
+    found.path,
+    'a text without secrets; refer to the secret by name, or have the operator set CSTP_SECRETS=mask',
+    found.shown,
+  )
 }
 
 /**

@@ -95,9 +95,10 @@ export interface Method<P extends ParamsSchema = ParamsSchema, R extends ResultS
   page?: Page
 }
 
-/** Declares a method; the identity, with types inferred from the schemas. */
-export const defineMethod = <P extends ParamsSchema, R extends ResultSchema>(method: Method<P, R>): Method<P, R> =>
-  method
+/** Declares a method, with types inferred from the schemas. By default, an engine failure is reported as `internal_error`. */
+export const defineMethod = <P extends ParamsSchema, R extends ResultSchema>(
+  method: Omit<Method<P, R>, 'failure'> & { failure?: ErrorName },
+): Method<P, R> => ({ failure: 'internal_error', ...method })
 
 /** Methods by wire name, in alphabetical order. */
 export type MethodTable = ReadonlyMap<string, Method>

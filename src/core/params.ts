@@ -1,7 +1,7 @@
 /** Turns raw parameters into declared ones: aliases, unknown names, validation. Derived only from the schemas. */
 
 import * as v from 'valibot'
-import { type CstpError, type Issue, invalidParams } from '../../sdk/errors.ts'
+import { type CstpError, type Issue, invalidParam, invalidParams } from '../../sdk/errors.ts'
 import { nearest } from '../../sdk/nearest.ts'
 
 type Schema = v.GenericSchema<unknown, unknown>
@@ -231,5 +231,5 @@ export function checkKept(params: unknown): void {
   if (unkept === null) return
   const { path, expected, received } = unkept
   const message = `expected ${expected}, received ${received}`
-  throw invalidParams({ path: shorten(path.join('.')), message, expected, received })
+  throw invalidParam(shorten(path.join('.')), expected, received, message)
 }

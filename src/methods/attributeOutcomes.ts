@@ -1,6 +1,6 @@
 /** cstp.attributeOutcomes: settles pending decisions by the outcome of their pull requests. */
 import * as v from 'valibot'
-import { invalidParams } from '../../sdk/errors.ts'
+import { invalidParam } from '../../sdk/errors.ts'
 import { AttributionBasis, nonEmptyText, Outcome } from '../../sdk/schema/decision.ts'
 import { boundMs, whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
@@ -14,8 +14,7 @@ function sinceMs(since: string, now_ms: number): number {
   const days = /^([1-9]\d{0,4})d$/.exec(since)?.[1]
   const ms = days === undefined ? boundMs(since, false) : now_ms - Number(days) * dayMs
   if (ms !== null) return ms
-  const expected = 'a number of days such as 30d, or an ISO 8601 date'
-  throw invalidParams({ path: 'since', message: `expected ${expected}`, expected, received: since.slice(0, 100) })
+  throw invalidParam('since', 'a number of days such as 30d, or an ISO 8601 date', since)
 }
 
 export const attributeOutcomes = defineMethod({
@@ -57,13 +56,11 @@ export const attributeOutcomes = defineMethod({
     const { min_stability_days, by_age } = call.attribution
     const stability_days = wanted ?? Math.max(7, min_stability_days)
     if (stability_days < min_stability_days && !call.caller.scopes.has('admin')) {
-      const expected = `at least ${min_stability_days}, unless with the scope admin`
-      throw invalidParams({
-        path: 'stability_days',
-        message: `expected ${expected}`,
-        expected,
-        received: String(stability_days),
-      })
+      throw invalidParam(
+        'stability_days',
+        `at least ${min_stability_days}, unless with the scope admin`,
+        String(stability_days),
+      )
     }
     const created_from_ms = sinceMs(since, call.now())
     const decisions = await attributePending(call, { project, created_from_ms, stability_days, by_age, dry_run })

@@ -1,6 +1,6 @@
 /** cstp.checkGuardrails: whether the guardrails allow an action. */
 import * as v from 'valibot'
-import { invalidParams } from '../../sdk/errors.ts'
+import { invalidParam } from '../../sdk/errors.ts'
 import { AsOf, AsOfBlock } from '../../sdk/schema/as-of.ts'
 import { text } from '../../sdk/schema/decision.ts'
 import { Durability, readParams, trackedParams } from '../../sdk/schema/params.ts'
@@ -76,8 +76,7 @@ export const checkGuardrails = defineMethod({
   },
   async handle(call, { action: given, agent, dry_run, durability, as_of, ...rest }) {
     if (as_of !== undefined && !dry_run) {
-      const expected = 'as_of only together with dry_run: true'
-      throw invalidParams({ path: 'as_of', message: `expected ${expected}`, expected, received: as_of })
+      throw invalidParam('as_of', 'as_of only together with dry_run: true', as_of)
     }
     const past = as_of === undefined ? null : openPast(call, as_of)
     const names = { ...rest, agent_id: rest.agent_id ?? agent?.id }

@@ -35,7 +35,6 @@ export const compact = defineMethod({
   }),
   scope: 'admin',
   effect: 'write',
-  failure: 'internal_error',
   async handle(call, { category, dry_run }) {
     const now_ms = call.now()
     const { levels, preserved } = await countLevels(call.store, given({ category }), now_ms)

@@ -47,7 +47,6 @@ export const debugTracker = defineMethod({
   }),
   scope: 'read',
   effect: 'read',
-  failure: 'internal_error',
   async handle({ store, tracker, caller, now, tracker_ttl_ms }) {
     await tracker.flush()
     const agent = caller.scopes.has('admin') ? undefined : caller.agent

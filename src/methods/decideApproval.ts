@@ -21,7 +21,6 @@ export const decideApproval = defineMethod({
   result: v.object({ ...Approval.entries, record_id: ThreadId }),
   scope: 'approve',
   effect: 'write',
-  failure: 'internal_error',
   async handle(call, { id, decision, reason }) {
     const viewer = viewerOf(call.caller, call.roles)
     const given = { id, granted: decision === 'approve', reason }

@@ -51,7 +51,6 @@ export const eraseDecision = defineMethod({
   }),
   scope: 'admin',
   effect: 'write',
-  failure: 'internal_error',
   async handle(call, { id: given, basis, reason, dry_run }) {
     const id = await resolveId(call.store.decisions, given, 'id')
     const before = await erasedBefore(call, id)

@@ -1,6 +1,6 @@
 /** cstp.exportEvidenceBundle: exports the evidence as files that an outsider can verify. */
 import * as v from 'valibot'
-import { CstpError, invalidParams } from '../../sdk/errors.ts'
+import { CstpError, invalidParam } from '../../sdk/errors.ts'
 import { nonEmptyText } from '../../sdk/schema/decision.ts'
 import { Coverage } from '../../sdk/schema/evidence.ts'
 import { isStorageError } from '../../sdk/storage/errors.ts'
@@ -16,9 +16,6 @@ function uuid(hex: string): string {
   const variant = (8 + (Number.parseInt(hex[16]!, 16) % 4)).toString(16)
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`
 }
-
-const refused = (path: string, expected: string, received: string): CstpError =>
-  invalidParams({ path, message: `expected ${expected}`, expected, received: received.slice(0, 100) })
 
 const broken = (data: Record<string, unknown>, cause?: unknown): CstpError =>
   new CstpError(
@@ -41,14 +38,18 @@ async function targetOf(call: Call, format: (typeof exportFormats)[number], outp
   const prints = format === 'pdf' || format === 'both'
   const printer = prints ? await call.openPrinter() : null
   if (prints && printer === null)
-    throw refused(
+    throw invalidParam(
       'format',
       'json: this build has no PDF library (the optional package pdfmake is not installed)',
       format,
     )
   const folder = await call.bundles.folder(output_dir)
   if (folder === null)
-    throw refused('output_dir', 'a folder inside the folder of bundles, without .. and without links', output_dir ?? '')
+    throw invalidParam(
+      'output_dir',
+      'a folder inside the folder of bundles, without .. and without links',
+      output_dir ?? '',
+    )
   return { printer, folder }
 }
 
@@ -88,7 +89,6 @@ export const exportEvidenceBundle = defineMethod({
   }),
   scope: 'evidence',
   effect: 'write',
-  failure: 'internal_error',
   async handle(call, { format, output_dir }) {
     const { printer, folder } = await targetOf(call, format, output_dir)
     const { intact, broken_at_seq, reason } = await call.chain.verify(null)

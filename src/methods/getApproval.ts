@@ -11,7 +11,6 @@ export const getApproval = defineMethod({
   result: Approval,
   scope: 'read',
   effect: 'read',
-  failure: 'internal_error',
   async handle({ store, caller, now, approvalContext, roles }, { id }) {
     return show(await findApproval(store.keyed, id, viewerOf(caller, roles)), now(), approvalContext.approvalUrl)
   },

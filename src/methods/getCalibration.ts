@@ -53,7 +53,6 @@ export const getCalibration = defineMethod({
       (input) => input,
     ),
   },
-  failure: 'internal_error',
   async handle(call, { window, stakes, cells, as_of, ...rest }) {
     const past = as_of === undefined ? null : openPast(call, as_of)
     const { store, now } = past ?? call

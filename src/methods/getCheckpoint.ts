@@ -26,7 +26,6 @@ export const getCheckpoint = defineMethod({
   }),
   scope: 'read',
   effect: 'read',
-  failure: 'internal_error',
   async handle({ checkpoints, signer }, { max_age_seconds }) {
     return { ...(await checkpoints.latest(max_age_seconds * 1_000)), verifier_key: signer.verifier_key }
   },

@@ -20,7 +20,6 @@ export const getCircuitState = defineMethod({
     description:
       'Get the state of a circuit breaker, such as `category:deployment`, and when it allows an action again.',
   },
-  failure: 'internal_error',
   async handle({ store, policy, now }, { scope }) {
     const rule = findBreaker((await policy.current()).breakers, scope)
     const [shown] = await showBreakers(store.keyed, [rule], now())

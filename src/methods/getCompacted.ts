@@ -38,7 +38,6 @@ export const getCompacted = defineMethod({
   }),
   scope: 'read',
   effect: 'read',
-  failure: 'internal_error',
   async handle({ store, now }, { category, level, limit, include_preserved }) {
     const [base, now_ms] = [given({ category }), now()]
     const { levels } = await countLevels(store, base, now_ms)

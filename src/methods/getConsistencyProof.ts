@@ -1,6 +1,6 @@
 /** cstp.getConsistencyProof: a proof that the evidence log was only appended to between two sizes. */
 import * as v from 'valibot'
-import { invalidParams } from '../../sdk/errors.ts'
+import { invalidParam } from '../../sdk/errors.ts'
 import { Hash } from '../../sdk/schema/evidence.ts'
 import { ProofHashes } from '../../sdk/schema/log.ts'
 import { whole } from '../../sdk/schema/params.ts'
@@ -26,25 +26,18 @@ export const getConsistencyProof = defineMethod({
   }),
   scope: 'read',
   effect: 'read',
-  failure: 'internal_error',
   async handle({ evidence }, { old, new: given }) {
     const head = await evidence.head()
     const { seq: end } = head
     const size = given ?? end
-    if (size > end)
-      throw invalidParams({
-        path: 'new',
-        message: `the log has ${end} records`,
-        expected: `at most ${end}`,
-        received: String(size),
-      })
+    if (size > end) throw invalidParam('new', `at most ${end}`, String(size), `the log has ${end} records`)
     if (old > size)
-      throw invalidParams({
-        path: 'old',
-        message: given === undefined ? `the log has ${end} records` : 'is more than new',
-        expected: `at most ${size}`,
-        received: String(old),
-      })
+      throw invalidParam(
+        'old',
+        `at most ${size}`,
+        String(old),
+        given === undefined ? `the log has ${end} records` : 'is more than new',
+      )
     return proveConsistency(evidence, old, size, head)
   },
 })

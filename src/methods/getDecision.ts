@@ -63,6 +63,5 @@ export const getDecision = defineMethod({
       'Get the full record of a decision: context, reasons, alternatives, deliberation, links, outcome and lessons. Use it with an id from query_decisions.',
     input: trackedInput(params),
   },
-  failure: 'internal_error',
   handle: find,
 })

@@ -55,7 +55,6 @@ export const getDossier = defineMethod({
   result: Dossier,
   scope: 'read',
   effect: 'read',
-  failure: 'internal_error',
   async handle(call, { id: given }) {
     const { store, caller } = call
     const id = await resolveId(store.decisions, given, 'id')

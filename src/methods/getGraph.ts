@@ -37,7 +37,6 @@ export const getGraph = defineMethod({
     description:
       'Get the decisions near a decision and the links between them: what it depends on, what it replaced, what depends on it. Use get_neighbors if one step is enough.',
   },
-  failure: 'internal_error',
   async handle(call, { decision_id, depth, edge_types, direction, limit, as_of }) {
     const past = as_of === undefined ? null : openPast(call, as_of)
     const { store } = past ?? call

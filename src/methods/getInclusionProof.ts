@@ -1,6 +1,6 @@
 /** cstp.getInclusionProof: a proof that a record is in the evidence log, for anyone with a checkpoint. */
 import * as v from 'valibot'
-import { invalidParams } from '../../sdk/errors.ts'
+import { invalidParam } from '../../sdk/errors.ts'
 import { Hash } from '../../sdk/schema/evidence.ts'
 import { ProofHashes, SignedNote } from '../../sdk/schema/log.ts'
 import { whole } from '../../sdk/schema/params.ts'
@@ -30,25 +30,18 @@ export const getInclusionProof = defineMethod({
   }),
   scope: 'read',
   effect: 'read',
-  failure: 'internal_error',
   async handle({ evidence, checkpoints }, { seq, size: held }) {
     const signed = held === undefined ? await checkpoints.latest() : null
     const end = signed?.size ?? (await evidence.head()).seq
     const size = held ?? end
-    if (size > end)
-      throw invalidParams({
-        path: 'size',
-        message: `the log has ${end} records`,
-        expected: `at most ${end}`,
-        received: String(size),
-      })
+    if (size > end) throw invalidParam('size', `at most ${end}`, String(size), `the log has ${end} records`)
     if (seq > size)
-      throw invalidParams({
-        path: 'seq',
-        message: `${held === undefined ? 'the log' : 'that checkpoint'} has ${size} records`,
-        expected: `at most ${size}`,
-        received: String(seq),
-      })
+      throw invalidParam(
+        'seq',
+        `at most ${size}`,
+        String(seq),
+        `${held === undefined ? 'the log' : 'that checkpoint'} has ${size} records`,
+      )
     return { ...(await proveInclusion(evidence, seq, size, signed?.root_hash)), checkpoint: signed?.note ?? null }
   },
 })

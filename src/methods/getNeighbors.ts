@@ -40,7 +40,6 @@ export const getNeighbors = defineMethod({
     title: 'Get linked decisions',
     description: 'Get the ids, link types and weights of the decisions directly linked to a decision, strongest first.',
   },
-  failure: 'internal_error',
   async handle({ store }, { decision_id, edge_type, direction, limit }) {
     const id = await resolveId(store.decisions, decision_id, 'decision_id')
     await requireDecision(store, id, decision_id)

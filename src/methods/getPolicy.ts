@@ -1,6 +1,6 @@
 /** cstp.getPolicy: an archived rule set, and when it was in force. */
 import * as v from 'valibot'
-import { invalidParams } from '../../sdk/errors.ts'
+import { invalidParam } from '../../sdk/errors.ts'
 import { Hash } from '../../sdk/schema/evidence.ts'
 import { defineMethod } from '../calls/method.ts'
 import { archivedPolicy, enact, policyChanges } from '../domain/policy/judge/archive.ts'
@@ -38,15 +38,13 @@ export const getPolicy = defineMethod({
   }),
   scope: 'read',
   effect: 'read',
-  failure: 'internal_error',
   async handle({ store, policy, now }, { policy_hash }) {
     const set = await policy.current()
     if (policy_hash === undefined) await enact(store, set, now())
     const hash = policy_hash ?? set.hash
     const found = await archivedPolicy(store, hash)
     if (!found) {
-      const expected = 'the hash of a rule set that was in force'
-      throw invalidParams({ path: 'policy_hash', message: `expected ${expected}`, expected, received: hash })
+      throw invalidParam('policy_hash', 'the hash of a rule set that was in force', hash)
     }
     // Another server on this store may use other rules; the rules of this server count as in force.
     const periods = found.periods.map(({ from, until }, at) => ({

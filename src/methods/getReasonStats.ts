@@ -30,7 +30,6 @@ export const getReasonStats = defineMethod({
       'Get the success rate of reviewed decisions by type of reason, and whether you rely on one type too much.',
     input: trackedInput(params),
   },
-  failure: 'internal_error',
   async handle(call, { min_reviewed, ...names }) {
     const { decisions } = call.store
     const reviewed = await outcomeGroups(decisions, { status: ['reviewed'] })

@@ -1,7 +1,7 @@
 /** cstp.getReceipt: acts with a proof that they are in the log, which anyone can verify offline. */
 
 import * as v from 'valibot'
-import { CstpError, decisionNotFound, invalidParams } from '../../sdk/errors.ts'
+import { CstpError, decisionNotFound, invalidParam } from '../../sdk/errors.ts'
 import { type DecisionRecord, nonEmptyText } from '../../sdk/schema/decision.ts'
 import { dataFormat } from '../../sdk/schema/format.ts'
 import { DecisionId, shortened } from '../../sdk/schema/params.ts'
@@ -74,29 +74,23 @@ export const getReceipt = defineMethod({
   }),
   scope: 'read',
   effect: 'read',
-  failure: 'internal_error',
   page: { list: 'receipts' },
   async handle(call, given) {
     const { record_id, decision_id } = given
     if ((record_id === undefined) === (decision_id === undefined))
-      throw invalidParams({
-        path: 'record_id',
-        message: 'give either record_id or decision_id',
-        expected: 'one of record_id, decision_id',
-        received: record_id === undefined ? 'neither' : 'both',
-      })
+      throw invalidParam(
+        'record_id',
+        'one of record_id, decision_id',
+        record_id === undefined ? 'neither' : 'both',
+        'give either record_id or decision_id',
+      )
     let { acts, isCut } = await actsFor(call, given)
     if (acts.some(({ seq }) => seq === null)) {
       await call.thread.sequence()
       ;({ acts, isCut } = await actsFor(call, given))
     }
     if (record_id !== undefined && acts.length === 0)
-      throw invalidParams({
-        path: 'record_id',
-        message: 'the log has no such act',
-        expected: 'the record_id of an act',
-        received: record_id,
-      })
+      throw invalidParam('record_id', 'the record_id of an act', record_id, 'the log has no such act')
     const asked = given.kind === undefined ? acts : acts.filter((act) => act.kind === given.kind)
     const seen = asked.filter((act) => maySee(act, call.caller))
     const withheld = asked.length - seen.length

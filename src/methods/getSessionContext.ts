@@ -40,7 +40,6 @@ export const getSessionContext = defineMethod({
       }),
     ),
   },
-  failure: 'internal_error',
   async handle(call, { task_description, include, decisions_limit, ready_limit, format, token_budget, track }) {
     const start = call.elapsed()
     if (track && task_description?.trim()) await noteRequest(call, task_description)

@@ -38,7 +38,6 @@ export const getStats = defineMethod({
   }),
   scope: 'read',
   effect: 'read',
-  failure: 'internal_error',
   async handle(call, { as_of, ...filters }) {
     const past = as_of === undefined ? null : openPast(call, as_of)
     const { store, now } = past ?? call

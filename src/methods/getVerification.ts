@@ -44,7 +44,6 @@ export const getVerification = defineMethod({
   }),
   scope: 'read',
   effect: 'read',
-  failure: 'internal_error',
   async handle({ chain }) {
     const walking = chain.walking()
     const latest = chain.latest()

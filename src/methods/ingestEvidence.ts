@@ -26,7 +26,6 @@ export const ingestEvidence = defineMethod({
   }),
   scope: 'evidence',
   effect: 'write',
-  failure: 'internal_error',
   async handle(call, { source, events }) {
     const { first_seq, head } = await call.chain.append(observedEvents(source, events))
     const result = { ingested: events.length, head_hash: head.hash, first_seq }

@@ -1,6 +1,6 @@
 /** cstp.linkDecisions: adds a typed edge between two decisions, stored in the record of its source. */
 import * as v from 'valibot'
-import { invalidParams } from '../../sdk/errors.ts'
+import { invalidParam } from '../../sdk/errors.ts'
 import { EdgeType, fraction, text } from '../../sdk/schema/decision.ts'
 import { GraphEdge } from '../../sdk/schema/graph.ts'
 import { LinkEnd, ThreadId } from '../../sdk/schema/params.ts'
@@ -33,17 +33,11 @@ export const linkDecisions = defineMethod({
       'Link a decision to another: `supersedes` if it replaces the other, `depends_on`, `relates_to` and others. Repeating a link replaces it. Only a curator can supersede a decision of another agent; otherwise the link is stored with `effective: false`.',
     idempotent: true,
   },
-  failure: 'internal_error',
   async handle(call, { source_id, target_id, ...given }) {
     const source = await resolveId(call.store.decisions, source_id, 'source_id')
     const target = await resolveId(call.store.decisions, target_id, 'target_id')
     if (source === target) {
-      throw invalidParams({
-        path: 'target_id',
-        message: 'a decision can not be linked to itself',
-        expected: 'another decision',
-        received: target_id,
-      })
+      throw invalidParam('target_id', 'another decision', target_id, 'a decision can not be linked to itself')
     }
     const { agent } = call.caller
     const linked = await call.store.transaction(async (tx) => {
@@ -51,12 +45,12 @@ export const linkDecisions = defineMethod({
       const { record: replaced } = await requireDecision(tx, target, target_id)
       const supersedes = given.edge_type === 'supersedes'
       if (supersedes && (await closesCycle(tx.decisions, source, replaced, agent))) {
-        throw invalidParams({
-          path: 'target_id',
-          message: 'it supersedes the source already, itself or by others between them',
-          expected: 'a decision that does not supersede the source',
-          received: target_id,
-        })
+        throw invalidParam(
+          'target_id',
+          'a decision that does not supersede the source',
+          target_id,
+          'it supersedes the source already, itself or by others between them',
+        )
       }
       const effective = !supersedes || replaced.recorded_by === agent || mayCurate(call.caller)
       const link = { target_id: target, ...given, created_at: timestamp(call.now()), created_by: agent, effective }

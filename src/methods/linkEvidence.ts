@@ -38,7 +38,6 @@ export const linkEvidence = defineMethod({
   }),
   scope: 'evidence',
   effect: 'write',
-  failure: 'internal_error',
   async handle(call, link) {
     const { evidence, store, caller } = call
     const given = { agent: caller.agent, ts: timestamp(call.now()), link }

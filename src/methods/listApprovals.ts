@@ -23,7 +23,6 @@ export const listApprovals = defineMethod({
   scope: 'read',
   page: { list: 'approvals' },
   effect: 'read',
-  failure: 'internal_error',
   async handle({ store, caller, now, approvalContext, roles }, query) {
     const now_ms = now()
     const { approvals, total } = await list(store, viewerOf(caller, roles), { ...query, state: query.state, now_ms })

@@ -47,7 +47,6 @@ export const listAudit = defineMethod({
   scope: 'admin',
   page: { list: 'entries', after: ({ seq: next_cursor }: { seq: number }) => ({ next_cursor }) },
   effect: 'read',
-  failure: 'internal_error',
   async handle({ store }, { since, limit, ...rest }) {
     const since_ms = since === undefined ? undefined : (boundMs(since, false) ?? undefined)
     const entries = await store.audit.list({ ...given({ ...rest, since_ms }), limit })

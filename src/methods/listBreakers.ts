@@ -15,7 +15,6 @@ export const listBreakers = defineMethod({
     title: 'List circuit breakers',
     description: 'List all circuit breakers with their states; an open one blocks the actions in its scope.',
   },
-  failure: 'internal_error',
   async handle({ store, policy, now }) {
     const rules = [...(await policy.current()).breakers].sort((a, b) => (a.scope < b.scope ? -1 : 1))
     const breakers = await showBreakers(store.keyed, rules, now())

@@ -71,6 +71,5 @@ export const listDecisions = defineMethod({
   scope: 'read',
   page,
   effect: 'read',
-  failure: 'internal_error',
   handle: list,
 })

@@ -38,7 +38,6 @@ export const listEvidence = defineMethod({
   scope: 'read',
   page: { list: 'events', after: (_last: object, { seq: next_seq }: { seq: number }) => ({ next_seq }) },
   effect: 'read',
-  failure: 'internal_error',
   async handle({ evidence }, query) {
     const { records, next_seq } = await list(evidence, query)
     return { events: records.map((record) => ({ ...record, payload: JSON.parse(record.payload) })), next_seq }

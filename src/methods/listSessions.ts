@@ -76,7 +76,6 @@ export const listSessions = defineMethod({
   scope: 'read',
   page: { list: 'sessions' },
   effect: 'read',
-  failure: 'internal_error',
   async handle({ store, caller }, { agent, since, limit }) {
     const isAdmin = caller.scopes.has('admin')
     if (agent !== undefined && agent !== caller.agent && !isAdmin)

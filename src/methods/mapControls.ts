@@ -34,7 +34,6 @@ export const mapControls = defineMethod({
   }),
   scope: 'read',
   effect: 'read',
-  failure: 'internal_error',
   async handle({ evidence, controls, yieldToEventLoop }, { seq_from }) {
     const { seq } = await evidence.head()
     const mapped = await mapEvidence(evidence, controls, seq, yieldToEventLoop)

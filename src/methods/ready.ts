@@ -41,7 +41,6 @@ export const ready = defineMethod({
     description:
       'List what needs attention, most urgent first: due and overdue reviews, calibration drift, open breakers, contradictions.',
   },
-  failure: 'internal_error',
   async handle({ store, policy, now }, { min_priority, action_types, order, offset, limit, category, agent }) {
     const { breakers } = await policy.current()
     const types = action_types?.length ? action_types : actionTypes

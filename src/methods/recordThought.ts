@@ -42,7 +42,6 @@ export const recordThought = defineMethod({
     description:
       'Save a step of your reasoning; the next decision that you record includes it. With `decision_id`, it is appended to that decision instead.',
   },
-  failure: 'internal_error',
   async handle(call, { text, decision_id, ...names }) {
     if (decision_id === null) {
       await call.tracker.flush()

@@ -1,6 +1,6 @@
 /** cstp.reindex: rebuilds all embeddings while the old ones stay in use. */
 import * as v from 'valibot'
-import { invalidParams } from '../../sdk/errors.ts'
+import { invalidParam } from '../../sdk/errors.ts'
 import { nonEmptyText } from '../../sdk/schema/decision.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
@@ -38,20 +38,13 @@ export const reindex = defineMethod({
   }),
   scope: 'admin',
   effect: 'write',
-  failure: 'internal_error',
   async handle(call, { decisions_path }) {
     const start = call.now()
     let below: string | null = null
     if (decisions_path !== undefined) {
       below = await call.folderInside(decisions_path)
       if (below === null) {
-        const expected = 'a folder that exists inside the data directory'
-        throw invalidParams({
-          path: 'decisions_path',
-          message: `expected ${expected}`,
-          expected,
-          received: decisions_path.slice(0, 100),
-        })
+        throw invalidParam('decisions_path', 'a folder that exists inside the data directory', decisions_path)
       }
     }
     const findings = await call.store.reconcile()

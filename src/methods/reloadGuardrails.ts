@@ -19,7 +19,6 @@ export const reloadGuardrails = defineMethod({
   }),
   scope: 'admin',
   effect: 'write',
-  failure: 'internal_error',
   async handle(call) {
     const errors = await call.policy.reload()
     const { rules, hash } = await call.policy.current()

@@ -27,7 +27,6 @@ export const resetCircuit = defineMethod({
   }),
   scope: 'admin',
   effect: 'write',
-  failure: 'internal_error',
   async handle(call, { scope, probe_first, reason }) {
     const rule = findBreaker((await call.policy.current()).breakers, scope)
     return call.store.transaction(async (tx) => {

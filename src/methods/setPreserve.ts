@@ -19,7 +19,6 @@ export const setPreserve = defineMethod({
   }),
   scope: 'write',
   effect: 'write',
-  failure: 'internal_error',
   async handle(call, { decision_id, preserve }) {
     const id = await resolveId(call.store.decisions, decision_id, 'decision_id')
     await call.store.transaction(async (tx) => {

@@ -46,7 +46,6 @@ export const unlinkDecisions = defineMethod({
     destructive: true,
     idempotent: true,
   },
-  failure: 'internal_error',
   async handle(call: Call, { source_id, target_id, edge_type, reason }) {
     const source = await resolveId(call.store.decisions, source_id, 'source_id')
     const target = await resolveId(call.store.decisions, target_id, 'target_id')

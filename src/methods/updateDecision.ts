@@ -56,7 +56,6 @@ export const updateDecision = defineMethod({
       'Change fields of a recorded decision, or set its pull request; earlier values stay in its revisions. To record an outcome, use review_outcome. If you decide differently, record a new decision and link it with `supersedes`.',
     destructive: true,
   },
-  failure: 'internal_error',
   async handle(call, params) {
     const id = await resolveId(call.store.decisions, params.id, 'id')
     const { project, ...texts } = given(params.updates) as Omit<Updates, 'project'> & { project?: ProjectUpdate }

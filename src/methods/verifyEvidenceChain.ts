@@ -18,6 +18,5 @@ export const verifyEvidenceChain = defineMethod({
   result: Verification,
   scope: 'read',
   effect: 'read',
-  failure: 'internal_error',
   handle: ({ chain }, { expected_head_hash }) => chain.verify(expected_head_hash),
 })

@@ -3,7 +3,7 @@
  * @see OpenID AuthZEN Authorization API 1.0
  */
 import * as v from 'valibot'
-import { CstpError, invalidParams } from '../../../sdk/errors.ts'
+import { CstpError, invalidParam } from '../../../sdk/errors.ts'
 import { nonEmptyText } from '../../../sdk/schema/decision.ts'
 import { Context } from '../../../sdk/schema/policy.ts'
 import type { Dispatch } from '../../calls/dispatch.ts'
@@ -67,7 +67,7 @@ function failed(thrown: unknown): Decision {
 
 const fieldsOf = (value: unknown, path: string): Fields => {
   if (isObject(value)) return value
-  throw invalidParams({ path, message: 'expected an object', expected: 'an object', received: typeof value })
+  throw invalidParam(path, 'an object', typeof value)
 }
 
 /** @param options.url address of the service */
@@ -123,7 +123,7 @@ export function authzenRoutes(options: { dispatch: Dispatch; url(): string }): R
       if (list === undefined || (Array.isArray(list) && list.length === 0)) return evaluate(body, visit)
       if (Array.isArray(list)) return { evaluations: await evaluateAll(list, body, visit) }
       const [expected, received] = ['an array', typeof list]
-      throw invalidParams({ path: 'evaluations', message: `expected ${expected}`, expected, received })
+      throw invalidParam('evaluations', expected, received)
     }),
     '/.well-known/authzen-configuration': {
       methods: ['GET', 'HEAD'],

@@ -3,7 +3,7 @@
  * @see OPA, REST API, "Get a Document (with Input)"
  */
 import type { CheckGuardrailsParams, CheckGuardrailsResult } from '../../../sdk/client.gen.ts'
-import { invalidParams } from '../../../sdk/errors.ts'
+import { invalidParam } from '../../../sdk/errors.ts'
 import type { Dispatch } from '../../calls/dispatch.ts'
 import { json, type Route } from '../http/route.ts'
 import { checkScope, explain, isObject, openCheck, readValue, refusal } from './check.ts'
@@ -41,7 +41,7 @@ const changed = (changes: CheckGuardrailsResult['changes']): string =>
 function inputOf(body: unknown): unknown {
   if (isObject(body) && body.input !== undefined) return body.input
   const [expected, received] = ['an object with the input', typeof body]
-  throw invalidParams({ path: 'input', message: 'is required', expected, received })
+  throw invalidParam('input', expected, received, 'is required')
 }
 
 export function opaRoutes({ dispatch }: { dispatch: Dispatch }): Record<string, Route> {
