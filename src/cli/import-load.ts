@@ -1,5 +1,6 @@
 /** Runs an import: first decisions and their outcomes, then the links between them, several at a time. */
 import { CstpError } from '../../sdk/errors.ts'
+import { eachAtOnce } from '../core/each.ts'
 import type { Connection, Result } from './connection.ts'
 import { reasonOf } from './failure.ts'
 import { contentKey, type ImportLink, type Line, type Place, type Plan, placeOf, planLine } from './import-lines.ts'
@@ -32,6 +33,8 @@ export interface LoadOptions {
   signal?: AbortSignal
 }
 
+/** Enough for a store that commits in groups; vectors that take longer are left to the outbox. */
+const linesAtOnce = 32
 /** Consecutive engine failures after which the import gives up. */
 const maxFailures = 20
 /** The form of an id, or of an unambiguous part of one. */
@@ -164,11 +167,10 @@ export async function load(lines: AsyncIterable<Line>, options: LoadOptions): Pr
     }
   }
 
-  const pace = createPace()
-  await eachPaced(until(lines, signal), pace, one)
+  await eachAtOnce(until(lines, signal), linesAtOnce, one)
   if (connection && !signal?.aborted) await lookUp(connection)
   let done = 0
-  await eachPaced(until(waiting, signal), pace, async (item) => {
+  await eachAtOnce(until(waiting, signal), linesAtOnce, async (item) => {
     await link(item)
     progress?.('links', ++done, waiting.length)
   })
@@ -189,64 +191,4 @@ async function* until<T>(items: Iterable<T> | AsyncIterable<T>, signal: AbortSig
     if (signal?.aborted) return
     yield item
   }
-}
-
-// Adaptive concurrency: as high as possible while each piece of work stays short, whatever the speed of the server's embedder.
-
-const [first, least, most] = [8, 2, 32]
-/** If a call takes longer, the server is falling behind; it stops waiting for vectors at 2 s. */
-const slowMs = 800
-const quickMs = 400
-
-interface Pace {
-  /** How many pieces of work may run now. */
-  concurrency(): number
-  /** Reports the end of a piece of work that began at `started`; both in milliseconds of the same clock. */
-  done(started: number, now: number): void
-}
-
-export function createPace(): Pace {
-  let concurrency = first
-  let changed = 0
-  return {
-    concurrency: () => concurrency,
-    done(started, now) {
-      // Work that began before the last change says nothing about it.
-      if (started < changed) return
-      const took = now - started
-      if (took <= slowMs && (took >= quickMs || concurrency === most)) return
-      concurrency = took > slowMs ? Math.max(least, concurrency >> 1) : concurrency + 1
-      changed = now
-    },
-  }
-}
-
-/** Does the work for each item, several at a time. @throws the first error, after all work in progress has ended */
-export async function eachPaced<T>(
-  items: AsyncIterable<T>,
-  pace: Pace,
-  work: (item: T) => Promise<void>,
-): Promise<void> {
-  const running = new Set<Promise<void>>()
-  const errors: unknown[] = []
-  const start = async (item: T): Promise<void> => {
-    const started = performance.now()
-    try {
-      await work(item)
-      pace.done(started, performance.now())
-    } catch (error) {
-      errors.push(error)
-    }
-  }
-  try {
-    for await (const item of items) {
-      const task = start(item).then(() => void running.delete(task))
-      running.add(task)
-      while (running.size >= pace.concurrency()) await Promise.race(running)
-      if (errors.length > 0) break
-    }
-  } finally {
-    await Promise.all(running)
-  }
-  if (errors.length > 0) throw errors[0]
 }

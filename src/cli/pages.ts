@@ -1,6 +1,7 @@
 /** Reads all stored decisions through a connection: pages by creation time, full records, and waiting when rate limited. */
 import { CstpError } from '../../sdk/errors.ts'
 import type { DecisionRecord } from '../../sdk/schema/decision.ts'
+import { eachAtOnce } from '../core/each.ts'
 import { type Connection, connect, type Params, type Result } from './connection.ts'
 
 const pageSize = 200
@@ -39,12 +40,9 @@ const requestsAtOnce = 16
 /** Full records, in the order of the ids. */
 export async function fullRecords(connection: Connection, ids: readonly string[]): Promise<DecisionRecord[]> {
   const found = new Map<string, DecisionRecord>()
-  const queue = [...ids]
-  const worker = async () => {
-    for (let id = queue.pop(); id !== undefined; id = queue.pop())
-      found.set(id, await connection.call('getDecision', { id }))
-  }
-  await Promise.all(Array.from({ length: requestsAtOnce }, worker))
+  await eachAtOnce(ids, requestsAtOnce, async (id) => {
+    found.set(id, await connection.call('getDecision', { id }))
+  })
   return ids.map((id) => found.get(id)!)
 }
 

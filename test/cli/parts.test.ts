@@ -5,7 +5,6 @@ import { parseFlags } from '../../src/cli/args.ts'
 import { commands } from '../../src/cli/commands.ts'
 import { untracked } from '../../src/cli/connection.ts'
 import { type Line, planLine, readLines } from '../../src/cli/import-lines.ts'
-import { createPace, eachPaced } from '../../src/cli/import-load.ts'
 import { parametersOf } from '../../src/cli/parameters.ts'
 import { serverUrl } from '../../src/cli/remote.ts'
 import { fit, plain, prettyJson, table } from '../../src/cli/terminal.ts'
@@ -181,42 +180,4 @@ test('the server to ask: the address given, or the one of the settings where it 
   expect(serverUrl(undefined, { host: '::1', port: 9991 })).toBe('http://[::1]:9991')
   expect(() => serverUrl(undefined, { host: 'x', port: 0 })).toThrow('--url')
   expect(() => serverUrl('host:9991', { host: 'x', port: 1 })).toThrow('--url needs an address')
-})
-
-describe('pace', () => {
-  test('rises while work is quick, falls when it is slow, within bounds', () => {
-    const pace = createPace()
-    let now = 0
-    const work = (times: number, took: number) => {
-      for (let i = 0; i < times; i++) {
-        pace.done(now, now + took)
-        now += took
-      }
-    }
-    work(100, 10)
-    expect(pace.concurrency()).toBe(32)
-    work(1, 2_000)
-    expect(pace.concurrency()).toBe(16)
-    // These began before it fell.
-    for (let i = 0; i < 20; i++) pace.done(now - 1_500, now)
-    expect(pace.concurrency()).toBe(16)
-    work(20, 2_000)
-    expect(pace.concurrency()).toBe(2)
-  })
-
-  test('work stops at the first error, after what is under way has ended', async () => {
-    let [begun, ended] = [0, 0]
-    const items = async function* () {
-      for (let i = 0; i < 100; i++) yield i
-    }
-    const working = eachPaced(items(), createPace(), async (item) => {
-      begun++
-      await Bun.sleep(5)
-      ended++
-      if (item === 3) throw new Error('no')
-    })
-    expect(await working.catch((error) => error.message)).toBe('no')
-    expect(ended).toBe(begun)
-    expect(begun).toBeLessThan(30)
-  })
 })

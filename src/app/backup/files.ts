@@ -56,16 +56,8 @@ export async function syncFolders(folder: string): Promise<void> {
   await syncFolder(folder)
 }
 
-/** Runs `work` on each item, up to `width` at a time, started in order. */
-export async function each<T>(items: Iterable<T>, work: (item: T) => Promise<void>, width = 32): Promise<void> {
-  const iterator = items[Symbol.iterator]()
-  const lane = async () => {
-    for (let next = iterator.next(); !next.done; next = iterator.next()) await work(next.value)
-  }
-  const lanes = await Promise.allSettled(Array.from({ length: width }, lane))
-  iterator.return?.()
-  for (const one of lanes) if (one.status === 'rejected') throw one.reason
-}
+/** Files copied or checked at a time. */
+export const filesAtOnce = 32
 
 export const manifestName = 'cstp-backup.json'
 /** The files of a backup with their hashes, so that a damaged or partial backup is never accepted as complete. */

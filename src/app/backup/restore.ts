@@ -3,12 +3,13 @@ import { existsSync } from 'node:fs'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { syncFolder } from '../../core/disk.ts'
+import { eachAtOnce } from '../../core/each.ts'
 import { newerFormat } from '../../core/format.ts'
 import { causeOf } from '../../core/log.ts'
 import { migrations as evidenceMigrations } from '../../drivers/evidence/sqlite/migrate.ts'
 import { openExisting } from '../../drivers/shared/sqlite/connect.ts'
 import { migrations } from '../../drivers/store/sqlite/migrate.ts'
-import { copy, each, type Manifest, measured, readManifest, syncFolders, unfinished } from './files.ts'
+import { copy, filesAtOnce, type Manifest, measured, readManifest, syncFolders, unfinished } from './files.ts'
 import { threadIn } from './thread.ts'
 
 /**
@@ -18,7 +19,7 @@ import { threadIn } from './thread.ts'
 export async function checkBackup(folder: string): Promise<Manifest> {
   const manifest = await readManifest(folder)
   const problems: string[] = []
-  await each(manifest.files, async ({ path, size, sha256 }) => {
+  await eachAtOnce(manifest.files, filesAtOnce, async ({ path, size, sha256 }) => {
     const found = await measured(folder, path).catch((error: NodeJS.ErrnoException) => {
       problems.push(`${path}: ${error.code === 'ENOENT' ? 'is missing' : causeOf(error)}`)
     })
@@ -133,7 +134,7 @@ export async function restore(options: RestoreOptions): Promise<{
   let begun = false
   try {
     let done = 0
-    await each(manifest.files, async ({ path, sha256 }) => {
+    await eachAtOnce(manifest.files, filesAtOnce, async ({ path, sha256 }) => {
       signal.throwIfAborted()
       const made = await copy(join(source, path), folder, path)
       if (made.sha256 !== sha256) throw new Error(`${path} changed while it was restored`)

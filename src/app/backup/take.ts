@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, readdir, realpath, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { syncFolder } from '../../core/disk.ts'
+import { eachAtOnce } from '../../core/each.ts'
 import { version } from '../../core/version.ts'
 import { evidenceCursor } from '../../domain/record/act-ids.ts'
 import { openExisting } from '../../drivers/shared/sqlite/connect.ts'
@@ -17,7 +18,7 @@ import { searchLocation } from '../search.ts'
 import {
   type BackupFile,
   copy,
-  each,
+  filesAtOnce,
   type Manifest,
   manifestHead,
   manifestName,
@@ -143,7 +144,7 @@ export async function backup({ settings, target: given, signal, progress }: Back
     for (const name of sources.keys()) await keep(() => settle(folder, name))
     const total = count(join(folder, catalogue), 'decisions', 'gone = 0') ?? 0
     let done = 0
-    await each(decisionFiles(data_dir, join(folder, catalogue)), async ({ path, content }) => {
+    await eachAtOnce(decisionFiles(data_dir, join(folder, catalogue)), filesAtOnce, async ({ path, content }) => {
       await keep(() => put(folder, `decisions/${path}`, content))
       progress(++done, total)
     })
