@@ -10,7 +10,6 @@ import { bundle } from '../app/dashboard-bundle.ts'
 import { site } from '../app/docs/site.ts'
 import { licenses } from '../app/licenses.ts'
 import { nativeRuntime } from './native.ts'
-import { startUp } from './start-up.ts'
 
 const root = join(import.meta.dir, '../..')
 
@@ -124,9 +123,5 @@ if (import.meta.main) {
   const lines = [`${outfile}: ${(statSync(outfile).size / 1e6).toFixed(0)} MB`]
   if (values.full && !hasLance(values.target))
     lines.push('without LanceDB, whose package for that machine is not installed')
-  if (values.target === undefined) {
-    const { version_ms, first_answer_ms } = await startUp(outfile)
-    lines.push(`--version: ${version_ms} ms; first start to first answer: ${first_answer_ms} ms (medians of 5)`)
-  }
   console.log(lines.join('\n'))
 }

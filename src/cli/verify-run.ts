@@ -9,7 +9,7 @@ import { type AnyReport, kindOf, type ProofFile, type ProofKind, type Trust, ver
 import type { Run } from './command.ts'
 import { Failure, misuse } from './failure.ts'
 import { print } from './terminal.ts'
-import { openKey, openPolicy } from './verify-policy.ts'
+import { openKey, openPolicy, readAs, readGiven } from './verify-policy.ts'
 import { stated, verificationText } from './verify-text.ts'
 
 type Flags = Record<'key' | 'witness' | 'note' | 'against' | 'policy', string | undefined> & { rules: string[] }
@@ -58,28 +58,16 @@ async function openProof(path: string): Promise<ProofFile> {
 /** The checkpoint of a witness. */
 async function openNote(path: string | undefined): Promise<ReadNote | null> {
   if (path === undefined) return null
-  const found = await stat(path).catch(() => null)
-  if (!found?.isFile() || found.size > maxNoteBytes) throw misuse(`--note: ${path} is not a file with a checkpoint`)
-  try {
-    return readNote(await readFile(path, 'utf8'))
-  } catch (error) {
-    if (!(error instanceof NoteFormError)) throw error
-    throw misuse(`--note: ${path} ${error.message}`)
-  }
+  const text = await readGiven('note', path, maxNoteBytes, 'a file with a checkpoint')
+  return readAs(`--note: ${path}`, NoteFormError, () => readNote(text))
 }
 
 /** The digest of a set of control rules, given directly or as a file with the rules. */
 async function digestOf(given: string): Promise<string> {
   if (/^[0-9a-f]{64}$/.test(given)) return given
-  const found = await stat(given).catch(() => null)
-  if (!found?.isFile() || found.size > maxRulesBytes) throw misuse(`--rules: ${given} is not a file of control rules`)
+  const text = await readGiven('rules', given, maxRulesBytes, 'a file of control rules')
   const { loadControls, PolicyError } = await import('../policy/files.ts')
-  try {
-    return loadControls([{ name: given, text: await readFile(given, 'utf8') }]).sets[0]!.digest
-  } catch (error) {
-    if (error instanceof PolicyError) throw misuse(`--rules: ${error.message}`)
-    throw error
-  }
+  return readAs('--rules:', PolicyError, () => loadControls([{ name: given, text }]).sets[0]!.digest)
 }
 
 /** @throws Failure for a flag that this kind of file has no use for */

@@ -17,6 +17,16 @@ function addressOf(given: string): { host: string; port: number } {
   return { host: (v6 ?? name)!, port }
 }
 
+/** Flags of both ways to be a witness. */
+export const witnessFlags = {
+  'witness-key': {
+    kind: 'value',
+    value: 'file',
+    about: 'Ed25519 key of the witness, PKCS#8 in PEM, created if there is none; by default in the state folder.',
+  },
+  name: { kind: 'value', value: 'name', about: 'Name of the witness in its signatures; by default from its key.' },
+} as const
+
 export const witnessServe = defineCommand({
   name: 'witness serve',
   usage: '--logs <file>',
@@ -29,12 +39,7 @@ export const witnessServe = defineCommand({
   flags: {
     logs: { kind: 'value', value: 'file', about: 'Policy file that names the logs.' },
     listen: { kind: 'value', value: 'host:port', about: `Address to listen on; by default ${defaultAddress}.` },
-    'witness-key': {
-      kind: 'value',
-      value: 'file',
-      about: 'Ed25519 key of the witness, PKCS#8 in PEM, created if there is none; by default in the state folder.',
-    },
-    name: { kind: 'value', value: 'name', about: 'Name of the witness in its signatures; by default from its key.' },
+    ...witnessFlags,
     state: {
       kind: 'value',
       value: 'folder',

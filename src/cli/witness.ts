@@ -8,7 +8,7 @@ import { Unreachable } from '../transparency/reader.ts'
 import { defineCommand } from './command.ts'
 import { Failure, misuse } from './failure.ts'
 import { jsonLine, plain, type Terminal } from './terminal.ts'
-import { witnessServe } from './witness-serve.ts'
+import { witnessFlags, witnessServe } from './witness-serve.ts'
 
 const alarmStatus = 3
 
@@ -52,12 +52,7 @@ export const witness = defineCommand({
   ],
   flags: {
     key: { kind: 'value', value: 'key', about: 'Verifier key of the log, or a file that contains it.' },
-    'witness-key': {
-      kind: 'value',
-      value: 'file',
-      about: 'Ed25519 key of the witness, PKCS#8 in PEM, created if there is none; by default in the state folder.',
-    },
-    name: { kind: 'value', value: 'name', about: 'Name of the witness in its signatures; by default from its key.' },
+    ...witnessFlags,
     state: {
       kind: 'value',
       value: 'folder',

@@ -1,19 +1,9 @@
 /** The generated half of the client: parameters and results as TypeScript types, and a documented function for each method. */
 import type { Method } from '../calls/method.ts'
+import { wrap } from '../cli/terminal.ts'
 import { type JsonSchema, jsonSchema, nameOf } from '../core/json-schema.ts'
 import { exampleCode, exampleOf } from './examples.ts'
 import { subjectOf } from './subjects.ts'
-
-function wrap(text: string, columns: number): string[] {
-  const lines = ['']
-  for (const word of text.split(' ')) {
-    const last = lines.at(-1)!
-    if (last === '') lines[lines.length - 1] = word
-    else if (last.length + word.length + 1 > columns) lines.push(word)
-    else lines[lines.length - 1] = `${last} ${word}`
-  }
-  return lines
-}
 
 /** A doc comment of these paragraphs. @param tags lines below them, unchanged */
 function comment(paragraphs: string[], indent: string, tags: readonly string[] = []): string {

@@ -1,6 +1,7 @@
 /** The reference page and the JSON Schema of decision files, with a sample made by the program's own writer. */
 import { toJsonSchema } from '@valibot/to-json-schema'
 import * as v from 'valibot'
+import { completeRecord } from '../../sdk/schema/complete.ts'
 import { DecisionRecord } from '../../sdk/schema/decision.ts'
 import { dataFormat } from '../core/format.ts'
 import { recordFile } from '../drivers/store/sqlite/parse.ts'
@@ -8,8 +9,7 @@ import { recordFile } from '../drivers/store/sqlite/parse.ts'
 const recorded = '2026-03-02T09:30:00.000Z'
 const reviewed = '2026-03-10T16:05:00.000Z'
 
-/** A reviewed decision. */
-export const sample: v.InferOutput<typeof DecisionRecord> = v.parse(DecisionRecord, {
+const given = {
   id: '2026-03-02-decision-4f1c2a9b7e30',
   title: 'Retry calls of the payment provider with growing pauses, five times at most',
   decision: 'Retry calls of the payment provider with growing pauses, five times at most',
@@ -25,32 +25,21 @@ export const sample: v.InferOutput<typeof DecisionRecord> = v.parse(DecisionReco
   review_in: '7d',
   review_by: '2026-03-09',
   project: { name: 'example/shop', feature: 'checkout', pr: 214, files: ['src/payments.ts'] },
-  reasoning_trace: [],
   bridge: {
     structure: 'Retry with exponential backoff',
     function: 'Survive short outages of a dependency',
-    tolerance: [],
     enforcement: ['An idempotency key on every call'],
     prevention: ['Retries without a pause'],
   },
   bridge_method: 'given',
-  deliberation: null,
   tags: ['payments', 'retries'],
   pattern: 'Back off when a dependency is overloaded',
   pre_decision_protocol: { query_run: true, guardrails_checked: true },
-  verdict: null,
   quality: { score: 0.9, suggestions: [] },
-  related_to: [],
-  links: [],
   recorded_by: 'local',
-  agent_id: null,
-  imported_by: null,
-  source_key: null,
   created_at: recorded,
   updated_at: reviewed,
   actual_result: 'No failed checkout during two outages',
-  lessons: null,
-  review_notes: null,
   reviewed_at: reviewed,
   reviewed_by: 'admin',
   self_reviewed: false,
@@ -60,22 +49,18 @@ export const sample: v.InferOutput<typeof DecisionRecord> = v.parse(DecisionReco
     {
       outcome: 'success',
       actual_result: 'No failed checkout during two outages',
-      lessons: null,
-      notes: null,
       reviewed_at: reviewed,
       reviewed_by: 'admin',
       self_reviewed: false,
-      basis: null,
       counts: true,
     },
   ],
-  breaker_scopes: [],
   revision_count: 0,
-  preserve: false,
-  auto_attributed: false,
-  attribution_basis: null,
-  attribution_reason: null,
-})
+}
+completeRecord(given)
+
+/** A reviewed decision. */
+export const sample = v.parse(DecisionRecord, given)
 
 export const decisionSchema = (): string => {
   const schema = toJsonSchema(DecisionRecord, { errorMode: 'ignore' })

@@ -2,6 +2,7 @@
 import { toJsonSchema } from '@valibot/to-json-schema'
 import type { Effect } from '../../sdk/client/options.ts'
 import { codes } from '../../sdk/errors.ts'
+import { anchorOf } from '../app/docs/page.ts'
 import { type Scope, scopes } from '../core/caller.ts'
 import type { JsonSchema } from '../core/json-schema.ts'
 import { methods } from '../methods/table.ts'
@@ -79,10 +80,3 @@ export function scopesPage(head: Head): string {
     'The scopes of tokens, and the methods and paths that require them. To grant scopes, see [Agents, tokens and scopes](../guide/access.md).'
   return `${[head('Scopes', about).trimEnd(), ...sections].join('\n\n')}\n`
 }
-
-/** The anchor of a heading, as GitHub makes it. */
-export const anchorOf = (heading: string): string =>
-  heading
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N} _-]/gu, '')
-    .replaceAll(' ', '-')
