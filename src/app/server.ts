@@ -7,7 +7,7 @@ import { createDispatch, type Dispatch, discover, type Observe } from '../calls/
 import type { Services } from '../calls/services.ts'
 import { describeError, type Log } from '../core/log.ts'
 import { version } from '../core/version.ts'
-import { openPhrases } from '../domain/learn/memory/phrases.ts'
+import { openPhrases } from '../domain/learn/memory/clusters.ts'
 import { openWisdom } from '../domain/learn/memory/wisdom.ts'
 import { openThread, type Thread } from '../domain/ledger/thread/sequencer.ts'
 import { enact } from '../domain/policy/judge/archive.ts'

@@ -3,7 +3,7 @@
 import { StorageError } from '../../sdk/storage/errors.ts'
 import { answerCalls } from '../core/worker.ts'
 import { type PieceReader, walkPiece } from '../domain/ledger/engine/walk.ts'
-import { evidenceEntries } from '../domain/ledger/evidence/records.ts'
+import { evidenceEntries } from '../domain/ledger/evidence/chain.ts'
 
 export interface WalkRequest {
   /** Path of the evidence database, or its address in PostgreSQL. */

@@ -1,7 +1,7 @@
 /** Checks of a log from outside: of its key, its checkpoints and its proofs. */
 import { type Checkpoint, parseCheckpoint } from '../domain/ledger/engine/checkpoints.ts'
 import { NoteError, openNote, parseVerifier, type Verifier } from '../domain/ledger/engine/note.ts'
-import { verifyConsistency, verifyInclusion } from '../domain/ledger/engine/proof-check.ts'
+import { verifyConsistency, verifyInclusion } from '../domain/ledger/engine/proof.ts'
 import { leafHash } from '../domain/ledger/engine/tree.ts'
 import { type LogReader, type LogResponse, Unreachable } from './reader.ts'
 

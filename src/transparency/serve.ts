@@ -2,7 +2,7 @@
 import { hash, type KeyObject } from 'node:crypto'
 import { type Checkpoint, parseCheckpoint } from '../domain/ledger/engine/checkpoints.ts'
 import { bytesOfBase64, cosign, NoteError, openNote, parseNote, type Verifier } from '../domain/ledger/engine/note.ts'
-import { verifyConsistency } from '../domain/ledger/engine/proof-check.ts'
+import { verifyConsistency } from '../domain/ledger/engine/proof.ts'
 import { rootOf } from '../domain/ledger/engine/tree.ts'
 import type { LatestCheckpoint, LatestCheckpoints } from './latest.ts'
 

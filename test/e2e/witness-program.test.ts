@@ -9,7 +9,7 @@ import { ownKeyPath } from '../../src/app/evidence.ts'
 import { ownKey } from '../../src/core/key-file.ts'
 import { parseCheckpoint } from '../../src/domain/ledger/engine/checkpoints.ts'
 import { openNote, parseNote, parseVerifier } from '../../src/domain/ledger/engine/note.ts'
-import { verifyConsistency, verifyInclusion } from '../../src/domain/ledger/engine/proof-check.ts'
+import { verifyConsistency, verifyInclusion } from '../../src/domain/ledger/engine/proof.ts'
 import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
 import { append } from '../support/evidence/log.ts'
 import {

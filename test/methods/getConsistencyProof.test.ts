@@ -1,6 +1,6 @@
 /** cstp.getConsistencyProof: the log only grew between two sizes, on every store. */
 import { expect, test } from 'bun:test'
-import { verifyConsistency } from '../../src/domain/ledger/engine/proof-check.ts'
+import { verifyConsistency } from '../../src/domain/ledger/engine/proof.ts'
 import { append } from '../support/evidence/log.ts'
 import { forEachBackend } from '../support/program.ts'
 

@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test'
 import { parseCheckpoint } from '../../src/domain/ledger/engine/checkpoints.ts'
 import { openNote, parseVerifier } from '../../src/domain/ledger/engine/note.ts'
-import { verifyInclusion } from '../../src/domain/ledger/engine/proof-check.ts'
+import { verifyInclusion } from '../../src/domain/ledger/engine/proof.ts'
 import { leafHash } from '../../src/domain/ledger/engine/tree.ts'
 import { append } from '../support/evidence/log.ts'
 import { forEachBackend, testSigner } from '../support/program.ts'

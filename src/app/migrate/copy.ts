@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { readDecisions } from '../../../sdk/storage/decisions.ts'
 import { sides } from '../../../sdk/storage/vectors.ts'
-import { driftCollection } from '../../domain/learn/calibration/drift-notices.ts'
+import { driftCollection } from '../../domain/learn/calibration/drift-periods.ts'
 import { compactionCollection } from '../../domain/learn/memory/compaction.ts'
 import { grow } from '../../domain/ledger/engine/tree.ts'
 import { approvalCollections } from '../../domain/policy/approval/requests.ts'

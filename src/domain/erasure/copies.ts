@@ -7,8 +7,7 @@ import { keyedPages } from '../../../sdk/storage/keyed.ts'
 import type { Store, StoredAuditEntry, StoredDecision } from '../../../sdk/storage/store.ts'
 import type { StoredAct } from '../../../sdk/storage/thread.ts'
 import { linkMethod } from '../ledger/evidence/content.ts'
-import { erasedText, type Found, holders, names } from './records.ts'
-import { quotes, type Target } from './target.ts'
+import { erasedText, type Found, holders, names, quotes, type Target } from './target.ts'
 
 export interface KeyedChange {
   collection: string

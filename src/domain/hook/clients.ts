@@ -1,4 +1,6 @@
 /** The protocols of agents' clients: which event a hook's body reports, and the answer that its client accepts. */
+
+import type { HookAdapter, HookClient, HookEvent, HookKind, HookOutcome, ToolCall } from './event.ts'
 import {
   afterTool,
   beforeTool,
@@ -11,8 +13,7 @@ import {
   prompt,
   stop,
   textAt,
-} from './body.ts'
-import type { HookAdapter, HookClient, HookEvent, HookKind, HookOutcome, ToolCall } from './event.ts'
+} from './event.ts'
 
 type Answer = Record<string, unknown>
 

@@ -1,7 +1,7 @@
 /** Tool calls that decide something: commits, pull requests, deployments, migrations, changes of dependencies. */
 import { plainText, shorten } from '../../core/quote.ts'
-import { fieldsOf, textAt } from './body.ts'
 import type { ToolCall } from './event.ts'
+import { fieldsOf, textAt } from './event.ts'
 
 type Kind = 'commit' | 'pull_request' | 'deployment' | 'migration' | 'dependency_change' | 'rule'
 

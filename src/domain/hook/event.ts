@@ -1,4 +1,5 @@
 /** Events that hooks of agents' clients report, and the answers, in one form for all clients. */
+import { createHash } from 'node:crypto'
 
 /** Clients whose hooks the service answers, named as in their paths below `/hooks/`. */
 export const hookClients = ['claude-code', 'codex', 'cursor', 'gemini', 'copilot', 'opencode'] as const
@@ -56,3 +57,108 @@ export interface HookAdapter {
   /** The answer, which is JSON that the client accepts for an event of this kind. */
   write(kind: HookKind, outcome: HookOutcome): Record<string, unknown>
 }
+
+// Reads the fields of a hook's body that are present: clients differ, and add fields with every version.
+
+export type Fields = Readonly<Record<string, unknown>>
+
+export const fieldsOf = (value: unknown): Fields =>
+  value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Fields) : {}
+
+export const textAt = (fields: Fields, ...names: string[]): string | null => {
+  for (const name of names) {
+    const value = Object.hasOwn(fields, name) ? fields[name] : undefined
+    if (typeof value === 'string' && value !== '') return value.toWellFormed()
+  }
+  return null
+}
+
+const numberAt = (fields: Fields, name: string): number | null => {
+  const value = Object.hasOwn(fields, name) ? fields[name] : undefined
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null
+}
+
+/** Parses a string that holds JSON; returns any other value unchanged. */
+const parsed = (value: unknown): unknown => {
+  if (typeof value !== 'string') return value ?? null
+  try {
+    return JSON.parse(value)
+  } catch {
+    return value
+  }
+}
+
+/** A name from a client as part of a key: unchanged if it is short and plain, else its digest. */
+export const keyPart = (name: string): string =>
+  /^[\w.-]{1,128}$/.test(name) ? name : `~${createHash('sha256').update(name).digest('hex').slice(0, 32)}`
+
+export const placeOf = (body: Fields): HookPlace => ({
+  session_id: textAt(body, 'session_id', 'sessionId', 'conversation_id') ?? 'unnamed',
+  cwd: textAt(body, 'cwd'),
+  permission_mode: textAt(body, 'permission_mode'),
+})
+
+/** The names that most clients use: `mcp__<server>__<tool>`. */
+const mcpName = /^mcp__(.+?)__/
+
+/** The call that an event is about; null if it names no tool. @param mcpShape finds the server in the names of MCP tools */
+export function callOf(body: Fields, mcpShape = mcpName): ToolCall | null {
+  const tool = textAt(body, 'tool_name', 'toolName')
+  if (tool === null) return null
+  const server = textAt(fieldsOf(body.mcp_context), 'server_name') ?? mcpShape.exec(tool)?.[1] ?? null
+  const input = parsed(body.tool_input ?? body.toolArgs)
+  return { tool, tool_use_id: textAt(body, 'tool_use_id'), input, mcp_server: server }
+}
+
+/** Lines in which tools that run commands report a nonzero exit status. */
+const failedStatus = /^[^\S\n]*(?:Exit Code|Process exited with code|exit_code|exit status):?\s*[1-9]/im
+const maxSearched = 20_000
+
+/** Whether the response of a tool says that it failed: some clients report a failed command as a completed call. */
+export function failed(response: unknown): boolean {
+  if (typeof response === 'string') return failedStatus.test(response.slice(0, maxSearched))
+  const fields = fieldsOf(response)
+  const { success, is_error, exit_code, error } = fields
+  return (
+    success === false ||
+    is_error === true ||
+    (typeof exit_code === 'number' && exit_code !== 0) ||
+    (error !== undefined && error !== null) ||
+    ['output', 'llmContent', 'stdout'].some((name) => typeof fields[name] === 'string' && failed(fields[name]))
+  )
+}
+
+const noTool: HookEvent = { kind: 'unreadable', expected: 'tool_name, the name of the tool' }
+
+export const beforeTool = (body: Fields, call = callOf(body)): HookEvent =>
+  call === null ? noTool : { kind: 'before_tool', place: placeOf(body), call }
+
+/** @param output what the tool returned */
+export const afterTool = (body: Fields, output: unknown, ok: boolean, call = callOf(body)): HookEvent =>
+  call === null
+    ? { kind: 'other' }
+    : {
+        kind: 'after_tool',
+        place: placeOf(body),
+        call,
+        ok,
+        output: output ?? null,
+        duration_ms: numberAt(body, 'duration_ms') ?? numberAt(body, 'duration'),
+      }
+
+export const prompt = (body: Fields): HookEvent => ({
+  kind: 'prompt',
+  place: placeOf(body),
+  text: textAt(body, 'prompt') ?? '',
+})
+
+/** The end of a turn. @param said name of the field with the agent's last message */
+export const stop = (body: Fields, said: string, again: boolean): HookEvent => ({
+  kind: 'stop',
+  place: placeOf(body),
+  said: textAt(body, said),
+  again,
+})
+
+/** A body without a readable event name: it could ask whether a tool may run. */
+export const noEvent: HookEvent = { kind: 'unreadable', expected: 'an object with hook_event_name' }

@@ -5,9 +5,9 @@ import type { KeyedReader, KeyedRecord, Transaction } from '../../../sdk/storage
 import { stableJson } from '../../core/canonical.ts'
 import { dayMs } from '../../core/time.ts'
 import { type HookAction, hookCollections } from '../record/hook-records.ts'
-import { keyPart } from './body.ts'
 import type { Consequence } from './consequence.ts'
 import type { HookClient, HookPlace, ToolCall } from './event.ts'
+import { keyPart } from './event.ts'
 
 const { session: sessions, start: starts, action: actions, client: clients } = hookCollections
 

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { getTableName, is, Table } from 'drizzle-orm'
-import { holders } from '../../../src/domain/erasure/records.ts'
+import { holders } from '../../../src/domain/erasure/target.ts'
 import * as postgres from '../../../src/drivers/store/postgres/schema.ts'
 import * as sqlite from '../../../src/drivers/store/sqlite/schema.ts'
 

@@ -1,6 +1,6 @@
 /** The log as static files over HTTP: complete, verifiable by a reader of tlog-tiles, cached as they may be, and never ahead of what was signed. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { staticLog } from '../../../src/domain/ledger/thread/publish.ts'
+import { staticLog } from '../../../src/domain/ledger/thread/receipts.ts'
 import { logRoutes } from '../../../src/surfaces/http/ledger.ts'
 import { createRateLimiter } from '../../../src/surfaces/http/limits.ts'
 import { verifyLog } from '../../../src/verify/log.ts'

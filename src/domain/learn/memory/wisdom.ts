@@ -6,7 +6,7 @@ import { parseRecord } from '../../../../sdk/storage/decisions.ts'
 import { type OutcomeGroup, outcomeGroupsByCategory } from '../../../../sdk/storage/groups.ts'
 import type { DecisionFilter, Store } from '../../../../sdk/storage/store.ts'
 import { brierOf, countOf, groupsByCategory, meanOf, round, scoredOf, statedOf } from '../../../core/figures.ts'
-import type { Phrases } from './phrases.ts'
+import type { Phrases } from './clusters.ts'
 import { type Learnt, learntFrom } from './principles.ts'
 
 /** Most decisions read in all; fewest and most of one category; most of a category requested on its own. Further categories get only figures. */

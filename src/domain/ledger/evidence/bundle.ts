@@ -7,11 +7,11 @@ import type { Evidence, EvidenceRecord } from '../../../../sdk/storage/evidence.
 import { noHash } from '../../../../sdk/storage/evidence-checks.ts'
 import type { AuditReader, DecisionReader } from '../../../../sdk/storage/store.ts'
 import { canonical } from '../../../core/canonical.ts'
+import { recordPages } from './chain.ts'
 import { contentDigest, linkedDigests, recordDigest } from './content.ts'
 import { type ControlRules, type Mapped, mapEvidence } from './controls.ts'
 import { chainFormat, recordHash } from './hash.ts'
 import { listText } from './mapped-text.ts'
-import { recordPages } from './records.ts'
 
 /** Version of the bundle format. */
 const bundleFormat = 1

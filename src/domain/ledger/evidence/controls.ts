@@ -3,7 +3,7 @@ import type { ControlCondition, ControlRule } from '../../../../sdk/schema/contr
 import type { ClassCoverage } from '../../../../sdk/schema/evidence.ts'
 import type { Evidence, EvidenceClass, EvidenceRecord } from '../../../../sdk/storage/evidence.ts'
 import { compareText } from '../../../../sdk/storage/fields.ts'
-import { recordPages } from './records.ts'
+import { recordPages } from './chain.ts'
 import type { ControlSet } from './rules.ts'
 
 const classes = ['observed', 'attested'] as const

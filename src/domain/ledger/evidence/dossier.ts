@@ -14,10 +14,8 @@ import { archivedPolicy } from '../../policy/judge/archive.ts'
 import { approvalStepId, evidenceId } from '../../record/act-ids.ts'
 import { revisionsOf } from '../../record/decision/revisions.ts'
 import type { Signer } from '../engine/note.ts'
-import { claims } from './claims.ts'
 import { contentDigest, type LinkDetail, linkMethod, recordDigest } from './content.ts'
-import { signStatement } from './statement.ts'
-import { linesNear } from './trail.ts'
+import { claims, signStatement } from './statement.ts'
 
 /** Most events of a dossier; a decision usually has a handful. */
 const maxEvents = 200
@@ -185,4 +183,50 @@ export async function dossierOf(sources: DossierSources, written: DecisionRecord
   const plain = JSON.parse(JSON.stringify(unsigned)) as Omit<Dossier, 'signature'>
   const sha256 = createHash('sha256').update(stableJson(plain)).digest('hex')
   return { ...plain, signature: signer.sign(dossierNote(sha256)) }
+}
+
+// Finds audit entries around known instants: the trail has no index by decision, but it is ordered by time.
+
+/** The instants of a record and of its audit entry are taken a moment apart. */
+const slackMs = 5_000
+const linesAtOnce = 100
+/** Most audit entries that are read for one instant; if there are more around it, the older ones are missed. */
+const maxLines = 5_000
+
+type Reader = Pick<AuditReader, 'list'>
+
+/** The position after the last row at or before a time, by binary search. */
+async function placeAfter(audit: Reader, at_ms: number, newest: number): Promise<number> {
+  let [low, high] = [1, newest + 1]
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    const [line] = await audit.list({ cursor: middle, limit: 1 })
+    if (line && Date.parse(line.at) > at_ms) high = middle - 1
+    else low = middle
+  }
+  return low
+}
+
+/** The matching rows near any of these instants, oldest first. */
+async function linesNear(
+  audit: Reader,
+  instants_ms: readonly number[],
+  matches: (line: StoredAuditEntry) => boolean,
+): Promise<StoredAuditEntry[]> {
+  const [last] = await audit.list({ limit: 1 })
+  const found = new Map<number, StoredAuditEntry>()
+  let covered_ms = Number.NEGATIVE_INFINITY
+  for (const at_ms of instants_ms.toSorted((a, b) => a - b)) {
+    if (!last || at_ms <= covered_ms) continue
+    covered_ms = at_ms + slackMs
+    let cursor = await placeAfter(audit, covered_ms, last.seq)
+    for (let seen = 0; seen < maxLines; seen += linesAtOnce) {
+      const page = await audit.list({ cursor, limit: linesAtOnce })
+      for (const line of page) if (matches(line)) found.set(line.seq, line)
+      const oldest = page.at(-1)
+      if (page.length < linesAtOnce || !oldest || Date.parse(oldest.at) < at_ms - slackMs) break
+      cursor = oldest.seq
+    }
+  }
+  return [...found.values()].sort((a, b) => a.seq - b.seq)
 }

@@ -5,10 +5,10 @@
  */
 import { createHash } from 'node:crypto'
 import type { Bundle } from './bundle.ts'
-import { claims } from './claims.ts'
 import type { ControlRules } from './controls.ts'
 import { standing } from './report/sections.ts'
 import { type ControlTally, type RuleTally, tallies } from './report/tallies.ts'
+import { claims } from './statement.ts'
 
 /** Namespaces of the names below, and of properties that OSCAL does not define. */
 const namespace = '17c143d7-68e4-4212-ae63-5f2fa05e5794'

@@ -9,16 +9,14 @@ import type { EvidenceRecord } from '../../../../sdk/storage/evidence.ts'
 import { settlerOf } from '../../../../sdk/storage/fields.ts'
 import { canonical } from '../../../core/canonical.ts'
 import type { Signer } from '../engine/note.ts'
-import { claims } from './claims.ts'
 import { contentDigest, recordDigest } from './content.ts'
-import { type SigstoreBundle, signEnvelope } from './dsse.ts'
 
 /** A change in the meaning of a field requires a new version. */
 export const predicateType = 'pkg:npm/cstp#attestation/agent-decision/v0.1'
 export const statementType = 'application/vnd.in-toto+json'
 
 /** What a statement is made from. */
-export interface StatementFacts {
+interface StatementFacts {
   record: DecisionRecord
   /** Approvals of the evaluation that it was recorded with; absent if they are not looked up. */
   approvals?: readonly Pick<Approval, 'id' | 'state' | 'decided_by' | 'decided_at' | 'rules'>[]
@@ -106,3 +104,63 @@ export const decisionStatement = (facts: StatementFacts): Record<string, unknown
 /** The signed statement. Ed25519 and canonical JSON: equal records give equal bytes. */
 export const signStatement = (signer: Pick<Signer, 'key_name' | 'signBytes'>, facts: StatementFacts): SigstoreBundle =>
   signEnvelope(signer, statementType, canonical(decisionStatement(facts)))
+
+// What every export says about itself: what it rests on, and what it does not claim.
+
+/** The same words in every export, so that no format seems to claim more than another. */
+export const claims = [
+  'It is signed with the key of this service, and its times are those of the clock of this service.',
+  'Only the cosignature of a witness, if a checkpoint carries one, is the word of somebody else.',
+  'Observed events are as reliable as their sources; attested ones and decisions are self-reported.',
+  'It is evidence for controls. It does not show that a control is effective, and nothing is certified by it.',
+] as const
+
+// DSSE envelopes in Sigstore bundles, so that other verifiers can check what the key of a log signed.
+
+/** A Sigstore bundle around one DSSE envelope, without a certificate, an entry of a public log or a third party's timestamp. */
+interface SigstoreBundle {
+  mediaType: 'application/vnd.dev.sigstore.bundle.v0.3+json'
+  verificationMaterial: {
+    /** Names the key; the key itself has to come from elsewhere. */
+    publicKey: { hint: string }
+    tlogEntries: []
+    timestampVerificationData: { rfc3161Timestamps: [] }
+  }
+  dsseEnvelope: {
+    /** Base64. */
+    payload: string
+    payloadType: string
+    signatures: [{ sig: string; keyid: string }]
+  }
+}
+
+/**
+ * The signed bytes. They begin with `DSSEv1` and don't end in a newline, as every signed note does: one key can sign both, and neither
+ * can be mistaken for the other.
+ */
+const preAuthEncoding = (type: string, payload: Buffer): Buffer =>
+  Buffer.concat([Buffer.from(`DSSEv1 ${Buffer.byteLength(type)} ${type} ${payload.length} `), payload])
+
+/** @param text payload, which must not end in a newline */
+export function signEnvelope(
+  signer: Pick<Signer, 'key_name' | 'signBytes'>,
+  type: string,
+  text: string,
+): SigstoreBundle {
+  if (text.endsWith('\n')) throw new Error('a payload that ends like a signed note')
+  const payload = Buffer.from(text)
+  const sig = signer.signBytes(preAuthEncoding(type, payload)).toString('base64')
+  return {
+    mediaType: 'application/vnd.dev.sigstore.bundle.v0.3+json',
+    verificationMaterial: {
+      publicKey: { hint: signer.key_name },
+      tlogEntries: [],
+      timestampVerificationData: { rfc3161Timestamps: [] },
+    },
+    dsseEnvelope: {
+      payload: payload.toString('base64'),
+      payloadType: type,
+      signatures: [{ sig, keyid: signer.key_name }],
+    },
+  }
+}

@@ -1,6 +1,6 @@
 /** Notices of drift: an agent is reported when its drift is proven, once over restarts, and again after it was over. */
 import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { reportDrift } from '../../../../src/domain/learn/calibration/drift-notices.ts'
+import { reportDrift } from '../../../../src/domain/learn/calibration/drift-periods.ts'
 import { noticeCollection } from '../../../../src/domain/record/approval/notices.ts'
 import { openMemoryProgram, type TestProgram } from '../../../support/program.ts'
 import { recordOf } from '../../../support/record.ts'

@@ -1,7 +1,13 @@
 /** Clusters of texts: their laws, pairs that never join, and how the shipped model joins statements. */
 import { afterAll, expect, test } from 'bun:test'
-import { central, cluster, type Point, saysOtherwise, wordingOf } from '../../../../src/domain/learn/memory/clusters.ts'
-import { openPhrases } from '../../../../src/domain/learn/memory/phrases.ts'
+import {
+  central,
+  cluster,
+  openPhrases,
+  type Point,
+  saysOtherwise,
+  wordingOf,
+} from '../../../../src/domain/learn/memory/clusters.ts'
 import { learntFrom } from '../../../../src/domain/learn/memory/principles.ts'
 import { openLocalEmbedder } from '../../../../src/drivers/embedder/local/driver.ts'
 import * as fc from '../../../support/property.ts'

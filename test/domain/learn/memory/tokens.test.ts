@@ -1,8 +1,7 @@
 /** The bound on tokens: never below what the tokenizer of the shipped model counts, and not far above it for prose. */
 import { expect, test } from 'bun:test'
 import { Tokenizer } from '@huggingface/tokenizers'
-import { toMarkdown } from '../../../../src/domain/learn/memory/session-markdown.ts'
-import { maxTokens } from '../../../../src/domain/learn/memory/tokens.ts'
+import { maxTokens, toMarkdown } from '../../../../src/domain/learn/memory/session-markdown.ts'
 import { hitOf } from '../../../../src/domain/record/decision/hits.ts'
 import { assets, readAsset } from '../../../../src/drivers/embedder/local/minilm.ts'
 import * as fc from '../../../support/property.ts'

@@ -1,8 +1,12 @@
 /** The log's proofs against RFC 9162's own definitions, and the checks against proofs that were tampered with. */
 import { describe, expect, test } from 'bun:test'
 import { isStorageError } from '../../../../sdk/storage/errors.ts'
-import { type LogHashes, logTree } from '../../../../src/domain/ledger/engine/proof.ts'
-import { verifyConsistency, verifyInclusion } from '../../../../src/domain/ledger/engine/proof-check.ts'
+import {
+  type LogHashes,
+  logTree,
+  verifyConsistency,
+  verifyInclusion,
+} from '../../../../src/domain/ledger/engine/proof.ts'
 import { grow, keptLevels, leafHash, rootOf } from '../../../../src/domain/ledger/engine/tree.ts'
 import { naiveTree, recordHashes } from '../../../support/evidence/naive-tree.ts'
 import * as fc from '../../../support/property.ts'

@@ -3,11 +3,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Evidence } from '../../../../sdk/storage/evidence.ts'
 import type { LedgerReader } from '../../../../sdk/storage/ledger.ts'
 import { createCheckpoints } from '../../../../src/domain/ledger/engine/checkpoints.ts'
-import { proveConsistency, proveInclusion } from '../../../../src/domain/ledger/engine/proof.ts'
-import { verifyConsistency, verifyInclusion } from '../../../../src/domain/ledger/engine/proof-check.ts'
+import {
+  proveConsistency,
+  proveInclusion,
+  verifyConsistency,
+  verifyInclusion,
+} from '../../../../src/domain/ledger/engine/proof.ts'
 import { type PieceReader, walkLog } from '../../../../src/domain/ledger/engine/walk.ts'
-import { evidenceEntries } from '../../../../src/domain/ledger/evidence/records.ts'
-import { threadEntries } from '../../../../src/domain/ledger/thread/examine/tree.ts'
+import { evidenceEntries } from '../../../../src/domain/ledger/evidence/chain.ts'
+import { threadEntries } from '../../../../src/domain/ledger/thread/examine/examine.ts'
 import { appendActs } from '../../../support/evidence/acts.ts'
 import { append } from '../../../support/evidence/log.ts'
 import { openMemoryProgram, type TestProgram, testSigner } from '../../../support/program.ts'

@@ -4,10 +4,10 @@ import { createHash, generateKeyPairSync } from 'node:crypto'
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import { canonical } from '../../../../src/core/canonical.ts'
 import { signerOf } from '../../../../src/domain/ledger/engine/note.ts'
-import { signEnvelope } from '../../../../src/domain/ledger/evidence/dsse.ts'
 import {
   decisionStatement,
   predicateType,
+  signEnvelope,
   signStatement,
   statementType,
 } from '../../../../src/domain/ledger/evidence/statement.ts'

@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test'
 import { createHmac, createPrivateKey, createPublicKey } from 'node:crypto'
 import { openNote, parseVerifier, signerOf } from '../../../../src/domain/ledger/engine/note.ts'
-import { threadSigner } from '../../../../src/domain/ledger/thread/key.ts'
+import { threadSigner } from '../../../../src/domain/ledger/thread/sequencer.ts'
 
 const pkcs8 = (seed: Buffer) =>
   createPrivateKey({

@@ -3,14 +3,21 @@
  * decisions, the audit trail, evidence, sessions, rules and approvals against the acts. Reads in pages, and changes nothing.
  * @see `docs/design/ledger.md` for what each kind of tampering looks like, and what nothing here can see
  */
-import type { StoredAct, ThreadReads } from '../../../../../sdk/storage/thread.ts'
-import { actFlaw, saidBy } from './act.ts'
-import { countChecks, evidenceFlaws } from './counts.ts'
-import { stateKinds, statesFlaws, untoldDecisions } from './decisions.ts'
-import { flawAt, type ThreadFlaw, type ThreadSources } from './flaw.ts'
-import { approvalFlaws, policyFlaw } from './kept.ts'
+
+import { completeRecord } from '../../../../../sdk/schema/complete.ts'
+import { decisionPages, readDecisions } from '../../../../../sdk/storage/decisions.ts'
+import { isStorageError } from '../../../../../sdk/storage/errors.ts'
+import { keyedPages } from '../../../../../sdk/storage/keyed.ts'
+import type { LedgerReader } from '../../../../../sdk/storage/ledger.ts'
+import type { ActKind, StoredAct, ThreadReads } from '../../../../../sdk/storage/thread.ts'
+import { textOf } from '../../../../core/canonical.ts'
+import { approvalCollections } from '../../../policy/approval/requests.ts'
+import { archivedPolicy, compileArchived } from '../../../policy/judge/archive.ts'
+import { approvalStepId, stateId } from '../../../record/act-ids.ts'
+import type { Approval } from '../../../record/approval/approval.ts'
+import { type PieceReader, walkLog } from '../../engine/walk.ts'
+import { actFlaw, flawAt, flawOf, saidBy, type ThreadFlaw, type ThreadSources } from './flaw.ts'
 import { trailCheck } from './trail.ts'
-import { treeFlaw } from './tree.ts'
 
 export type { ThreadFlaw, ThreadSources } from './flaw.ts'
 
@@ -79,4 +86,194 @@ export async function* examineThread(
   if (tree) yield tree
   yield* untoldDecisions(sources, yieldToEventLoop)
   yield* approvalFlaws(sources, yieldToEventLoop)
+}
+
+// Checks acts against others: redactions against erased acts, and acts of evidence against the evidence log.
+
+type Fields = Record<string, unknown>
+
+interface CountCheck {
+  /** Called with each act, newest first. @param said null if the act was erased */
+  act(act: StoredAct, said: Fields | null): void
+  end(): ThreadFlaw[]
+}
+
+/** Each erased act must be named by a later redaction. */
+function erasures(): CountCheck {
+  const redacted = new Set<string>()
+  const flaws: ThreadFlaw[] = []
+  return {
+    act(act, said) {
+      if (act.kind === 'redaction' && Array.isArray(said?.record_ids))
+        for (const record_id of said.record_ids) redacted.add(String(record_id))
+      if (act.payload === null && act.salt === null && !redacted.has(act.record_id))
+        flaws.push(flawOf(act, 'its payload and salt are gone, and no redaction names it'))
+    },
+    end: () => flaws,
+  }
+}
+
+/** Records of the evidence log must be acts in their order, each once. */
+function evidenceOrder(): CountCheck {
+  let before: StoredAct | null = null
+  let next = 0
+  const flaws: ThreadFlaw[] = []
+  return {
+    act(act, said) {
+      if (act.kind !== 'evidence' || said === null) return
+      const seq = Number(said.seq)
+      if (before !== null && seq !== next - 1)
+        flaws.push(flawOf(act, `it is of record ${seq} of the evidence log, and the act after it of record ${next}`))
+      before = act
+      next = seq
+    },
+    end() {
+      if (before !== null && next !== 1)
+        flaws.push(flawOf(before, `it is of record ${next} of the evidence log, and none of the first`))
+      return flaws
+    },
+  }
+}
+
+const countChecks = (): CountCheck[] => [erasures(), evidenceOrder()]
+
+/** Checks acts of evidence records against the evidence log. */
+async function evidenceFlaws(
+  { evidence }: Pick<ThreadSources, 'evidence'>,
+  evidenceActs: readonly { act: StoredAct; said: Fields }[],
+): Promise<ThreadFlaw[]> {
+  // Any other payload is a flaw of the act itself.
+  const acts = evidenceActs.filter(({ said }) => Number.isSafeInteger(said.seq))
+  if (acts.length === 0) return []
+  if (evidence === null) return [flawAt(null, 'the thread has records of an evidence log, which is not there')]
+  const seqs = acts.map(({ said }) => Number(said.seq))
+  const [from, to] = [Math.min(...seqs), Math.max(...seqs)]
+  const hashes = await evidence.hashes(from, to - from + 1)
+  return acts.flatMap(({ act, said }) => {
+    const hash = hashes[Number(said.seq) - from]
+    if (hash === said.hash) return []
+    const what = hash === undefined ? 'is not there: the log was rolled back' : 'is another one'
+    return [flawOf(act, `record ${said.seq} of the evidence log ${what}`)]
+  })
+}
+
+// Checks each decision against the last act about it.
+
+const stateKinds: ReadonlySet<ActKind> = new Set(['decision', 'revision', 'review', 'link'])
+
+interface Said {
+  act: StoredAct
+  said: Record<string, unknown>
+}
+
+/** Checks states of decisions in acts against the stored decisions. */
+async function statesFlaws(
+  { decisions }: Pick<ThreadSources, 'decisions'>,
+  states: readonly Said[],
+): Promise<ThreadFlaw[]> {
+  const ids = [...new Set(states.flatMap(({ act }) => act.decision_id ?? []))]
+  const known = new Map((await readDecisions(decisions, ids)).map((one) => [one.record.id, one]))
+  return states.flatMap(({ act, said }) => {
+    // Any other payload is a flaw of the act itself.
+    if (typeof said.record !== 'object' || said.record === null) return []
+    const revision = Number(said.revision)
+    const stored = known.get(String(act.decision_id))
+    if (stored === undefined)
+      return revision === 1 ? [flawOf(act, 'its decision is not there, and nothing says that it was erased')] : []
+    if (stored.revision < revision)
+      return [flawOf(act, `its decision is at revision ${stored.revision} only: it was set back`)]
+    completeRecord(said.record)
+    if (stored.revision > revision || textOf(stored.record) === textOf(said.record)) return []
+    return [flawOf(act, 'its decision says something else: it was changed without an act')]
+  })
+}
+
+/** Decisions whose state is in no act: their files or rows were edited by hand. */
+async function* untoldDecisions(
+  { decisions, thread }: Pick<ThreadSources, 'decisions' | 'thread'>,
+  yieldToEventLoop: () => Promise<void>,
+): AsyncGenerator<ThreadFlaw> {
+  for await (const page of decisionPages(decisions, {}, 500)) {
+    const stored = await readDecisions(
+      decisions,
+      page.map(({ id }) => id),
+    )
+    const acts = await thread.read({ record_ids: stored.map(({ record, revision }) => stateId(record.id, revision)) })
+    const inActs = new Set(acts.map(({ record_id }) => record_id))
+    for (const { record, revision } of stored)
+      if (!inActs.has(stateId(record.id, revision)))
+        yield {
+          ...flawAt(
+            null,
+            `no act says that the decision ${record.id} is as it is: it was edited or added past the service`,
+          ),
+          untold: record.id,
+        }
+    await yieldToEventLoop()
+  }
+}
+
+// Checks stored rules and approvals against the acts about them.
+
+/** Checks rules that came into force against their archive. */
+async function policyFlaw(
+  { keyed }: Pick<ThreadSources, 'keyed'>,
+  act: StoredAct,
+  { policy_hash }: Record<string, unknown>,
+): Promise<ThreadFlaw | null> {
+  const hash = String(policy_hash)
+  const found = await archivedPolicy({ keyed }, hash)
+  if (found === null) return flawOf(act, 'its rules are not in the archive')
+  const set = compileArchived({ policy_hash: hash, guardrails: found.rules, circuit_breakers: found.breakers })
+  return set === 'altered' ? flawOf(act, 'its rules in the archive were changed') : null
+}
+
+/** Checks approvals against the acts by which they were requested or decided. */
+async function* approvalFlaws(
+  { keyed, thread }: Pick<ThreadSources, 'keyed' | 'thread'>,
+  yieldToEventLoop: () => Promise<void>,
+): AsyncGenerator<ThreadFlaw> {
+  for await (const page of keyedPages(keyed, approvalCollections.approval)) {
+    for (const { key, value } of page) {
+      const { state, request_digest, requester } = value as Approval
+      const step = approvalStepId(key, state === 'pending' || state === 'expired' ? 'requested' : 'decided')
+      const [act] = await thread.read({ record_ids: [step] })
+      if (act === undefined) {
+        yield flawAt(null, `the approval ${key} is ${state}, and no act says so`)
+        continue
+      }
+      const said = saidBy(act)
+      if (said === null) continue
+      const isSaid = state === 'pending' || state === 'expired' || (state === 'denied') === (said.state === 'denied')
+      if (!isSaid || said.request_digest !== request_digest || said.requester !== requester)
+        yield flawOf(act, `the approval ${key} says something else: it was changed without an act`)
+    }
+    await yieldToEventLoop()
+  }
+}
+
+// Checks that the tree of the thread is that of its entries, and that it still contains each signed checkpoint.
+
+/** The acts as entries of a walk: each is its commitment. Acts are compared with their commitments elsewhere. */
+export const threadEntries = (thread: LedgerReader): PieceReader => ({
+  isChained: false,
+  nodes: (level, index, limit) => thread.nodes(level, index, limit),
+  async page(seq, limit) {
+    const hashes = await thread.hashes(seq, limit)
+    const odd = hashes.findIndex((hash) => !/^[0-9a-f]{64}$/.test(hash))
+    if (odd === -1) return { hashes, first_prev: null, flaw: null }
+    const flaw = { seq: seq + odd, reason: `entry ${seq + odd - 1} is not a commitment` }
+    return { hashes: hashes.slice(0, odd), first_prev: null, flaw }
+  },
+})
+
+/** Walks all entries. @returns the first flaw; null if there is none */
+async function treeFlaw(thread: LedgerReader, yieldToEventLoop: () => Promise<void>): Promise<ThreadFlaw | null> {
+  try {
+    const { flaw } = await walkLog({ log: thread, reader: threadEntries(thread), yieldToEventLoop })
+    return flaw && flawAt(flaw.seq === null ? null : flaw.seq - 1, `the thread: ${flaw.reason}`)
+  } catch (error) {
+    if (!isStorageError(error, 'corrupt')) throw error
+    return flawAt(null, `the thread: ${error.message}`)
+  }
 }

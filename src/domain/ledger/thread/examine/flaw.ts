@@ -2,6 +2,7 @@
 import type { Evidence } from '../../../../../sdk/storage/evidence.ts'
 import type { Store } from '../../../../../sdk/storage/store.ts'
 import type { StoredAct, ThreadReads } from '../../../../../sdk/storage/thread.ts'
+import { commitmentOf } from '../commitment.ts'
 
 /** The thread, and the data that its acts are about. */
 export interface ThreadSources extends Pick<Store, 'audit' | 'keyed' | 'decisions'> {
@@ -40,3 +41,29 @@ export const flawAt = (index: number | null, what: string): ThreadFlaw => ({
   untold: null,
   what,
 })
+
+// Checks an act against its commitment.
+
+/** The payload of an act; null if it was erased, or can't be parsed. */
+export function saidBy({ payload }: Pick<StoredAct, 'payload'>): Record<string, unknown> | null {
+  if (payload === null) return null
+  try {
+    const said: unknown = JSON.parse(payload)
+    return typeof said === 'object' && said !== null ? (said as Record<string, unknown>) : null
+  } catch {
+    return null
+  }
+}
+
+/** Checks payload and salt against the commitment, and the columns against the payload. @param said the parsed payload */
+export function actFlaw(act: StoredAct, said: Record<string, unknown> | null): ThreadFlaw | null {
+  const { payload, salt, commitment } = act
+  if (payload === null && salt === null) return null
+  if (payload === null || salt === null)
+    return flawOf(act, 'either its payload or its salt is gone, and the other is not')
+  if (commitmentOf(salt, payload) !== commitment)
+    return flawOf(act, 'payload and salt do not match the log: one of them was changed')
+  for (const name of ['record_id', 'kind', 'at'] as const)
+    if (said?.[name] !== act[name]) return flawOf(act, `its payload is of another ${name}: ${String(said?.[name])}`)
+  return null
+}

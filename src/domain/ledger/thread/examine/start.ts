@@ -5,8 +5,8 @@ import { type Checkpoint, parseCheckpoint } from '../../engine/checkpoints.ts'
 import { parseNote } from '../../engine/note.ts'
 import { logTree } from '../../engine/proof.ts'
 import { rootOf } from '../../engine/tree.ts'
-import { actFlaw, saidBy } from './act.ts'
 import type { ThreadSources } from './flaw.ts'
+import { actFlaw, saidBy } from './flaw.ts'
 
 /** Number of acts that are hashed. */
 const lastActs = 64
