@@ -634,7 +634,7 @@ export interface CheckGuardrailsParams {
    */
   dry_run?: boolean | undefined
   /**
-   * `stored` waits until the record is durable; `logged` also waits until it has its place in the thread. Default
+   * `stored` waits until the record is durable; `logged` also waits until it has its place in the ledger. Default
    * `"stored"`.
    */
   durability?: Durability | undefined
@@ -769,7 +769,7 @@ export interface DecideApprovalResult {
   /** Reason for the answer. */ reason: string | null
   /** End of validity of a granted approval, RFC 3339. */ approved_until: string | null
   /** When the approval was first used, RFC 3339. */ consumed_at: string | null
-  /** Id of its record in the thread. */ record_id: string
+  /** Id of its record in the ledger. */ record_id: string
 }
 
 /** Parameters of `cstp.eraseDecision`. */
@@ -785,14 +785,14 @@ export interface EraseDecisionParams {
 export interface EraseDecisionResult {
   /** True if no answer contains the decision; also true if it was erased before. */ erased: boolean
   /** Id of the decision. */ id: string
-  /** Id of the erasure in the thread; null for a dry run. */ redaction_record_id: string | null
+  /** Id of the erasure in the ledger; null for a dry run. */ redaction_record_id: string | null
   /** What was erased in addition to the decision; null if it was erased before. */
   copies: {
     /** Other decisions that referred to it; its title and the texts of the links were erased. */ decisions: number
     /** Audit entries whose text was erased; the entries remain. */ audit_lines: number
     /** Earlier values, results of repeatable calls, sessions, approvals and notices that were erased. */
     keyed_records: number
-    /** Acts of the thread whose content and salt were erased. Their proofs remain valid. */ acts: number
+    /** Acts of the ledger whose content and salt were erased. Their proofs remain valid. */ acts: number
   } | null
   /**
    * Places on disk that still contain traces. The erasure is retried every minute; `cstp doctor` shows what is
@@ -1424,7 +1424,7 @@ export interface LinkDecisionsParams {
 /** Result of `cstp.linkDecisions`. */
 export interface LinkDecisionsResult {
   /** True on success. */ success: boolean
-  /** Id of its record in the thread. */ record_id: string
+  /** Id of its record in the ledger. */ record_id: string
   /** The edge as stored now. */ edge: GraphEdge
 }
 
@@ -1981,7 +1981,7 @@ export interface RecordDecisionParams {
   /** Import only (scope admin): key in the system of origin; a second record of it returns the first. */
   source_key?: string | null | undefined
   /**
-   * `stored` waits until the record is durable; `logged` also waits until it has its place in the thread. Default
+   * `stored` waits until the record is durable; `logged` also waits until it has its place in the ledger. Default
    * `"stored"`.
    */
   durability?: Durability | undefined
@@ -2070,7 +2070,7 @@ export interface ReviewDecisionParams {
 export interface ReviewDecisionResult {
   /** True on success. */ success: boolean
   /** Id of the decision. */ decision_id: string
-  /** Id of its record in the thread. */ record_id: string
+  /** Id of its record in the ledger. */ record_id: string
   /** Path of the YAML file, relative to the data directory. */ path: string
   /** `pending` until the first review. */ status: Status
   /** The outcome; null while pending. */ outcome: Outcome
@@ -2280,7 +2280,7 @@ export interface UpdateDecisionParams {
 export interface UpdateDecisionResult {
   /** True on success. */ success: boolean
   /** Id of the decision. */ id: string
-  /** Id of its record in the thread. */ record_id: string
+  /** Id of its record in the ledger. */ record_id: string
   /** Names of the fields that were changed. */ applied: string[]
   /** Whether its new text is already in the semantic index. */ indexed: boolean
   /** True if the given bridge is too far from the decision text; it is stored, but searches use the text. */
@@ -2974,7 +2974,7 @@ export interface Receipt {
 export interface RecordResult {
   /** True on success. */ success: boolean
   /** Id of the decision. */ decision_id: string
-  /** Id of its record in the thread. */ record_id: string
+  /** Id of its record in the ledger. */ record_id: string
   /** Path of the YAML file, relative to the data directory. */ path: string
   /** Whether it is already in the semantic index; keyword search always finds it. */ indexed: boolean
   /** True if the source key was already recorded; nothing was written. */ existing: boolean

@@ -138,13 +138,13 @@ export const trackedParams = {
 }
 
 /** The id of an act, as answers contain it. */
-export const ThreadId = v.pipe(v.string(), v.description('Id of its record in the thread.'))
+export const ThreadId = v.pipe(v.string(), v.description('Id of its record in the ledger.'))
 
 /** What an answer waits for. */
 export const Durability = v.pipe(
   v.optional(v.picklist(['stored', 'logged']), 'stored'),
   v.description(
-    '`stored` waits until the record is durable; `logged` also waits until it has its place in the thread.',
+    '`stored` waits until the record is durable; `logged` also waits until it has its place in the ledger.',
   ),
 )
 

@@ -102,7 +102,7 @@ async function openSigner(
     throw otherKey(`the evidence log has ${records} records, but its key ${path} is missing`)
   const former = (await lastSigned(thread)).origin
   if (former !== null && settings.evidence_key === null && !existsSync(path))
-    throw otherKey(`the thread was signed by ${former}, but its key ${path} is missing`)
+    throw otherKey(`the ledger was signed by ${former}, but its key ${path} is missing`)
   const opened = await openKey(settings)
   const { name } = opened.signer
   if (origin !== null && origin !== name)
@@ -125,7 +125,7 @@ export async function adoptKey(settings: Settings, log: Log): Promise<{ before: 
     await createCheckpoints({ evidence, signer, now: Date.now }).latest()
     const { thread } = opened.store
     const ofThread = threadSigner(signer.name, key)
-    await createCheckpoints({ evidence: thread, signer: ofThread, now: Date.now, what: 'the thread' }).latest()
+    await createCheckpoints({ evidence: thread, signer: ofThread, now: Date.now, what: 'the ledger' }).latest()
     const lost = Math.max(0, ((await readMark(settings.data_dir))?.size ?? 0) - (await thread.head()).seq)
     await writeMark(settings.data_dir, thread, ofThread)
     const detail = {

@@ -129,7 +129,7 @@ export async function openProgram(
         now,
         randomHex,
         after: later,
-        failed: (error) => log('warn', 'acts are waiting for their places in the thread', describeError(error)),
+        failed: (error) => log('warn', 'acts are waiting for their places in the ledger', describeError(error)),
       }),
     )
     const publisher = keep(await openPublisher(settings, store, thread, now, log))

@@ -38,7 +38,7 @@ export async function readMark(data_dir: string): Promise<Mark | null> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
     throw new Error(
-      `${path}, the mark of how far the thread was, can't be read: ${causeOf(error)}. Restore it from a backup`,
+      `${path}, the mark of how far the ledger was, can't be read: ${causeOf(error)}. Restore it from a backup`,
     )
   }
 }
@@ -74,7 +74,7 @@ export async function lostStore(settings: Settings): Promise<string | null> {
   const path = join(data_dir, 'cstp.db')
   if (store_url !== null || existsSync(path) || (await foreignPorts(settings)).includes('store')) return null
   const size = (await readMark(data_dir))?.size ?? 0
-  return size === 0 ? null : `${path} is missing, and the thread in it had ${size} entries`
+  return size === 0 ? null : `${path} is missing, and the ledger in it had ${size} entries`
 }
 
 /** @throws Error if the store was deleted, before a new one is created in its place */
@@ -112,7 +112,7 @@ export async function checkStart(
   if ((read !== null && read.size > 0 && !own && !adopted) || (last !== undefined && !adopted)) {
     const origin = last && !adopted ? parseCheckpoint(parseNote(last.note).text).origin : read!.origin
     throw new Error(
-      `the thread was signed by ${origin}, but the key of ${signer.name} is in use. Restore the former key (keys/ of a backup, or CSTP_EVIDENCE_KEY); without it, cstp evidence new-key begins a new identity`,
+      `the ledger was signed by ${origin}, but the key of ${signer.name} is in use. Restore the former key (keys/ of a backup, or CSTP_EVIDENCE_KEY); without it, cstp evidence new-key begins a new identity`,
     )
   }
   const found = await contradiction(settings, { ...store, evidence }, own ? read : null)
@@ -137,7 +137,7 @@ export function followThread(data_dir: string, thread: Pick<ThreadReads, 'head'>
     return 0
   }
   const failed = (error: unknown) => {
-    if (!failing) log('warn', 'the mark of the thread could not be written; it will be retried', describeError(error))
+    if (!failing) log('warn', 'the mark of the ledger could not be written; it will be retried', describeError(error))
     failing = true
   }
   const rounds = startPeriodicJob({ every_ms, after: later, failed, work })

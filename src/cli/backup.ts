@@ -12,7 +12,7 @@ export const backup = defineCommand({
   about: [
     'Run it on the machine of the data directory, as the user of the service. Servers keep running; the copy is a consistent snapshot: it has every decision that was acknowledged before, complete, and its evidence matches its decisions.',
     'It has the decisions, the catalogue with the audit trail and the vectors, the evidence, token, keys and bundles, and everything else in the data directory. It does not have the search index, which is rebuilt from the catalogue, or anything that the settings place elsewhere, except the evidence database.',
-    'The folder must not exist yet, or be empty. It gets its name when it is complete, with a manifest of the SHA-256 of every file, and of size and root of the thread. It contains the token and the keys: protect it like the data.',
+    'The folder must not exist yet, or be empty. It gets its name when it is complete, with a manifest of the SHA-256 of every file, and of size and root of the ledger. It contains the token and the keys: protect it like the data.',
   ],
   examples: [
     ['cstp backup /backup/cstp-2026-07-31', 'of the data directory in the settings'],

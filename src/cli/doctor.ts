@@ -35,7 +35,7 @@ export const doctor = defineCommand({
   name: 'doctor',
   summary: 'Check settings and data, and say how to fix what is wrong.',
   about: [
-    'Checks the settings, the data directory, the databases, the catalogue against the decision files, the vectors, the chain of evidence, the thread and the records that its acts refer to, the keys and the guardrail files. Run it on the machine of the data directory; a service may keep running. It changes nothing.',
+    'Checks the settings, the data directory, the databases, the catalogue against the decision files, the vectors, the chain of evidence, the ledger and the records that its acts refer to, the keys and the guardrail files. Run it on the machine of the data directory; a service may keep running. It changes nothing.',
     'The exit status is 1 if there is an error or a warning; notes alone are fine.',
   ],
   examples: [

@@ -10,7 +10,7 @@ export const restore = defineCommand({
   usage: '<folder>',
   summary: 'Restore a backup.',
   about: [
-    'Checks every file and the thread against the manifest first; a backup that is damaged, incomplete, or made by a newer version is refused, and nothing is changed. Then creates the data directory of the settings, completely or not at all.',
+    'Checks every file and the ledger against the manifest first; a backup that is damaged, incomplete, or made by a newer version is refused, and nothing is changed. Then creates the data directory of the settings, completely or not at all.',
     'If the data directory is not empty, --force moves its content to a folder next to it, whose name is printed. Restore refuses to run while a server uses the data directory.',
     'Anything recorded after the backup is not restored. Evidence that was exported or checkpointed later does not verify against the restored chain, as intended.',
   ],
@@ -63,7 +63,7 @@ export const restore = defineCommand({
           `${decisions} decisions, as of ${created_at}, in ${plain(data_dir)}`,
           ...(before !== null && now !== null && before > now
             ? [
-                `the thread goes back from ${before} entries to ${now}: receipts of the others will not verify against it`,
+                `the ledger goes back from ${before} entries to ${now}: receipts of the others will not verify against it`,
               ]
             : []),
           ...(aside ? [`its previous content is in ${plain(aside)}`] : []),

@@ -20,7 +20,7 @@ const Copies = v.object({
     v.number(),
     d('Earlier values, results of repeatable calls, sessions, approvals and notices that were erased.'),
   ),
-  acts: v.pipe(v.number(), d('Acts of the thread whose content and salt were erased. Their proofs remain valid.')),
+  acts: v.pipe(v.number(), d('Acts of the ledger whose content and salt were erased. Their proofs remain valid.')),
 })
 
 export const eraseDecision = defineMethod({
@@ -40,7 +40,7 @@ export const eraseDecision = defineMethod({
   result: v.object({
     erased: v.pipe(v.boolean(), d('True if no answer contains the decision; also true if it was erased before.')),
     id: v.string(),
-    redaction_record_id: v.pipe(v.nullable(v.string()), d('Id of the erasure in the thread; null for a dry run.')),
+    redaction_record_id: v.pipe(v.nullable(v.string()), d('Id of the erasure in the ledger; null for a dry run.')),
     copies: v.pipe(v.nullable(Copies), d('What was erased in addition to the decision; null if it was erased before.')),
     pending: v.pipe(
       v.array(v.string()),

@@ -75,7 +75,7 @@ test('a store or an evidence log that is an older copy, or is gone, stops the st
       ['is missing'],
     ],
     ['older store', () => putBack(old, dir, 'cstp.db'), [join(dir, 'cstp.db'), 'is an older copy']],
-    ['older evidence', () => putBack(old, dir, 'provenance.db'), [join(dir, 'provenance.db'), 'the thread knows 2']],
+    ['older evidence', () => putBack(old, dir, 'provenance.db'), [join(dir, 'provenance.db'), 'the ledger knows 2']],
     ['evidence gone', () => removeDatabase(dir, 'provenance.db'), [join(dir, 'provenance.db'), 'has 0 records']],
     [
       'older store and evidence',
@@ -118,7 +118,7 @@ test('the key covers the thread of a service without evidence', async () => {
   const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })
   renameSync(path, join(home, 'own.pem'))
   writeFileSync(path, pem, { mode: 0o600 })
-  expect(await starts(settings)).toMatch(/the thread was signed by cstp\/.*\/thread, but the key of cstp\/.* is in use/)
+  expect(await starts(settings)).toMatch(/the ledger was signed by cstp\/.*\/thread, but the key of cstp\/.* is in use/)
   renameSync(join(home, 'own.pem'), path)
   await withProgram(settings, ({ services }) => services.thread.checkpoints.latest())
   rmSync(join(home, 'data/keys'), { recursive: true })
@@ -151,7 +151,7 @@ test('a backup names size and root of its thread, and one with another thread is
     const other = await measured(target, 'cstp.db')
     const files = made.files.map((file) => (file.path === 'cstp.db' ? other : file))
     writeFileSync(join(target, manifestName), JSON.stringify({ ...made, files }))
-    await expect(checkBackup(target)).rejects.toThrow('the thread in the backup is not the one that its manifest names')
+    await expect(checkBackup(target)).rejects.toThrow('the ledger in the backup is not the one that its manifest names')
   }
 })
 

@@ -202,7 +202,7 @@ describe('finds what is wrong with', () => {
     [
       'database: none',
       () => rmSync(join(dir, 'cstp.db')),
-      /^databases error: .*cstp\.db is missing, and the thread in it had \d+ entries: no server starts → .*cstp restore/,
+      /^databases error: .*cstp\.db is missing, and the ledger in it had \d+ entries: no server starts → .*cstp restore/,
     ],
     [
       'database: none, and nothing says what it had',

@@ -40,7 +40,7 @@ export async function checkBackup(folder: string): Promise<Manifest> {
   const named = manifest.thread
   if (size !== named.size || root_hash !== named.root_hash || acts !== named.acts)
     throw new Error(
-      `the thread in the backup is not the one that its manifest names: ${acts} acts, ${size} entries with the root ${root_hash}, not ${named.acts} acts, ${named.size} entries with the root ${named.root_hash}`,
+      `the ledger in the backup is not the one that its manifest names: ${acts} acts, ${size} entries with the root ${root_hash}, not ${named.acts} acts, ${named.size} entries with the root ${named.root_hash}`,
     )
   return manifest
 }

@@ -49,7 +49,7 @@ export const checkSessions: Check = {
         if (!seal.complete)
           yield error(
             sealProblem(seal),
-            'calls of tools are missing in the thread: compare with what the client kept of the session',
+            'calls of tools are missing in the ledger: compare with what the client kept of the session',
           )
     } finally {
       await opened.close()

@@ -18,7 +18,7 @@ export async function copyThread({ from, to, signal, progress }: Copying): Promi
   await settle(from)
   const there = await settle(to)
   const [given, own] = [await from.store.thread.hashes(there, 1), await to.store.thread.hashes(there, 1)]
-  if (there > 0 && given[0] !== own[0]) throw new Error(`${to.name} has another thread than ${from.name}`)
+  if (there > 0 && given[0] !== own[0]) throw new Error(`${to.name} has another ledger than ${from.name}`)
   for (let next = 1; ; ) {
     signal.throwIfAborted()
     const acts = await from.store.thread.read({ from: next, limit: page })

@@ -106,7 +106,7 @@ export function openThread({ store, evidence, signer, after, failed, ...tools }:
   let woken = false
   return {
     signer,
-    checkpoints: createCheckpoints({ evidence: store.thread, signer, now: tools.now, what: 'the thread' }),
+    checkpoints: createCheckpoints({ evidence: store.thread, signer, now: tools.now, what: 'the ledger' }),
     sequence,
     wake() {
       if (woken) return
@@ -137,7 +137,7 @@ export async function placed(thread: Pick<Thread, 'sequence'>): Promise<void> {
   try {
     await thread.sequence()
   } catch (cause) {
-    throw new StorageError('unavailable', 'stored, but without a place in the thread yet', {
+    throw new StorageError('unavailable', 'stored, but without a place in the ledger yet', {
       cause,
       outcomeUnknown: true,
     })

@@ -44,7 +44,7 @@ export async function pastRules(call: PolicyCall, past: Past, scopes: readonly s
   if (watching(set.breakers, scopes).length > 0)
     past.limit('circuit_breakers', 'Circuit breakers are left out: their states of then are not kept')
   if (set.rules.some(({ rule }) => rule.requires?.some((one) => 'evidence' in one)))
-    past.limit('evidence_times', 'Evidence counts from when the thread had it, about a second after it was ingested')
+    past.limit('evidence_times', 'Evidence counts from when the ledger had it, about a second after it was ingested')
   const evidence = evidenceBy(call.evidence, call.store, past.at_ms)
   const index = {
     ...call.index,

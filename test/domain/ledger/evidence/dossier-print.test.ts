@@ -21,11 +21,11 @@ test('the parts of a dossier in Markdown, with the place of each line that an ac
     ...['## Decision', '## Verdict', '## What happened', '## Evidence', '## Score and links', '## What this rests on'],
   ])
   const entry = dossier.receipts.find(({ kind }) => kind === 'review')!.index
-  expect(text).toContain(`| reviewDecision | bob |  | thread, entry ${entry} |`)
+  expect(text).toContain(`| reviewDecision | bob |  | ledger, entry ${entry} |`)
   expect(text).toContain('granted, and used, by carol')
   const event = dossier.receipts.find(({ record_id }) => record_id === 'evidence/2')!.index
   expect(text).toContain(
-    `| pr_merged (of its pull request) | 2026-07-01T13:00:00Z | github | observed | thread, entry ${event} |`,
+    `| pr_merged (of its pull request) | 2026-07-01T13:00:00Z | github | observed | ledger, entry ${event} |`,
   )
   expect(text).toContain('(0.9 − 1)² = 0.0100')
   for (const claim of dossier.claims) expect(text).toContain(claim)

@@ -36,7 +36,7 @@ async function* actsBackwards(thread: ThreadReads, flaws: ThreadFlaw[]): AsyncGe
     const found = (await thread.read({ from: from, limit: to - from + 1 })).filter(({ seq }) => seq! <= to)
     const places = new Set(found.map(({ seq }) => seq))
     for (let seq = from; seq <= to; seq++)
-      if (!places.has(seq)) flaws.push(flawAt(seq - 1, `entry ${seq - 1} of the thread is missing`))
+      if (!places.has(seq)) flaws.push(flawAt(seq - 1, `entry ${seq - 1} of the ledger is missing`))
     // Acts that waited at first may have their places by now.
     yield found.filter(({ record_id }) => !seen.has(record_id)).toReversed()
   }
@@ -145,7 +145,7 @@ async function evidenceFlaws(
   // Any other payload is a flaw of the act itself.
   const acts = evidenceActs.filter(({ said }) => Number.isSafeInteger(said.seq))
   if (acts.length === 0) return []
-  if (evidence === null) return [flawAt(null, 'the thread has records of an evidence log, which is not there')]
+  if (evidence === null) return [flawAt(null, 'the ledger has records of an evidence log, which is not there')]
   const seqs = acts.map(({ said }) => Number(said.seq))
   const [from, to] = [Math.min(...seqs), Math.max(...seqs)]
   const hashes = await evidence.hashes(from, to - from + 1)
@@ -271,9 +271,9 @@ export const threadEntries = (thread: LedgerReader): PieceReader => ({
 async function treeFlaw(thread: LedgerReader, yieldToEventLoop: () => Promise<void>): Promise<ThreadFlaw | null> {
   try {
     const { flaw } = await walkLog({ log: thread, reader: threadEntries(thread), yieldToEventLoop })
-    return flaw && flawAt(flaw.seq === null ? null : flaw.seq - 1, `the thread: ${flaw.reason}`)
+    return flaw && flawAt(flaw.seq === null ? null : flaw.seq - 1, `the ledger: ${flaw.reason}`)
   } catch (error) {
     if (!isStorageError(error, 'corrupt')) throw error
-    return flawAt(null, `the thread: ${error.message}`)
+    return flawAt(null, `the ledger: ${error.message}`)
   }
 }

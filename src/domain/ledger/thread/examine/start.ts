@@ -26,12 +26,12 @@ async function threadFlaw({ thread }: StartSources, mark: Checkpoint | null): Pr
   const signed = [mark, last ? parseCheckpoint(parseNote(last.note).text) : null].filter((one) => one !== null)
   const longest = Math.max(0, ...signed.map(({ size }) => size))
   if (longest > head.seq)
-    return `the thread has ${head.seq} entries, and had ${longest}: it was deleted, or is an older copy`
+    return `the ledger has ${head.seq} entries, and had ${longest}: it was deleted, or is an older copy`
   const tree = logTree(thread)
-  if ((await tree.root(head.seq)) !== rootOf(head.frontier)) return 'the tree of the thread is not that of its entries'
+  if ((await tree.root(head.seq)) !== rootOf(head.frontier)) return 'the tree of the ledger is not that of its entries'
   for (const { size, root_hash } of signed)
     if ((await tree.root(size)) !== root_hash)
-      return `the first ${size} entries of the thread are not those that it had`
+      return `the first ${size} entries of the ledger are not those that it had`
   for (const act of await thread.read({ from: Math.max(1, head.seq - lastActs + 1), limit: lastActs })) {
     const flaw = actFlaw(act, saidBy(act))
     if (flaw) return flaw.what
@@ -46,14 +46,14 @@ async function evidenceFlaw({ thread, keyed, evidence }: StartSources): Promise<
   if (known === 0) return null
   const { seq } = await evidence.head()
   if (seq < known)
-    return `the evidence log has ${seq} records, and the thread knows ${known}: it was deleted, or is an older copy`
+    return `the evidence log has ${seq} records, and the ledger knows ${known}: it was deleted, or is an older copy`
   const [[hash], [act]] = await Promise.all([
     evidence.hashes(known, 1),
     thread.read({ record_ids: [`evidence/${known}`] }),
   ])
   return act && hash === saidBy(act)?.hash
     ? null
-    : `record ${known} of the evidence log is not the one that the thread has`
+    : `record ${known} of the evidence log is not the one that the ledger has`
 }
 
 /** @param mark the latest checkpoint of the thread that is stored outside of it, read before this call; null if there is none */
