@@ -33,7 +33,7 @@ test.each([
   ['sdk/errors.ts', 'export const codes'],
   ['sdk/errors.ts', 'export const meanings'],
   ['sdk/schema/condition.ts', 'export const Condition'],
-  ['src/domain/policy/rules/operators.ts', 'class EvaluationError'],
+  ['src/domain/policy/rules/action.ts', 'class EvaluationError'],
 ])('%s has %s, as the checklists say', async (path, declaration) => {
   expect(await readFile(join(root, path), 'utf8')).toContain(declaration)
 })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import ts from 'typescript'
 import { certainShapes, inAddresses, likelyTokens, namedSecrets } from '../src/core/secret-shapes.ts'
 import { certainSecret, maskSecrets, redact } from '../src/core/secrets.ts'
-import { instructionLike } from '../src/domain/record/decision/instructions.ts'
+import { instructionLike } from '../src/domain/record/decision/bridge.ts'
 
 const root = join(import.meta.dir, '..')
 const length = 262_144

@@ -1,7 +1,7 @@
 /** Checks rule files for their author: rules that do not load, and suspicious ones that do. Also loads sets for replays and backtests. */
 import { join } from 'node:path'
 import type { RuleProblem } from '../../sdk/schema/policy.ts'
-import { openLists } from '../domain/policy/rules/closed.ts'
+import { openLists } from '../domain/policy/rules/set.ts'
 import { type Claims, claimsIn, type LintFinding, lintRules } from '../domain/policy/rules/lint.ts'
 import type { PolicySet, Replacement } from '../domain/policy/rules/set.ts'
 import { PolicyError, readPolicy, ruleFilesIn } from './files.ts'
@@ -50,7 +50,7 @@ export async function checkRules(places: readonly string[], lists = openLists): 
 
 export { compileArchived } from '../domain/policy/judge/archive.ts'
 // The command line may not import the domain; these are the parts that it needs.
-export { listsIn } from '../domain/policy/rules/closed.ts'
+export { listsIn } from '../domain/policy/rules/set.ts'
 export type { PolicySet } from '../domain/policy/rules/set.ts'
 export { type Backtest, backtest, backtestShadows, type Tally } from '../domain/policy/trial/backtest.ts'
 export { type Replay, type Replayed, replayAll } from '../domain/policy/trial/replay.ts'

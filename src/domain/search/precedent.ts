@@ -3,9 +3,14 @@
  * similarity, its share of the question's words, and the share of words that no decision contains. The constants were chosen on the
  * development questions of `bun run eval`, the one for unknown words also on parts of the corpus down to 26 decisions.
  */
+
+import { readDecisions } from '../../../sdk/storage/decisions.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
+import { filterFields } from '../../../sdk/storage/fields.ts'
+import type { DecisionFields, Edge } from '../../../sdk/storage/store.ts'
+import type { Side } from '../../../sdk/storage/vectors.ts'
+import type { GraphStore } from '../record/decision/links.ts'
 import type { SearchView } from './index-sync.ts'
-import { type Candidate, similarity } from './scores.ts'
 import { queryTerms } from './terms.ts'
 
 /**
@@ -26,7 +31,7 @@ const ofUnknown = 0.25
 const looked = 10
 
 /** Properties of a question. */
-export interface PrecedentQuestion {
+interface PrecedentQuestion {
   terms: number
   /** Share of the terms that no decision holds, from 0 to 1. */
   unknown: number
@@ -87,4 +92,135 @@ async function unknownShare(index: PrecedentTools['index'], terms: readonly stri
     terms.map(async (term) => (await index.nearTerms({ term, max_edits: 0, limit: 1 })).length > 0),
   )
   return known.filter((one) => !one).length / terms.length
+}
+
+// The scores of a decision for a question, by meaning and by words.
+
+export interface Candidate {
+  id: string
+  distance: number | null
+  /** The score by words as a share of the highest possible score. */
+  share: number
+  /** The share, raised if even the best hit contains few of the question's words. */
+  keyword: number
+  combined: number
+}
+
+/** A question, ready to score any decision against. */
+export interface Question {
+  /** Null if the mode does not search by meaning, or if there are no vectors yet. */
+  vector: Float32Array | null
+  side: Side
+  terms: string[]
+  /** The highest possible score of the terms. */
+  ideal: number
+  /** The score of the best hit by words. */
+  best: number
+  /** Weight of the semantic part. */
+  weight: number
+}
+
+export const similarity = (distance: number | null): number => (distance === null ? 0 : Math.max(0, 1 - distance))
+export const byScore = (a: Candidate, b: Candidate): number => b.combined - a.combined || (a.id < b.id ? -1 : 1)
+
+/**
+ * How much the best hit by words sets the scale: 0 not at all, 1 completely. Even the right decision contains only a small share of a long
+ * question, so with 0 meaning decides nearly everything; with 1, a stray word does. Measured in docs/design/search.md.
+ */
+const byBest = 0.75
+
+export function candidate(id: string, distance: number | null, score: number, question: Question): Candidate {
+  const { ideal, best, weight } = question
+  const share = score === 0 ? 0 : score / ideal
+  const keyword = score === 0 ? 0 : share / (Math.max(best, score) / ideal) ** byBest
+  return { id, distance, share, keyword, combined: weight * similarity(distance) + (1 - weight) * keyword }
+}
+
+// Puts a superseded decision directly below its successor.
+
+interface Ordered {
+  id: string
+  superseded_by: string | null
+}
+
+/** Longest chain of successors that is followed. */
+const maxChain = 10
+
+/** A successor of a decision, and the agent that linked it. */
+interface Successor {
+  id: string
+  by: string
+}
+
+/** Effective edges `supersedes` that lead to these decisions and on to their successors. */
+async function successorEdges(store: GraphStore, ids: readonly string[]): Promise<Map<string, Successor[]>> {
+  const successors = new Map<string, Successor[]>()
+  let open = [...ids]
+  for (let depth = 0; open.length > 0 && depth < maxChain; depth++) {
+    const edges: Edge[] = await store.edges.of(open, { direction: 'incoming', types: ['supersedes'], limit: 1_000 })
+    const next: string[] = []
+    for (const { source_id, target_id, effective, created_by: by } of edges) {
+      if (!effective) continue
+      const known = successors.get(target_id)
+      if (known) known.push({ id: source_id, by })
+      else successors.set(target_id, [{ id: source_id, by }])
+      if (!successors.has(source_id)) next.push(source_id)
+    }
+    open = [...new Set(next)]
+  }
+  return successors
+}
+
+/**
+ * Reorders ranked ids so that each one is directly below its successor. The successor moves up, and one that was not ranked is added, unless
+ * the filter excludes it. But agents must not rank up decisions of others by retiring their own: if the recorder named another agent's
+ * decision, the retired one moves down to it, or an unranked successor is added directly below. Cycles are ignored.
+ */
+export async function successorsFirst(
+  store: GraphStore,
+  ranked: readonly string[],
+  passes: (fields: DecisionFields) => boolean,
+): Promise<Ordered[]> {
+  const successors = await successorEdges(store, ranked)
+  if (successors.size === 0) return ranked.map((id) => ({ id, superseded_by: null }))
+  const all = [...new Set([...successors.values()].flat().map(({ id }) => id))]
+  const stored = await readDecisions(store.decisions, all)
+  const allowed = new Set(
+    stored.filter(({ record }) => passes(filterFields(record, true))).map(({ record }) => record.id),
+  )
+  const recorders = new Map(stored.map(({ record }) => [record.id, record.recorded_by]))
+  const isForeign = ({ id, by }: Successor): boolean => recorders.get(id) !== by
+  const unread = [...successors].flatMap(([target, own]) =>
+    own.some(isForeign) && !recorders.has(target) ? [target] : [],
+  )
+  for (const { record } of await readDecisions(store.decisions, unread)) recorders.set(record.id, record.recorded_by)
+  /** Whether the recorder of the retired decision named another agent's decision as its successor. Links by curators are not such. */
+  const isOwnWord = (target: string, one: Successor): boolean => isForeign(one) && recorders.get(target) === one.by
+
+  const isRanked = new Set(ranked)
+  const placed = new Set<string>()
+  const result: Ordered[] = []
+  /** Decisions that wait for a successor further down. */
+  const waiting = new Map<string, string[]>()
+  const place = (id: string, path: ReadonlySet<string>): void => {
+    if (placed.has(id) || path.has(id)) return
+    const on = new Set(path).add(id)
+    const follow = (successors.get(id) ?? []).filter((one) => !path.has(one.id))
+    const below = follow.filter((one) => isOwnWord(id, one) && allowed.has(one.id) && !placed.has(one.id))
+    for (const one of follow) if (allowed.has(one.id) && !below.includes(one)) place(one.id, on)
+    if (placed.has(id)) return
+    const awaited = below.find((one) => isRanked.has(one.id) && !placed.has(one.id))
+    if (awaited && path.size === 0) {
+      waiting.set(awaited.id, [...(waiting.get(awaited.id) ?? []), id])
+      return
+    }
+    placed.add(id)
+    result.push({ id, superseded_by: follow[0]?.id ?? null })
+    for (const retired of waiting.get(id) ?? []) place(retired, new Set())
+    for (const one of below) if (!isRanked.has(one.id)) place(one.id, on)
+  }
+  for (const id of ranked) place(id, new Set())
+  // Decisions that wait for each other come last.
+  for (const id of ranked) if (!placed.has(id)) result.push({ id, superseded_by: successors.get(id)?.[0]?.id ?? null })
+  return result
 }

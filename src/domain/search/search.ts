@@ -11,10 +11,16 @@ import { round } from '../../core/figures.ts'
 import type { Hit } from '../record/decision/hits.ts'
 import type { GraphStore } from '../record/decision/links.ts'
 import type { IndexSync, SearchView } from './index-sync.ts'
-import { precedentsAmong } from './precedent.ts'
-import { byScore, type Candidate, candidate, type Question, similarity } from './scores.ts'
+import {
+  byScore,
+  type Candidate,
+  candidate,
+  precedentsAmong,
+  type Question,
+  similarity,
+  successorsFirst,
+} from './precedent.ts'
 import { correctSpelling, type Spelled } from './spelling.ts'
-import { successorsFirst } from './successors.ts'
 import { queryTerms } from './terms.ts'
 
 export const RetrievalMode = v.picklist(['semantic', 'keyword', 'hybrid'])

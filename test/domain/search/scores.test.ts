@@ -1,6 +1,6 @@
 /** Scores: between 0 and 1, in the order of their parts. */
 import { expect, test } from 'bun:test'
-import { byScore, candidate, type Question } from '../../../src/domain/search/scores.ts'
+import { byScore, candidate, type Question } from '../../../src/domain/search/precedent.ts'
 import * as fc from '../../support/property.ts'
 
 const part = fc.double({ min: 0, max: 1, noNaN: true })

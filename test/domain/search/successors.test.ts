@@ -5,7 +5,7 @@ import { openMemoryStore } from '../../../docs/examples/driver/store.ts'
 import type { Link } from '../../../sdk/schema/decision.ts'
 import { readDecision } from '../../../sdk/storage/decisions.ts'
 import type { DecisionFields, Store } from '../../../sdk/storage/store.ts'
-import { successorsFirst } from '../../../src/domain/search/successors.ts'
+import { successorsFirst } from '../../../src/domain/search/precedent.ts'
 import { analyse } from '../../../src/domain/search/terms.ts'
 import { recordOf, testStart } from '../../support/record.ts'
 

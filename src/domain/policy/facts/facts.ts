@@ -6,9 +6,8 @@ import { type Groups, outcomeGroups } from '../../../../sdk/storage/groups.ts'
 import type { DecisionReader, KeyedReader } from '../../../../sdk/storage/store.ts'
 import { countOf, meanOf, scoredOf } from '../../../core/figures.ts'
 import type { IndexSync } from '../../search/index-sync.ts'
-import { type Action, fold } from '../rules/action.ts'
+import { type Action, EvaluationError, fold } from '../rules/action.ts'
 import type { FactGroup, Facts } from '../rules/fact-names.ts'
-import { EvaluationError } from '../rules/operators.ts'
 import { readSession } from './session.ts'
 
 export interface FactTools {

@@ -7,9 +7,9 @@ import type { CountFilter, DecisionFilter } from '../../../../sdk/storage/store.
 import { brierOf, countOf, meanOf, scoredOf, statedOf } from '../../../core/figures.ts'
 import { dayMs } from '../../../core/time.ts'
 import type { Action } from '../rules/action.ts'
+import { EvaluationError } from '../rules/action.ts'
 import { type FactGroup, type Facts, groupOf, keyOf } from '../rules/fact-names.ts'
 import { type Answers, changedMark, type History, questions, type Refusal, unmarked } from '../rules/history.ts'
-import { EvaluationError } from '../rules/operators.ts'
 import { type EvidenceReader, findEvidence, type Known, knownOf } from './evidence.ts'
 import { type FactTools, lookUp } from './facts.ts'
 

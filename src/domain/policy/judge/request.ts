@@ -1,7 +1,7 @@
 /** Builds the action that rules see from a caller's parameters. */
 import { invalidParams } from '../../../../sdk/errors.ts'
 import type { ActionParams, Violation } from '../../../../sdk/schema/policy.ts'
-import { instructionLike, textsIn } from '../../record/decision/instructions.ts'
+import { instructionLike, textsIn } from '../../record/decision/bridge.ts'
 import { deliberated, sessionOf } from '../../record/deliberation/inputs.ts'
 import type { Tracker } from '../../record/deliberation/tracker.ts'
 import { type Action, contextProblem, type Phase, projectOf } from '../rules/action.ts'

@@ -4,9 +4,8 @@ import { Environment } from '@marcbachmann/cel-js'
 import { actionFields } from '../../../../sdk/schema/action.ts'
 import { skeleton } from '../../../../sdk/storage/skeleton.ts'
 import { messageOf } from '../../../core/log.ts'
-import { type Action, isNullable } from './action.ts'
+import { type Action, EvaluationError, isNullable } from './action.ts'
 import { type FactGroup, type Facts, factGroups } from './fact-names.ts'
-import { EvaluationError } from './operators.ts'
 
 const celTypes = { string: 'string', number: 'dyn', boolean: 'bool', list: 'list<string>' } as const
 

@@ -15,12 +15,20 @@ import {
 } from '../../../../sdk/schema/guardrail.ts'
 import { skeleton } from '../../../../sdk/storage/skeleton.ts'
 import type { CountFilter } from '../../../../sdk/storage/store.ts'
-import { type Action, actionField, compileField, fold } from './action.ts'
+import {
+  type Action,
+  actionField,
+  compareNumbers,
+  compileComparison,
+  compileField,
+  EvaluationError,
+  fold,
+  SampleError,
+} from './action.ts'
 import { compileCel } from './cel.ts'
 import { onClock } from './clock.ts'
 import { allFacts, type FactName, factField, groupOf, groupsIn, isFact } from './fact-names.ts'
 import type { History } from './history.ts'
-import { compareNumbers, compileComparison, EvaluationError, SampleError } from './operators.ts'
 
 /** True when the condition holds. @throws EvaluationError when it can't be evaluated */
 export type Test = (action: Action, history: History) => boolean | Promise<boolean>

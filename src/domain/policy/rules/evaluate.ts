@@ -3,11 +3,10 @@ import * as v from 'valibot'
 import { StepUp } from '../../../../sdk/schema/guardrail.ts'
 import type { ApprovalRef, Change, Violation } from '../../../../sdk/schema/policy.ts'
 import { type VerdictValue, verdictValues } from '../../../../sdk/schema/verdict.ts'
-import { type Action, fold, projectOf } from './action.ts'
+import { type Action, EvaluationError, fold, projectOf, SampleError } from './action.ts'
 import { type CompiledRule, complete, inScope, type Missing, missingOf, requiresAny } from './compiled.ts'
 import type { Answers, History } from './history.ts'
 import { givenOf } from './modify.ts'
-import { EvaluationError, SampleError } from './operators.ts'
 import type { LoadedRule } from './parse.ts'
 
 export interface Verdict {

@@ -3,7 +3,7 @@ import type { FactName } from '../../../../sdk/schema/action.ts'
 import type { AggregateCondition, EvidenceRequirement, SemanticCondition } from '../../../../sdk/schema/guardrail.ts'
 import type { CountFilter } from '../../../../sdk/storage/store.ts'
 import type { Action } from './action.ts'
-import { EvaluationError } from './operators.ts'
+import { EvaluationError } from './action.ts'
 
 /** Numbers of the records that satisfy a requirement, or the evidence that is missing. */
 export type EvidenceFound = { seqs: number[] } | { missing: string }

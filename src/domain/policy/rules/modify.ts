@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import type { Modify } from '../../../../sdk/schema/guardrail.ts'
 import { ActionParams, type Change } from '../../../../sdk/schema/policy.ts'
 import type { Action } from './action.ts'
-import { EvaluationError } from './operators.ts'
+import { EvaluationError } from './action.ts'
 
 /** Applies the changes of one rule. @throws EvaluationError if a path leads through a value that is not an object */
 export type Modification = (action: Action) => { after: Action; changed: Change[] }

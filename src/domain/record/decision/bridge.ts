@@ -1,5 +1,5 @@
 /** Bridge extraction: what a decision looks like and what it is for, by rule, in time linear in the text. */
-import type { Bridge, Reason } from '../../../../sdk/schema/decision.ts'
+import type { Bridge, DecisionRecord, Reason } from '../../../../sdk/schema/decision.ts'
 
 const structureLength = 300
 /** Most characters on each side of a bridge, the same as for a given bridge. */
@@ -72,4 +72,162 @@ export function extractBridge(given: {
     enforcement: [],
     prevention: [],
   }
+}
+
+// Detects text that reads like instructions to a model. This is a hint for readers and for rules; the protection is that texts of others
+// are always quoted and marked as theirs, whatever they say.
+
+const between = String.raw`(?:[\p{L}']+[ ,]+){0,4}`
+const policy = `(?:instructions?|directions?|rules?|guard ?rails?|polic(?:y|ies)|prompts?|checks?|constraints?|safeguards?|restrictions?|safety|approvals?|reviews?|breakers?)`
+/** Word lists: a text of this shape has, for each list, a word that begins like one of its words. Few texts do, so few shapes are tried. */
+type Needs = readonly string[]
+const policies =
+  'instructions directions rules guardrails policies prompts checks constraints safeguards restrictions safety approvals reviews breakers'
+export const shapes: readonly (readonly [needs: Needs, shape: string])[] = [
+  // Set the rules aside.
+  [
+    ['ignore disregard forget override bypass circumvent neglect', policies],
+    String.raw`\b(?:ignore|disregard|forget|override|bypass|circumvent|neglect)\b[ ,:]+${between}${policy}\b`,
+  ],
+  // Claim that they were set aside.
+  [
+    [policies, 'lifted disabled suspended removed waived revoked dropped void off deactivated abolished optional not'],
+    String.raw`\b${policy} +(?:\p{L}+ +){0,3}(?:(?:is|are|was|were|has|have|had|been|being|got) +){1,2}(?:\p{L}+ +){0,2}(?:lifted|disabled|suspended|removed|waived|revoked|dropped|void|off|deactivated|abolished|optional|not (?:needed|required|necessary|in force))\b`,
+  ],
+  [
+    ['no without skip', policies, 'needed required necessary applies'],
+    String.raw`\b(?:no|without|skip) +(?:\p{L}+ +){0,3}${policy} +(?:is |are )?(?:needed|required|necessary|applies|apply)\b`,
+  ],
+  [
+    [policies, 'no do don does', 'apply hold matter exist count'],
+    String.raw`\b${policy} +(?:no longer|do not|don['’]t|does not|doesn['’]t) +(?:appl|hold|matter|exist|count)`,
+  ],
+  // Address the reader.
+  [
+    ['you', 'must shall should ought need have will may can are re'],
+    String.raw`\byou +(?:must|shall|should|ought to|need to|have to|will now|may now|can now|(?:are|['’]re) +(?:now|required|obliged|instructed|ordered|(?:hereby )?(?:authori[sz]ed|allowed|permitted|free)))\b`,
+  ],
+  [
+    ['your', 'task goal role instructions objective job orders'],
+    String.raw`\byour +(?:new |real |only |true |next )+(?:task|goal|role|instructions?|objective|job|orders?)\b`,
+  ],
+  [
+    ['all every any', 'agents models assistants llm llms ai ais'],
+    String.raw`\b(?:all|every|any) +(?:other )?(?:agents?|models?|assistants?|llms?|ais?)\b +(?:must|shall|should|may now|can now|have to|are (?:now|to))\b`,
+  ],
+  [
+    ['new updated important urgent secret', 'instructions'],
+    String.raw`\b(?:new|updated|important|urgent|secret) +(?:system )?instructions?\b`,
+  ],
+  [['from effective', 'now immediately'], String.raw`\b(?:from now on|effective immediately)\b`],
+  [['system developer', 'prompt message override'], String.raw`\b(?:system|developer) +(?:prompt|message|override)\b`],
+  [
+    ['pretend act jailbreak'],
+    String.raw`\bpretend +(?:to be|that|you)\b|\bact as (?:if|an? (?:admin|root|unrestricted))|\bjailbr[eo]a?k`,
+  ],
+  [
+    ['always simply just immediately', 'allow approve comply obey deploy execute run call answer'],
+    String.raw`\b(?:always|simply|just|immediately) +(?:allow|approve|comply|obey|deploy|execute|run|call|answer with)\b`,
+  ],
+  [
+    ['do don never', 'tell ask inform alert notify report mention warn consult check verify'],
+    String.raw`\b(?:do not|don['’]t|never) +(?:tell|ask|inform|alert|notify|report|mention|warn|consult|check|verify)\b`,
+  ],
+  // Markup of a conversation.
+  [
+    [],
+    String.raw`<\/?(?:system|assistant|user|instructions?|important|tool_call|function_calls?)\b[^>]{0,100}>|<\|[\w ]{1,30}\|>|\[\/?inst\]`,
+  ],
+]
+
+/** For each combination of the first three letters, the bits of the lists with such a word; the third is 0 for a two-letter word. */
+const bitsOf = new Int32Array(27 ** 3)
+const lists = [...new Set(shapes.flatMap(([needs]) => needs))]
+const letterOf = new Uint8Array(128)
+for (let letter = 1; letter <= 26; letter++) letterOf[64 + letter] = letterOf[96 + letter] = letter
+const placeOf = (first: number, second: number, third: number): number => (first * 27 + second) * 27 + third
+lists.forEach((list, bit) => {
+  for (const word of list.split(' ')) {
+    const [first, second, third = 0] = Array.from(word, (letter) => letterOf[letter.charCodeAt(0)]!)
+    bitsOf[placeOf(first!, second!, third)]! |= 1 << bit
+  }
+})
+
+/** The bits of all lists from which a text has a word. */
+function bitsIn(text: string): number {
+  let bits = 0
+  let before = 0
+  for (let at = 0; at + 1 < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    const first = unit < 128 ? letterOf[unit]! : 0
+    const begins = before === 0
+    // Anything but a letter, digit or underscore ends a word.
+    before = first !== 0 || (unit >= 48 && unit <= 57) || unit === 95 ? 1 : 0
+    if (first === 0 || !begins) continue
+    const next = text.charCodeAt(at + 1)
+    const last = at + 2 < text.length ? text.charCodeAt(at + 2) : 0
+    const second = next < 128 ? letterOf[next]! : 0
+    if (second !== 0) bits |= bitsOf[placeOf(first, second, last < 128 ? letterOf[last]! : 0)]!
+  }
+  return bits
+}
+
+// Separate patterns: a single alternation of them takes five times as long.
+const patterns = shapes.map(([needs, shape]) => ({
+  needed: needs.reduce((bits, list) => bits | (1 << lists.indexOf(list)), 0),
+  pattern: new RegExp(shape, 'iu'),
+}))
+/** A line that begins like a turn of a conversation. */
+const turn = /(?:^|\n) *(?:system|assistant|user|human|developer) *:/iu
+
+const ascii = /^[\n\r\t -~]*$/
+/** Matches texts that need normalising: anything but ASCII with single spaces and without emphasis marks. */
+const unlike = /[^ !-)+-^a-}]| {2}/
+
+/** The text as readers see it: compatible forms folded, without invisible characters and emphasis marks, with single spaces. */
+const seen = (text: string): string =>
+  unlike.test(text)
+    ? (ascii.test(text) ? text : text.normalize('NFKC').replace(/\p{Cf}/gu, ''))
+        .replace(/[*`~]/g, '')
+        .replace(/(?<!\s)\s*[\n\r\u2028\u2029]\s*/g, '\n')
+        .replace(/[^\S\n]+|_+/g, ' ')
+    : text
+
+function reads(text: string): boolean {
+  const shown = seen(text)
+  if (shown.includes(':') && turn.test(shown)) return true
+  const joined = shown.replaceAll('\n', ' ')
+  const bits = bitsIn(joined)
+  return patterns.some(({ needed, pattern }) => (bits & needed) === needed && pattern.test(joined))
+}
+
+/** Whether one of the texts reads like instructions to a model. Each is read separately. */
+export const instructionLike = (texts: readonly string[]): boolean => texts.some(reads)
+
+type Texts = Pick<
+  DecisionRecord,
+  'decision' | 'context' | 'pattern' | 'lessons' | 'actual_result' | 'reasons' | 'tags' | 'category'
+>
+
+/** The texts of a decision that another agent may read. */
+export const textsOf = (record: Texts): string[] => {
+  const { decision, context, pattern, lessons, actual_result, reasons, tags, category } = record
+  return [
+    decision,
+    context,
+    pattern,
+    lessons,
+    actual_result,
+    category,
+    ...tags,
+    ...reasons.map(({ text }) => text),
+  ].filter((text) => text !== null)
+}
+
+/** All texts inside a value, including its keys. */
+export function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  if (Array.isArray(value)) return value.flatMap(textsIn)
+  if (value === null || typeof value !== 'object') return []
+  return Object.entries(value).flatMap(([key, inner]) => [key, ...textsIn(inner)])
 }

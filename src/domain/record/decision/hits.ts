@@ -2,7 +2,7 @@
 import * as v from 'valibot'
 import type { QueryHit } from '../../../../sdk/schema/hit.ts'
 import { parseRecord, type RecordText } from '../../../../sdk/storage/decisions.ts'
-import { instructionLike, textsOf } from './instructions.ts'
+import { instructionLike, textsOf } from './bridge.ts'
 
 export const Scores = v.object({ semantic: v.number(), keyword: v.number(), combined: v.number() })
 

@@ -1,6 +1,6 @@
 /** Which texts read like instructions to a model, and which do not. */
 import { expect, test } from 'bun:test'
-import { instructionLike, shapes } from '../../../../src/domain/record/decision/instructions.ts'
+import { instructionLike, shapes } from '../../../../src/domain/record/decision/bridge.ts'
 import * as fc from '../../../support/property.ts'
 
 test.each([
