@@ -1,9 +1,9 @@
 /** Checks rule files for their author: rules that do not load, and suspicious ones that do. Also loads sets for replays and backtests. */
 import { join } from 'node:path'
 import type { RuleProblem } from '../../sdk/schema/policy.ts'
-import { openLists } from '../domain/policy/rules/set.ts'
 import { type Claims, claimsIn, type LintFinding, lintRules } from '../domain/policy/rules/lint.ts'
 import type { PolicySet, Replacement } from '../domain/policy/rules/set.ts'
+import { openLists } from '../domain/policy/rules/set.ts'
 import { PolicyError, readPolicy, ruleFilesIn } from './files.ts'
 
 interface CheckReport {
@@ -49,9 +49,9 @@ export async function checkRules(places: readonly string[], lists = openLists): 
 }
 
 export { compileArchived } from '../domain/policy/judge/archive.ts'
+export type { PolicySet } from '../domain/policy/rules/set.ts'
 // The command line may not import the domain; these are the parts that it needs.
 export { listsIn } from '../domain/policy/rules/set.ts'
-export type { PolicySet } from '../domain/policy/rules/set.ts'
 export { type Backtest, backtest, backtestShadows, type Tally } from '../domain/policy/trial/backtest.ts'
 export { type Replay, type Replayed, replayAll } from '../domain/policy/trial/replay.ts'
 

@@ -16,8 +16,16 @@ import type { RuleProblem } from '../../sdk/schema/policy.ts'
 import { causeOf, type Log } from '../core/log.ts'
 import { type ControlRules, compileControls } from '../domain/ledger/evidence/controls.ts'
 import { parseControlFiles } from '../domain/ledger/evidence/rules.ts'
-import { type ClosedLists, closedLists, openLists } from '../domain/policy/rules/set.ts'
-import { type Built, buildPolicy, type Policy, type PolicyFile, type PolicySet } from '../domain/policy/rules/set.ts'
+import {
+  type Built,
+  buildPolicy,
+  type ClosedLists,
+  closedLists,
+  openLists,
+  type Policy,
+  type PolicyFile,
+  type PolicySet,
+} from '../domain/policy/rules/set.ts'
 import { addRuleFile } from './add.ts'
 
 const freshMs = 300_000

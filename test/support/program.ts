@@ -26,8 +26,13 @@ import { publishAlone } from '../../src/domain/ledger/thread/receipts.ts'
 import { openThread, threadSigner } from '../../src/domain/ledger/thread/sequencer.ts'
 import { threaded } from '../../src/domain/ledger/thread/threaded.ts'
 import { enact } from '../../src/domain/policy/judge/archive.ts'
-import { type ClosedLists, closedLists, openLists } from '../../src/domain/policy/rules/set.ts'
-import { buildPolicy, type PolicySet } from '../../src/domain/policy/rules/set.ts'
+import {
+  buildPolicy,
+  type ClosedLists,
+  closedLists,
+  openLists,
+  type PolicySet,
+} from '../../src/domain/policy/rules/set.ts'
 import { sourceMarks } from '../../src/domain/record/decision/tombstone.ts'
 import { startTracker } from '../../src/domain/record/deliberation/tracker.ts'
 import { openIndexSync } from '../../src/domain/search/index-sync.ts'

@@ -1,13 +1,11 @@
 /** Parses control rule files into sets of rules, strictly: every error names file, line and what was expected. */
 import { createHash } from 'node:crypto'
-import * as v from 'valibot'
 import { nearest } from '../../../../sdk/nearest.ts'
 import { ControlCondition, ControlFile, ControlRule, tests } from '../../../../sdk/schema/control.ts'
 import type { RuleProblem } from '../../../../sdk/schema/policy.ts'
 import { canonical } from '../../../core/canonical.ts'
-import { explain } from '../../policy/rules/explain.ts'
+import { readChecked } from '../../policy/rules/explain.ts'
 import type { Path } from '../../policy/rules/positions.ts'
-import { readYaml } from '../../policy/rules/positions.ts'
 
 /** The rules of one file. */
 export interface ControlSet extends ControlFile {
@@ -52,20 +50,12 @@ function* problems(file: ControlFile): Generator<[Path, string]> {
 
 /** Reads one file. Never throws: any problem is in `errors`, and then `set` is null. */
 export function parseControls({ name, text }: RuleText): { set: ControlSet | null; errors: RuleProblem[]; at: Locate } {
-  const { value, errors, at } = readYaml(text, name)
-  if (errors.length > 0) return { set: null, errors, at }
-  const parsed = v.safeParse(ControlFile, value)
-  if (!parsed.success) {
-    const found = parsed.issues.map((issue) => {
-      const path = (issue.path ?? []).map(({ key }) => key as string | number)
-      return at(path, explain(issue, path, value, knownKeys))
-    })
-    return { set: null, errors: found, at }
-  }
-  const found = [...problems(parsed.output)].map(([path, message]) => at(path, message))
+  const { value, errors, at } = readChecked(text, name, ControlFile, knownKeys)
+  if (value === null) return { set: null, errors, at }
+  const found = [...problems(value)].map(([path, message]) => at(path, message))
   if (found.length > 0) return { set: null, errors: found, at }
-  const digest = createHash('sha256').update(canonical(parsed.output)).digest('hex')
-  return { set: { ...parsed.output, digest }, errors: [], at }
+  const digest = createHash('sha256').update(canonical(value)).digest('hex')
+  return { set: { ...value, digest }, errors: [], at }
 }
 
 type Locate = (path: Path, message: string) => RuleProblem

@@ -1,9 +1,10 @@
 /** Explains a schema issue so that a person can fix it: the key, the expected value, and the key that was probably meant. */
-import type * as v from 'valibot'
+import * as v from 'valibot'
 import { nearest } from '../../../../sdk/nearest.ts'
 import { BreakerRule, Rule, RuleFile } from '../../../../sdk/schema/guardrail.ts'
+import type { RuleProblem } from '../../../../sdk/schema/policy.ts'
 import { conditionKeys } from './conditions.ts'
-import type { Path } from './positions.ts'
+import { type Path, readYaml } from './positions.ts'
 
 const ruleKeys = [...Object.keys(Rule.entries), 'condition_<field>', 'requires_<field>']
 
@@ -50,4 +51,25 @@ export function explain(issue: v.BaseIssue<unknown>, path: Path, whole: unknown,
     options.length > 0 ? `one of ${options.join(', ')}` : issue.kind === 'schema' ? issue.expected : issue.message
   const near = typeof value === 'string' ? nearest(value, options) : null
   return `${key}: expected ${expected}, received ${issue.received.slice(0, 80)}${near ? `; did you mean ${near}?` : ''}`
+}
+
+/**
+ * Reads a YAML text by a schema. Never throws: `value` is null if anything is wrong.
+ * @param keys the keys that are allowed at the place of an unknown key
+ */
+export function readChecked<S extends v.GenericSchema>(
+  text: string,
+  file: string,
+  schema: S,
+  keys: typeof knownKeys,
+): { value: v.InferOutput<S> | null; errors: RuleProblem[]; at: ReturnType<typeof readYaml>['at'] } {
+  const { value, errors, at } = readYaml(text, file)
+  if (errors.length > 0) return { value: null, errors, at }
+  const parsed = v.safeParse(schema, value)
+  if (parsed.success) return { value: parsed.output, errors, at }
+  const problems = parsed.issues.map((issue) => {
+    const path = (issue.path ?? []).map(({ key }) => key as string | number)
+    return at(path, explain(issue, path, value, keys))
+  })
+  return { value: null, errors: problems, at }
 }

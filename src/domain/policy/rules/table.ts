@@ -1,15 +1,13 @@
 /** Table tests of rules: files of cases, evaluated without a store. */
-import * as v from 'valibot'
 import { actionFields } from '../../../../sdk/schema/action.ts'
 import { Past, type TestCase, TestFile } from '../../../../sdk/schema/guardrail-test.ts'
 import type { RuleProblem } from '../../../../sdk/schema/policy.ts'
 import type { Action } from './action.ts'
 import type { CompiledRule } from './compiled.ts'
 import { evaluate, type Verdict } from './evaluate.ts'
-import { explain } from './explain.ts'
+import { readChecked } from './explain.ts'
 import { type FactGroup, type Facts, groupOf, keyOf } from './fact-names.ts'
 import type { History } from './history.ts'
-import { readYaml } from './positions.ts'
 
 interface Table {
   /** Rule files in its directory; null for the one of the same name. */
@@ -19,20 +17,9 @@ interface Table {
 
 /** Reads a file of table tests. Never throws. */
 export function parseTable(text: string, file: string): { table: Table | null; errors: RuleProblem[] } {
-  const { value, errors, at } = readYaml(text, file)
-  if (errors.length > 0) return { table: null, errors }
-  const parsed = v.safeParse(TestFile, value)
-  if (!parsed.success) {
-    const problems = parsed.issues.map((issue) => {
-      const path = (issue.path ?? []).map(({ key }) => key as string | number)
-      return at(
-        path,
-        explain(issue, path, value, () => keysAround(path)),
-      )
-    })
-    return { table: null, errors: problems }
-  }
-  const { rules, cases } = parsed.output
+  const { value, errors, at } = readChecked(text, file, TestFile, (_, path) => keysAround(path))
+  if (value === null) return { table: null, errors }
+  const { rules, cases } = value
   return {
     table: {
       rules: rules === undefined ? null : [rules].flat(),
