@@ -19,7 +19,9 @@ test('transactions that are queued in one turn share one commit', async () => {
   const before = version()
   const seen: number[] = []
   await Promise.all(
-    ['a', 'b', 'c'].map(async (key) => {
+    ['a', 'b', 'c'].map(async (key, number) => {
+      // As requests that the runtime has received together: it runs the promises of one before it reads the next.
+      for (let promises = 0; promises < 50 * number; promises++) await null
       await store.transaction((tx) => tx.keyed.put('c', key, 1))
       seen.push(version())
     }),
