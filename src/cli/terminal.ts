@@ -110,19 +110,9 @@ export function fit(text: string, columns: number): string {
 export const pad = (text: string, columns: number): string =>
   text + ' '.repeat(Math.max(0, columns - Bun.stringWidth(text)))
 
-/** Breaks a text at spaces into lines of at most `columns` columns. */
-export function wrap(text: string, columns: number): string[] {
-  const lines: string[] = []
-  let line = ''
-  for (const word of text.split(' ')) {
-    const longer = line === '' ? word : `${line} ${word}`
-    if (line !== '' && Bun.stringWidth(longer) > columns) {
-      lines.push(line)
-      line = word
-    } else line = longer
-  }
-  return line === '' ? lines : [...lines, line]
-}
+/** Breaks a text at spaces into lines of at most `columns` columns; a longer word gets a line of its own. */
+export const wrap = (text: string, columns: number): string[] =>
+  text === '' ? [] : Bun.wrapAnsi(text, columns, { hard: false }).split('\n')
 
 /** The part of an id that is enough to identify a decision. */
 export const shortId = (id: string): string => id.slice(-12, -4)

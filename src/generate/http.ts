@@ -13,184 +13,137 @@ export interface PathText {
 }
 
 const body = [408, 413, 503]
-const login = [401, 429, 503]
+const credentials = [401, 429, 503]
+
+/** A path with its statuses: 200, those of a body and of credentials if it takes them, and these. */
+const path =
+  (...methods: string[]) =>
+  (path: string, login: PathText['login'], about: string, ...statuses: number[]): PathText => ({
+    path,
+    methods,
+    login,
+    about,
+    statuses: [
+      ...[200, ...statuses],
+      ...(methods.includes('POST') ? body : []),
+      ...(login === null ? [] : credentials),
+      ...(login === null || login === 'any' ? [] : [403]),
+    ],
+  })
+const get = path('GET', 'HEAD')
+const post = path('POST')
 
 export const paths: readonly PathText[] = [
-  {
-    path: '/cstp',
-    methods: ['POST'],
-    login: 'any',
-    about:
-      'JSON-RPC 2.0: one call, a batch of up to 100, or notifications. An error of a method has status 200 and is in the body, except `rate_limited` (429) and `forbidden` (403). Nothing but notifications: 204.',
-    statuses: [200, 204, 403, 415, ...body, ...login],
-  },
-  {
-    path: '/mcp',
-    methods: ['POST', 'GET', 'DELETE'],
-    login: 'any',
-    about: 'MCP over streamable HTTP. Pages of origins that are not listed in `CSTP_CORS_ORIGINS` get 403.',
-    statuses: [200, 202, 400, 403, 404, 406, 415, 500, ...body, ...login],
-  },
-  {
-    path: '/hooks/',
-    methods: ['POST'],
-    login: 'write',
-    about:
-      'A hook of an agent’s client, `/hooks/claude-code` for instance, answered in the form of that client. `?mode=shadow` stops nothing. The header `cstp-failed: true` says that the answer is not a verdict.',
-    statuses: [200, 403, 404, ...body, ...login],
-  },
-  {
-    path: '/access/v1/evaluation',
-    methods: ['POST'],
-    login: 'read',
-    about: 'AuthZEN 1.0: one access evaluation.',
-    statuses: [200, 400, 403, 500, ...body, ...login],
-  },
-  {
-    path: '/access/v1/evaluations',
-    methods: ['POST'],
-    login: 'read',
-    about: 'AuthZEN 1.0: several evaluations in one request.',
-    statuses: [200, 400, 403, 500, ...body, ...login],
-  },
-  {
-    path: '/.well-known/authzen-configuration',
-    methods: ['GET', 'HEAD'],
-    login: null,
-    about: 'AuthZEN 1.0: the addresses of the decision point.',
-    statuses: [200],
-  },
-  {
-    path: '/v1/data/',
-    methods: ['POST'],
-    login: 'read',
-    about:
-      'The data API of Open Policy Agent, with the documents `cstp` and `cstp/allow`. Any other document is undefined: `{}`.',
-    statuses: [200, 400, 403, 500, ...body, ...login],
-  },
-  {
-    path: '/webhooks/github',
-    methods: ['POST'],
-    login: null,
-    about:
-      'Deliveries of GitHub, if `CSTP_GITHUB_WEBHOOK_SECRET` is set. The signature takes the place of a token: a wrong one is 401. A delivery that can’t be understood is 422; what can’t be written now is 503, and is to be delivered again.',
-    statuses: [200, 400, 401, 415, 422, 429, 500, ...body],
-  },
-  {
-    path: '/.well-known/cstp-evidence-key',
-    methods: ['GET', 'HEAD'],
-    login: null,
-    about: 'The verifier key of the evidence log. Each address may read the log 300 times a minute.',
-    statuses: [200, 429],
-  },
-  {
-    path: '/evidence/checkpoint',
-    methods: ['GET', 'HEAD'],
-    login: null,
-    about: 'The signed checkpoint of the evidence log, in the form of C2SP.',
-    statuses: [200, 429, 500],
-  },
-  {
-    path: '/evidence/consistency',
-    methods: ['GET', 'HEAD'],
-    login: null,
-    about: 'The proof that the log of size `?old=` is a prefix of that of size `?new=` (by default the newest).',
-    statuses: [200, 400, 429, 500],
-  },
-  {
-    path: '/.well-known/cstp-log-key',
-    methods: ['GET', 'HEAD'],
-    login: null,
-    about: 'The verifier key of the log of all acts. Each address may read its files 6 000 times a minute.',
-    statuses: [200, 429],
-  },
-  {
-    path: '/log/checkpoint',
-    methods: ['GET', 'HEAD'],
-    login: null,
-    about: 'The signed checkpoint of the log of all acts, with the cosignatures of its witnesses, in the form of C2SP.',
-    statuses: [200, 429, 500],
-  },
-  {
-    path: '/log/tile/',
-    methods: ['GET', 'HEAD'],
-    login: null,
-    about:
-      'Its tiles, `<level>/<index>[.p/<width>]`, and bundles of its entries, `entries/<index>[.p/<width>]`, as C2SP tlog-tiles; they may be cached for ever.',
-    statuses: [200, 404, 429, 500],
-  },
-  {
-    path: '/evidence/bundles/',
-    methods: ['GET', 'HEAD'],
-    login: 'evidence',
-    about: 'A file of the bundle folder by its plain name.',
-    statuses: [200, 403, 404, ...login],
-  },
-  {
-    path: '/metrics',
-    methods: ['GET', 'HEAD'],
-    login: 'read',
-    about: '[Metrics](metrics.md) for Prometheus.',
-    statuses: [200, 403, ...login],
-  },
-  {
-    path: '/health',
-    methods: ['GET', 'HEAD'],
-    login: null,
-    about: 'The process runs: version and uptime.',
-    statuses: [200],
-  },
-  {
-    path: '/ready',
-    methods: ['GET', 'HEAD'],
-    login: null,
-    about: 'The stores take writes; with the counts of the search index while it is being filled. 503 if not.',
-    statuses: [200, 503],
-  },
-  {
-    path: '/',
-    methods: ['GET', 'HEAD'],
-    login: null,
-    about: 'The addresses of the service; a browser is sent to the dashboard.',
-    statuses: [200, 302],
-  },
-  {
-    path: '/.well-known/agent.json',
-    methods: ['GET', 'HEAD'],
-    login: null,
-    about: 'The agent card of the cstp protocol.',
-    statuses: [200],
-  },
-  {
-    path: '/.well-known/agent-card.json',
-    methods: ['GET', 'HEAD'],
-    login: null,
-    about: 'The agent card of A2A 1.0.',
-    statuses: [200],
-  },
-  {
-    path: '/dashboard',
-    methods: ['GET', 'HEAD'],
-    login: null,
-    about:
-      'The page of the dashboard; its data comes from `/cstp` with the session’s cookie. `CSTP_DASHBOARD=off` removes it.',
-    statuses: [200],
-  },
-  {
-    path: '/dashboard/',
-    methods: ['GET', 'HEAD'],
-    login: null,
-    about: 'Views of the dashboard, and its assets.',
-    statuses: [200, 404],
-  },
-  {
-    path: '/dashboard/session',
-    methods: ['GET', 'POST', 'DELETE'],
-    login: null,
-    about:
-      'Begins (`POST` of agent and token), shows and ends the session of a person. Pages of other origins get 403.',
-    statuses: [200, 204, 401, 403, 429, ...body],
-  },
+  post(
+    '/cstp',
+    'any',
+    'JSON-RPC 2.0: one call, a batch of up to 100, or notifications. An error of a method has status 200 and is in the body, except `rate_limited` (429) and `forbidden` (403). Nothing but notifications: 204.',
+    204,
+    403,
+    415,
+  ),
+  path('POST', 'GET', 'DELETE')(
+    '/mcp',
+    'any',
+    'MCP over streamable HTTP. Pages of origins that are not listed in `CSTP_CORS_ORIGINS` get 403.',
+    202,
+    400,
+    403,
+    404,
+    406,
+    415,
+    500,
+  ),
+  post(
+    '/hooks/',
+    'write',
+    'A hook of an agent’s client, `/hooks/claude-code` for instance, answered in the form of that client. `?mode=shadow` stops nothing. The header `cstp-failed: true` says that the answer is not a verdict.',
+    404,
+  ),
+  post('/access/v1/evaluation', 'read', 'AuthZEN 1.0: one access evaluation.', 400, 500),
+  post('/access/v1/evaluations', 'read', 'AuthZEN 1.0: several evaluations in one request.', 400, 500),
+  get('/.well-known/authzen-configuration', null, 'AuthZEN 1.0: the addresses of the decision point.'),
+  post(
+    '/v1/data/',
+    'read',
+    'The data API of Open Policy Agent, with the documents `cstp` and `cstp/allow`. Any other document is undefined: `{}`.',
+    400,
+    500,
+  ),
+  post(
+    '/webhooks/github',
+    null,
+    'Deliveries of GitHub, if `CSTP_GITHUB_WEBHOOK_SECRET` is set. The signature takes the place of a token: a wrong one is 401. A delivery that can’t be understood is 422; what can’t be written now is 503, and is to be delivered again.',
+    400,
+    401,
+    415,
+    422,
+    429,
+    500,
+  ),
+  get(
+    '/.well-known/cstp-evidence-key',
+    null,
+    'The verifier key of the evidence log. Each address may read the log 300 times a minute.',
+    429,
+  ),
+  get('/evidence/checkpoint', null, 'The signed checkpoint of the evidence log, in the form of C2SP.', 429, 500),
+  get(
+    '/evidence/consistency',
+    null,
+    'The proof that the log of size `?old=` is a prefix of that of size `?new=` (by default the newest).',
+    400,
+    429,
+    500,
+  ),
+  get(
+    '/.well-known/cstp-log-key',
+    null,
+    'The verifier key of the log of all acts. Each address may read its files 6 000 times a minute.',
+    429,
+  ),
+  get(
+    '/log/checkpoint',
+    null,
+    'The signed checkpoint of the log of all acts, with the cosignatures of its witnesses, in the form of C2SP.',
+    429,
+    500,
+  ),
+  get(
+    '/log/tile/',
+    null,
+    'Its tiles, `<level>/<index>[.p/<width>]`, and bundles of its entries, `entries/<index>[.p/<width>]`, as C2SP tlog-tiles; they may be cached for ever.',
+    404,
+    429,
+    500,
+  ),
+  get('/evidence/bundles/', 'evidence', 'A file of the bundle folder by its plain name.', 404),
+  get('/metrics', 'read', '[Metrics](metrics.md) for Prometheus.'),
+  get('/health', null, 'The process runs: version and uptime.'),
+  get(
+    '/ready',
+    null,
+    'The stores take writes; with the counts of the search index while it is being filled. 503 if not.',
+    503,
+  ),
+  get('/', null, 'The addresses of the service; a browser is sent to the dashboard.', 302),
+  get('/.well-known/agent.json', null, 'The agent card of the cstp protocol.'),
+  get('/.well-known/agent-card.json', null, 'The agent card of A2A 1.0.'),
+  get(
+    '/dashboard',
+    null,
+    'The page of the dashboard; its data comes from `/cstp` with the session’s cookie. `CSTP_DASHBOARD=off` removes it.',
+  ),
+  get('/dashboard/', null, 'Views of the dashboard, and its assets.', 404),
+  path('GET', 'POST', 'DELETE')(
+    '/dashboard/session',
+    null,
+    'Begins (`POST` of agent and token), shows and ends the session of a person. Pages of other origins get 403.',
+    204,
+    401,
+    403,
+    429,
+  ),
 ]
 
 const statusTexts: readonly [number, string][] = [
