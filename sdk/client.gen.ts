@@ -1247,8 +1247,8 @@ export interface GetSessionContextResult {
     /** The authenticated agent. */ agent: string
     /** Decisions recorded. */ total_decisions: number
     /** Those that were reviewed. */ reviewed_decisions: number
-    /** Mean result. */ accuracy: number | null
-    /** Brier score. */ brier_score: number | null
+    /** Mean result: 1 for success, 0.5 for partial, 0 for failure. */ accuracy: number | null
+    /** Mean squared difference between confidence and result; 0 is best. */ brier_score: number | null
     /** Proven calibration of its confidence: the worst finding for all its decisions, a category or stakes. */
     tendency: Interpretation
     /** The part that is proven to be worse than all its decisions together; null if there is none. */
@@ -1288,11 +1288,11 @@ export interface GetSessionContextResult {
     /** Kind of decision. */ category: string
     /** Decisions of the agent in the category. */ decisions: number
     /** Those that were reviewed. */ reviewed: number
-    /** Mean result. */ accuracy: number | null
-    /** Brier score. */ brier_score: number | null
-    /** Accuracy minus mean confidence. */ calibration_gap: number | null
+    /** Mean squared difference between confidence and result; 0 is best. */ brier_score: number | null
+    /** Accuracy minus mean confidence; below 0 is overconfident. */ calibration_gap: number | null
     /** Lower bound of the 95 % interval of the gap. */ gap_low: number | null
     /** Upper bound of the interval. */ gap_high: number | null
+    /** Mean result: 1 for success, 0.5 for partial, 0 for failure. */ accuracy: number | null
     /** Meaning of the gap, whether proven or not. */ interpretation: Interpretation
   }[] | undefined
   /** Due actions, most urgent first. */ ready_queue?: ReadyAction[] | undefined
@@ -1812,11 +1812,11 @@ export interface PreActionResult {
   /** Calibration of earlier decisions like this one. */
   calibration_context: {
     /** Number of reviewed decisions of the caller, on which the figures are based. */ reviewed_decisions: number
-    /** Brier score; null with fewer than five scored decisions. */ brier_score: number | null
-    /** Mean result. */ accuracy: number | null
-    /** Accuracy minus mean confidence. */ calibration_gap: number | null
+    /** Mean squared difference between confidence and result; 0 is best. */ brier_score: number | null
+    /** Accuracy minus mean confidence; below 0 is overconfident. */ calibration_gap: number | null
     /** Lower bound of the 95 % interval of the gap. */ gap_low: number | null
     /** Upper bound of the interval. */ gap_high: number | null
+    /** Mean result: 1 for success, 0.5 for partial, 0 for failure. */ accuracy: number | null
     /** Meaning of the gap, whether proven or not. */ interpretation: Interpretation
     /** How to adjust the stated confidence; null unless the interval excludes a gap of 0. */ suggestion: string | null
   }

@@ -6,19 +6,34 @@ import { fraction } from '../../../../sdk/schema/decision.ts'
 import { parseRecord } from '../../../../sdk/storage/decisions.ts'
 import { type OutcomeGroup, outcomeGroups, scoreSums } from '../../../../sdk/storage/groups.ts'
 import type { Store } from '../../../../sdk/storage/store.ts'
-import { countOf, groupsByCategory, minScored, scoredOf } from '../../../core/figures.ts'
+import { countOf, groupsByCategory, minScored, type Scored, scoredOf } from '../../../core/figures.ts'
 import { inPoints, instead } from '../calibration/advice.ts'
 import { overall } from '../calibration/report.ts'
 import { provenGap, sumOf, verdictOf } from '../calibration/verdict.ts'
 
 const d = v.description
 
+/** The figures of {@link overall} that a profile shows. */
+const figures = {
+  ...v.pick(OverallFigures, ['brier_score', 'calibration_gap', 'gap_low', 'gap_high']).entries,
+  accuracy: v.pipe(v.nullable(fraction), d('Mean result: 1 for success, 0.5 for partial, 0 for failure.')),
+  interpretation: v.pipe(Interpretation, d('Meaning of the gap, whether proven or not.')),
+}
+
+function figuresOf(groups: readonly Scored[]) {
+  const { accuracy, brier_score, calibration_gap, gap_low, gap_high, interpretation } = overall(groups)
+  return { accuracy, brier_score, calibration_gap, gap_low, gap_high, interpretation }
+}
+
+const reviewedIn = (groups: readonly OutcomeGroup[]): number =>
+  countOf(groups.filter(({ outcome }) => outcome !== null))
+
 export const AgentProfile = v.object({
   agent: v.string(),
   total_decisions: v.pipe(v.number(), d('Decisions recorded.')),
   reviewed_decisions: v.pipe(v.number(), d('Those that were reviewed.')),
-  accuracy: v.pipe(v.nullable(fraction), d('Mean result.')),
-  brier_score: v.pipe(v.nullable(v.number()), d('Brier score.')),
+  accuracy: figures.accuracy,
+  brier_score: figures.brier_score,
   tendency: v.pipe(
     Interpretation,
     d('Proven calibration of its confidence: the worst finding for all its decisions, a category or stakes.'),
@@ -37,33 +52,19 @@ export const CategoryCalibration = v.object({
   category: v.string(),
   decisions: v.pipe(v.number(), d('Decisions of the agent in the category.')),
   reviewed: v.pipe(v.number(), d('Those that were reviewed.')),
-  accuracy: v.pipe(v.nullable(fraction), d('Mean result.')),
-  brier_score: v.pipe(v.nullable(v.number()), d('Brier score.')),
-  calibration_gap: v.pipe(v.nullable(v.number()), d('Accuracy minus mean confidence.')),
-  gap_low: OverallFigures.entries.gap_low,
-  gap_high: OverallFigures.entries.gap_high,
-  interpretation: v.pipe(Interpretation, d('Meaning of the gap, whether proven or not.')),
+  ...figures,
 })
 type CategoryCalibration = v.InferOutput<typeof CategoryCalibration>
 
 /** Calibration of each category, largest first. @param split groups, split by category */
 export const byCategory = (split: readonly OutcomeGroup[]): readonly CategoryCalibration[] =>
   [...groupsByCategory(split)]
-    .map(([category, groups]) => {
-      const { accuracy, brier_score, calibration_gap, gap_low, gap_high, interpretation } = overall(scoredOf(groups))
-      const reviewed = countOf(groups.filter(({ outcome }) => outcome !== null))
-      return {
-        category,
-        decisions: countOf(groups),
-        reviewed,
-        accuracy,
-        brier_score,
-        calibration_gap,
-        gap_low,
-        gap_high,
-        interpretation,
-      }
-    })
+    .map(([category, groups]) => ({
+      category,
+      decisions: countOf(groups),
+      reviewed: reviewedIn(groups),
+      ...figuresOf(scoredOf(groups)),
+    }))
     .sort((a, b) => b.decisions - a.decisions || (a.category < b.category ? -1 : 1))
 
 /** @param split the agent's decisions by category */
@@ -81,7 +82,7 @@ export async function agentProfile(store: Store, agent: string, split: readonly 
   return {
     agent,
     total_decisions: countOf(groups),
-    reviewed_decisions: countOf(groups.filter(({ outcome }) => outcome !== null)),
+    reviewed_decisions: reviewedIn(groups),
     accuracy,
     brier_score,
     tendency: verdict.interpretation,
@@ -98,12 +99,7 @@ export const CalibrationContext = v.object({
     v.number(),
     d('Number of reviewed decisions of the caller, on which the figures are based.'),
   ),
-  brier_score: v.pipe(v.nullable(v.number()), d('Brier score; null with fewer than five scored decisions.')),
-  accuracy: v.pipe(v.nullable(v.number()), d('Mean result.')),
-  calibration_gap: v.pipe(v.nullable(v.number()), d('Accuracy minus mean confidence.')),
-  gap_low: OverallFigures.entries.gap_low,
-  gap_high: OverallFigures.entries.gap_high,
-  interpretation: v.pipe(Interpretation, d('Meaning of the gap, whether proven or not.')),
+  ...figures,
   suggestion: v.pipe(
     v.nullable(v.string()),
     d('How to adjust the stated confidence; null unless the interval excludes a gap of 0.'),
@@ -121,17 +117,11 @@ export async function calibrationContext(
   const enough = countOf(scoredOf(inCategory)) >= minScored
   const groups = enough ? inCategory : await outcomeGroups(store.decisions, { agent })
   const scored = scoredOf(groups)
-  const { accuracy, brier_score, calibration_gap, gap_low, gap_high, interpretation } = overall(scored)
   const proven = provenGap(sumOf(scored))
   const often = proven && (proven.gap < 0 ? 'less often' : 'more often')
   return {
-    reviewed_decisions: countOf(groups.filter(({ outcome }) => outcome !== null)),
-    brier_score,
-    accuracy,
-    calibration_gap,
-    gap_low,
-    gap_high,
-    interpretation,
+    reviewed_decisions: reviewedIn(groups),
+    ...figuresOf(scored),
     suggestion:
       proven &&
       `Your decisions ${enough ? `in ${category}` : 'so far'} succeeded ${often} than you said: ${inPoints(proven)}, ${countOf(scored)} scored. This time ${instead(proven.gap)}.`,
