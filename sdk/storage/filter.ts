@@ -7,8 +7,6 @@ import { skeleton } from './skeleton.ts'
 /** Whether a decision passes a filter. */
 export type FieldsPredicate = (fields: DecisionFields) => boolean
 
-const all: FieldsPredicate = () => true
-
 /**
  * True if the filter restricts nothing.
  * @example
@@ -20,14 +18,49 @@ export function isEmptyFilter(filter: DecisionFilter): boolean {
   return Object.values(filter).every((value) => value === undefined)
 }
 
-/** The predicate of one comparison. */
-function predicate({ field, operator, operand }: Comparison): FieldsPredicate {
-  if (operator === 'eq') return (fields) => fields[field] === operand
-  if (operator === 'gte') return (fields) => fields[field] !== null && fields[field] >= operand
-  if (operator === 'lte') return (fields) => fields[field] !== null && fields[field] <= operand
+type Value = DecisionFields[keyof DecisionFields]
+
+/** The values of each field by the number of the decision, for {@link compileColumns}. */
+export type FieldColumns = { [N in keyof DecisionFields]: DecisionFields[N][] }
+
+/** Whether a value passes a comparison. */
+function valueTest({ operator, operand }: Comparison): (value: Value) => boolean {
+  if (operator === 'eq') return (value) => value === operand
+  if (operator === 'gte') return (value) => value !== null && value >= operand
+  if (operator === 'lte') return (value) => value !== null && value <= operand
   const some = operand as readonly unknown[]
-  if (operator === 'in') return (fields) => some.includes(fields[field])
-  return (fields) => (fields[field] as readonly string[]).some((text) => some.includes(text))
+  if (operator === 'in') return (value) => some.includes(value)
+  return (value) => (value as readonly string[]).some((text) => some.includes(text))
+}
+
+/** True if all tests are. */
+function every<T>(tests: readonly ((value: T) => boolean)[]): (value: T) => boolean {
+  const [first, second, ...rest] = tests
+  if (first === undefined) return () => true
+  if (second === undefined) return first
+  if (rest.length === 0) return (value) => first(value) && second(value)
+  return (value) => {
+    for (const test of tests) if (!test(value)) return false
+    return true
+  }
+}
+
+/**
+ * Compiles a filter to a predicate on decisions whose fields are in arrays, so that only the fields that it compares are read.
+ * @example
+ * ```ts
+ * const passes = compileColumns({ category: 'architecture' }, columns)
+ * const found = numbers.filter(passes)
+ * ```
+ */
+export function compileColumns(filter: DecisionFilter, columns: FieldColumns): (number: number) => boolean {
+  return every(
+    comparisons(filter).map((comparison) => {
+      const column: Value[] = columns[comparison.field]
+      const test = valueTest(comparison)
+      return (number: number) => test(column[number]!)
+    }),
+  )
 }
 
 /**
@@ -39,7 +72,10 @@ function predicate({ field, operator, operand }: Comparison): FieldsPredicate {
  * ```
  */
 export function compileFilter(filter: CountFilter): FieldsPredicate {
-  const tests: FieldsPredicate[] = comparisons(filter).map(predicate)
+  const tests: FieldsPredicate[] = comparisons(filter).map((comparison) => {
+    const test = valueTest(comparison)
+    return (fields) => test(fields[comparison.field])
+  })
   const { scored, alike } = filter
   if (scored) tests.push((f) => scoredValue({ ...f, confidence: f.confidence_at_record }) !== null)
   for (const field of spelledFields) {
@@ -48,12 +84,5 @@ export function compileFilter(filter: CountFilter): FieldsPredicate {
     const looks = (text: string | null): boolean => text !== null && skeleton(text) === look
     tests.push(field === 'tag' ? (f) => f.tags.some(looks) : (f) => looks(f[field]))
   }
-  const [first, second, ...rest] = tests
-  if (first === undefined) return all
-  if (second === undefined) return first
-  if (rest.length === 0) return (f) => first(f) && second(f)
-  return (f) => {
-    for (const test of tests) if (!test(f)) return false
-    return true
-  }
+  return every(tests)
 }

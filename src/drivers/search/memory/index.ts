@@ -1,7 +1,13 @@
 /** Decisions in memory: every search is exact, and compares or scores each decision that passes the filter. */
 
+import {
+  type DecisionFields,
+  decisionFields,
+  type Field,
+  type FieldName,
+} from '../../../../sdk/schema/decision-fields.ts'
 import { compareText } from '../../../../sdk/storage/fields.ts'
-import { compileFilter } from '../../../../sdk/storage/filter.ts'
+import { compileColumns, type FieldColumns } from '../../../../sdk/storage/filter.ts'
 import type {
   KeywordQuery,
   KeywordResult,
@@ -13,12 +19,14 @@ import type {
 import type { DecisionFilter } from '../../../../sdk/storage/store.ts'
 import { checkEntries, checkVector } from '../../../../sdk/storage/vector-checks.ts'
 import { type Side, sides } from '../../../../sdk/storage/vectors.ts'
-import { type CorpusStats, eachTerm, scoringOf } from '../bm25.ts'
+import { type CorpusStats, scoringOf } from '../bm25.ts'
+import { openPostings } from './postings.ts'
 import { byDistance, openVectors } from './vectors.ts'
 
-interface Decision extends Omit<SearchValue, 'vectors'> {
+interface Decision {
   id: string
   slot: number
+  terms: string
   /** Length of its text in terms. */
   length: number
 }
@@ -50,6 +58,7 @@ export interface MemoryIndex {
 export function openMemoryIndex(dimensions: number): MemoryIndex {
   const byId = new Map<string, Decision>()
   const slots: (Decision | undefined)[] = []
+  const columns = openColumns()
   const free: number[] = []
   const postings = openPostings()
   const vectors = {
@@ -60,12 +69,15 @@ export function openMemoryIndex(dimensions: number): MemoryIndex {
   let indexed = 0
   let total_length = 0
 
+  const isIndexed = columns.all.indexed
+
   function remove(one: Decision): void {
     byId.delete(one.id)
     slots[one.slot] = undefined
     free.push(one.slot)
     postings.remove(one.slot, one.terms)
-    indexed -= Number(one.fields.indexed)
+    indexed -= Number(isIndexed[one.slot])
+    isIndexed[one.slot] = false
     total_length -= one.length
   }
 
@@ -77,15 +89,15 @@ export function openMemoryIndex(dimensions: number): MemoryIndex {
     let one = byId.get(id)
     if (one === undefined) {
       const slot = free.pop() ?? slots.length
-      one = { id, slot, fields, terms, length: postings.add(slot, terms) }
+      one = { id, slot, terms, length: postings.add(slot, terms) }
       byId.set(id, one)
       slots[slot] = one
       total_length += one.length
     } else {
       // Most changes of a decision don't change its text.
-      indexed -= Number(one.fields.indexed)
-      one.fields = fields
+      indexed -= Number(isIndexed[one.slot])
     }
+    columns.put(one.slot, fields)
     indexed += Number(fields.indexed)
     if (value.vectors !== null) for (const side of sides) vectors[side].put(one.slot, value.vectors[side])
   }
@@ -104,20 +116,21 @@ export function openMemoryIndex(dimensions: number): MemoryIndex {
     get(id) {
       const one = byId.get(id)
       if (one === undefined) return null
-      const { fields, terms, slot } = one
+      const { terms, slot } = one
+      const fields = columns.get(slot)
       const viewOf = (side: Side) => vectors[side].get(slot)
       const views = { structure: viewOf('structure'), function: viewOf('function'), both: viewOf('both') }
       return { fields, terms, vectors: fields.indexed ? views : null }
     },
     nearest({ vector, side, k, filter }) {
       checkVector(vector, dimensions, 'The vector of the query')
-      const passes = compileFilter(filter)
+      const passes = compileColumns(filter, columns.all)
       const best = top<VectorHit>(k, byDistance)
       const compared = vectors[side]
-      for (const one of slots) {
-        if (one === undefined || !one.fields.indexed || !passes(one.fields)) continue
-        const distance = compared.distance(vector, one.slot)
-        if (distance <= (best.last()?.distance ?? 2)) best.offer({ id: one.id, distance })
+      for (let slot = 0; slot < slots.length; slot++) {
+        if (!isIndexed[slot] || !passes(slot)) continue
+        const distance = compared.distance(vector, slot)
+        if (distance <= (best.last()?.distance ?? 2)) best.offer({ id: slots[slot]!.id, distance })
       }
       return best.take()
     },
@@ -126,7 +139,7 @@ export function openMemoryIndex(dimensions: number): MemoryIndex {
       const distances = new Map<string, number>()
       for (const id of ids) {
         const one = byId.get(id)
-        if (one?.fields.indexed) distances.set(id, vectors[side].distance(vector, one.slot))
+        if (one !== undefined && isIndexed[one.slot]) distances.set(id, vectors[side].distance(vector, one.slot))
       }
       return distances
     },
@@ -143,17 +156,16 @@ export function openMemoryIndex(dimensions: number): MemoryIndex {
           scores[slot] = scores[slot]! + weight * share(posting.counts[at]!, slots[slot]!.length)
         }
       })
-      const passes = compileFilter(filter)
+      const passes = compileColumns(filter, columns.all)
       const best = top<KeywordResult['hits'][number]>(limit, (a, b) => b.score - a.score || compareText(a.id, b.id))
       let [total, total_unindexed] = [0, 0]
       for (let slot = 0; slot < scores.length; slot++) {
         const score = scores[slot]!
         if (score === 0) continue
-        const one = slots[slot]!
-        if (!passes(one.fields)) continue
+        if (!passes(slot)) continue
         total++
-        if (!one.fields.indexed) total_unindexed++
-        if (score >= (best.last()?.score ?? 0)) best.offer({ id: one.id, score })
+        if (!isIndexed[slot]) total_unindexed++
+        if (score >= (best.last()?.score ?? 0)) best.offer({ id: slots[slot]!.id, score })
       }
       return { hits: best.take(), total: counted ? total : 0, total_unindexed, ideal }
     },
@@ -181,6 +193,22 @@ export function openMemoryIndex(dimensions: number): MemoryIndex {
     },
     words: postings.words,
     containing: postings.size,
+  }
+}
+
+// Fields by slot, each in an array of its own: a filter reads few fields of many decisions, and would wait for memory at each of them.
+
+function openColumns() {
+  const names = Object.keys(decisionFields) as FieldName[]
+  const all = Object.fromEntries(names.map((name) => [name, []])) as unknown as FieldColumns
+  /** One copy of a declared value for all decisions: equal texts are then recognised without being read. */
+  const shared = ({ values }: Field, value: unknown) => values?.find((one) => one === value) ?? value
+  return {
+    all,
+    put(slot: number, fields: DecisionFields): void {
+      for (const name of names) (all[name] as unknown[])[slot] = shared(decisionFields[name], fields[name])
+    },
+    get: (slot: number) => Object.fromEntries(names.map((name) => [name, all[name][slot]])) as DecisionFields,
   }
 }
 
@@ -224,74 +252,5 @@ export function top<T>(limit: number, compare: (a: T, b: T) => number): Top<T> {
     },
     last: () => (heap.length < limit ? undefined : heap[0]),
     take: () => heap.sort(compare),
-  }
-}
-
-// An inverted index: which slots contain a term, and how often.
-
-export interface Posting {
-  /** Ascending. */
-  slots: number[]
-  /** How often each slot contains the term. */
-  counts: number[]
-}
-
-export function openPostings() {
-  const postings = new Map<string, Posting>()
-
-  /** Where a slot is in a posting, or belongs. */
-  function indexOf({ slots }: Posting, slot: number): number {
-    let low = 0
-    let high = slots.length
-    if (high === 0 || slots[high - 1]! < slot) return high
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (slots[middle]! < slot) low = middle + 1
-      else high = middle
-    }
-    return low
-  }
-
-  return {
-    get: (term: string): Posting | undefined => postings.get(term),
-    /** Number of slots that contain a term. */
-    size: (term: string): number => postings.get(term)?.slots.length ?? 0,
-    /** All terms, each with the number of slots that contain it. */
-    *words(): Generator<[string, number]> {
-      for (const [term, { slots }] of postings) yield [term, slots.length]
-    },
-    /** How often a slot contains a term. */
-    count(term: string, slot: number): number {
-      const posting = postings.get(term)
-      if (posting === undefined) return 0
-      const at = indexOf(posting, slot)
-      return posting.slots[at] === slot ? posting.counts[at]! : 0
-    },
-    /** Adds the terms of a slot that has none. Returns the length of the text. */
-    add: (slot: number, terms: string): number =>
-      eachTerm(terms, (term, count) => {
-        let posting = postings.get(term)
-        if (posting === undefined) {
-          posting = { slots: [], counts: [] }
-          postings.set(term, posting)
-        }
-        const at = indexOf(posting, slot)
-        if (at === posting.slots.length) {
-          posting.slots.push(slot)
-          posting.counts.push(count)
-        } else {
-          posting.slots.splice(at, 0, slot)
-          posting.counts.splice(at, 0, count)
-        }
-      }),
-    remove(slot: number, terms: string): void {
-      eachTerm(terms, (term) => {
-        const posting = postings.get(term)!
-        const at = indexOf(posting, slot)
-        posting.slots.splice(at, 1)
-        posting.counts.splice(at, 1)
-        if (posting.slots.length === 0) postings.delete(term)
-      })
-    },
   }
 }
