@@ -3,7 +3,6 @@ import type { Dossier } from '../../../../../sdk/schema/dossier.ts'
 import { auditDigest } from '../../../../core/canonical.ts'
 import { markdownText } from '../../../../core/quote.ts'
 import { type Block, dossierSections, type Section } from './dossier.ts'
-import { styles } from './report.ts'
 import {
   code,
   cut,
@@ -13,6 +12,7 @@ import {
   openWriter,
   type PrintedDocument,
   type Printer,
+  pages,
   paragraph,
   table,
 } from './text.ts'
@@ -79,13 +79,7 @@ export function dossierDocument(dossier: Dossier, printer: Pick<Printer, 'covers
     content.push(
       paragraph('Characters that the fonts lack, and invisible ones, are shown by their Unicode numbers.') as never,
     )
-  return {
-    pageSize: 'A4',
-    pageMargins: [50, 56, 50, 54],
-    info: { title: titleOf(dossier), creator: `cstp ${dossier.service_version}`, producer: 'cstp' },
-    defaultStyle: { font: 'Roboto', fontSize: 9.5, lineHeight: 1.15 },
-    styles,
-    content,
-    running: { head: titleOf(dossier), foot: made(dossier) },
-  }
+  const title = titleOf(dossier)
+  const info = { title, creator: `cstp ${dossier.service_version}` }
+  return pages(info, content, { head: title, foot: made(dossier) })
 }

@@ -16,20 +16,7 @@ import {
 } from './sections.ts'
 import { tallies } from './tallies.ts'
 import type { PrintedDocument, Printer } from './text.ts'
-import { heading, type Node, openWriter, paragraph } from './text.ts'
-
-export const styles = {
-  title: { fontSize: 30, bold: true, color: '#1f3a5f' },
-  subtitle: { fontSize: 13, color: '#4b5563' },
-  heading: { fontSize: 15, bold: true, color: '#1f3a5f', margin: [0, 18, 0, 6] },
-  subheading: { fontSize: 11, bold: true, margin: [0, 8, 0, 3] },
-  paragraph: { margin: [0, 0, 0, 6] },
-  table: { margin: [0, 2, 0, 10] },
-  head: { bold: true, fontSize: 8, color: '#374151' },
-  name: { bold: true, color: '#374151' },
-  small: { fontSize: 7.5, color: '#6b7280' },
-  code: { fontSize: 8, color: '#111827', lineHeight: 1.15 },
-}
+import { heading, type Node, openWriter, pages, paragraph } from './text.ts'
 
 /** The records that the register shows. */
 async function ends(evidence: Pick<Evidence, 'read'>, size: number): Promise<EvidenceRecord[]> {
@@ -73,19 +60,12 @@ export async function reportDocument(
         'The fonts of this document cover the Latin, Greek and Cyrillic scripts. Other characters, and invisible ones, are shown by their Unicode numbers, such as [U+4E2D]. The JSON bundle has the original texts.',
       ),
     )
-  return {
-    pageSize: 'A4',
-    pageMargins: [50, 56, 50, 54],
-    info: {
-      title: 'Evidence report',
-      subject: `Log ${log}, ${head.size} events, head ${head.head_hash}`,
-      creator: `cstp ${bundle.service_version}`,
-      producer: 'cstp',
-      creationDate: new Date(generated_at),
-    },
-    defaultStyle: { font: 'Roboto', fontSize: 9.5, lineHeight: 1.15 },
-    styles,
-    content,
-    running: { head: `Evidence report · ${log}`, foot: `Bundle ${bundle_id} · ${generated_at}` },
+  const info = {
+    title: 'Evidence report',
+    subject: `Log ${log}, ${head.size} events, head ${head.head_hash}`,
+    creator: `cstp ${bundle.service_version}`,
+    creationDate: new Date(generated_at),
   }
+  const running = { head: `Evidence report · ${log}`, foot: `Bundle ${bundle_id} · ${generated_at}` }
+  return pages(info, content, running)
 }

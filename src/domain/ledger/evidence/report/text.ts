@@ -135,3 +135,31 @@ export interface Printer {
   /** Resolves with the PDF. Does not block other work. */
   print(definition: PrintedDocument): Promise<Uint8Array>
 }
+
+const styles = {
+  title: { fontSize: 30, bold: true, color: '#1f3a5f' },
+  subtitle: { fontSize: 13, color: '#4b5563' },
+  heading: { fontSize: 15, bold: true, color: '#1f3a5f', margin: [0, 18, 0, 6] },
+  subheading: { fontSize: 11, bold: true, margin: [0, 8, 0, 3] },
+  paragraph: { margin: [0, 0, 0, 6] },
+  table: { margin: [0, 2, 0, 10] },
+  head: { bold: true, fontSize: 8, color: '#374151' },
+  name: { bold: true, color: '#374151' },
+  small: { fontSize: 7.5, color: '#6b7280' },
+  code: { fontSize: 8, color: '#111827', lineHeight: 1.15 },
+}
+
+/** A document of A4 pages in the styles of all reports. @param info as pdfmake takes it */
+export const pages = (
+  info: { title: string; creator: string; [member: string]: unknown },
+  content: unknown[],
+  running: PrintedDocument['running'],
+): PrintedDocument => ({
+  pageSize: 'A4',
+  pageMargins: [50, 56, 50, 54],
+  info: { ...info, producer: 'cstp' },
+  defaultStyle: { font: 'Roboto', fontSize: 9.5, lineHeight: 1.15 },
+  styles,
+  content,
+  running,
+})
