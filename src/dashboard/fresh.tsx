@@ -17,8 +17,8 @@ export function useRefresh(refresh: Refresh): void {
   })
 }
 
-/** Reloads everything on the page after a change. */
-export const refreshPage = (): void => void Promise.allSettled([...asking].map((refresh) => refresh()))
+/** Reloads everything on the page, such as after a change. */
+export const refreshPage = () => Promise.allSettled([...asking].map((refresh) => refresh()))
 
 const t = texts.fresh
 const kept = 'cstp:paused'
@@ -29,7 +29,7 @@ export function Freshness({ every_s }: { every_s: number }) {
   const [state, setState] = useState({ at: Date.now(), failed: false, busy: false })
   const reload = async () => {
     setState((before) => ({ ...before, busy: true }))
-    const answers = await Promise.allSettled([...asking].map((refresh) => refresh()))
+    const answers = await refreshPage()
     const failed = answers.some(({ status }) => status === 'rejected')
     setState((before) => ({ at: failed ? before.at : Date.now(), failed, busy: false }))
   }

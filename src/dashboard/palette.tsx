@@ -1,5 +1,6 @@
 /** The command palette, opened by `/` or Ctrl-K: pages, saved views and decisions that match the typed text. */
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { Combobox } from './combobox.tsx'
 import { useLike } from './like.ts'
 import { pages } from './pages/registry.ts'
 import { addressOf, go, useView, type View } from './route.tsx'
@@ -86,7 +87,6 @@ export function Palette() {
   const view = useView()
   const dialog = useRef<HTMLDialogElement>(null)
   const [typed, setTyped] = useState('')
-  const [at, setAt] = useState(0)
   const found = useFound(typed)
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
@@ -95,56 +95,33 @@ export function Palette() {
       if ((!slash && !k) || dialog.current?.open) return
       event.preventDefault()
       setTyped('')
-      setAt(0)
       dialog.current?.showModal()
     }
     addEventListener('keydown', press)
     return () => removeEventListener('keydown', press)
   }, [])
-  const entries = [...entriesFor(typed, view), ...found]
-  const run = (entry: Entry | undefined) => {
+  const run = (entry: Entry) => {
     dialog.current?.close()
-    entry?.run()
-  }
-  const move = (event: KeyboardEvent) => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-    if (event.key === 'Enter') run(entries[at])
-    else if (step) setAt((at + step + entries.length) % entries.length)
-    else return
-    event.preventDefault()
+    entry.run()
   }
   return (
     <dialog ref={dialog} class="palette" aria-label={t.title}>
-      <input
-        role="combobox"
+      <Combobox
+        id="palette"
+        label={t.title}
         aria-label={t.title}
-        aria-expanded="true"
-        aria-controls="palette-entries"
-        aria-activedescendant={`palette-${at}`}
-        autocomplete="off"
         placeholder={t.placeholder}
         value={typed}
-        onInput={(event) => {
-          setTyped(event.currentTarget.value)
-          setAt(0)
-        }}
-        onKeyDown={move}
-      />
-      <div role="listbox" id="palette-entries" aria-label={t.title}>
-        {entries.map((entry, number) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the field, which keeps the focus
-          <div
-            key={number}
-            id={`palette-${number}`}
-            role="option"
-            tabIndex={-1}
-            aria-selected={number === at}
-            onClick={() => run(entry)}
-          >
-            {entry.name} <span class="quiet">{entry.kind}</span>
-          </div>
-        ))}
-      </div>
+        type={setTyped}
+        entries={[...entriesFor(typed, view), ...found]}
+        pick={run}
+      >
+        {({ name, kind }) => (
+          <>
+            {name} <span class="quiet">{kind}</span>
+          </>
+        )}
+      </Combobox>
     </dialog>
   )
 }

@@ -54,9 +54,11 @@ function scrollBack(to: number): void {
 export const Titled = createContext<(title: string) => void>(() => {})
 
 /** Sets the title of a single-item page once it is known. */
-export function useTitle(title: string): void {
+export function useTitle(title: string | undefined): void {
   const tell = useContext(Titled)
-  useLayoutEffect(() => tell(title), [title])
+  useLayoutEffect(() => {
+    if (title !== undefined) tell(title)
+  }, [title])
 }
 
 export function usePlace(): Place {

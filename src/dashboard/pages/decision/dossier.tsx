@@ -78,13 +78,13 @@ export function Dossier() {
     const checked = await Promise.all(receipts.map(checkReceipt))
     return { record, receipts, checked, pending, withheld }
   })
+  useTitle(loaded.data?.record.decision)
   return (
     <Show of={loaded}>
       {({ record, receipts, checked, pending, withheld }) => {
         const wrong = checked.filter(({ state }) => state === 'wrong').length
         return (
           <>
-            <Name of={record.decision} />
             <p class="status">
               <ToDecision id={record.id}>{t.theDecision}</ToDecision>
               <code>{record.id}</code>
@@ -107,9 +107,4 @@ export function Dossier() {
       }}
     </Show>
   )
-}
-
-function Name({ of }: { of: string }) {
-  useTitle(of)
-  return null
 }

@@ -22,7 +22,7 @@ const parts = [
 function Scores({ row }: { row: Row }) {
   return (
     <dl class="scores">
-      {row.distance !== null && (
+      {typeof row.distance === 'number' && (
         <div>
           <dt>
             <Term name="distance">{t.distance}</Term>
@@ -44,7 +44,7 @@ function Scores({ row }: { row: Row }) {
 }
 
 function Hit({ row, words, scores }: { row: Row; words: readonly string[]; scores: boolean }) {
-  const snippet = snippetOf(row.texts, words)
+  const snippet = snippetOf(row.texts ?? [], words)
   const fits = relevance(row)
   return (
     <>
@@ -67,7 +67,7 @@ function Hit({ row, words, scores }: { row: Row; words: readonly string[]; score
         <Badge of={row.stakes} />
         <span>{row.category}</span>
         <span>{t.said(percent(row.confidence))}</span>
-        <span>{row.agent}</span>
+        <span>{row.recorded_by}</span>
         <span>{row.date}</span>
         {row.superseded_by && (
           <span>
@@ -85,6 +85,7 @@ function Hit({ row, words, scores }: { row: Row; words: readonly string[]; score
 export function Hits({ found, wanted }: { found: Found; wanted: Wanted }) {
   const [scores, setScores] = useState(false)
   const words = wordsOf(wanted.q)
+  const { precedents = null, no_precedent = false } = found.answer ?? {}
   return (
     <>
       <button type="button" aria-pressed={scores} onClick={() => setScores(!scores)}>
@@ -92,8 +93,8 @@ export function Hits({ found, wanted }: { found: Found; wanted: Wanted }) {
       </button>
       <ol class="plain hits" aria-label={t.hits}>
         {found.rows.map((row, at) => (
-          <li key={row.id} class={found.precedents !== null && at >= found.precedents ? 'beyond' : ''}>
-            {at === found.precedents && !found.no_precedent && <p class="cut">{t.cut}</p>}
+          <li key={row.id} class={precedents !== null && at >= precedents ? 'beyond' : ''}>
+            {at === precedents && !no_precedent && <p class="cut">{t.cut}</p>}
             <Hit row={row} words={words} scores={scores} />
           </li>
         ))}

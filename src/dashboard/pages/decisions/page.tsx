@@ -61,7 +61,7 @@ export function Decisions() {
       <div class="found">
         <Show of={loaded}>
           {(found) => {
-            const { rows, total, offset } = found
+            const { rows, total, offset, answer } = found
             const last = lastPage(wanted, total)
             return (
               <>
@@ -70,13 +70,13 @@ export function Decisions() {
                   {rows.length > 0 &&
                     total > rows.length &&
                     `, ${whole(offset + 1)} to ${whole(offset + rows.length)} shown`}
-                  {found.ms !== null && t.took(found.ms)}
+                  {answer && t.took(answer.ms)}
                 </p>
                 {rows.length === 0 && <Empty>{nothing(total, place.query.size > 0)}</Empty>}
-                {found.no_precedent && <p class="notice">{t.noPrecedent}</p>}
-                {found.degraded && (
+                {answer?.no_precedent && <p class="notice">{t.noPrecedent}</p>}
+                {answer?.degraded && (
                   <p class="notice warn">
-                    {found.partial ? t.incomplete(found.partial.indexed, found.partial.total) : t.keywordOnly}
+                    {answer.partial ? t.incomplete(answer.partial.indexed, answer.partial.total) : t.keywordOnly}
                   </p>
                 )}
                 {rows.length > 0 && asked && <Hits found={found} wanted={wanted} />}

@@ -62,25 +62,28 @@ export interface Row {
   confidence: number | null
   outcome: string | null
   date: string
-  agent: string | null
+  recorded_by: string | null
   /** Texts that may show why it was found. */
-  texts: string[]
-  distance: number | null
-  scores: { semantic: number; keyword: number; combined: number } | null
-  superseded_by: string | null
+  texts?: string[]
+  distance?: number | null
+  scores?: { semantic: number; keyword: number; combined: number } | null
+  superseded_by?: string | null
 }
 
 export interface Found {
   rows: Row[]
   total: number
   offset: number
-  ms: number | null
-  no_precedent: boolean
-  /** Number of rows down to the last precedent; null if it is unknown, or without a question. */
-  precedents: number | null
-  degraded: boolean
-  /** Decisions that can be found by meaning, if some can't be yet; null if all can, or without a question. */
-  partial: { indexed: number; total: number } | null
+  /** What only the answer to a question has. */
+  answer?: {
+    ms: number
+    no_precedent: boolean
+    /** Number of rows down to the last precedent; null if it is unknown. */
+    precedents: number | null
+    degraded: boolean
+    /** Decisions that can be found by meaning, if some can't be yet; null if all can. */
+    partial: { indexed: number; total: number } | null
+  }
 }
 
 /** The value of a parameter, from its text in the address. */
@@ -128,24 +131,7 @@ export async function search(wanted: Wanted, page: number, signal: AbortSignal):
   if (q.trim() === '') {
     const params = { limit: pageSize, offset, sort, order, ...listParams(wanted) }
     const answer = await service.listDecisions(params, { signal })
-    const rows = answer.decisions.map((one) => ({
-      ...one,
-      agent: one.recorded_by,
-      texts: [],
-      distance: null,
-      scores: null,
-      superseded_by: null,
-    }))
-    return {
-      rows,
-      total: answer.total,
-      offset,
-      ms: null,
-      no_precedent: false,
-      precedents: null,
-      degraded: false,
-      partial: null,
-    }
+    return { rows: answer.decisions, total: answer.total, offset }
   }
   const answer = await service.queryDecisions(
     {
@@ -161,21 +147,12 @@ export async function search(wanted: Wanted, page: number, signal: AbortSignal):
   )
   const rows = answer.decisions.map((one) => ({
     ...one,
-    agent: one.recorded_by,
     texts: [one.context, ...(one.reasons ?? []), one.actual_result, one.lessons].filter(
       (text) => typeof text === 'string',
     ),
     scores: (answer.scores[one.id] as Row['scores'] | undefined) ?? null,
   }))
   const { total, no_precedent, precedents, degraded, index, query_time_ms } = answer
-  return {
-    rows,
-    total,
-    offset,
-    ms: Math.round(query_time_ms),
-    no_precedent,
-    precedents,
-    degraded,
-    partial: index.complete ? null : index,
-  }
+  const partial = index.complete ? null : index
+  return { rows, total, offset, answer: { ms: Math.round(query_time_ms), no_precedent, precedents, degraded, partial } }
 }

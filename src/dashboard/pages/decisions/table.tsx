@@ -42,13 +42,13 @@ export function Listed({
         t.agent,
         sorted('created_at', t.day),
       ]}
-      rows={found.rows.map(({ id, title, category, stakes, confidence, outcome, agent, date }) => [
+      rows={found.rows.map(({ id, title, category, stakes, confidence, outcome, recorded_by, date }) => [
         <ToDecision id={id}>{title}</ToDecision>,
         category ?? none,
         <Badge of={stakes} />,
         percent(confidence),
         <Badge of={outcome ?? 'pending'} />,
-        agent,
+        recorded_by,
         date,
       ])}
     />

@@ -15,36 +15,21 @@ const t = texts.evidence
 
 type Mapped = Awaited<ReturnType<typeof service.mapControls>>
 
-interface Control {
-  framework: string
-  stage: string
-  function_id: string
-  control_name: string
-  observed: number
-  attested: number
-  insufficient: number
-}
-
 /** The controls that evidence supports, by framework. */
-function controlsOf({ mappings, insufficient_evidence }: Mapped): Control[] {
-  const found = new Map<string, Control>()
-  const at = (one: { framework: string; function_id: string; control_name: string; stage?: string }): Control => {
-    const key = `${one.framework} ${one.function_id}`
-    const control = found.get(key) ?? {
-      framework: one.framework,
-      stage: one.stage ?? '',
-      function_id: one.function_id,
-      control_name: one.control_name,
-      observed: 0,
-      attested: 0,
-      insufficient: 0,
-    }
-    found.set(key, control)
-    return control
-  }
-  for (const mapping of mappings) at(mapping)[mapping.evidence_class]++
-  for (const lack of insufficient_evidence) at(lack).insufficient++
-  return [...found.values()].sort((a, b) => (a.framework + a.function_id < b.framework + b.function_id ? -1 : 1))
+function controlsOf({ mappings, insufficient_evidence }: Mapped) {
+  const all = [
+    ...mappings.map((one) => ({ ...one, counts: one.evidence_class })),
+    ...insufficient_evidence.map((one) => ({ ...one, counts: 'insufficient' as const, stage: '' })),
+  ]
+  const controls = [...Map.groupBy(all, ({ framework, function_id }) => `${framework} ${function_id}`).values()].map(
+    (of) => {
+      const { framework, stage, function_id, control_name } = of[0]!
+      const count = (name: (typeof all)[number]['counts']) => of.filter(({ counts }) => counts === name).length
+      const [observed, attested, insufficient] = [count('observed'), count('attested'), count('insufficient')]
+      return { framework, stage, function_id, control_name, observed, attested, insufficient }
+    },
+  )
+  return controls.sort((a, b) => (a.framework + a.function_id < b.framework + b.function_id ? -1 : 1))
 }
 
 /** Maximum events linked for one reason. */

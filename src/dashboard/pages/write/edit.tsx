@@ -64,7 +64,7 @@ function Editing({ record }: { record: GetDecisionResult }) {
           await service.updateDecision({ id: record.id, updates, revision_count: seen })
         } catch (failed) {
           // Someone else was faster: their version is loaded and shown next to this one.
-          if (isMeanwhile(failed)) return refreshPage()
+          if (isMeanwhile(failed)) return void refreshPage()
           throw failed
         }
         draft.clear()

@@ -12,19 +12,22 @@ interface About {
 }
 
 /** Label, control, hint and problem, associated for people who do not see them side by side. */
-function Labelled({
+export function Labelled({
   label,
   hint,
   problem,
+  kind = '',
   children,
 }: About & {
+  /** A class of the field. */
+  kind?: string
   children: (control: { id: string; 'aria-describedby'?: string; 'aria-invalid'?: true }) => ComponentChildren
 }) {
   const id = useId()
   const [hintId, problemId] = [`${id}-hint`, `${id}-problem`]
   const about = [problem !== undefined && problemId, hint && hintId].filter(Boolean).join(' ')
   return (
-    <div class="field">
+    <div class={`field ${kind}`}>
       <label for={id}>{label}</label>
       {children({
         id,
