@@ -23,10 +23,12 @@ interface State {
 
 const t = texts.frame
 
+/** Nobody is logged in. */
+const out = (note: string | null): State => ({ session: null, note, login: true, begun: false })
+
 export function App() {
   const [state, setState] = useState<State | 'unknown'>('unknown')
   useEffect(() => {
-    const out = (note: string | null): State => ({ session: null, note, login: true, begun: false })
     currentSession().then(
       (session) => setState(session ? { session, note: null, login: false, begun: false } : out(null)),
       () => setState(out(t.unreachable)),
@@ -43,8 +45,8 @@ export function App() {
   const { session, note, login, begun } = state
   const leave = () =>
     void logOut().then(
-      () => setState({ session: null, note: t.loggedOut, login: true, begun: false }),
-      () => setState({ session: null, note: t.maybeLoggedIn, login: true, begun: false }),
+      () => setState(out(t.loggedOut)),
+      () => setState(out(t.maybeLoggedIn)),
     )
   return (
     <>

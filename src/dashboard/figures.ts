@@ -7,16 +7,18 @@ export type Period = '30d' | '60d' | '90d' | 'all'
 export const startOf = (period: Period): string | undefined =>
   period === 'all' ? undefined : new Date(Date.now() - Number.parseInt(period, 10) * 86_400_000).toISOString()
 
-export const percent = (share: number | null | undefined, digits = 0): string =>
-  share === null || share === undefined ? none : `${(100 * share).toFixed(digits)} %`
-export const decimal = (value: number | null | undefined, digits = 3): string =>
-  value === null || value === undefined ? none : value.toFixed(digits)
+/** A figure that may be missing. */
+const given =
+  (write: (value: number, digits: number) => string, usual: number) =>
+  (value: number | null | undefined, digits = usual): string =>
+    value === null || value === undefined ? none : write(value, digits)
+
+export const percent = given((share, digits) => `${(100 * share).toFixed(digits)} %`, 0)
+export const decimal = given((value, digits) => value.toFixed(digits), 3)
 /** With its sign. */
-export const signed = (value: number | null | undefined, digits = 3): string =>
-  value === null || value === undefined ? none : `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(digits)}`
+export const signed = given((value, digits) => `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(digits)}`, 3)
 /** A difference of two shares, with its sign. */
-export const gapPoints = (gap: number | null | undefined): string =>
-  gap === null || gap === undefined ? none : `${signed(100 * gap, 1)} points`
+export const gapPoints = given((gap, digits) => `${signed(100 * gap, digits)} points`, 1)
 /** A probability that is never quite 0. */
 export const pValue = (p: number): string => (p < 0.001 ? '< 0.001' : `= ${p.toFixed(3)}`)
 export const whole = (count: number): string => count.toLocaleString('en')

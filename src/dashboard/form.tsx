@@ -1,5 +1,5 @@
 /** Forms: inputs, choices, buttons, and results. */
-import type { ComponentChildren, InputHTMLAttributes } from 'preact'
+import type { ComponentChildren, InputHTMLAttributes, TextareaHTMLAttributes } from 'preact'
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { type Period, whole } from './figures.ts'
 import { addressOf, go, goWith, type Place, To, useView } from './route.tsx'
@@ -45,6 +45,13 @@ export const Field = ({
     <span>{label}</span>
     {children ?? <input {...input} />}
   </label>
+)
+
+/** A field of several lines. */
+export const LinesField = ({ label, ...area }: { label: string } & TextareaHTMLAttributes<HTMLTextAreaElement>) => (
+  <Field label={label}>
+    <textarea rows={2} {...area} />
+  </Field>
 )
 
 /** An option is its own text unless it comes with one. */

@@ -1,4 +1,5 @@
-/** The panel of decisions similar to an action, for people who decide on it. */
+/** Decisions similar to an action, and how they turned out. */
+import type { QueryDecisionsResult } from '../../sdk/client.ts'
 import { Show, useCall } from './call.tsx'
 import { ToDecision } from './route.tsx'
 import { service } from './service.ts'
@@ -7,21 +8,24 @@ import { Badge, List, Panel } from './ui.tsx'
 
 const t = texts.block
 
+/** The found decisions, if they are precedents. */
+export const Found = ({ of: { decisions, no_precedent } }: { of: QueryDecisionsResult }) => (
+  <List of={no_precedent ? [] : decisions} empty={t.noPrecedent}>
+    {({ id, title, outcome, lessons }) => (
+      <>
+        <ToDecision id={id}>{title}</ToDecision> <Badge of={outcome ?? 'pending'} />
+        {lessons && <div class="quiet">{t.lesson(lessons)}</div>}
+      </>
+    )}
+  </List>
+)
+
+/** The panel for people who decide on an action. */
 export function Precedents({ text }: { text: string }) {
   const loaded = useCall(`like ${text}`, (signal) => service.queryDecisions({ query: text, limit: 5 }, { signal }))
   return (
     <Panel title={t.precedents} lead={t.precedentsLead}>
-      <Show of={loaded}>
-        {({ decisions, no_precedent }) => (
-          <List of={no_precedent ? [] : decisions} empty={t.noPrecedent}>
-            {({ id, title, outcome }) => (
-              <>
-                <ToDecision id={id}>{title}</ToDecision> <Badge of={outcome ?? 'pending'} />
-              </>
-            )}
-          </List>
-        )}
-      </Show>
+      <Show of={loaded}>{(found) => <Found of={found} />}</Show>
     </Panel>
   )
 }

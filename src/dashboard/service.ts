@@ -20,21 +20,16 @@ export interface Session {
   expires_at: string
 }
 
-const ended = new Set<() => void>()
-/** Runs `notify` when the service reports that the session has ended. */
-export const onEnd = (notify: () => void): (() => void) => {
-  ended.add(notify)
-  return () => ended.delete(notify)
+const session = new EventTarget()
+/** @returns a function that ends the notifications */
+const when = (event: string) => (notify: () => void) => {
+  session.addEventListener(event, notify)
+  return () => session.removeEventListener(event, notify)
 }
-
-const begun = new Set<() => void>()
-/** Runs `notify` when a session has begun. */
-export const onLogin = (notify: () => void): (() => void) => {
-  begun.add(notify)
-  return () => {
-    begun.delete(notify)
-  }
-}
+/** Runs a function when the service reports that the session has ended. */
+export const onEnd = when('end')
+/** Runs a function when a session has begun. */
+export const onLogin = when('login')
 
 /** Fetches from the service with the session's cookie. */
 export async function fetchOwn(url: string, init: RequestInit = {}): Promise<Response> {
@@ -53,7 +48,7 @@ export const service: Client = createClient({
   timeoutMs: 120_000,
   async fetch(url, init) {
     const response = await fetchOwn(url, init)
-    if (response.status === 401) for (const notify of ended) notify()
+    if (response.status === 401) session.dispatchEvent(new Event('end'))
     return response
   },
 })
@@ -88,7 +83,7 @@ export async function logIn(agent: string, token: string): Promise<Session> {
   })
   const body = await response.json()
   if (response.ok) {
-    for (const notify of begun) notify()
+    session.dispatchEvent(new Event('login'))
     return body
   }
   throw new Error(response.status === 401 ? t.wrongToken : body.message)

@@ -3,17 +3,12 @@ import type { ListAuditResult } from '../../sdk/client.ts'
 
 export type AuditEntry = ListAuditResult['entries'][number]
 
-/** The detail of an evaluation, as far as present: lines of all kinds share one field for it. */
-export interface Evaluated {
-  input: Record<string, unknown>
-  violations: string[]
-  warnings: string[]
-  verdict: string | null
-  policy_hash: string | null
-  record_id: string | null
-  approval_id: string | null
-  dry_run: boolean
-  breakers: { guardrail_id: string; message: string; suggestion: string | null; reset_at: string | null }[]
+/** A breaker that stopped an action. */
+interface OpenBreaker {
+  guardrail_id: string
+  message: string
+  suggestion: string | null
+  reset_at: string | null
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -21,7 +16,8 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 const texts = (value: unknown): string[] => (Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [])
 const text = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
-export function evaluated(detail: unknown): Evaluated {
+/** The detail of an evaluation, as far as present: lines of all kinds share one field for it. */
+export function evaluated(detail: unknown) {
   const given = isObject(detail) ? detail : {}
   return {
     input: isObject(given.input) ? given.input : {},
@@ -32,7 +28,7 @@ export function evaluated(detail: unknown): Evaluated {
     record_id: text(given.record_id),
     approval_id: text(given.approval_id),
     dry_run: given.dry_run === true,
-    breakers: Array.isArray(given.breakers) ? (given.breakers as Evaluated['breakers']) : [],
+    breakers: Array.isArray(given.breakers) ? (given.breakers as OpenBreaker[]) : [],
   }
 }
 

@@ -2,7 +2,7 @@
 import type { GetApprovalResult } from '../../../sdk/client.ts'
 import { Failure, Show, useCall, useJob } from '../call.tsx'
 import { percent, time } from '../figures.ts'
-import { Act, Field, Form, PlaceChoice, type Read, useResult } from '../form.tsx'
+import { Act, Form, LinesField, PlaceChoice, type Read, useResult } from '../form.tsx'
 import { refreshPage } from '../fresh.tsx'
 import { Precedents } from '../precedents.tsx'
 import { To, ToDecision, ToList, useView } from '../route.tsx'
@@ -148,9 +148,7 @@ function Answer({ of }: { of: GetApprovalResult }) {
       ) : (
         (['approve', 'deny'] as const).map((decision) => (
           <Form key={decision} submit={decide(decision)} aria-label={decision}>
-            <Field label={decision === 'approve' ? t.whyApprove : t.whyDeny}>
-              <textarea name="reason" rows={2} />
-            </Field>
+            <LinesField label={decision === 'approve' ? t.whyApprove : t.whyDeny} name="reason" />
             <Act busy={busy} main={decision === 'approve'}>
               {decision === 'approve' ? t.grant : t.deny}
             </Act>

@@ -35,6 +35,7 @@ export const block = {
   fields: { agent: 'agent', call: 'call', record: 'evaluation', policy: 'policy' },
   precedentsLead: 'Decisions like this action, and how they turned out.',
   noPrecedent: 'No decision is like it.',
+  lesson: (text: string) => `Lesson: ${text}`,
   similar: 'Similar blocks',
   similarLead: (rule: string) => `The latest others by ${rule}, and how they ended.`,
   similarHeads: ['When', 'Agent', 'Action', 'Ended'],

@@ -85,8 +85,6 @@ export const write = {
   like: {
     title: 'Precedents',
     empty: 'Decisions like yours appear here while you type.',
-    none: 'No decision is like it.',
-    lesson: (text: string) => `Lesson: ${text}`,
   },
   edit: {
     title: (title: string) => `Edit: ${title}`,

@@ -135,30 +135,20 @@ export function Calibration() {
                     ]}
                   />
                 </Panel>
-                {category === '' && (
-                  <Panel title={t.byCategory} wide>
-                    <Compared
-                      first={t.category}
-                      key={`c ${agent} ${window}`}
-                      names={Object.keys(stats?.by_category ?? {})}
-                      as="category"
-                      of={{ ...of, window }}
-                      cells={report.cells}
-                    />
-                  </Panel>
-                )}
-                {agent === '' && (
-                  <Panel title={t.byAgent} wide>
-                    <Compared
-                      first={t.agent}
-                      key={`a ${category} ${window}`}
-                      names={Object.keys(stats?.by_agent ?? {})}
-                      as="agent"
-                      of={{ ...of, window }}
-                      cells={report.cells}
-                    />
-                  </Panel>
-                )}
+                {(['category', 'agent'] as const)
+                  .filter((as) => !(as in of))
+                  .map((as) => (
+                    <Panel key={as} title={as === 'agent' ? t.byAgent : t.byCategory} wide>
+                      <Compared
+                        first={t[as]}
+                        key={`${agent} ${category} ${window}`}
+                        names={Object.keys(stats?.[`by_${as}`] ?? {})}
+                        as={as}
+                        of={{ ...of, window }}
+                        cells={report.cells}
+                      />
+                    </Panel>
+                  ))}
               </div>
             </>
           )

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import type { GetDecisionResult } from '../../../../sdk/client.ts'
 import { Failure, useJob } from '../../call.tsx'
 import { time, words } from '../../figures.ts'
-import { Act, Field, Form } from '../../form.tsx'
+import { Act, Form, LinesField } from '../../form.tsx'
 import { refreshPage } from '../../fresh.tsx'
 import { useView } from '../../route.tsx'
 import { service } from '../../service.ts'
@@ -85,16 +85,14 @@ export function Deliberation({ record }: { record: GetDecisionResult }) {
       />
       {mayWrite && (
         <Form submit={add}>
-          <Field label={t.label}>
-            <textarea
-              name="thought"
-              rows={2}
-              maxLength={10_000}
-              required
-              value={text}
-              onInput={(event) => setText(event.currentTarget.value)}
-            />
-          </Field>
+          <LinesField
+            label={t.label}
+            name="thought"
+            maxLength={10_000}
+            required
+            value={text}
+            onInput={(event) => setText(event.currentTarget.value)}
+          />
           {error !== null && <Failure error={error} />}
           <Act busy={busy}>{t.add}</Act>
           <span class="quiet said" role="status">

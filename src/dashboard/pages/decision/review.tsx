@@ -1,7 +1,7 @@
 /** The outcome of a decision, and the form that records it. */
 import type { GetDecisionResult, Outcome } from '../../../../sdk/client.ts'
 import { Failure, useJob } from '../../call.tsx'
-import { Act, Choice, Field, Form, type Read, useResult } from '../../form.tsx'
+import { Act, Choice, Form, LinesField, type Read, useResult } from '../../form.tsx'
 import { refreshPage } from '../../fresh.tsx'
 import { useView } from '../../route.tsx'
 import { service } from '../../service.ts'
@@ -60,9 +60,7 @@ export function Review({ record }: { record: GetDecisionResult }) {
           <Form submit={submit}>
             <Choice label={t.outcome} name="outcome" value={outcome ?? 'success'} options={outcomes} />
             {fields.map(([name, label]) => (
-              <Field key={name} label={label}>
-                <textarea name={name} rows={2} />
-              </Field>
+              <LinesField key={name} label={label} name={name} />
             ))}
             {error !== null && <Failure error={error} />}
             <Act busy={busy} main>

@@ -1,7 +1,7 @@
 /** A dry run of the guardrails on an action. */
 import type { CheckGuardrailsResult, Stakes } from '../../../../sdk/client.ts'
 import { Failure, useJob } from '../../call.tsx'
-import { Act, Choice, Field, Form, type Read } from '../../form.tsx'
+import { Act, Choice, Field, Form, LinesField, type Read } from '../../form.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { Panel } from '../../ui.tsx'
@@ -69,15 +69,13 @@ export function TryOut({ of = {}, title = t.title }: { of?: Record<string, unkno
           <Field label={t.scope} name="scope" defaultValue={text('scope')} />
           <Field label={t.tags} name="tags" defaultValue={Array.isArray(tags) ? tags.join(', ') : ''} />
         </div>
-        <Field label={t.context}>
-          <textarea
-            name="context"
-            rows={2}
-            placeholder={t.contextExample}
-            spellcheck={false}
-            defaultValue={isFilled(context) ? JSON.stringify(context) : ''}
-          />
-        </Field>
+        <LinesField
+          label={t.context}
+          name="context"
+          placeholder={t.contextExample}
+          spellcheck={false}
+          defaultValue={isFilled(context) ? JSON.stringify(context) : ''}
+        />
         <Act busy={busy} main>
           {t.submit}
         </Act>

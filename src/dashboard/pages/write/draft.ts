@@ -6,46 +6,28 @@ import { texts } from '../../texts.ts'
 
 const t = texts.write
 
-export interface Draft {
-  decision: string
-  context: string
-  category: string
-  stakes: Stakes
-  /** In per cent, as typed. */
-  confidence: string
-  reasons: { type: string; text: string; strength: string }[]
-  alternatives: { option: string; reason: string }[]
-  /** Separated by commas. */
-  tags: string
-  pattern: string
-  project: string
-  feature: string
-  pr: string
-  review_in: string
-  /** JSON. */
-  facts: string
-  structure: string
-  function: string
-}
-
-export const emptyDraft: Draft = {
+export const emptyDraft = {
   decision: '',
   context: '',
   category: '',
-  stakes: 'medium',
+  stakes: 'medium' as Stakes,
+  /** In per cent, as typed. */
   confidence: '',
-  reasons: [],
-  alternatives: [],
+  reasons: [] as { type: string; text: string; strength: string }[],
+  alternatives: [] as { option: string; reason: string }[],
+  /** Separated by commas. */
   tags: '',
   pattern: '',
   project: '',
   feature: '',
   pr: '',
   review_in: '7d',
+  /** JSON. */
   facts: '',
   structure: '',
   function: '',
 }
+export type Draft = typeof emptyDraft
 
 const inPercent = (share: number | null): string => (share === null ? '' : String(Math.round(share * 1_000) / 10))
 
