@@ -10,5 +10,7 @@ export function hook(given: {
   env: Record<string, string | undefined>
   body: string
   cwd: string
+  /** Ends the attempt; by default after 4 s. */
+  signal?: AbortSignal
 }): Promise<HookEnd>
 export function repositoryAt(from: string): { project?: string; branch?: string }

@@ -1,6 +1,6 @@
 /** The script that clients run for their hooks, under Node: answers, exit statuses, the spool, what it knows of the repository. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { repositoryAt } from '../../plugin/hooks/cstp-hook.mjs'
@@ -82,6 +82,90 @@ else
       expect(sessions).toContainEqual(expect.objectContaining({ session_id: 'late', actions: 1 }))
     })
 
+    test('a torn line of the spool is left out and reported; the others are sent once', async () => {
+      const spool = join(dir, 'hook-spool.jsonl')
+      const line = (session_id: string) =>
+        JSON.stringify({
+          client: 'codex',
+          query: {},
+          body: body('PostToolUse', { ...shell('ls'), session_id, tool_response: 'x' }),
+        })
+      await writeFile(spool, `${line('before')}\n${line('torn').slice(0, 40)}\n[]\n${line('after')}\n`)
+      const { status, err } = await hook(['codex', '--fail-open'], body('SessionStart'))
+      expect([status, err]).toEqual([0, `cstp: 2 unusable lines of ${spool} were left out\n`])
+      expect(await Array.fromAsync(new Bun.Glob('hook-spool*').scan({ cwd: dir }))).toEqual([])
+      const { sessions } = (await running.call('listSessions', {}, 'ada')) as { sessions: { session_id: string }[] }
+      expect(sessions.filter(({ session_id }) => ['before', 'after'].includes(session_id))).toHaveLength(2)
+    })
+
+    test('lines that the server refuses are left out; those that it did not answer stay in the spool', async () => {
+      const spool = join(dir, 'hook-spool.jsonl')
+      const line = (session_id: string, client = 'codex') =>
+        JSON.stringify({ client, query: {}, body: body('Stop', { session_id }) })
+      let answered = 0
+      const server = Bun.serve({
+        port: 0,
+        fetch: ({ url }) => {
+          if (url.includes('no-such-client')) return new Response('unknown client', { status: 404 })
+          return answered++ < 2 ? new Response('{}') : new Response('restarting', { status: 503 })
+        },
+      })
+      await writeFile(spool, [line('refused', 'no-such-client'), line('sent'), line('kept'), line('behind')].join('\n'))
+      const env = { ...ada(), CSTP_URL: server.url.origin }
+      expect(await hook(['codex'], body('SessionStart'), env)).toMatchObject({ status: 0 })
+      await server.stop(true)
+      const kept = (await readFile(`${spool}.sending`, 'utf8')).trim().split('\n')
+      expect(kept).toEqual([line('kept'), line('behind')])
+      await rm(`${spool}.sending`)
+    })
+
+    test.each([
+      [
+        'a FIFO as .git/HEAD',
+        async (at: string) => void (await run(['mkfifo', join(at, '.git/HEAD')], { cwd: at, env: bareEnv(at) })),
+      ],
+      [
+        'a FIFO as .git',
+        async (at: string) => {
+          await rm(join(at, '.git'), { recursive: true })
+          await run(['mkfifo', join(at, '.git')], { cwd: at, env: bareEnv(at) })
+        },
+      ],
+      [
+        'a FIFO as .git/config',
+        async (at: string) => void (await run(['mkfifo', join(at, '.git/config')], { cwd: at, env: bareEnv(at) })),
+      ],
+      [
+        '200 000 blank lines in .git/config',
+        (at: string) => writeFile(join(at, '.git/config'), `[remote "origin"]${'\n'.repeat(200_000)}`),
+      ],
+      [
+        'a section of 60 KB of spaces',
+        (at: string) => writeFile(join(at, '.git/config'), `[remote "origin"]\n${' '.repeat(60_000)}x`),
+      ],
+      ['a link to an endless device', (at: string) => symlink('/dev/zero', join(at, '.git/HEAD'))],
+    ])('a repository with %s changes nothing: what is denied stays denied', async (_name, spoil) => {
+      const at = await mkdtemp(join(dir, 'hostile-'))
+      await mkdir(join(at, '.git'))
+      await spoil(at)
+      const { status, out } = await hook(['codex'], body('PreToolUse', { ...shell('git push --force'), cwd: at }))
+      expect([status, JSON.parse(out)]).toMatchObject([0, { hookSpecificOutput: { permissionDecision: 'deny' } }])
+    })
+
+    test('an input that never ends is stopped before the client gives up', async () => {
+      const process = Bun.spawn([node, script, 'codex'], {
+        cwd: dir,
+        env: ada(),
+        stdin: 'pipe',
+        stdout: 'pipe',
+        stderr: 'pipe',
+      })
+      process.stdin.write('{"hook_event_name":"PreToolUse"')
+      process.stdin.flush()
+      expect(await process.exited).toBe(2)
+      expect(await new Response(process.stderr).text()).toStartWith('cstp: ')
+    })
+
     test('cstp hook does the same, and cstp hook report shows what was stopped', async () => {
       const call = body('PreToolUse', shell('git push --force origin'))
       const { status, out } = await cstp(['hook', 'codex'], ada(), call)
@@ -133,4 +217,7 @@ testNeeding('git', 'project and branch are those of the repository, in a folder 
   await git('worktree', 'add', '-q', '-b', 'fix/1', join(dir, 'tree'))
   expect(repositoryAt(join(dir, 'tree'))).toEqual({ project: 'acme/shop', branch: 'fix/1' })
   expect(repositoryAt('/')).toEqual({})
+  await git('config', '--add', 'remote.other.url', 'git@github.com:acme/other.git')
+  await git('config', 'remote.origin.url', 'https://github.com/acme/books')
+  expect(repositoryAt(shop)).toEqual({ project: 'acme/books', branch: 'main' })
 })
