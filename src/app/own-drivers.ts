@@ -4,14 +4,29 @@ import type { Drivers } from '../../sdk/storage/drivers.ts'
 import { messageOf } from '../core/log.ts'
 import { ConfigError, type Settings } from './config/config.ts'
 
+/** What the functions of a module open. */
+type Opened = { [P in keyof Drivers]-?: Awaited<ReturnType<NonNullable<Drivers[P]>>> }
+
 /** Required members of each port's driver, to reject objects that are not drivers. */
 const members = {
-  store: ['driver', 'decisions', 'edges', 'embeddings', 'feed', 'keyed', 'audit', 'thread', 'transaction', 'close'],
+  store: [
+    'driver',
+    'decisions',
+    'edges',
+    'feed',
+    'keyed',
+    'audit',
+    'thread',
+    'transaction',
+    'reconcile',
+    'scrub',
+    'close',
+  ],
   evidence: ['driver', 'head', 'append', 'read', 'hashes', 'nodes', 'checkpoints', 'saveCheckpoint', 'close'],
   embedder: ['driver', 'id', 'effective_dimensions', 'noise_distance', 'embed', 'close'],
   search: ['driver', 'open', 'keepOnly', 'close'],
-} as const
-type Port = keyof typeof members
+} as const satisfies { [P in keyof Opened]: readonly (keyof Opened[P])[] }
+type Port = keyof Opened
 const ports = Object.keys(members) as Port[]
 
 const refused = (module: string, message: string): ConfigError =>

@@ -186,9 +186,10 @@ export async function startServer(input: {
   const stderr = new Response(child.stderr).text()
   try {
     await until(`${url}/ready`, async () => {
-      if (child.exitCode !== null) throw new Error('the server ended')
+      if (child.exitCode !== null) return true
       return (await fetch(`${url}/ready`)).ok
     })
+    if (child.exitCode !== null) throw new Error('the server ended')
   } catch (error) {
     child.kill('SIGKILL')
     throw new Error(`${(error as Error).message}\n${await stderr}`)

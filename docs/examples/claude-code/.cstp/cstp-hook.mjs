@@ -29,7 +29,7 @@ const maxSpool = 10 * 1_048_576
 const maxFile = 65_536
 
 /**
- * The text of a regular file; null for anything else, and beyond `most` bytes. Whoever writes to a repository can put a FIFO or gigabytes
+ * The text of a regular file; null for anything else, and beyond `most` bytes. Who can write to a repository can put a FIFO or gigabytes
  * where git has its files, and a script that waits for them past the client's limit lets the call through.
  */
 function text(path, most = maxFile) {
