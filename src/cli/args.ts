@@ -91,7 +91,7 @@ export const usageOf = ({ name, usage, verbs = [], run }: Command): string =>
 /** @throws Failure if arguments are missing or left over, or if the first one is not a subcommand */
 export function checkWords(command: Command, words: readonly string[]): void {
   const { name, usage, verbs = [], run } = command
-  const named = usage.replace(/--\S+ <[^>]*>/g, '').match(/<[^>]*>|\[[^\]]*\]/g) ?? []
+  const named = usage.replace(/(?<!\S)--\S+ <[^>]*>/g, '').match(/<[^>]*>|\[[^\]]*\]/g) ?? []
   const least = run ? named.filter((one) => one.startsWith('<')).length : 1
   const most = named.some((one) => one.includes('…')) ? Number.POSITIVE_INFINITY : named.length
   const correct = `usage: cstp ${usageOf(command)}`
