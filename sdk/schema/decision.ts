@@ -4,7 +4,15 @@ import { observedEntries } from './observed.ts'
 import { outcomeValues, stakesValues, statusValues } from './values.ts'
 import { RecordedVerdict } from './verdict.ts'
 
-export { outcomeValues, type Settler, settlers, stakesValues, statusValues } from './values.ts'
+export {
+  outcomeValues,
+  type Settlement,
+  type Settler,
+  settlements,
+  settlers,
+  stakesValues,
+  statusValues,
+} from './values.ts'
 
 const d = v.description
 
@@ -156,7 +164,7 @@ export const Link = v.object({
 export type Link = v.InferOutput<typeof Link>
 
 /** Basis of an attributed outcome. */
-export const AttributionBasis = v.picklist(['evidence', 'age'])
+export const AttributionBasis = v.picklist(['evidence', 'inferred', 'age'])
 export type AttributionBasis = v.InferOutput<typeof AttributionBasis>
 
 /** One review in the history. */
@@ -168,6 +176,9 @@ export const Review = v.object({
   reviewed_at: v.string(),
   reviewed_by: v.string(),
   self_reviewed: v.pipe(v.boolean(), d('Whether the recorder reviewed its own decision.')),
+  curated: v.optional(
+    v.pipe(v.boolean(), d('True for a review by a curator who gave a reason, which outweighs evidence.')),
+  ),
   basis: v.pipe(v.nullable(AttributionBasis), d('Basis of an attributed outcome; null for a review.')),
   counts: v.pipe(
     v.boolean(),
@@ -260,6 +271,7 @@ export const DecisionRecord = v.object({
     v.nullable(v.boolean()),
     d('Whether the effective review is by the recorder; null while pending.'),
   ),
+  curated: v.optional(v.pipe(v.boolean(), d('True if the effective review is by a curator who gave a reason.'))),
   confidence_at_record: v.pipe(
     v.nullable(fraction),
     d('Confidence at recording, used for scores; if null, the decision is not scored.'),
@@ -276,7 +288,7 @@ export const DecisionRecord = v.object({
   attribution_basis: v.pipe(
     v.nullable(AttributionBasis),
     d(
-      'Basis of an attributed outcome: `evidence` of its pull request, or only the `age` of the decision; null if it was reviewed.',
+      'Basis of an attributed outcome: observed `evidence` of its pull request, evidence that the service `inferred`, or only the `age` of the decision; null if it was reviewed.',
     ),
   ),
   attribution_reason: v.pipe(nullableText, d('Why the outcome was attributed.')),

@@ -34,8 +34,10 @@ export function isTimestamp(text: string): boolean {
   return at.getUTCDate() === 1 && at.getUTCHours() === 0 && at.getUTCMinutes() === 0
 }
 
-/** `observed`: seen by a system that the agent does not control. `attested`: stated by an agent about itself. */
-export const EvidenceClass = v.picklist(['observed', 'attested'])
+/** Who vouches for a record: another system (`observed`), the service that drew it from those (`inferred`), an agent (`attested`). */
+export const EvidenceClass = v.picklist(['observed', 'inferred', 'attested'])
+/** Who vouches for a record: another system (`observed`), the service that drew it from those (`inferred`), an agent (`attested`). */
+export type EvidenceClass = v.InferOutput<typeof EvidenceClass>
 
 /** 64 lowercase hexadecimal digits. */
 export const Hash = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, '64 lower-case hexadecimal digits'))
@@ -72,7 +74,9 @@ export const EvidenceEntry = v.object({
   event_type: v.pipe(v.string(), d('What happened.')),
   evidence_class: v.pipe(
     EvidenceClass,
-    d('`observed` for events of other systems, `attested` for statements of agents.'),
+    d(
+      '`observed` for events of other systems, `inferred` for what the service drew from them, `attested` for statements of agents.',
+    ),
   ),
   payload: v.pipe(v.record(v.string(), v.unknown()), d('Content of the event.')),
   prev_hash: v.pipe(v.string(), d('Hash of the previous record; 64 zeros for the first.')),

@@ -1,6 +1,6 @@
 /** A precedent, as every search returns it. */
 import * as v from 'valibot'
-import { fraction, Outcome, Stakes, Status } from './decision.ts'
+import { fraction, Outcome, Stakes, Status, settlements } from './decision.ts'
 
 const d = v.description
 
@@ -16,7 +16,13 @@ export const QueryHit = v.object({
   date: v.string(),
   distance: v.pipe(v.nullable(v.number()), d('Cosine distance, 0 to 2; null if found only by keyword.')),
   recorded_by: v.pipe(v.string(), d('The agent that recorded it.')),
-  reviewed_by: v.pipe(v.nullable(v.string()), d('The agent that reviewed it last; null while pending.')),
+  reviewed_by: v.pipe(v.nullable(v.string()), d('Author of the review that counts; null while pending.')),
+  settled_by: v.pipe(
+    v.nullable(v.picklist(settlements)),
+    d(
+      'Who settled the outcome: `evidence`, `others` than the recorder, or the recorder itself; null while pending, or if only its age settled it.',
+    ),
+  ),
   actual_result: v.pipe(v.nullable(v.string()), d('What happened, according to a review.')),
   lessons: v.pipe(v.nullable(v.string()), d('What to do differently next time, according to a review.')),
   instruction_like: v.pipe(

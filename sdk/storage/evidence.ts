@@ -8,8 +8,13 @@
  */
 import type { Ledger, LedgerHead, TreeGrowth } from './ledger.ts'
 
-/** Who vouches for a record: a system of record that agents do not control (`observed`), or an agent (`attested`). */
-export type EvidenceClass = 'observed' | 'attested'
+/**
+ * Who vouches for a record: a system of record that agents do not control (`observed`), the service itself, which drew it from observed
+ * events (`inferred`), or an agent (`attested`).
+ */
+export type EvidenceClass = 'observed' | 'inferred' | 'attested'
+/** The classes that support controls; what was inferred proves nothing. */
+export type ProvingClass = Exclude<EvidenceClass, 'inferred'>
 
 /** One record of the chain; every field but `hash` is hashed. */
 export interface EvidenceRecord {

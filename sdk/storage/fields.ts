@@ -11,7 +11,7 @@ import {
 import { type Settled, settlerOf } from '../schema/settler.ts'
 import { StorageError } from './errors.ts'
 
-export { ruleSettlers, type Settled, settlerOf } from '../schema/settler.ts'
+export { ruleSettlers, type Settled, settledBy, settlerOf } from '../schema/settler.ts'
 
 /** Ids name files and folders: a date, then lower-case letters, digits and dashes. */
 const decisionId = /^\d{4}-\d{2}-\d{2}-[a-z0-9][a-z0-9-]{0,99}$/
@@ -46,10 +46,21 @@ export function filterFields(record: DecisionRecord, indexed: boolean): Decision
  * True if the outcome was attributed by a rule, not reviewed.
  * @example
  * ```ts
- * isByRule(settlerOf(record)) // true for 'observed' and 'age'
+ * isByRule(settlerOf(record)) // true for 'observed', 'inferred' and 'age'
  * ```
  */
-export const isByRule = (settled_by: Settler | null): boolean => settled_by === 'observed' || settled_by === 'age'
+export const isByRule = (settled_by: Settler | null): boolean =>
+  settled_by === 'observed' || settled_by === 'inferred' || settled_by === 'age'
+
+/**
+ * True if somebody other than the recorder settled an outcome: another agent, a curator, or evidence.
+ * @example
+ * ```ts
+ * groups.filter(({ settled_by }) => isIndependent(settled_by))
+ * ```
+ */
+export const isIndependent = (settled_by: Settler | null): boolean =>
+  settled_by !== null && settled_by !== 'self' && settled_by !== 'age'
 
 /**
  * True if the outcome comes from someone other than the recorder: another agent, or evidence.
@@ -58,7 +69,7 @@ export const isByRule = (settled_by: Settler | null): boolean => settled_by === 
  * records.filter(isConfirmed)
  * ```
  */
-export const isConfirmed = (record: Settled): boolean => ['others', 'observed'].includes(settlerOf(record) ?? '')
+export const isConfirmed = (record: Settled): boolean => isIndependent(settlerOf(record))
 
 /** The score value of an outcome; `abandoned` was never tested and enters no score. */
 export const outcomeValue: Partial<Record<Outcome, number>> = { success: 1, partial: 0.5, failure: 0 }

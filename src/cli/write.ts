@@ -73,6 +73,7 @@ export const review: Command = defineCommand({
   about: [
     'The decision is named by its id, the first 8 characters of its hexadecimal part, or its key in the system that it was imported from.',
     'Describe what happened and the lesson, so that later decisions improve. A later review keeps the fields that it does not set.',
+    'A curator with a reason (--notes or --result) outweighs evidence, evidence another agent, another agent the recorder. What is outweighed is kept as a remark.',
   ],
   flags: { ...reviewed.flags, ...connectionFlags },
   examples: [
@@ -83,8 +84,12 @@ export const review: Command = defineCommand({
     const [id, outcome] = run.words as [string, string]
     const params = { decision_id: id, outcome, ...reviewed.read(run.flags) } as Params<'reviewDecision'>
     const { paint } = run.terminal
-    const text = (done: Result<'reviewDecision'>) =>
-      `${paint.cyan(shortId(done.decision_id))} is reviewed: ${done.outcome}\n`
+    const text = ({ decision_id, outcome: effective, counts, counted_by, settled_by }: Result<'reviewDecision'>) => {
+      const name = paint.cyan(shortId(decision_id))
+      if (counts) return `${name} is reviewed: ${effective}\n`
+      const counted = settled_by === 'evidence' ? 'evidence' : `the review by ${plain(counted_by ?? '')}`
+      return `${name}: kept as a remark; ${counted} counts: ${effective}\n`
+    }
     await printCall(run, 'reviewDecision', params, text)
   },
 })

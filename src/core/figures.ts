@@ -37,7 +37,7 @@ export const byReviewer = <G extends Pick<OutcomeGroup, 'settled_by'>, T>(
   of: (passes: (group: G) => boolean) => T,
 ) => ({
   self: of(({ settled_by }) => settled_by === 'self'),
-  others: of(({ settled_by }) => settled_by === 'others'),
+  others: of(({ settled_by }) => settled_by === 'others' || settled_by === 'curator'),
   observed: of(({ settled_by }) => settled_by === 'observed'),
 })
 

@@ -1,7 +1,8 @@
 /** cstp.reviewDecision: records the outcome of a decision. */
 import * as v from 'valibot'
-import { Outcome, Status, text } from '../../sdk/schema/decision.ts'
+import { Outcome, Status, settlements, text } from '../../sdk/schema/decision.ts'
 import { DecisionId, ThreadId } from '../../sdk/schema/params.ts'
+import { settledBy } from '../../sdk/storage/fields.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
 import { review } from '../domain/lifecycle/review.ts'
 import { stateId } from '../domain/record/act-ids.ts'
@@ -12,13 +13,14 @@ import { missing } from '../domain/record/decision/tombstone.ts'
 const note = (about: string) => v.pipe(v.nullish(text(10_000), null), v.description(about))
 
 export const reviewDecision = defineMethod({
-  summary: 'Records the actual outcome of a decision. Fields that a later review leaves out keep their values.',
+  summary:
+    'Records the actual outcome of a decision. Fields that a later review leaves out keep their values. A curator with a reason outweighs evidence, evidence another agent, another agent the recorder; a review that is outweighed is kept as a remark.',
   params: v.object({
     decision_id: DecisionId,
     outcome: v.pipe(Outcome, v.description('The outcome.')),
     actual_result: note('What happened.'),
     lessons: note('What to do differently next time; found by keyword search.'),
-    notes: note('Anything else.'),
+    notes: note('Anything else. From a curator, `notes` or `actual_result` is the reason that outweighs evidence.'),
   }),
   result: v.object({
     success: v.boolean(),
@@ -26,8 +28,16 @@ export const reviewDecision = defineMethod({
     record_id: ThreadId,
     path: v.string(),
     status: Status,
-    outcome: Outcome,
-    reviewed_at: v.string(),
+    outcome: v.pipe(Outcome, v.description('The effective outcome of the decision.')),
+    counts: v.pipe(
+      v.boolean(),
+      v.description('Whether this review determines the outcome. If not, it is kept as a remark in `review_history`.'),
+    ),
+    settled_by: v.pipe(v.picklist(settlements), v.description('Who settled the effective outcome.')),
+    counted_by: v.optional(
+      v.pipe(v.string(), v.description('Author of the review that counts; only if it is not this one.')),
+    ),
+    reviewed_at: v.pipe(v.string(), v.description('Time of the effective review, RFC 3339, UTC.')),
     indexed: v.boolean(),
   }),
   scope: 'write',
@@ -37,7 +47,7 @@ export const reviewDecision = defineMethod({
     name: 'review_outcome',
     title: 'Review outcome',
     description:
-      'Record the outcome of a decision once it is known, with what happened and the lesson. Precedents and calibration depend on reviews; ready lists due reviews.',
+      'Record the outcome of a decision once it is known, with what happened and the lesson. Precedents and calibration depend on reviews; ready lists due reviews. With `counts: false` the review is kept as a remark, and `outcome` is what `counted_by` said.',
     input: toolInput(
       v.object({
         id: v.pipe(DecisionId, v.description('Full id, or its first 8 hex digits.')),
@@ -54,14 +64,17 @@ export const reviewDecision = defineMethod({
     const id = await resolveId(call.store.decisions, decision_id, 'decision_id')
     const reviewed = await review(call, id, given)
     if (!reviewed) throw await missing(call.store.keyed, id, decision_id)
-    const { record, indexed, revision } = reviewed
+    const { record, indexed, revision, counts, counted_by } = reviewed
     return {
       success: true,
       decision_id: id,
       record_id: stateId(id, revision),
       path: pathOf(id),
       status: record.status,
-      outcome: given.outcome,
+      outcome: record.outcome!,
+      counts,
+      settled_by: settledBy(record)!,
+      ...(!counts && { counted_by }),
       reviewed_at: record.reviewed_at!,
       indexed,
     }

@@ -8,11 +8,16 @@ import { type Fields, isFields, isHash } from './report.ts'
 const zeros = '0'.repeat(64)
 const fields = 'event_type,evidence_class,hash,payload,prev_hash,seq,source,ts'
 
+const evidenceClasses = ['observed', 'inferred', 'attested'] as const
+type EvidenceClass = (typeof evidenceClasses)[number]
+export const isEvidenceClass = (value: unknown): value is EvidenceClass =>
+  (evidenceClasses as readonly unknown[]).includes(value)
+
 export interface VerifiedEvent {
   seq: number
   source: string
   event_type: string
-  evidence_class: 'observed' | 'attested'
+  evidence_class: EvidenceClass
   payload: Fields
 }
 
@@ -49,8 +54,8 @@ function readEvent(text: string): { event: Fields; payload: string } {
     if (typeof event[name] !== 'string' || event[name] === '') throw new NotCanonical(`has no ${name}`)
   for (const name of ['hash', 'prev_hash'])
     if (!isHash(event[name])) throw new NotCanonical(`has a ${name} that is not 64 hexadecimal digits`)
-  if (event.evidence_class !== 'observed' && event.evidence_class !== 'attested')
-    throw new NotCanonical('has an evidence_class that is neither observed nor attested')
+  if (!isEvidenceClass(event.evidence_class))
+    throw new NotCanonical('has an evidence_class that is not observed, inferred or attested')
   if (!isFields(event.payload)) throw new NotCanonical('has a payload that is not an object')
   if (!Number.isSafeInteger(event.seq)) throw new NotCanonical('has a seq that is not a whole number')
   // The text is canonical, so the payload's own text is between these two names.

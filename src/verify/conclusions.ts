@@ -69,6 +69,11 @@ export function openConclusionsCheck(findings: BundleFindings): Conclusions {
         return
       }
       const { event_type, evidence_class, payload, source } = event
+      // What was inferred supports no control.
+      if (evidence_class === 'inferred') {
+        events.push(null)
+        return
+      }
       const conclusion = concluding(event_type, evidence_class, payload)
       const { pr_number } = payload
       events.push({ conclusion, pr: Number.isSafeInteger(pr_number) ? (pr_number as number) : null })

@@ -1,6 +1,7 @@
 /** The parts of a dossier, each checked against the others: digests, verdict and rules, events, statement, score, acts. */
 import { createHash, verify } from 'node:crypto'
 import { recordHash } from '../domain/ledger/evidence/hash.ts'
+import { isEvidenceClass } from './chain.ts'
 import { base64, type NoteKey } from './note.ts'
 import { canonicalText, NotCanonical, stableText } from './read.ts'
 import { type Fields, fieldsIn, isFields, isHash, listIn, shown } from './report.ts'
@@ -65,7 +66,7 @@ function eventHash(event: Fields): string | null {
   const { seq, ts, source, event_type, evidence_class, prev_hash } = event
   if (!Number.isSafeInteger(seq) || !isHash(prev_hash) || !isFields(event.payload)) return null
   if (typeof ts !== 'string' || typeof source !== 'string' || typeof event_type !== 'string') return null
-  if (evidence_class !== 'observed' && evidence_class !== 'attested') return null
+  if (!isEvidenceClass(evidence_class)) return null
   try {
     const payload = canonicalText(event.payload)
     return recordHash({ seq: seq as number, ts, source, event_type, evidence_class, prev_hash, payload })
@@ -146,8 +147,15 @@ const values: Record<string, number> = { success: 1, partial: 0.5, failure: 0 }
 
 /** Whether the score follows from confidence and outcome. */
 export function checkScore({ decision, score }: Fields, fail: Fail): void {
-  const { outcome, confidence_at_record: confidence, attribution_basis: basis, self_reviewed } = fieldsIn(decision)
-  const settled_by = basis === 'evidence' ? 'observed' : (basis ?? (self_reviewed === true ? 'self' : 'others'))
+  const {
+    outcome,
+    confidence_at_record: confidence,
+    attribution_basis: basis,
+    self_reviewed,
+    curated,
+  } = fieldsIn(decision)
+  const reviewer = self_reviewed === true ? 'self' : curated === true ? 'curator' : 'others'
+  const settled_by = basis === 'evidence' ? 'observed' : (basis ?? reviewer)
   const value = values[shown(outcome)]
   const scored = value !== undefined && typeof confidence === 'number' && settled_by !== 'age'
   const right = scored ? { confidence, outcome, settled_by, value, brier: (confidence - value) ** 2 } : null

@@ -138,7 +138,7 @@ function reviewed(record: DecisionRecord, number: number): DecisionRecord {
   const outcome = share < 0.05 ? 'abandoned' : share < 0.15 ? 'partial' : next() < chance ? 'success' : 'failure'
   const review = { outcome, actual_result: text(next, 6), lessons: text(next, 8), notes: null } as const
   const at = new Date(createdMs(number) + reviewAfterMs).toISOString()
-  return applyReview(record, review, record.recorded_by, at).record
+  return applyReview(record, review, { agent: record.recorded_by, curates: false }, at).record
 }
 
 /** A question of eight words that stand together in some decision. */

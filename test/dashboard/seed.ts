@@ -78,7 +78,9 @@ for (let from = 0; from < Number(size); from += batch)
       const outcome = (number * 53) % 101 <= (number * 37) % 101 ? 'success' : 'failure'
       const review = { outcome, actual_result: null, lessons: null, notes: null } as const
       const reviewed =
-        number % 3 === 0 ? made : applyReview(made, review, 'root', new Date(end_ms).toISOString()).record
+        number % 3 === 0
+          ? made
+          : applyReview(made, review, { agent: 'root', curates: true }, new Date(end_ms).toISOString()).record
       await tx.decisions.put(reviewed, 0)
       const vector = await vectorOf(decision)
       await tx.embeddings.put(made.id, {

@@ -187,14 +187,15 @@ forEachBackend((open) => {
 })
 
 const at = (days: number) => new Date(testStart + days * day).toISOString()
+const reverted = (days: number) => ({ at: at(days), what: 'reverted' as const, is_inferred: false })
 test.each<[string, Parameters<typeof attribute>[1], number, string | null]>([
-  ['merged and stable', { merged_at: at(0), reverted_at: null, closed_at: null }, 7, 'success'],
-  ['merged, which closed it', { merged_at: at(0), reverted_at: null, closed_at: at(0) }, 7, 'success'],
-  ['merged lately', { merged_at: at(0), reverted_at: null, closed_at: null }, 6, null],
-  ['reverted in time', { merged_at: at(0), reverted_at: at(7), closed_at: null }, 30, 'failure'],
-  ['reverted later', { merged_at: at(0), reverted_at: at(8), closed_at: null }, 30, 'success'],
-  ['closed without a merge', { merged_at: null, reverted_at: null, closed_at: at(1) }, 30, 'abandoned'],
-  ['still open', { merged_at: null, reverted_at: null, closed_at: null }, 30, null],
+  ['merged and stable', { merged_at: at(0), failed: null, closed_at: null, first_at: at(0) }, 7, 'success'],
+  ['merged, which closed it', { merged_at: at(0), failed: null, closed_at: at(0), first_at: at(0) }, 7, 'success'],
+  ['merged lately', { merged_at: at(0), failed: null, closed_at: null, first_at: at(0) }, 6, null],
+  ['reverted in time', { merged_at: at(0), failed: reverted(7), closed_at: null, first_at: at(0) }, 30, 'failure'],
+  ['reverted later', { merged_at: at(0), failed: reverted(8), closed_at: null, first_at: at(0) }, 30, 'success'],
+  ['closed without a merge', { merged_at: null, failed: null, closed_at: at(1), first_at: at(0) }, 30, 'abandoned'],
+  ['still open', { merged_at: null, failed: null, closed_at: null, first_at: at(0) }, 30, null],
 ])('by evidence: %s', (_, history, days, outcome) => {
   const found = attribute(
     filterFields(recordOf({ project: { name, feature: null, pr: 7, files: [] } }), false),

@@ -37,6 +37,52 @@ forEachBackend((open) => {
     ])
   })
 
+  test('the answer says what counts: a lesson is added after evidence settled, and only a curator with a reason corrects it', async () => {
+    const { call, record, clock } = await open()
+    const id = await record({ project: { name: 'acme/app', pr: 7 }, confidence: 0.9 })
+    const ts = new Date(clock.now + 1_000).toISOString()
+    const event = { event_type: 'pr_merged', ts, payload: { repo: 'acme/app', pr_number: 7 } }
+    await call('ingestEvidence', { source: 'github', events: [event] }, 'root')
+    clock.now += 8 * 86_400_000
+    const review = (outcome: string, more: object, as: 'alice' | 'bob' | 'curator') =>
+      call('reviewDecision', { id, outcome, ...more }, as)
+    expect(await review('failure', { actual_result: 'It broke in practice' }, 'bob')).toMatchObject({ counts: true })
+    await call('attributeOutcomes', { project: 'acme/app' })
+    const settled = { outcome: 'success', settled_by: 'evidence', counted_by: 'alice' }
+    expect(await review('failure', { lessons: 'Ask first' }, 'bob')).toMatchObject({ counts: false, ...settled })
+    expect(await review('failure', {}, 'curator')).toMatchObject({ counts: false, ...settled })
+    const found = await call('getDecision', { id })
+    expect(found).toMatchObject({ outcome: 'success', lessons: 'Ask first', actual_result: 'It broke in practice' })
+    const { decisions } = await call('queryDecisions', { query: 'SQLite catalogue' })
+    expect(decisions).toMatchObject([{ id, settled_by: 'evidence' }])
+    const right = await review('failure', { notes: 'The merge was reverted by hand' }, 'curator')
+    expect(right).toMatchObject({ counts: true, outcome: 'failure', settled_by: 'others' })
+    expect((await call('getCalibration')).by_reviewer).toMatchObject({ others: { scored: 1 }, observed: { scored: 0 } })
+    expect(await call('attributeOutcomes', { project: 'acme/app' })).toMatchObject({ processed: 0 })
+    expect((await call('getDecision', { id })).review_history.map((one) => [one.reviewed_by, one.counts])).toEqual([
+      ['bob', false],
+      ['alice', false],
+      ['bob', false],
+      ['curator', false],
+      ['curator', true],
+    ])
+  })
+
+  test('two failures of one agent stop nobody; when a curator takes back what opened a breaker, it closes', async () => {
+    const { call, record, rules } = await open()
+    await rules(
+      'circuit_breakers: [{ scope: "agent:alice", failure_threshold: 2, window_ms: 86400000, cooldown_ms: 3600000 }]',
+    )
+    const state = async () => (await call('getCircuitState', { scope: 'agent:alice' })).state
+    const [one, two] = [await record(), await record()]
+    for (const id of [one, two]) await call('reviewDecision', { id, outcome: 'failure' }, 'bob')
+    expect(await state()).toBe('closed')
+    await call('reviewDecision', { id: two, outcome: 'failure', notes: 'I saw it' }, 'curator')
+    expect(await state()).toBe('open')
+    await call('reviewDecision', { id: one, outcome: 'success', notes: 'It holds' }, 'curator')
+    expect(await state()).toBe('closed')
+  })
+
   test('lessons are found by keyword, and the status by filters', async () => {
     const { call, record } = await open()
     const id = await record()

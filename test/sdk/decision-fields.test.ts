@@ -40,7 +40,15 @@ describe.each(['query', 'list'] as const)('a filter given as a parameter (%s)', 
 const written = [
   ...['id', 'title', 'status', 'outcome', 'date', 'review_by', 'bridge_method', 'verdict', 'quality', 'related_to'],
   ...['links', 'imported_by', 'source', 'adopted_by', 'recorded_at', 'updated_at', 'actual_result', 'lessons'],
-  ...['review_notes', 'reviewed_at', 'reviewed_by', 'self_reviewed', 'confidence_at_record', 'confidence_at_review'],
+  ...[
+    'review_notes',
+    'reviewed_at',
+    'reviewed_by',
+    'self_reviewed',
+    'curated',
+    'confidence_at_record',
+    'confidence_at_review',
+  ],
   ...['review_history', 'breaker_scopes', 'revision_count', 'preserve', 'auto_attributed', 'attribution_basis'],
   'attribution_reason',
 ]

@@ -1,9 +1,13 @@
 /** The texts of the page of one decision. */
 
-import type { EdgeType } from '../../../sdk/client.ts'
+import type { EdgeType, ReviewDecisionResult } from '../../../sdk/client.ts'
 import { counted, whole } from '../figures.ts'
 import { labels } from './labels.ts'
 import type { Mark, Part } from './mark.ts'
+
+/** A review that another one outweighs. */
+export const keptAsRemark = ({ outcome, settled_by, counted_by }: ReviewDecisionResult): string =>
+  `Kept as a remark; ${settled_by === 'evidence' ? 'evidence' : `the review by ${counted_by}`} counts: ${outcome}.`
 
 /** Relation of a link's source to its target, and the reverse. */
 const relations: Record<EdgeType, readonly [from: string, to: string]> = {
@@ -98,7 +102,7 @@ export const dossier = {
 export const review = {
   ...labels,
   notes: 'Notes',
-  reviewed: (outcome: string) => `Reviewed: ${outcome}.`,
+  reviewed: (result: ReviewDecisionResult) => (result.counts ? `Reviewed: ${result.outcome}.` : keptAsRemark(result)),
   due: (review_by: string) => `Not reviewed yet; due ${review_by}.`,
   nextTime: 'Next time',
   start: 'Review this decision',

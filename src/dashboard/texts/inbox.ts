@@ -1,6 +1,8 @@
 /** The texts of the inbox. */
 
+import type { ReviewDecisionResult } from '../../../sdk/client.ts'
 import { counted, whole } from '../figures.ts'
+import { keptAsRemark } from './decision.ts'
 import { labels } from './labels.ts'
 
 export const inbox = {
@@ -31,7 +33,8 @@ export const inbox = {
   other: 'The other decision',
   trial: 'Its trial',
   reviewOf: (title: string) => `Review: ${title}`,
-  reviewed: (title: string, outcome: string) => `${title}: reviewed, ${outcome}.`,
+  reviewed: (title: string, result: ReviewDecisionResult) =>
+    `${title}: ${result.counts ? `reviewed, ${result.outcome}.` : keptAsRemark(result)}`,
   cancel: 'Cancel',
   all: (count: number) => `All ${counted(count, 'item')}`,
   waiting: (count: number) => counted(count, 'item waits', 'items wait'),

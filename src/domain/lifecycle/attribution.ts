@@ -2,22 +2,35 @@
 import type { Outcome, Project, Revision } from '../../../sdk/schema/decision.ts'
 import { type DecisionFields, decisionPages, readDecision } from '../../../sdk/storage/decisions.ts'
 import type { Evidence, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
-import { isByRule, ruleSettlers } from '../../../sdk/storage/fields.ts'
+import { ruleSettlers } from '../../../sdk/storage/fields.ts'
 import type { KeyedReader } from '../../../sdk/storage/store.ts'
 import { dayMs, timestamp } from '../../core/time.ts'
 import { keptCommits, namedByCommit, pullRequestOf } from '../record/decision/commits.ts'
 import { applyUpdate } from '../record/decision/decision.ts'
 import { type Attribution, replaces } from '../record/decision/outcome.ts'
+import { standing } from '../record/decision/overruled.ts'
 import { keepRevision, revisionsOf } from '../record/decision/revisions.ts'
 import { type ReviewCall, review } from './review.ts'
 
-/** The events of a pull request in the evidence log; only observed ones count. */
+/** The events of a pull request in the evidence log: observed ones, and reverts that the service inferred from them. */
 interface PullRequestHistory {
   merged_at: string | null
-  reverted_at: string | null
+  /** First event after the merge that shows its failure, an observed one before an inferred one. */
+  failed: Failed | null
+  /** First event of the pull request. */
+  first_at: string
   /** Closed without a merge. */
   closed_at: string | null
 }
+
+interface Failed {
+  at: string
+  what: 'reverted' | 'named in an incident'
+  is_inferred: boolean
+}
+
+/** Events that show that a merged pull request failed. */
+const failures: Record<string, Failed['what']> = { pr_reverted: 'reverted', incident: 'named in an incident' }
 
 const days = (count: number): string => `${count} ${count === 1 ? 'day' : 'days'}`
 
@@ -52,8 +65,13 @@ export function attribute(
     const old = `the decision is ${days(Math.floor(age_ms / dayMs))} old`
     return age_ms >= stable_ms ? age('success', old) : age(null, `${old}, ${days(stability_days)} are needed`)
   }
-  const { merged_at, reverted_at, closed_at } = history
+  const { merged_at, failed, closed_at } = history
   const evidence = (outcome: Outcome | null, reason: string): Attribution => ({ outcome, basis: 'evidence', reason })
+  const failure = ({ what, is_inferred }: Failed, when: string): Attribution => ({
+    outcome: 'failure',
+    basis: is_inferred ? 'inferred' : 'evidence',
+    reason: `PR ${pr} was ${what} ${when}${is_inferred ? ', as the service inferred' : ''}`,
+  })
   const isEarlier = (at: string): boolean => Date.parse(at) < named_ms
   const then = named_ms > created_ms ? 'its decision named it' : 'the decision was recorded'
   if (merged_at === null) {
@@ -64,15 +82,16 @@ export function attribute(
   }
   if (isEarlier(merged_at)) return evidence(null, `PR ${pr} was merged before ${then}`)
   const merged_ms = Date.parse(merged_at)
-  if (reverted_at !== null) {
-    const reverted_ms = Date.parse(reverted_at)
-    if (reverted_ms - merged_ms <= stable_ms)
-      return evidence('failure', `PR ${pr} was reverted within ${days(stability_days)} of its merge`)
-    if (isByRule(settled_by) && reverted_ms > reviewed_ms!)
-      return evidence('failure', `PR ${pr} was reverted after it had been attributed as stable`)
+  let later = ''
+  if (failed !== null) {
+    const failed_ms = Date.parse(failed.at)
+    if (failed_ms - merged_ms <= stable_ms) return failure(failed, `within ${days(stability_days)} of its merge`)
+    const is_settled = settled_by !== null && settled_by !== 'self'
+    if (is_settled && failed_ms > reviewed_ms!) return failure(failed, 'after its outcome was settled')
+    later = `; it was ${failed.what} after ${days(Math.floor((failed_ms - merged_ms) / dayMs))}`
   }
   if (now_ms - merged_ms < stable_ms) return evidence(null, `PR ${pr} was merged less than ${days(stability_days)} ago`)
-  return evidence('success', `PR ${pr} was merged and not reverted for ${days(stability_days)}`)
+  return evidence('success', `PR ${pr} was merged and not reverted for ${days(stability_days)}${later}`)
 }
 
 const page = 500
@@ -81,29 +100,35 @@ interface Seen {
   event_type: string
   ts: string
   repo: string | null
+  is_inferred: boolean
 }
 
-const seen = ({ event_type, ts, payload }: EvidenceRecord): Seen => {
+const seen = ({ event_type, ts, payload, evidence_class }: EvidenceRecord): Seen => {
   const { repo } = JSON.parse(payload) as { repo?: unknown }
-  return { event_type, ts, repo: typeof repo === 'string' ? repo : null }
+  return { event_type, ts, repo: typeof repo === 'string' ? repo : null, is_inferred: evidence_class === 'inferred' }
 }
 
-/** The observed events of this pull request number in this repository, in the order of their own times. */
-async function eventsOf(evidence: Evidence, project: string, pr: number): Promise<Seen[]> {
-  const found: Seen[] = []
+/** Every record about a pull request number. */
+export async function recordsOf(evidence: Pick<Evidence, 'ofPullRequest'>, pr: number): Promise<EvidenceRecord[]> {
+  const found: EvidenceRecord[] = []
   for (let seq = 1; ; ) {
     const records = await evidence.ofPullRequest(pr, seq, page)
-    found.push(...records.filter(({ evidence_class }) => evidence_class === 'observed').map(seen))
-    if (records.length < page) break
+    found.push(...records)
+    if (records.length < page) return found
     seq = records.at(-1)!.seq + 1
   }
+}
+
+/** The observed and inferred events of this pull request number in this repository, in the order of their own times. */
+async function eventsOf(evidence: Evidence, project: string, pr: number): Promise<Seen[]> {
+  const found = standing(await recordsOf(evidence, pr)).map(seen)
   // Numbers repeat across repositories: if any event names its repository, those that name none don't count.
   const named = found.some(({ repo }) => repo !== null)
   return found.filter(({ repo }) => !named || repo === project).sort((a, b) => Date.parse(a.ts) - Date.parse(b.ts))
 }
 
 /**
- * The history of a pull request of a project; null without an observed event.
+ * The history of a pull request of a project; null without an event.
  */
 export async function pullRequestHistory(
   evidence: Evidence,
@@ -112,11 +137,14 @@ export async function pullRequestHistory(
 ): Promise<PullRequestHistory | null> {
   const events = await eventsOf(evidence, project, pr)
   if (events.length === 0) return null
-  const history: PullRequestHistory = { merged_at: null, reverted_at: null, closed_at: null }
-  for (const { event_type, ts } of events) {
+  const history: PullRequestHistory = { merged_at: null, failed: null, closed_at: null, first_at: events[0]!.ts }
+  for (const { event_type, ts, is_inferred } of events) {
+    const what = failures[event_type]
     if (event_type === 'pr_merged') history.merged_at ??= ts
-    else if (event_type === 'pr_reverted' && history.merged_at !== null) history.reverted_at ??= ts
-    else if (event_type === 'pr_closed') history.closed_at = ts
+    else if (what !== undefined && history.merged_at !== null) {
+      if (history.failed === null || (history.failed.is_inferred && !is_inferred))
+        history.failed = { at: ts, what, is_inferred }
+    } else if (event_type === 'pr_closed') history.closed_at = ts
     else if (event_type === 'pr_opened') history.closed_at = null
   }
   return history
@@ -168,7 +196,7 @@ const notePullRequest = (
 const batch = 500
 
 /**
- * Decisions of the project with a pull request, oldest first, except those that another agent settled. If a decision names no pull
+ * Decisions of the project with a pull request, oldest first, except those that a curator settled. If a decision names no pull
  * request, the one of the commits that a hook saw is used. Only the fields are read: most decisions can't be settled yet, and their
  * records would evict requested ones from memory.
  */
@@ -178,7 +206,7 @@ async function* candidates(
   created_from_ms: number,
 ) {
   for await (const page of decisionPages(store.decisions, { project, created_from_ms }, batch)) {
-    const open = page.filter(({ settled_by }) => settled_by !== 'others')
+    const open = page.filter(({ settled_by }) => settled_by !== 'curator')
     const unnamed = open.filter(({ pr }) => pr === null)
     const commits = await keptCommits(
       store.keyed,
@@ -227,7 +255,7 @@ export async function attributePending(
     const history = await pullRequestHistory(call.evidence, query.project, pr)
     const first = attribute(candidate, history, query, call.now())
     const found =
-      first.outcome === null || first.basis !== 'evidence'
+      first.outcome === null || first.basis === 'age'
         ? first
         : attribute(candidate, history, query, call.now(), await namedAt(call.store.keyed, candidate))
     const { outcome, reason: notes } = found

@@ -1,5 +1,6 @@
 /** A review: the outcome on its record, its effect on circuit breakers and its audit entry in one transaction; then links to contradictions. */
 import { readDecision } from '../../../sdk/storage/decisions.ts'
+import { settlerOf } from '../../../sdk/storage/fields.ts'
 import type { StoredDecision } from '../../../sdk/storage/store.ts'
 import { audit } from '../../core/audit.ts'
 import { type Caller, mayCurate } from '../../core/caller.ts'
@@ -7,11 +8,19 @@ import { timestamp } from '../../core/time.ts'
 import { type LinkingCall, linkContradictions } from '../learn/memory/contradictions.ts'
 import { countReview } from '../policy/judge/breakers.ts'
 import type { PolicyCall } from '../policy/judge/call.ts'
-import { type Attribution, applyReview, type ReviewInput } from '../record/decision/outcome.ts'
+import { type Attribution, applyReview, countedReview, type ReviewInput } from '../record/decision/outcome.ts'
 import { requireRoom } from '../record/decision/revisions.ts'
 
 export type ReviewCall = Pick<PolicyCall, 'policy' | 'store' | 'approvalContext' | 'method' | 'request_id'> &
   LinkingCall & { caller: Caller }
+
+/** A reviewed decision. */
+export interface Reviewed extends StoredDecision {
+  /** Whether the review determines the outcome. */
+  counts: boolean
+  /** Author of the review that determines it. */
+  counted_by: string
+}
 
 /**
  * Reviews a decision; null if there is none.
@@ -22,18 +31,19 @@ export async function review(
   id: string,
   input: ReviewInput,
   attribution: Attribution | null = null,
-): Promise<StoredDecision | null> {
+): Promise<Reviewed | null> {
   const { outcome } = input
+  const reviewer = { agent: call.caller.agent, curates: mayCurate(call.caller) }
   const { breakers } = await call.policy.current()
   const reviewed = await call.store.transaction(async (tx) => {
     const found = await readDecision(tx.decisions, id)
     if (!found) return null
     const now_ms = call.now()
-    const applied = applyReview(found.record, input, call.caller.agent, timestamp(now_ms), attribution)
+    const applied = applyReview(found.record, input, reviewer, timestamp(now_ms), attribution)
     const { record, before, counts } = applied
     if (attribution && !counts) return null
-    // A review that outweighs the recorder's own word always fits, so that a full record can't escape it.
-    const fits = counts && !record.self_reviewed
+    // A review that outweighs the one before always fits, so that a full record can't escape it.
+    const fits = counts && !record.self_reviewed && settlerOf(record) !== settlerOf(found.record)
     await tx.decisions.put(fits ? record : requireRoom(record, call.caller.agent), found.revision)
     // Outcomes by age prove nothing, and imported decisions were made elsewhere.
     if (counts && attribution?.basis !== 'age' && record.imported_by === null)
@@ -41,10 +51,14 @@ export async function review(
         decision_id: id,
         outcome,
         before: before?.basis === 'age' ? null : before,
-        trusted: record.self_reviewed === false || mayCurate(call.caller),
+        trusted: record.self_reviewed === false || reviewer.curates,
+        // What evidence, a curator or the recorder itself says needs no second agent to confirm it.
+        corrects: attribution !== null || reviewer.curates || before?.self_reviewed === false,
+        limited_to: attribution !== null || reviewer.curates || record.self_reviewed ? null : reviewer.agent,
       })
     await audit(call, tx, [id], attribution ? { ...attribution } : { outcome, counts })
-    return { ...found, record, revision: found.revision + 1 }
+    const counted_by = countedReview(record)!.reviewed_by
+    return { ...found, record, revision: found.revision + 1, counts, counted_by }
   })
   if (reviewed) await linkContradictions(call, reviewed.record)
   return reviewed

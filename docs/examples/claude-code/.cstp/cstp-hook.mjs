@@ -21,7 +21,7 @@ import { text as textFrom } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
 
 const gates = /^(?:PreToolUse|preToolUse|BeforeTool|beforeShellExecution|beforeMCPExecution)$/
-/** For everything that the script does; clients give up after 5 s, and then run the call. */
+/** Deadline of everything that the script does: clients wait 5 s, and then run the call. */
 const timeoutMs = 4_000
 /** Statuses that the same event would get again. */
 const refusals = new Set([400, 404, 413, 422])
@@ -29,8 +29,8 @@ const maxSpool = 10 * 1_048_576
 const maxFile = 65_536
 
 /**
- * The text of a regular file; null for anything else, and beyond `most` bytes. Who can write to a repository can put a FIFO or gigabytes
- * where git has its files, and a script that waits for them past the client's limit lets the call through.
+ * The text of a regular file; null for anything else, and beyond `most` bytes. A hostile repository may have a FIFO or gigabytes in place
+ * of git's files, and if the script waits for them past the client's limit, the client runs the call.
  */
 function text(path, most = maxFile) {
   let file

@@ -40,12 +40,13 @@ export function History({ record }: { record: GetDecisionResult }) {
         </>
       ),
     })),
-    ...record.review_history.map(({ reviewed_at, reviewed_by, outcome, actual_result, counts }) => ({
+    ...record.review_history.map(({ reviewed_at, reviewed_by, outcome, actual_result, lessons, notes, counts }) => ({
       at: reviewed_at,
       by: reviewed_by,
       what: (
         <>
-          {t.reviewed} <Badge of={outcome} /> {actual_result} {counts ? '' : t.uncounted}
+          {t.reviewed} <Badge of={outcome} /> {[actual_result, lessons, notes].filter(Boolean).join(' · ')}{' '}
+          {counts ? '' : t.uncounted}
         </>
       ),
     })),

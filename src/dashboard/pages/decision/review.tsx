@@ -1,5 +1,5 @@
 /** The outcome of a decision, and the form that records it. */
-import type { GetDecisionResult, Outcome } from '../../../../sdk/client.ts'
+import type { GetDecisionResult, Outcome, ReviewDecisionResult } from '../../../../sdk/client.ts'
 import { Failure, useJob } from '../../call.tsx'
 import { Act, Choice, Form, LinesField, type Read, useResult } from '../../form.tsx'
 import { refreshPage } from '../../fresh.tsx'
@@ -17,15 +17,14 @@ const fields = [
   ['notes', t.notes],
 ] as const
 
-/** Records the review in a form: an outcome, and those of the texts that are filled in. @returns the outcome as recorded */
-export async function sendReview(id: string, read: Read): Promise<Outcome> {
+/** Records the review in a form: an outcome, and those of the texts that are filled in. @returns which outcome counts */
+export async function sendReview(id: string, read: Read): Promise<ReviewDecisionResult> {
   const given = fields.map(([name]) => [name, read(name).trim()]).filter(([, text]) => text !== '')
-  const { outcome } = await service.reviewDecision({
+  return service.reviewDecision({
     decision_id: id,
     outcome: read('outcome') as Outcome,
     ...Object.fromEntries(given),
   })
-  return outcome
 }
 
 export function Review({ record }: { record: GetDecisionResult }) {

@@ -1,6 +1,6 @@
 /** The items of the inbox, walked with j and k; r opens the review of the one that has the focus. */
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
-import type { Outcome, ReadyResult } from '../../../../sdk/client.ts'
+import type { ReadyResult, ReviewDecisionResult } from '../../../../sdk/client.ts'
 import { Failure, useJob } from '../../call.tsx'
 import { Act, Choice, Field, Form, type Read, useResult } from '../../form.tsx'
 import { refreshPage } from '../../fresh.tsx'
@@ -73,9 +73,9 @@ export function Items({ actions, reviews }: { actions: Action[]; reviews?: boole
                 (open === key ? (
                   <QuickReview
                     id={action.decision_id!}
-                    done={(outcome) => {
+                    done={(result) => {
                       setOpen(null)
-                      show(t.reviewed(action.title ?? action.decision_id!, outcome))
+                      show(t.reviewed(action.title ?? action.decision_id!, result))
                       refreshPage()
                     }}
                     cancel={() => setOpen(null)}
@@ -93,7 +93,15 @@ export function Items({ actions, reviews }: { actions: Action[]; reviews?: boole
   )
 }
 
-function QuickReview({ id, done, cancel }: { id: string; done: (outcome: Outcome) => void; cancel: () => void }) {
+function QuickReview({
+  id,
+  done,
+  cancel,
+}: {
+  id: string
+  done: (result: ReviewDecisionResult) => void
+  cancel: () => void
+}) {
   const { error, busy, run } = useJob<void>()
   const box = useRef<HTMLDivElement>(null)
   useLayoutEffect(() => box.current?.querySelector('select')?.focus(), [])

@@ -1,7 +1,13 @@
 /** The chain as programs use it: verification, and appends that are refused if the chain is damaged. */
 import { CstpError } from '../../../../sdk/errors.ts'
 import { isStorageError } from '../../../../sdk/storage/errors.ts'
-import type { Evidence, EvidenceBatch, EvidenceRecord, WebhookKey } from '../../../../sdk/storage/evidence.ts'
+import type {
+  Evidence,
+  EvidenceBatch,
+  EvidenceClass,
+  EvidenceRecord,
+  WebhookKey,
+} from '../../../../sdk/storage/evidence.ts'
 import { noHash } from '../../../../sdk/storage/evidence-checks.ts'
 import type { LedgerHead } from '../../../../sdk/storage/ledger.ts'
 import { grow } from '../engine/tree.ts'
@@ -204,11 +210,12 @@ export function openChain(
 
 type Reader = Pick<Evidence, 'read' | 'nodes'>
 
+const evidenceClasses: readonly EvidenceClass[] = ['observed', 'inferred', 'attested']
+
 /** Why a record does not follow `prev`; null if it does. */
 function flawOf(record: EvidenceRecord, seq: number, prev: string | null): string | null {
   if (record.seq !== seq) return `record ${record.seq} is in the place of record ${seq}`
-  if (record.evidence_class !== 'observed' && record.evidence_class !== 'attested')
-    return `record ${seq} has an invalid evidence class`
+  if (!evidenceClasses.includes(record.evidence_class)) return `record ${seq} has an invalid evidence class`
   if (prev !== null && record.prev_hash !== prev) return `record ${seq} does not name the hash of the record before it`
   if (recordHash(record) !== record.hash) return `record ${seq} does not match its hash`
   return null

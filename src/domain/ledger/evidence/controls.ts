@@ -1,12 +1,15 @@
 /** The rules engine: which controls the events of the chain support, and which they do not. It takes one walk and a few bytes per event. */
 import type { ControlCondition, ControlRule } from '../../../../sdk/schema/control.ts'
 import type { ClassCoverage } from '../../../../sdk/schema/evidence.ts'
-import type { Evidence, EvidenceClass, EvidenceRecord } from '../../../../sdk/storage/evidence.ts'
+import type { Evidence, EvidenceRecord, ProvingClass } from '../../../../sdk/storage/evidence.ts'
 import { compareText } from '../../../../sdk/storage/fields.ts'
 import { recordPages } from './chain.ts'
 import type { ControlSet } from './rules.ts'
 
-const classes = ['observed', 'attested'] as const
+/** An event of a class that supports controls: what the service inferred proves nothing. */
+type Proof = EvidenceRecord & { evidence_class: ProvingClass }
+const proves = (fact: EvidenceRecord): fact is Proof =>
+  fact.evidence_class === 'observed' || fact.evidence_class === 'attested'
 
 /** A rule with the framework of its control, and its number among all rules. */
 export type PlacedRule = ControlRule & { framework: string; number: number }
@@ -20,13 +23,13 @@ interface Control {
 export interface ControlRules {
   sets: readonly ControlSet[]
   /** By class, then by type of the event. */
-  controls: Record<EvidenceClass, ReadonlyMap<string, readonly Control[]>>
+  controls: Record<ProvingClass, ReadonlyMap<string, readonly Control[]>>
 }
 
 /** The type, class and rules that many events have in common. */
 export interface Verdict {
   event_type: string
-  evidence_class: EvidenceClass
+  evidence_class: ProvingClass
   mappings: PlacedRule[]
   shortfalls: PlacedRule[]
 }
@@ -40,7 +43,7 @@ export interface Mapped {
   /** NaN if the payload names no pull request. */
   prs: Float64Array
   verdicts: Verdict[]
-  coverage: Record<EvidenceClass, ClassCoverage>
+  coverage: Record<ProvingClass, ClassCoverage>
   insufficient_evidence_count: number
   /** Controls that attested events support and no observed event does, ascending. */
   attested_only_controls: string[]
@@ -151,7 +154,7 @@ export async function mapEvidence(
   let insufficient_evidence_count = 0
   let count = 0
 
-  const verdictFor = ({ event_type, evidence_class }: EvidenceRecord, payload: Payload): number => {
+  const verdictFor = ({ event_type, evidence_class }: Proof, payload: Payload): number => {
     const { mappings, shortfalls } = rulesFor(rules.controls[evidence_class].get(event_type) ?? [], payload)
     const numbers = [...mappings, ...shortfalls].map((rule) => rule.number)
     const key = `${evidence_class} ${numbers.join()} ${event_type}`
@@ -163,7 +166,7 @@ export async function mapEvidence(
     return index
   }
 
-  const take = (fact: EvidenceRecord): void => {
+  const take = (fact: Proof): void => {
     const payload = parsePayload(fact.payload)
     look(fact, payload)
     const index = verdictFor(fact, payload)
@@ -181,7 +184,7 @@ export async function mapEvidence(
   }
 
   for await (const page of recordPages(evidence, size)) {
-    for (const fact of page) if (classes.includes(fact.evidence_class)) take(fact)
+    for (const fact of page) if (proves(fact)) take(fact)
     await yieldToEventLoop()
   }
   const coverageOf = ({ total, mapped, sources }: ReturnType<typeof tally>): ClassCoverage => ({

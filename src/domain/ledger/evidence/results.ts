@@ -5,7 +5,9 @@ const d = v.description
 
 const EvidenceClass = v.pipe(
   v.picklist(['observed', 'attested']),
-  d('`observed` by a third party, or `attested` by an agent about itself.'),
+  d(
+    '`observed` by a third party, or `attested` by an agent about itself. What the service `inferred` is in no mapping.',
+  ),
 )
 const Pr = v.pipe(v.nullable(v.number()), d('Pull request in the payload.'))
 const Seq = v.pipe(v.number(), d('Number of the event in the chain.'))

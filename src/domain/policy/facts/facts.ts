@@ -2,6 +2,7 @@
 
 import { readDecisions } from '../../../../sdk/storage/decisions.ts'
 import type { Embedder } from '../../../../sdk/storage/embedder.ts'
+import { isIndependent } from '../../../../sdk/storage/fields.ts'
 import { type Groups, outcomeGroups } from '../../../../sdk/storage/groups.ts'
 import type { DecisionReader, KeyedReader } from '../../../../sdk/storage/store.ts'
 import { countOf, meanOf, scoredOf } from '../../../core/figures.ts'
@@ -43,7 +44,7 @@ export async function lookUp(
   if (group === 'calibration') {
     const alike = category !== null && { alike: { category: fold(action, category) } }
     const groups = await outcomeGroups(store.decisions, { agent, ...alike })
-    const scored = scoredOf(groups.filter(({ settled_by }) => settled_by === 'others' || settled_by === 'observed'))
+    const scored = scoredOf(groups.filter(({ settled_by }) => isIndependent(settled_by)))
     const n = countOf(scored)
     return { n, gap: n === 0 ? null : meanOf(scored, ({ value, confidence }) => value - confidence) }
   }

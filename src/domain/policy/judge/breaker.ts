@@ -12,6 +12,8 @@ export interface Failure {
   decision_id: string
   /** Time of the review, milliseconds since 1970. */
   at_ms: number
+  /** The agent whose failures count once; absent if each counts, as from evidence or a curator. */
+  by?: string
 }
 
 /** State of one circuit breaker. */
@@ -27,6 +29,20 @@ export interface Breaker {
   opened_ms: number | null
   probe_decision_id: string | null
   probe_started_ms: number | null
+  /** The agent that recorded the probe. */
+  probe_by?: string | null
+  /** The last probe that nobody reviewed in time, and when its time ended: its agent lets others go first. */
+  expired_probe?: { by: string; at_ms: number } | null
+}
+
+/**
+ * Number of failures that count: a breaker on an agent counts at most one from each other agent in the window, so that nobody alone can stop
+ * another agent.
+ */
+export function countedFailures(failures: readonly Failure[], scope: string): number {
+  if (!scope.startsWith('agent:')) return failures.length
+  const named = failures.flatMap(({ by }) => (by === undefined ? [] : [by]))
+  return failures.length - named.length + new Set(named).size
 }
 
 /** The skeleton of a scope, so that no other spelling bypasses a breaker. Agents are authenticated, and therefore compared exactly. */
@@ -71,19 +87,43 @@ export function current(rule: BreakerRule, stored: Breaker | null, now_ms: numbe
     breaker.probe_started_ms !== null &&
     !isWithin(breaker.probe_started_ms, rule.cooldown_ms)
   ) {
-    return { ...breaker, probe_decision_id: null, probe_started_ms: null }
+    const { probe_by: by = null, probe_started_ms } = breaker
+    const expired_probe = by === null ? null : { by, at_ms: probe_started_ms + rule.cooldown_ms }
+    return { ...breaker, probe_decision_id: null, probe_started_ms: null, probe_by: null, expired_probe }
   }
   return breaker
 }
 
-/** True if the breaker blocks every action in its scope: open, or half-open with its probe in progress. */
-export const blocks = (breaker: Breaker): boolean =>
-  breaker.state === 'open' || (breaker.state === 'half_open' && breaker.probe_decision_id !== null)
+/**
+ * Until when this agent lets others probe first, milliseconds since 1970; null if it need not. An agent whose probe nobody reviewed could
+ * otherwise hold a half-open breaker for ever. A breaker on an agent has no others.
+ */
+function yieldsUntil(
+  rule: BreakerRule,
+  { scope, expired_probe }: Breaker,
+  agent: string,
+  now_ms: number,
+): number | null {
+  if (!expired_probe || expired_probe.by !== agent || scope.startsWith('agent:')) return null
+  const until = expired_probe.at_ms + rule.cooldown_ms
+  return now_ms < until ? until : null
+}
 
-/** The state after a decision was recorded: in half-open state, the first one becomes the probe. */
-export function afterRecord(breaker: Breaker, decision_id: string, now_ms: number): Breaker {
-  if (breaker.state !== 'half_open' || breaker.probe_decision_id !== null) return breaker
-  return { ...breaker, probe_decision_id: decision_id, probe_started_ms: now_ms }
+/** True if the breaker blocks an action in its scope: open, or half-open with a probe in progress or while the agent lets others go first. */
+export const blocks = (rule: BreakerRule, breaker: Breaker, agent: string | null, now_ms: number): boolean =>
+  breaker.state === 'open' ||
+  (breaker.state === 'half_open' &&
+    (breaker.probe_decision_id !== null || (agent !== null && yieldsUntil(rule, breaker, agent, now_ms) !== null)))
+
+/** The state after an agent recorded a decision: in half-open state, the first one becomes the probe. */
+export function afterRecord(
+  rule: BreakerRule,
+  breaker: Breaker,
+  { id, agent }: { id: string; agent: string },
+  now_ms: number,
+): Breaker {
+  if (breaker.state !== 'half_open' || blocks(rule, breaker, agent, now_ms)) return breaker
+  return { ...breaker, probe_decision_id: id, probe_started_ms: now_ms, probe_by: agent, expired_probe: null }
 }
 
 /** A review that counts, as breakers see it. */
@@ -94,6 +134,13 @@ export interface BreakerReview {
   before: Pick<Review, 'outcome' | 'reviewed_at'> | null
   /** Whether the review comes from evidence, another agent or a curator: a recorder's review of its own success closes no breaker. */
   trusted: boolean
+  /** The other agent whose failures a breaker on an agent counts once; null for evidence, a curator, and the recorder itself. */
+  limited_to: string | null
+  /**
+   * Whether a failure that it takes back was never one: its own author, evidence or a curator says so. If another agent only disputes what the
+   * recorder admitted, an open breaker stays open.
+   */
+  corrects: boolean
 }
 
 /** The times without one occurrence of this one. */
@@ -109,7 +156,7 @@ const without = (times: readonly number[], at: number): number[] => {
 export function afterReview(
   rule: BreakerRule,
   breaker: Breaker,
-  { decision_id, outcome, before, trusted }: BreakerReview,
+  { decision_id, outcome, before, trusted, limited_to, corrects }: BreakerReview,
   now_ms: number,
 ): Breaker {
   const [was, is] = [before?.outcome ?? 'abandoned', outcome]
@@ -117,10 +164,20 @@ export function afterReview(
   let { reviews_ms, failures } = breaker
   if (was === 'abandoned' && is !== 'abandoned') reviews_ms = [...reviews_ms, now_ms]
   if (was !== 'abandoned' && is === 'abandoned') reviews_ms = without(reviews_ms, before_ms)
-  if (was !== 'failure' && is === 'failure') failures = [...failures, { decision_id, at_ms: now_ms }]
+  if (is === 'failure') {
+    const by = limited_to === null ? {} : { by: limited_to }
+    // Evidence or a curator may confirm a failure that counted only for its reviewer.
+    if (was === 'failure')
+      failures = failures.map((one) =>
+        one.decision_id === decision_id ? { decision_id, at_ms: one.at_ms, ...by } : one,
+      )
+    else failures = [...failures, { decision_id, at_ms: now_ms, ...by }]
+  }
   if (was === 'failure' && is !== 'failure') failures = failures.filter((one) => one.decision_id !== decision_id)
   const counted = reviews_ms === breaker.reviews_ms && failures === breaker.failures
   const next = counted ? breaker : { ...breaker, reviews_ms, failures }
+  if (was === 'failure' && is !== 'failure' && corrects && isCorrected(rule, breaker, decision_id))
+    return { ...closed(rule.scope), failures, reviews_ms }
   if (is === 'abandoned') return next
   const open: Breaker = {
     ...next,
@@ -134,8 +191,18 @@ export function afterReview(
     if (is === 'failure') return open
     return trusted || rule.self_review ? closed(rule.scope) : next
   }
-  const isNew = failures.length > breaker.failures.length
-  return breaker.state === 'closed' && isNew && failures.length >= rule.failure_threshold ? open : next
+  const count = (list: readonly Failure[]) => countedFailures(list, rule.scope)
+  const isNew = count(failures) > count(breaker.failures)
+  return breaker.state === 'closed' && isNew && count(failures) >= rule.failure_threshold ? open : next
+}
+
+/** Whether a breaker would not have opened without the failure of a decision: a review that outweighs it took the failure back. */
+function isCorrected(rule: BreakerRule, { state, opened_by }: Breaker, decision_id: string): boolean {
+  if (state === 'closed') return false
+  const left = opened_by.filter((one) => one.decision_id !== decision_id)
+  // A failed probe opens a breaker alone.
+  const needed = Math.min(rule.failure_threshold, countedFailures(opened_by, rule.scope))
+  return left.length < opened_by.length && countedFailures(left, rule.scope) < needed
 }
 
 /** The state after an operator's reset; null if there is nothing to reset. */
@@ -154,9 +221,12 @@ export function reset(breaker: Breaker, probe_first: boolean): Breaker | null {
     : fresh
 }
 
-/** When an action in its scope may be tried again, RFC 3339; null if the breaker does not block. */
-export function resetAt(rule: BreakerRule, breaker: Breaker): string | null {
-  if (!blocks(breaker)) return null
+/** When an agent may try an action in its scope again, RFC 3339; null if the breaker does not block it. */
+export function resetAt(rule: BreakerRule, breaker: Breaker, agent: string | null, now_ms: number): string | null {
+  if (!blocks(rule, breaker, agent, now_ms)) return null
+  const own = agent === null ? null : yieldsUntil(rule, breaker, agent, now_ms)
+  if (breaker.state === 'half_open' && breaker.probe_decision_id === null && own !== null)
+    return new Date(own).toISOString()
   const from = breaker.state === 'open' ? breaker.opened_ms : breaker.probe_started_ms
   return new Date((from ?? 0) + rule.cooldown_ms).toISOString()
 }
@@ -168,11 +238,11 @@ export const failureRate = ({ failures, reviews_ms }: Breaker): number | null =>
 /** A breaker as methods return it. */
 export function showBreaker(rule: BreakerRule, stored: Breaker | null, now_ms: number) {
   const breaker = current(rule, stored, now_ms)
-  const until = resetAt(rule, breaker)
+  const until = resetAt(rule, breaker, null, now_ms)
   return {
     ...rule,
     state: breaker.state,
-    failure_count: breaker.failures.length,
+    failure_count: countedFailures(breaker.failures, rule.scope),
     cooldown_remaining_ms: until === null ? 0 : Math.max(0, Date.parse(until) - now_ms),
     opened_at: breaker.opened_ms === null ? null : new Date(breaker.opened_ms).toISOString(),
     opened_by: breaker.opened_by.map(({ decision_id, at_ms }) => ({

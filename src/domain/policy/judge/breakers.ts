@@ -12,6 +12,7 @@ import {
   type Breaker,
   type BreakerReview,
   blocks,
+  countedFailures,
   current,
   failureRate,
   resetAt,
@@ -101,8 +102,9 @@ export const startProbes = (
   call: { approvalContext: Desk; now(): number },
   tx: Transaction,
   breakers: readonly BreakerRule[],
-  { id, breaker_scopes }: Pick<DecisionRecord, 'id' | 'breaker_scopes'>,
-): Promise<void> => update(call, tx, breakers, breaker_scopes, (_, before, now_ms) => afterRecord(before, id, now_ms))
+  { id, breaker_scopes, recorded_by: agent }: Pick<DecisionRecord, 'id' | 'breaker_scopes' | 'recorded_by'>,
+): Promise<void> =>
+  update(call, tx, breakers, breaker_scopes, (rule, before, now_ms) => afterRecord(rule, before, { id, agent }, now_ms))
 
 /** The breakers after a review that counts. */
 export const countReview = (
@@ -114,16 +116,17 @@ export const countReview = (
 ): Promise<void> =>
   update(call, tx, breakers, scopes, (rule, before, now_ms) => afterReview(rule, before, review, now_ms))
 
-/** The breakers that stop an action, as violations. @param breakers those that watch it */
+/** The breakers that stop an action of an agent, as violations. @param breakers those that watch it */
 export async function stoppingBreakers(
   keyed: Pick<KeyedReader, 'get'>,
   breakers: readonly BreakerRule[],
+  agent: string,
   now_ms: number,
 ): Promise<BreakerViolation[]> {
   const stored = await storedBreakers(keyed, breakers)
   return breakers.flatMap((rule) => {
     const breaker = current(rule, stored.get(rule.scope)!.breaker, now_ms)
-    return blocks(breaker) ? [breakerViolation(rule, breaker)] : []
+    return blocks(rule, breaker, agent, now_ms) ? [breakerViolation(rule, breaker, agent, now_ms)] : []
   })
 }
 
@@ -132,19 +135,24 @@ export type BreakerViolation = Violation & Required<Pick<Violation, 'state' | 'f
 
 export const breakerId = (scope: string): string => `circuit_breaker:${scope}`
 
-function breakerViolation(rule: BreakerRule, breaker: Breaker): BreakerViolation {
-  const reset_at = resetAt(rule, breaker)
+function breakerViolation(rule: BreakerRule, breaker: Breaker, agent: string, now_ms: number): BreakerViolation {
+  const reset_at = resetAt(rule, breaker, agent, now_ms)
   const probing = breaker.state === 'half_open'
+  const waiting = probing && breaker.probe_decision_id === null
   return {
     guardrail_id: breakerId(rule.scope),
     name: `Circuit breaker ${rule.scope}`,
-    message: probing
-      ? `The circuit breaker ${rule.scope} is half-open: its probe ${breaker.probe_decision_id} waits for a review`
-      : `The circuit breaker ${rule.scope} is open after ${breaker.failures.length} failures`,
+    message: waiting
+      ? `The circuit breaker ${rule.scope} is half-open: nobody reviewed your last probe in time, so another agent may probe first`
+      : probing
+        ? `The circuit breaker ${rule.scope} is half-open: its probe ${breaker.probe_decision_id} waits for a review`
+        : `The circuit breaker ${rule.scope} is open after ${countedFailures(breaker.failures, rule.scope)} failures`,
     severity: 'block',
-    suggestion: probing
-      ? `${rule.self_review ? 'Review' : 'Have another agent review'} ${breaker.probe_decision_id}, or wait until ${reset_at}`
-      : `Find out what fails; one probe is let through from ${reset_at}`,
+    suggestion: waiting
+      ? `Have another agent try, or wait until ${reset_at}`
+      : probing
+        ? `${rule.self_review ? 'Review' : 'Have another agent review'} ${breaker.probe_decision_id}, or wait until ${reset_at}`
+        : `Find out what fails; one probe is let through from ${reset_at}`,
     error: null,
     state: breaker.state,
     failure_rate: failureRate(breaker),

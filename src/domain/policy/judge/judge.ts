@@ -119,7 +119,7 @@ export async function prepareJudgement(call: PolicyCall, subject: Subject): Prom
       const fresh = answers && (await evaluateRules(recordedHistory(at_ms, answers)))
       const seen = fresh ? lifted({ ...evaluation, ...fresh, answers }, approved_rules) : evaluation
       const known = new Set(seen.violations.map(({ guardrail_id }) => guardrail_id))
-      const stopping = await stoppingBreakers(tx.keyed, breakers, call.now())
+      const stopping = await stoppingBreakers(tx.keyed, breakers, call.caller.agent, call.now())
       return judgementOf(
         withBreakers(
           seen,
@@ -134,7 +134,7 @@ export async function prepareJudgement(call: PolicyCall, subject: Subject): Prom
   const history = past ? past.history(answers) : openHistory(call, answers)
   const start = call.elapsed()
   const verdict = await evaluateRules(history)
-  const stopping = await stoppingBreakers(call.store.keyed, breakers, history.now())
+  const stopping = await stoppingBreakers(call.store.keyed, breakers, call.caller.agent, history.now())
   const [duration_ms, at_ms] = [call.elapsed() - start, history.now()]
   const record_id = newActId('evaluation', timestamp(at_ms), call)
   const more = { policy_hash: set.hash, duration_ms, at_ms, answers, record_id, approval: null }

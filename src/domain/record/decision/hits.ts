@@ -2,6 +2,7 @@
 import * as v from 'valibot'
 import type { QueryHit } from '../../../../sdk/schema/hit.ts'
 import { parseRecord, type RecordText } from '../../../../sdk/storage/decisions.ts'
+import { settledBy } from '../../../../sdk/storage/fields.ts'
 import { instructionLike, textsOf } from './bridge.ts'
 
 export const Scores = v.object({ semantic: v.number(), keyword: v.number(), combined: v.number() })
@@ -31,6 +32,7 @@ export function hitOf({ text, distance, superseded_by }: Hit): QueryHit {
     date,
     recorded_by,
     reviewed_by,
+    settled_by: settledBy(record),
     actual_result,
     lessons,
     instruction_like: instructionLike(textsOf(record)),

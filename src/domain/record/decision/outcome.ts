@@ -1,4 +1,4 @@
-/** Outcomes of a decision: which of its reviews counts, and how a review changes the record. */
+/** Outcomes of a decision: which of its reviews counts, and how a review changes the record. The only place that decides what settles a decision. */
 import type { AttributionBasis, DecisionRecord, Outcome, Review, Settler } from '../../../../sdk/schema/decision.ts'
 import { isByRule, outcomeValue, settlerOf } from '../../../../sdk/storage/fields.ts'
 
@@ -8,6 +8,13 @@ export interface ReviewInput {
   actual_result: string | null
   lessons: string | null
   notes: string | null
+}
+
+/** The author of a review. */
+export interface Reviewer {
+  agent: string
+  /** Whether the author holds the scope `curate`. */
+  curates: boolean
 }
 
 /** An outcome that was attributed by rule: by evidence, or by age. */
@@ -25,15 +32,18 @@ export const countedReview = ({ review_history }: Pick<DecisionRecord, 'review_h
 export interface Word {
   outcome: Outcome
   settled_by: Settler
+  /** The author; absent for an outcome by rule. */
+  by?: Reviewer
 }
 
-const wordOf = ({ outcome, basis, self_reviewed }: Review): Word => ({
+const wordOf = ({ outcome, basis, self_reviewed, curated, reviewed_by: agent }: Review, curates = false): Word => ({
   outcome,
-  settled_by: settlerOf({ outcome, attribution_basis: basis, self_reviewed })!,
+  settled_by: settlerOf({ outcome, attribution_basis: basis, self_reviewed, curated })!,
+  ...(basis === null && { by: { agent, curates } }),
 })
 
-/** How much the word of each kind of settler weighs. */
-const weights: Record<Settler, number> = { age: 0, self: 1, others: 2, observed: 2 }
+/** How much the word of each kind of settler weighs. A heavier word replaces a lighter one, never the reverse. */
+const weights: Record<Settler, number> = { age: 0, self: 1, others: 2, inferred: 3, observed: 4, curator: 5 }
 
 /** Whether a word replaces the one that counted before. */
 export function replaces(before: Word, next: Word): boolean {
@@ -43,31 +53,57 @@ export function replaces(before: Word, next: Word): boolean {
   if (by_rule && is === undefined && was !== undefined) return false
   const more = weights[next.settled_by] - weights[before.settled_by]
   if (more !== 0) return more > 0
+  // The author of the review that counts may correct it, and so may curators.
+  if (next.settled_by === 'curator') return true
+  if (next.settled_by === 'others' && (next.by?.curates || next.by?.agent === before.by?.agent)) return true
   if (was === undefined) return is !== undefined || !by_rule
   if (is === undefined) return false
-  // A rule corrects only what a rule settled, and a recorder only its own outcome, both for the worse. Among other reviewers the first counts.
-  if (by_rule) return before.settled_by === next.settled_by && is < was
-  return next.settled_by === 'self' && is <= was
+  // Later facts correct earlier ones, and a recorder its own outcome, both only for the worse. Among other agents the first counts.
+  return next.settled_by !== 'others' && (by_rule ? is < was : is <= was)
 }
 
-/** Adds a review to a record; if the review counts, the record takes its outcome. `before` is the review that counted until then. */
+/** Whether a curator's review says why: only then it outweighs evidence. */
+const givesReason = ({ notes, actual_result }: ReviewInput): boolean =>
+  [notes, actual_result].some((one) => one?.trim())
+
+/**
+ * Adds a review to a record; if the review counts, the record takes its outcome. If it does not, its texts fill what no review has said
+ * yet. `before` is the review that counted until then.
+ */
 export function applyReview(
   record: DecisionRecord,
   input: ReviewInput,
-  by: string,
+  { agent: by, curates }: Reviewer,
   at: string,
   attribution: Attribution | null = null,
 ): { record: DecisionRecord; before: Review | null; counts: boolean } {
   const basis = attribution?.basis ?? null
   const self_reviewed = attribution === null && by === record.recorded_by
-  const review: Review = { ...input, reviewed_at: at, reviewed_by: by, self_reviewed, basis, counts: true }
+  const curated = attribution === null && !self_reviewed && curates && givesReason(input)
+  const review: Review = {
+    ...input,
+    reviewed_at: at,
+    reviewed_by: by,
+    self_reviewed,
+    ...(curated && { curated }),
+    basis,
+    counts: true,
+  }
   const before = countedReview(record)
-  const counts = before === null || replaces(wordOf(before), wordOf(review))
+  const counts = before === null || replaces(wordOf(before), wordOf(review, curates))
   const earlier = counts ? record.review_history.map((one) => ({ ...one, counts: false })) : record.review_history
   const added = { ...record, review_history: [...earlier, { ...review, counts }], updated_at: at }
-  if (!counts) return { record: added, before, counts }
+  if (!counts) {
+    const remark = {
+      ...added,
+      actual_result: record.actual_result ?? input.actual_result,
+      lessons: record.lessons ?? input.lessons,
+    }
+    return { record: remark, before, counts }
+  }
+  const { curated: _, ...rest } = added
   const settled = {
-    ...added,
+    ...rest,
     status: 'reviewed' as const,
     outcome: input.outcome,
     actual_result: input.actual_result ?? record.actual_result,
@@ -76,6 +112,7 @@ export function applyReview(
     reviewed_at: at,
     reviewed_by: by,
     self_reviewed,
+    ...(curated && { curated }),
     confidence_at_review: before === null ? record.confidence : record.confidence_at_review,
     // An earlier attribution no longer counts.
     auto_attributed: attribution !== null,

@@ -26,14 +26,14 @@ function machine(stored: Breaker | null = null) {
       const breaker = current(rule, state, now)
       return { ...breaker, failures_ms: breaker.failures.map(({ at_ms }) => at_ms) }
     },
-    record(id: string, now: number) {
-      state = afterRecord(current(rule, state, now), id, now)
+    record(id: string, now: number, agent = 'ada') {
+      state = afterRecord(rule, current(rule, state, now), { id, agent }, now)
       return this
     },
     review(decision_id: string, outcome: Outcome, now: number, more: Partial<BreakerReview> & { own?: boolean } = {}) {
       const { own = false, ...rest } = more
       const using = { ...rule, self_review: own }
-      const review = { decision_id, outcome, before: null, trusted: true, ...rest }
+      const review = { decision_id, outcome, before: null, trusted: true, limited_to: null, corrects: false, ...rest }
       state = afterReview(using, current(rule, state, now), review, now)
       return this
     },
@@ -71,11 +71,11 @@ describe('closed', () => {
 describe('open', () => {
   test('blocks for the cooldown and not a moment longer', () => {
     const one = opened()
-    for (const now of [20, 519]) expect(blocks(one.at(now))).toBe(true)
-    expect(resetAt(rule, one.at(20))).toBe(new Date(520).toISOString())
+    for (const now of [20, 519]) expect(blocks(rule, one.at(now), null, now)).toBe(true)
+    expect(resetAt(rule, one.at(20), null, 20)).toBe(new Date(520).toISOString())
     expect(one.at(520).state).toBe('half_open')
-    expect(blocks(one.at(520))).toBe(false)
-    expect(resetAt(rule, one.at(520))).toBeNull()
+    expect(blocks(rule, one.at(520), null, 520)).toBe(false)
+    expect(resetAt(rule, one.at(520), null, 520)).toBeNull()
   })
 
   test('a record while it is open is no probe, and reviews prolong nothing', () => {
@@ -89,7 +89,7 @@ describe('half-open', () => {
   test('the first record is the probe, later ones are not', () => {
     const one = opened().record('p', 600).record('q', 610)
     expect(one.at(610)).toMatchObject({ state: 'half_open', probe_decision_id: 'p', probe_started_ms: 600 })
-    expect(blocks(one.at(610))).toBe(true)
+    expect(blocks(rule, one.at(610), null, 610)).toBe(true)
   })
 
   test.each([
@@ -103,7 +103,11 @@ describe('half-open', () => {
     if (state === 'closed') expect(one.at(700)).toMatchObject({ failures_ms: [], opened_ms: null })
     if (state === 'open') expect(one.at(700).opened_ms).toBe(700)
     // An abandoned probe holds the door until its cooldown is over.
-    if (state === 'half_open') expect([blocks(one.at(1_099)), blocks(one.at(1_100))]).toEqual([true, false])
+    if (state === 'half_open')
+      expect([blocks(rule, one.at(1_099), null, 1_099), blocks(rule, one.at(1_100), null, 1_100)]).toEqual([
+        true,
+        false,
+      ])
   })
 
   test('reviews of others settle nothing', () => {
@@ -113,9 +117,9 @@ describe('half-open', () => {
 
   test('a probe that nobody reviews is given up after another cooldown', () => {
     const one = opened().record('p', 600)
-    expect(blocks(one.at(1_099))).toBe(true)
+    expect(blocks(rule, one.at(1_099), null, 1_099)).toBe(true)
     expect(one.at(1_100)).toMatchObject({ state: 'half_open', probe_decision_id: null })
-    one.record('q', 1_200)
+    one.record('q', 1_200, 'bob')
     expect(one.at(1_200).probe_decision_id).toBe('q')
     // The old probe's review comes late and counts as any other.
     expect(one.review('p', 'success', 1_210).at(1_210)).toMatchObject({ state: 'half_open', probe_decision_id: 'q' })
@@ -128,7 +132,7 @@ test('reset works from open and half-open', () => {
   const one = opened()
   expect(one.reset(true, 30)).toBe(true)
   expect(one.at(30)).toMatchObject({ state: 'half_open', probe_decision_id: null })
-  expect(blocks(one.at(30))).toBe(false)
+  expect(blocks(rule, one.at(30), null, 30)).toBe(false)
   one.record('p', 40)
   expect(one.reset(false, 50)).toBe(true)
   expect(one.at(50)).toMatchObject({ state: 'closed', failures_ms: [], probe_decision_id: null })
@@ -241,4 +245,61 @@ test('what is shown', () => {
     ['a', 'b', 'c'].map((decision_id, at) => ({ decision_id, reviewed_at: new Date(10 * at).toISOString() })),
   )
   expect(showBreaker(rule, stored, 520)).toMatchObject({ state: 'half_open', cooldown_remaining_ms: 0 })
+})
+
+describe('a breaker on an agent', () => {
+  const onAgent = { ...rule, scope: 'agent:alice', failure_threshold: 2 }
+  const said = (limited_to: string | null) => ({ before: null, trusted: true, limited_to, corrects: false })
+  const after = (reviews: readonly (string | null)[]) =>
+    reviews.reduce<Breaker | null>(
+      (state, by, at) =>
+        afterReview(
+          onAgent,
+          current(onAgent, state, at),
+          { decision_id: `d${at}`, outcome: 'failure', ...said(by) },
+          at,
+        ),
+      null,
+    )
+
+  test('counts one failure of each other agent in the window, and each of evidence, curators and the agent itself', () => {
+    expect(after(['bob', 'bob', 'bob'])).toMatchObject({ state: 'closed' })
+    expect(showBreaker(onAgent, after(['bob', 'bob']), 3).failure_count).toBe(1)
+    expect(after(['bob', 'carol'])).toMatchObject({ state: 'open' })
+    expect(after([null, null])).toMatchObject({ state: 'open' })
+    expect(after(['bob', null])).toMatchObject({ state: 'open' })
+  })
+
+  test('counts each failure where it watches something else than an agent', () => {
+    const one = machine().review('a', 'failure', 0, said('bob')).review('b', 'failure', 1, said('bob'))
+    expect(one.review('c', 'failure', 2, said('bob')).at(2).state).toBe('open')
+  })
+
+  test('closes when a failure without which it had not opened is taken back, and takes up the next one', () => {
+    const corrected = (corrects: boolean) => {
+      const before = { outcome: 'failure' as const, reviewed_at: new Date(1).toISOString() }
+      const review = {
+        decision_id: 'd1',
+        outcome: 'success' as const,
+        before,
+        trusted: true,
+        limited_to: null,
+        corrects,
+      }
+      return afterReview(onAgent, current(onAgent, after(['bob', 'carol']), 5), review, 5)
+    }
+    expect(corrected(true)).toMatchObject({ state: 'closed', failures: [{ decision_id: 'd0' }] })
+    expect(corrected(false)).toMatchObject({ state: 'open' })
+  })
+})
+
+test('an agent whose probe nobody reviewed lets others probe first, for one cooldown', () => {
+  const one = opened().record('p', 600, 'mallory')
+  const state = one.at(1_100)
+  expect([blocks(rule, state, 'mallory', 1_100), blocks(rule, state, 'bob', 1_100)]).toEqual([true, false])
+  expect(resetAt(rule, state, 'mallory', 1_100)).toBe(new Date(1_600).toISOString())
+  expect(one.record('q', 1_100, 'mallory').at(1_100).probe_decision_id).toBeNull()
+  expect(one.record('r', 1_101, 'bob').at(1_101).probe_decision_id).toBe('r')
+  const alone = opened().record('p', 600, 'mallory')
+  expect(alone.record('q', 1_600, 'mallory').at(1_600).probe_decision_id).toBe('q')
 })

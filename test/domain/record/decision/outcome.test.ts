@@ -1,12 +1,13 @@
 /** Which of a decision's reviews counts, and what reviews leave on the record. */
 import { describe, expect, test } from 'bun:test'
 import { type DecisionRecord, type Outcome, outcomeValues } from '../../../../sdk/schema/decision.ts'
-import { ruleSettlers, settlerOf } from '../../../../sdk/storage/fields.ts'
+import { isIndependent, ruleSettlers, settlerOf } from '../../../../sdk/storage/fields.ts'
 import { applyUpdate } from '../../../../src/domain/record/decision/decision.ts'
 import {
   type Attribution,
   applyReview,
   countedReview,
+  type Reviewer,
   replaces,
 } from '../../../../src/domain/record/decision/outcome.ts'
 import { recordOf } from '../../../support/record.ts'
@@ -17,17 +18,26 @@ const first = { outcome: 'failure', actual_result: 'broke', lessons: 'test it', 
 const said = (outcome: Outcome) => ({ outcome, actual_result: null, lessons: null, notes: null })
 const by = (basis: Attribution['basis']): Attribution => ({ outcome: null, basis, reason: 'seen' })
 
-/** The record after these reviews: `<agent> <outcome>`, or `evidence` or `age` in place of the agent. Alice recorded it. */
+/** An author without the scope curate. */
+const agent = (name: string): Reviewer => ({ agent: name, curates: false })
+const bases = ['evidence', 'inferred', 'age'] as const
+
+/**
+ * The record after these reviews: `<agent> <outcome>`, or a basis in place of the agent. Alice recorded it; `curator` gives a reason and
+ * `silent` curates without one.
+ */
 const after = (steps: readonly string[], record: DecisionRecord = recordOf()) =>
   steps.reduce((one, step) => {
     const [who, outcome] = step.split(' ') as [string, Outcome]
-    const attribution = who === 'evidence' || who === 'age' ? by(who) : null
-    return applyReview(one, said(outcome), attribution ? 'carol' : who, later, attribution).record
+    const basis = bases.find((name) => name === who)
+    const author = { agent: basis ? 'carol' : who, curates: who === 'curator' || who === 'silent' }
+    const input = { ...said(outcome), notes: who === 'curator' ? 'I looked into it' : null }
+    return applyReview(one, input, author, later, basis ? by(basis) : null).record
   }, record)
 
 describe('a review', () => {
   test('sets status, outcome and what was learnt', () => {
-    expect(applyReview(recordOf({ confidence: 0.7 }), first, 'bob', later)).toMatchObject({
+    expect(applyReview(recordOf({ confidence: 0.7 }), first, agent('bob'), later)).toMatchObject({
       before: null,
       counts: true,
       record: {
@@ -49,8 +59,8 @@ describe('a review', () => {
   })
 
   test('that comes second keeps what it does not give', () => {
-    const own = applyReview(recordOf(), first, 'alice', later).record
-    const again = applyReview(own, said('success'), 'eve', '2026-07-03T00:00:00.000Z').record
+    const own = applyReview(recordOf(), first, agent('alice'), later).record
+    const again = applyReview(own, said('success'), agent('eve'), '2026-07-03T00:00:00.000Z').record
     expect(again).toMatchObject({ outcome: 'success', actual_result: 'broke', lessons: 'test it', reviewed_by: 'eve' })
     expect(again.review_history.map(({ lessons, counts }) => [lessons, counts])).toEqual([
       ['test it', false],
@@ -85,7 +95,20 @@ test.each<[string[], Outcome, string]>([
   [['evidence success', 'evidence failure'], 'failure', 'observed'],
   [['evidence failure', 'evidence success'], 'failure', 'observed'],
   [['evidence abandoned', 'evidence success'], 'success', 'observed'],
-  [['bob success', 'evidence failure'], 'success', 'others'],
+  [['bob success', 'evidence failure'], 'failure', 'observed'],
+  [['bob success', 'inferred failure'], 'failure', 'inferred'],
+  [['inferred failure', 'bob success'], 'failure', 'inferred'],
+  [['inferred failure', 'evidence success'], 'success', 'observed'],
+  [['evidence success', 'inferred failure'], 'success', 'observed'],
+  [['bob failure', 'bob success'], 'success', 'others'],
+  [['bob failure', 'bob abandoned'], 'abandoned', 'others'],
+  [['bob success', 'carol failure'], 'success', 'others'],
+  [['bob failure', 'silent success'], 'success', 'others'],
+  [['evidence failure', 'silent success'], 'failure', 'observed'],
+  [['evidence failure', 'curator success'], 'success', 'curator'],
+  [['inferred failure', 'curator success'], 'success', 'curator'],
+  [['curator success', 'evidence failure', 'bob failure', 'silent failure'], 'success', 'curator'],
+  [['curator success', 'curator failure'], 'failure', 'curator'],
   [['age success', 'evidence failure'], 'failure', 'observed'],
   [['age success', 'alice failure'], 'failure', 'self'],
   [['bob failure', 'age success'], 'failure', 'others'],
@@ -96,16 +119,16 @@ test.each<[string[], Outcome, string]>([
 })
 
 describe('over random orders of reviews', () => {
-  const who = ['alice', 'alice', 'bob', 'carol', 'evidence', 'age']
+  const who = ['alice', 'alice', 'bob', 'carol', 'evidence', 'age', 'inferred', 'curator', 'silent']
   test('what an attribution would change is named by outcome and settler alone', () => {
     const next = random(5)
     const one = <T>(values: readonly T[]): T => values[Math.floor(next() * values.length)]!
     for (let run = 0; run < 2_000; run++) {
       const steps = Array.from({ length: 1 + Math.floor(next() * 4) }, () => `${one(who)} ${one(outcomeValues)}`)
       const record = after(steps)
-      const [basis, outcome] = [one(['evidence', 'age'] as const), one(outcomeValues)]
+      const [basis, outcome] = [one(bases), one(outcomeValues)]
       const before = { outcome: record.outcome!, settled_by: settlerOf(record)! }
-      expect(applyReview(record, said(outcome), 'carol', later, by(basis)).counts).toBe(
+      expect(applyReview(record, said(outcome), agent('carol'), later, by(basis)).counts).toBe(
         replaces(before, { outcome, settled_by: ruleSettlers[basis] }),
       )
     }
@@ -126,7 +149,7 @@ describe('over random orders of reviews', () => {
         expect(countedReview(record)).toMatchObject({ outcome: record.outcome!, reviewed_by: record.reviewed_by! })
         if (!given.startsWith('alice')) continue
         const settler = settlerOf(before)
-        if (settler === 'others' || settler === 'observed') expect(record.outcome).toBe(before.outcome)
+        if (isIndependent(settler)) expect(record.outcome).toBe(before.outcome)
         // A tested outcome of its own never gets better.
         if (settler === 'self' && before.outcome !== 'abandoned')
           expect(value[record.outcome!]).toBeLessThanOrEqual(value[before.outcome!])
@@ -162,4 +185,47 @@ describe('over random orders of reviews', () => {
       expect(scored(gamed)).toEqual(scored(honest))
     }
   })
+})
+
+/** Who settled a decision first, from the lightest to the heaviest: a later word of a heavier one replaces it, whatever it says. */
+const order = ['age', 'alice', 'bob', 'inferred', 'evidence', 'curator']
+const tested: Outcome[] = ['success', 'partial', 'failure']
+const settlerBy: Record<string, string> = { alice: 'self', bob: 'others', evidence: 'observed' }
+
+describe.each(order)('after the word of %s', (earlier) => {
+  test.each(order)('the word of %s counts by one order, in both directions', (next) => {
+    for (const was of tested)
+      for (const is of tested) {
+        const record = after([`${earlier} ${was}`, `${next} ${is}`])
+        const more = order.indexOf(next) - order.indexOf(earlier)
+        const worse = tested.indexOf(is) - tested.indexOf(was)
+        const own = next === 'bob' || next === 'curator' || (next === 'alice' ? worse >= 0 : worse > 0)
+        const counts = more > 0 || (more === 0 && own)
+        expect([was, is, record.review_history.map((one) => one.counts)]).toEqual([was, is, [!counts, counts]])
+        expect(record.outcome).toBe(counts ? is : was)
+        const by = counts ? next : earlier
+        expect(settlerOf(record)).toBe((settlerBy[by] ?? by) as never)
+      }
+  })
+
+  test.each(['alice', 'bob', 'carol', 'curator', 'silent'])(
+    'texts of %s are kept and attributed, also as a remark',
+    (who) => {
+      const before = after([`${earlier} failure`])
+      const input = { ...said('success'), actual_result: 'It held', lessons: 'Ask first', notes: 'seen' }
+      const author = { agent: who, curates: who === 'curator' || who === 'silent' }
+      const { record } = applyReview(before, input, author, later)
+      expect(record.review_history.at(-1)).toMatchObject({ ...input, reviewed_by: who })
+      expect(record).toMatchObject({ actual_result: 'It held', lessons: 'Ask first' })
+      // A later remark does not take the place of what another one said.
+      const again = applyReview(
+        after(['curator failure'], record),
+        { ...input, lessons: 'Never' },
+        agent('dave'),
+        later,
+      )
+      expect([again.counts, again.record.lessons]).toEqual([false, 'Ask first'])
+      expect(again.record.review_history.at(-1)!.lessons).toBe('Never')
+    },
+  )
 })

@@ -1,5 +1,5 @@
 /** Totals of a mapping by control, by reason and by type. Event numbers are kept as ranges, so that the lists of long chains stay short. */
-import type { EvidenceClass } from '../../../../../sdk/storage/evidence.ts'
+import type { ProvingClass } from '../../../../../sdk/storage/evidence.ts'
 import type { ControlRules, Mapped, PlacedRule } from '../controls.ts'
 
 /** Most ranges that are listed; the rest are counted. */
@@ -38,7 +38,7 @@ export interface ControlTally {
   stage: string
   function_id: string
   control_name: string
-  mapped: Record<EvidenceClass, number>
+  mapped: Record<ProvingClass, number>
   insufficient: number
   attested_only: boolean
 }
@@ -49,7 +49,7 @@ export interface RuleTally {
   framework: string
   function_id: string
   control_name: string
-  evidence_class: EvidenceClass
+  evidence_class: ProvingClass
   /** What a match shows, or why it falls short. */
   text: string
   events: Ranges
@@ -57,7 +57,7 @@ export interface RuleTally {
 
 interface TypeTally {
   event_type: string
-  evidence_class: EvidenceClass
+  evidence_class: ProvingClass
   total: number
   unmapped: Ranges
 }
