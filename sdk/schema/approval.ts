@@ -1,6 +1,7 @@
 /** Approvals: one request of an agent that a person grants or denies. */
 import * as v from 'valibot'
 import { nonEmptyText } from './decision.ts'
+import { Change } from './policy.ts'
 
 const d = v.description
 
@@ -24,8 +25,18 @@ const ApprovalAction = v.object({
   confidence: v.nullable(v.number()),
   tags: v.array(v.string()),
   project: v.pipe(v.nullable(v.string()), d('Project of the action.')),
+  pr: v.optional(v.pipe(v.nullable(v.number()), d('Pull request of the action; absent in older records.'))),
   scope: v.pipe(v.nullable(v.string()), d('Scope of the action.')),
   context: v.record(v.string(), v.unknown()),
+})
+
+/** A denied request of the same agent for the same rule. */
+const EarlierDenial = v.object({
+  id: v.pipe(v.string(), d('Id of the request.')),
+  description: v.pipe(v.string(), d('What the agent intended to do.')),
+  decided_by: v.pipe(v.nullable(v.string()), d('Who denied it.')),
+  decided_at: v.pipe(v.string(), d('RFC 3339.')),
+  reason: v.pipe(v.nullable(v.string()), d('Reason for the denial.')),
 })
 
 /** One request for an approval, with its answer. */
@@ -40,7 +51,25 @@ export const Approval = v.object({
   requester: v.pipe(v.string(), d('The agent that wants to act.')),
   on_behalf_of: v.pipe(v.nullable(v.string()), d('On whose behalf the requester claims to act.')),
   session: v.pipe(v.nullable(v.string()), d('Session of the requester, if given.')),
-  action: v.pipe(ApprovalAction, d('The action to approve, with secrets redacted.')),
+  action: v.pipe(
+    ApprovalAction,
+    d('The action to approve, with secrets redacted, and invisible characters as their code points.'),
+  ),
+  changes: v.optional(
+    v.pipe(v.array(Change), d('What rules change in the action before it runs; absent in older records.')),
+  ),
+  not_shown: v.optional(
+    v.pipe(
+      v.array(v.string()),
+      d('Parts of the action that are not shown, each with the reason; absent in older records.'),
+    ),
+  ),
+  earlier_denials: v.optional(
+    v.pipe(
+      v.array(EarlierDenial),
+      d('Denied requests of the same agent for the same rules, newest first; not in answers of decideApproval.'),
+    ),
+  ),
   rules: v.pipe(v.array(ApprovalRule), d('The rules that require it.')),
   approvers: v.pipe(
     v.array(v.string()),

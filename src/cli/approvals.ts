@@ -34,12 +34,27 @@ const columns = (paint: Paint): Column<Approval>[] => [
 /** Everything that a person needs to decide. */
 function described(approval: Approval): string {
   const { id, state, requester, on_behalf_of, action, rules, expires_at, decided_by, reason, url } = approval
+  const { changes = [], not_shown = [], earlier_denials = [] } = approval
   const lines: [string, string][] = [
     ['approval', `${id}, ${state}`],
     ['requester', on_behalf_of === null ? requester : `${requester}, who says it acts for ${on_behalf_of}`],
     ['action', action.description],
-    ['category', [action.category, action.stakes, action.project].filter((one) => one !== null).join(', ')],
+    [
+      'category',
+      [action.category, action.stakes, action.project, action.pr && `pull request ${action.pr}`, action.scope]
+        .filter(Boolean)
+        .join(', '),
+    ],
     ['context', JSON.stringify(action.context)],
+    ...changes.map(({ field, before, after, rule }): [string, string] => [
+      'changed',
+      `${field} from ${JSON.stringify(before)} to ${JSON.stringify(after)} by the rule ${rule}`,
+    ]),
+    ...not_shown.map((text): [string, string] => ['not shown', text]),
+    ...earlier_denials.map(({ id: denied, description, decided_by: by, reason: why }): [string, string] => [
+      'denied',
+      `${denied} by ${by}${why === null ? '' : ` (${why})`}: ${description}`,
+    ]),
     ...rules.map(({ guardrail_id, message }): [string, string] => ['rule', `${guardrail_id}: ${message}`]),
     ['until', expires_at],
     ...(decided_by === null

@@ -16,6 +16,24 @@ export const plainText = (text: string): string =>
     .replace(/ {2,}/g, ' ')
     .trim()
 
+/** Characters that a reader can't see, or that change the order of what he sees. Joiners and selectors within an emoji are visible in it. */
+const hiddenFromReader =
+  /(?![\t\n]|\r\n|(?<=\p{Extended_Pictographic})\uFE0F|(?<=\p{Extended_Pictographic}\uFE0F?)\u200D(?=\p{Extended_Pictographic}))[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Default_Ignorable_Code_Point}]/gu
+
+/** The text with each invisible or reordering character as its code point, such as `⟨U+202E⟩`. */
+export const visibleText = (text: string): string =>
+  text
+    .toWellFormed()
+    .replace(hiddenFromReader, (char) => `⟨U+${char.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}⟩`)
+
+/** A copy of a JSON value with every text and key as {@link visibleText}. */
+export function visibleCopy<T>(value: T): T {
+  if (typeof value === 'string') return visibleText(value) as T
+  if (Array.isArray(value)) return value.map(visibleCopy) as T
+  if (value === null || typeof value !== 'object') return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [visibleText(key), visibleCopy(item)])) as T
+}
+
 /** Characters with a meaning inside a line in CommonMark and its common extensions; not an underscore inside a word. */
 const inline = /[\\`*[\]<>&~|$@"#]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])|:(?=\/\/)|(?<=www)\./giu
 

@@ -80,35 +80,55 @@ const secretNameTail = /(?:password|passphrase|secret|token|apikey|accesskey|pri
 /** In the context of an action, this names the session of an agent, not of a browser. */
 const sessionName = 'session_id'
 
-const isSecretName = (name: string): boolean =>
-  name !== sessionName && (secretName.test(name) || secretNameTail.test(name.replaceAll(/[_-]/g, '')))
+/** Last words of names that say something about a secret, such as `token_amount`, and hold none. */
+const aboutSecret =
+  /[_\-.](?:amount|balance|budget|cost|count|expir(?:es|y)(?:_at)?|length|limit|max|min|name|price|size|total|ttl|type|usage|used)$/i
 
-/** The redacted copy, and whether anything was hidden in it. */
-export function redact(value: unknown): { value: unknown; redacted: boolean } {
-  let redacted = false
-  const noted = (text: string, shown: string): string => {
-    if (shown !== text) redacted = true
+const isSecretName = (name: string): boolean =>
+  name !== sessionName &&
+  !aboutSecret.test(name) &&
+  (secretName.test(name) || secretNameTail.test(name.replaceAll(/[_-]/g, '')))
+
+/** @param hides whether a value under the name of a secret is hidden as a whole; if not, only the secrets in it are */
+function redacted(given: unknown, hides: (value: unknown) => boolean): { value: unknown; paths: string[] } {
+  const paths: string[] = []
+  const noted = (text: string, shown: string, path: string): string => {
+    if (shown !== text) paths.push(path)
     return shown
   }
-  const visit = (inner: unknown, secret: boolean): unknown => {
-    if (Array.isArray(inner)) return inner.map((item) => visit(item, secret))
+  const visit = (inner: unknown, secret: boolean, path: string): unknown => {
+    if (Array.isArray(inner)) return inner.map((item, at) => visit(item, secret, `${path}[${at}]`))
     if (inner !== null && typeof inner === 'object') {
       return Object.fromEntries(
-        Object.entries(inner).map(([key, item]) => [
-          noted(key, maskSecrets(key)),
-          visit(item, secret || isSecretName(key)),
-        ]),
+        Object.entries(inner).map(([key, item]) => {
+          const shown = maskSecrets(key)
+          const below = path === '' ? shown : `${path}.${shown}`
+          return [noted(key, shown, below), visit(item, secret || isSecretName(key), below)]
+        }),
       )
     }
     if (typeof inner === 'boolean' || inner === null) return inner
-    if (secret) {
-      redacted = true
+    if (secret && hides(inner)) {
+      paths.push(path)
       return hidden
     }
-    return typeof inner === 'string' ? noted(inner, maskSecrets(inner)) : inner
+    return typeof inner === 'string' ? noted(inner, maskSecrets(inner), path) : inner
   }
-  return { value: visit(value, false), redacted }
+  return { value: visit(given, false, ''), paths }
 }
+
+/** The redacted copy, and whether anything was hidden in it. */
+export function redact(given: unknown): { value: unknown; redacted: boolean } {
+  const { value, paths } = redacted(given, () => true)
+  return { value, redacted: paths.length > 0 }
+}
+
+/**
+ * The copy that a person is asked to approve, and the paths of what it hides. A name alone hides no number and no text with spaces: what
+ * runs must not be hidden by calling it a password.
+ */
+export const redactForApproval = (given: unknown): { value: unknown; paths: string[] } =>
+  redacted(given, (value) => typeof value === 'string' && !/\s/.test(value))
 
 const mask = '****'
 /** URL parameters that are never secret. */

@@ -2,8 +2,7 @@
 import * as v from 'valibot'
 import { Approval, ApprovalId } from '../../sdk/schema/approval.ts'
 import { defineMethod } from '../calls/method.ts'
-import { findApproval, viewerOf } from '../domain/policy/approval/answers.ts'
-import { show } from '../domain/record/approval/approval.ts'
+import { findApproval, shownApprovals, viewerOf } from '../domain/policy/approval/answers.ts'
 
 export const getApproval = defineMethod({
   summary: 'Returns an approval request: your own, or with the scope approve any.',
@@ -11,7 +10,9 @@ export const getApproval = defineMethod({
   result: Approval,
   scope: 'read',
   effect: 'read',
-  async handle({ store, caller, now, approvalContext, roles }, { id }) {
-    return show(await findApproval(store.keyed, id, viewerOf(caller, roles)), now(), approvalContext.approvalUrl)
+  async handle({ store, caller, approvalContext, roles }, { id }) {
+    const found = await findApproval(store.keyed, id, viewerOf(caller, roles))
+    const [shown] = await shownApprovals(store.keyed, approvalContext, [found])
+    return shown!
   },
 })

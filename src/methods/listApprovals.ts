@@ -3,8 +3,7 @@ import * as v from 'valibot'
 import { Approval, ApprovalState } from '../../sdk/schema/approval.ts'
 import { shortened, whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
-import { listApprovals as list, viewerOf } from '../domain/policy/approval/answers.ts'
-import { show } from '../domain/record/approval/approval.ts'
+import { listApprovals as list, shownApprovals, viewerOf } from '../domain/policy/approval/answers.ts'
 
 const d = v.description
 
@@ -26,6 +25,6 @@ export const listApprovals = defineMethod({
   async handle({ store, caller, now, approvalContext, roles }, query) {
     const now_ms = now()
     const { approvals, total } = await list(store, viewerOf(caller, roles), { ...query, state: query.state, now_ms })
-    return { approvals: approvals.map((one) => show(one, now_ms, approvalContext.approvalUrl)), total }
+    return { approvals: await shownApprovals(store.keyed, approvalContext, approvals), total }
   },
 })

@@ -44,6 +44,7 @@ export const asking = (
     },
     'check',
   ),
+  changes: [],
   rules: [rule],
   ...given,
 })

@@ -86,9 +86,12 @@ export function Approval() {
                   rows={[
                     [t.category, one.action.category],
                     [t.project, one.action.project],
+                    [t.pr, one.action.pr ?? null],
                     [t.scope, one.action.scope],
                     [t.tags, one.action.tags.join(', ')],
                     [t.context, prose(JSON.stringify(one.action.context, null, 2))],
+                    [t.changed, one.changes?.length ? prose(JSON.stringify(one.changes, null, 2)) : null],
+                    [t.notShown, one.not_shown?.length ? prose(one.not_shown.join('\n')) : null],
                     [t.session, one.session],
                     [t.requested, time(one.requested_at)],
                     [t.remembered, one.remember === 'none' ? t.once : one.remember],
@@ -106,6 +109,22 @@ export function Approval() {
                   </details>
                 ))}
               </Panel>
+              {one.earlier_denials && one.earlier_denials.length > 0 && (
+                <Panel title={t.deniedBefore} lead={t.deniedBeforeLead}>
+                  <Timeline
+                    empty={t.nothing}
+                    of={one.earlier_denials.map(({ id: denied, description, decided_by, decided_at, reason }) => ({
+                      head: `${time(decided_at)}, ${decided_by}`,
+                      body: (
+                        <p>
+                          <To path={`/approvals/${denied}`}>{description}</To>
+                          {reason && `: ${reason}`}
+                        </p>
+                      ),
+                    }))}
+                  />
+                </Panel>
+              )}
               <Answer of={one} />
               <Before agent={one.requester} />
               <Precedents text={one.action.description} />

@@ -130,7 +130,9 @@ const approval: Left = ({ value }, found) => {
   const action = { description: erasedText, category: null, stakes, confidence, tags: [], project: null }
   return {
     ...stored,
-    action: { ...action, scope: null, context: {} },
+    action: { ...action, pr: null, scope: null, context: {} },
+    changes: [],
+    not_shown: [],
     rules: stored.rules.map((rule) => ({ ...rule, message: erasedText })),
     reason: stored.reason === null ? null : erasedText,
     request_digest: '',

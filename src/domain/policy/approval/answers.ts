@@ -1,9 +1,11 @@
 /** What people do with approvals: list them, read one, and answer it. */
 import { CstpError, invalidParams } from '../../../../sdk/errors.ts'
-import type { ApprovalState } from '../../../../sdk/schema/approval.ts'
+import type { ApprovalState, Approval as Shown } from '../../../../sdk/schema/approval.ts'
 import { keyedPages } from '../../../../sdk/storage/keyed.ts'
 import type { KeyedReader, Store, Transaction } from '../../../../sdk/storage/store.ts'
 import type { Caller } from '../../../core/caller.ts'
+import { visibleCopy } from '../../../core/quote.ts'
+import { timestamp } from '../../../core/time.ts'
 import {
   type Approval,
   type Approver,
@@ -13,6 +15,7 @@ import {
   refusal,
   show,
 } from '../../record/approval/approval.ts'
+import { addDenial } from './denials.ts'
 import { approvalCollections, byIds, keep, putWaiting, type Waiting, waitingOf } from './requests.ts'
 
 /** An approver sees all approvals, any other agent only its own. */
@@ -56,6 +59,25 @@ export async function approvalFor(
   return approval !== null && !sees(viewer, approval) ? 'withheld' : approval
 }
 
+/** The approvals as methods show them, with the earlier denials of the same agents and rules. */
+export async function shownApprovals(
+  keyed: Pick<KeyedReader, 'get'>,
+  { now, approvalUrl }: Pick<Desk, 'now' | 'approvalUrl'>,
+  approvals: readonly Approval[],
+): Promise<Shown[]> {
+  const denied = await byIds(keyed, [...new Set(approvals.flatMap((one) => one.denied_before ?? []))])
+  return approvals.map((one) => ({
+    ...show(one, now(), approvalUrl),
+    earlier_denials: (one.denied_before ?? []).flatMap((id) => {
+      const found = denied.get(id)
+      if (found === undefined || found.decided_ms === null) return []
+      const { action, decided_by, reason, decided_ms } = found
+      const { description } = visibleCopy(action)
+      return [{ id, description, decided_by, decided_at: timestamp(decided_ms), reason }]
+    }),
+  }))
+}
+
 /** Approvals in this state, newest request first, and their total number. */
 export async function listApprovals(
   { keyed }: Pick<Store, 'keyed'>,
@@ -94,7 +116,7 @@ export async function answer(
 ): Promise<Approval> {
   const now_ms = approvalContext.now()
   const before = await findApproval(tx.keyed, given.id, viewer)
-  const why = refusal(before, viewer)
+  const why = refusal(before, viewer, given.granted)
   if (why !== null) throw new CstpError('forbidden', `${before.id}: ${why}`, { id: before.id })
   const after = decide(before, { ...given, by: viewer.agent }, now_ms)
   if (after === null) {
@@ -107,6 +129,7 @@ export async function answer(
   }
   const { [after.id]: _, ...open } = await waitingOf(tx.keyed, after.requester, now_ms)
   await putWaiting(tx, after.requester, open)
+  if (!given.granted) await addDenial(tx, after, now_ms)
   await keep(tx, { approvalContext, agent: viewer.agent, request_id }, after, 'decided')
   return after
 }

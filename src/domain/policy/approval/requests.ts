@@ -1,26 +1,25 @@
 /** Approvals in the store: requested and consumed in the transaction of the evaluation that needs them. */
-import { createHash } from 'node:crypto'
 import type { ApprovalState } from '../../../../sdk/schema/approval.ts'
+import type { Change } from '../../../../sdk/schema/policy.ts'
 import type { KeyedReader, Transaction } from '../../../../sdk/storage/store.ts'
-import { canonical, NotInteroperable } from '../../../core/canonical.ts'
-import { redact } from '../../../core/secrets.ts'
 import { dayMs, timestamp } from '../../../core/time.ts'
 import { type Approval, consume, current, type Desk, holds } from '../../record/approval/approval.ts'
 import { approvalData, queueNotice } from '../../record/approval/notices.ts'
-import { type Action, withoutCall } from '../rules/action.ts'
+import type { Action } from '../rules/action.ts'
+import { type Asked, askedOf, requestDigest, sha256, shownOf } from './asked.ts'
+import { denialsOf, deniedCollection, earlierDenials, tooManyDenials } from './denials.ts'
 
 /** Names of the collections, for moving them to another store. */
 export const approvalCollections = {
   approval: 'approval',
   latest: 'approval_latest',
   waiting: 'approval_waiting',
+  denied: deniedCollection,
 } as const
 const { approval: all, latest, waiting } = approvalCollections
 
 /** Requests of one agent that may be pending at once: nobody reads more, and a flood hides the one that matters. */
 export const mostWaiting = 20
-/** Largest action, in bytes of canonical JSON, that a person is asked to read. */
-const largestAction = 32_768
 /** How long an approval is kept after it ends. The audit trail keeps its history. */
 const keptMs = 90 * dayMs
 const expiredAtOnce = 100
@@ -50,6 +49,8 @@ export interface Asking {
   request_id: string
   policy_hash: string
   action: Action
+  /** What `modify` rules change in it. */
+  changes: readonly Change[]
   rules: readonly AskingRule[]
 }
 
@@ -62,38 +63,23 @@ export interface Settled {
   message: string | null
 }
 
-const sha256 = (value: unknown): string => createHash('sha256').update(canonical(value)).digest('hex')
-
-/** The part of an action that is approved: the fields that the caller gives, without those derived from the way it calls. */
-const actionOf = ({ description, category, stakes, confidence, tags, project, scope, context }: Action) => ({
-  description,
-  category,
-  stakes,
-  confidence,
-  tags: [...tags],
-  project,
-  scope,
-  context,
-})
-
 /** Rules with the same approvers share one approval: each person is asked once. */
-function groupsOf(asking: Asking): { key: string; rules: AskingRule[] }[] {
+function groupsOf(asking: Asking, asked: Asked): { key: string; rules: AskingRule[] }[] {
   const groups = new Map<string, AskingRule[]>()
   for (const rule of asking.rules) {
     const name = JSON.stringify([[...rule.approvers].sort(), rule.separation])
     groups.set(name, [...(groups.get(name) ?? []), rule])
   }
-  const action = { ...actionOf(asking.action), context: withoutCall(asking.action.context) }
   return [...groups.values()].map((rules) => ({
     rules,
-    key: sha256({ agent: asking.agent, action, rules: rules.map(({ text }) => text).sort() }),
+    key: sha256({ agent: asking.agent, ...asked, rules: rules.map(({ text }) => text).sort() }),
   }))
 }
 
-const tooLarge = (): Settled => ({
+const none = (why: string): Settled => ({
   granted: false,
   approval: null,
-  message: `An approval is needed, and the action is too large to ask for one: at most ${largestAction} bytes that JSON can carry`,
+  message: `An approval is needed, and ${why}`,
 })
 
 /**
@@ -105,14 +91,9 @@ export type Settlement = 'use' | 'hold' | 'ask' | 'look'
 /** Finds the grants of an evaluation, consumes them if all exist, and requests the missing ones. */
 export async function settle(tx: Transaction, asking: Asking, how: Settlement = 'use'): Promise<Settled> {
   const now_ms = asking.approvalContext.now()
-  let groups: ReturnType<typeof groupsOf>
-  try {
-    if (Buffer.byteLength(canonical(actionOf(asking.action))) > largestAction) return tooLarge()
-    groups = groupsOf(asking)
-  } catch (error) {
-    if (error instanceof NotInteroperable) return tooLarge()
-    throw error
-  }
+  const asked = askedOf(asking.action, asking.changes)
+  if (typeof asked === 'string') return none(asked)
+  const groups = groupsOf(asking, asked)
   const known = await latestOf(
     tx.keyed,
     groups.map(({ key }) => key),
@@ -132,13 +113,11 @@ export async function settle(tx: Transaction, asking: Asking, how: Settlement = 
     if (stateOf(known) === 'approved') continue
     let approval: Approval | null = known && holds(known, now_ms) ? known : null
     if (approval === null && how === 'look') continue
-    approval ??= await request(tx, asking, group)
-    if (approval === null)
-      return {
-        granted: false,
-        approval: null,
-        message: `An approval is needed, and ${mostWaiting} requests of ${asking.agent} wait already: try again once they are decided`,
-      }
+    if (approval === null) {
+      const made = await request(tx, asking, asked, group)
+      if (typeof made === 'string') return none(made)
+      approval = made
+    }
     if (first === null || approval.state === 'denied') first = approval
   }
   return { granted: false, approval: first, message: messageOf(first, asking.approvalContext) }
@@ -180,36 +159,38 @@ export const waitingOf = async (keyed: Pick<KeyedReader, 'get'>, agent: string, 
   return Object.fromEntries(Object.entries((found?.value as Waiting) ?? {}).filter(([, ends_ms]) => ends_ms > now_ms))
 }
 
-/** Requests an approval; null if too many are pending. */
+/** Requests an approval; a text says why none can be requested now. */
 async function request(
   tx: Transaction,
   asking: Asking,
+  asked: Asked,
   { key, rules }: ReturnType<typeof groupsOf>[number],
-): Promise<Approval | null> {
-  const { approvalContext, agent, on_behalf_of, session, evaluation_id, policy_hash, action } = asking
+): Promise<Approval | string> {
+  const { approvalContext, agent, on_behalf_of, session, evaluation_id, policy_hash } = asking
   const now_ms = approvalContext.now()
   const open = await waitingOf(tx.keyed, agent, now_ms)
-  if (Object.keys(open).length >= mostWaiting) return null
-  const { category, project, scope, ...given } = actionOf(action)
-  const { tool } = action.context
+  if (Object.keys(open).length >= mostWaiting)
+    return `${mostWaiting} requests of ${agent} wait already: try again once they are decided`
+  const denied = await denialsOf(
+    tx.keyed,
+    agent,
+    rules.map(({ guardrail_id }) => guardrail_id),
+  )
+  const limited = tooManyDenials(denied, now_ms)
+  if (limited !== null) return limited
   // The strictest of the rules counts.
   const waits_ms = Math.min(...rules.map((rule) => rule.waits_ms))
   const remember_ms = Math.min(...rules.map((rule) => rule.remember_ms ?? 0))
   const approval: Approval = {
     id: await freeId(tx, approvalContext),
     evaluation_id,
-    request_digest: sha256({
-      agent,
-      tool: typeof tool === 'string' ? tool : category,
-      arguments: given,
-      resource: { project, scope },
-      policy_hash,
-    }),
+    request_digest: requestDigest(agent, asked, policy_hash),
     policy_hash,
     requester: agent,
     on_behalf_of,
     session,
-    action: redact(actionOf(action)).value as Approval['action'],
+    ...shownOf(asked),
+    denied_before: earlierDenials(denied),
     rules: rules.map(({ guardrail_id, name, message, text }) => ({ guardrail_id, name, message, text })),
     approvers: [...rules[0]!.approvers],
     separation: rules[0]!.separation,

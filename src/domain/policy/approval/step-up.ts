@@ -6,9 +6,8 @@ import type { Transaction } from '../../../../sdk/storage/store.ts'
 import { stableJson } from '../../../core/canonical.ts'
 import { dayMs, durationMs, timestamp } from '../../../core/time.ts'
 import { type Approval, current, type Desk } from '../../record/approval/approval.ts'
-import { type Action, withoutCall } from '../rules/action.ts'
+import { type Action, judgedOf } from '../rules/action.ts'
 import { type Evaluation, type Verdict, withVerdict } from '../rules/evaluate.ts'
-import { givenOf } from '../rules/modify.ts'
 import type { PolicySet } from '../rules/set.ts'
 import { type AskingRule, type Settlement, settle } from './requests.ts'
 
@@ -34,6 +33,7 @@ export async function withApprovals(
     request_id,
     policy_hash,
     action,
+    changes: evaluation.changes,
     rules: askingRules(evaluation, set),
   }
   const { granted, approval, message } = await settle(tx, asking, how)
@@ -44,8 +44,21 @@ export async function withApprovals(
         approval: ref,
         approved_rules: [...evaluation.approved_rules, ...waitingFor(evaluation)],
       }
-    : { ...withWay(evaluation, message), approval: ref }
+    : {
+        ...(approval?.state === 'denied' ? denied : (one: Evaluation) => one)(withWay(evaluation, message)),
+        approval: ref,
+      }
 }
+
+/** The evaluation after a person denied it: a client must not wait for an answer that was given. */
+const denied = (evaluation: Evaluation): Evaluation =>
+  withVerdict({
+    ...evaluation,
+    asks: evaluation.asks.map((one) => (one.verdict === 'step_up' ? { ...one, verdict: 'deny' as const } : one)),
+    violations: evaluation.violations.map(({ verdict, ...one }) =>
+      verdict === undefined || verdict === 'step_up' ? one : { ...one, verdict },
+    ),
+  })
 
 const textOf = (value: unknown): string | null =>
   typeof value === 'string' && value !== '' ? value.slice(0, 256) : null
@@ -115,8 +128,7 @@ export async function withDeferral(
 ): Promise<Evaluation> {
   if (evaluation.verdict !== 'defer') return evaluation
   const deferring = new Set(evaluation.asks.filter(({ verdict }) => verdict === 'defer').map(({ rule }) => rule))
-  const same = givenOf({ ...action, context: withoutCall(action.context) })
-  const asked = { agent: action.agent_id, action: same, rules: [...deferring].sort() }
+  const asked = { agent: action.agent_id, action: judgedOf(action), rules: [...deferring].sort() }
   const key = createHash('sha256').update(stableJson(asked)).digest('hex')
   const [found] = await keyed.get(deferralCollection, [key])
   const known = found?.value as { until_ms: number } | undefined

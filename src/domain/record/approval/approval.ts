@@ -3,6 +3,7 @@
  * Expiry is computed when an approval is read, so an unanswered request is refused even if nothing ran in the meantime.
  */
 import type { ApprovalState, Approval as Shown } from '../../../../sdk/schema/approval.ts'
+import { visibleCopy } from '../../../core/quote.ts'
 import { timestamp } from '../../../core/time.ts'
 
 /** An approval as it is stored. Times are milliseconds since 1970. */
@@ -17,6 +18,8 @@ export interface Approval
     | 'on_behalf_of'
     | 'session'
     | 'action'
+    | 'changes'
+    | 'not_shown'
     | 'rules'
     | 'approvers'
     | 'remember'
@@ -24,8 +27,10 @@ export interface Approval
     | 'reason'
   > {
   state: ApprovalState
-  /** True if the one that the requester says it acts for must not decide the approval either. */
+  /** True if the one that the requester says it acts for must not grant the approval either. */
   separation: boolean
+  /** Ids of earlier denials of the same agent and rule, newest first; absent in older records. */
+  denied_before?: readonly string[]
   /** How long a grant lasts after it is given. */
   lasts_ms: number
   requested_ms: number
@@ -67,11 +72,12 @@ export interface Approver {
   roles: readonly string[]
 }
 
-/** Why this approver may not decide the approval; null if it may. */
-export function refusal(approval: Approval, { agent, roles }: Approver): string | null {
+/** Why this approver may not give this answer; null if it may. A claim to act for somebody takes the grant from him, and never the denial. */
+export function refusal(approval: Approval, { agent, roles }: Approver, granted: boolean): string | null {
   const { requester, on_behalf_of, separation, approvers } = approval
   if (agent === requester) return 'an agent never decides its own request'
-  if (separation && agent === on_behalf_of) return `${requester} acts for ${agent}, who therefore can't decide it`
+  if (granted && separation && agent === on_behalf_of)
+    return `${requester} acts for ${agent}, who therefore can't grant it`
   if (approvers.length > 0 && ![agent, ...roles].some((name) => approvers.includes(name)))
     return `the rule wants it decided by ${approvers.join(' or ')}`
   return null
@@ -121,10 +127,13 @@ export function show(stored: Approval, now_ms: number, urlOf: (id: string) => st
     consumed_ms,
     separation: _,
     lasts_ms: __,
+    denied_before: ___,
+    action,
     ...rest
   } = current(stored, now_ms)
   return {
     ...rest,
+    action: visibleCopy(action),
     url: urlOf(rest.id),
     requested_at: timestamp(requested_ms),
     expires_at: timestamp(expires_ms),

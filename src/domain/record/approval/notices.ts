@@ -19,11 +19,15 @@ interface Notice {
 
 /** The data of a notice about an approval: who requests what, without the arguments, which the page shows to those who may see them. */
 export function approvalData(approval: Approval, approvalContext: Desk): object {
-  const { action, rules, approvers, request_digest, policy_hash, ...shown } = show(
-    approval,
-    approvalContext.now(),
-    approvalContext.approvalUrl,
-  )
+  const {
+    action,
+    changes: _,
+    rules,
+    approvers,
+    request_digest,
+    policy_hash,
+    ...shown
+  } = show(approval, approvalContext.now(), approvalContext.approvalUrl)
   const { description, category, stakes, project } = action
   return {
     ...shown,

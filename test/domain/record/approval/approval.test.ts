@@ -106,13 +106,16 @@ test('who may answer: never the requester, whatever its roles', () => {
       fc.array(fc.constantFrom('alice', 'bob', 'admin', 'release-managers')),
       fc.array(fc.constantFrom('admin', 'approve', 'release-managers')),
       fc.boolean(),
-      (approvers, roles, separation) => refusal(fresh({ approvers, separation }), { agent: 'alice', roles }) !== null,
+      (approvers, roles, separation) =>
+        refusal(fresh({ approvers, separation }), { agent: 'alice', roles }, false) !== null,
     ),
   )
-  expect(refusal(fresh(), { agent: 'bob', roles: [] })).toBeNull()
-  expect(refusal(fresh({ on_behalf_of: 'bob' }), { agent: 'bob', roles: [] })).toContain('acts for bob')
-  expect(refusal(fresh({ on_behalf_of: 'bob', separation: false }), { agent: 'bob', roles: [] })).toBeNull()
+  expect(refusal(fresh(), { agent: 'bob', roles: [] }, true)).toBeNull()
+  expect(refusal(fresh({ on_behalf_of: 'bob' }), { agent: 'bob', roles: [] }, true)).toContain('acts for bob')
+  expect(refusal(fresh({ on_behalf_of: 'bob', separation: false }), { agent: 'bob', roles: [] }, true)).toBeNull()
+  // A claim takes the grant from the one that it names, and never the denial.
+  expect(refusal(fresh({ on_behalf_of: 'bob' }), { agent: 'bob', roles: [] }, false)).toBeNull()
   const managed = fresh({ approvers: ['release-managers'] })
-  expect(refusal(managed, { agent: 'bob', roles: ['approve'] })).toContain('release-managers')
-  expect(refusal(managed, { agent: 'bob', roles: ['approve', 'release-managers'] })).toBeNull()
+  expect(refusal(managed, { agent: 'bob', roles: ['approve'] }, true)).toContain('release-managers')
+  expect(refusal(managed, { agent: 'bob', roles: ['approve', 'release-managers'] }, true)).toBeNull()
 })
