@@ -5,13 +5,35 @@ import { canonical, NotInteroperable } from '../../../core/canonical.ts'
 import { visibleCopy, visibleText } from '../../../core/quote.ts'
 import { redactForApproval } from '../../../core/secrets.ts'
 import type { Approval } from '../../record/approval/approval.ts'
-import { type Action, judgedOf } from '../rules/action.ts'
+import type { Action } from '../rules/action.ts'
 
 /** Largest action, in bytes of canonical JSON, that a person is asked to read. */
 const largestAction = 32_768
 const maxPaths = 50
 
 export const sha256 = (value: unknown): string => createHash('sha256').update(canonical(value)).digest('hex')
+
+/** The context without the ids of a single call, so that a repeated action matches the one that was approved or deferred. */
+const withoutCall = ({ session_id: _, tool_use_id: __, ...context }: Action['context']): Action['context'] => context
+
+/**
+ * What of an action is approved or deferred: everything that rules judge, except the agent, which is compared beside it, and what follows from
+ * the way in which the same action is called. A field that is added to actions is part of it.
+ */
+export function judgedOf({
+  agent_id: _agent,
+  phase: _phase,
+  reason_count: _reasons,
+  quality_score: _quality,
+  instruction_like: _instructions,
+  has_deliberation: _deliberation,
+  has_reasoning: _reasoning,
+  has_query: _query,
+  has_check: _check,
+  ...judged
+}: Action) {
+  return { ...judged, tags: [...judged.tags], context: withoutCall(judged.context) }
+}
 
 /** What a grant covers: the judged action, and what rules change in it. */
 export interface Asked {

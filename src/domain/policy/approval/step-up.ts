@@ -6,9 +6,10 @@ import type { Transaction } from '../../../../sdk/storage/store.ts'
 import { stableJson } from '../../../core/canonical.ts'
 import { dayMs, durationMs, timestamp } from '../../../core/time.ts'
 import { type Approval, current, type Desk } from '../../record/approval/approval.ts'
-import { type Action, judgedOf } from '../rules/action.ts'
+import type { Action } from '../rules/action.ts'
 import { type Evaluation, type Verdict, withVerdict } from '../rules/evaluate.ts'
 import type { PolicySet } from '../rules/set.ts'
+import { judgedOf } from './asked.ts'
 import { type AskingRule, type Settlement, settle } from './requests.ts'
 
 /** The evaluation with its step-ups approved, or with the approval that it waits for. */

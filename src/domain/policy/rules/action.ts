@@ -130,29 +130,6 @@ export function projectOf({ project, context }: Pick<Action, 'project' | 'contex
   return typeof context.project === 'string' && context.project.trim() !== '' ? context.project : null
 }
 
-/** The context without the ids of a single call, so that a repeated action matches the one that was approved or deferred. */
-export const withoutCall = ({ session_id: _, tool_use_id: __, ...context }: Action['context']): Action['context'] =>
-  context
-
-/**
- * What of an action is approved or deferred: everything that rules judge, except the agent, which is compared beside it, and what follows from
- * the way in which the same action is called. A field that is added to actions is part of it.
- */
-export function judgedOf({
-  agent_id: _agent,
-  phase: _phase,
-  reason_count: _reasons,
-  quality_score: _quality,
-  instruction_like: _instructions,
-  has_deliberation: _deliberation,
-  has_reasoning: _reasoning,
-  has_query: _query,
-  has_check: _check,
-  ...judged
-}: Action) {
-  return { ...judged, tags: [...judged.tags], context: withoutCall(judged.context) }
-}
-
 /** The stakes of a record if its agent gave none. */
 export const assumedStakes = actionFields.stakes.assumed
 
