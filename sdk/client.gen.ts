@@ -743,7 +743,7 @@ export interface DecideApprovalResult {
   /** The agent that wants to act. */ requester: string
   /** On whose behalf the requester claims to act. */ on_behalf_of: string | null
   /** Session of the requester, if given. */ session: string | null
-  /** The action to approve, with secrets redacted. */
+  /** The action to approve, with secrets redacted, and invisible characters as their code points. */
   action: {
     /** What the agent intends to do. */ description: string
     /** Kind of decision. */ category: string | null
@@ -751,9 +751,21 @@ export interface DecideApprovalResult {
     /** How sure the agent was, 0 to 1. */ confidence: number | null
     /** Tags for search and filters. */ tags: string[]
     /** Project of the action. */ project: string | null
+    /** Pull request of the action; absent in older records. */ pr?: number | null | undefined
     /** Scope of the action. */ scope: string | null
     /** Context of the decision or action. */ context: Record<string, unknown>
   }
+  /** What rules change in the action before it runs; absent in older records. */ changes?: Change[] | undefined
+  /** Parts of the action that are not shown, each with the reason; absent in older records. */
+  not_shown?: string[] | undefined
+  /** Denied requests of the same agent for the same rules, newest first; not in answers of decideApproval. */
+  earlier_denials?: {
+    /** Id of the request. */ id: string
+    /** What the agent intended to do. */ description: string
+    /** Who denied it. */ decided_by: string | null
+    /** RFC 3339. */ decided_at: string
+    /** Reason for the denial. */ reason: string | null
+  }[] | undefined
   /** The rules that require it. */
   rules: {
     /** Id of the rule. */ guardrail_id: string
@@ -2350,7 +2362,7 @@ export interface Approval {
   /** The agent that wants to act. */ requester: string
   /** On whose behalf the requester claims to act. */ on_behalf_of: string | null
   /** Session of the requester, if given. */ session: string | null
-  /** The action to approve, with secrets redacted. */
+  /** The action to approve, with secrets redacted, and invisible characters as their code points. */
   action: {
     /** What the agent intends to do. */ description: string
     /** Kind of decision. */ category: string | null
@@ -2358,9 +2370,21 @@ export interface Approval {
     /** How sure the agent was, 0 to 1. */ confidence: number | null
     /** Tags for search and filters. */ tags: string[]
     /** Project of the action. */ project: string | null
+    /** Pull request of the action; absent in older records. */ pr?: number | null | undefined
     /** Scope of the action. */ scope: string | null
     /** Context of the decision or action. */ context: Record<string, unknown>
   }
+  /** What rules change in the action before it runs; absent in older records. */ changes?: Change[] | undefined
+  /** Parts of the action that are not shown, each with the reason; absent in older records. */
+  not_shown?: string[] | undefined
+  /** Denied requests of the same agent for the same rules, newest first; not in answers of decideApproval. */
+  earlier_denials?: {
+    /** Id of the request. */ id: string
+    /** What the agent intended to do. */ description: string
+    /** Who denied it. */ decided_by: string | null
+    /** RFC 3339. */ decided_at: string
+    /** Reason for the denial. */ reason: string | null
+  }[] | undefined
   /** The rules that require it. */
   rules: {
     /** Id of the rule. */ guardrail_id: string
