@@ -4,13 +4,56 @@ export interface HookEnd {
   out: string
   err: string
 }
+type Env = Record<string, string | undefined>
+interface HookFlags {
+  shadow?: boolean
+  guard?: boolean
+  'fail-open'?: boolean
+  shared?: boolean
+  url?: string | undefined
+  'data-dir'?: string | undefined
+}
 export function hook(given: {
   client: string
-  flags?: { shadow?: boolean; 'fail-open'?: boolean; url?: string | undefined }
-  env: Record<string, string | undefined>
+  flags?: HookFlags
+  env: Env
   body: string
   cwd: string
   /** Ends the attempt; by default after 4 s. */
   signal?: AbortSignal
 }): Promise<HookEnd>
 export function repositoryAt(from: string): { project?: string; branch?: string }
+/** The content of `service.json` in a data folder. */
+export interface ServiceFile {
+  url: string
+  /** The program and its first arguments. */
+  command: string[]
+  /** Settings from the environment in which the folder was set up, without secrets. */
+  env: Record<string, string>
+  /** Secret settings that must be in the environment of a start. */
+  secrets: string[]
+  /** Null if it ended by itself. */
+  pid: number | null
+  started_at: string | null
+  stopped_at: string | null
+}
+export function serviceOf(dir: string): ServiceFile | null
+export function startLine(dir: string, service?: ServiceFile | null): string
+export function isDown(error: unknown): boolean
+export function foreign(url: string, dir: string, status: number): string
+export function credentials(given: {
+  url: string
+  agent: string
+  token: string
+  method: string
+  path: string
+  body: string | Uint8Array
+}): {
+  authorization: string
+  proves(status: number, proof: string | null | undefined, answer: string | Uint8Array | null): boolean
+}
+/** Does `work`; if nothing listens at `url` and it is the address of the folder's service, starts it and does `work` once more. */
+export function withService<T>(
+  given: { dir: string; url: string; env: Env; signal?: AbortSignal },
+  work: (url: string) => Promise<T>,
+): Promise<T>

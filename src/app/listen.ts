@@ -78,3 +78,27 @@ export function listen(options: ListenOptions): Listening {
     close: () => server.stop(true),
   }
 }
+
+/** Paths that monitors and waiting clients ask for: no calls. */
+const healthPaths = /^https?:\/\/[^/]+\/(?:health|ready|metrics)(?:[?#]|$)/
+
+/** Notes when the last call began or ended, so that a service without calls can end. */
+export function watchActivity(now: () => number = () => performance.now()) {
+  let last = now()
+  let underWay = 0
+  return {
+    idleMs: () => (underWay > 0 ? 0 : now() - last),
+    watched(handle: Fetch): Fetch {
+      return async (request, ...rest) => {
+        if (healthPaths.test(request.url)) return handle(request, ...rest)
+        underWay++
+        try {
+          return await handle(request, ...rest)
+        } finally {
+          underWay--
+          last = now()
+        }
+      }
+    },
+  }
+}

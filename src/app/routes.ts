@@ -4,6 +4,7 @@ import type { Services } from '../calls/services.ts'
 import { auditAppended } from '../core/audit.ts'
 import { agentsOf, createAuthenticator, type Scope } from '../core/caller.ts'
 import type { Log } from '../core/log.ts'
+import { openSignatures, type Signatures } from '../core/signed.ts'
 import { timestamp } from '../core/time.ts'
 import { ownCredentials } from '../core/token-file.ts'
 import { serviceName, version } from '../core/version.ts'
@@ -52,7 +53,7 @@ interface Limits {
   guesses: Guesses
   bodies: Bodies
 }
-type Access = Pick<DashboardOptions, 'authenticate' | 'agents'>
+type Access = Pick<DashboardOptions, 'authenticate' | 'agents'> & { signatures: Signatures }
 
 /** @param lease given if servers share an agent's rate limit */
 export function createLimits(
@@ -77,7 +78,7 @@ export function createLimits(
 export async function openAccess(settings: Settings): Promise<Access> {
   const credentials = settings.auth_tokens ?? (await ownCredentials(settings.data_dir))
   const agents = agentsOf(credentials, grantsOf(settings))
-  return { authenticate: createAuthenticator(agents), agents }
+  return { authenticate: createAuthenticator(agents), signatures: openSignatures(agents, Date.now), agents }
 }
 
 interface RoutesOptions {

@@ -40,7 +40,7 @@ import { evidenceServices } from './evidence.ts'
 import { folderInside, folderOfDecisions } from './folders.ts'
 import { hookMethods } from './hooks.ts'
 import { closing, later } from './lifecycle.ts'
-import { type Listening, listen } from './listen.ts'
+import { type Listening, listen, watchActivity } from './listen.ts'
 import { openPublisher } from './publisher.ts'
 import { loadRetention } from './retention.ts'
 import { createLimits, createRoutes, health, openAccess } from './routes.ts'
@@ -214,6 +214,8 @@ export interface Serving {
   reload(): Promise<void>
   /** Rejects if the embedder, which loads in the background, can't be loaded; the service must then stop. */
   failure: Promise<never>
+  /** Milliseconds since the last call began or ended. Questions about its health are no calls. */
+  idleMs(): number
   /** Stops accepting calls, waits for those in progress, and closes everything. */
   stop(): Promise<void>
 }
@@ -236,6 +238,7 @@ async function serveProgram(program: Program, settings: Settings, log: Log): Pro
   const stopping = new AbortController()
   const started = Date.now()
   const boot = services.randomHex(4)
+  const activity = watchActivity()
   let requests = 0
   let ready = true
   const url = () => settings.public_url ?? port.url
@@ -254,6 +257,7 @@ async function serveProgram(program: Program, settings: Settings, log: Log): Pro
   const options = {
     dispatch,
     authenticate: access.authenticate,
+    signatures: access.signatures,
     ...limits,
     cors_origins,
     max_body_bytes,
@@ -275,7 +279,12 @@ async function serveProgram(program: Program, settings: Settings, log: Log): Pro
   // Port
   let port: Listening
   try {
-    port = listen({ ...settings, handle: createFetch(options), largest_body_bytes: largestBody(options), log })
+    port = listen({
+      ...settings,
+      handle: activity.watched(createFetch(options)),
+      largest_body_bytes: largestBody(options),
+      log,
+    })
   } catch (error) {
     throw new Error(`can't listen on ${settings.host}:${settings.port} (CSTP_HOST, CSTP_PORT)`, { cause: error })
   }
@@ -284,6 +293,7 @@ async function serveProgram(program: Program, settings: Settings, log: Log): Pro
   return {
     url: port.url,
     failure: program.failure,
+    idleMs: activity.idleMs,
     reload: async () => {
       const failed = (error: unknown) => log('error', 'guardrails could not be reloaded', describeError(error))
       await services.policy.reload().catch(failed)

@@ -5,7 +5,7 @@ import { localAgent } from '../core/token-file.ts'
 import type * as declared from '../methods/index.ts'
 import { methods } from '../methods/table.ts'
 import type { Flags, Run } from './command.ts'
-import { type Get, openRemote, type Send, serverUrl } from './remote.ts'
+import { addressOf, type Get, openRemote, type Send } from './remote.ts'
 import { openLog, print } from './terminal.ts'
 
 type Declared = typeof declared
@@ -45,7 +45,7 @@ export const connectionFlags = {
   url: {
     kind: 'value',
     value: 'url',
-    about: 'Server to call; by default the one at --host and --port of the settings.',
+    about: 'Server to call; by default the one at --host and --port of the settings, else that of the data directory.',
   },
   agent: { kind: 'value', value: 'name', about: 'Agent to call as (CSTP_AGENT); by default local.' },
   token: {
@@ -76,12 +76,13 @@ export async function openConnection(
   const agent = flags.agent ?? env.CSTP_AGENT
   if (!flags.local) {
     const token = flags.token ?? env.CSTP_TOKEN
-    const url = serverUrl(flags.url, settings)
+    const url = addressOf(flags.url, configuration)
     const { send, get } = await openRemote({
       url,
       agent,
       token,
       data_dir: settings.data_dir,
+      env,
       admin: admin ?? 'if_needed',
       ...(signal && { signal }),
     })

@@ -38,6 +38,7 @@ async function forward(run: Run<typeof flags>, url: string): Promise<Backend> {
     agent: run.flags.agent ?? run.env.CSTP_AGENT,
     token: run.flags.token ?? run.env.CSTP_TOKEN,
     data_dir: settings.data_dir,
+    env: run.env,
   })
   return {
     async dispatch({ method, params, signal }) {

@@ -1,6 +1,7 @@
 /** Calls methods of a server over HTTP. */
+import { credentials, foreign, serviceOf, withService } from '../../plugin/hooks/cstp-hook.mjs'
 import { CstpError, codes, type ErrorName } from '../../sdk/errors.ts'
-import type { Settings } from '../app/config/config.ts'
+import type { Configuration, Settings } from '../app/config/config.ts'
 import { checkKept } from '../core/params.ts'
 import { withoutSecrets } from '../core/secrets.ts'
 import { adminAgent, localAgent, readToken, tokenPath } from '../core/token-file.ts'
@@ -30,24 +31,35 @@ export function serverUrl(given: string | undefined, { host, port }: Pick<Settin
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
 }
 
-/** The `Authorization` header for an agent with a token file in the data directory. @throws Failure if there is no such file */
-async function ownAuthorization(data_dir: string, agent: string): Promise<string> {
-  const own = await readToken(data_dir, agent).catch((error: Error) => {
+/** The address given, else that of the settings, else that of the service that the data directory has. */
+export function addressOf(given: string | undefined, { settings, sources }: Configuration): string {
+  const isDefault = sources.host === 'default' && sources.port === 'default'
+  return serverUrl(given ?? (isDefault ? serviceOf(settings.data_dir)?.url : undefined), settings)
+}
+
+interface Login {
+  agent: string
+  token: string
+}
+
+/** The login of an agent with a token file in the data directory. @throws Failure if there is no such file */
+async function ownLogin(data_dir: string, agent: string): Promise<Login> {
+  const token = await readToken(data_dir, agent).catch((error: Error) => {
     throw new Failure(`the token can't be read: ${error.message}`)
   })
-  if (own === null)
+  if (token === null)
     throw new Failure(
       `there is no token in ${tokenPath(data_dir, agent)}: start the server once (cstp serve), give --agent and --token (CSTP_AGENT, CSTP_TOKEN), or use --local`,
     )
-  return `Bearer ${agent}:${own}`
+  return { agent, token }
 }
 
-/** The `Authorization` header: the given agent and token, else the token from the server's data directory. */
-async function authorization(agent = localAgent, token: string | undefined, data_dir: string): Promise<string> {
-  if (token !== undefined) return `Bearer ${agent}:${token}`
+/** The given agent and token, else the token from the server's data directory. */
+async function loginOf(agent = localAgent, token: string | undefined, data_dir: string): Promise<Login> {
+  if (token !== undefined) return { agent, token }
   if (agent !== localAgent && agent !== adminAgent)
     throw misuse(`agent ${agent} needs a token: give --token or set CSTP_TOKEN`)
-  return ownAuthorization(data_dir, agent)
+  return ownLogin(data_dir, agent)
 }
 
 const names = new Map(Object.entries(codes).map(([name, code]) => [code as number, name as ErrorName]))
@@ -69,12 +81,27 @@ async function read(response: Response, url: string): Promise<unknown> {
       throw new CstpError(names.get(code) ?? 'internal_error', message, more)
     }
     if (response.status === 401)
-      throw new Failure(`${url} refused the credentials: give --agent and --token, or set CSTP_AGENT and CSTP_TOKEN`)
+      throw new Failure(`${url} refused the credentials: give --agent and --token, or set CSTP_AGENT and CSTP_TOKEN; it may be the service of another data directory`)
     if (response.status === 413) throw new CstpError('invalid_request', body.message ?? 'the body is too large')
     if (typeof body.error === 'string') throw new Failure(`${url}: ${body.message ?? body.error}`)
     if (response.ok && 'result' in body) return body.result
   }
   throw new Failure(`${url} is not a cstp server (HTTP ${response.status})`)
+}
+
+/** The response, if it is from a program that knows the token. @throws Failure otherwise */
+async function proven(
+  response: Response,
+  proves: ReturnType<typeof credentials>['proves'],
+  url: string,
+  data_dir: string,
+): Promise<Response> {
+  const { status, headers } = response
+  const isJson = headers.get('content-type')?.startsWith('application/json') ?? false
+  const body = isJson ? new Uint8Array(await response.arrayBuffer()) : null
+  // A refusal of the credentials allows nothing, and can't be proven by a service that does not know them.
+  if (status !== 401 && !proves(status, headers.get('cstp-proof'), body)) throw new Failure(foreign(url, data_dir, status))
+  return body === null ? response : new Response(body, { status, headers })
 }
 
 export async function openRemote(options: {
@@ -85,6 +112,8 @@ export async function openRemote(options: {
   data_dir: string
   /** For a person's calls: makes those that need the scope admin or approve, or all, as agent admin, if its token file exists. */
   admin?: 'if_needed' | 'always'
+  /** Environment of the service of the data directory, which is started if it does not run; absent: it is not started. */
+  env?: Record<string, string | undefined>
   signal?: AbortSignal
 }): Promise<{ send: Send; get: Get }> {
   const { url, agent, token, data_dir, signal } = options
@@ -96,25 +125,40 @@ export async function openRemote(options: {
     loopback.test(new URL(url).hostname) &&
     (await readToken(data_dir, adminAgent).catch(() => null)) !== null
   const chosen = mayBeAdmin && options.admin === 'always' ? adminAgent : agent
-  const headers = { authorization: await authorization(chosen, token, data_dir) }
+  const login = await loginOf(chosen, token, data_dir)
   const asAdmin = new Set<string>()
-  const request = async (path: string, init: RequestInit): Promise<Response> => {
+  const isLocal = loopback.test(new URL(url).hostname)
+  const request = async (path: string, by: Login, init: RequestInit & { body?: string } = {}): Promise<Response> => {
     const ended = init.signal && signal ? AbortSignal.any([init.signal, signal]) : (init.signal ?? signal)
-    try {
+    const ask = async (at: string): Promise<Response> => {
+      const { method = 'GET', body = '' } = init
+      // A service on this machine is not protected by TLS: it gets a signature, and proves that it knows the token.
+      const signed = isLocal ? credentials({ url: at, ...by, method, path, body }) : null
+      const authorization = signed?.authorization ?? `Bearer ${by.agent}:${by.token}`
       // No time limit, since a reindex may take long. No redirects, since the token is only for this server.
-      return await fetch(`${url}${path}`, {
+      const response = await fetch(`${at}${path}`, {
         ...init,
+        headers: { ...(init.headers as Record<string, string>), authorization },
         redirect: 'manual',
         timeout: false,
         ...(ended && { signal: ended }),
       } as RequestInit)
+      return signed ? proven(response, signed.proves, at, data_dir) : response
+    }
+    try {
+      return await withService(
+        { dir: data_dir, url, env: options.env ?? { CSTP_IDLE_EXIT: '0' }, ...(ended && { signal: ended }) },
+        ask,
+      )
     } catch (error) {
       ended?.throwIfAborted()
-      const { code = (error as Error).message } = error as { code?: string }
+      if (error instanceof Failure) throw error
+      const { code = (error as Error).message, isDown } = error as { code?: string; isDown?: true }
+      if (!isDown) throw new Failure(`the connection to ${url} failed (${code})`)
       throw new Failure(
-        /refused/i.test(code)
-          ? `nothing listens at ${url}: start a server with cstp serve, give another address with --url, or use --local`
-          : `the connection to ${url} failed (${code})`,
+        serviceOf(data_dir)?.url === url
+          ? (error as Error).message
+          : `nothing listens at ${url}: start a server with cstp serve, give another address with --url, or use --local`,
       )
     }
   }
@@ -124,17 +168,13 @@ export async function openRemote(options: {
       // JSON would turn an infinite number into null, which means that it was not given.
       checkKept(params)
       const body = JSON.stringify({ jsonrpc: '2.0', id: calls++, method, params })
-      const post = async (own: { authorization: string }) => {
-        const json = { ...own, 'content-type': 'application/json' }
-        return read(
-          await request('/cstp', { method: 'POST', headers: json, body, ...(given && { signal: given }) }),
-          url,
-        )
-      }
-      const admin = async () => post({ authorization: await ownAuthorization(data_dir, adminAgent) })
+      const headers = { 'content-type': 'application/json' }
+      const post = async (by: Login) =>
+        read(await request('/cstp', by, { method: 'POST', headers, body, ...(given && { signal: given }) }), url)
+      const admin = async () => post(await ownLogin(data_dir, adminAgent))
       if (asAdmin.has(method)) return admin()
       try {
-        return await post(headers)
+        return await post(login)
       } catch (error) {
         const missing = error instanceof CstpError && error.error === 'forbidden' ? error.data?.scope : undefined
         const refused = missing === 'admin' || missing === 'approve'
@@ -143,6 +183,6 @@ export async function openRemote(options: {
         return admin()
       }
     },
-    get: (path) => request(path, { headers }),
+    get: (path) => request(path, login),
   }
 }

@@ -1,5 +1,6 @@
 /** cstp serve: runs the service until stopped. */
 import type { Settings } from '../app/config/config.ts'
+import { noteService } from '../app/service-file.ts'
 import { adminAgent, localAgent, ownAgents, tokenPath } from '../core/token-file.ts'
 import { version } from '../core/version.ts'
 import { aborted, defineCommand } from './command.ts'
@@ -41,6 +42,11 @@ function banner(url: string, settings: Settings, { paint }: Terminal): string {
   return `${[...lines, ...trial, '', 'Ctrl-C stops it.'].join('\n')}\n\n`
 }
 
+/** Resolves when there was no call for this time. */
+async function idle({ idleMs }: { idleMs(): number }, limit_ms: number): Promise<void> {
+  for (let left = limit_ms; left > 0; left = limit_ms - idleMs()) await Bun.sleep(Math.min(left, 60_000))
+}
+
 export const serve = defineCommand({
   name: 'serve',
   summary: 'Start the service.',
@@ -48,15 +54,17 @@ export const serve = defineCommand({
     'Serves JSON-RPC 2.0 at POST /cstp, and GET /health, /ready and /metrics, until Ctrl-C or SIGTERM. Decisions, catalogue and vectors are stored in the data directory; nothing else is needed.',
     'Without CSTP_AUTH_TOKENS the first start creates two random tokens in the data directory: the file token is for agents (local: read and write), admin.token for people (admin: everything but evidence). The service never runs without authentication.',
     'With --json it prints one line with url, data_dir, token_file and admin_token_file on stdout when it is ready. Logs go to stderr.',
+    'Clients on the same machine start it when they need it (service.json in the data directory says how). With --on-demand, as they call it, it ends after CSTP_IDLE_EXIT without a call.',
     'SIGHUP reloads the guardrails; otherwise they are reloaded every five minutes.',
   ],
   reloads: true,
+  flags: { 'on-demand': { kind: 'switch', about: 'End after CSTP_IDLE_EXIT without a call.' } },
   examples: [
     ['cstp serve', 'serve on 127.0.0.1:9991 with the data in ~/.cstp'],
     ['cstp serve --port 0 --data-dir ./data --log-level warn', 'a free port, another folder, a quiet log'],
     ['CSTP_AUTH_TOKENS=planner:…,operator:… CSTP_ADMIN_AGENTS=operator cstp serve', 'an agent, and an administrator'],
   ],
-  async run({ terminal, json, configuration, signal }) {
+  async run({ terminal, json, configuration, signal, flags, env }) {
     const configured = await configuration()
     const { settings } = configured
     const { data_dir, auth_tokens } = settings
@@ -71,11 +79,14 @@ export const serve = defineCommand({
         json ? jsonLine({ url, data_dir, ...files, pid: process.pid }) : banner(url, settings, terminal),
       )
       process.on('SIGHUP', () => void serving.reload())
+      const noteEnd = await noteService(configured, url, env, flags['on-demand'])
       try {
-        await Promise.race([aborted(signal), serving.failure])
+        const ends = flags['on-demand'] && settings.idle_exit > 0 ? [idle(serving, settings.idle_exit * 1_000)] : []
+        await Promise.race([aborted(signal), serving.failure, ...ends])
         log('info', 'stopping')
       } finally {
         await serving.stop()
+        await noteEnd()
       }
       log('info', 'stopped')
       return 0

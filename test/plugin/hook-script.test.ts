@@ -4,6 +4,8 @@ import { mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { repositoryAt } from '../../plugin/hooks/cstp-hook.mjs'
+import { agentsOf, parseTokens } from '../../src/core/caller.ts'
+import { openSignatures } from '../../src/core/signed.ts'
 import { testNeeding } from '../support/needing.ts'
 import { bareEnv, cstp, freePort, root, run } from '../support/process.ts'
 import { type Running, startServing, tokens } from '../support/serving.ts'
@@ -57,12 +59,23 @@ else
       expect(await hook(['codex'], call, down)).toMatchObject({
         status: 2,
         out: '',
-        err: expect.stringContaining('ECONNREFUSED'),
+        err: expect.stringMatching(
+          /^cstp can't judge this call, so it was not run: the cstp service at \S+ is down since \S+ .*; this starts it: .+\n$/,
+        ),
       })
       expect(await hook(['gemini'], body('BeforeTool', shell('ls')), down)).toMatchObject({ status: 2 })
       expect(await hook(['codex'], 'no json', down)).toMatchObject({ status: 2 })
       expect(await hook(['codex'], body('Stop'), down)).toMatchObject({ status: 1, out: '' })
       expect(await hook(['codex', '--shadow'], call, down)).toEqual({ status: 0, out: '', err: '' })
+      // In guard mode, what only reads goes on; a secret is no such thing, nor is anything when all rules are enforced.
+      const reading = (file_path: string) => body('PreToolUse', { tool_name: 'Read', tool_input: { file_path } })
+      expect(await hook(['codex', '--guard'], reading('src/a.ts'), down)).toEqual({ status: 0, out: '', err: '' })
+      for (const [flag, event] of [
+        ['--guard', call],
+        ['--guard', reading('/home/ann/.ssh/id_ed25519')],
+        ['--url=http://127.0.0.1:1', reading('src/a.ts')],
+      ] as const)
+        expect(await hook(['codex', flag], event, down)).toMatchObject({ status: 2 })
       const { status, out } = await hook(['copilot'], call, down)
       expect([status, JSON.parse(out)]).toMatchObject([0, { permissionDecision: 'deny' }])
       const wrong = { ...ada(), CSTP_TOKEN: 'not-the-token-of-ada' }
@@ -105,9 +118,14 @@ else
       let answered = 0
       const server = Bun.serve({
         port: 0,
-        fetch: ({ url }) => {
-          if (url.includes('no-such-client')) return new Response('unknown client', { status: 404 })
-          return answered++ < 2 ? new Response('{}') : new Response('restarting', { status: 503 })
+        fetch(request) {
+          const [name = '', token = ''] = tokens.ada.split(':')
+          const signatures = openSignatures(agentsOf(parseTokens([{ agent: name, token }])), Date.now)
+          expect(signatures.caller(request)?.agent).toBe('ada')
+          const answer = (text: string, status: number) =>
+            signatures.prove(request, new Response(text, { status, headers: { 'content-type': 'application/json' } }))
+          if (request.url.includes('no-such-client')) return answer('unknown client', 404)
+          return answered++ < 2 ? answer('{}', 200) : answer('restarting', 503)
         },
       })
       await writeFile(spool, [line('refused', 'no-such-client'), line('sent'), line('kept'), line('behind')].join('\n'))
@@ -164,6 +182,56 @@ else
       process.stdin.flush()
       expect(await process.exited).toBe(2)
       expect(await new Response(process.stderr).text()).toStartWith('cstp: ')
+    })
+
+    test.each([
+      ['allows everything', () => Response.json({})],
+      [
+        'answers with an allow of the client',
+        () => Response.json({ hookSpecificOutput: { permissionDecision: 'allow' } }),
+      ],
+      ['makes up a proof', () => Response.json({}, { headers: { 'cstp-proof': 'a'.repeat(64) } })],
+      [
+        'repeats what it was sent',
+        (given: Request) =>
+          Response.json(
+            {},
+            { headers: { 'cstp-proof': /\w{64}$/.exec(given.headers.get('authorization') ?? '')![0] } },
+          ),
+      ],
+      ['redirects', () => Response.redirect(running.url)],
+    ])('another program on the port that %s gets no token and allows nothing', async (_name, answer) => {
+      let seen = ''
+      const server = Bun.serve({
+        port: 0,
+        async fetch(request) {
+          seen += JSON.stringify([request.url, [...request.headers], await request.text()])
+          return answer(request)
+        },
+      })
+      const env = { ...ada(), CSTP_URL: server.url.origin }
+      for (const flags of [[], ['--guard']])
+        expect(await hook(['codex', ...flags], body('PreToolUse', shell('ls')), env)).toEqual({
+          status: 2,
+          out: '',
+          err: expect.stringContaining(`another program answers at ${server.url.origin}`),
+        })
+      const [agent, token] = tokens.ada.split(':')
+      const args = ['list', '--url', server.url.origin, '--agent', agent!, '--token', token!]
+      expect(await cstp(args, bareEnv(dir))).toMatchObject({
+        status: 1,
+        err: expect.stringContaining('another program answers'),
+      })
+      await server.stop(true)
+      expect(seen).toContain('ls')
+      expect(seen).not.toContain(token!)
+    })
+
+    test('a service of another data folder is named, and gets no token', async () => {
+      const env = { ...ada(), CSTP_TOKEN: 'the-token-of-another-folder' }
+      const { status, err } = await hook(['codex'], body('PreToolUse', shell('ls')), env)
+      expect([status, err]).toEqual([2, expect.stringContaining('it is the service of another data folder (401)')])
+      expect(running.lines()).not.toContain('the-token-of-another-folder')
     })
 
     test('cstp hook does the same, and cstp hook report shows what was stopped', async () => {

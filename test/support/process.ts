@@ -38,6 +38,8 @@ export const bareEnv = (dir: string, more: Record<string, string> = {}): Record<
   HOME: dir,
   CSTP_DATA_DIR: dir,
   CSTP_EMBEDDER: 'hash',
+  // A service that a test did not start would outlive it.
+  CSTP_IDLE_EXIT: '0',
   ...more,
 })
 

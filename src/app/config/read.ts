@@ -31,6 +31,16 @@ export const whole = (min: number, max: number) => (value: unknown) => {
   return expected(`a whole number from ${min} to ${max}`)
 }
 
+const unitSeconds = { s: 1, m: 60, h: 3_600, d: 86_400 }
+const longestDuration = 365 * 86_400
+
+/** A time such as `8h`, `30m` or `90s`, in seconds; a number alone counts seconds. */
+export const duration = (value: unknown): number => {
+  const [, digits, unit = 's'] = /^(\d{1,9}) ?([smhd])?$/.exec(String(value).trim()) ?? []
+  const seconds = Number(digits) * unitSeconds[unit as keyof typeof unitSeconds]
+  return seconds <= longestDuration ? seconds : expected('a time such as 8h, 30m or 90s, up to 365d')
+}
+
 export const oneOf =
   <const T extends string>(...values: T[]) =>
   (value: unknown): T =>

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type NoticeKind, noticeKinds } from '../../domain/record/approval/approval.ts'
 import {
   credentials,
+  duration,
   fileOrPostgres,
   folderOrAddress,
   list,
@@ -33,6 +34,12 @@ export const settings = named({
   ),
   host: setting('server.host', '127.0.0.1', text, 'Address to listen on.'),
   port: setting('server.port', 9991, whole(0, 65535), 'Port to listen on; 0 picks a free one and prints it.'),
+  idle_exit: setting(
+    'server.idle_exit',
+    28_800,
+    duration,
+    'How long a service that a client started on demand runs without a call, such as 8h, 30m or 90s; 0: clients start none.',
+  ),
   public_url: setting(
     'server.public_url',
     null,

@@ -1,7 +1,8 @@
 /** HTTP: the service's paths, and what they share: methods, OPTIONS, CORS, logins, limits. */
 import { type Authenticate, type Caller, clientAddress } from '../../core/caller.ts'
+import type { Signatures } from '../../core/signed.ts'
 import { answerRpc, type RpcOptions } from './jsonrpc.ts'
-import type { GuessedAt, Guesses, Limiter } from './limits.ts'
+import type { Bodies, GuessedAt, Guesses, Limiter } from './limits.ts'
 import {
   type Address,
   type DisableIdleTimeout,
@@ -63,13 +64,14 @@ export const largestBody = (options: Pick<HttpOptions, 'max_body_bytes'>): numbe
 
 export function createFetch(options: HttpOptions): Fetch {
   const { admit, admitPerson } = admission(options)
-  const { bodies, trust_proxy } = options
+  const { trust_proxy, signatures } = options
+  const bodies = signatures ? withSignatures(options.bodies, signatures) : options.bodies
   const limitOf = (caller: Caller | null): number =>
     caller?.scopes.has('evidence') ? largestBody(options) : options.max_body_bytes
 
   const rpc: Handler = async (request, address) => {
     const caller = await admitPerson(request, address, 'cstp')
-    return caller instanceof Response ? caller : answerRpc(request, caller, limitOf(caller), options)
+    return caller instanceof Response ? caller : answerRpc(request, caller, limitOf(caller), { ...options, bodies })
   }
 
   const metrics: Handler = async (request, address) => {
@@ -168,12 +170,23 @@ export function createFetch(options: HttpOptions): Fetch {
     const path = pathOf(request.url)
     const route = find(path)
     try {
-      return finish(request, route, await handle(route, request, address, path, disableIdleTimeout))
+      const response = finish(request, route, await handle(route, request, address, path, disableIdleTimeout))
+      return signatures ? await signatures.prove(request, response) : response
     } finally {
       bodies.release(request)
     }
   }
 }
+
+/** A body that differs from the one that was signed is refused. */
+const withSignatures = (bodies: Bodies, signatures: Signatures): Bodies => ({
+  ...bodies,
+  async read(request, limit, sender) {
+    const body = await bodies.read(request, limit, sender)
+    if (body instanceof Response || signatures.fits(request, body)) return body
+    return plainError(401, 'unauthorized', 'The body differs from the one that was signed')
+  },
+})
 
 const wrongHost = (): Response =>
   plainError(403, 'forbidden', 'Unknown host name. Set CSTP_PUBLIC_URL to the name that clients use')
@@ -205,6 +218,8 @@ function pathOf(url: string): string {
 
 export interface AdmitOptions {
   authenticate: Authenticate
+  /** Checks signed requests, and proves the answers to them. */
+  signatures?: Signatures
   /** Limits the requests of an agent. */
   requests: Limiter
   guesses: Guesses
@@ -229,10 +244,11 @@ export interface Admit {
   admitPerson(request: Request, address: Address, surface: GuessedAt): Promise<Admitted>
 }
 
-export function admission({ authenticate, requests, guesses, trust_proxy, ready, session }: AdmitOptions): Admit {
+export function admission(options: AdmitOptions): Admit {
+  const { authenticate, signatures, requests, guesses, trust_proxy, ready, session } = options
   function login(request: Request, address: Address, surface: GuessedAt): Admitted {
     const header = request.headers.get('authorization')
-    const caller = authenticate(header)
+    const caller = authenticate(header) ?? signatures?.caller(request)
     if (caller) return caller
     const from = clientAddress(address(), request.headers.get('x-forwarded-for'), trust_proxy)
     // Text without a colon may be a bare token: none of it is logged.
