@@ -81,7 +81,9 @@ async function read(response: Response, url: string): Promise<unknown> {
       throw new CstpError(names.get(code) ?? 'internal_error', message, more)
     }
     if (response.status === 401)
-      throw new Failure(`${url} refused the credentials: give --agent and --token, or set CSTP_AGENT and CSTP_TOKEN; it may be the service of another data directory`)
+      throw new Failure(
+        `${url} refused the credentials: give --agent and --token, or set CSTP_AGENT and CSTP_TOKEN; it may be the service of another data directory`,
+      )
     if (response.status === 413) throw new CstpError('invalid_request', body.message ?? 'the body is too large')
     if (typeof body.error === 'string') throw new Failure(`${url}: ${body.message ?? body.error}`)
     if (response.ok && 'result' in body) return body.result
@@ -100,7 +102,8 @@ async function proven(
   const isJson = headers.get('content-type')?.startsWith('application/json') ?? false
   const body = isJson ? new Uint8Array(await response.arrayBuffer()) : null
   // A refusal of the credentials allows nothing, and can't be proven by a service that does not know them.
-  if (status !== 401 && !proves(status, headers.get('cstp-proof'), body)) throw new Failure(foreign(url, data_dir, status))
+  if (status !== 401 && !proves(status, headers.get('cstp-proof'), body))
+    throw new Failure(foreign(url, data_dir, status))
   return body === null ? response : new Response(body, { status, headers })
 }
 
