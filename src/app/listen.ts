@@ -18,12 +18,16 @@ export interface Listening {
   url: string
   /** Waits for calls in progress, for `limit_ms` at most. */
   settled(limit_ms: number): Promise<void>
+  /** Milliseconds without a call. Questions about its health are no calls. */
+  idleMs(): number
   /** Closes every connection. */
   close(): Promise<void>
 }
 
 /** Short, since each connection holds a file descriptor. A connection that never sends anything is closed by the runtime after 12 s. */
 const idleSeconds = 5
+/** Paths that monitors and waiting clients ask for. */
+const healthPaths = /^https?:\/\/[^/]+\/(?:health|ready|metrics)(?:[?#]|$)/
 const isStream = (response: Response): boolean =>
   response.headers.get('content-type')?.startsWith('text/event-stream') ?? false
 
@@ -31,6 +35,7 @@ const isStream = (response: Response): boolean =>
 export function listen(options: ListenOptions): Listening {
   const { host, port, handle, largest_body_bytes, log, idle_s = idleSeconds } = options
   let underWay = 0
+  let lastCall = performance.now()
   const server = Bun.serve({
     hostname: host,
     port,
@@ -39,6 +44,7 @@ export function listen(options: ListenOptions): Listening {
     maxRequestBodySize: 4 * largest_body_bytes,
     fetch(request) {
       underWay++
+      const isCall = !healthPaths.test(request.url)
       let lifted = false
       const address: Address = () => server.requestIP(request)?.address ?? ''
       const disableIdleTimeout = () => {
@@ -47,14 +53,18 @@ export function listen(options: ListenOptions): Listening {
       }
       // The runtime counts handler time as idle time, unless the request had a body.
       if (request.method === 'GET') disableIdleTimeout()
-      const answered = (response: Response) => {
+      const end = () => {
         underWay--
+        if (isCall) lastCall = performance.now()
+      }
+      const answered = (response: Response) => {
+        end()
         // A disabled timeout stays disabled for the connection, whose next request may never come.
         if (lifted && !isStream(response)) server.timeout(request, idle_s)
         return response
       }
       const failed = (error: unknown): never => {
-        underWay--
+        end()
         throw error
       }
       try {
@@ -75,30 +85,7 @@ export function listen(options: ListenOptions): Listening {
       const end = Date.now() + limit_ms
       while (underWay > 0 && Date.now() < end) await Bun.sleep(5)
     },
+    idleMs: () => (underWay > 0 ? 0 : performance.now() - lastCall),
     close: () => server.stop(true),
-  }
-}
-
-/** Paths that monitors and waiting clients ask for: no calls. */
-const healthPaths = /^https?:\/\/[^/]+\/(?:health|ready|metrics)(?:[?#]|$)/
-
-/** Notes when the last call began or ended, so that a service without calls can end. */
-export function watchActivity(now: () => number = () => performance.now()) {
-  let last = now()
-  let underWay = 0
-  return {
-    idleMs: () => (underWay > 0 ? 0 : now() - last),
-    watched(handle: Fetch): Fetch {
-      return async (request, ...rest) => {
-        if (healthPaths.test(request.url)) return handle(request, ...rest)
-        underWay++
-        try {
-          return await handle(request, ...rest)
-        } finally {
-          underWay--
-          last = now()
-        }
-      }
-    },
   }
 }

@@ -1,5 +1,5 @@
 /** The server's paths: the handler of each, who may call it, and its rate limit. */
-import type { Dispatch } from '../calls/dispatch.ts'
+import type { Dispatch, Observe } from '../calls/dispatch.ts'
 import type { Services } from '../calls/services.ts'
 import { auditAppended } from '../core/audit.ts'
 import { agentsOf, createAuthenticator, type Scope } from '../core/caller.ts'
@@ -127,6 +127,21 @@ export function createRoutes(options: RoutesOptions): { routes: Record<string, R
     ...(dashboard && { session: dashboard.caller }),
   }
 }
+
+/** Records each call: a metric, and a log line without parameters and result. */
+export const observing =
+  (metrics: Metrics, log: Log): Observe =>
+  ({ request, code, duration_ms }) => {
+    metrics.call(request.method, code, duration_ms)
+    log('info', 'call', {
+      request_id: request.request_id,
+      agent: request.caller.agent,
+      // An unknown method's name is arbitrary text.
+      method: request.method.slice(0, 64),
+      duration_ms: Math.round(duration_ms * 1_000) / 1_000,
+      code,
+    })
+  }
 
 /** `/health`. @param started_ms start time of the service, in milliseconds since 1970 */
 export const health = (started_ms: number) => ({

@@ -3,7 +3,7 @@
  * Startup follows the order of the lines; what was passed to `keep` is closed in reverse order, after the port.
  */
 import { mkdir } from 'node:fs/promises'
-import { createDispatch, type Dispatch, discover, type Observe } from '../calls/dispatch.ts'
+import { createDispatch, type Dispatch, discover } from '../calls/dispatch.ts'
 import type { Services } from '../calls/services.ts'
 import { describeError, type Log } from '../core/log.ts'
 import { version } from '../core/version.ts'
@@ -40,10 +40,10 @@ import { evidenceServices } from './evidence.ts'
 import { folderInside, folderOfDecisions } from './folders.ts'
 import { hookMethods } from './hooks.ts'
 import { closing, later } from './lifecycle.ts'
-import { type Listening, listen, watchActivity } from './listen.ts'
+import { type Listening, listen } from './listen.ts'
 import { openPublisher } from './publisher.ts'
 import { loadRetention } from './retention.ts'
-import { createLimits, createRoutes, health, openAccess } from './routes.ts'
+import { createLimits, createRoutes, health, observing, openAccess } from './routes.ts'
 import { checkStart, followThread, refuseLostStore } from './thread-mark.ts'
 
 /** How long a record waits for its vectors before they are left to the outbox. */
@@ -193,21 +193,6 @@ export async function openProgram(
   }
 }
 
-/** Records each call: a metric, and a log line without parameters and result. */
-const observing =
-  (metrics: Metrics, log: Log): Observe =>
-  ({ request, code, duration_ms }) => {
-    metrics.call(request.method, code, duration_ms)
-    log('info', 'call', {
-      request_id: request.request_id,
-      agent: request.caller.agent,
-      // An unknown method's name is arbitrary text.
-      method: request.method.slice(0, 64),
-      duration_ms: Math.round(duration_ms * 1_000) / 1_000,
-      code,
-    })
-  }
-
 export interface Serving {
   url: string
   /** Reloads the guardrail files; problems with them are logged. */
@@ -238,7 +223,6 @@ async function serveProgram(program: Program, settings: Settings, log: Log): Pro
   const stopping = new AbortController()
   const started = Date.now()
   const boot = services.randomHex(4)
-  const activity = watchActivity()
   let requests = 0
   let ready = true
   const url = () => settings.public_url ?? port.url
@@ -281,7 +265,7 @@ async function serveProgram(program: Program, settings: Settings, log: Log): Pro
   try {
     port = listen({
       ...settings,
-      handle: activity.watched(createFetch(options)),
+      handle: createFetch(options),
       largest_body_bytes: largestBody(options),
       log,
     })
@@ -293,7 +277,7 @@ async function serveProgram(program: Program, settings: Settings, log: Log): Pro
   return {
     url: port.url,
     failure: program.failure,
-    idleMs: activity.idleMs,
+    idleMs: port.idleMs,
     reload: async () => {
       const failed = (error: unknown) => log('error', 'guardrails could not be reloaded', describeError(error))
       await services.policy.reload().catch(failed)
