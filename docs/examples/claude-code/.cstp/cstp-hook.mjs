@@ -1,6 +1,8 @@
 #!/usr/bin/env node
-// Sends what a hook of an agent's client says to a cstp server and prints the answer: cstp-hook.mjs <client> [--shadow] [--fail-open] [--url <url>]
+// Sends what a hook of an agent's client reports to the cstp service, which it starts if needed, and prints the answer:
+// cstp-hook.mjs <client> [--guard|--shadow] [--fail-open] [--shared] [--data-dir <folder>] [--url <url>], or cstp-hook.mjs mcp
 // A tool call that could not be judged is stopped (exit status 2), in no other event and not with --shadow or --fail-open.
+import { createHash, createHmac, randomBytes } from 'node:crypto'
 import {
   appendFileSync,
   closeSync,
@@ -18,15 +20,26 @@ import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { addAbortSignal } from 'node:stream'
 import { text as textFrom } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 
 const gates = /^(?:PreToolUse|preToolUse|BeforeTool|beforeShellExecution|beforeMCPExecution)$/
 /** Deadline of everything that the script does: clients wait 5 s, and then run the call. */
 const timeoutMs = 4_000
+/** How long a service that was just started may take until it answers. */
+const startMs = 3_000
+/** A lock of a start that did not end is ignored after this time. */
+const staleMs = 10_000
 /** Statuses that the same event would get again. */
 const refusals = new Set([400, 404, 413, 422])
 const maxSpool = 10 * 1_048_576
+const maxLog = 10 * 1_048_576
 const maxFile = 65_536
+/** Tools that only read, which rules of the pack `irreversible` stop only for secrets. */
+const reads =
+  /^(?:read|read_?file|read_many_files|view|view_image|glob|grep|grep_?(?:search|files)|search_file_content|ls|list|list_dir(?:ectory)?|notebookread|todo_?read|todo_?write|update_plan)$/i
+const secrets =
+  /\.(?:ssh|aws|gnupg|kube|docker|azure|netrc|pgpass|npmrc|pypirc|pem|key|p12|pfx)\b|\bid_[a-z0-9]+|\.env|credential|secret|token|password|shadow\b/i
 
 /**
  * The text of a regular file; null for anything else, and beyond `most` bytes. A hostile repository may have a FIFO or gigabytes in place
@@ -88,22 +101,177 @@ export function repositoryAt(from) {
   return { ...(project && { project }), ...(branch && { branch }) }
 }
 
-/** Sends one event. Throws if no verdict comes back. */
-async function send({ url, token, client, query, body, signal }) {
-  const response = await fetch(`${url}/hooks/${client}?${new URLSearchParams(query)}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body,
-    redirect: 'error',
-    signal,
-  })
-  const answer = await response.text()
-  if (!response.ok) {
-    const error = new Error(`${url} answered ${response.status} ${answer.slice(0, 200)}`)
-    throw Object.assign(error, { isRefused: refusals.has(response.status) })
+const sha256 = (data) => createHash('sha256').update(data).digest('hex')
+const macOf = (token, parts) =>
+  createHmac('sha256', createHash('sha256').update(token).digest()).update(parts.join('\n')).digest('hex')
+
+/**
+ * The headers of a request: signed, so that another program on the port learns no token. Over https the server proves itself, and gets the
+ * token. `proves` tells whether an answer is from a program that knows the token.
+ */
+export function credentials({ url, agent, token, method, path, body }) {
+  if (url.startsWith('https:')) return { authorization: `Bearer ${agent}:${token}`, proves: () => true }
+  const [time, nonce, digest] = [Date.now(), randomBytes(16).toString('hex'), sha256(body)]
+  const mac = macOf(token, ['cstp request', method, path, time, nonce, digest])
+  return {
+    authorization: `CSTP-HMAC ${encodeURIComponent(agent)}:${time}:${nonce}:${digest}:${mac}`,
+    proves: (status, proof, answer) =>
+      proof === macOf(token, ['cstp answer', nonce, status, answer === null ? 'stream' : sha256(answer)]),
   }
-  if (response.headers.get('cstp-failed') !== null) throw new Error(`${url} could not judge it`)
+}
+
+/** What is wrong if an answer has no proof. */
+export const foreign = (url, dir, status) =>
+  status === 401
+    ? `the service at ${url} does not accept the token of ${dir}: it is the service of another data folder (401)`
+    : `another program answers at ${url}: it is not the cstp service of ${dir}`
+
+/** One request; resolves with status, headers and text. */
+async function request(url, { method = 'GET', headers = {}, body, signal }) {
+  const http = await (url.startsWith('https:') ? import('node:https') : import('node:http'))
+  return new Promise((done, fail) => {
+    const sent = http.request(url, { method, headers, signal }, (response) => {
+      textFrom(response).then(
+        (answer) => done({ status: response.statusCode, headers: response.headers, answer }),
+        fail,
+      )
+    })
+    sent.on('error', fail)
+    sent.end(body)
+  })
+}
+
+/** Sends one event. Throws if no verdict comes back. */
+async function send({ url, dir, agent, token, client, query, body, signal }) {
+  const search = new URLSearchParams(query).toString()
+  const path = `/hooks/${client}${search && `?${search}`}`
+  const { authorization, proves } = credentials({ url, agent, token, method: 'POST', path, body })
+  const headers = { authorization, 'content-type': 'application/json' }
+  const { status, headers: given, answer } = await request(url + path, { method: 'POST', headers, body, signal })
+  if (!proves(status, given['cstp-proof'], answer)) throw new Error(foreign(url, dir, status))
+  if (status !== 200) {
+    const error = new Error(`${url} answered ${status} ${answer.slice(0, 200)}`)
+    throw Object.assign(error, { isRefused: refusals.has(status) })
+  }
+  if (given['cstp-failed'] !== undefined) throw new Error(`${url} could not judge it`)
   return answer
+}
+
+/** What a data folder says about its service: address, command, settings. `cstp init` and `cstp serve` write it. */
+export const serviceOf = (dir) => parsed(text(join(dir, 'service.json')) ?? 'null')
+
+const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)
+
+/** The line that starts the service of a data folder. */
+export const startLine = (dir, service = serviceOf(dir)) =>
+  service?.command
+    ? [...service.command, 'serve', '--data-dir', dir].map(quoted).join(' ')
+    : 'npm start, in a clone of cstp'
+
+/** Environment of a service that a client starts: that of its folder, and of this process only what every program needs. */
+function serviceEnv(env, { env: own = {}, secrets: names = [] }) {
+  const general =
+    /^(?:PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_.*|TZ|TMPDIR|TEMP|TMP|XDG_.*|NODE_EXTRA_CA_CERTS|SystemRoot|windir|APPDATA|LOCALAPPDATA|USERPROFILE|PATHEXT|ComSpec)$/i
+  const kept = Object.entries(env).filter(([name]) => general.test(name) || names.includes(name))
+  return { ...Object.fromEntries(kept), ...own }
+}
+
+/** Why the service of a folder can't be started by a client; null if it can. */
+function whyNoStart(service, env, url) {
+  if (!service?.command) return 'it was never started here'
+  if (env.CSTP_IDLE_EXIT === '0') return 'CSTP_IDLE_EXIT is 0'
+  if (url !== service.url) return `${url} is not its address`
+  const lacking = (service.secrets ?? []).find((name) => !env[name])
+  return lacking ? `it needs ${lacking}` : null
+}
+
+/** Whether this process holds the lock of a start; the lock of a start that was broken off is taken over. */
+function locks(path) {
+  try {
+    if (Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()) > staleMs) rmSync(path)
+    closeSync(openSync(path, 'wx', 0o600))
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Starts the service of a data folder in the background, unless another process is doing so. Resolves with its address once it answers. */
+export async function startService(dir, env, signal) {
+  const service = serviceOf(dir)
+  const lock = join(dir, 'service.lock')
+  const end = Date.now() + startMs
+  const isOurs = locks(lock)
+  try {
+    if (isOurs) {
+      const log = join(dir, 'service.log')
+      const isLong = (statSync(log, { throwIfNoEntry: false })?.size ?? 0) > maxLog
+      const out = openSync(log, isLong ? 'w' : 'a', 0o600)
+      const { spawn } = await import('node:child_process')
+      const [program, ...args] = [...service.command, 'serve', '--on-demand', '--data-dir', dir]
+      const child = spawn(program, args, {
+        detached: true,
+        stdio: ['ignore', out, out],
+        cwd: dir,
+        env: serviceEnv(env, service),
+      })
+      child.on('error', () => {})
+      child.unref()
+      closeSync(out)
+    }
+    while (Date.now() < end) {
+      await sleep(20, undefined, { signal })
+      // It may listen on another port than before.
+      const { url } = serviceOf(dir) ?? service
+      const { status } = await request(`${url}/health`, { signal }).catch(() => ({}))
+      if (status === 200) return url
+    }
+    throw new Error(`it was started and does not answer yet; see ${join(dir, 'service.log')}`)
+  } finally {
+    if (isOurs) rmSync(lock, { force: true })
+  }
+}
+
+const unreachable = new Set([
+  'ECONNREFUSED',
+  'ConnectionRefused',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+])
+export const isDown = (error) =>
+  unreachable.has(error?.code) || (error?.errors ?? []).some(({ code }) => unreachable.has(code))
+
+/** Since when the service does not answer: its end, or the first call that found it gone. */
+function downSince(dir, service) {
+  if (service?.stopped_at) return service.stopped_at
+  const mark = join(dir, 'service.down')
+  try {
+    writeFileSync(mark, new Date().toISOString(), { flag: 'wx', mode: 0o600 })
+  } catch {}
+  return text(mark) ?? 'now'
+}
+
+/** Does `work`; if nothing listens, starts the service of the folder and does it once more. @throws Error with what to do */
+export async function withService({ dir, url, env, signal }, work) {
+  try {
+    return await work(url)
+  } catch (error) {
+    if (!isDown(error)) throw error
+    const service = serviceOf(dir)
+    let why = whyNoStart(service, env, url)
+    let started = null
+    if (why === null)
+      try {
+        started = await startService(dir, env, signal)
+      } catch (failed) {
+        why = failed?.message ?? String(failed)
+      }
+    if (started !== null) return work(started)
+    const down = `the cstp service at ${url} is down since ${downSince(dir, service)} (${why}); this starts it: ${startLine(dir, service)}`
+    throw Object.assign(new Error(down, { cause: error }), { isDown: true })
+  }
 }
 
 /**
@@ -140,58 +308,122 @@ async function sendSpool(spool, to) {
   }
 }
 
+/** How a repository that shares its hooks is joined, said once: in the first session without a token. */
+function invitation(from, client) {
+  const folder = gitFolder(from)
+  const mark = folder && join(folder, 'cstp-invited')
+  if (!mark || existsSync(mark)) return ''
+  try {
+    writeFileSync(mark, '')
+  } catch {
+    return ''
+  }
+  const text =
+    'This repository records decisions with cstp, which is not set up here; nothing is checked or recorded. To join, run cstp init in it.'
+  return client === 'copilot' || client === 'cursor' ? '' : `${JSON.stringify({ systemMessage: text })}\n`
+}
+
+/** Whether a repository demands cstp of everybody who works in it. */
+function isRequired(from) {
+  for (let at = resolve(from); ; at = dirname(at)) {
+    const shared = parsed(text(join(at, '.cstp', 'init.json'), 16 * maxFile) ?? 'null')
+    if (shared) return shared.required === true
+    if (dirname(at) === at) return false
+  }
+}
+
+/** The data folder, the address of its service, and the credentials of the agent. */
+export function connectionOf({ flags, env }) {
+  const dir = flags['data-dir'] ?? (env.CSTP_DATA_DIR || join(homedir(), '.cstp'))
+  const url = (flags.url ?? env.CSTP_URL ?? serviceOf(dir)?.url ?? 'http://127.0.0.1:9991').replace(/(?<!\/)\/+$/, '')
+  return { dir, url, agent: env.CSTP_AGENT || 'local', token: env.CSTP_TOKEN || text(join(dir, 'token')) || '' }
+}
+
+/** What a client prints for a call that is stopped without a verdict. */
+function stopped(client, reason) {
+  // Copilot CLI stops the call at exit status 2 too, but tells the model no reason.
+  if (client !== 'copilot') return { status: 2, out: '', err: `${reason}\n` }
+  const answer = { permissionDecision: 'deny', permissionDecisionReason: reason }
+  return { status: 0, out: `${JSON.stringify(answer)}\n`, err: '' }
+}
+
+/** Whether a call may run though it could not be judged: in guard mode, a tool that reads something that is not secret. */
+const isHarmless = (event) =>
+  reads.test(event?.tool_name ?? event?.toolName ?? '') &&
+  !secrets.test(JSON.stringify(event.tool_input ?? event.toolArgs ?? ''))
+
 /** Resolves with the exit status and what to print. */
 export async function hook({ client, flags = {}, env, body, cwd, signal = AbortSignal.timeout(timeoutMs) }) {
-  const dir = env.CSTP_DATA_DIR || join(homedir(), '.cstp')
-  const url = (flags.url ?? env.CSTP_URL ?? 'http://127.0.0.1:9991').replace(/(?<!\/)\/+$/, '')
-  const token = `${env.CSTP_AGENT || 'local'}:${env.CSTP_TOKEN || text(join(dir, 'token')) || ''}`
+  const { dir, url, agent, token } = connectionOf({ flags, env })
   const spool = join(dir, 'hook-spool.jsonl')
   const event = parsed(body)
-  const isGate = !event?.hook_event_name || gates.test(event.hook_event_name)
-  const query = { ...repositoryAt(event?.cwd || cwd), ...(flags.shadow && { mode: 'shadow' }) }
+  const name = event?.hook_event_name
+  const isGate = !name || gates.test(name)
+  const mode = flags.shadow ? 'shadow' : flags.guard ? 'guard' : null
+  const from = event?.cwd || cwd
+  const query = { ...repositoryAt(from), ...(mode && { mode }) }
+  if (flags.shared && token === '' && !isRequired(from))
+    return { status: 0, out: /^sessionstart$/i.test(name) ? invitation(from, client) : '', err: '' }
   try {
-    const answer = await send({ url, token, client, query, body, signal })
-    const unusable = isGate ? 0 : await sendSpool(spool, { url, token, signal }).catch(() => 0)
+    if (token === '') throw new Error(`there is no token in ${dir}: run cstp init, or set CSTP_AGENT and CSTP_TOKEN`)
+    const to = { dir, agent, token, signal }
+    const answer = await withService({ dir, url, env, signal }, (at) => send({ ...to, url: at, client, query, body }))
+    // Doctor and init ask whether the whole way works.
+    if (name === 'CstpCheck')
+      return { status: 0, out: `${JSON.stringify({ url, mode: mode ?? 'enforce' })}\n`, err: '' }
+    const unusable = isGate ? 0 : await sendSpool(spool, { ...to, url }).catch(() => 0)
     const note = unusable > 0 ? `cstp: ${unusable} unusable lines of ${spool} were left out\n` : ''
     return { status: 0, out: answer === '{}' ? '' : `${answer}\n`, err: note }
   } catch (error) {
-    const cause = error?.cause?.code ?? error?.cause?.message
-    const reason = `cstp: this call can't be judged: ${error?.message ?? error}${cause ? ` (${cause})` : ''}`
+    const why = signal.aborted ? `${url} did not answer in time` : (error?.message ?? String(error))
+    const reason = `cstp can't judge this call, so it was not run: ${why}`
+    if (name === 'CstpCheck') return { status: 1, out: '', err: `${why}\n` }
     if (flags['fail-open']) {
       if (!existsSync(spool) || statSync(spool).size < maxSpool)
         appendFileSync(spool, `${JSON.stringify({ client, query, body })}\n`, { mode: 0o600 })
       return { status: 0, out: '', err: '' }
     }
-    if (flags.shadow) return { status: 0, out: '', err: '' }
-    if (!isGate) return { status: 1, out: '', err: `${reason}\n` }
-    // Copilot CLI stops the call at exit status 2 too, but tells the model no reason.
-    if (client === 'copilot')
-      return {
-        status: 0,
-        out: `${JSON.stringify({ permissionDecision: 'deny', permissionDecisionReason: reason })}\n`,
-        err: '',
-      }
-    return { status: 2, out: '', err: `${reason}\n` }
+    if (flags.shadow || (isGate && flags.guard && isHarmless(event))) return { status: 0, out: '', err: '' }
+    return isGate ? stopped(client, reason) : { status: 1, out: '', err: `cstp: ${why}\n` }
   }
+}
+
+/** Serves MCP with the program of the data folder, for settings that a repository shares. */
+async function serveMcp(env) {
+  const { dir, url } = connectionOf({ flags: {}, env })
+  const service = serviceOf(dir)
+  if (!service?.command) throw new Error('cstp is not set up here: run cstp init in this repository')
+  const { spawn } = await import('node:child_process')
+  const [program, ...args] = [...service.command, 'mcp', '--url', url, '--data-dir', dir]
+  const child = spawn(program, args, { stdio: 'inherit', env })
+  return new Promise((done) => {
+    child.on('error', () => done(1))
+    child.on('exit', (status) => done(status ?? 1))
+  })
+}
+
+const options = {
+  shadow: { type: 'boolean' },
+  guard: { type: 'boolean' },
+  'fail-open': { type: 'boolean' },
+  shared: { type: 'boolean' },
+  url: { type: 'string' },
+  'data-dir': { type: 'string' },
 }
 
 if (process.argv[1]?.endsWith('cstp-hook.mjs')) {
   try {
-    const options = { shadow: { type: 'boolean' }, 'fail-open': { type: 'boolean' }, url: { type: 'string' } }
     const { values: flags, positionals } = parseArgs({ options, allowPositionals: true })
-    const signal = AbortSignal.timeout(timeoutMs)
-    const body = await textFrom(addAbortSignal(signal, process.stdin))
-    const { status, out, err } = await hook({
-      client: positionals[0],
-      flags,
-      env: process.env,
-      body,
-      cwd: process.cwd(),
-      signal,
-    })
-    process.stdout.write(out)
-    process.stderr.write(err)
-    process.exitCode = status
+    if (positionals[0] === 'mcp') process.exitCode = await serveMcp(process.env)
+    else {
+      const signal = AbortSignal.timeout(timeoutMs)
+      const body = await textFrom(addAbortSignal(signal, process.stdin))
+      const given = { client: positionals[0], flags, env: process.env, body, cwd: process.cwd(), signal }
+      const { status, out, err } = await hook(given)
+      process.stdout.write(out)
+      process.stderr.write(err)
+      process.exitCode = status
+    }
   } catch (error) {
     process.stderr.write(`cstp: ${error?.message ?? error}\n`)
     process.exitCode = 2
