@@ -42,6 +42,7 @@ const storeVerbs = [
   'keyed.put',
   'reconcile',
   'scrub',
+  'thread.newest',
   'thread.ofDecision',
   'thread.read',
   'thread.sequence',

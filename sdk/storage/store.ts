@@ -16,7 +16,7 @@ import type { AuditEntry, AuditReader } from './audit.ts'
 import type { DecisionFields, DecisionReader, DecisionWriter } from './decisions.ts'
 import type { Erasure } from './erasure.ts'
 import type { KeyedReader, KeyedWriter } from './keyed.ts'
-import type { ThreadReader, UnplacedAct } from './thread.ts'
+import type { ThreadReader, ThreadReads, UnplacedAct } from './thread.ts'
 import type { VectorSet } from './vectors.ts'
 
 export type * from './audit.ts'
@@ -86,6 +86,7 @@ export interface Transaction {
   readonly decisions: DecisionWriter
   readonly embeddings: EmbeddingWriter
   readonly keyed: KeyedWriter
+  readonly thread: Pick<ThreadReads, 'newest'>
   /** Appends to the audit trail and to the thread. Nothing changes or removes what was appended, except `erase`. */
   append(what: Appended): Promise<void>
   /**

@@ -7,7 +7,7 @@
  */
 import type { Ledger, LedgerHead, LedgerReader, TreeGrowth } from './ledger.ts'
 
-/** Kinds of acts. `call` is any other audited call. */
+/** Kinds of acts. `state` is the value of a keyed record; `call` is any other audited call. */
 export const actKinds = [
   'decision',
   'revision',
@@ -21,6 +21,7 @@ export const actKinds = [
   'session',
   'evidence',
   'redaction',
+  'state',
   'call',
 ] as const
 /** The kind of an act. */
@@ -31,7 +32,7 @@ export interface NewAct {
   /** Unique over all acts. */
   record_id: string
   kind: ActKind
-  /** The decision that the act concerns, or null. */
+  /** The decision that the act concerns; of a `state`, `<collection>/<key>` of the keyed record; or null. */
   decision_id: string | null
   /** RFC 3339, UTC: the clock of this service. */
   at: string
@@ -77,6 +78,8 @@ export interface ThreadReads extends LedgerReader {
    * these holds a whole record.
    */
   ofDecision(decision_id: string, limit: number): Promise<ActEntry[]>
+  /** The last act that was appended about each of these, waiting ones included, in this order; those without an act are left out. */
+  newest(decision_ids: readonly string[]): Promise<StoredAct[]>
 }
 
 /** Number of checkpoints that the thread keeps: this many `exported` ones, and this many others. Each covers all earlier ones. */

@@ -5,7 +5,7 @@ import type { Embedder } from '../../sdk/storage/embedder.ts'
 import type { Evidence } from '../../sdk/storage/evidence.ts'
 import type { Store, StoreOptions } from '../../sdk/storage/store.ts'
 import type { Log } from '../core/log.ts'
-import { threaded } from '../domain/ledger/thread/threaded.ts'
+import { attestExisting, threaded } from '../domain/ledger/thread/threaded.ts'
 import { type IndexSync, openIndexSync } from '../domain/search/index-sync.ts'
 import { openHashEmbedder } from '../drivers/embedder/hash.ts'
 import type { Lease } from '../surfaces/http/limits.ts'
@@ -104,21 +104,25 @@ export async function openStore(
   acted: () => void = () => {},
 ): Promise<{ store: Store; shared?: Shared; reachable(): Promise<boolean>; close(): Promise<void> }> {
   const tools = { now: options.now, randomHex }
+  const opened = async (store: Store) => {
+    await attestExisting(store, tools)
+    return threaded(store, tools, acted)
+  }
   const own = await loadDrivers(drivers)
   if (own.store) {
     const store = await own.store({ analyse: options.analyse, now: options.now })
     const reachable = askedRarely(() => store.feed.head().then(() => true), false)
-    return { store: threaded(store, tools, acted), reachable, close: store.close }
+    return { store: await opened(store), reachable, close: store.close }
   }
   if (store_url === null) {
     const { openSqliteStore } = await import('../drivers/store/sqlite/driver.ts')
     const store = await openSqliteStore({ ...options, dir: data_dir })
-    return { store: threaded(store, tools, acted), reachable: writable(data_dir), close: store.close }
+    return { store: await opened(store), reachable: writable(data_dir), close: store.close }
   }
   const { openPostgresStore } = await import('../drivers/store/postgres/driver.ts')
   const { lease, ping, ...store } = await openPostgresStore({ ...options, url: store_url })
   const reachable = askedRarely(() => ping().then(() => true), false)
-  return { store: threaded(store, tools, acted), shared: { lease }, reachable, close: store.close }
+  return { store: await opened(store), shared: { lease }, reachable, close: store.close }
 }
 
 /** Opens the evidence log that the settings name. */

@@ -8,6 +8,7 @@ import { describeError, failureLevel } from '../core/log.ts'
 import { compileParams } from '../core/params.ts'
 import { certainSecret, withoutSecretTexts } from '../core/secrets.ts'
 import { openQuota } from '../domain/ledger/quota.ts'
+import { AlteredRecord } from '../domain/ledger/thread/attested.ts'
 import type { Method, MethodTable } from './method.ts'
 import { JsonText, printPage } from './page.ts'
 import type { Call, Services } from './services.ts'
@@ -55,6 +56,13 @@ function mapError(error: unknown, failure: ErrorName, request: Request, services
     return new CstpError(error.error, error.message, { ...error.data, request_id }, { cause: error })
   }
   failed()
+  if (error instanceof AlteredRecord)
+    return new CstpError(
+      failure,
+      `${method} failed: ${error.message}`,
+      { kind: error.kind, request_id },
+      { cause: error },
+    )
   if (isStorageError(error))
     return new CstpError(
       failure,

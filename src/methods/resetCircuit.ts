@@ -4,7 +4,7 @@ import { nonEmptyText, text } from '../../sdk/schema/decision.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
 import { current, findBreaker, reset } from '../domain/policy/judge/breaker.ts'
-import { changeBreaker, storedBreakers } from '../domain/policy/judge/breakers.ts'
+import { breakerToReset, changeBreaker } from '../domain/policy/judge/breakers.ts'
 
 const State = v.picklist(['closed', 'open', 'half_open'])
 
@@ -30,7 +30,7 @@ export const resetCircuit = defineMethod({
   async handle(call, { scope, probe_first, reason }) {
     const rule = findBreaker((await call.policy.current()).breakers, scope)
     return call.store.transaction(async (tx) => {
-      const { breaker, version } = (await storedBreakers(tx.keyed, [rule])).get(scope)!
+      const { breaker, version } = await breakerToReset(tx.keyed, rule)
       const before = current(rule, breaker, call.now())
       const after = reset(before, probe_first)
       if (after) await changeBreaker(call, tx, rule, before, after, version)

@@ -342,7 +342,7 @@ const beside: [string, (db: Database) => void, RegExp][] = [
       db.run(
         `update keyed_records set value = replace(value, '"requester":"alice"', '"requester":"eve"') where collection = 'approval'`,
       ),
-    /the approval .* says something else/,
+    /the approval \S+ was changed without the service: requester differs/,
   ],
 ]
 

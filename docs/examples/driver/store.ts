@@ -69,6 +69,7 @@ export function openMemoryStore(options: StoreOptions): Store {
         decisions,
         embeddings: embeddingWriter(layers, verb),
         keyed: keyedWriter(layers, verb),
+        thread: { newest: verb(thread.newest) },
         append: verb(({ audit = [], acts = [] }: Appended) => {
           for (const entry of audit) trail.append(entry)
           thread.append(acts)

@@ -13,6 +13,7 @@ import { policyCollections } from '../../domain/policy/judge/archive.ts'
 import { breakerCollection } from '../../domain/policy/judge/breakers.ts'
 import { evidenceCursor } from '../../domain/record/act-ids.ts'
 import { noticeCollection } from '../../domain/record/approval/notices.ts'
+import { commitCollection } from '../../domain/record/decision/commits.ts'
 import { resultCollection } from '../../domain/record/decision/idempotency.ts'
 import { revisionCollection } from '../../domain/record/decision/revisions.ts'
 import { erasureCollections } from '../../domain/record/decision/tombstone.ts'
@@ -97,7 +98,7 @@ const collections = {
   results: [resultCollection],
   revisions: [revisionCollection, formerLinkCollection],
   compactions: [compactionCollection],
-  hooks: Object.values(hookCollections),
+  hooks: [...Object.values(hookCollections), commitCollection],
   thread: [evidenceCursor.collection],
   policies: [policyCollections.archive, policyCollections.in_force],
   erasures: Object.values(erasureCollections),

@@ -7,6 +7,7 @@ import { keyedPages } from '../../../sdk/storage/keyed.ts'
 import type { Store, StoredAuditEntry, StoredDecision } from '../../../sdk/storage/store.ts'
 import type { StoredAct } from '../../../sdk/storage/thread.ts'
 import { linkMethod } from '../ledger/evidence/content.ts'
+import { subjectOf } from '../ledger/thread/attested.ts'
 import { erasedText, type Found, holders, names, quotes, type Target } from './target.ts'
 
 export interface KeyedChange {
@@ -174,6 +175,9 @@ export async function findCopies(scan: Scan): Promise<Copies> {
   const others = await findOthers(scan)
   const lines = [...own, ...approvals.filter((line) => found.approvals.has(String(detailOf(line).approval)))]
   const acts = new Set([...evaluations, ...[...found.approvals].flatMap((id) => [`${id}/requested`, `${id}/decided`])])
+  // The digests of what keyed records held.
+  for (const { collection, key } of keyed)
+    for (const { record_id } of await store.thread.ofDecision(subjectOf(collection, key), mostActs)) acts.add(record_id)
   for (const { id } of targets)
     for (const { record_id } of await store.thread.ofDecision(id, mostActs)) acts.add(record_id)
   // Acts of other decisions may name these; they are stored under the other decision's id.

@@ -11,6 +11,9 @@ import {
 } from '@cstp/client/storage'
 import type { Layers } from './tables.ts'
 
+const newestOf = (acts: readonly StoredAct[], decision_ids: readonly string[]): StoredAct[] =>
+  decision_ids.flatMap((id) => acts.findLast((act) => act.decision_id === id) ?? [])
+
 export function openMemoryThread(acts: ReadonlyMap<string, UnplacedAct>): ThreadReader {
   const nodes = new Map<string, string>()
   const checkpoints: StoredCheckpoint[] = []
@@ -49,6 +52,7 @@ export function openMemoryThread(acts: ReadonlyMap<string, UnplacedAct>): Thread
           ...{ record_id, kind, at, seq },
           bytes: Buffer.byteLength(payload ?? ''),
         })),
+    newest: async (decision_ids) => newestOf(all(), decision_ids),
     async sequence(grow, limit) {
       const waiting = all().slice(head.seq, head.seq + limit)
       const last = waiting.at(-1)
@@ -74,6 +78,11 @@ export function openMemoryThread(acts: ReadonlyMap<string, UnplacedAct>): Thread
 }
 
 export const threadWriter = ({ acts }: Layers) => ({
+  newest: (decision_ids: readonly string[]): StoredAct[] =>
+    newestOf(
+      [...acts.entries()].map(([, act]) => ({ ...act, seq: null })),
+      decision_ids,
+    ),
   append(added: readonly UnplacedAct[]): void {
     for (const act of added) {
       if (acts.get(act.record_id) !== undefined) throw new Error(`the act ${act.record_id} exists already`)

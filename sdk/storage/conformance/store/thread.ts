@@ -87,6 +87,25 @@ export function testThread({ onEmpty, expect, refused, shared }: Kit): void {
     expect([await thread.nodes(3, 2, 9), await thread.nodes(2, 0, 9)]).toEqual([[], []])
   })
 
+  onEmpty('the newest act about something is read in its transaction, waiting, and placed', async (store) => {
+    const acts = actsOf(0, 9)
+    const about = [idOf(2), 'none', idOf(0)]
+    await append(store, acts.slice(0, 4))
+    expect(await store.thread.newest(about)).toEqual([acts[2]!, acts[0]!].map(waiting))
+    expect(await store.thread.newest([])).toEqual([])
+    await store.transaction(async (tx) => {
+      expect((await tx.thread.newest(about)).map(({ record_id }) => record_id)).toEqual(
+        [acts[2]!, acts[0]!].map(({ record_id }) => record_id),
+      )
+      await tx.append({ acts: acts.slice(4) })
+      expect((await tx.thread.newest(about)).map(({ record_id }) => record_id)).toEqual(
+        [acts[6]!, acts[8]!].map(({ record_id }) => record_id),
+      )
+    })
+    await store.thread.sequence(grow, 7)
+    expect(await store.thread.newest(about)).toEqual([{ ...acts[6]!, seq: 7 }, waiting(acts[8]!)])
+  })
+
   onEmpty('a group grows from where the one before it ended', async ({ thread, transaction }) => {
     const acts = actsOf(0, 150)
     await transaction((tx) => tx.append({ acts }))

@@ -12,6 +12,7 @@ import { timestamp } from '../../../core/time.ts'
 import { policyCollections } from '../../policy/judge/archive.ts'
 import { approvalStepId, newActId, stateId } from '../../record/act-ids.ts'
 import { type HookAction, hookCollections } from '../../record/hook-records.ts'
+import { type Attestation, attestationOf, subjectOf } from './attested.ts'
 import { commitmentOf } from './commitment.ts'
 
 /** The writes of a transaction, each list in order. */
@@ -21,6 +22,8 @@ export interface Written {
   audit: AuditEntry[]
   /** Records of the {@link actCollections}. */
   keyed: { collection: string; value: unknown }[]
+  /** The last values of attested keyed records, by their subjects. */
+  states: Map<string, Attestation>
 }
 
 /** What acts need of the outside world. */
@@ -56,8 +59,8 @@ export function actOf({ kind, record_id, decision_id, at, agent, detail }: Act, 
 type Detail = Record<string, unknown>
 const detailOf = ({ detail }: AuditEntry): Detail => (detail ?? {}) as Detail
 
-/** The acts of a transaction in causal order: calls and verdicts, then states of decisions, each followed by its score. */
-export function actsOf({ decisions, audit, keyed }: Written, tools: ActTools): NewAct[] {
+/** The acts of a transaction in causal order: calls and verdicts, states of decisions, each followed by its score, and of keyed records. */
+export function actsOf({ decisions, audit, keyed, states: written }: Written, tools: ActTools): NewAct[] {
   const acts: NewAct[] = []
   /** Sessions of the evaluations that hooks requested. */
   const sessions = new Map<string, string>()
@@ -83,6 +86,7 @@ export function actsOf({ decisions, audit, keyed }: Written, tools: ActTools): N
     acts.push(actOf(isVerdict(line) ? verdictAct(line, sessions) : lineAct(line, tools), tools))
   }
   acts.push(...states)
+  for (const one of written.values()) acts.push(actOf(stateAct(one, now, audit[0]?.agent ?? null, tools), tools))
   return acts
 }
 
@@ -117,6 +121,13 @@ function stateActs(
   if (value === null) return [state]
   const score = { decision: record.id, of: record_id, outcome, settled_by, confidence, value }
   return [state, { ...common, kind: 'score', record_id: `${record_id}/score`, detail: score }]
+}
+
+/** The value of an attested keyed record. */
+export function stateAct(written: Attestation, at: string, agent: string | null, tools: ActTools): Act {
+  const record_id = newActId('state', at, tools)
+  const decision_id = subjectOf(written.collection, written.key)
+  return { kind: 'state', record_id, decision_id, at, agent, detail: attestationOf(written) }
 }
 
 function policyAct({ policy_hash }: { policy_hash: string }, at: string, tools: ActTools): Act {

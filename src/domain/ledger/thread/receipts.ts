@@ -43,7 +43,7 @@ export interface Receipt {
 }
 
 /** Acts that agents may see only of themselves: their calls, the verdicts on these, and the approvals that they requested. */
-const ownKinds: ReadonlySet<StoredAct['kind']> = new Set(['verdict', 'call', 'action', 'session', 'approval'])
+const ownKinds: ReadonlySet<StoredAct['kind']> = new Set(['verdict', 'call', 'action', 'session', 'approval', 'state'])
 
 /** Whether the caller may see an act. Decisions and what became part of them are visible to every reader, other acts to their agent. */
 export function maySee({ kind, payload }: Pick<StoredAct, 'kind' | 'payload'>, { agent, scopes }: Caller): boolean {

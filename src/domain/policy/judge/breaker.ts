@@ -55,7 +55,8 @@ export function watching(rules: readonly BreakerRule[], scopes: readonly string[
   return rules.filter(({ scope }) => own.has(folded(scope)))
 }
 
-const closed = (scope: string): Breaker => ({
+/** The first state of a breaker. */
+export const closed = (scope: string): Breaker => ({
   scope,
   state: 'closed',
   failures: [],

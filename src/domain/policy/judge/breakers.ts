@@ -2,6 +2,7 @@
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import type { BreakerRule } from '../../../../sdk/schema/guardrail.ts'
 import type { Violation } from '../../../../sdk/schema/policy.ts'
+import { isStorageError } from '../../../../sdk/storage/errors.ts'
 import type { KeyedReader, KeyedWriter, Transaction } from '../../../../sdk/storage/store.ts'
 import type { Desk } from '../../record/approval/approval.ts'
 import { queueNotice } from '../../record/approval/notices.ts'
@@ -12,6 +13,7 @@ import {
   type Breaker,
   type BreakerReview,
   blocks,
+  closed,
   countedFailures,
   current,
   failureRate,
@@ -44,9 +46,22 @@ export async function storedBreakers(
   )
 }
 
+/** A breaker that an operator resets. One that was changed without the service counts as open, so that there is a way to put it right. */
+export async function breakerToReset(
+  keyed: Pick<KeyedReader, 'get'>,
+  rule: BreakerRule,
+): Promise<{ breaker: Breaker | null; version: number | undefined }> {
+  try {
+    return (await storedBreakers(keyed, [rule])).get(rule.scope)!
+  } catch (error) {
+    if (!isStorageError(error, 'corrupt')) throw error
+    return { breaker: { ...closed(rule.scope), state: 'open' }, version: undefined }
+  }
+}
+
 /** @throws StorageError `conflict` when the breaker has changed since `version` */
-export const putBreaker = (keyed: KeyedWriter, breaker: Breaker, version: number): Promise<void> =>
-  keyed.put(breakerCollection, breaker.scope, breaker, { version })
+export const putBreaker = (keyed: KeyedWriter, breaker: Breaker, version: number | undefined): Promise<void> =>
+  keyed.put(breakerCollection, breaker.scope, breaker, version === undefined ? {} : { version })
 
 /** The breakers of these rules as methods return them, in the order of the rules. */
 export async function showBreakers(keyed: Pick<KeyedReader, 'get'>, rules: readonly BreakerRule[], now_ms: number) {
@@ -61,7 +76,7 @@ export async function changeBreaker(
   rule: BreakerRule,
   before: Breaker,
   after: Breaker,
-  version: number,
+  version: number | undefined,
 ): Promise<void> {
   await putBreaker(tx.keyed, after, version)
   if (after.state === before.state || !approvalContext.notifies.has('breakers')) return

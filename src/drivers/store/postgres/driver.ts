@@ -70,6 +70,7 @@ export async function openPostgresStore({
           decisions,
           embeddings: embeddingWriter(access),
           keyed: keyedWriter(access),
+          thread: { newest: verb(thread.newest) },
           append: verb(({ audit = [], acts = [] }: Appended) => {
             for (const entry of audit) trail.append(entry)
             thread.append(acts)

@@ -7,11 +7,11 @@ import { and, asc, desc, eq, gte, inArray, lte, sql } from 'drizzle-orm'
 import { growsTree } from '../../../../sdk/storage/evidence-checks.ts'
 import { keptCheckpoints, type StoredAct, type ThreadReader, type UnplacedAct } from '../../../../sdk/storage/thread.ts'
 import type { Client } from '../../shared/postgres/client.ts'
-import { openDatabase } from '../../shared/postgres/database.ts'
+import { type Database, openDatabase } from '../../shared/postgres/database.ts'
 import { addCheckpoint, growLedger, ledgerReads, lockHead } from '../../shared/postgres/ledger.ts'
 import { act_checkpoints, act_places, acts, acts_waiting } from './schema.ts'
 import { takeWaiting, textArray } from './statements.ts'
-import type { Access } from './transaction.ts'
+import { type Access, keyOf } from './transaction.ts'
 
 const { num, ...columns } = acts
 const placed = {
@@ -29,6 +29,19 @@ const actColumns = {
 }
 const name = 'postgres thread'
 const prefix = 'act_'
+
+/** Numbers ascend in the order of commits, since the writers of acts share a lock. */
+async function newestOf(db: Database, decision_ids: readonly string[]): Promise<StoredAct[]> {
+  if (decision_ids.length === 0) return []
+  const rows = await db
+    .selectDistinctOn([acts.decision_id], actColumns)
+    .from(acts)
+    .leftJoin(act_places, eq(act_places.num, num))
+    .where(sql`${acts.decision_id} = any(${textArray(decision_ids)})`)
+    .orderBy(acts.decision_id, desc(num))
+  const found = new Map(rows.map((row) => [row.decision_id, row as StoredAct]))
+  return decision_ids.flatMap((id) => found.get(id) ?? [])
+}
 
 export function threadReader({ read, begin }: Pick<Client, 'read' | 'begin'>): ThreadReader {
   const db = openDatabase(read)
@@ -84,6 +97,7 @@ export function threadReader({ read, begin }: Pick<Client, 'read' | 'begin'>): T
         .orderBy(sql`${act_places.seq} nulls last`, asc(num))
         .limit(limit) as ReturnType<ThreadReader['ofDecision']>
     },
+    newest: (decision_ids) => newestOf(db, decision_ids),
     async sequence(grow, limit) {
       const waiting = await db.select({ num: acts_waiting.num }).from(acts_waiting).limit(1)
       if (waiting.length === 0) return 0
@@ -121,9 +135,12 @@ export function threadReader({ read, begin }: Pick<Client, 'read' | 'begin'>): T
 }
 
 /** What writes acts inside a transaction. */
-export const threadWriter = ({ write }: Access) => ({
+export const threadWriter = ({ read, write }: Access) => ({
+  newest: (decision_ids: readonly string[]): Promise<StoredAct[]> =>
+    read(decision_ids.map(keyOf.act), (db) => newestOf(db, decision_ids)),
   append(given: readonly UnplacedAct[]): void {
-    for (const act of given) write([], ({ insertAct }) => insertAct(act))
+    for (const act of given)
+      write(act.decision_id === null ? [] : [keyOf.act(act.decision_id)], ({ insertAct }) => insertAct(act))
   },
   erase(record_ids: readonly string[]): void {
     if (record_ids.length > 0)

@@ -37,6 +37,8 @@ export const keyOf = {
   /** Any source key, for decisions that may give one up. */
   anySource: 'source',
   keyed: (collection: string, key: string) => `keyed ${collection} ${key}`,
+  /** The acts about a decision or a keyed record. */
+  act: (decision_id: string) => `act ${decision_id}`,
   generations: 'generations',
 }
 

@@ -18,7 +18,7 @@ import { reconciler } from './reconcile.ts'
 import { rewordWhereNeeded } from './reword.ts'
 import { remaining, scrubber } from './scrub.ts'
 import { surveyor } from './survey.ts'
-import { threadReader, threadWriter } from './thread.ts'
+import { newestReader, threadReader, threadWriter } from './thread.ts'
 
 /** A store with more decisions answers calls before its files are compared. */
 const mostAtStart = 20_000
@@ -87,6 +87,7 @@ export async function openSqliteStore({
     }
     const trail = auditWriter(writing, now)
     const thread = threadWriter(writing)
+    const newest = newestReader(writing)
     const reads = translating((error) => storageErrorOf(error, 'cannot read'))
     scrubbing = scrubber(writer, commits)
     const { scrub } = scrubbing
@@ -124,6 +125,7 @@ export async function openSqliteStore({
             decisions,
             embeddings: writers.embeddings(member, verb),
             keyed: writers.keyed(verb),
+            thread: { newest: verb(newest) },
             append: verb(({ audit = [], acts = [] }: Appended) => {
               for (const entry of audit) trail.append(entry)
               thread.append(acts)

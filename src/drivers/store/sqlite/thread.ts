@@ -30,9 +30,19 @@ interface ThreadTools {
 const prefix = 'act_'
 const name = 'sqlite thread'
 
+/** Also for reading inside a transaction. */
+export function newestReader({ prepare }: Statements): (decision_ids: readonly string[]) => StoredAct[] {
+  const newest = prepare<ActRow, [string]>(
+    `select case when a.seq <= h.seq then a.seq end as seq, ${columns}
+     from acts a, act_head h where decision_id = ? order by a.seq desc limit 1`,
+  )
+  return (decision_ids) => decision_ids.flatMap((id) => newest.get(id) ?? []).map(actOf)
+}
+
 /** The read methods. */
 export function threadReads(statements: Statements): ThreadReads {
   const { prepare } = statements
+  const newest = newestReader(statements)
   const placed = `case when a.seq <= h.seq then a.seq end as seq, ${columns}`
   const hashes = prepare<{ commitment: string }, [number, number]>(
     'select commitment from acts a, act_head h where a.seq >= ? and a.seq <= h.seq order by a.seq limit ?',
@@ -50,6 +60,7 @@ export function threadReads(statements: Statements): ThreadReads {
   )
   return {
     ...ledgerReads(statements, prefix, name),
+    newest: async (decision_ids) => newest(decision_ids),
     hashes: async (seq, limit) => hashes.all(seq, limit).map(({ commitment }) => commitment),
     async read(query) {
       if ('record_ids' in query) return query.record_ids.flatMap((record_id) => get.get(record_id) ?? []).map(actOf)

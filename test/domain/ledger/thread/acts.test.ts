@@ -230,7 +230,7 @@ test('any line of the trail and any value is canonical text, the same after the 
 test('nothing that was written makes no act, and acts of one moment have ids of their own', () => {
   let given = 0
   const tools = { now: () => 0, randomHex: (bytes: number) => (given++).toString(16).padStart(2 * bytes, '0') }
-  expect(actsOf({ decisions: [], audit: [], keyed: [] }, tools)).toEqual([])
+  expect(actsOf({ decisions: [], audit: [], keyed: [], states: new Map() }, tools)).toEqual([])
   const line = {
     at: '1970-01-01T00:00:00Z',
     agent: 'a',
@@ -240,6 +240,9 @@ test('nothing that was written makes no act, and acts of one moment have ids of 
     allowed: null,
     rules: [],
   }
-  const acts = actsOf({ decisions: [], audit: [line, line].map((one) => ({ ...one, detail: null })), keyed: [] }, tools)
+  const acts = actsOf(
+    { decisions: [], audit: [line, line].map((one) => ({ ...one, detail: null })), keyed: [], states: new Map() },
+    tools,
+  )
   expect(new Set(acts.map(({ record_id }) => record_id)).size).toBe(2)
 })

@@ -1,22 +1,20 @@
 /**
  * Examines the thread and what it is about: all acts against their commitments, these against the tree and the signed checkpoints, and
- * decisions, the audit trail, evidence, sessions, rules and approvals against the acts. Reads in pages, and changes nothing.
+ * decisions, the audit trail, evidence, sessions, rules and attested keyed records against the acts. Reads in pages, and changes nothing.
  * @see `docs/design/ledger.md` for what each kind of tampering looks like, and what nothing here can see
  */
 
 import { completeRecord } from '../../../../../sdk/schema/complete.ts'
 import { decisionPages, readDecisions } from '../../../../../sdk/storage/decisions.ts'
 import { isStorageError } from '../../../../../sdk/storage/errors.ts'
-import { keyedPages } from '../../../../../sdk/storage/keyed.ts'
 import type { LedgerReader } from '../../../../../sdk/storage/ledger.ts'
 import type { ActKind, StoredAct, ThreadReads } from '../../../../../sdk/storage/thread.ts'
 import { textOf } from '../../../../core/canonical.ts'
-import { approvalCollections } from '../../../policy/approval/requests.ts'
 import { archivedPolicy, compileArchived } from '../../../policy/judge/archive.ts'
-import { approvalStepId, stateId } from '../../../record/act-ids.ts'
-import type { Approval } from '../../../record/approval/approval.ts'
+import { stateId } from '../../../record/act-ids.ts'
 import { type PieceReader, walkLog } from '../../engine/walk.ts'
-import { actFlaw, flawAt, flawOf, saidBy, type ThreadFlaw, type ThreadSources } from './flaw.ts'
+import { actFlaw, flawAt, flawOf, type Said, saidBy, type ThreadFlaw, type ThreadSources } from './flaw.ts'
+import { keyedFlaws, removedFlaws } from './keyed.ts'
 import { trailCheck } from './trail.ts'
 
 export type { ThreadFlaw, ThreadSources } from './flaw.ts'
@@ -76,6 +74,13 @@ export async function* examineThread(
         whole.filter(({ act }) => act.kind === 'evidence'),
       )),
     )
+    flaws.push(
+      ...(await removedFlaws(
+        sources,
+        whole.filter(({ act }) => act.kind === 'state'),
+        now,
+      )),
+    )
     yield* flaws.splice(0)
     await trail.follow()
     await yieldToEventLoop()
@@ -85,7 +90,7 @@ export async function* examineThread(
   const tree = await treeFlaw(thread, yieldToEventLoop)
   if (tree) yield tree
   yield* untoldDecisions(sources, yieldToEventLoop)
-  yield* approvalFlaws(sources, yieldToEventLoop)
+  yield* keyedFlaws(sources, yieldToEventLoop)
 }
 
 // Checks acts against others: redactions against erased acts, and acts of evidence against the evidence log.
@@ -161,11 +166,6 @@ async function evidenceFlaws(
 
 const stateKinds: ReadonlySet<ActKind> = new Set(['decision', 'revision', 'review', 'link'])
 
-interface Said {
-  act: StoredAct
-  said: Record<string, unknown>
-}
-
 /** Checks states of decisions in acts against the stored decisions. */
 async function statesFlaws(
   { decisions }: Pick<ThreadSources, 'decisions'>,
@@ -213,7 +213,7 @@ async function* untoldDecisions(
   }
 }
 
-// Checks stored rules and approvals against the acts about them.
+// Checks stored rules and other keyed records against the acts about them.
 
 /** Checks rules that came into force against their archive. */
 async function policyFlaw(
@@ -226,30 +226,6 @@ async function policyFlaw(
   if (found === null) return flawOf(act, 'its rules are not in the archive')
   const set = compileArchived({ policy_hash: hash, guardrails: found.rules, circuit_breakers: found.breakers })
   return set === 'altered' ? flawOf(act, 'its rules in the archive were changed') : null
-}
-
-/** Checks approvals against the acts by which they were requested or decided. */
-async function* approvalFlaws(
-  { keyed, thread }: Pick<ThreadSources, 'keyed' | 'thread'>,
-  yieldToEventLoop: () => Promise<void>,
-): AsyncGenerator<ThreadFlaw> {
-  for await (const page of keyedPages(keyed, approvalCollections.approval)) {
-    for (const { key, value } of page) {
-      const { state, request_digest, requester } = value as Approval
-      const step = approvalStepId(key, state === 'pending' || state === 'expired' ? 'requested' : 'decided')
-      const [act] = await thread.read({ record_ids: [step] })
-      if (act === undefined) {
-        yield flawAt(null, `the approval ${key} is ${state}, and no act says so`)
-        continue
-      }
-      const said = saidBy(act)
-      if (said === null) continue
-      const isSaid = state === 'pending' || state === 'expired' || (state === 'denied') === (said.state === 'denied')
-      if (!isSaid || said.request_digest !== request_digest || said.requester !== requester)
-        yield flawOf(act, `the approval ${key} says something else: it was changed without an act`)
-    }
-    await yieldToEventLoop()
-  }
 }
 
 // Checks that the tree of the thread is that of its entries, and that it still contains each signed checkpoint.

@@ -22,6 +22,12 @@ export interface ThreadFlaw {
   what: string
 }
 
+/** An act and its parsed payload. */
+export interface Said {
+  act: StoredAct
+  said: Record<string, unknown>
+}
+
 /** An act as messages name it. */
 export const named = ({ seq, record_id }: Pick<StoredAct, 'seq' | 'record_id'>): string =>
   seq === null ? `the act ${record_id}, which waits for its place` : `entry ${seq - 1}, the act ${record_id}`
