@@ -1204,7 +1204,7 @@ export interface GetReceiptParams {
   record_id?: string | undefined
   /** The decision: returns the receipts of all acts that concern it. */ decision_id?: string | undefined
   /** Only acts of this kind. */
-  kind?: 'decision' | 'revision' | 'verdict' | 'approval' | 'action' | 'review' | 'link' | 'score' | 'policy' | 'session' | 'evidence' | 'redaction' | 'call' | undefined
+  kind?: 'decision' | 'revision' | 'verdict' | 'approval' | 'action' | 'review' | 'link' | 'score' | 'policy' | 'session' | 'evidence' | 'redaction' | 'state' | 'call' | undefined
 }
 
 /** Result of `cstp.getReceipt`. */
@@ -1214,7 +1214,7 @@ export interface GetReceiptResult {
   receipts: {
     /** Id of the act. */ record_id: string
     /** Kind of act. */
-    kind: 'decision' | 'revision' | 'verdict' | 'approval' | 'action' | 'review' | 'link' | 'score' | 'policy' | 'session' | 'evidence' | 'redaction' | 'call'
+    kind: 'decision' | 'revision' | 'verdict' | 'approval' | 'action' | 'review' | 'link' | 'score' | 'policy' | 'session' | 'evidence' | 'redaction' | 'state' | 'call'
     /** Position in the log, from 0. */ index: number
     /** Content of the act. The log commits to its canonical JSON (RFC 8785). Null once erased. */
     payload: Record<string, unknown> | null
@@ -3016,7 +3016,7 @@ export interface ReasonInput {
 export interface Receipt {
   /** Id of the act. */ record_id: string
   /** Kind of act. */
-  kind: 'decision' | 'revision' | 'verdict' | 'approval' | 'action' | 'review' | 'link' | 'score' | 'policy' | 'session' | 'evidence' | 'redaction' | 'call'
+  kind: 'decision' | 'revision' | 'verdict' | 'approval' | 'action' | 'review' | 'link' | 'score' | 'policy' | 'session' | 'evidence' | 'redaction' | 'state' | 'call'
   /** Position in the log, from 0. */ index: number
   /** Content of the act. The log commits to its canonical JSON (RFC 8785). Null once erased. */
   payload: Record<string, unknown> | null
