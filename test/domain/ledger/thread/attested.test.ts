@@ -48,6 +48,8 @@ beforeAll(async () => {
   const { approval } = await call('checkGuardrails', payment('Pay the rent'))
   await call('decideApproval', { id: approval!.id, decision: 'approve', reason: 'It is due' }, 'carol')
   granted = approval!.id
+  const { approval: denied } = await call('checkGuardrails', payment('Pay the fine'))
+  await call('decideApproval', { id: denied!.id, decision: 'deny', reason: 'It is not ours' }, 'carol')
   await call('checkGuardrails', payment('Pay the phone'))
   await call('checkGuardrails', { action: { description: 'Release', category: 'release' } })
   failed = await record({ category: 'mail', decision: 'Send a letter to all' })
@@ -142,8 +144,8 @@ describe('the tamper matrix of keyed records', () => {
             if (typeof path[0] === 'string' && !Array.isArray(value)) expect(flaws[0]!.what).toContain(path[0])
             const { get, list } = attestedReads(readers, () => program.clock.now)
             const refusal = { kind: 'corrupt', message: expect.stringContaining('It is not used') }
-            expect(get(row.collection, [row.key])).rejects.toMatchObject(refusal)
-            expect(list(row.collection, { prefix: row.key, limit: 9 })).rejects.toMatchObject(refusal)
+            await expect(get(row.collection, [row.key])).rejects.toMatchObject(refusal)
+            await expect(list(row.collection, { prefix: row.key, limit: 9 })).rejects.toMatchObject(refusal)
           },
         )
       }
@@ -178,7 +180,7 @@ describe('the tamper matrix of keyed records', () => {
         )
         expect([way, found.map(({ what }) => what).join('\n')]).toEqual([way, expect.stringContaining(key)])
         const { get } = attestedReads(readers, () => program.clock.now)
-        expect(get(collection, [key])).rejects.toMatchObject({ kind: 'corrupt' })
+        await expect(get(collection, [key])).rejects.toMatchObject({ kind: 'corrupt' })
       })
   })
 })
