@@ -15,6 +15,8 @@ export const codes = {
   review_failed: -32006,
   decision_not_found: -32007,
   attribution_failed: -32008,
+  unavailable: -32010,
+  overloaded: -32011,
 } as const
 
 /** Name of an entry of {@link codes}. */
@@ -37,6 +39,10 @@ export const meanings: Record<ErrorName, string> = {
   review_failed: 'The engine failed while recording a review.',
   decision_not_found: 'No decision has this id (`data.id`).',
   attribution_failed: 'The engine failed while attributing outcomes.',
+  unavailable:
+    'The store or the embedder is unavailable; HTTP status 503. Nothing was changed, unless the message says that the result is unknown. `data.retry_after_ms` is the time to wait.',
+  overloaded:
+    'The server has too much work, or the agent has all that one may have; HTTP status 503. The call was not run. `Retry-After` and `data.retry_after` are the seconds to wait.',
 }
 
 /** What is wrong with one parameter. `path` is dotted (`filters.stakes.0`), empty for the whole object. */

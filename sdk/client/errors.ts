@@ -59,6 +59,10 @@ export interface ErrorData {
   review_failed: EngineFailure
   decision_not_found: { id: string }
   attribution_failed: EngineFailure
+  /** `retry_after_ms`: milliseconds. */
+  unavailable: EngineFailure & { retry_after_ms?: number }
+  /** `retry_after`: seconds. */
+  overloaded: { retry_after?: number } | undefined
 }
 
 /** A {@link CstpError} whose name, and so the shape of its data, is known. */

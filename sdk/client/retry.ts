@@ -47,9 +47,10 @@ const pause = (ms: number, signal: AbortSignal): Promise<void> =>
 /** Minimum seconds to wait before the same call makes sense; null if it must not be repeated. */
 function againAfter(error: unknown, repeatable: boolean): number | null {
   // Refused before it was processed, so nothing was done, whatever the call is.
-  if (isCstpError(error, 'rate_limited')) return error.data?.retry_after ?? 0
+  if (isCstpError(error, 'rate_limited') || isCstpError(error, 'overloaded')) return error.data?.retry_after ?? 0
   if (!repeatable) return null
   if (isClientError(error, 'unreachable') || isClientError(error, 'unavailable')) return error.retryAfter ?? 0
+  if (isCstpError(error, 'unavailable')) return (error.data.retry_after_ms ?? 0) / 1_000
   // The server says that its own store failed and nothing was changed: the same call may succeed.
   const kind = isCstpError(error) ? error.data?.kind : undefined
   return kind === 'unavailable' || kind === 'conflict' ? 0 : null

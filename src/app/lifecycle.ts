@@ -1,4 +1,5 @@
-/** Resources that the program must close, and timers for the domain. */
+/** Resources that the program must close, timers for the domain, and the limits on work in progress. */
+import { type Admission, createAdmission } from '../calls/admission.ts'
 import { describeError, type Log } from '../core/log.ts'
 
 interface Closable {
@@ -31,3 +32,9 @@ export function later(ms: number, run: () => void): () => void {
   const timer = setTimeout(run, ms)
   return () => clearTimeout(timer)
 }
+
+/** Limits on work in progress and on what waits, in costs of calls: 16 searches of one agent at once, 32 in all. */
+const workLimits = { capacity: 128, max_waiting: 8_192, max_wait_ms: 10_000 }
+
+export const openAdmission = (): Admission =>
+  createAdmission({ ...workLimits, elapsed: () => performance.now(), nextTurn: setImmediate, after: later })

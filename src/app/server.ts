@@ -39,7 +39,7 @@ import { startErasing } from './erasure.ts'
 import { evidenceServices } from './evidence.ts'
 import { folderInside, folderOfDecisions } from './folders.ts'
 import { hookMethods } from './hooks.ts'
-import { closing, later } from './lifecycle.ts'
+import { closing, later, openAdmission } from './lifecycle.ts'
 import { type Listening, listen } from './listen.ts'
 import { openPublisher } from './publisher.ts'
 import { loadRetention } from './retention.ts'
@@ -185,7 +185,7 @@ export async function openProgram(
     }
     keep(startErasing(services))
 
-    const dispatch = createDispatch(methods, services, observing(metrics, log))
+    const dispatch = createDispatch(methods, services, observing(metrics, log), { admission: openAdmission() })
     return { services, dispatch, metrics, shared, reachable, failure, place, close }
   } catch (error) {
     await close()

@@ -9,6 +9,7 @@ import { compileParams } from '../core/params.ts'
 import { certainSecret, withoutSecretTexts } from '../core/secrets.ts'
 import { openQuota } from '../domain/ledger/quota.ts'
 import { AlteredRecord } from '../domain/ledger/thread/attested.ts'
+import { type Admission, costOf, sizeOf } from './admission.ts'
 import type { Method, MethodTable } from './method.ts'
 import { JsonText, printPage } from './page.ts'
 import type { Call, Services } from './services.ts'
@@ -40,6 +41,9 @@ const kinds: Record<StorageErrorKind, string> = {
 const outcomeUnknown =
   'the storage became unavailable before it confirmed; the change may have been made: check first, or send the call again with the same idempotency_key'
 
+/** Most outages end within seconds: a failover, a restart, a disk that is full for a moment. */
+const retryAfterMs = 1_000
+
 /** Maps a thrown error to one for the caller. The original is only logged, since it may contain file names or secrets. */
 function mapError(error: unknown, failure: ErrorName, request: Request, services: Services): CstpError {
   const { request_id, method, caller } = request
@@ -63,13 +67,16 @@ function mapError(error: unknown, failure: ErrorName, request: Request, services
       { kind: error.kind, request_id },
       { cause: error },
     )
-  if (isStorageError(error))
+  if (isStorageError(error)) {
+    const { kind } = error
+    const away = kind === 'unavailable'
     return new CstpError(
-      failure,
-      `${method} failed: ${error.outcomeUnknown ? outcomeUnknown : kinds[error.kind]}`,
-      { kind: error.kind, request_id },
+      away ? 'unavailable' : failure,
+      `${method} failed: ${error.outcomeUnknown ? outcomeUnknown : kinds[kind]}`,
+      { kind, request_id, ...(away && { retry_after_ms: retryAfterMs }) },
       { cause: error },
     )
+  }
   return new CstpError('internal_error', 'Internal error', { request_id }, { cause: error })
 }
 
@@ -105,14 +112,18 @@ function withoutSecrets<P>(params: P, how: Services['secrets']): P {
   )
 }
 
+/** Maximum size of parameters, unless the method declares another: several times that of the largest decision. */
+const defaultSize = 1_310_720
+
 /**
+ * @param options.admission bounds the work in progress; without it, every call starts at once
  * @param options.verify_results checks every result against its schema; for tests
  */
 export function createDispatch(
   methods: MethodTable,
   services: Services,
   observe: Observe,
-  options: { verify_results?: boolean } = {},
+  options: { admission?: Admission; verify_results?: boolean } = {},
 ): Dispatch {
   const quota = openQuota(services)
   const names = [...methods.keys()]
@@ -152,6 +163,22 @@ export function createDispatch(
     return result instanceof JsonText && !prints ? result.value() : result
   }
 
+  /** The size is judged first: walking through every value costs far more. The cost is charged before anything of it is spent. */
+  async function admitted(entry: Entry, request: Request): Promise<unknown> {
+    const { cost = 1, max_size = defaultSize } = entry.method
+    const size = sizeOf(request.params, max_size)
+    if (size > max_size)
+      throw invalidParam('params', `parameters of at most ${max_size} characters, counting 8 for each number`, 'more')
+    if (!options.admission) return run(entry, request)
+    const end = await options.admission.enter(request.caller.agent, costOf(cost, request.params, size))
+    try {
+      request.signal.throwIfAborted()
+      return await run(entry, request)
+    } finally {
+      end()
+    }
+  }
+
   return async (request) => {
     const start = performance.now()
     const ended = (code: number) => observe({ request, code, duration_ms: performance.now() - start })
@@ -162,7 +189,7 @@ export function createDispatch(
       else {
         const entry = find(request)
         failure = entry.method.failure
-        result = await run(entry, request)
+        result = await admitted(entry, request)
       }
       ended(0)
       return result

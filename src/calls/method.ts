@@ -82,6 +82,10 @@ export interface Method<P extends ParamsSchema = ParamsSchema, R extends ResultS
   effect: Effect
   /** The error that an engine failure is reported as. */
   failure: ErrorName
+  /** Cost of a call that asks for few entries; 1, that of reading a decision, by default. See `src/calls/admission.ts`. */
+  cost?: number
+  /** Maximum size of the parameters, in characters. */
+  max_size?: number
   /** True if the method stores texts of its parameters: secrets in them are refused or masked, depending on the settings. */
   keeps_texts?: true
   /** The MCP tool; absent if MCP clients can't call the method. */

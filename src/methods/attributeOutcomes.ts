@@ -51,6 +51,7 @@ export const attributeOutcomes = defineMethod({
   }),
   scope: 'write',
   effect: 'write',
+  cost: 16,
   failure: 'attribution_failed',
   async handle(call, { project, since, stability_days: wanted, dry_run }) {
     const { min_stability_days, by_age } = call.attribution

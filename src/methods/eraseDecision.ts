@@ -51,6 +51,7 @@ export const eraseDecision = defineMethod({
   }),
   scope: 'admin',
   effect: 'write',
+  cost: 16,
   async handle(call, { id: given, basis, reason, dry_run }) {
     const id = await resolveId(call.store.decisions, given, 'id')
     const before = await erasedBefore(call, id)

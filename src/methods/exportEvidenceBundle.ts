@@ -89,6 +89,7 @@ export const exportEvidenceBundle = defineMethod({
   }),
   scope: 'evidence',
   effect: 'write',
+  cost: 64,
   async handle(call, { format, output_dir }) {
     const { printer, folder } = await targetOf(call, format, output_dir)
     const { intact, broken_at_seq, reason } = await call.chain.verify(null)

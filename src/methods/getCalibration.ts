@@ -35,6 +35,7 @@ export const getCalibration = defineMethod({
   result: v.object({ ...CalibrationReport.entries, as_of: v.optional(AsOfBlock) }),
   scope: 'read',
   effect: 'read',
+  cost: 8,
   mcp: {
     name: 'get_stats',
     title: 'Get calibration',

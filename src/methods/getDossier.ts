@@ -55,6 +55,7 @@ export const getDossier = defineMethod({
   result: Dossier,
   scope: 'read',
   effect: 'read',
+  cost: 16,
   async handle(call, { id: given }) {
     const { store, caller } = call
     const id = await resolveId(store.decisions, given, 'id')

@@ -31,6 +31,7 @@ export const getGraph = defineMethod({
   }),
   scope: 'read',
   effect: 'read',
+  cost: 4,
   mcp: {
     name: 'get_graph',
     title: 'Get decision graph',

@@ -44,6 +44,7 @@ export const getVerification = defineMethod({
   }),
   scope: 'read',
   effect: 'read',
+  cost: 16,
   async handle({ chain }) {
     const walking = chain.walking()
     const latest = chain.latest()

@@ -26,6 +26,7 @@ export const ingestEvidence = defineMethod({
   }),
   scope: 'evidence',
   effect: 'write',
+  max_size: 16 * 1_048_576,
   async handle(call, { source, events }) {
     const { first_seq, head } = await call.chain.append(observedEvents(source, events))
     const result = { ingested: events.length, head_hash: head.hash, first_seq }

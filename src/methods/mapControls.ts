@@ -34,6 +34,7 @@ export const mapControls = defineMethod({
   }),
   scope: 'read',
   effect: 'read',
+  cost: 32,
   async handle({ evidence, controls, yieldToEventLoop }, { seq_from }) {
     const { seq } = await evidence.head()
     const mapped = await mapEvidence(evidence, controls, seq, yieldToEventLoop)

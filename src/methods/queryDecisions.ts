@@ -135,6 +135,7 @@ export const queryDecisions = defineMethod({
   scope: 'read',
   page: { list: 'decisions' },
   effect: 'read',
+  cost: 4,
   failure: 'query_failed',
   mcp: {
     name: 'query_decisions',

@@ -39,6 +39,7 @@ export const recordDecision = defineMethod({
   result: RecordResult,
   scope: 'write',
   effect: 'keyed',
+  cost: 2,
   keeps_texts: true,
   failure: 'record_failed',
   mcp: {

@@ -38,6 +38,7 @@ export const reindex = defineMethod({
   }),
   scope: 'admin',
   effect: 'write',
+  cost: 32,
   async handle(call, { decisions_path }) {
     const start = call.now()
     let below: string | null = null

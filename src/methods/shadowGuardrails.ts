@@ -28,6 +28,7 @@ export const shadowGuardrails = defineMethod({
   }),
   scope: 'admin',
   effect: 'write',
+  cost: 16,
   failure: 'guardrail_eval_failed',
   async handle(call, { rules: yaml }) {
     const inForce = await call.policy.current()

@@ -108,6 +108,7 @@ export const tryGuardrails = defineMethod({
   }),
   scope: 'admin',
   effect: 'read',
+  cost: 64,
   failure: 'guardrail_eval_failed',
   async handle(call, { rules: yaml, since }) {
     const since_ms = (since === undefined ? null : boundMs(since, false)) ?? call.now() - defaultDays * dayMs

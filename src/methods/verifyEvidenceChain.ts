@@ -18,5 +18,6 @@ export const verifyEvidenceChain = defineMethod({
   result: Verification,
   scope: 'read',
   effect: 'read',
+  cost: 32,
   handle: ({ chain }, { expected_head_hash }) => chain.verify(expected_head_hash),
 })

@@ -87,7 +87,7 @@ describe('what a driver throws', () => {
   })
   const decision = { decision: 'a', confidence: 1, category: 'b' }
 
-  test.each<StorageErrorKind>(['not_found', 'conflict', 'invalid', 'unavailable', 'corrupt'])(
+  test.each<StorageErrorKind>(['not_found', 'conflict', 'invalid', 'corrupt'])(
     '%s is the method’s own failure, without a word of the driver',
     async (kind) => {
       const { call, lines } = await harness(failing(new StorageError(kind, 'at /var/lib/secret.db')))
@@ -112,7 +112,7 @@ describe('what a driver throws', () => {
   })
 
   test.each([
-    ['cstp.recordDecision', decision, -32005],
+    ['cstp.recordDecision', decision],
     [
       'cstp.linkDecisions',
       {
@@ -120,12 +120,15 @@ describe('what a driver throws', () => {
         target_id: '2026-07-01-decision-000000000002',
         edge_type: 'refines',
       },
-      -32603,
     ],
-    ['cstp.reviewDecision', { id: '2026-07-01-decision-000000000001', outcome: 'success' }, -32006],
-  ])('in %s', async (method, params, code) => {
+    ['cstp.reviewDecision', { id: '2026-07-01-decision-000000000001', outcome: 'success' }],
+  ])('an outage is the same error for every method, with the time to wait: %s', async (method, params) => {
     const { call } = await harness(failing(new StorageError('unavailable', 'away')))
-    expect(await call(method, params)).toMatchObject({ code })
+    expect(await call(method, params)).toMatchObject({
+      error: 'unavailable',
+      code: -32010,
+      data: { kind: 'unavailable', retry_after_ms: 1_000 },
+    })
   })
 
   test.each([

@@ -94,7 +94,7 @@ describe('errors', () => {
     program.embedder.health = 'away'
     const error = await refusal(client.queryDecisions({ query: 'anything else' }, { timeoutMs: 5_000 }))
     program.embedder.health = 'up'
-    expect(isCstpError(error, 'query_failed') && error.data.kind).toBe('unavailable')
+    expect(isCstpError(error, 'unavailable') && error.data.kind).toBe('unavailable')
   })
 })
 

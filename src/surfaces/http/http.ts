@@ -21,6 +21,7 @@ interface IndexCounts {
 }
 
 export interface HttpOptions extends AdmitOptions, RpcOptions {
+  bodies: Bodies
   cors_origins: readonly string[]
   max_body_bytes: number
   /** Host names that requests may use; null for any. */
@@ -56,6 +57,8 @@ export type Fetch = (request: Request, address: Address, disableIdleTimeout?: Di
 
 /** Body limit of agents that ingest evidence. */
 const evidenceBodyBytes = 16 * 1_048_576
+/** Bytes of a body that count as one more request of its sender. */
+const bytesPerRequest = 65_536
 const exposed = 'Retry-After, Mcp-Session-Id'
 
 /** The largest body that any caller may send. */
@@ -69,9 +72,18 @@ export function createFetch(options: HttpOptions): Fetch {
   const limitOf = (caller: Caller | null): number =>
     caller?.scopes.has('evidence') ? largestBody(options) : options.max_body_bytes
 
+  /** Reads a body, and charges its sender for its size before it is parsed. A body that no full bucket could pay for costs one request. */
+  async function charged(request: Request, limit: number, caller: Caller): Promise<Uint8Array | Response> {
+    const bytes = await bodies.read(request, limit, () => ({ name: caller.agent, known: true }))
+    const cost = bytes instanceof Response ? 0 : Math.floor(bytes.length / bytesPerRequest)
+    const wait = cost === 0 ? 0 : await options.requests.take(caller.agent, cost)
+    return wait > 0 && Number.isFinite(wait) ? rateLimited(wait) : bytes
+  }
+
   const rpc: Handler = async (request, address) => {
     const caller = await admitPerson(request, address, 'cstp')
-    return caller instanceof Response ? caller : answerRpc(request, caller, limitOf(caller), { ...options, bodies })
+    if (caller instanceof Response) return caller
+    return answerRpc(request, caller, limitOf(caller), (limit) => charged(request, limit, caller), options)
   }
 
   const metrics: Handler = async (request, address) => {
@@ -103,10 +115,10 @@ export function createFetch(options: HttpOptions): Fetch {
         caller = admitted
       }
       const { newRequestId, stopping: signal } = options
-      const sender = () =>
-        caller
-          ? { name: caller.agent, known: true }
-          : { name: clientAddress(address(), request.headers.get('x-forwarded-for'), trust_proxy), known: false }
+      const sender = () => ({
+        name: clientAddress(address(), request.headers.get('x-forwarded-for'), trust_proxy),
+        known: false,
+      })
       return handle(request, {
         caller,
         path,
@@ -114,7 +126,7 @@ export function createFetch(options: HttpOptions): Fetch {
         newRequestId,
         take: (cost) => (caller ? options.requests.take(caller.agent, cost) : 0),
         max_body_bytes: limitOf(caller),
-        body: (limit) => bodies.read(request, limit, sender),
+        body: (limit) => (caller ? charged(request, limit, caller) : bodies.read(request, limit, sender)),
         disableIdleTimeout,
         signal,
       })

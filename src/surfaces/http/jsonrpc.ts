@@ -4,8 +4,8 @@ import type { Dispatch } from '../../calls/dispatch.ts'
 import { isTooLong, JsonText, maxAnswerBytes, type Pieces } from '../../calls/page.ts'
 import type { Caller } from '../../core/caller.ts'
 import { parseJson } from '../../core/json.ts'
-import type { Bodies, Limiter } from './limits.ts'
-import { errorBody, jsonPieces, refusedBody, waiting } from './route.ts'
+import type { Limiter } from './limits.ts'
+import { errorBody, jsonPieces, refusedBody, retryAfter, waiting } from './route.ts'
 
 /** Maximum entries of a batch. */
 export const maxBatch = 100
@@ -60,7 +60,7 @@ function* around(pieces: Generator<string>, end: string): Generator<string> {
 }
 
 /** An error as an answer. @param id undefined if nothing is answered */
-const failed = (error: CstpError, id: Id | undefined, retry_after = 0): Answer => ({
+const failed = (error: CstpError, id: Id | undefined, retry_after = retryAfter(error)): Answer => ({
   body: id === undefined ? null : [errorBody(error, id)],
   error: error.error,
   retry_after,
@@ -174,24 +174,31 @@ export async function answer(
 
 export interface RpcOptions {
   dispatch: Dispatch
-  bodies: Bodies
   requests: Limiter
   newRequestId(): string
   stopping: AbortSignal
 }
 
-const statusOf: Partial<Record<ErrorName, number>> = { rate_limited: 429, forbidden: 403 }
+const statusOf: Partial<Record<ErrorName, number>> = {
+  rate_limited: 429,
+  forbidden: 403,
+  unavailable: 503,
+  overloaded: 503,
+}
 
-/** @param limit the longest body that the caller may send, in bytes */
+/**
+ * @param limit the longest body that the caller may send, in bytes
+ * @param read reads the body, or returns the response that refuses it
+ */
 export async function answerRpc(
   request: Request,
   caller: Caller,
   limit: number,
-  { dispatch, requests, newRequestId, stopping, bodies }: RpcOptions,
+  read: (limit: number) => Promise<Uint8Array | Response>,
+  { dispatch, requests, newRequestId, stopping }: RpcOptions,
 ): Promise<Response> {
-  const sender = () => ({ name: caller.agent, known: true })
   const take = (cost: number) => requests.take(caller.agent, cost)
-  const bytes = refusedBody(request, limit) ?? (await bodies.read(request, limit, sender))
+  const bytes = refusedBody(request, limit) ?? (await read(limit))
   if (bytes instanceof Response) return bytes
   const { body, error, retry_after } = await answer(bytes, { caller, signal: stopping, newRequestId, take }, dispatch)
   return body === null

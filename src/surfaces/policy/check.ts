@@ -4,7 +4,7 @@ import { CstpError, type ErrorName } from '../../../sdk/errors.ts'
 import { refusalOf } from '../../../sdk/refusal.ts'
 import type { Dispatch } from '../../calls/dispatch.ts'
 import { methods } from '../../methods/table.ts'
-import { json, readJson, type Visit, waiting } from '../http/route.ts'
+import { json, readJson, retryAfter, type Visit, waiting } from '../http/route.ts'
 
 const method = 'cstp.checkGuardrails'
 /** Scope that credentials need: the same as for the method itself. */
@@ -44,6 +44,8 @@ const statuses: Partial<Record<ErrorName, number>> = {
   invalid_params: 400,
   forbidden: 403,
   rate_limited: 429,
+  unavailable: 503,
+  overloaded: 503,
 }
 
 /** The HTTP status of an error. Anything but a CstpError is rethrown. */
@@ -56,8 +58,8 @@ export function statusOf(error: unknown): { status: number; error: CstpError } {
 export function refusal(thrown: unknown, field: 'error' | 'code'): Response {
   const { status, error } = statusOf(thrown)
   const response = json({ [field]: error.error, message: error.message }, status)
-  const after = error.data?.retry_after
-  if (after !== undefined) response.headers.set('retry-after', String(after))
+  const after = retryAfter(error)
+  if (after > 0) response.headers.set('retry-after', String(after))
   return response
 }
 
