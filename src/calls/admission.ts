@@ -164,11 +164,11 @@ export function createAdmission(options: AdmissionOptions): Admission {
 
 // What a call costs is known before it runs: from its method, and from how much it asks for and brings along.
 
-const perEntries = 100
+const perEntries = 20
 /** Characters of parameters that cost as much as reading one decision. */
 const perCharacters = 32_768
 /** An answer as of an earlier time looks up what each decision was then. */
-const ofThePast = 4
+const ofThePast = 16
 
 const numberIn = (params: Record<string, unknown>, name: string): number => {
   const value = params[name]

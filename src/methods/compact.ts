@@ -35,7 +35,7 @@ export const compact = defineMethod({
   }),
   scope: 'admin',
   effect: 'write',
-  cost: 16,
+  cost: 32,
   async handle(call, { category, dry_run }) {
     const now_ms = call.now()
     const { levels, preserved } = await countLevels(call.store, given({ category }), now_ms)

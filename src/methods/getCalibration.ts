@@ -35,7 +35,7 @@ export const getCalibration = defineMethod({
   result: v.object({ ...CalibrationReport.entries, as_of: v.optional(AsOfBlock) }),
   scope: 'read',
   effect: 'read',
-  cost: 8,
+  cost: 32,
   mcp: {
     name: 'get_stats',
     title: 'Get calibration',

@@ -38,7 +38,7 @@ export const getCompacted = defineMethod({
   }),
   scope: 'read',
   effect: 'read',
-  cost: 8,
+  cost: 32,
   async handle({ store, now }, { category, level, limit, include_preserved }) {
     const [base, now_ms] = [given({ category }), now()]
     const { levels } = await countLevels(store, base, now_ms)

@@ -28,7 +28,7 @@ export const getSessionContext = defineMethod({
   }),
   scope: 'read',
   effect: 'read',
-  cost: 8,
+  cost: 16,
   mcp: {
     name: 'get_session_context',
     title: 'Get session context',

@@ -38,7 +38,7 @@ export const getStats = defineMethod({
   }),
   scope: 'read',
   effect: 'read',
-  cost: 2,
+  cost: 4,
   async handle(call, { as_of, ...filters }) {
     const past = as_of === undefined ? null : openPast(call, as_of)
     const { store, now } = past ?? call

@@ -76,7 +76,7 @@ export const listSessions = defineMethod({
   scope: 'read',
   page: { list: 'sessions' },
   effect: 'read',
-  cost: 4,
+  cost: 8,
   async handle({ store, caller }, { agent, since, limit }) {
     const isAdmin = caller.scopes.has('admin')
     if (agent !== undefined && agent !== caller.agent && !isAdmin)

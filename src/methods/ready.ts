@@ -35,7 +35,7 @@ export const ready = defineMethod({
   }),
   scope: 'read',
   effect: 'read',
-  cost: 2,
+  cost: 16,
   mcp: {
     name: 'ready',
     title: 'List due actions',

@@ -162,8 +162,8 @@ test('whatever comes and ends in whatever order: shares hold, every call starts 
 
 test('a call costs what its method does, more with what it asks for, brings along, and for an earlier time', () => {
   expect(costOf(4, {}, 0)).toBe(4)
-  expect(costOf(4, { limit: 500, offset: 10_000 }, 0)).toBe(109)
-  expect(costOf(4, { asOf: '2026-01-01' }, 0)).toBe(16)
+  expect(costOf(4, { limit: 500, offset: 10_000 }, 0)).toBe(529)
+  expect(costOf(4, { asOf: '2026-01-01' }, 0)).toBe(64)
   expect(costOf(1, { limit: 'many', offset: -5, as_of: null }, 327_680)).toBe(11)
   expect(costOf(1, null, 0)).toBe(1)
 })
