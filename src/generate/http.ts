@@ -37,7 +37,7 @@ export const paths: readonly PathText[] = [
   post(
     '/cstp',
     'any',
-    'JSON-RPC 2.0: one call, a batch of up to 100, or notifications. An error of a method has status 200 and is in the body, except `rate_limited` (429) and `forbidden` (403). Nothing but notifications: 204.',
+    'JSON-RPC 2.0: one call, a batch of up to 100, or notifications. An error of a method has status 200 and is in the body, except `rate_limited` (429), `forbidden` (403), `unavailable` and `overloaded` (503). Nothing but notifications: 204.',
     204,
     403,
     415,

@@ -133,6 +133,16 @@ async function answerBatch(
 /** Resolves after other requests had a turn, so that a batch of expensive calls does not block the server for its whole duration. */
 export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
+/** Longer bodies are parsed one in a turn of the event loop. */
+const longBody = 65_536
+let parsing: Promise<void> = Promise.resolve()
+
+/** Resolves in a turn in which no other long body is parsed: each may take tens of milliseconds. */
+function parsingTurn(): Promise<void> {
+  parsing = parsing.then(turn)
+  return parsing
+}
+
 async function answerMany(
   entries: unknown[],
   exchange: Exchange,
@@ -154,6 +164,7 @@ export async function answer(
   max_answer_bytes = maxAnswerBytes,
 ): Promise<Answer> {
   const refuse = (name: ErrorName, message: string): Answer => failed(new CstpError(name, message), null)
+  if (body.length > longBody) await parsingTurn()
   const read = parseJson(body)
   if ('problem' in read)
     return read.isSyntax
