@@ -19,6 +19,7 @@ import {
   type PageFile,
 } from '../surfaces/dashboard-api/dashboard.ts'
 import { createLogins } from '../surfaces/dashboard-api/logins.ts'
+import { type Answers, createAnswers } from '../surfaces/http/answers.ts'
 import { evidenceRoutes } from '../surfaces/http/evidence.ts'
 import { type GithubOptions, githubRoute } from '../surfaces/http/github.ts'
 import { hooksRoute } from '../surfaces/http/hooks.ts'
@@ -39,6 +40,7 @@ import { authzenRoutes } from '../surfaces/policy/authzen.ts'
 import { opaRoutes } from '../surfaces/policy/opa.ts'
 import { bundlesPlace, grantsOf, type Settings } from './config/config.ts'
 import { hookAnswers } from './hooks.ts'
+import { later } from './lifecycle.ts'
 import { filesOfLog } from './publisher.ts'
 
 const failedLoginsPerMinute = 20
@@ -52,6 +54,7 @@ interface Limits {
   requests: Limiter
   guesses: Guesses
   bodies: Bodies
+  answers: Answers
 }
 type Access = Pick<DashboardOptions, 'authenticate' | 'agents'> & { signatures: Signatures }
 
@@ -71,6 +74,7 @@ export function createLimits(
     requests: lease ? createSharedLimiter({ ...requests, lease }) : createRateLimiter(requests),
     guesses: createGuesses({ limiter: createRateLimiter(failures), log, observe: metrics.authFailure }),
     bodies: createBodies(settings.body_bytes_in_flight),
+    answers: createAnswers(settings.body_bytes_in_flight, later),
   }
 }
 

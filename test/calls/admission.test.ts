@@ -1,8 +1,8 @@
 /** Admission of calls: shares, order, bounds and refusals, on a clock and turns that the test controls. */
 import { expect, test } from 'bun:test'
-import fc from 'fast-check'
 import type { CstpError } from '../../sdk/errors.ts'
 import { costOf, createAdmission, sizeOf } from '../../src/calls/admission.ts'
+import * as fc from '../support/property.ts'
 
 const limits = { capacity: 16, max_waiting: 64, max_wait_ms: 1_000 }
 

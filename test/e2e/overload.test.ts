@@ -3,8 +3,9 @@
  * `CSTP_SOAK=1` sends several times as much.
  */
 import { expect, test } from 'bun:test'
+import { connect, type Socket } from 'node:net'
 import { serveOpenai } from '../support/embedder-servers.ts'
-import { testDir, testServer } from '../support/process.ts'
+import { residentMb, testDir, testServer, until } from '../support/process.ts'
 
 const soak = process.env.CSTP_SOAK ? 5 : 1
 const tokens = { greedy: 'token-of-greedy-00001', modest: 'token-of-modest-00001' }
@@ -91,4 +92,49 @@ test('parameters that are too large are refused before they are read through, an
   for (let at = 0; at < 8; at++) statuses.push((await call('greedy', numbers)).status)
   expect(statuses).toContain(429)
   expect((await call('modest', rpc('getStats', {}))).status).toBe(200)
-}, 60_000)
+}, 120_000)
+
+/** Sends a request and reads nothing of the answer but its beginning. */
+const unreading = (url: string, body: string): Promise<{ socket: Socket; status: number }> => {
+  const { hostname, port } = new URL(url)
+  const { promise, resolve, reject } = Promise.withResolvers<{ socket: Socket; status: number }>()
+  const socket = connect({ port: Number(port), host: hostname })
+  socket.on('error', reject)
+  socket.once('data', (data) => {
+    socket.pause()
+    resolve({ socket, status: Number(data.toString('latin1').split(' ')[1]) })
+  })
+  socket.write(
+    `POST /cstp HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer greedy:${tokens.greedy}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  )
+  return promise
+}
+
+test.skipIf(process.platform !== 'linux')(
+  '200 readers that leave their answers unread use a bounded memory, and others are answered',
+  async () => {
+    const server = await testServer({ dir: await testDir(), env: { ...env, CSTP_BODY_BYTES_IN_FLIGHT: '33554432' } })
+    const call = caller(server.url)
+    const text = 'word '.repeat(20_000)
+    for (let from = 0; from < 100; from += 20)
+      await call(
+        'modest',
+        many(20, (at) =>
+          rpc('recordDecision', { decision: `d${from + at}`, context: text, confidence: 1, category: 'c' }, at),
+        ),
+      )
+    // An answer of ten megabytes: without a bound, 200 take two gigabytes.
+    const page = JSON.stringify(rpc('queryDecisions', { query: 'word', limit: 100, include_context: true }))
+    const before = await residentMb(server)
+    const readers = await Promise.all(many(200, () => unreading(server.url, page)))
+    const statuses = readers.map(({ status }) => status)
+    expect(statuses.filter((status) => status === 503).length).toBeGreaterThan(150)
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(0)
+    expect((await residentMb(server)) - before).toBeLessThan(500)
+    expect((await call('modest', rpc('getStats', {}))).status).toBe(200)
+    for (const { socket } of readers) socket.destroy()
+    // What was held for them is free again.
+    await until('the answers are released', async () => (await call('greedy', JSON.parse(page))).status === 200)
+  },
+  120_000,
+)

@@ -7,6 +7,7 @@ import { expect, test } from 'bun:test'
 import { codes } from '../../sdk/errors.ts'
 import { countDecisions } from '../../sdk/storage/groups.ts'
 import { methods } from '../../src/methods/table.ts'
+import { createAnswers } from '../../src/surfaces/http/answers.ts'
 import { createFetch } from '../../src/surfaces/http/http.ts'
 import { createBodies } from '../../src/surfaces/http/limits.ts'
 import { ask, asking } from '../support/approvals.ts'
@@ -102,6 +103,7 @@ async function sendAll(
     requests: { take: () => 0 },
     guesses: { failed: () => 0, wait: () => 0 },
     bodies: createBodies(134_217_728),
+    answers: createAnswers(134_217_728, () => () => {}),
     hosts: null,
     cors_origins: ['*'],
     max_body_bytes: 4_194_304,

@@ -2,6 +2,7 @@
 import { agentsOf, createAuthenticator, parseTokens } from '../../src/core/caller.ts'
 import { serviceName, version } from '../../src/core/version.ts'
 import { methods } from '../../src/methods/table.ts'
+import { createAnswers } from '../../src/surfaces/http/answers.ts'
 import { a2aCard, agentCard, answerRoot } from '../../src/surfaces/http/discovery.ts'
 import { createFetch } from '../../src/surfaces/http/http.ts'
 import { createBodies, createGuesses, createRateLimiter } from '../../src/surfaces/http/limits.ts'
@@ -37,6 +38,7 @@ export function serveProgram(program: TestProgram): WireServer {
     requests: free,
     guesses: createGuesses({ limiter: free, log, observe() {} }),
     bodies: createBodies(134_217_728),
+    answers: createAnswers(134_217_728, () => () => {}),
     hosts: null,
     cors_origins: ['*'],
     max_body_bytes: 4_194_304,

@@ -21,8 +21,8 @@ export const http: TransportKind = {
         })
         const answer = (await response.json()) as { jsonrpc: string; id: number; result?: unknown; error?: SeenError }
         if (answer.jsonrpc !== '2.0' || answer.id !== id) throw new Error(`no answer: ${JSON.stringify(answer)}`)
-        const forbidden = answer.error?.code === -32001
-        if (response.status !== (forbidden ? 403 : 200)) throw new Error(`HTTP ${response.status}`)
+        const status = { [-32001]: 403, [-32010]: 503 }[answer.error?.code ?? 0] ?? 200
+        if (response.status !== status) throw new Error(`HTTP ${response.status}`)
         return answer.error ? { error: { data: undefined, ...answer.error } } : { result: answer.result }
       },
     }

@@ -57,7 +57,7 @@ export const settings = named({
     'server.body_bytes_in_flight',
     134_217_728,
     whole(1_048_576, 68_719_476_736),
-    'Maximum total size in bytes of the request bodies in memory; one agent may use half of it, all requests without credentials together a quarter.',
+    'Maximum total size in bytes of the request bodies in memory, and of the answers that are not read yet; one agent may use half of each, all requests without credentials together a quarter.',
   ),
   rate_limit: setting(
     'server.rate_limit',

@@ -4,8 +4,9 @@ import type { Dispatch } from '../../calls/dispatch.ts'
 import { isTooLong, JsonText, maxAnswerBytes, type Pieces } from '../../calls/page.ts'
 import type { Caller } from '../../core/caller.ts'
 import { parseJson } from '../../core/json.ts'
+import type { Answers } from './answers.ts'
 import type { Limiter } from './limits.ts'
-import { errorBody, jsonPieces, refusedBody, retryAfter, waiting } from './route.ts'
+import { errorBody, refusedBody, retryAfter, rpcError, waiting } from './route.ts'
 
 /** Maximum entries of a batch. */
 export const maxBatch = 100
@@ -185,6 +186,7 @@ export async function answer(
 
 export interface RpcOptions {
   dispatch: Dispatch
+  answers: Answers
   requests: Limiter
   newRequestId(): string
   stopping: AbortSignal
@@ -197,6 +199,16 @@ const statusOf: Partial<Record<ErrorName, number>> = {
   overloaded: 503,
 }
 
+/** The response to a caller whose earlier answers are not read yet. */
+const unread = (): Response =>
+  rpcError(
+    new CstpError('overloaded', 'Too many bytes of answers are waiting to be read: read them, and try again in 1 s', {
+      retry_after: 1,
+    }),
+    503,
+    { 'retry-after': '1' },
+  )
+
 /**
  * @param limit the longest body that the caller may send, in bytes
  * @param read reads the body, or returns the response that refuses it
@@ -206,13 +218,14 @@ export async function answerRpc(
   caller: Caller,
   limit: number,
   read: (limit: number) => Promise<Uint8Array | Response>,
-  { dispatch, requests, newRequestId, stopping }: RpcOptions,
+  { dispatch, answers, requests, newRequestId, stopping }: RpcOptions,
 ): Promise<Response> {
   const take = (cost: number) => requests.take(caller.agent, cost)
+  if (!answers.hasRoom(caller.agent)) return unread()
   const bytes = refusedBody(request, limit) ?? (await read(limit))
   if (bytes instanceof Response) return bytes
   const { body, error, retry_after } = await answer(bytes, { caller, signal: stopping, newRequestId, take }, dispatch)
   return body === null
     ? new Response(null, { status: 204 })
-    : jsonPieces(body, (error && statusOf[error]) ?? 200, retry_after)
+    : (answers.send(body, caller.agent, (error && statusOf[error]) ?? 200, retry_after) ?? unread())
 }

@@ -80,10 +80,7 @@ export function errorBody(error: CstpError, id: string | number | null = null): 
 }
 
 /** Seconds to wait before the same call makes sense; 0 if the error names none. */
-export function retryAfter({ data }: CstpError): number {
-  const { retry_after, retry_after_ms } = (data ?? {}) as { retry_after?: number; retry_after_ms?: number }
-  return retry_after ?? Math.ceil((retry_after_ms ?? 0) / 1_000)
-}
+export const retryAfter = ({ data }: CstpError): number => (data?.retry_after as number | undefined) ?? 0
 
 /** A JSON-RPC error, for a request that is answered before it is parsed. */
 export const rpcError = (error: CstpError, status = 200, headers: Record<string, string> = {}): Response =>

@@ -72,6 +72,31 @@ function suite(database: Postgres): void {
   const test = (title: string, work: (place: Place) => Promise<void>) =>
     bunTest.concurrent(title, () => inPlace(database, work))
 
+  for (const isolation of ['repeatable read', 'serializable'])
+    test(`every statement is read committed where the default of the database is ${isolation}`, async ({
+      direct,
+      url,
+      open,
+    }) => {
+      await direct.unsafe(
+        `alter database ${new URL(url).pathname.slice(1)} set default_transaction_isolation = '${isolation}'`,
+      )
+      const client = await open({ connections: 1 })
+      const expected = [{ transaction_isolation: 'read committed' }]
+      const shown = (query: Client['read']) => query('show transaction_isolation')
+      expect(await shown(client.read)).toMatchObject(expected)
+      expect(await client.begin(shown)).toMatchObject(expected)
+      await client.read(`set default_transaction_isolation = '${isolation}'`)
+      expect(await client.begin(shown)).toMatchObject(expected)
+    })
+
+  test('a session whose settings do not arrive, as behind a pooler in transaction mode, is refused at the start', async ({
+    open,
+  }) => {
+    const error = await refusal(open({ settings: { search_path: '"elsewhere"' } }))
+    expect([error.kind, error.message]).toEqual(['invalid', expect.stringContaining('session mode')])
+  })
+
   test('a query without an answer times out, and idle connections are closed with it', async ({ net, open }) => {
     const client = await open({ connections: 4 })
     await Promise.all([1, 2, 3].map(() => client.read('select pg_sleep(0.05)')))

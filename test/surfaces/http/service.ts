@@ -5,6 +5,7 @@ import { JsonText } from '../../../src/calls/page.ts'
 import { agentsOf, createAuthenticator, parseTokens } from '../../../src/core/caller.ts'
 import type { Level } from '../../../src/core/log.ts'
 import { methods } from '../../../src/methods/table.ts'
+import { createAnswers } from '../../../src/surfaces/http/answers.ts'
 import { a2aCard, agentCard, answerRoot } from '../../../src/surfaces/http/discovery.ts'
 import { createFetch, type Fetch, type HttpOptions } from '../../../src/surfaces/http/http.ts'
 import { createBodies, createGuesses, createRateLimiter } from '../../../src/surfaces/http/limits.ts'
@@ -69,6 +70,7 @@ export function serviceOf(options: Partial<HttpOptions> = {}): Service {
       observe: (surface) => void failures.push(surface),
     }),
     bodies: createBodies(134_217_728),
+    answers: createAnswers(134_217_728, () => () => {}),
     hosts: null,
     cors_origins: ['*'],
     max_body_bytes: 2_048,

@@ -55,6 +55,10 @@ export const namespaceLock = `select pg_advisory_xact_lock(${0x6373746e}, 0)`
 /** The server drops a connection to a dead client after about two minutes instead of hours. */
 const keepalive = { tcp_keepalives_idle: '60', tcp_keepalives_interval: '10', tcp_keepalives_count: '6' }
 
+/** Statements assume this isolation, whatever the default of the database, the role or a pooler is. */
+const isolation = 'read committed'
+const begun = `begin isolation level ${isolation}`
+
 /** Options that can be set in the address, with their bounds. */
 const bounds = { connections: [1, 1_000], statement_timeout_ms: [100, 3_600_000] } as const
 type Limits = Pick<ClientOptions, keyof typeof bounds>
@@ -130,16 +134,29 @@ async function transaction<T>(session: Session, work: (query: Query) => Promise<
   }
 }
 
+/** @throws StorageError `invalid` if the settings of the session do not reach the database, as through a pooler in transaction mode */
+async function refusePooled({ read }: Pick<Client, 'read'>, search_path: string): Promise<void> {
+  const sql = `select current_setting('search_path') as path, current_setting('default_transaction_isolation') as isolation`
+  const [seen] = await read<{ path: string; isolation: string }>(sql)
+  if (seen?.path === search_path && seen.isolation === isolation) return
+  throw new StorageError(
+    'invalid',
+    'postgres: the settings of a session do not reach the database: connect to it directly, or through a pooler in session mode (pgbouncer: pool_mode = session)',
+  )
+}
+
 /** Opens the pool and creates a missing schema. @throws StorageError `unavailable` */
 export async function connect(options: ClientOptions): Promise<Client> {
   const { url, schema, limits } = addressOf(options.url)
   const { make = true, settings, grace_ms = 3_000, wait_ms = 10_000 } = options
   const { connections, statement_timeout_ms } = { ...options, ...limits }
+  const path = `"${schema}"`
   const limit_ms = statement_timeout_ms + grace_ms
   const session = {
     application_name: 'cstp',
+    default_transaction_isolation: isolation,
     // No other schema: a missing table must not be found elsewhere, not even in `public`.
-    search_path: `"${schema}"`,
+    search_path: path,
     statement_timeout: String(statement_timeout_ms),
     // Compiling one of these statements takes longer than running it.
     jit: 'off',
@@ -168,7 +185,7 @@ export async function connect(options: ClientOptions): Promise<Client> {
     let hasBegun = false
     const run = () =>
       pool.use(async (session) => {
-        await session.query(first === undefined ? 'begin' : `begin; ${first}`)
+        await session.query(first === undefined ? begun : `${begun}; ${first}`)
         hasBegun = true
         return work(session)
       })
@@ -186,6 +203,7 @@ export async function connect(options: ClientOptions): Promise<Client> {
     },
   }
   try {
+    await refusePooled(client, path)
     const [found] = await client.read('select 1 from pg_namespace where nspname = $1', [schema])
     if (!found && make)
       await client.begin(async (query) => {
