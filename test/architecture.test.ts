@@ -50,7 +50,7 @@ interface Layer {
   only?: RegExp
   packages?: RegExp
 }
-const rules = /^node:crypto$|^valibot$|^yaml$|^@marcbachmann\/cel-js$/
+const rules = /^node:crypto$|^valibot$|^yaml$|^@marcbachmann\/cel-js$|^unbash$|^re2js$/
 const pure = /^node:crypto$|^valibot$/
 /** The folders of the domain from the bottom up, with those that each may import. */
 const domainFolders: Record<string, string[]> = {

@@ -1,4 +1,4 @@
-/** Conditions of rules: on a field, on past decisions, on the clock, in CEL, and joined. */
+/** Conditions of rules: on a field, on commands, on past decisions, on the clock, in CEL, and joined. */
 import * as v from 'valibot'
 import { fraction, nonEmptyText, Outcome } from './decision.ts'
 
@@ -123,9 +123,82 @@ export const AggregateCondition = v.strictObject({
 /** An expression in the Common Expression Language. */
 export const CelCondition = v.strictObject({
   type: v.literal('cel'),
-  expression: v.pipe(nonEmptyText(4_000), d('A CEL expression over `action`; the condition holds if it is true.')),
+  expression: v.pipe(
+    nonEmptyText(4_000),
+    d('A CEL expression over `action`, `command` and `edit`; the condition holds if it is true.'),
+  ),
 })
 
+/** Where a path is, or what it is. One path has one class: the first of these that applies. */
+export const pathClasses = ['guard', 'secret', 'vcs', 'root', 'temp', 'inside_project', 'home', 'system'] as const
+/** Where a path is, or what it is. */
+export type PathClass = (typeof pathClasses)[number]
+
+/** What a command does to a path. `overwrite` empties it first; `send` passes its content to another machine. */
+export const accesses = ['read', 'write', 'overwrite', 'delete', 'permissions', 'send'] as const
+/** What a command does to a path. */
+export type Access = (typeof accesses)[number]
+
+/** Where the code that a shell or an interpreter runs comes from. */
+export const codeSources = ['text', 'file', 'download', 'decoded', 'output'] as const
+/** Where the code that a shell or an interpreter runs comes from. */
+export type CodeSource = (typeof codeSources)[number]
+
+const oneOrMore = <T extends v.GenericSchema>(one: T) =>
+  v.union([one, v.pipe(v.array(one), v.minLength(1, 'at least one'))])
+const flag = v.pipe(v.string(), v.regex(/^[-+/][^\s]{0,100}$/, 'an option such as -f or --force'))
+const flagList = v.optional(v.pipe(v.array(flag), v.minLength(1, 'at least one option')))
+
+/** Compares one program that a command runs, as its line is understood. */
+export const CommandCondition = v.strictObject({
+  type: v.literal('command'),
+  program: v.optional(
+    v.pipe(
+      oneOrMore(name),
+      d('Name of the program without folders, or one of several; `*` at its end stands for any rest.'),
+    ),
+  ),
+  subcommand: v.optional(
+    v.pipe(
+      oneOrMore(name),
+      d('Leading words that are not options, such as `stash drop`; `*` stands for one word, `**` for any number.'),
+    ),
+  ),
+  flags: v.optional(
+    v.pipe(
+      v.strictObject({
+        any: v.pipe(flagList, d('At least one of these options; short and long spellings are the same.')),
+        all: v.pipe(flagList, d('All of these options.')),
+        none: v.pipe(flagList, d('None of these options.')),
+      }),
+      d('Options of the program.'),
+    ),
+  ),
+  targets: v.optional(
+    v.pipe(
+      v.strictObject({
+        class: v.optional(v.pipe(oneOrMore(v.picklist(pathClasses)), d('Class of the path.'))),
+        access: v.optional(v.pipe(oneOrMore(v.picklist(accesses)), d('What is done to it; by default anything.'))),
+        outside: v.optional(v.pipe(v.boolean(), d('Neither inside the project nor temporary.'))),
+        whole: v.optional(
+          v.pipe(
+            v.boolean(),
+            d('All of the project, of a home folder, of a file system or of one of its main folders.'),
+          ),
+        ),
+        recursive: v.optional(v.pipe(v.boolean(), d('With everything below it.'))),
+      }),
+      d('At least one path meets all of these.'),
+    ),
+  ),
+  code_from: v.optional(
+    v.pipe(oneOrMore(v.picklist(codeSources)), d('Where the code comes from that a shell or an interpreter runs.')),
+  ),
+  opaque: v.optional(v.pipe(v.boolean(), d('Whether its name, or the code that it runs, is only known at run time.'))),
+})
+
+/** Compares one program that a command runs, as its line is understood. */
+export type CommandCondition = v.InferOutput<typeof CommandCondition>
 /** Compares one field of the action or of its context. */
 export type FieldCondition = v.InferOutput<typeof FieldCondition>
 /** Looks for past decisions with a similar meaning. */
@@ -149,6 +222,7 @@ export type Condition =
   | TemporalCondition
   | AggregateCondition
   | CelCondition
+  | CommandCondition
   | CompoundCondition
 
 /** Joins conditions with and, or, or not. */
@@ -168,5 +242,6 @@ export const Condition = v.variant('type', [
   TemporalCondition,
   AggregateCondition,
   CelCondition,
+  CommandCondition,
   CompoundCondition,
 ])

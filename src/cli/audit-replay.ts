@@ -85,7 +85,9 @@ export async function runReplay(
   const inForce = await rulesInForce(connection)
   const named = sources.guardrails_paths !== 'default'
   // Categories and environments are settings of the server, which may differ from the local files.
-  const set = named ? await loadRules(settings.guardrails_paths, listsIn(inForce.rules)) : inForce
+  const set = named
+    ? await loadRules(settings.guardrails_paths, { ...listsIn(inForce.rules), packs: settings.packs })
+    : inForce
   const report = await replayAll(set, archive(connection), entries)
   await print(run, report, () => render(report, named, run.terminal))
   return report.different.length > 0 ? 1 : 0

@@ -23,7 +23,7 @@ const failing = ({ kind }: { kind: string }): boolean => kind === 'claims_only'
 export async function check(
   places: readonly string[],
   run: Output,
-  lists: Pick<Settings, 'categories' | 'environments'>,
+  lists: Pick<Settings, 'categories' | 'environments' | 'packs'>,
 ): Promise<number> {
   const report = await checkRules(places, lists)
   const { errors, findings, claims, rules, circuit_breakers, replaced, empty } = report

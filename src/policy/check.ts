@@ -28,7 +28,10 @@ async function templatesIn(place: string) {
 }
 
 /** Checks the rules that a server would load from these places, and the templates next to them. */
-export async function checkRules(places: readonly string[], lists = openLists): Promise<CheckReport> {
+export async function checkRules(
+  places: readonly string[],
+  lists: Parameters<typeof readPolicy>[1] = openLists,
+): Promise<CheckReport> {
   const main = await readPolicy(places, lists)
   const sets = [main, ...(await Promise.all(places.map(templatesIn))).flat()]
   const loaded = sets.map(({ set }) => set?.rules.map(({ rule }) => rule) ?? [])
@@ -56,7 +59,10 @@ export { type Backtest, backtest, backtestShadows, type Tally } from '../domain/
 export { type Replay, type Replayed, replayAll } from '../domain/policy/trial/replay.ts'
 
 /** @throws PolicyError with everything that is wrong */
-export async function loadRules(places: readonly string[], lists = openLists): Promise<PolicySet> {
+export async function loadRules(
+  places: readonly string[],
+  lists: Parameters<typeof readPolicy>[1] = openLists,
+): Promise<PolicySet> {
   const { set, errors } = await readPolicy(places, lists)
   if (!set) throw new PolicyError(errors)
   return set

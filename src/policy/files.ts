@@ -16,6 +16,7 @@ import type { RuleProblem } from '../../sdk/schema/policy.ts'
 import { causeOf, type Log } from '../core/log.ts'
 import { type ControlRules, compileControls } from '../domain/ledger/evidence/controls.ts'
 import { parseControlFiles } from '../domain/ledger/evidence/rules.ts'
+import type { RulePack } from '../domain/policy/rules/packs.ts'
 import {
   type Built,
   buildPolicy,
@@ -27,6 +28,7 @@ import {
   type PolicySet,
 } from '../domain/policy/rules/set.ts'
 import { addRuleFile } from './add.ts'
+import { packFiles } from './packs.ts'
 
 const freshMs = 300_000
 
@@ -84,6 +86,11 @@ async function filesAt(place: string): Promise<PolicyFile[]> {
   return Promise.all(names.map(async (name) => ({ name, text: await readFile(name, 'utf8') })))
 }
 
+/** The packs that are in force; none if left out. */
+interface Packs {
+  packs?: readonly RulePack[]
+}
+
 export interface ReadPolicy extends Built {
   /** Directories without a rule file. */
   empty: string[]
@@ -91,9 +98,12 @@ export interface ReadPolicy extends Built {
 
 /**
  * Reads places once, in order, as one set: directories, files, or the word `shipped` for the rules of the program. A file that can't be
- * read is an error like any other. The closed lists of the settings are rules of the set.
+ * read is an error like any other. The closed lists of the settings, and the packs that they name, are rules of the set.
  */
-export async function readPolicy(places: readonly string[], lists: ClosedLists = openLists): Promise<ReadPolicy> {
+export async function readPolicy(
+  places: readonly string[],
+  lists: ClosedLists & Packs = openLists,
+): Promise<ReadPolicy> {
   const unreadable: RuleProblem[] = []
   const failed = (file: string, error: unknown) => {
     const message = `can't be read: ${causeOf(error)}`
@@ -110,14 +120,17 @@ export async function readPolicy(places: readonly string[], lists: ClosedLists =
       failed((error as NodeJS.ErrnoException).path ?? place, error)
     }
   }
-  const built = await buildPolicy([...closedLists(lists), ...files], async (name, file) => {
-    try {
-      return await readTemplate(name, file)
-    } catch (error) {
-      failed((error as NodeJS.ErrnoException).path ?? name, error)
-      return { name, text: '' }
-    }
-  })
+  const built = await buildPolicy(
+    [...closedLists(lists), ...packFiles(lists.packs ?? []), ...files],
+    async (name, file) => {
+      try {
+        return await readTemplate(name, file)
+      } catch (error) {
+        failed((error as NodeJS.ErrnoException).path ?? name, error)
+        return { name, text: '' }
+      }
+    },
+  )
   const errors = [...unreadable, ...built.errors]
   return { ...built, set: errors.length > 0 ? null : built.set, errors, empty }
 }
@@ -140,7 +153,7 @@ export async function openPolicy(
   now: () => number,
   /** Called with a changed set before it comes into force; if it fails, the last set stays. */
   enact: (set: PolicySet) => Promise<void>,
-  lists = openLists,
+  lists: ClosedLists & Packs = openLists,
 ): Promise<Policy> {
   const first = await readPolicy(places, lists)
   if (!first.set) throw new PolicyError(first.errors)

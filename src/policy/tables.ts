@@ -16,9 +16,9 @@ interface TestReport {
 
 const isTable = (name: string): boolean => /\.test\.ya?ml$/.test(name)
 
-/** The given directories, and their templates if there are any. */
+/** The given directories, and their templates and packs if there are any. */
 async function withTemplates(directories: readonly string[]): Promise<string[]> {
-  const all = directories.flatMap((directory) => [directory, join(directory, 'templates')])
+  const all = directories.flatMap((directory) => [directory, join(directory, 'templates'), join(directory, 'packs')])
   const there = await Promise.all(
     all.map((one) =>
       readdir(one).then(

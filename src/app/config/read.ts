@@ -2,6 +2,7 @@
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type Credential, parseTokens, type Scope, scopes } from '../../core/caller.ts'
+import { type RulePack, rulePacks } from '../../domain/policy/rules/packs.ts'
 
 const expected = (what: string): never => {
   throw new Error(`expected ${what}`)
@@ -67,6 +68,12 @@ export const packs = (value: unknown): string[] => list(value).map((one) => (/[/
 /** Directories of rules, separated by colons or as a list; `shipped` means the built-in rules, `./shipped` a directory of that name. */
 export const rulePlaces = (value: unknown): string[] =>
   list(typeof value === 'string' ? value.split(':') : value).map((place) => (place === 'shipped' ? place : path(place)))
+
+/** Names of shipped packs of rules; `none` for no pack. */
+export const packNames = (value: unknown): RulePack[] => {
+  const given = list(value)
+  return given.length === 1 && given[0] === 'none' ? [] : listOf(...rulePacks)(given)
+}
 
 export const url =
   (...protocols: string[]) =>

@@ -1,6 +1,7 @@
 /** Every setting, declared once: its names, default, reader and meaning. */
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { type RulePack, rulePacks } from '../../domain/policy/rules/packs.ts'
 import { type NoticeKind, noticeKinds } from '../../domain/record/approval/approval.ts'
 import {
   credentials,
@@ -13,6 +14,7 @@ import {
   named,
   oneOf,
   optional,
+  packNames,
   packs,
   path,
   postgresUrl,
@@ -151,6 +153,12 @@ export const settings = named({
     ['shipped'],
     rulePlaces,
     'Directories of guardrail files, separated by colons; the word shipped (the default) means the rules that ship with cstp.',
+  ),
+  packs: setting<RulePack[]>(
+    'guardrails.packs',
+    ['irreversible'],
+    packNames,
+    `Shipped packs of rules about commands that are in force beside those of GUARDRAILS_PATHS, comma-separated, or none: ${rulePacks.join(', ')}.`,
   ),
   categories: setting(
     'guardrails.categories',

@@ -19,11 +19,18 @@ export interface Consequence {
 const shells =
   /^(?:bash|shell|shell_command|exec_command|local_shell|run_shell_command|run_terminal_cmd|powershell|terminal)$/i
 
+/** Words as a line that a shell would split into them again; the text that a shell is given is the line itself. */
+function lineOf(words: readonly string[]): string {
+  const [program, option, text] = words
+  if (words.length === 3 && /^(?:.*\/)?(?:ba|z|da)?sh$/.test(program!) && /^-l?c$/.test(option!)) return text!
+  return words.map((one) => (/^[\w@%+=:,./-]+$/.test(one) ? one : `'${one.replaceAll("'", "'\\''")}'`)).join(' ')
+}
+
 /** The command of a call that runs one; null if it runs none. */
 export function commandOf({ tool, input }: ToolCall): string | null {
   if (!shells.test(tool)) return null
   const { command } = fieldsOf(input)
-  if (Array.isArray(command)) return command.filter((part) => typeof part === 'string').join(' ')
+  if (Array.isArray(command)) return lineOf(command.filter((part) => typeof part === 'string'))
   return textAt(fieldsOf(input), 'command', 'cmd', 'script')
 }
 

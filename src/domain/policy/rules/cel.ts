@@ -1,10 +1,12 @@
 /** CEL expressions over the action: compiled once, typed against its fields, and refused if they could run long. */
 
 import { Environment } from '@marcbachmann/cel-js'
+import { RE2JS } from 're2js'
 import { actionFields } from '../../../../sdk/schema/action.ts'
 import { skeleton } from '../../../../sdk/storage/skeleton.ts'
 import { messageOf } from '../../../core/log.ts'
 import { type Action, EvaluationError, isNullable } from './action.ts'
+import { commandVariables } from './command.ts'
 import { type FactGroup, type Facts, factGroups } from './fact-names.ts'
 
 const celTypes = { string: 'string', number: 'dyn', boolean: 'bool', list: 'list<string>' } as const
@@ -28,7 +30,24 @@ const environment = new Environment({
   limits: { maxAstNodes: 500, maxDepth: 50, maxListElements: 500, maxMapEntries: 100, maxCallArguments: 16 },
 })
   .registerVariable({ name: 'action', schema })
+  .registerVariable('command', 'map<string, dyn>')
+  .registerVariable('edit', 'map<string, dyn>')
   .registerFunction('fold(string): string', skeleton)
+  .registerFunction('matches(string, string): bool', (text: string, expression: string) =>
+    expressionOf(expression).matcher(text).find(),
+  )
+
+/** Compiled expressions. They are literals of rules, so there are only as many as rules have. */
+const expressions = new Map<string, RE2JS>()
+function expressionOf(text: string): RE2JS {
+  let known = expressions.get(text)
+  if (known === undefined) {
+    known = RE2JS.compile(text)
+    expressions.set(text, known)
+  }
+  return known
+}
+const maxExpression = 1_000
 
 const assumedStakes = actionFields.stakes.assumed
 
@@ -55,13 +74,31 @@ function costly(node: unknown, inLoop: boolean): string | null {
   const { op, args } = node
   if ((op !== 'rcall' && op !== 'call') || !Array.isArray(args)) return costly(args, inLoop)
   const name = String(args[0])
-  // The library's regular expressions backtrack: one crafted text could block the server for minutes.
-  if (name === 'matches') return 'matches() is not offered; use contains(), startsWith() or endsWith()'
+  // The method of the library backtracks: one crafted text could block the server for minutes. The function does not.
+  if (name === 'matches') {
+    if (op === 'rcall') return 'text.matches() is not offered; write matches(text, "expression")'
+    const problem = expressionProblem(args[1])
+    if (problem !== null) return problem
+  }
   // Nested bindings that each double a text would grow it exponentially.
   if (name === 'bind') return 'bind() is not offered'
   if (!loops.has(name)) return costly(args.slice(1), inLoop)
   if (inLoop) return `${name}() inside another loop is not offered`
   return costly(args[1], inLoop) ?? costly(args.slice(2), true)
+}
+
+/** What is wrong with the expression of `matches`; null if nothing is. */
+function expressionProblem(given: unknown): string | null {
+  const [, pattern] = Array.isArray(given) ? given : []
+  const text = pattern !== null && typeof pattern === 'object' && pattern.op === 'value' ? pattern.args : null
+  if (typeof text !== 'string') return 'matches() takes its expression as a literal text'
+  if (text.length > maxExpression) return `the expression of matches() has at most ${maxExpression} characters`
+  try {
+    expressionOf(text)
+    return null
+  } catch (error) {
+    return `matches() can't use ${JSON.stringify(text)}: ${messageOf(error)}`
+  }
 }
 
 export interface CompiledCel {
@@ -91,16 +128,17 @@ export function compileCel(expression: string): CompiledCel {
     const program = environment.parse(expression)
     const reason = costly(program.ast, false)
     if (reason !== null) return refuse(reason)
+    const readsCommand = /(?<![\w.])(?:command|edit)\b/.test(expression)
     return {
       error: null,
       evaluate(action, facts) {
         let answer: unknown
         try {
-          answer = program(
+          const given =
             facts === null
               ? typedOf(action)
-              : { action: { ...action, stakes: action.stakes ?? assumedStakes, ...facts } },
-          )
+              : { action: { ...action, stakes: action.stakes ?? assumedStakes, ...facts } }
+          answer = program(readsCommand ? { ...given, ...commandVariables(action) } : given)
         } catch (error) {
           throw new EvaluationError(firstLine(error))
         }

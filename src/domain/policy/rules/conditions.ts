@@ -7,6 +7,7 @@ import { outcomeValues, stakesValues, statusValues } from '../../../../sdk/schem
 import {
   AggregateCondition,
   CelCondition,
+  CommandCondition,
   CompoundCondition,
   type Condition,
   FieldCondition,
@@ -27,6 +28,7 @@ import {
 } from './action.ts'
 import { compileCel } from './cel.ts'
 import { onClock } from './clock.ts'
+import { commandProblem, compileCommand } from './command.ts'
 import { allFacts, type FactName, factField, groupOf, groupsIn, isFact } from './fact-names.ts'
 import type { History } from './history.ts'
 
@@ -102,6 +104,13 @@ export const conditionKinds: { [T in Condition['type']]: ConditionKind<Extract<C
       }
     },
   },
+  command: {
+    schema: CommandCondition,
+    about:
+      'Compares one program that `context.command` runs, as the line is understood: behind `sudo`, in `bash -c`, in a here-document, in `$(…)`. All keys must hold of the same program. Without `program`, tools for files count as well. False if the action has neither.',
+    problem: commandProblem,
+    compile: compileCommand,
+  },
   compound: {
     schema: CompoundCondition,
     about:
@@ -113,7 +122,7 @@ export const conditionKinds: { [T in Condition['type']]: ConditionKind<Extract<C
   cel: {
     schema: CelCondition,
     about:
-      'An expression in the [Common Expression Language](https://cel.dev). Numbers of the context are floating-point: write `2.0` in arithmetic with them. `matches`, `bind` and nested loops are not offered.',
+      'An expression in the [Common Expression Language](https://cel.dev). Numbers of the context are floating-point: write `2.0` in arithmetic with them. Beside `action` it sees `command` and `edit`, what is understood of a command or of a tool for files. `matches(text, "expression")` takes a regular expression of RE2, in linear time; `bind` and nested loops are not offered.',
     problem: ({ expression }) => compileCel(expression).error,
     compile({ expression }) {
       const { evaluate } = compileCel(expression)

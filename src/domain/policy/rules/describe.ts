@@ -1,11 +1,34 @@
 /** Describes conditions in words, for agents that must comply with a rule. */
-import type { Condition } from '../../../../sdk/schema/guardrail.ts'
+import type { CommandCondition, Condition } from '../../../../sdk/schema/guardrail.ts'
 import type { LoadedRule } from './parse.ts'
 
 const value = (one: unknown): string =>
   Array.isArray(one) ? one.map(value).join(' or ') : typeof one === 'string' ? one : JSON.stringify(one)
 
 const days = (count: number | undefined): string => (count === undefined ? '' : ` of the last ${count} days`)
+
+const either = (one: string | readonly string[]): string => [one].flat().join(' or ')
+
+/** A condition on a command in words. */
+function describeCommand({ program, subcommand, flags, targets, code_from, opaque }: CommandCondition): string {
+  const path = targets && [
+    ...(targets.whole === undefined ? [] : [targets.whole ? 'all of' : 'a part of']),
+    targets.class === undefined ? 'a path' : `a path in ${either(targets.class)}`,
+    ...(targets.outside === undefined ? [] : [targets.outside ? 'outside the project' : 'inside the project']),
+    ...(targets.recursive === undefined ? [] : [targets.recursive ? 'with everything in it' : 'alone']),
+  ]
+  const parts = [
+    ...(program === undefined ? [] : [`runs ${either(program)}`]),
+    ...(subcommand === undefined ? [] : [either(subcommand)]),
+    ...(flags?.any ? [`with ${either(flags.any)}`] : []),
+    ...(flags?.all ? [`with ${flags.all.join(' and ')}`] : []),
+    ...(flags?.none ? [`without ${either(flags.none)}`] : []),
+    ...(path ? [`to ${targets.access === undefined ? 'use' : either(targets.access)} ${path.join(' ')}`] : []),
+    ...(code_from === undefined ? [] : [`with code from a ${either(code_from)}`]),
+    ...(opaque === undefined ? [] : [opaque ? 'that can only be known at run time' : 'that is known']),
+  ]
+  return `the command ${parts.join(' ')}`
+}
 
 /** One condition in words. */
 function describe(condition: Condition): string {
@@ -37,6 +60,8 @@ function describe(condition: Condition): string {
       if (condition.operator === 'not') return `not (${inner[0]})`
       return inner.length === 1 ? inner[0]! : `(${inner.join(` ${condition.operator} `)})`
     }
+    case 'command':
+      return describeCommand(condition)
     case 'cel':
       return condition.expression
   }

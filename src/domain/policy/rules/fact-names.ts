@@ -52,6 +52,7 @@ function groupsOf(condition: Condition): FactGroup[] {
     case 'semantic':
     case 'temporal':
     case 'aggregate':
+    case 'command':
       return []
   }
 }

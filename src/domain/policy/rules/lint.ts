@@ -6,6 +6,7 @@ import type { Condition, FieldCondition, Rule } from '../../../../sdk/schema/gua
 import { skeleton } from '../../../../sdk/storage/skeleton.ts'
 import { stableJson } from '../../../core/canonical.ts'
 import { actionField, isNullable } from './action.ts'
+import { unknownPrograms } from './command.ts'
 import { scopesOf } from './compiled.ts'
 import { factField, factNames, isFact } from './fact-names.ts'
 import type { LoadedRule } from './parse.ts'
@@ -173,6 +174,7 @@ export function lintRules(rules: readonly LoadedRule[]): LintFinding[] {
   return rules.flatMap((rule, index) => {
     const found: Found[] = [
       ...neverFires(rule),
+      ...unknownPrograms(rule.conditions).map((message): Found => ['never_fires', message]),
       ...hardlyFires(rule),
       ...unknownFields(rule),
       ...unknownOperators(rule),

@@ -23,8 +23,11 @@ function basesOf(condition: Condition): (string | null)[] {
       return ['description', null]
     case 'cel': {
       const named = [...condition.expression.matchAll(/\baction\.([A-Za-z_][\w.]*)/g)].map(([, name]) => claimed(name!))
+      if (/(?<![\w.])(?:command|edit)\b/.test(condition.expression)) named.push('context.command')
       return named.length > 0 ? named : ['context']
     }
+    case 'command':
+      return ['context.command']
     case 'temporal':
     case 'aggregate':
       return [null]

@@ -21,6 +21,10 @@ describe('answers', () => {
     ['action.context.list.filter(x, x > 2).exists(x, x == 3)', 'y'],
     ['"amount" in action.context', 'y'],
     ['action.description.startsWith("Do")', 'y'],
+    ['matches(action.description, "(?i)^do")', 'y'],
+    ['matches(action.description, "^to")', 'n'],
+    ['command.programs.exists(p, p == "rm")', 'n'],
+    ['command.opaque || command.network || edit.size > 0', 'n'],
     // What can't be answered counts against the action.
     ['action.context.missing > 1', '!'],
     ['action.confidence < 0.5', '!'],
@@ -42,8 +46,11 @@ describe('refused when loaded', () => {
     ['action.stakes + 1 == 2', 'no such overload'],
     ['action.stakes == "high" &&', ''],
     ['process.exit(1)', 'Unknown variable'],
-    ['action.description.matches("(a+)+$")', 'matches() is not offered'],
-    ['("a" + action.description).matches("(a+)+$")', 'matches() is not offered'],
+    ['action.description.matches("(a+)+$")', 'write matches(text, "expression")'],
+    ['("a" + action.description).matches("(a+)+$")', 'write matches(text, "expression")'],
+    ['matches(action.description, action.description)', 'a literal text'],
+    ['matches(action.description, "(a")', "matches() can't use"],
+    ['matches(action.description, "(?=a)b")', "matches() can't use"],
     ['action.tags.exists(a, action.tags.exists(b, a == b))', 'inside another loop'],
     ['action.tags.map(a, action.tags.map(b, a + b)).size() > 1', 'inside another loop'],
     ['cel.bind(a, "x" + "x", a + a == "xxxx")', 'bind() is not offered'],
@@ -70,4 +77,11 @@ test('the largest context is evaluated in no time', async () => {
     await cell(expression, { context: given, description: 'x'.repeat(10_000) })
     expect(used_ms()).toBeLessThan(1_000)
   }
+})
+
+test('a regular expression takes linear time', async () => {
+  const text = `${'a'.repeat(50_000)}!`
+  const spent = cpuClock()
+  expect(await cell('matches(action.context.text, "(a+)+$")', { context: { text } })).toBe('n')
+  expect(spent()).toBeLessThan(5_000)
 })

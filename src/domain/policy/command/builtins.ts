@@ -1,0 +1,115 @@
+/** Commands of the shell itself, which change the state in which later commands run. */
+import { noStream, type Stream } from './output.ts'
+import { resolve, unknown } from './paths.ts'
+import { runOpaque } from './record.ts'
+import { type Given, inner, type Reader, type Scope } from './scope.ts'
+
+const done: Stream = { ...noStream, text: '', source: 'text' }
+
+const setVariable = (scope: Scope, text: string): void => {
+  const equals = text.indexOf('=')
+  if (equals <= 0) return
+  const value = text.slice(equals + 1)
+  scope.vars.set(text.slice(0, equals), value === unknown ? null : value)
+}
+
+/** Runs a builtin; null if the words name none. */
+export function builtin(reader: Reader, words: readonly string[], scope: Scope, given: Given): Stream | null {
+  const [name = '', ...rest] =
+    words[0] === 'builtin' || (words[0] === 'command' && !/^-[vV]/.test(words[1] ?? '')) ? words.slice(1) : words
+  const noted = () => reader.command([':'], scope, { ...given, stdin: null })
+  switch (name) {
+    case 'cd':
+    case 'pushd':
+    case 'chdir':
+    case 'set-location':
+    case 'sl': {
+      const [to] = rest.filter((one) => !/^-[LPe@]$/.test(one))
+      if (given.redirected.length > 0) noted()
+      if (to === '-') return done
+      const path = to === undefined ? scope.base.home : resolve(to, scope.base)
+      // A command that goes to a folder above the project leaves it.
+      scope.base = { ...scope.base, cwd: path }
+      return done
+    }
+    case 'export':
+    case 'declare':
+    case 'typeset':
+    case 'local':
+    case 'readonly':
+    case 'let':
+      for (const one of rest) setVariable(scope, one)
+      return rest.length === 0 ? null : done
+    case 'unset':
+      for (const one of rest) scope.vars.set(one, '')
+      return done
+    case 'set': {
+      const dashes = rest.indexOf('--')
+      if (dashes === -1) return null
+      scope.args = rest.slice(dashes + 1)
+      return done
+    }
+    case 'shift':
+      scope.args = scope.args.slice(Number(rest[0] ?? 1) || 1)
+      return done
+    case 'read': {
+      const { paths = [], text = null } = given.stdin ?? {}
+      const names = rest.filter((one) => !one.startsWith('-'))
+      for (const one of names)
+        scope.vars.set(one, names.length === 1 ? (text?.split('\n')[0] ?? paths[0] ?? null) : null)
+      return done
+    }
+    case 'printf':
+      if (rest[0] !== '-v' || rest[1] === undefined) return null
+      scope.vars.set(rest[1], reader.command(['printf', ...rest.slice(2)], scope, given).text)
+      return done
+    case 'alias':
+      for (const one of rest) {
+        const equals = one.indexOf('=')
+        if (equals > 0) scope.aliases.set(one.slice(0, equals), one.slice(equals + 1))
+      }
+      return done
+    case 'eval': {
+      const text = rest.join(' ')
+      if (text.includes(unknown)) runOpaque(reader, 'eval', rest, scope, given)
+      return reader.line(text, { ...scope, depth: scope.depth + 1, via: [...scope.via, 'eval'] }, given.stdin)
+    }
+    case 'source':
+    case '.':
+      return sourced(reader, name, rest, scope, given)
+    case 'trap':
+      if (rest.length > 1 && rest[0] !== '-' && !rest[0]!.startsWith('-'))
+        reader.line(rest[0]!, inner(scope, { via: [...scope.via, 'trap'] }))
+      return done
+    default:
+      return null
+  }
+}
+
+function sourced(
+  reader: Reader,
+  name: string,
+  [file = '', ...args]: readonly string[],
+  scope: Scope,
+  given: Given,
+): Stream {
+  const [stream] = given.substituted
+  const path = file.includes(unknown) ? null : file === '/dev/stdin' || file === '-' ? null : resolve(file, scope.base)
+  const text =
+    stream !== undefined && file === unknown
+      ? stream.text
+      : file === '/dev/stdin'
+        ? (given.stdin?.text ?? null)
+        : path === null
+          ? null
+          : (reader.all.written.get(path) ?? null)
+  if (text !== null)
+    return reader.line(text, {
+      ...scope,
+      depth: scope.depth + 1,
+      via: [...scope.via, name],
+      args: args.length > 0 ? args : scope.args,
+    })
+  runOpaque(reader, 'source', [file], scope, { ...given, stdin: file === '/dev/stdin' ? given.stdin : null })
+  return noStream
+}

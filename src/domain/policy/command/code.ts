@@ -1,0 +1,283 @@
+/** Reads the calls for files, processes and networks in the code of one-liners, by their names and literal arguments. */
+import {
+  connects,
+  deletes,
+  deletesAll,
+  gets,
+  homeNames,
+  homes,
+  homeTables,
+  opens,
+  permits,
+  processes,
+  reads,
+  runsCode,
+  runsLine,
+  runsWords,
+  writes,
+} from './calls.ts'
+import type { Access } from './model.ts'
+import { fromBase64 } from './output.ts'
+import { unknown } from './paths.ts'
+import { type Token, tokensOf } from './tokens.ts'
+import type { Language } from './wrappers.ts'
+
+export interface ReadCode {
+  /** Lines for a shell. */
+  lines: string[]
+  /** Commands by their words. */
+  commands: string[][]
+  paths: [word: string, access: Access, recursive: boolean][]
+  hosts: string[]
+  /** Code inside the code. */
+  inner: string[]
+  /** Runs code that it makes or gets at run time. */
+  opaque: boolean
+  /** Runs code that it downloads. */
+  runs_download: boolean
+  fork_bomb: boolean
+  /** Whether it sends something. */
+  sends: boolean
+}
+
+const maxCode = 20_000
+/** Reads code. Bounded, and never throws. */
+export function readCode(code: string, language: Language): ReadCode {
+  const found: ReadCode = {
+    lines: [],
+    commands: [],
+    paths: [],
+    hosts: [],
+    inner: [],
+    opaque: false,
+    runs_download: false,
+    fork_bomb: false,
+    sends: false,
+  }
+  const tokens = tokensOf(code.slice(0, maxCode), language)
+  if (code.length > maxCode) found.opaque = true
+  const values = new Map<string, string>()
+  const isMark = (at: number, text: string): boolean => tokens[at]?.kind === 'mark' && tokens[at].text === text
+
+  /** The arguments of a call from after its opening bracket; each with the texts in it joined. */
+  const argumentsAt = (start: number, bare: boolean): { all: Token[][]; end: number } => {
+    const all: Token[][] = [[]]
+    let depth = 0
+    let at = start
+    for (; at < tokens.length && at - start < 400; at++) {
+      const one = tokens[at]!
+      if (one.kind === 'mark') {
+        if (bare && depth === 0 && (one.text === '\n' || one.text === ';' || one.text === '}')) break
+        if ('([{'.includes(one.text)) depth++
+        else if (')]}'.includes(one.text)) {
+          if (depth === 0) break
+          depth--
+        } else if (one.text === ',' && depth === 0) {
+          all.push([])
+          continue
+        }
+      }
+      all.at(-1)!.push(one)
+    }
+    return { all, end: at }
+  }
+  /** The text of an expression of literals, known names and the home folder. */
+  const textIn = (expression: readonly Token[]): string => {
+    let text = ''
+    let isHome = false
+    for (const [at, one] of expression.entries()) {
+      const after = expression[at + 1]
+      if (one.kind === 'text') {
+        const previous = expression[at - 2]
+        if (
+          /^(?:HOME|USERPROFILE|HOMEPATH)$/.test(one.text) &&
+          previous?.kind === 'name' &&
+          (homeTables.test(previous.text) || homes.test(previous.text))
+        )
+          text += '~'
+        else {
+          const piece = one.text.replace(
+            /\$\{(?:process\.env\.HOME|os\.homedir\(\)|homedir\(\))\}|#\{(?:Dir\.home|ENV\['HOME'\])\}|\{(?:Path\.home\(\)|os\.environ\['HOME'\])\}|^\$(?:ENV\{HOME\}|HOME)/g,
+            '~',
+          )
+          const joins =
+            text !== '' &&
+            !text.endsWith('/') &&
+            !piece.startsWith('/') &&
+            (isMark2(expression[at - 1], ',') || isMark2(expression[at - 1], '/'))
+          text += joins ? `/${piece}` : piece
+        }
+      } else if (one.kind === 'name') {
+        if (/(?:^|\.)home$|homedir$/.test(one.text) && isMark2(after, '(')) {
+          text += '~'
+          isHome = true
+        } else if (homeNames.test(one.text)) text += '~'
+        else if (values.has(one.text)) text += values.get(one.text)
+        else if (
+          !isMark2(after, '(') &&
+          !/^(?:f|r|b|u|rb|True|False|true|false|None|null|path|Path|pathlib\.Path|new|q|qq|qw)$/.test(one.text) &&
+          !homeTables.test(one.text) &&
+          !/\.(?:join|resolve|expanduser|Path|getenv|get|b64decode|from)$/.test(one.text) &&
+          !isMark2(after, ':') &&
+          !isMark2(after, '=')
+        )
+          text += unknown
+      }
+    }
+    return isHome && !text.startsWith('~') ? `~/${text.replace(/~/g, '')}` : text
+  }
+  const isMark2 = (one: Token | undefined, text: string): boolean => one?.kind === 'mark' && one.text === text
+  const textsIn = (expression: readonly Token[]): string[] =>
+    expression.flatMap((one) =>
+      one.kind === 'text' ? [one.text] : one.kind === 'name' && values.has(one.text) ? [values.get(one.text)!] : [],
+    )
+  const hasList = (expression: readonly Token[]): boolean => isMark2(expression[0], '[')
+
+  for (let at = 0; at < tokens.length; at++) {
+    const one = tokens[at]!
+    if (one.kind === 'text') {
+      if (one.quote === '`' && (language === 'ruby' || language === 'perl' || language === 'php'))
+        found.lines.push(one.text)
+      if (/^https?:\/\//.test(one.text)) found.hosts.push(/^https?:\/\/([^/:?#]+)/.exec(one.text)?.[1] ?? '?')
+      continue
+    }
+    if (one.kind !== 'name') continue
+    const name = one.text
+    // name = 'text'
+    if (isMark(at + 1, '=') && !isMark(at + 2, '=')) {
+      const { all } = argumentsAt(at + 2, true)
+      const text = textIn(all[0] ?? [])
+      if (text !== '' && !text.includes(unknown) && values.size < 100)
+        values.set(name.replace(/^(?:const|let|var|my)\s+/, ''), text)
+      continue
+    }
+    const bare = !isMark(at + 1, '(')
+    const takesBare =
+      language === 'ruby' ||
+      language === 'perl' ||
+      language === 'applescript' ||
+      language === 'awk' ||
+      language === 'lua' ||
+      language === 'php'
+    if (bare && !(takesBare && (tokens[at + 1]?.kind === 'text' || tokens[at + 1]?.kind === 'name'))) {
+      // Path('/x').unlink(), pathlib: the path is before the method.
+      continue
+    }
+    const { all } = argumentsAt(bare ? at + 1 : at + 2, bare)
+    const first = all[0] ?? []
+    const text = textIn(first)
+    if (/^(?:path|pathlib\.Path|Path|Pathname\.new|new Path)$/.test(name)) {
+      // The method that is called on a path, within the next few tokens.
+      const { end } = argumentsAt(at + 2, false)
+      const method = tokens.slice(end + 1, end + 12).find(({ kind }) => kind === 'name')?.text ?? ''
+      const chained = tokens
+        .slice(end + 1, end + 3)
+        .some((mark) => mark.kind === 'mark' && (mark.text === '.' || mark.text === '/'))
+      if (chained && deletes.test(method)) found.paths.push([text, 'delete', deletesAll.test(method)])
+      else if (chained && /^(?:write_text|write_bytes|open|touch)$/.test(method))
+        found.paths.push([text, 'write', false])
+      else if (chained && /^(?:read_text|read_bytes)$/.test(method)) found.paths.push([text, 'read', false])
+    }
+    if (/\.home$/.test(name)) {
+      const tail = tokens.slice(at + 1, at + 16)
+      const method = tail.find(
+        ({ kind, text: word }) =>
+          kind === 'name' && (deletes.test(word) || /^(?:read_text|read_bytes|write_text)$/.test(word)),
+      )?.text
+      const rest = tail
+        .filter(({ kind }) => kind === 'text')
+        .map((part) => part.text)
+        .join('/')
+      if (method !== undefined)
+        found.paths.push([
+          `~/${rest}`,
+          deletes.test(method) ? 'delete' : /^read/.test(method) ? 'read' : 'write',
+          deletesAll.test(method),
+        ])
+    }
+    if (runsLine.test(name) || (name === 'exec' && language !== 'python')) {
+      if (hasList(first)) found.commands.push(textsIn(first))
+      else if (
+        all.length > 1 &&
+        (language === 'ruby' || language === 'perl') &&
+        all.every((part) => part.length === 1 && part[0]!.kind === 'text')
+      )
+        found.commands.push(all.flatMap(textsIn))
+      else if (text !== '') found.lines.push(text)
+      else found.opaque = true
+    } else if (
+      runsWords.test(name) &&
+      (processes.test(name) ||
+        /spawn|execFile|Popen|check_|posix_spawn|exec[lv]p?e?$/.test(name) ||
+        (language !== 'python' && /(?:^|\.)exec$/.test(name)) ||
+        /(?:^|\.)(?:run|call)$/.test(name))
+    ) {
+      if (hasList(first)) found.commands.push(textsIn(first))
+      else if (/spawn|execFile|exec[lv]/.test(name)) {
+        const words = all.slice(0, /spawn[lv]|execl/.test(name) ? undefined : 2).flatMap(textsIn)
+        if (/execl|execv|spawn[lv]/.test(name)) words.splice(hasList(all[1] ?? []) || /execl/.test(name) ? 1 : 0, 1)
+        if (words.length > 0) found.commands.push(words)
+      } else if (text !== '') found.lines.push(text)
+    } else if (runsCode.test(name) && !/re\.compile|\.exec$/.test(name)) {
+      const calls = first.filter(({ kind }) => kind === 'name').map((part) => part.text)
+      const decoded = calls.some((call) =>
+        /b64decode|atob|decode64|from$|base64_decode|decode_base64|unhexlify|fromhex|decompress/.test(call),
+      )
+        ? textsIn(first)
+            .map(fromBase64)
+            .find((inner) => inner !== null)
+        : undefined
+      if (decoded) found.inner.push(decoded)
+      else if (calls.some((call) => gets.test(call) && /request|url|http|fetch|open|get/i.test(call)))
+        found.runs_download = true
+      else if (first.length > 0 && first.every(({ kind }) => kind === 'text')) found.inner.push(text)
+      else if (first.length > 0) found.opaque = true
+    } else if (
+      deletes.test(name) &&
+      (language !== 'javascript' || !/^(?:delete|remove|map\.|set\.)/i.test(name) || /fs\b/.test(name)) &&
+      text !== '' &&
+      !/\.(?:append|pop)$/.test(name)
+    ) {
+      const texts = takesBare || hasList(first) ? all.map(textIn).filter(Boolean) : [text]
+      for (const path of hasList(first) ? textsIn(first) : texts)
+        found.paths.push([path, 'delete', deletesAll.test(name)])
+    } else if (opens.test(name)) {
+      const mode = all.slice(1).flatMap(textsIn).join(' ')
+      const combined = /^\s*(>{1,2}|<)\s*(.+)$/.exec(text)
+      if (combined) found.paths.push([combined[2]!, combined[1] === '<' ? 'read' : 'overwrite', false])
+      else if (/^[>]/.test(mode) || /[wxa+]/.test(mode.slice(0, 3)))
+        found.paths.push([
+          all.length > 2 && /^[>]/.test(mode) ? textIn(all[2]!) : text,
+          /[w>]/.test(mode.slice(0, 2)) ? 'overwrite' : 'write',
+          false,
+        ])
+      else if (text !== '') found.paths.push([text, 'read', false])
+    } else if (permits.test(name)) {
+      const paths = all.flatMap(textsIn).filter((path) => /[/~.]/.test(path))
+      for (const path of paths) found.paths.push([path, 'permissions', /_R$/.test(name)])
+    } else if (writes.test(name) && text !== '') {
+      const to = /copy|cp|move|rename|symlink/i.test(name) ? textIn(all[1] ?? []) : text
+      if (/copy|cp/i.test(name)) found.paths.push([text, 'read', true])
+      found.paths.push([
+        to,
+        /Sync$|^write|put_contents|File\.write/.test(name) && !/append/.test(name) ? 'overwrite' : 'write',
+        false,
+      ])
+    } else if (reads.test(name) && text !== '') found.paths.push([text, 'read', false])
+    if (connects.test(name)) found.sends = true
+  }
+  if (language === 'applescript')
+    for (const one of code.slice(0, maxCode).matchAll(/do shell script "((?:[^"\\]|\\.){1,2000})"/g))
+      found.lines.push(one[1]!)
+  const isLoop = /\bwhile\b|\bfor\b|\bloop\b/.test(code)
+  if (isLoop && /\bfork\b/.test(code)) found.fork_bomb = true
+  if (!/https?:\/\/|socket|smtp/i.test(code)) found.sends = false
+  if (
+    found.opaque &&
+    gets.test('') === false &&
+    /(?:urlopen|requests\.get|fetch|URI\.open|Net::HTTP)/.test(code) &&
+    /\b(?:exec|eval|system)\b/.test(code)
+  )
+    found.runs_download = true
+  return found
+}

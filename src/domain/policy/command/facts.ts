@@ -1,0 +1,94 @@
+/** What rules see of a command line or of a tool for files. */
+import { type Edit, editOf } from './edit.ts'
+import type { Access, Invocation, Surroundings, Target, Understanding } from './model.ts'
+import { readLine } from './reader.ts'
+
+/** The parts of a context that facts are computed from. */
+export interface Judged {
+  command: string | null
+  /** The text of the script that the command runs, if the caller read it. */
+  script_text: string | null
+  tool: string | null
+  input: unknown
+  file_path: string | null
+  surroundings: Surroundings
+}
+
+export interface CommandFacts extends Understanding {
+  line: string
+  /** What a tool for files does; null for any other call. */
+  edit: Edit | null
+}
+
+/** A tool for files as an invocation, so that rules about paths see both. */
+const asInvocation = ({ kind, targets }: Edit): Invocation => ({
+  program: `file:${kind}`,
+  subcommand: '',
+  args: targets.map(({ path }) => path),
+  flags: [],
+  values: {},
+  targets,
+  stdin_from: [],
+  assignments: {},
+  in: 'line',
+  via: [],
+  code_from: null,
+  code: '',
+  hosts: [],
+  opaque: false,
+})
+
+/** What is understood of a call. Never throws. */
+export function understand({ command, script_text, tool, input, file_path, surroundings }: Judged): CommandFacts {
+  const read = command === null ? { invocations: [], opaque: [], fork_bomb: false } : readLine(command, surroundings)
+  if (command !== null && script_text !== null) {
+    const script = readLine(script_text, surroundings)
+    for (const one of script.invocations) one.via.unshift('script')
+    read.invocations.push(...script.invocations)
+    read.opaque.push(...script.opaque)
+    read.fork_bomb ||= script.fork_bomb
+  }
+  const edit = command === null && tool !== null ? editOf(tool, input, file_path, surroundings) : null
+  return {
+    ...read,
+    invocations: edit === null ? read.invocations : [...read.invocations, asInvocation(edit)],
+    line: command ?? '',
+    edit,
+  }
+}
+
+const pathsOf = (targets: readonly Target[], ...accesses: Access[]): string[] => [
+  ...new Set(targets.filter(({ access }) => accesses.includes(access)).map(({ path }) => path)),
+]
+
+/** The facts as an expression sees them. */
+export function asVariables({ line, invocations, opaque, fork_bomb, edit }: CommandFacts): {
+  command: Record<string, unknown>
+  edit: Record<string, unknown>
+} {
+  const targets = invocations.flatMap(({ program, targets: all }) => all.map((one) => ({ ...one, program })))
+  const hosts = [...new Set(invocations.flatMap((one) => one.hosts))]
+  return {
+    command: {
+      line,
+      programs: [...new Set(invocations.map(({ program }) => program))],
+      invocations,
+      targets,
+      reads: pathsOf(targets, 'read'),
+      writes: pathsOf(targets, 'write', 'overwrite'),
+      deletes: pathsOf(targets, 'delete'),
+      sends: pathsOf(targets, 'send'),
+      network: hosts.length > 0,
+      hosts,
+      opaque: opaque.length > 0 || invocations.some((one) => one.opaque),
+      fork_bomb,
+    },
+    edit: {
+      kind: edit?.kind ?? '',
+      paths: edit?.targets.map(({ path }) => path) ?? [],
+      added: edit?.added ?? '',
+      removed: edit?.removed ?? '',
+      size: edit?.size ?? 0,
+    },
+  }
+}

@@ -1,0 +1,189 @@
+/** Programs whose options, settings or input are commands. */
+import { readCode } from './code.ts'
+import { effectsOf } from './effects.ts'
+import { afterOptions, type Run } from './inside-run.ts'
+import type { Target } from './model.ts'
+import { fromBase64 } from './output.ts'
+import { resolve, targetOf } from './paths.ts'
+import { nothing } from './scope.ts'
+
+/** Settings of git whose value is a command. */
+const commandSettings =
+  /^(?:core\.(?:sshcommand|pager|editor|fsmonitor)|diff\.external|pager\.\w+|sequence\.editor|credential\.helper|filter\.[\w.-]+\.(?:clean|smudge)|gpg\.program|uploadpack\.packobjectshook)$/i
+
+export const git: Run = (call, { lines, words, reader, at }) => {
+  const settings = (call.values['-c'] ?? '').split('\n').filter(Boolean)
+  const [name] = call.args
+  for (const setting of settings) {
+    const equals = setting.indexOf('=')
+    const [key, value] = [setting.slice(0, equals), setting.slice(equals + 1)]
+    if (key.toLowerCase() === `alias.${name}`) {
+      if (value.startsWith('!')) lines(`${value.slice(1)} ${call.args.slice(1).join(' ')}`)
+      else words(['git', ...value.split(/\s+/), ...call.raw.slice(call.raw.indexOf(name!) + 1)])
+    } else if (commandSettings.test(key)) lines(value.replace(/^!/, ''))
+  }
+  const folder = call.values['-C']
+  const deeper =
+    folder === undefined
+      ? null
+      : {
+          ...at.base,
+          cwd: folder.split('\n').reduce<string | null>((cwd, one) => resolve(one, { ...at.base, cwd }), at.base.cwd),
+        }
+  if (name === 'bisect' && call.args[1] === 'run') words(call.args.slice(2))
+  if (name === 'submodule' && call.args[1] === 'foreach')
+    lines(
+      call.args
+        .slice(2)
+        .filter((one) => !one.startsWith('-'))
+        .join(' '),
+    )
+  if (name === 'rebase') lines(...(call.values['-x'] ?? call.values['--exec'] ?? '').split('\n'))
+  if (name === 'filter-branch')
+    for (const [at_, one] of call.raw.entries())
+      if (/^--(?:tree|index|env|msg|commit)-filter$/.test(one)) lines(call.raw[at_ + 1])
+  if (name === 'config' && /^(?:--\w+ )*alias\./.test(call.args.slice(1).join(' ')) && call.args[2]?.startsWith('!'))
+    lines(call.args[2].slice(1))
+  if (deeper === null) return null
+  const rest = call.raw.slice(call.end)
+  reader.command(
+    ['git', ...settings.flatMap((one) => ['-c', one]), ...rest],
+    { ...at, via: at.via.slice(0, -1), base: deeper },
+    nothing,
+  )
+  return {}
+}
+
+/** A program whose code calls a shell by `system` or similar. */
+export const awk: Run = (call, { lines, scope }) => {
+  const [code = ''] = call.args
+  if (!/system|getline|\|/.test(code)) return null
+  const read = readCode(code, 'awk')
+  lines(
+    ...read.lines,
+    ...[...code.matchAll(/"([^"]{1,400})"\s*\|\s*getline|\|\s*"([^"]{1,400})"/g)].map((one) => one[1] ?? one[2]),
+  )
+  const targets = effectsOf(call).paths.flatMap(([word, access, recursive]): Target[] =>
+    [targetOf(word, access, scope.base, recursive)].filter((one) => one !== null),
+  )
+  return { targets, code }
+}
+
+export const sed: Run = (call, { lines }) => {
+  const scripts = [
+    ...(call.values['-e'] ?? '').split('\n'),
+    ...(call.values['-e'] === undefined ? call.args.slice(0, 1) : []),
+  ]
+  for (const script of scripts) lines(/^(?:\d+|\$|\/[^/]*\/)?e\s+(.+)$/.exec(script)?.[1])
+  return null
+}
+
+export const editor: Run = ({ raw }, { lines }) => {
+  for (const [at, one] of raw.entries()) {
+    const text = one === '-c' || one === '--cmd' ? raw[at + 1] : one.startsWith('+') ? one.slice(1) : undefined
+    lines(
+      /^:?(?:sil(?:ent)?!? )?!(.+)$/.exec(text ?? '')?.[1],
+      /^:?call\s+system\(['"](.+)['"]\)$/.exec(text ?? '')?.[1],
+    )
+  }
+  return null
+}
+
+export const tar: Run = ({ raw, values }, { lines }) => {
+  for (const one of raw)
+    lines(
+      /^--checkpoint-action=exec=(.+)$/.exec(one)?.[1],
+      /^--(?:to-command|use-compress-program|rmt-command|rsh-command)=(.+)$/.exec(one)?.[1],
+    )
+  lines(/^exec=(.+)$/.exec(values['--checkpoint-action'] ?? '')?.[1], values['-I'], values['--to-command'])
+  return null
+}
+
+export const later: Run = (_, { lines, given }) => {
+  lines(given.stdin?.text ?? undefined)
+  return {}
+}
+
+export const crontab: Run = ({ args }, { lines, given }) => {
+  if (args[0] !== '-' || given.stdin?.text == null) return null
+  for (const line of given.stdin.text.split('\n').slice(0, 50))
+    lines(line.replace(/^\s*(?:@\w+|(?:[\d*,/-]+\s+){5})/, ''))
+  return {}
+}
+
+export const cmd: Run = ({ raw }, { lines }) => {
+  const at = raw.findIndex((one) => /^\/\/?[ckCK]$/.test(one))
+  if (at === -1) return null
+  lines(
+    raw
+      .slice(at + 1)
+      .join(' ')
+      .replaceAll('\\', '/')
+      .replaceAll('&', ';'),
+  )
+  return {}
+}
+
+export const powershell: Run = ({ raw }, { lines }) => {
+  const at = raw.findIndex((one) => /^-e(?:nc?|ncodedcommand|c)?$/i.test(one))
+  if (at === -1) return null
+  const text = fromBase64(raw[at + 1] ?? '')
+  lines(text ?? undefined)
+  return { code_from: 'decoded', opaque: text === null }
+}
+
+export const rsync: Run = ({ values }, { lines }) => {
+  const shell = values['-e']
+  if (shell !== undefined && !/^ssh\b/.test(shell)) lines(shell)
+  return null
+}
+
+export const ssh: Run = ({ raw }, { lines }) => {
+  for (const [at, one] of raw.entries())
+    lines(/^(?:-o)?(?:Proxy|Local|KnownHosts)Command=(.+)$/.exec(one === '-o' ? (raw[at + 1] ?? '') : one)?.[1])
+  return null
+}
+
+export const packages: Run = ({ program, args, raw }, { words, lines }) => {
+  const [verb] = args
+  if (verb !== 'exec' && verb !== 'x' && verb !== 'dlx' && !(program === 'yarn' && /^(?:rimraf|shx)$/.test(verb ?? '')))
+    return null
+  const call = raw.findIndex((one) => one === '-c' || one === '--call')
+  if (call !== -1) lines(raw[call + 1])
+  else
+    words(afterOptions(raw.slice(raw.indexOf(verb!) + (verb === 'rimraf' || verb === 'shx' ? 0 : 1)), '-p --package'))
+  return {}
+}
+
+export const tmux: Run = ({ raw }, { lines }) => {
+  const at = raw.findIndex((one) => one === 'send-keys' || one === 'send' || one === '-X')
+  if (at === -1) return null
+  lines(
+    raw
+      .slice(at + 1)
+      .filter((one, index, all) => !/^(?:-\w+|Enter|C-m|^M)$/.test(one) && all[index - 1] !== '-t')
+      .join(' '),
+  )
+  return {}
+}
+
+export const shx: Run = ({ raw }, { words }) => {
+  words(raw)
+  return {}
+}
+
+/** `make` with a makefile on the line, or a shell of its own. */
+export const make: Run = ({ raw, values }, { lines, given, reader, at }) => {
+  if (values['-f'] === '-' && given.stdin?.text != null)
+    lines(
+      ...given.stdin.text
+        .split('\n')
+        .filter((one) => one.startsWith('\t'))
+        .map((one) => one.trim().replace(/^[@-]+/, '')),
+    )
+  const evaluated = raw.find((one) => one.startsWith('--eval='))
+  if (evaluated !== undefined)
+    for (const one of evaluated.matchAll(/\$\(shell ([^)]{1,400})\)|:\s*;?\s*([^$]{1,400})$/g))
+      reader.line(one[1] ?? one[2] ?? '', at)
+  return null
+}

@@ -1,0 +1,162 @@
+/** Programs that run commands which they take from places of their own: `xargs`, `find -exec`, `docker exec`, aliases of git, `awk` … */
+import type { Call } from './effects.ts'
+import { effectsOf } from './effects.ts'
+import { container, kubectl } from './inside-containers.ts'
+import { afterOptions, type Inside, type Run } from './inside-run.ts'
+import {
+  awk,
+  cmd,
+  crontab,
+  editor,
+  git,
+  later,
+  make,
+  packages,
+  powershell,
+  rsync,
+  sed,
+  shx,
+  ssh,
+  tar,
+  tmux,
+} from './inside-tools.ts'
+import { found, noStream } from './output.ts'
+import { targetOf, unknown } from './paths.ts'
+import { type Given, inner, nothing, type Reader, type Scope } from './scope.ts'
+
+const xargs: Run = ({ raw }, { given, words }) => {
+  const replace = raw.findIndex((one) => /^-(?:I|i|-replace)/.test(one))
+  const marker =
+    replace === -1
+      ? null
+      : /^-I$/.test(raw[replace]!)
+        ? (raw[replace + 1] ?? '{}')
+        : raw[replace]!.replace(/^-(?:I|i|-replace=?)/, '') || '{}'
+  const command = afterOptions(raw, '-I -n -P -L -d -E -s -a --max-args --max-procs --delimiter --arg-file --max-lines')
+  const { text = null, paths = [] } = given.stdin ?? {}
+  const items =
+    paths.length > 0
+      ? paths
+      : text === null
+        ? [unknown]
+        : text
+            .split(/[\s\0]+/)
+            .filter(Boolean)
+            .slice(0, 50)
+  if (command.length === 0) return {}
+  const next = { ...nothing, stdin: null, substituted: given.stdin === null ? [] : [given.stdin] }
+  if (marker === null) words([...command, ...(items.length > 0 ? items : [unknown])], next)
+  else
+    for (const item of items.slice(0, 8))
+      words(
+        command.map((one) => one.replaceAll(marker, item)),
+        next,
+      )
+  return {}
+}
+
+const find: Run = (call, { words, scope }) => {
+  const { raw } = call
+  const places = found(raw)
+  const targets = effectsOf(call).paths.flatMap(
+    ([word, access, recursive]) => targetOf(word, access, scope.base, recursive) ?? [],
+  )
+  for (let at = 0; at < raw.length; at++) {
+    if (!/^-(?:exec|execdir|ok|okdir)$/.test(raw[at]!)) continue
+    const rest = raw.slice(at + 1)
+    const end = rest.findIndex((one) => one === ';' || one === '+')
+    const command = end === -1 ? rest : rest.slice(0, end)
+    for (const place of places.slice(0, 4)) words(command.map((one) => one.replaceAll('{}', place)))
+  }
+  return { targets }
+}
+
+const parallel: Run = ({ raw }, { words, lines }) => {
+  const rest = afterOptions(raw, '-j --jobs -a --arg-file -S --sshlogin --joblog --delay --timeout --retries -n -N')
+  const split = rest.findIndex((one) => /^:::?:?\+?$/.test(one))
+  const [command, items] = split === -1 ? [rest, [unknown]] : [rest.slice(0, split), rest.slice(split + 1)]
+  if (command.length === 0) lines(...items)
+  for (const item of items.slice(0, 16)) {
+    const filled = command.some((one) => one.includes('{}'))
+      ? command.map((one) => one.replaceAll('{}', item))
+      : [...command, item]
+    if (filled.length > 0 && filled[0]!.includes(' ')) lines(filled.join(' '))
+    else if (filled.length > 0) words(filled)
+  }
+  return {}
+}
+
+const table: Record<string, Run> = {
+  xargs,
+  find,
+  gfind: find,
+  parallel,
+  docker: container,
+  podman: container,
+  nerdctl: container,
+  'docker-compose': container,
+  kubectl,
+  oc: kubectl,
+  k: kubectl,
+  git,
+  awk,
+  gawk: awk,
+  mawk: awk,
+  nawk: awk,
+  sed,
+  gsed: sed,
+  vim: editor,
+  vi: editor,
+  nvim: editor,
+  ex: editor,
+  ed: editor,
+  emacs: editor,
+  tar,
+  gtar: tar,
+  bsdtar: tar,
+  at: later,
+  batch: later,
+  crontab,
+  cmd,
+  powershell,
+  pwsh: powershell,
+  rsync,
+  ssh,
+  scp: ssh,
+  npm: packages,
+  pnpm: packages,
+  yarn: packages,
+  bun: packages,
+  tmux,
+  screen: tmux,
+  shx,
+  make,
+  gmake: make,
+}
+
+/** Takes in what a program runs by itself; null if it is like any other program. */
+export function runInside(reader: Reader, call: Call, scope: Scope, given: Given): Inside | null {
+  const run = Object.hasOwn(table, call.program) ? table[call.program]! : undefined
+  if (run === undefined) return null
+  const at = inner(scope, { via: [...scope.via, call.program === 'find' ? 'find -exec' : call.program] })
+  const more = run(call, {
+    reader,
+    scope,
+    given,
+    at,
+    lines(...texts) {
+      for (const text of texts) if (text !== undefined && text.trim() !== '') reader.line(text, inner(at))
+    },
+    words(words, next = nothing) {
+      if (words.length > 0) reader.command(words, inner(at), next)
+    },
+  })
+  if (more === null) return null
+  return {
+    more,
+    output:
+      call.program === 'find'
+        ? { ...noStream, from: ['find', ...(given.stdin?.from ?? [])], paths: found(call.raw) }
+        : { ...noStream, from: [call.program, ...(given.stdin?.from ?? [])] },
+  }
+}

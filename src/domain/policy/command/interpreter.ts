@@ -1,0 +1,100 @@
+/** Interpreters, and the code that they run: of an option, a file or their input. */
+import { readCode } from './code.ts'
+import { effectsOf } from './effects.ts'
+import type { CodeSource } from './model.ts'
+import { noStream, type Stream } from './output.ts'
+import { resolve, unknown } from './paths.ts'
+import { callOf, record, shown, sourceOf, targetsOf } from './record.ts'
+import { type Given, inner, nothing, type Reader, type Scope } from './scope.ts'
+import type { interpreters, Language } from './wrappers.ts'
+
+export function runInterpreter(
+  reader: Reader,
+  program: string,
+  raw: readonly string[],
+  scope: Scope,
+  given: Given,
+  [, language, option]: (typeof interpreters)[number],
+): Stream | null {
+  const at = raw.findIndex((one) => option.test(one))
+  let code: string | null = null
+  let source: CodeSource = 'text'
+  const file = raw.find((one) => !one.startsWith('-'))
+  if (at !== -1 && (language !== 'perl' || !/^-\d/.test(raw[at]!))) code = raw[at + 1] ?? ''
+  else if (file === undefined || file === '-') {
+    if (given.stdin === null || raw.some((one) => /^-(?:-version|-help|[mVvh])/.test(one))) return null
+    code = given.stdin.text
+    source = given.stdin.source
+  } else if (file === unknown && given.substituted.length > 0) {
+    code = given.substituted[0]!.text
+    source = given.substituted[0]!.source
+  } else {
+    const path = resolve(file, scope.base)
+    if (
+      path === null ||
+      (!reader.all.written.has(path) && !reader.all.downloaded.has(path)) ||
+      (/^(?:bun|deno)$/.test(program) && /^(?:run|x|install|add|test)$/.test(file))
+    )
+      return null
+    code = reader.all.written.get(path) ?? null
+    source = code === null ? 'download' : 'text'
+  }
+  if (code === null || code.includes(unknown)) {
+    const from = sourceOf(reader, [code ?? unknown], scope, given)
+    record(reader, callOf(program, raw), scope, given, {
+      code_from: code === null && source !== 'text' ? source : from === 'file' ? 'output' : from,
+      opaque: true,
+    })
+    if (code === null) return noStream
+  }
+  takeCode(reader, program, code, language, scope, given, raw, source)
+  return noStream
+}
+
+/** Takes in the code of an interpreter. */
+export function takeCode(
+  reader: Reader,
+  program: string,
+  code: string,
+  language: Language,
+  scope: Scope,
+  given: Given,
+  raw: readonly string[],
+  source: CodeSource = 'text',
+  depth = 0,
+): void {
+  const read = readCode(code, language)
+  if (read.fork_bomb) reader.all.fork_bomb = true
+  const targets = read.paths.flatMap(([word, access, recursive]) => targetsOf(word, access, recursive, scope, given))
+  const secrets = [
+    ...targets.filter((one) => one.access === 'read' && one.class === 'secret'),
+    ...given.substituted.flatMap((one) => one.secrets),
+    ...(given.stdin?.secrets ?? []),
+  ]
+  if (read.sends) for (const one of secrets) targets.push({ ...one, access: 'send' })
+  const call = language === 'perl' || language === 'ruby' ? callOf(program, raw) : null
+  const edited =
+    call === null
+      ? []
+      : effectsOf(call).paths.flatMap(([word, access, recursive]) =>
+          access === 'write' ? targetsOf(word, access, recursive, scope, given) : [],
+        )
+  record(
+    reader,
+    { program, raw, args: [], flags: [...raw.filter((one) => one.startsWith('-'))], values: {}, end: 0 },
+    scope,
+    given,
+    {
+      targets: [...given.redirected, ...targets, ...edited],
+      hosts: read.hosts.map(shown),
+      code: shown(code),
+      code_from: read.runs_download ? 'download' : source,
+      opaque: read.opaque,
+    },
+  )
+  const at = inner(scope, { via: [...scope.via, program] })
+  for (const line of read.lines) reader.line(line, inner(at))
+  for (const words of read.commands) if (words.length > 0) reader.command(words, inner(at), nothing)
+  if (depth < 4)
+    for (const one of read.inner) takeCode(reader, program, one, language, scope, given, raw, 'decoded', depth + 1)
+}

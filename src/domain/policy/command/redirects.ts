@@ -1,0 +1,102 @@
+/** Expands the words of a command, and opens what its redirects name. */
+import type { Redirection } from 'unbash'
+import type { Target } from './model.ts'
+import { noStream, type Stream } from './output.ts'
+import { resolve, targetAt, unknown } from './paths.ts'
+import { inner, nothing, type Reader, type Scope, variableOf } from './scope.ts'
+import { bodyOf, textOf, type WordTools } from './words.ts'
+
+export function toolsFor(reader: Reader, scope: Scope, stdin: Stream | null, substituted: Stream[]): WordTools {
+  return {
+    valueOf: (name) => variableOf(scope, name),
+    outputOf(script) {
+      const output = reader.node(script, inner(scope, { in: 'substitution' }), stdin)
+      substituted.push(output)
+      if (output.text !== null) return output.text.replace(/\n+$/, '')
+      const [last] = output.from
+      if (last === 'mktemp') return '/tmp/mktemp'
+      return output.paths.length === 1 && !output.paths[0]!.includes(unknown) ? output.paths[0]! : null
+    },
+  }
+}
+
+interface Opened {
+  stdin: Stream | null
+  targets: Target[]
+}
+
+export function openAll(
+  reader: Reader,
+  redirects: readonly Redirection[],
+  scope: Scope,
+  before: Stream | null,
+  substituted: Stream[],
+): Opened {
+  let stdin = before
+  const targets: Target[] = []
+  const tools = toolsFor(reader, scope, before, substituted)
+  const put = (text: string): Stream => ({
+    ...noStream,
+    text: text.includes(unknown) ? null : text,
+    source: text.includes(unknown) ? 'output' : 'text',
+    secrets: substituted.flatMap((one) => one.secrets),
+  })
+  for (const one of redirects) {
+    if (one.type === 'HereString') {
+      const from = substituted.length
+      const text = textOf(one.target, tools)
+      stdin = text === unknown && substituted.length > from ? substituted.at(-1)! : put(`${text}\n`)
+      continue
+    }
+    if (one.type === 'HereDoc') {
+      const body = bodyOf(one.body.text, one.delimiter?.quoted ? undefined : one.body.parts, tools)
+      stdin = put(one.operator === '<<-' ? body.replace(/^\t+/gm, '') : body)
+      continue
+    }
+    if (one.target === undefined || (/&$/.test(one.operator) && /^(?:\d+|-)$/.test(one.target.value))) continue
+    const from = substituted.length
+    const word = textOf(one.target, tools)
+    if (one.operator === '<' && word === unknown && substituted.length > from) {
+      stdin = substituted.at(-1)!
+      continue
+    }
+    if (word.startsWith('/dev/tcp/') || word.startsWith('/dev/udp/')) {
+      reader.command(['nc', word.split('/')[3] ?? '?', word.split('/')[4] ?? ''], scope, { ...nothing, stdin: before })
+      continue
+    }
+    const path = resolve(word, scope.base)
+    if (path === null) continue
+    const isRead = one.operator === '<'
+    const target = targetAt(
+      path,
+      isRead ? 'read' : one.operator.includes('>>') || one.operator === '<>' ? 'write' : 'overwrite',
+      scope.base,
+    )
+    if (isRead) {
+      const secret = reader.all.tainted.get(path) ?? (target.class === 'secret' ? target : null)
+      stdin = {
+        ...noStream,
+        source: reader.all.downloaded.has(path) ? 'download' : 'file',
+        text: reader.all.written.get(path) ?? null,
+        secrets: secret ? [secret] : [],
+      }
+    }
+    targets.push(target)
+  }
+  return { stdin, targets }
+}
+
+/** Remembers what a command's output put into files. */
+export function noteOutput(reader: Reader, targets: readonly Target[], output: Stream): void {
+  for (const { path, access } of targets) {
+    if (access === 'read') continue
+    const [secret] = output.secrets
+    if (secret) reader.all.tainted.set(path, secret)
+    if (output.source === 'download') reader.all.downloaded.add(path)
+    if (output.text !== null)
+      reader.all.written.set(
+        path,
+        ((access === 'write' ? reader.all.written.get(path) : undefined) ?? '') + output.text,
+      )
+  }
+}

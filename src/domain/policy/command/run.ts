@@ -1,0 +1,162 @@
+/** Takes in one command by its words: what it is, what it does, and what it runs in turn. */
+import { type Call, effectsOf, sends } from './effects.ts'
+import { runInside } from './inside.ts'
+import { runInterpreter } from './interpreter.ts'
+import type { Target } from './model.ts'
+import { isDownloader, noStream, outputOf, type Stream } from './output.ts'
+import { resolve, unknown } from './paths.ts'
+import { callOf, record, runOpaque, shown, targetsOf } from './record.ts'
+import { type Given, inner, nothing, type Reader, type Scope } from './scope.ts'
+import { runShell } from './shell.ts'
+import { interpreters, shells, unwrap } from './wrappers.ts'
+
+/** The name of a program without its folder. */
+const nameOf = (word: string): string => {
+  const name = word.replace(/^.*[/\\](?=[^/\\])/, '').replace(/\.(?:exe|cmd|bat)$/i, '')
+  return /^[A-Z][a-zA-Z]+-[A-Z]\w+$/.test(name) || /^(?:DEL|RD|RMDIR|FORMAT|ERASE)$/.test(name)
+    ? name.toLowerCase()
+    : name
+}
+
+export function runCommand(reader: Reader, words: readonly string[], scope: Scope, given: Given): Stream {
+  const [first = '', ...raw] = words
+  if (first === '') return noStream
+  if (first === unknown || first.startsWith(unknown)) {
+    reader.all.opaque.add('the name of a program is only known at run time')
+    const source = given.substituted[0]?.source ?? 'output'
+    record(reader, callOf('', raw), scope, given, { opaque: true, code_from: source === 'text' ? 'output' : source })
+    return noStream
+  }
+  const program = nameOf(first)
+  const known = scope.functions.get(program)
+  if (known !== undefined && !scope.running.includes(known))
+    return reader.node(
+      known,
+      { ...scope, args: raw, running: [...scope.running, known], depth: scope.depth + 1 },
+      given.stdin,
+    )
+  const alias = scope.aliases.get(program)
+  if (alias !== undefined && !scope.running.includes(program)) {
+    const quoted = raw.map((one) => `'${one.replaceAll("'", `'\\''`)}'`).join(' ')
+    return reader.line(
+      `${alias} ${quoted}`,
+      { ...scope, running: [...scope.running, program], depth: scope.depth + 1 },
+      given.stdin,
+    )
+  }
+  if (shells.has(program)) return runShell(reader, program, raw, scope, given)
+  const inside = runInside(reader, callOf(program, raw), scope, given)
+  if (inside !== null) {
+    record(reader, callOf(program, raw), scope, { ...given, stdin: given.stdin }, inside.more)
+    return inside.output
+  }
+  const wrapped = unwrap(program, raw)
+  if (wrapped !== null && (wrapped.words !== null || wrapped.code.length > 0)) {
+    const call = callOf(program, raw)
+    const sent = sends(call) ? (given.stdin?.secrets ?? []) : []
+    record(reader, call, scope, nothing, { targets: sent.map((one): Target => ({ ...one, access: 'send' })) })
+    const at = inner(scope, { via: [...scope.via, program] })
+    for (const [name, value] of wrapped.assignments) at.vars.set(name, value)
+    if (wrapped.folder !== null) at.base = { ...at.base, cwd: resolve(wrapped.folder, at.base) }
+    // On another machine nothing belongs to the project.
+    if (wrapped.elsewhere) at.base = { cwd: '/home/user', project: '/home/user/.', home: '/home/user', mounts: null }
+    let output = noStream
+    for (const text of wrapped.code) {
+      if (
+        text.includes(unknown) &&
+        given.substituted.some(({ source }) => source === 'download' || source === 'decoded')
+      )
+        runOpaque(reader, program, [text], scope, given)
+      output = reader.line(text, at, given.stdin)
+    }
+    if (wrapped.words !== null) output = reader.command(wrapped.words, at, given)
+    return output
+  }
+  const language = interpreters.find(([shape]) => shape.test(program))
+  const main =
+    language === undefined
+      ? -1
+      : raw.findIndex((one) => /(?:^|\/)(?:cstp(?:\.mjs)?|cstp[^/]*\/(?:.*\/)?src\/main\.ts)$/.test(one))
+  if (main !== -1) record(reader, callOf('cstp', raw.slice(main + 1)), scope, given, {})
+  if (language !== undefined) {
+    const output = runInterpreter(reader, program, raw, scope, given, language)
+    if (output !== null) return output
+  }
+  return runPlain(reader, callOf(program, raw), scope, given)
+}
+
+const printed = (text: string): Stream => ({ ...noStream, text: text.includes(unknown) ? null : text, source: 'text' })
+
+/** A program that runs nothing else. */
+function runPlain(reader: Reader, call: Call, scope: Scope, given: Given): Stream {
+  const { paths, hosts } = effectsOf(call)
+  const targets: Target[] = []
+  const secrets: Target[] = []
+  for (const [word, access, recursive] of paths) {
+    for (const target of targetsOf(word, access, recursive, scope, given)) {
+      targets.push(target)
+      const tainted = reader.all.tainted.get(target.path)
+      if ((access === 'read' || access === 'send') && (target.class === 'secret' || tainted))
+        secrets.push(tainted ?? target)
+      if (access === 'send' && tainted) targets.push({ ...tainted, access: 'send' })
+    }
+  }
+  // What a program with secrets writes has them too.
+  if (secrets.length > 0)
+    for (const { access, path } of targets)
+      if (access === 'write' || access === 'overwrite') reader.all.tainted.set(path, secrets[0]!)
+  if (isDownloader(call.program))
+    for (const { access, path } of targets) if (access === 'write') reader.all.downloaded.add(path)
+  if (call.program === 'wget' || (call.program === 'curl' && call.flags.includes('-O')))
+    for (const one of call.args) {
+      const path = resolve(
+        one
+          .replace(/[?#].*$/, '')
+          .split('/')
+          .at(-1) ?? '',
+        scope.base,
+      )
+      if (path !== null) reader.all.downloaded.add(path)
+    }
+  if (sends(call)) {
+    const streamed = [...(given.stdin?.secrets ?? []), ...given.substituted.flatMap((one) => one.secrets)]
+    for (const one of streamed) targets.push({ ...one, access: 'send' })
+  }
+  for (const target of targets)
+    if (target.access === 'send' && /^\/etc\/passwd$/.test(target.path)) target.class = 'secret'
+  if (given.stdin?.text != null && call.program === 'tee')
+    for (const { path } of targets) reader.all.written.set(path, given.stdin.text)
+  record(reader, call, scope, given, {
+    targets: [...given.redirected, ...targets],
+    hosts: hosts.map(shown),
+    code: statements(call, given),
+  })
+  if (call.program === 'git' && call.flags.includes('--show-toplevel')) return printed(scope.base.project)
+  if (call.program === 'pwd' && scope.base.cwd !== null) return printed(scope.base.cwd)
+  if (/^(?:realpath|readlink|greadlink)$/.test(call.program) && call.args.length === 1) return printed(call.args[0]!)
+  const dumps = /^(?:env|printenv|export|set|declare)$/.test(call.program) && call.args.length === 0
+  if (dumps)
+    secrets.push({
+      path: 'environment',
+      class: 'secret',
+      access: 'read',
+      outside: true,
+      whole: false,
+      recursive: false,
+    })
+  return outputOf(call.program, call.raw, call.args, call.flags, given.stdin, secrets)
+}
+
+/** Statements for a database, from an option or the input. */
+function statements({ program, args, values }: Call, { stdin }: Given): string {
+  if (
+    !/^(?:psql|mysql|mariadb|sqlite3|mongo|mongosh|redis-cli|valkey-cli|clickhouse-client|cqlsh|sqlcmd|duckdb|cockroach|bq|snowsql|snow|influx|neo4j|cypher-shell|turso|litecli|pgcli|mycli|usql|supabase|wrangler)$/.test(
+      program,
+    )
+  )
+    return ''
+  const given = ['-c', '-e', '--eval', '-q', '-Q', '--query', '--command', '--execute'].flatMap((name) =>
+    values[name] === undefined ? [] : [values[name]],
+  )
+  return shown([...given, ...args, stdin?.text ?? ''].join('\n').trim())
+}

@@ -1,0 +1,64 @@
+/** Shells, and the code that they run: of an option, a file or their input. */
+import { noStream, type Stream } from './output.ts'
+import { resolve, unknown } from './paths.ts'
+import { callOf, record, runOpaque, shown, sourceOf } from './record.ts'
+import { type Given, inner, type Reader, type Scope } from './scope.ts'
+
+export function runShell(reader: Reader, program: string, raw: readonly string[], scope: Scope, given: Given): Stream {
+  let at = 0
+  let code: string | null = null
+  let reads = false
+  for (; at < raw.length; at++) {
+    const one = raw[at]!
+    if (!/^[-+]/.test(one) || one === '-') break
+    if (one === '--') {
+      at++
+      break
+    }
+    if (one === '--rcfile' || one === '--init-file' || one === '-O' || one === '+O' || /^[-+][a-z]*o$/.test(one)) {
+      at++
+      continue
+    }
+    if (/^-\w*s/.test(one) && !one.startsWith('--')) reads = true
+    if (one === '--command' || (/^-\w*c/.test(one) && !one.startsWith('--'))) {
+      code = raw[++at] ?? ''
+      at++
+      break
+    }
+  }
+  const rest = raw.slice(at)
+  const deeper = (via: string, args: readonly string[]): Scope => inner(scope, { via: [...scope.via, via], args })
+  if (code !== null) {
+    const isUnknown = code.includes(unknown) || code.startsWith('$')
+    const source = isUnknown ? sourceOf(reader, [code], scope, { ...given, stdin: null }) : 'text'
+    record(reader, callOf(program, raw), scope, given, {
+      code_from: source === 'file' ? 'output' : source,
+      code: shown(code),
+      opaque: code === unknown,
+    })
+    return reader.line(code, deeper(`${program} -c`, rest.slice(1)), given.stdin)
+  }
+  const file = reads ? undefined : rest[0]
+  const args = reads ? rest : rest.slice(1)
+  const isInput = file === undefined || file === '-' || file === '/dev/stdin'
+  const [substituted] = given.substituted
+  const path = isInput || file.includes(unknown) ? null : resolve(file, scope.base)
+  const text = isInput
+    ? (given.stdin?.text ?? null)
+    : path === null
+      ? (substituted?.text ?? null)
+      : (reader.all.written.get(path) ?? null)
+  if (text !== null) {
+    record(reader, callOf(program, raw), scope, given, {
+      code_from: (isInput ? given.stdin : substituted)?.source ?? 'text',
+      code: shown(text),
+    })
+    return reader.line(text, deeper(program, args))
+  }
+  if (isInput && given.stdin === null) {
+    record(reader, callOf(program, raw), scope, given, {})
+    return noStream
+  }
+  runOpaque(reader, program, isInput ? [] : [file], scope, { ...given, stdin: isInput ? given.stdin : null })
+  return noStream
+}

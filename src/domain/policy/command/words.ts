@@ -1,0 +1,220 @@
+/** Expands words of a shell line: variables that the line sets, braces, quotes, and substitutions with a known output. */
+import type { ArrayValue, ParameterExpansionPart, ParsedScript, Word, WordPart } from 'unbash'
+import { unknown } from './paths.ts'
+
+export interface WordTools {
+  /** The value of a variable; null if it is only known at run time. */
+  valueOf(name: string): string | null
+  /** The output of a substituted script; null if it is only known at run time. Also takes in what the script runs. */
+  outputOf(script: ParsedScript): string | null
+}
+
+const maxFields = 64
+const maxText = 65_536
+
+/** The fields of words as they are built: unquoted spaces of a value begin the next field. */
+class Fields {
+  done: string[] = []
+  open = ''
+  /** Whether the open field exists even if it is empty, as `""`. */
+  isThere = false
+
+  add(text: string): void {
+    if (this.open.length < maxText) this.open += text
+    this.isThere = true
+  }
+
+  addSplit(text: string): void {
+    const [first = '', ...rest] = text.split(/[ \t\n]+/)
+    if (first !== '') this.add(first)
+    for (const one of rest) {
+      this.close()
+      if (one !== '') this.add(one)
+    }
+  }
+
+  close(): void {
+    if (this.isThere && this.done.length < maxFields) this.done.push(this.open)
+    this.open = ''
+    this.isThere = false
+  }
+}
+
+const braced = (text: string): string[] | null => {
+  const inner = text.slice(1, -1)
+  const range = /^(-?\d{1,6}|[A-Za-z])\.\.(-?\d{1,6}|[A-Za-z])$/.exec(inner)
+  if (range) return [range[1]!, range[2]!]
+  const parts: string[] = []
+  let depth = 0
+  let from = 0
+  for (let at = 0; at < inner.length; at++) {
+    if (inner[at] === '\\') at++
+    else if (inner[at] === '{') depth++
+    else if (inner[at] === '}') depth--
+    else if (inner[at] === ',' && depth === 0) {
+      parts.push(inner.slice(from, at))
+      from = at + 1
+    }
+  }
+  if (from === 0) return null
+  return [...parts, inner.slice(from)].map((one) => one.replace(/['"\\]/g, ''))
+}
+
+/** The value of a word in which nothing is split, as in an assignment or in double quotes. */
+export function textOf(word: Word | undefined, tools: WordTools): string {
+  if (word === undefined) return ''
+  const fields = new Fields()
+  if (word.parts === undefined) return withHome(word, word.value)
+  for (const part of word.parts) addPart(part, fields, tools, true)
+  fields.close()
+  return withHome(word, fields.done.join(' '))
+}
+
+/** The text of a here-document: expanded unless its delimiter is quoted. */
+export function bodyOf(text: string, parts: readonly WordPart[] | undefined, tools: WordTools): string {
+  if (parts === undefined) return text
+  const fields = new Fields()
+  for (const part of parts) addPart(part, fields, tools, true)
+  return fields.open
+}
+
+export const elementsOf = (value: Word | ArrayValue, tools: WordTools): string =>
+  value.type === 'Word' ? textOf(value, tools) : value.elements.map((one) => textOf(one, tools)).join(' ')
+
+/** A tilde in quotes is a file of that name; one that a variable begins with is the home folder. */
+function withHome({ text, parts }: Word, value: string): string {
+  if (!value.startsWith('~') || text.startsWith('~')) return value
+  const [first] = parts ?? []
+  const isVariable =
+    first?.type === 'SimpleExpansion' ||
+    first?.type === 'ParameterExpansion' ||
+    first?.type === 'CommandExpansion' ||
+    (first?.type === 'DoubleQuoted' && first.parts[0]?.type !== 'Literal')
+  return isVariable ? value : `./${value}`
+}
+
+/** The fields that a word expands to. Globs are kept as they are. */
+export function fieldsOf(word: Word, tools: WordTools): string[] {
+  if (word.parts === undefined) return [withHome(word, word.value)]
+  let all: Fields[] = [new Fields()]
+  for (const part of word.parts) {
+    const choices = part.type === 'BraceExpansion' ? braced(part.text) : null
+    if (choices === null) {
+      for (const fields of all) addPart(part, fields, tools, false)
+      continue
+    }
+    all = all.flatMap((fields) =>
+      choices.slice(0, maxFields).map((choice) => {
+        const copy = new Fields()
+        copy.done = [...fields.done]
+        copy.add(fields.open + choice)
+        return copy
+      }),
+    )
+    all.length = Math.min(all.length, maxFields)
+  }
+  const found = all.flatMap((fields) => {
+    fields.close()
+    return fields.done
+  })
+  const [first, ...rest] = found
+  return first === undefined ? [] : [withHome(word, first), ...rest]
+}
+
+function addPart(part: WordPart, fields: Fields, tools: WordTools, isQuoted: boolean): void {
+  const expanded = (value: string | null): void => {
+    if (value === null) fields.add(unknown)
+    else if (isQuoted) fields.add(value)
+    else fields.addSplit(value)
+  }
+  switch (part.type) {
+    case 'Literal':
+    case 'Glob':
+    case 'SingleQuoted':
+    case 'AnsiCQuoted':
+      fields.add(part.value)
+      return
+    case 'DoubleQuoted':
+    case 'LocaleString':
+      fields.add('')
+      for (const one of part.parts) addPart(one, fields, tools, true)
+      return
+    case 'SimpleExpansion':
+      expanded(tools.valueOf(part.text.slice(1)))
+      return
+    case 'ParameterExpansion':
+      expanded(parameter(part, tools))
+      return
+    case 'CommandExpansion':
+      expanded(part.script === undefined ? null : tools.outputOf(part.script))
+      return
+    case 'ProcessSubstitution':
+      if (part.script !== undefined) tools.outputOf(part.script)
+      fields.add(unknown)
+      return
+    case 'ArithmeticExpansion':
+      fields.add(/^\$\(\((\d{1,9})\)\)$/.exec(part.text)?.[1] ?? unknown)
+      return
+    case 'ExtendedGlob':
+      fields.add('*')
+      return
+    case 'BraceExpansion':
+      fields.add((braced(part.text) ?? [part.text])[0]!)
+      return
+  }
+}
+
+/** `${name…}`. An unknown variable is as good as set. */
+function parameter(
+  { parameter: name, prefix, index, operation }: ParameterExpansionPart,
+  tools: WordTools,
+): string | null {
+  if (prefix === '#') return null
+  let value = tools.valueOf(name)
+  if (prefix === '!') value = value === null ? null : tools.valueOf(value)
+  if (index !== undefined && value !== null) {
+    const at = /^\d{1,4}$/.exec(textOf(index, tools))?.[0]
+    if (at !== undefined) value = value.split(' ')[Number(at)] ?? ''
+  }
+  if (operation === undefined) return value
+  switch (operation.type) {
+    case 'Default': {
+      const operand = () => textOf(operation.operand, tools)
+      const sign = operation.operator.at(-1)
+      if (sign === '+') return operand()
+      if (sign === '?') return value ?? `${unknown}set`
+      return value === null || value === '' ? operand() : value
+    }
+    case 'Slice': {
+      const offset = Number(textOf(operation.offset, tools).trim())
+      const length = operation.length === undefined ? undefined : Number(textOf(operation.length, tools).trim())
+      if (value === null || !Number.isSafeInteger(offset) || (length !== undefined && !Number.isSafeInteger(length)))
+        return null
+      const rest = value.slice(offset)
+      return length === undefined ? rest : length < 0 ? rest.slice(0, length) : rest.slice(0, length)
+    }
+    case 'Replace': {
+      const from = textOf(operation.pattern, tools)
+      if (value === null || from === '' || /[*?[]/.test(from)) return null
+      const to = textOf(operation.replacement, tools)
+      return operation.operator === '//' ? value.replaceAll(from, () => to) : value.replace(from, () => to)
+    }
+    case 'CaseModification':
+      if (value === null || operation.operand !== undefined) return value
+      if (operation.operator === '^^') return value.toUpperCase()
+      if (operation.operator === ',,') return value.toLowerCase()
+      return operation.operator === '^'
+        ? value.slice(0, 1).toUpperCase() + value.slice(1)
+        : value.slice(0, 1).toLowerCase() + value.slice(1)
+    case 'Remove': {
+      const pattern = textOf(operation.operand, tools)
+      if (value === null || /[*?[]/.test(pattern)) return null
+      if (operation.operator.startsWith('#')) return value.startsWith(pattern) ? value.slice(pattern.length) : value
+      return value.endsWith(pattern) ? value.slice(0, value.length - pattern.length) : value
+    }
+    case 'Transform':
+      return value
+    default:
+      return null
+  }
+}
