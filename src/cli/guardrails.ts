@@ -113,11 +113,38 @@ const shadow = defineCommand({
   },
 })
 
+const explain = defineCommand({
+  name: 'guardrails explain',
+  usage: '<command>',
+  summary: 'Show what is understood of a command, which rule stops it, and what to do instead.',
+  about: [
+    'Reads the command as a hook would report it from the current folder, with the rules and packs of the settings. Only rules that look at commands are evaluated, and nothing is run. The exit status is 1 if the command would be stopped.',
+    'Put the command in single quotes. It needs no server.',
+  ],
+  flags: connectionFlags,
+  examples: [['cstp guardrails explain \'sudo sh -c "git push -f"\'', 'why a command is stopped']],
+  async run(run) {
+    const { settings } = await run.configuration()
+    return (await import('./guardrails-commands.ts')).explain(run.words[0]!, run, settings)
+  },
+})
+
+const create = defineCommand({
+  name: 'guardrails new',
+  usage: '<path>',
+  summary: 'Write a commented first file of rules, with its tests.',
+  about: [
+    'The path is a file that ends in .yaml, or a folder, which gets rules.yaml. Its rules are in shadow mode: they stop nothing until you remove that line. A file that exists is never overwritten.',
+  ],
+  examples: [['cstp guardrails new ./rules', 'rules of your own']],
+  run: async (run) => (await import('./guardrails-commands.ts')).createRules(run.words[0]!, run),
+})
+
 export const guardrails = defineCommand({
   name: 'guardrails',
-  summary: 'Check, test, reload, backtest and shadow guardrail files.',
+  summary: 'Explain commands; write, check, test, reload, backtest and shadow guardrail files.',
   about: ['Check and test before a deployment, backtest before a rule goes live.'],
-  verbs: [check, test, reload, backtest, shadow],
+  verbs: [explain, create, check, test, reload, backtest, shadow],
   examples: [
     ['cstp guardrails check shipped ./rules', 'the shipped rules and your own'],
     ['cstp help guardrails backtest', 'what one of them does'],

@@ -183,7 +183,6 @@ export const make: Run = ({ raw, values }, { lines, given, reader, at }) => {
     )
   const evaluated = raw.find((one) => one.startsWith('--eval='))
   if (evaluated !== undefined)
-    for (const one of evaluated.matchAll(/\$\(shell ([^)]{1,400})\)|:\s*;?\s*([^$]{1,400})$/g))
-      reader.line(one[1] ?? one[2] ?? '', at)
+    for (const one of evaluated.matchAll(/\$\(shell ([^)]{1,400})\)/g)) reader.line(one[1] ?? '', at)
   return null
 }

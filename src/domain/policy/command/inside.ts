@@ -134,7 +134,7 @@ const table: Record<string, Run> = {
   gmake: make,
 }
 
-/** Takes in what a program runs by itself; null if it is like any other program. */
+/** Reads what a program runs by itself; null if it is like any other program. */
 export function runInside(reader: Reader, call: Call, scope: Scope, given: Given): Inside | null {
   const run = Object.hasOwn(table, call.program) ? table[call.program]! : undefined
   if (run === undefined) return null

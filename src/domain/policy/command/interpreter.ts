@@ -51,7 +51,7 @@ export function runInterpreter(
   return noStream
 }
 
-/** Takes in the code of an interpreter. */
+/** Reads the code of an interpreter. */
 export function takeCode(
   reader: Reader,
   program: string,

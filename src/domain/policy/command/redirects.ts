@@ -6,13 +6,20 @@ import { resolve, targetAt, unknown } from './paths.ts'
 import { inner, nothing, type Reader, type Scope, variableOf } from './scope.ts'
 import { bodyOf, textOf, type WordTools } from './words.ts'
 
+/** A substitution drops the newlines at the end of its output. */
+function withoutNewlines(text: string): string {
+  let end = text.length
+  while (text[end - 1] === '\n') end--
+  return text.slice(0, end)
+}
+
 export function toolsFor(reader: Reader, scope: Scope, stdin: Stream | null, substituted: Stream[]): WordTools {
   return {
     valueOf: (name) => variableOf(scope, name),
     outputOf(script) {
       const output = reader.node(script, inner(scope, { in: 'substitution' }), stdin)
       substituted.push(output)
-      if (output.text !== null) return output.text.replace(/\n+$/, '')
+      if (output.text !== null) return withoutNewlines(output.text)
       const [last] = output.from
       if (last === 'mktemp') return '/tmp/mktemp'
       return output.paths.length === 1 && !output.paths[0]!.includes(unknown) ? output.paths[0]! : null

@@ -1,4 +1,4 @@
-/** Takes in one command by its words: what it is, what it does, and what it runs in turn. */
+/** Reads one command by its words: what it is, what it does, and what it runs in turn. */
 import { type Call, effectsOf, sends } from './effects.ts'
 import { runInside } from './inside.ts'
 import { runInterpreter } from './interpreter.ts'

@@ -5,7 +5,7 @@ import { unknown } from './paths.ts'
 export interface WordTools {
   /** The value of a variable; null if it is only known at run time. */
   valueOf(name: string): string | null
-  /** The output of a substituted script; null if it is only known at run time. Also takes in what the script runs. */
+  /** The output of a substituted script; null if it is only known at run time. Also reads what the script runs. */
   outputOf(script: ParsedScript): string | null
 }
 

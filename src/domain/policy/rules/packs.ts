@@ -1,7 +1,17 @@
 /** The shipped packs of rules about commands, which the setting `packs` puts in force. */
 
 /** Their names; each is a file of rules in `guardrails/packs`. */
-export const rulePacks = ['irreversible'] as const
+export const rulePacks = [
+  'irreversible',
+  'git',
+  'database',
+  'cloud',
+  'kubernetes',
+  'containers',
+  'packages',
+  'secrets',
+  'production',
+] as const
 export type RulePack = (typeof rulePacks)[number]
 
 const folder = 'guardrails/packs/'

@@ -1,0 +1,83 @@
+/** Implements cstp guardrails explain and new. */
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import type { Settings } from '../app/config/config.ts'
+import { loadRules } from '../policy/check.ts'
+import { type ExplainedProgram, explainCommand, firstRules, firstTests } from '../policy/explain.ts'
+import type { Run } from './command.ts'
+import { Failure } from './failure.ts'
+import { plain, plural, print } from './terminal.ts'
+
+type Output = Pick<Run, 'terminal' | 'json'>
+
+const from: Record<string, string> = {
+  text: 'code on the line',
+  file: 'code from a file',
+  download: 'code from the network',
+  decoded: 'decoded text',
+  output: 'the output of a program',
+}
+
+function programLines({ program, args, flags, via, targets, code_from, opaque }: ExplainedProgram): string[] {
+  const name = program === '' ? '(only known at run time)' : program
+  const behind = via.length === 0 ? '' : `  in ${[...new Set(via)].join(', ')}`
+  const runs = code_from === null ? '' : `  runs ${from[code_from]}${opaque ? ', which can’t be read' : ''}`
+  const words = [name, ...args, ...flags.filter((one) => !/^-\w{2,}$/.test(one))].join(' ').slice(0, 200)
+  return [
+    `  ${plain(words)}${plain(behind)}${runs}`,
+    ...targets.map((one) => `    ${one.access} ${plain(one.path)} (${one.class.replace('_', ' ')})`),
+  ]
+}
+
+/** Resolves with the exit status: 1 if the command would be stopped. */
+export async function explain(
+  command: string,
+  run: Output,
+  settings: Pick<Settings, 'guardrails_paths' | 'categories' | 'environments' | 'packs'>,
+): Promise<number> {
+  const set = await loadRules(settings.guardrails_paths, settings)
+  const found = await explainCommand(set, command, process.cwd(), Date.now())
+  await print(run, found, () => {
+    const { paint } = run.terminal
+    const lines = [
+      found.programs.length === 0 ? 'It runs no program.' : 'It runs:',
+      ...found.programs.flatMap(programLines),
+      ...found.opaque.map((why) => paint.yellow(`  not read: ${plain(why)}`)),
+      '',
+      ...found.rules.flatMap(({ guardrail_id, name, message, suggestion, severity }) => [
+        `${severity === 'block' ? paint.red(guardrail_id) : paint.yellow(guardrail_id)}: ${plain(name)}`,
+        `  ${plain(message)}`,
+        ...(suggestion === null ? [] : [`  Instead: ${plain(suggestion)}`]),
+      ]),
+      `${found.allowed ? paint.green(found.rules.length > 0 ? 'allowed, with a warning' : 'allowed') : paint.red(found.verdict)} by ${plural(found.evaluated, 'rule')} about commands`,
+    ]
+    return `${lines.join('\n')}\n`
+  })
+  return found.allowed ? 0 : 1
+}
+
+/** Writes a first file of rules and its tests; never over a file. */
+export async function createRules(given: string, run: Output): Promise<number> {
+  const rules = resolve(/\.ya?ml$/.test(given) ? given : join(given, 'rules.yaml'))
+  const tests = rules.replace(/\.ya?ml$/, '.test.yaml')
+  await mkdir(dirname(rules), { recursive: true })
+  for (const [path, text] of [
+    [rules, firstRules],
+    [tests, firstTests],
+  ] as const) {
+    await writeFile(path, text, { flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
+      throw error.code === 'EEXIST' ? new Failure(`there is a file ${path} already; name another one`) : error
+    })
+  }
+  const folder = dirname(rules)
+  await print(run, { rules, tests }, () =>
+    [
+      `wrote ${plain(rules)}`,
+      `wrote ${plain(tests)}`,
+      `next: cstp guardrails test ${plain(folder)}`,
+      `to put it in force: GUARDRAILS_PATHS=shipped:${plain(folder)}`,
+      '',
+    ].join('\n'),
+  )
+  return 0
+}
