@@ -79,7 +79,7 @@ describe.each(['codex', 'gemini', 'claude-code', 'opencode', 'copilot'] as const
     await connect('--enforce', '--url', `http://127.0.0.1:${await freePort()}`)
     const turn = await agent.turn(ada)
     expect(turn.ran).toBe(false)
-    expect(turn.result).toContain('judged')
+    expect(turn.result).toContain('so it was not run')
   })
 
   test('a hook that cannot be started stops the call', async () => {

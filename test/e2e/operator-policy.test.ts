@@ -22,7 +22,7 @@ describe('cstp guardrails check', () => {
   test('names what is wrong and what is suspicious, and fails on the first only', async () => {
     const dir = await testDir()
     const folder = await rulesIn(dir, { 'a.yaml': `${amount}- { id: slip, condition_confidense: 1 }\n` })
-    const env = bareEnv(dir)
+    const env = bareEnv(dir, { CSTP_PACKS: 'none' })
     const fine = await cstp(['guardrails', 'check', folder], env)
     expect(fine.status).toBe(0)
     expect(fine.out).toContain(
@@ -102,7 +102,7 @@ test("the guide's rules beside the shipped ones: checked and served as one set",
 })
 
 describe('a server', () => {
-  const env = { CSTP_AUTH_TOKENS: 'local:secret-of-the-test', CSTP_LOG_LEVEL: 'info' }
+  const env = { CSTP_AUTH_TOKENS: 'local:secret-of-the-test', CSTP_LOG_LEVEL: 'info', CSTP_PACKS: 'none' }
   const check = async (server: { call: (method: string, params: unknown) => Promise<Record<string, unknown>> }) =>
     (await server.call('checkGuardrails', { action: { description: 'Pay', context: { amount: 6000 } } })).allowed
 

@@ -24,7 +24,7 @@ let dir: string
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'cstp-hook-'))
   await writeFile(join(dir, 'rules.yaml'), rules)
-  running = await startServing({ GUARDRAILS_PATHS: dir })
+  running = await startServing({ GUARDRAILS_PATHS: dir, CSTP_PACKS: 'none' })
 })
 afterAll(async () => {
   await running.stop()

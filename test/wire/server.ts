@@ -1,5 +1,6 @@
 /** A test program behind real HTTP, with a token for each of its callers. */
 import { agentsOf, createAuthenticator, parseTokens } from '../../src/core/caller.ts'
+import { openSignatures } from '../../src/core/signed.ts'
 import { serviceName, version } from '../../src/core/version.ts'
 import { methods } from '../../src/methods/table.ts'
 import { createAnswers } from '../../src/surfaces/http/answers.ts'
@@ -32,9 +33,11 @@ export function serveProgram(program: TestProgram): WireServer {
   const stopping = new AbortController().signal
   const log = Object.assign(() => {}, { flush() {} })
   const mcp = createMcp({ dispatch: program.dispatch, newRequestId, cors_origins: ['*'], stopping, log })
+  const agents = agentsOf(credentials)
   const fetch = createFetch({
     dispatch: program.dispatch,
-    authenticate: createAuthenticator(agentsOf(credentials)),
+    authenticate: createAuthenticator(agents),
+    signatures: openSignatures(agents, Date.now),
     requests: free,
     guesses: createGuesses({ limiter: free, log, observe() {} }),
     bodies: createBodies(134_217_728),
