@@ -122,6 +122,7 @@ export const examples: Readonly<Record<string, Example>> = {
           distance: 0.3127,
           recorded_by: 'coder',
           reviewed_by: null,
+          settled_by: null,
           actual_result: null,
           lessons: null,
           instruction_like: false,

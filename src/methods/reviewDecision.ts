@@ -47,13 +47,13 @@ export const reviewDecision = defineMethod({
     name: 'review_outcome',
     title: 'Review outcome',
     description:
-      'Record the outcome of a decision once it is known, with what happened and the lesson. Precedents and calibration depend on reviews; ready lists due reviews. With `counts: false` the review is kept as a remark, and `outcome` is what `counted_by` said.',
+      'Record the outcome once it is known, with what happened and the lesson. Precedents and calibration depend on it; ready lists due reviews. `counts: false`: kept as a remark; `outcome` is what counts.',
     input: toolInput(
       v.object({
         id: v.pipe(DecisionId, v.description('Full id, or its first 8 hex digits.')),
         outcome: v.pipe(Outcome, v.description('The outcome; `abandoned` if it was never tried.')),
         actual_result: note('What happened.'),
-        lessons: note('What to do differently next time; found by keyword search.'),
+        lessons: note('What to do differently next time.'),
         notes: note('Anything else.'),
       }),
       ({ id, ...rest }) => ({ decision_id: id, ...rest }),

@@ -40,7 +40,7 @@ else
     server.kill()
     try {
       const { error } = await running.rpc('getDecision', { id: ids[0] })
-      expect(error).toMatchObject({ code: -32603, data: { request_id: expect.any(String) } })
+      expect(error).toMatchObject({ code: -32010, data: { kind: 'unavailable', request_id: expect.any(String) } })
       expect(JSON.stringify(error)).not.toContain('postgres')
       await until('/ready tells', async () => (await ready()) === 503)
       expect((await running.rpc('recordDecision', { decision: 'x', confidence: 1, category: 'c' })).error).toBeDefined()

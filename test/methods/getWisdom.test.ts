@@ -85,7 +85,9 @@ forEachBackend((open) => {
     expect(wisdom[0]).toMatchObject({ common_failure_mode: null, failure_modes: [] })
     await program.call('reviewDecision', { id: failed, outcome: 'success', lessons: 'it held after all' }, 'root')
     const again = await program.call('getWisdom', { min_decisions: 1 })
-    expect(again.wisdom[0]!.key_principles).toMatchObject([{ failures: 1 }])
+    expect(again.wisdom[0]!.key_principles).toMatchObject([
+      { confirmations: 4, failures: 0, confirmed_by: ['bob', 'root'] },
+    ])
   })
 
   test('a category that states nothing shows which decisions alike succeed; a result of one word is no mode of failing', async () => {

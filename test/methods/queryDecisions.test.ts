@@ -245,7 +245,10 @@ forEachBackend((open) => {
       const program = await open()
       await fill(program)
       program.embedder.id = 'other/1'
-      expect((await program.refused('queryDecisions', { query: 'redis' })).code).toBe(-32003)
+      expect(await program.refused('queryDecisions', { query: 'redis' })).toMatchObject({
+        code: -32003,
+        message: expect.stringContaining('Run cstp reindex'),
+      })
       expect(await program.call('queryDecisions', { query: 'redis', retrieval_mode: 'hybrid' })).toMatchObject({
         degraded: true,
       })

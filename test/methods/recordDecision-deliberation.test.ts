@@ -90,7 +90,7 @@ forEachBackend((open) => {
         await work(tx)
         throw new StorageError('unavailable', 'the disk is full')
       })
-    expect((await program.refused('recordDecision', record)).error).toBe('record_failed')
+    expect((await program.refused('recordDecision', record)).error).toBe('unavailable')
     program.store.transaction = transaction
     expect((await sessions(program)).map(({ input_count }) => input_count)).toEqual([1])
     expect(await stepsOf(program, await program.record())).toEqual(['kept'])

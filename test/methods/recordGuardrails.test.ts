@@ -120,7 +120,7 @@ forEachBackend((open) => {
         await work(tx)
         throw new StorageError('unavailable', 'no')
       })
-    expect((await program.refused('recordDecision', given)).error).toBe('record_failed')
+    expect((await program.refused('recordDecision', given)).error).toBe('unavailable')
     program.services.store.transaction = transaction
     expect(await trail(program)).toEqual([])
     expect((await program.call('listDecisions')).total).toBe(0)

@@ -73,7 +73,7 @@ forEachBackend((open) => {
     const program = await open()
     await fill(program, 3)
     program.embedder.id = 'other/1'
-    expect((await program.refused('queryDecisions', { query: 'redis' })).code).toBe(-32010)
+    expect((await program.refused('queryDecisions', { query: 'redis' })).code).toBe(-32003)
     expect(await program.call('reindex', {}, 'root')).toMatchObject({ success: true, decisions_indexed: 3 })
     expect(await found(program)).toBe(3)
     expect((await program.store.feed.head()).active).toMatchObject({ embedder: 'other/1' })

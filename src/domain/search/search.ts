@@ -1,8 +1,8 @@
 /** Precedents: semantic, keyword and hybrid search over decisions. */
 
 import * as v from 'valibot'
+import { CstpError } from '../../../sdk/errors.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
-import { StorageError } from '../../../sdk/storage/errors.ts'
 import { compileFilter, isEmptyFilter } from '../../../sdk/storage/filter.ts'
 import { countDecisions, type Groups } from '../../../sdk/storage/groups.ts'
 import type { DecisionFilter, DecisionReader } from '../../../sdk/storage/store.ts'
@@ -91,14 +91,16 @@ interface Ranked {
   degraded: boolean
 }
 
-/** The question as a vector of the active generation. @throws StorageError if the embedder is unavailable, or not that of the index */
+/** The question as a vector of the active generation. @throws StorageError if the embedder is unavailable, CstpError `query_failed` if it is not that of the index */
 async function embedQuery({ index, embedder, signal }: Tools, query: string): Promise<Float32Array | null> {
   const generation = index.generation()
   if (!generation) return null
   if (generation.embedder !== embedder.id) {
-    throw new StorageError(
-      'unavailable',
-      `the vectors were made by ${generation.embedder}, the embedder is ${embedder.id}: run cstp reindex`,
+    // Not an outage: waiting does not help.
+    throw new CstpError(
+      'query_failed',
+      `Search by meaning needs a reindex: the vectors were made by ${generation.embedder}, the embedder is ${embedder.id}. Run cstp reindex, or search with retrieval_mode hybrid or keyword`,
+      { kind: 'invalid' },
     )
   }
   const [vector] = await embedder.embed([query], 'query', signal)

@@ -6,7 +6,7 @@ export const tripped = 'trip'
 export const counted = 'chaos'
 
 /** Codes of what may fail while servers and the database come and go. */
-const engineFailed = [-32603, -32002, -32003, -32004, -32005, -32006, -32008]
+const engineFailed = [-32603, -32002, -32003, -32004, -32005, -32006, -32008, -32010]
 const page = { 'x-cstp-dashboard': '1', 'content-type': 'application/json' }
 
 export interface ClientOptions {
