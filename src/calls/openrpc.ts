@@ -201,6 +201,8 @@ export const examples: Readonly<Record<string, Example>> = {
       path: `decisions/2026/07/${id}.yaml`,
       status: 'reviewed',
       outcome: 'success',
+      counts: true,
+      settled_by: 'others',
       reviewed_at: '2026-07-08T09:30:00.000Z',
       indexed: true,
     },

@@ -47,7 +47,7 @@ export const reviewDecision = defineMethod({
     name: 'review_outcome',
     title: 'Review outcome',
     description:
-      'Record the outcome once it is known, with what happened and the lesson. Precedents and calibration depend on it; ready lists due reviews. `counts: false`: kept as a remark; `outcome` is what counts.',
+      'Record the outcome once it is known, with what happened and the lesson. Precedents and calibration depend on it; ready lists due reviews. `counts: false`: kept as a remark.',
     input: toolInput(
       v.object({
         id: v.pipe(DecisionId, v.description('Full id, or its first 8 hex digits.')),
