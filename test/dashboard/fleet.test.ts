@@ -436,7 +436,8 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
       .getByText(/^Applies when stakes/)
       .first()
       .click()
-    expect(await inForce.locator('pre').first().innerText()).toContain('unsure-at-critical-stakes')
+    // Rules of the packs in force come before it; only the opened one shows its YAML.
+    expect(await inForce.locator('pre:visible').innerText()).toContain('unsure-at-critical-stakes')
     quiet()
   })
 

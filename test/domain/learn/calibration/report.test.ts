@@ -122,11 +122,11 @@ describe('laws', () => {
         const of = (observed: boolean) =>
           report(groupsOf(decisions.filter((one) => (one.settled_by === 'observed') === observed))).overall
         expect(report(groupsOf(decisions)).by_settlement).toEqual({ observed: of(true), attested: of(false) })
-        const by = (settler: Settler) =>
-          report(groupsOf(decisions.filter(({ settled_by }) => settled_by === settler))).overall
+        const by = (...some: Settler[]) =>
+          report(groupsOf(decisions.filter(({ settled_by }) => some.includes(settled_by!)))).overall
         expect(report(groupsOf(decisions)).by_reviewer).toEqual({
           self: by('self'),
-          others: by('others'),
+          others: by('others', 'curator'),
           observed: by('observed'),
         })
       }),
