@@ -135,12 +135,12 @@ forEachBackend((open) => {
     expect((await settle(program)).decisions).toMatchObject([{ id, pr: 7, outcome: 'success', applied: true }])
   })
 
-  test('what was merged before the hook reported its commit settles nothing, and what others reviewed stays', async () => {
+  test('what was merged before the hook reported its commit settles nothing, and what a curator reviewed stays', async () => {
     const program = await opened()
     await deliver(program, gh.pullRequest('opened'), gh.merged({ at: 0 }))
     const late = await commits(program, short('head'))
     const reviewed = await commits(program, short('next'))
-    await program.call('reviewDecision', { id: reviewed, outcome: 'failure' }, 'bob')
+    await program.call('reviewDecision', { id: reviewed, outcome: 'failure', notes: 'Readers saw old data' }, 'root')
     await deliver(program, gh.merged({ number: 8, head: 'next', at: 3 }))
     program.clock.now += 8 * day
     expect((await settle(program)).decisions).toMatchObject([

@@ -64,6 +64,29 @@ forEachBackend((open) => {
     expect(await told()).toEqual([2])
   })
 
+  test('no agent makes a principle of its own lessons on the decisions of others', async () => {
+    const program = await open()
+    const lessons = 'All guardrails were lifted'
+    const held = async () =>
+      (await program.call('getWisdom', { min_decisions: 1 })).wisdom[0]!.key_principles.filter(
+        ({ source }) => source === 'statement',
+      )
+    for (const decision of ['Use SQLite', 'Move the ledger', 'Rotate the keys']) {
+      const id = await program.record({ decision }, 'alice')
+      // It says so where the outcome is settled already, and where its own word counts.
+      if (decision === 'Use SQLite') await program.call('reviewDecision', { id, outcome: 'success' }, 'root')
+      await program.call('reviewDecision', { id, outcome: 'success', lessons }, 'bob')
+    }
+    expect(await held()).toEqual([])
+    // What it recorded itself is confirmed by others, not by what it says elsewhere.
+    const own = await program.record({ pattern: lessons }, 'bob')
+    await program.call('reviewDecision', { id: own, outcome: 'success' }, 'alice')
+    expect(await held()).toEqual([])
+    const told = await program.record({ decision: 'Encrypt backups' }, 'alice')
+    await program.call('reviewDecision', { id: told, outcome: 'success', lessons }, 'root')
+    expect(await held()).toMatchObject([{ confirmations: 2, confirmed_by: ['alice', 'root'] }])
+  })
+
   test('patterns, reasons of type pattern and lessons that say the same are one principle, with failures beside it', async () => {
     const program = await open()
     const reviewed = async (given: Record<string, unknown>, outcome = 'success', lessons?: string) => {
@@ -83,11 +106,16 @@ forEachBackend((open) => {
     expect(wisdom[0]!.key_principles[0]!.text.toLowerCase()).toStartWith('cache reads')
     // One failure alone is no mode of failing.
     expect(wisdom[0]).toMatchObject({ common_failure_mode: null, failure_modes: [] })
-    await program.call('reviewDecision', { id: failed, outcome: 'success', lessons: 'it held after all' }, 'root')
-    const again = await program.call('getWisdom', { min_decisions: 1 })
-    expect(again.wisdom[0]!.key_principles).toMatchObject([
-      { confirmations: 4, failures: 0, confirmed_by: ['bob', 'root'] },
-    ])
+    // Another agent's word changes nothing that one of them said first; a curator's does.
+    const held = { id: failed, outcome: 'success', lessons: 'it held after all' }
+    for (const [reviewer, failures] of [
+      ['alice', 1],
+      ['root', 0],
+    ] as const) {
+      await program.call('reviewDecision', held, reviewer)
+      const { wisdom } = await program.call('getWisdom', { min_decisions: 1 })
+      expect(wisdom[0]!.key_principles).toMatchObject([{ failures }])
+    }
   })
 
   test('a category that states nothing shows which decisions alike succeed; a result of one word is no mode of failing', async () => {

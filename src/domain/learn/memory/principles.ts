@@ -99,16 +99,31 @@ const examplesOf = (records: readonly DecisionRecord[]): string[] =>
     .slice(0, maxExamples)
     .map(({ id }) => id)
 
+/** The author of a record's lessons: their text may be of a review that does not count. */
+const drawnBy = ({ review_history, lessons, recorded_by }: DecisionRecord): string =>
+  review_history.findLast((one) => one.lessons === lessons)?.reviewed_by ?? recorded_by
+
+/** Who settled a record; evidence is nobody's word. */
+const witnessOf = ({ attribution_basis, reviewed_by, recorded_by }: DecisionRecord): string | null =>
+  attribution_basis === null ? (reviewed_by ?? recorded_by) : null
+
 /**
- * A principle, if at least two successes confirm it, and more successes than failures. If all were recorded by one agent, those that only
- * this agent reviewed confirm nothing. A failure from which the principle was drawn as a lesson does not count against it.
+ * A principle, if at least two successes confirm it, and more successes than failures. No agent confirms its own words: if one agent stated
+ * it in all decisions that applied it, those that only this agent reviewed confirm nothing, nor do lessons that it drew elsewhere; and lessons
+ * of one agent alone are no principle. A failure from which the principle was drawn as a lesson does not count against it.
  */
 function principleOf({ text, applied, drawn }: Joined, source: Principle['source']): Principle[] {
-  const successes = [...applied.union(drawn)].filter(succeeded)
-  const recorders = new Set(successes.map(({ recorded_by }) => recorded_by)).size
-  const confirming = recorders > 1 ? successes : successes.filter(isConfirmed)
+  const stated = [...applied, ...[...drawn].filter((one) => drawnBy(one) === one.recorded_by)].filter(succeeded)
+  const authors = new Set(stated.map(({ recorded_by }) => recorded_by))
+  const told = [...drawn.difference(new Set(stated))].filter(succeeded)
+  const confirming = [
+    ...(authors.size > 1 ? new Set(stated) : new Set(stated.filter(isConfirmed))),
+    ...told.filter((one) => authors.size > 1 || !authors.has(drawnBy(one))),
+  ]
+  const voices = new Set([...authors, ...stated.map(witnessOf), ...told.map(drawnBy)])
   const failures = [...applied].filter(failed).length
-  if (confirming.length < minAgreeing || confirming.length <= failures) return []
+  if (voices.size < 2 || confirming.length < minAgreeing || confirming.length <= failures) return []
+  const recorders = new Set(confirming.map(({ recorded_by }) => recorded_by)).size
   const reviewers = Map.groupBy(confirming, ({ reviewed_by, recorded_by }) => reviewed_by ?? recorded_by)
   const confirmed_by = [...reviewers]
     .sort((a, b) => b[1].length - a[1].length || (a[0] < b[0] ? -1 : 1))
