@@ -38,6 +38,8 @@ export interface ServiceFile {
   stopped_at: string | null
 }
 export function serviceOf(dir: string): ServiceFile | null
+/** A word of a POSIX shell. */
+export function quoted(word: string): string
 export function startLine(dir: string, service?: ServiceFile | null): string
 export function isDown(error: unknown): boolean
 export function foreign(url: string, dir: string, status: number): string

@@ -8,6 +8,7 @@ import type { Desk, NoticeKind } from '../domain/record/approval/approval.ts'
 import { keyOf, signed, startNotices } from '../domain/record/approval/notices.ts'
 import type { Settings } from './config/config.ts'
 import { later } from './lifecycle.ts'
+import { commandLine } from './service-file.ts'
 
 /** How long the receiver of a notice may take to answer. */
 const answerMs = 10_000
@@ -22,13 +23,16 @@ export function expectedUrl({ public_url, host, port }: Pick<Settings, 'public_u
 
 /** @param base returns the address of the service; called on each use, since the port is known only once it listens */
 export const openDesk = (
-  settings: Pick<Settings, 'webhook_url' | 'webhook_events'>,
+  settings: Pick<Settings, 'webhook_url' | 'webhook_events'> & Partial<Pick<Settings, 'auth_tokens' | 'data_dir'>>,
   base: () => string,
   now: () => number,
 ): Desk => ({
   now,
   randomHex: (bytes) => randomBytes(bytes).toString('hex'),
   approvalUrl: (id) => `${base()}/dashboard/approvals/${id}`,
+  ...(settings.auth_tokens === null && {
+    approveLine: (id) => commandLine(['approvals', 'approve', id], settings.data_dir),
+  }),
   pageUrl: (path) => `${base()}/dashboard/${path}`,
   notifies: new Set<NoticeKind>(settings.webhook_url === null ? [] : settings.webhook_events),
 })

@@ -5,7 +5,15 @@ import type { Services } from '../calls/services.ts'
 import { describeError, failureLevel } from '../core/log.ts'
 import { answerHook } from '../domain/hook/answer.ts'
 import { adapters } from '../domain/hook/clients.ts'
-import { type HookClient, type HookEvent, type HookOutcome, hookClients, silent } from '../domain/hook/event.ts'
+import {
+  type HookClient,
+  type HookEvent,
+  type HookMode,
+  type HookOutcome,
+  hookClients,
+  hookModes,
+  silent,
+} from '../domain/hook/event.ts'
 import { openQuota } from '../domain/ledger/quota.ts'
 import type { HookOptions } from '../surfaces/http/hooks.ts'
 import type { Metrics } from '../surfaces/http/metrics.ts'
@@ -20,8 +28,8 @@ const isOwn = (server: string | null, tool: string): boolean =>
   server !== null && ownServer.test(server) && toolNames.some((name) => tool.endsWith(name))
 
 /** The answer to a tool call that can't be evaluated now: denied, since only a verdict may allow it. */
-function failedOutcome(event: HookEvent, shadow: boolean, error: unknown): HookOutcome {
-  if (shadow || event.kind !== 'before_tool') return silent
+function failedOutcome(event: HookEvent, mode: HookMode, error: unknown): HookOutcome {
+  if (mode === 'shadow' || event.kind !== 'before_tool') return silent
   const why = error instanceof CstpError ? error.message : 'the service could not evaluate its rules; see its log'
   return { kind: 'deny', reason: `cstp can't judge this call: ${why}` }
 }
@@ -35,14 +43,15 @@ export function hookAnswers(
   const { log, elapsed } = services
   return {
     clients: hookClients,
-    async answer({ client: name, body, caller, request_id, signal, shadow, project, branch }) {
+    async answer({ client: name, body, caller, request_id, signal, mode: given, project, branch }) {
       const client = name as HookClient
       const { read, write } = adapters[client]
       const event = read(body)
+      const mode = hookModes.find((one) => one === given) ?? 'enforce'
       const method = methodOf(client)
       const start = elapsed()
       const { store } = quota.of(caller.agent)
-      const call = { ...services, store, caller, method, request_id, signal, client, shadow, project, branch }
+      const call = { ...services, store, caller, method, request_id, signal, client, mode, project, branch }
       let outcome: HookOutcome
       let code = 0
       try {
@@ -56,7 +65,7 @@ export function hookAnswers(
           agent: caller.agent,
           ...describeError(error),
         })
-        outcome = failedOutcome(event, shadow, error)
+        outcome = failedOutcome(event, mode, error)
       }
       const duration_ms = elapsed() - start
       metrics.call(method, code, duration_ms)

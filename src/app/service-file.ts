@@ -1,7 +1,8 @@
 /** `service.json` in a data folder: how its service is reached and started, for clients that start it when they need it. */
 import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
-import type { ServiceFile } from '../../plugin/hooks/cstp-hook.mjs'
+import { quoted, type ServiceFile } from '../../plugin/hooks/cstp-hook.mjs'
 import { replaceFile } from '../core/disk.ts'
 import { type Configuration, type SettingName, settings as table } from './config/config.ts'
 
@@ -21,6 +22,16 @@ export function readServiceFile(data_dir: string): ServiceFile | null {
 /** The command of this program by absolute paths: the binary, or Bun and the file that it runs. */
 export const ownCommand = (): string[] =>
   /^(?:\/\$bunfs\/|[A-Z]:[\\/]~BUN[\\/])/.test(Bun.main) ? [process.execPath] : [process.execPath, Bun.main]
+
+/** A line of a shell that runs this program, on a data folder that is not the default one. */
+export const commandLine = (args: readonly string[], data_dir?: string): string =>
+  [
+    ...ownCommand(),
+    ...args,
+    ...(data_dir === undefined || data_dir === join(homedir(), '.cstp') ? [] : ['--data-dir', data_dir]),
+  ]
+    .map(quoted)
+    .join(' ')
 
 /** Settings that are passed by the service's own arguments, or that only say where it was called from. */
 const ownArguments = new Set<SettingName>(['data_dir', 'idle_exit'])

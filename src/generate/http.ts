@@ -57,7 +57,7 @@ export const paths: readonly PathText[] = [
   post(
     '/hooks/',
     'write',
-    'A hook of an agent’s client, `/hooks/claude-code` for instance, answered in the form of that client. `?mode=shadow` stops nothing. The header `cstp-failed: true` says that the answer is not a verdict.',
+    'A hook of an agent’s client, `/hooks/claude-code` for instance, answered in the form of that client. `?mode=guard` stops what rules of the pack `irreversible` block, `?mode=shadow` stops nothing. The header `cstp-failed: true` says that the answer is not a verdict.',
     404,
   ),
   post('/access/v1/evaluation', 'read', 'AuthZEN 1.0: one access evaluation.', 400, 500),

@@ -107,12 +107,11 @@ describe('hooks', () => {
       expect(contextOf(answer)).toBe('cstp: think: Migrations are reviewed by two')
     })
 
-    test('in shadow everything is silent, no approval is requested, and the verdict is kept as would_block', async () => {
+    test('in shadow no call is stopped, no approval is requested, and the verdict is kept as would_block', async () => {
       const program = await open()
       await program.rules(rules)
-      const { bash, event } = openHooks(program)
-      const shadow = { shadow: true }
-      expect(await event('SessionStart', { source: 'startup' }, shadow)).toEqual({})
+      const { bash } = openHooks(program)
+      const shadow = { mode: 'shadow' } as const
       expect(await bash('git push --force', '', shadow)).toEqual({})
       expect(await bash('pay invoice 7', '', shadow)).toEqual({})
       expect((await program.call('listApprovals', {})).total).toBe(0)
@@ -127,12 +126,54 @@ describe('hooks', () => {
       expect(await sessionsOf(program)).toMatchObject([{ actions: 2, would_block: 2, verdicts: { allow: 2 } }])
     })
 
+    test('in guard mode only rules of the pack irreversible stop a call; all others are as in shadow', async () => {
+      const program = await open()
+      const own = rules.replace('id: pay', 'id: irreversible.pay')
+      expect(own).not.toBe(rules)
+      await program.rules(own)
+      const { bash, event } = openHooks(program)
+      const guard = { mode: 'guard' } as const
+      expect(await bash('git push --force', '', guard)).toEqual({})
+      const migration = { tool_name: 'Edit', tool_input: { file_path: 'db/migrations/1.sql' }, tool_use_id: 't1' }
+      expect(await event('PreToolUse', migration, guard)).toEqual({})
+      // Both rules fire; one of them counts.
+      expect(denied(await bash('git push --force && pay invoice 7', '', guard))).toMatch(
+        /irreversible\.pay: (?!.*no-force)/,
+      )
+      const [request] = (await program.call('listApprovals', {}, 'root')).approvals
+      await program.call('decideApproval', { id: request!.id, decision: 'approve' }, 'root')
+      expect(await bash('git push --force && pay invoice 7', '', guard)).toEqual({})
+      const set = await program.services.policy.current()
+      const rows = (await rowsOf(program)).filter(({ detail }) => (detail as { guard?: boolean } | null)?.guard)
+      expect(rows.map(({ allowed }) => allowed)).toEqual([true, true, false, true])
+      expect(rows.map(({ detail }) => (detail as { would_block?: string[] }).would_block)).toEqual([
+        ['no-force-push'],
+        undefined,
+        ['no-force-push'],
+        ['no-force-push'],
+      ])
+      for (const entry of rows)
+        expect(await replay(set, async () => set, entry)).toMatchObject({ by_its_rules: { outcome: 'same' } })
+    })
+
+    test.each(['enforce', 'guard', 'shadow'] as const)(
+      'the model gets context and precedents in mode %s',
+      async (mode) => {
+        const program = await open()
+        await program.record({ decision: 'Use SQLite for the order store', category: 'architecture' })
+        const { event } = openHooks(program)
+        expect(contextOf(await event('SessionStart', { source: 'startup' }, { mode }))).toContain('Use SQLite')
+        const prompt = { prompt: 'Use SQLite for the order store' }
+        expect(contextOf(await event('UserPromptSubmit', prompt, { mode }))).toContain('Use SQLite')
+      },
+    )
+
     test('each verdict of a hook can be repeated from the trail, in shadow too', async () => {
       const program = await open()
       await program.rules(rules)
       const { bash } = openHooks(program)
-      for (const shadow of [false, true])
-        for (const command of ['ls', 'git push --force', 'pay invoice 7']) await bash(command, '', { shadow })
+      for (const mode of ['enforce', 'shadow'] as const)
+        for (const command of ['ls', 'git push --force', 'pay invoice 7']) await bash(command, '', { mode })
       const set = await program.services.policy.current()
       for (const entry of await rowsOf(program))
         expect(await replay(set, async () => set, entry)).toMatchObject({ by_its_rules: { outcome: 'same' } })

@@ -43,10 +43,10 @@ describe('listSessions', () => {
     test('a page is as full as it can be, however many sessions others have in between', async () => {
       const program = await open()
       const { event } = openHooks(program)
-      await event('SessionStart', { session_id: 'mine' }, { shadow: true })
+      await event('SessionStart', { session_id: 'mine' }, { mode: 'shadow' })
       program.clock.now += 1_000
       for (let at = 0; at < 230; at++)
-        await event('SessionStart', { session_id: `s${at}` }, { as: 'bob', shadow: true })
+        await event('SessionStart', { session_id: `s${at}` }, { as: 'bob', mode: 'shadow' })
       expect((await program.call('listSessions')).sessions).toMatchObject([{ session_id: 'mine' }])
       expect((await program.call('listSessions', { limit: 500 }, 'bob')).sessions).toHaveLength(230)
     })

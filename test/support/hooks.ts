@@ -1,6 +1,6 @@
 /** Hooks of agents' clients, sent to a program without HTTP: bodies as each client writes them. */
 import { hookAnswers } from '../../src/app/hooks.ts'
-import type { HookClient } from '../../src/domain/hook/event.ts'
+import type { HookClient, HookMode } from '../../src/domain/hook/event.ts'
 import { type As, callers, type TestProgram } from './program.ts'
 
 type Body = Record<string, unknown>
@@ -10,7 +10,7 @@ export const place = { session_id: 's1', cwd: '/srv/shop', transcript_path: '/tm
 
 interface Sent {
   as?: As
-  shadow?: boolean
+  mode?: HookMode
   project?: string | null
   branch?: string | null
   prompts?: 'text' | 'digest'
@@ -31,7 +31,7 @@ export function openHooks({ services }: TestProgram): Hooks {
   const post: Hooks['post'] = (
     client,
     body,
-    { as = 'alice', shadow = false, project = null, branch = null, prompts = 'text' } = {},
+    { as = 'alice', mode = 'enforce', project = null, branch = null, prompts = 'text' } = {},
   ) =>
     hookAnswers(services, prompts, { call() {} }).answer({
       client,
@@ -39,7 +39,7 @@ export function openHooks({ services }: TestProgram): Hooks {
       caller: callers[as],
       request_id: `h${calls++}`,
       signal: new AbortController().signal,
-      shadow,
+      mode,
       project,
       branch,
     })

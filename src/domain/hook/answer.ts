@@ -63,7 +63,7 @@ const sourceOf = ({ caller, client, project, branch }: HookCall): HookSource => 
 type On<K extends HookEvent['kind']> = Extract<HookEvent, { kind: K }>
 
 /** Whether the model gets context from the service. */
-const tells = ({ shadow, caller }: HookCall): boolean => !shadow && caller.scopes.has('read')
+const tells = ({ caller }: HookCall): boolean => caller.scopes.has('read')
 
 async function onStart(call: HookCall, { place }: On<'session_start'>): Promise<HookOutcome> {
   const at = call.now()
@@ -194,7 +194,7 @@ async function onStop(call: HookCall, { place, said, again }: On<'stop'>): Promi
     return silent
   }
   const commit = await prepareObserved(call, session, observedParams(session, said, mask))
-  const asks = !session.asked && !again && !call.shadow
+  const asks = !session.asked && !again && call.mode !== 'shadow'
   const id = await call.store.transaction(async (tx) => {
     const now = await readHookSession(tx.keyed, sessionKey(source, place))
     // Another event of the same turn came first.
@@ -258,7 +258,7 @@ export async function answerHook(call: HookCall, event: HookEvent): Promise<Hook
     case 'other':
       return silent
     case 'unreadable':
-      return call.shadow ? silent : unreadable(event.expected)
+      return call.mode === 'shadow' ? silent : unreadable(event.expected)
   }
 }
 

@@ -11,13 +11,12 @@ import type { Action } from '../policy/rules/action.ts'
 import type { Evaluation } from '../policy/rules/evaluate.ts'
 import type { Tracker } from '../record/deliberation/tracker.ts'
 import { commandOf, fileOf } from './consequence.ts'
-import { type HookClient, type HookOutcome, type HookPlace, silent, type ToolCall } from './event.ts'
+import { type HookClient, type HookMode, type HookOutcome, type HookPlace, silent, type ToolCall } from './event.ts'
 
 export interface CheckCall extends PolicyCall {
   tracker: Pick<Tracker, 'types'>
   client: HookClient
-  /** Every answer is empty; the verdict is kept as `would_block`. */
-  shadow: boolean
+  mode: HookMode
 }
 
 const maxDescription = 400
@@ -128,8 +127,8 @@ export async function checkTool(
   } catch (error) {
     if (!(error instanceof CstpError)) throw error
     const reason = `cstp can't judge this call: ${error.message}. Make it smaller`
-    return { outcome: call.shadow ? silent : { kind: 'deny', reason }, evaluation: null }
+    return { outcome: call.mode === 'shadow' ? silent : { kind: 'deny', reason }, evaluation: null }
   }
-  const evaluation = await judge(call, { action }, call.shadow ? 'shadow' : 'enforce', keep)
+  const evaluation = await judge(call, { action }, call.mode, keep)
   return { outcome: outcomeOf(evaluation), evaluation }
 }

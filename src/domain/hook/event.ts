@@ -3,6 +3,13 @@ import { createHash } from 'node:crypto'
 
 /** Clients whose hooks the service answers, named as in their paths below `/hooks/`. */
 export const hookClients = ['claude-code', 'codex', 'cursor', 'gemini', 'copilot', 'opencode'] as const
+/**
+ * Which verdicts stop a call: those of all rules (`enforce`), those of the pack `irreversible` (`guard`), none (`shadow`). What would have
+ * stopped it is kept as `would_block`. The model gets context and precedents in each mode.
+ */
+export const hookModes = ['enforce', 'guard', 'shadow'] as const
+export type HookMode = (typeof hookModes)[number]
+
 export type HookClient = (typeof hookClients)[number]
 
 /** Where an event happened, as reported by its client. */

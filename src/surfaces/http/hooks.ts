@@ -11,8 +11,8 @@ export interface HookPost {
   caller: Caller
   request_id: string
   signal: AbortSignal
-  /** `?mode=shadow`: nothing is blocked, and the agent sees nothing. */
-  shadow: boolean
+  /** `?mode=`: which rules stop a call; null if the hook names none. */
+  mode: string | null
   /** Project and branch of the repository, as configured in the hook. */
   project: string | null
   branch: string | null
@@ -49,7 +49,7 @@ export const hooksRoute = ({ clients, answer }: HookOptions): Route => ({
       caller: caller!,
       request_id: newRequestId(),
       signal,
-      shadow: searchParams.get('mode') === 'shadow',
+      mode: searchParams.get('mode'),
       project: name(searchParams.get('project')),
       branch: name(searchParams.get('branch')),
     })

@@ -160,7 +160,8 @@ async function send({ url, dir, agent, token, client, query, body, signal }) {
 /** What a data folder says about its service: address, command, settings. `cstp init` and `cstp serve` write it. */
 export const serviceOf = (dir) => parsed(text(join(dir, 'service.json')) ?? 'null')
 
-const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)
+/** A word of a POSIX shell. */
+export const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)
 
 /** The line that starts the service of a data folder. */
 export const startLine = (dir, service = serviceOf(dir)) =>

@@ -123,12 +123,12 @@ export async function settle(tx: Transaction, asking: Asking, how: Settlement = 
   return { granted: false, approval: first, message: messageOf(first, asking.approvalContext) }
 }
 
-function messageOf(approval: Approval | null, { approvalUrl }: Desk): string {
+function messageOf(approval: Approval | null, { approvalUrl, approveLine }: Desk): string {
   if (approval === null) return 'An approval is needed'
   const { id, state, decided_by, reason } = approval
   return state === 'denied'
     ? `approval ${id} was denied by ${decided_by}${reason === null ? '' : `: ${reason}`}`
-    : `approval ${id} requested: ${approvalUrl(id)}; try again once it is granted`
+    : `approval ${id} requested: ${approvalUrl(id)}${approveLine ? `, where a person logs in as admin, or a person runs in a terminal: ${approveLine(id)}` : ''}; try again once it is granted`
 }
 
 /** The latest approval for each of these keys. */

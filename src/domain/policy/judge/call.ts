@@ -36,10 +36,11 @@ export interface PolicyCall {
  * - `hold`: as `enforce`, but grants are left to the action's record, which uses them up.
  * - `refused`: the action was refused already. Missing grants are requested, none is used.
  * - `warn`: nothing is stopped; approvals are left alone.
+ * - `guard`: as `enforce` for the rules of the pack `irreversible`, as `shadow` for all others.
  * - `shadow`: nothing is stopped, and the answer shows nothing; the verdict is kept as `would_block`.
  * - `dry_run`: nothing is used or requested, and the audit entry says so.
  */
-export type Mode = 'enforce' | 'hold' | 'refused' | 'warn' | 'shadow' | 'dry_run'
+export type Mode = 'enforce' | 'hold' | 'refused' | 'warn' | 'guard' | 'shadow' | 'dry_run'
 
 /** What is judged. */
 export interface Subject {

@@ -20,6 +20,7 @@ import { addToSession, namesOf } from '../facts/session.ts'
 import { type Action, assumedStakes } from '../rules/action.ts'
 import { type Evaluation, evaluate, shadowed, type Verdict } from '../rules/evaluate.ts'
 import { type Answers, type History, recordedHistory } from '../rules/history.ts'
+import { isGuarded } from '../rules/packs.ts'
 import type { PolicySet } from '../rules/set.ts'
 import { enact } from './archive.ts'
 import { watching } from './breaker.ts'
@@ -32,6 +33,7 @@ const settlements: Record<Mode, Settlement | null> = {
   hold: 'hold',
   refused: 'ask',
   warn: null,
+  guard: 'use',
   shadow: null,
   dry_run: 'look',
 }
@@ -56,6 +58,10 @@ export interface Judgement {
   /** The same with counts and breakers as the transaction sees them, including what others committed since. */
   recheck(tx: Transaction): Promise<Judgement>
 }
+
+/** An evaluation as far as it counts for the caller. */
+const inMode = (mode: Mode, evaluation: Evaluation): Evaluation =>
+  mode === 'shadow' ? shadowed(evaluation) : mode === 'guard' ? shadowed(evaluation, isGuarded) : evaluation
 
 /** Judges an action in a transaction of its own. @param also stores more in the transaction of the verdict */
 export async function judge(
@@ -92,7 +98,7 @@ export async function prepareJudgement(call: PolicyCall, subject: Subject): Prom
     set,
     async settle(tx, mode) {
       const how = settlements[mode]
-      let verdict = mode === 'shadow' ? shadowed(evaluation) : evaluation
+      let verdict = inMode(mode, evaluation)
       if (how !== null) {
         const approvalContext = past ? { tx: past.approvals(tx), call: past.at(call) } : { tx, call }
         verdict = await withApprovals(approvalContext.tx, approvalContext.call, set, subject, verdict, how)
@@ -208,7 +214,7 @@ export function auditEntry(
     record_id,
     verdict: verdict.verdict,
     // Without the ids of approvals, so that the verdict can be repeated.
-    verdict_digest: verdictDigest(allowed ? verdict : evaluation),
+    verdict_digest: verdictDigest(allowed ? verdict : inMode(mode, evaluation)),
     ...(breakers.length > 0 && { breakers }),
     ...(would_block.length > 0 && { would_block }),
     ...(changes.length > 0 && !truncated && { changes: redact(changes).value }),
@@ -217,6 +223,7 @@ export function auditEntry(
     ...(verdict.approved_rules.length > 0 && { approved_rules: verdict.approved_rules }),
     ...(mode === 'dry_run' && { dry_run: true }),
     ...(mode === 'shadow' && { shadow: true }),
+    ...(mode === 'guard' && { guard: true }),
     ...(past && { as_of: timestamp(at_ms) }),
   }
   const at = timestamp(past ? now() : at_ms)

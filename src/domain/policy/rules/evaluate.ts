@@ -274,16 +274,23 @@ export function withVerdict<T extends Omit<Verdict, 'allowed' | 'verdict'>>(
   return { ...parts, allowed: parts.asks.length === 0, verdict }
 }
 
-/** The verdict for a caller in shadow mode: nothing is stopped, changed or asked for, and rules that would have stopped it are kept. */
-export function shadowed<V extends Verdict>(verdict: V): V {
-  const would_block = [...new Set([...verdict.would_block, ...verdict.asks.map(({ rule }) => rule)])]
+/**
+ * The verdict for a caller in shadow mode: nothing is stopped, changed or asked for, and rules that would have stopped it are kept.
+ * @param isEnforced the rules that count all the same; by default none
+ */
+export function shadowed<V extends Verdict>(verdict: V, isEnforced: (rule: string) => boolean = () => false): V {
+  const counts = ({ guardrail_id }: Violation) => isEnforced(guardrail_id)
+  const asks = verdict.asks.filter(({ rule }) => isEnforced(rule))
+  const changes = verdict.changes.filter(({ rule }) => isEnforced(rule))
+  const shadows = verdict.asks.flatMap(({ rule }) => (isEnforced(rule) ? [] : [rule]))
   return withVerdict({
     ...verdict,
-    violations: [],
-    warnings: [],
-    asks: [],
-    changes: [],
-    modified_action: null,
-    would_block,
+    violations: verdict.violations.filter(counts),
+    warnings: verdict.warnings.filter(counts),
+    asks,
+    changes,
+    // Changes build on each other, so the action as changed by some of them is not known.
+    modified_action: changes.length === verdict.changes.length ? verdict.modified_action : null,
+    would_block: [...new Set([...verdict.would_block, ...shadows])],
   })
 }

@@ -14,6 +14,12 @@ export const rulePacks = [
 ] as const
 export type RulePack = (typeof rulePacks)[number]
 
+/** The pack that clients in guard mode enforce. */
+const guarded: RulePack = 'irreversible'
+
+/** Whether a rule counts in guard mode: one of the pack, also if the operator replaced it, which keeps its id. */
+export const isGuarded = (rule: string): boolean => rule.startsWith(`${guarded}.`)
+
 const folder = 'guardrails/packs/'
 
 /** The name under which the rules of a pack are loaded. */

@@ -10,6 +10,7 @@ import { inputDigest, verdictDigest } from '../judge/judge.ts'
 import type { Action } from '../rules/action.ts'
 import { evaluate, shadowed, type Verdict, withVerdict } from '../rules/evaluate.ts'
 import { type Answers, recordedHistory } from '../rules/history.ts'
+import { isGuarded } from '../rules/packs.ts'
 import type { PolicySet } from '../rules/set.ts'
 
 /** Evaluates a past action. `unknown` holds the rules that depend on past state that was not recorded. */
@@ -66,8 +67,9 @@ interface Detail {
   breakers?: BreakerViolation[]
   /** Rules whose step-up was approved. */
   approved_rules?: string[]
-  /** The caller was in shadow mode. */
+  /** The caller was in shadow mode, or in guard mode. */
   shadow?: boolean
+  guard?: boolean
   /** The earlier time that the evaluation was about. */
   as_of?: string
 }
@@ -81,10 +83,11 @@ const answerOf = (verdict: VerdictValue, warnings: number): Answer =>
 /** The verdict combined with what was settled apart from the rules: breakers that stopped the action, and approvals. */
 function settled(
   verdict: Verdict,
-  { approved_rules = [], shadow = false }: Pick<Detail, 'approved_rules' | 'shadow'>,
+  { approved_rules = [], shadow = false, guard = false }: Pick<Detail, 'approved_rules' | 'shadow' | 'guard'>,
   breakers: readonly BreakerViolation[],
 ): Verdict {
-  const whole = withBreakers(verdict, breakers)
+  const all = withBreakers(verdict, breakers)
+  const whole = guard ? shadowed(all, isGuarded) : all
   if (shadow) return shadowed(whole)
   return approved_rules.length > 0 ? lifted(whole, approved_rules) : whole
 }

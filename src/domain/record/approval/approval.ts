@@ -149,6 +149,8 @@ export interface Desk {
   randomHex(bytes: number): string
   /** URL of the page on which a person decides an approval. */
   approvalUrl(id: string): string
+  /** The line of a shell by which a person on this machine approves; absent where the administrator's token is not in a file. */
+  approveLine?(id: string): string
   /** URL of a page of the dashboard, by its path. */
   pageUrl(path: string): string
   /** The kinds of notices that the webhook wants. */
