@@ -18,7 +18,10 @@ test('its hooks run the script that is beside them, and a call that can’t be j
   for (const [event, groups] of Object.entries<{ hooks: { command: string }[] }[]>(hooks))
     for (const { hooks: list } of groups)
       for (const { command } of list)
-        expect([event, command]).toEqual([event, `node "$\{CLAUDE_PLUGIN_ROOT}/hooks/cstp-hook.mjs" claude-code --guard`])
+        expect([event, command]).toEqual([
+          event,
+          `node "$\{CLAUDE_PLUGIN_ROOT}/hooks/cstp-hook.mjs" claude-code --guard`,
+        ])
   expect(hooks.PreToolUse[0].hooks[0].onFailure).toBe('block')
 })
 
@@ -29,5 +32,5 @@ test('the skill and the MCP server name what the service has', async () => {
   for (const tool of ['pre_action', 'review_outcome', 'update_decision'])
     expect([skill.includes(tool), known.includes(tool)]).toEqual([true, true])
   const { command, args } = (await json('plugin/.mcp.json')).mcpServers.cstp
-  expect([command, ...args]).toEqual(['node', '$\{CLAUDE_PLUGIN_ROOT}/hooks/cstp-hook.mjs', 'mcp'])
+  expect([command, ...args]).toEqual(['node', '${CLAUDE_PLUGIN_ROOT}/hooks/cstp-hook.mjs', 'mcp'])
 })
