@@ -46,11 +46,10 @@ export interface Store {
   reconcile(): Promise<FileFinding[]>
   /**
    * Removes erased data from the disk: files that are still to be removed, logs, and unused pages that still contain it. Resolves with a
-   * description, for an operator, of everything that could not be removed yet; empty if this driver can reach nothing that is left.
-   * @param traces texts of the erased decisions: the engine's files are rewritten if they still contain one; null if the texts are unknown:
-   * the files are then rewritten in any case
+   * description, for an operator, of everything that could not be removed yet; empty if this driver can reach nothing that is left. Other
+   * calls are served meanwhile.
    */
-  scrub(traces: readonly string[] | null): Promise<string[]>
+  scrub(): Promise<string[]>
   /** Closing twice is fine; calls after it throw `unavailable`. */
   close(): Promise<void>
 }

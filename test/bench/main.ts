@@ -7,6 +7,7 @@ import { availableParallelism, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { type Bench, openBench } from './bench.ts'
 import { writeFigures } from './figures.ts'
+import { erasure } from './parts/erasure.ts'
 import { evidence } from './parts/evidence.ts'
 import { guardrails } from './parts/guardrails.ts'
 import { http } from './parts/http.ts'
@@ -21,7 +22,7 @@ import type { Site } from './site.ts'
 import { verdicts } from './targets.ts'
 
 const parts: Record<string, (bench: Bench) => Promise<void>> = {
-  ...{ http, queries, record, guardrails, startup, statistics, memory, recall, evidence },
+  ...{ http, queries, record, guardrails, startup, statistics, memory, recall, evidence, erasure },
 }
 const stores = ['embedded', 'postgres'] as const
 

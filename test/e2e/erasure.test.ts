@@ -151,3 +151,45 @@ test('the doctor finds an erasure that is not finished, and the next start finis
   await next.kill()
   await rm(dir, { recursive: true })
 })
+
+test('killed at any moment while others work, an erasure is finished by a later start, and nothing else is lost', async () => {
+  const dir = await temporaryDir('cstp-erasure-kills-')
+  let server = await startServer({ dir })
+  const kept = new Set<string>()
+  let written = 0
+  const note = async (about: string) => {
+    const fields = { confidence: 0.5, category: 'architecture', context: `${about} ${written} `.repeat(300) }
+    return (await server.call('recordDecision', { decision: `${about} number ${written++}`, ...fields }))
+      .decision_id as string
+  }
+  /** Works until its server is killed. */
+  const work = async () => {
+    for (;;) kept.add(await note('Keep this'))
+  }
+  const unfinished = () => {
+    const db = new Database(join(dir, 'cstp.db'), { readonly: true })
+    const rows = db.query("select key from keyed_records where collection = 'erasure_unfinished'").all()
+    db.close()
+    return rows.length
+  }
+  for (let round = 0; round < 4; round++) {
+    const ids = [await note(`Forget ${word}`), await note(`Forget ${word}`)]
+    for (const id of ids)
+      await server.call('updateDecision', { id, updates: { context: `${word} again `.repeat(900) } })
+    const working = [work(), work(), work()].map((one) => one.catch(() => {}))
+    const erasing = ids.map((id) => server.call('eraseDecision', { id, ...ground }).catch(() => {}))
+    await Bun.sleep(40 + 90 * round)
+    await server.kill('SIGKILL')
+    await Promise.all([...working, ...erasing])
+    server = await startServer({ dir })
+    for (const id of ids) await server.call('eraseDecision', { id, ...ground })
+    await until('it is finished', async () => unfinished() === 0)
+    expect(holding(dir, word)).toEqual([])
+  }
+  for (const id of kept) expect(await server.call('getDecision', { id })).toMatchObject({ id })
+  await server.kill()
+  const db = new Database(join(dir, 'cstp.db'))
+  expect(db.query('PRAGMA integrity_check').values()).toEqual([['ok']])
+  db.close()
+  await rm(dir, { recursive: true })
+})

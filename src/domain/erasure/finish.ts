@@ -6,7 +6,7 @@ import type { ActTools } from '../ledger/thread/acts.ts'
 import { erasureCollections } from '../record/decision/tombstone.ts'
 import type { IndexSync } from '../search/index-sync.ts'
 import { type Late, takeLate } from './take.ts'
-import { type Target, targetOf, tracesOf } from './target.ts'
+import { type Target, targetOf } from './target.ts'
 
 /** Stored for an erasure until it is finished. */
 export interface PendingErasure {
@@ -44,9 +44,9 @@ export async function finish(
     await store.transaction(({ keyed }) => keyed.put(unfinished, redaction_record_id, { ids } satisfies PendingErasure))
   }
   const left = (await index.purge(ids)) ? [] : ['the search index']
-  // Without the texts the whole database has to be rewritten: only once, when nothing else is left.
+  // A store looks at all of its pages: a retry does that once, when nothing else is left.
   if (left.length > 0 && targets === null) return left
-  left.push(...(await store.scrub(targets && tracesOf(targets))))
+  left.push(...(await store.scrub()))
   if (left.length === 0) await store.transaction(({ keyed }) => keyed.delete(unfinished, [redaction_record_id]))
   return left
 }

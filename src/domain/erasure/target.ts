@@ -65,19 +65,6 @@ export function quotes({ texts }: Target, value: unknown): boolean {
   return false
 }
 
-/** Pieces of the texts that identify traces on disk: from one line and without quotes, as JSON and YAML write them. */
-export function tracesOf(targets: readonly Target[]): string[] {
-  const most = 12
-  return targets.flatMap(({ texts }) =>
-    texts
-      .flatMap((text) => text.split(/["\\\p{Cc}]/u))
-      .filter((piece) => piece.length >= 16)
-      .map((piece) => piece.slice(0, 64))
-      .sort((a, b) => b.length - a.length)
-      .slice(0, most),
-  )
-}
-
 // What remains in keyed records of decisions that are erased: a rule for each collection.
 
 /** Replaces an erased text. */

@@ -42,8 +42,6 @@ export interface PendingFile {
 export interface SqliteMember extends Member {
   /** Files of the member's decisions, by id. */
   files: Map<string, PendingFile>
-  /** Call it before erasing: until the end of the group, deleted content is overwritten with zeros. */
-  erases(): void
 }
 
 /** State shared by the transactions of one group. */
@@ -110,7 +108,6 @@ export function committer(options: CommitterOptions): Committer {
   let working: Promise<void> | null = null
   let closed = false
   let seq: number | null = null
-  let overwrites = false
   let idle: Timer | undefined
   /** Whether anything was committed since the last checkpoint. */
   let isDirty = false
@@ -125,14 +122,8 @@ export function committer(options: CommitterOptions): Committer {
   }
   addFailed(unwritten, unwritten[0]?.error)
 
-  /** Deleted content is always overwritten in pages that are written anyway; in a group that erases, in all pages. */
-  function overwrite(on: boolean): void {
-    if (overwrites !== on) run(`PRAGMA secure_delete = ${on ? 'ON' : 'FAST'}`)
-    overwrites = on
-  }
-
   async function runMember({ work }: Job, files: Map<string, PendingFile>): Promise<Outcome> {
-    const member: SqliteMember = { ...newMember(), files: new Map(), erases: () => overwrite(true) }
+    const member: SqliteMember = { ...newMember(), files: new Map() }
     run('SAVEPOINT member')
     try {
       const value = await work(member)
@@ -186,7 +177,6 @@ export function committer(options: CommitterOptions): Committer {
       return
     } finally {
       closeFiles(temps)
-      overwrite(false)
     }
     if (files.size > 0 || failed.size > 0) await putFiles(temps, files)
     for (const [at, outcome] of outcomes.entries()) {

@@ -30,8 +30,8 @@ function connectOnce(dir: string, log_pages: number): Connections {
     rmSync(probe, { force: true })
     writer = connectWriter(path, (db) => migrate(db, path, migrations))
     writer.run(`PRAGMA wal_autocheckpoint = ${log_pages}`)
-    // Overwrite deleted text in pages that are written anyway.
-    writer.run('PRAGMA secure_delete = FAST')
+    // Deleted text is overwritten, so that free pages hold none; only what moving rows leaves behind remains for an erasure.
+    writer.run('PRAGMA secure_delete = ON')
     // Statement journals would otherwise go to files, as large as the writes themselves.
     writer.run('PRAGMA temp_store = MEMORY')
     // Indexes are written at random positions: with a smaller cache, pages would be read again and written twice.

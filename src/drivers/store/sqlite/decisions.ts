@@ -255,7 +255,6 @@ export function decisionWriter(statements: Statements, table: DecisionTable) {
         if (row === null || row.gone === 2 || hidden) throw new StorageError('not_found', `there is no decision ${id}`)
         if (revision !== null && row.revision !== revision)
           throw new StorageError('conflict', `decision ${id} is at revision ${row.revision}, not ${revision}`)
-        member.erases()
         table.erase(id, row.num)
         member.files.set(id, { num: row.num, revision: -1, text: null })
       }),

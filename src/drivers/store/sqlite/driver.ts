@@ -96,6 +96,7 @@ export async function openSqliteStore({
     const close = async () => {
       files.stop()
       await first
+      await scrubbing?.stop()
       await commits.close()
       // If other processes use the database, the log is left for them to clear.
       writer.run('PRAGMA wal_checkpoint(TRUNCATE)')
@@ -143,12 +144,12 @@ export async function openSqliteStore({
         await first
         return files.reconcile()
       },
-      async scrub(traces) {
+      async scrub() {
         // The next commit retries files that an earlier one could not write or remove.
         await commits.run(async () => {})
         const left = await remaining(pending.left)
-        // Without the texts the whole database must be rewritten: do that once, when nothing else is left.
-        return left.length > 0 && traces === null ? left : [...left, ...(await scrub(traces))]
+        // Every page is looked at: do that once, when nothing else is left.
+        return left.length > 0 ? left : await scrub()
       },
       close() {
         closing ??= close()
