@@ -2,7 +2,7 @@
 import { type Bench, token } from '../bench.ts'
 import { callBody, inTurn, measured, post } from '../calls.ts'
 import { idOf, paramsOf, questionOf } from '../corpus.ts'
-import { isResult } from '../load.ts'
+import { isResult, type Measured } from '../load.ts'
 import { rowOf } from '../report.ts'
 
 const part = 'erasure'
@@ -38,10 +38,10 @@ export async function erasure(bench: Bench): Promise<void> {
     erasing.finally(() => {
       ended = true
     })
-    const found = []
+    const found: Measured[] = []
     while (!ended) found.push(await measured(child, { ...load, warm_ms: 0, ms: 2_000 }))
     await erasing
-    const worst = (figure: (one: (typeof found)[number]) => number) => Math.max(...found.map(figure))
+    const worst = (figure: (one: Measured) => number) => Math.max(...found.map(figure))
     bench.add(
       rowOf(part, 'others while one is erased, the worst 2 s', {
         size,
