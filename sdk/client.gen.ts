@@ -371,6 +371,16 @@ export interface Methods {
    */
   mapControls(params?: MapControlsParams, options?: CallOptions): Promise<MapControlsResult>
   /**
+   * Overrules an inferred event, such as a revert by its text, with one attested record at the end of the evidence
+   * chain; the event stays. Scope `curate`, effect `write`.
+   * @category Evidence
+   * @example
+   * ```ts
+   * await cstp.overruleEvidence({ seq: 3, reason: 'Number 9 only tidied up' })
+   * ```
+   */
+  overruleEvidence(params: OverruleEvidenceParams, options?: CallOptions): Promise<OverruleEvidenceResult>
+  /**
    * Finds precedents, checks the guardrails and returns the calibration in one call; records the decision if it is
    * allowed. Scope `write`, effect `keyed`, engine failure `guardrail_eval_failed`.
    * @category Policy
@@ -560,6 +570,7 @@ export const methods = {
   listGuardrails: 'read',
   listSessions: 'read',
   mapControls: 'read',
+  overruleEvidence: 'write',
   preAction: 'keyed',
   queryDecisions: 'read',
   ready: 'read',
@@ -1777,6 +1788,19 @@ export interface MapControlsResult {
     evidence_class: 'observed' | 'attested'
   }[]
   /** Controls supported only by attested evidence, ascending. */ attested_only_controls: string[]
+}
+
+/** Parameters of `cstp.overruleEvidence`. */
+export interface OverruleEvidenceParams {
+  /** Number of the inferred event. */ seq: number
+  /** Why it is not so; it is kept in the record. */ reason: string
+}
+
+/** Result of `cstp.overruleEvidence`. */
+export interface OverruleEvidenceResult {
+  /** Number of the overruled event. */ overruled_seq: number
+  /** Number of the new record. */ attested_seq: number
+  /** What follows from it. */ message: string
 }
 
 /** Parameters of `cstp.preAction`. */

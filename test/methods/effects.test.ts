@@ -38,6 +38,13 @@ async function prepared(): Promise<{ program: TestProgram; calls: Record<MethodN
   await program.call('linkDecisions', { source_id: other, target_id: id, edge_type: 'depends_on' })
   const event = { event_type: 'pr_merged', ts: '2026-07-01T13:00:00Z', payload: { pr_number: 7 } }
   await program.call('ingestEvidence', { source: 'github', events: [event] }, 'root')
+  const inferred = {
+    ...event,
+    source: 'webhook:github',
+    evidence_class: 'inferred' as const,
+    payload: '{"pr_number":7}',
+  }
+  const { first_seq: seq } = await program.services.chain.append([inferred])
   const erased = await program.record({ decision: 'Forget this one' })
   const action = { description: 'Drop the table', category: 'deploy', stakes: 'high', confidence: 0.9 }
   await program.record({ project: { name: 'acme/shop', pr: 7 } })
@@ -81,6 +88,7 @@ async function prepared(): Promise<{ program: TestProgram; calls: Record<MethodN
     listGuardrails: {},
     listSessions: {},
     mapControls: {},
+    overruleEvidence: { seq, reason: 'It was no revert' },
     preAction: { action },
     queryDecisions: { query: 'which database?' },
     ready: {},

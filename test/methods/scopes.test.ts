@@ -25,6 +25,7 @@ const admin = [
   'listAudit',
   'tryGuardrails',
 ]
+const curate = ['overruleEvidence']
 const evidence = ['ingestEvidence', 'linkEvidence', 'exportEvidenceBundle']
 
 /** The scope that the contract names for a method. */
@@ -33,11 +34,13 @@ const scopeOf = (name: string) =>
     ? 'approve'
     : admin.includes(name)
       ? 'admin'
-      : evidence.includes(name)
-        ? 'evidence'
-        : writing.includes(name)
-          ? 'write'
-          : 'read'
+      : curate.includes(name)
+        ? 'curate'
+        : evidence.includes(name)
+          ? 'evidence'
+          : writing.includes(name)
+            ? 'write'
+            : 'read'
 
 const names = [...methods.keys()].map((name) => name.replace('cstp.', '') as MethodName)
 

@@ -8,6 +8,7 @@
  *   result; `$name` stands for them in later steps, `$name[0:8]` for a part of their text.
  * - `pass`: days, hours or minutes that go by, such as `8d`.
  * - `embedder`: `up` or `away`, from here on.
+ * - `merged`: number, perhaps title and text of a pull request that GitHub's webhook reports as merged.
  *
  * Expected values are exact, save words in angle brackets: `<id> <record> <time> <day> <hash> <text> <number> <boolean> <any>`,
  * `<0.5 ± 0.01>`, `</regular expression/>`. A key or a last entry `...` allows more. `bun test/wire/record.ts <file>` fills in what is answered where a step
@@ -41,6 +42,9 @@ const CallStep = v.pipe(
 const Step = v.union([
   v.strictObject({ pass: v.pipe(v.string(), v.regex(/^\d+[dhm]$/)) }),
   v.strictObject({ embedder: v.picklist(['up', 'away']) }),
+  v.strictObject({
+    merged: v.strictObject({ number: v.number(), title: v.optional(v.string()), body: v.optional(v.string()) }),
+  }),
   CallStep,
 ])
 const Case = v.strictObject({ name: v.string(), rules: v.optional(v.string()), steps: v.array(Step) })

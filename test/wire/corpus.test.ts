@@ -42,7 +42,7 @@ describe.each(transports.map((one) => [one.name, one] as const))('over %s', (_, 
 
 describe('the corpus', () => {
   const calls = cases.flatMap(({ method, steps }) =>
-    steps.flatMap((step) => ('pass' in step || 'embedder' in step ? [] : [{ ...step, call: step.call ?? method }])),
+    steps.flatMap((step) => ('params' in step ? [{ ...step, call: step.call ?? method }] : [])),
   )
   const of = (name: string): CallStep[] => calls.filter(({ call }) => call === name)
 

@@ -1,5 +1,7 @@
 /** Replays transcripts over anything that can carry a call. A transport is one more adapter of {@link Transport}. */
 import { codes, type ErrorName } from '../../sdk/errors.ts'
+import { takeDelivery } from '../../src/domain/ledger/evidence/github/events.ts'
+import { deliveryOf, merged } from '../support/github.ts'
 import type { As, TestProgram } from '../support/program.ts'
 import type { CallStep, WireCase } from './case.ts'
 import { differences } from './match.ts'
@@ -84,6 +86,7 @@ export async function replay(
   for (const [index, step] of steps.entries()) {
     if ('pass' in step) program.clock.now += passing(step.pass)
     else if ('embedder' in step) program.embedder.health = step.embedder
+    else if ('merged' in step) await takeDelivery(program.services.chain, deliveryOf(merged(step.merged)), [])
     else {
       const name = step.call ?? method
       const params = filled(step.params, saved)

@@ -8,7 +8,13 @@ import { timestamp } from '../../core/time.ts'
 import { type LinkingCall, linkContradictions } from '../learn/memory/contradictions.ts'
 import { countReview } from '../policy/judge/breakers.ts'
 import type { PolicyCall } from '../policy/judge/call.ts'
-import { type Attribution, applyReview, countedReview, type ReviewInput } from '../record/decision/outcome.ts'
+import {
+  type Attribution,
+  applyReview,
+  countedReview,
+  type Reviewer,
+  type ReviewInput,
+} from '../record/decision/outcome.ts'
 import { requireRoom } from '../record/decision/revisions.ts'
 
 export type ReviewCall = Pick<PolicyCall, 'policy' | 'store' | 'approvalContext' | 'method' | 'request_id'> &
@@ -20,6 +26,12 @@ export interface Reviewed extends StoredDecision {
   counts: boolean
   /** Author of the review that determines it. */
   counted_by: string
+}
+
+/** Whose failures a breaker on an agent counts once: another agent's, and all that is inferred, since whoever may merge can write it. */
+function limitedTo(attribution: Attribution | null, reviewer: Reviewer | null): string | null {
+  if (attribution !== null) return attribution.basis === 'inferred' ? 'evidence:inferred' : null
+  return reviewer === null || reviewer.curates ? null : reviewer.agent
 }
 
 /**
@@ -54,7 +66,7 @@ export async function review(
         trusted: record.self_reviewed === false || reviewer.curates,
         // What evidence, a curator or the recorder itself says needs no second agent to confirm it.
         corrects: attribution !== null || reviewer.curates || before?.self_reviewed === false,
-        limited_to: attribution !== null || reviewer.curates || record.self_reviewed ? null : reviewer.agent,
+        limited_to: limitedTo(attribution, record.self_reviewed ? null : reviewer),
       })
     await audit(call, tx, [id], attribution ? { ...attribution } : { outcome, counts })
     const counted_by = countedReview(record)!.reviewed_by

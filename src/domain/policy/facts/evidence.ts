@@ -2,12 +2,13 @@
 import type { EvidenceRequirement } from '../../../../sdk/schema/guardrail.ts'
 import type { Evidence, EvidenceRecord } from '../../../../sdk/storage/evidence.ts'
 import { durationMs } from '../../../core/time.ts'
+import { standing } from '../../record/decision/overruled.ts'
 import { type Action, compileField, projectOf } from '../rules/action.ts'
 import type { EvidenceFound } from '../rules/history.ts'
 import { isInsider, latestReviews, loginOf, source as webhook } from './reviews.ts'
 
-/** An observed record with its payload. */
-export interface Observed extends Pick<EvidenceRecord, 'seq' | 'ts' | 'source' | 'event_type'> {
+/** An observed record with its payload, or an inferred one that stands. */
+export interface Observed extends Pick<EvidenceRecord, 'seq' | 'ts' | 'source' | 'event_type' | 'evidence_class'> {
   payload: Readonly<Record<string, unknown>>
 }
 
@@ -46,19 +47,17 @@ const maxRecords = 5_000
 type Page = (seq: number) => Promise<EvidenceRecord[]>
 
 async function observed(page: Page, project: string): Promise<Observed[]> {
-  const found: Observed[] = []
-  for (let seq = 1, read = 0; ; ) {
+  const read: EvidenceRecord[] = []
+  for (let seq = 1; ; ) {
     const records = await page(seq)
-    for (const { payload: text, evidence_class, ...record } of records) {
-      if (evidence_class !== 'observed') continue
-      const payload = JSON.parse(text) as Observed['payload']
-      if (loginOf(payload.repo) === project) found.push({ ...record, payload })
-    }
-    read += records.length
-    if (records.length < pageSize) return found
-    if (read >= maxRecords) throw new Error(`more than ${maxRecords} records of evidence`)
+    read.push(...records)
+    if (records.length < pageSize) break
+    if (read.length >= maxRecords) throw new Error(`more than ${maxRecords} records of evidence`)
     seq = records.at(-1)!.seq + 1
   }
+  return standing(read)
+    .map(({ payload, ...record }) => ({ ...record, payload: JSON.parse(payload) as Observed['payload'] }))
+    .filter(({ payload }) => loginOf(payload.repo) === project)
 }
 
 /** What the evidence chain knows about a pull request or commit of a project. */
@@ -162,7 +161,10 @@ const neutral: readonly unknown[] = ['neutral', 'skipped']
 
 function recordsOf(requirement: EvidenceRequirement, known: Known, now_ms: number): Candidate[] {
   const { evidence, conclusion } = requirement
-  let records = known.records.filter(({ event_type }) => event_type === evidence)
+  // What was inferred satisfies nothing; that a merge was reverted counts even so.
+  let records = known.records.filter(
+    ({ event_type, evidence_class }) => event_type === evidence && evidence_class === 'observed',
+  )
   if (!stateEvents.includes(evidence) && known.heads.size > 0)
     records = records.filter(({ payload: { sha } }) => sha === undefined || known.heads.has(sha))
   if (conclusion !== undefined) {

@@ -8,6 +8,8 @@ export interface Seen {
   event_type: string
   ts: string
   payload: Readonly<Record<string, unknown>>
+  /** True if the service concluded it from what somebody wrote: its class is `inferred`. */
+  is_inferred?: boolean
 }
 
 /** Accounts whose approval counts. @see docs/guide/github.md */

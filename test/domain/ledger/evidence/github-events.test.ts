@@ -1,5 +1,6 @@
 /** What deliveries of GitHub become: the mapping, the counts of approvals, reverts and forks. */
 import { describe, expect, test } from 'bun:test'
+import type { EvidenceClass } from '../../../../sdk/storage/evidence.ts'
 import { appendEvents } from '../../../../src/domain/ledger/evidence/chain.ts'
 import { mapEvidence } from '../../../../src/domain/ledger/evidence/controls.ts'
 import { pullRequestOf } from '../../../../src/domain/record/decision/commits.ts'
@@ -344,6 +345,61 @@ describe('reverts', () => {
       expect(reverted(told)).toEqual([12])
       expect(told[1]!.at(-1)!.ts.slice(0, 19)).toBe(gh.at(3).slice(0, 19))
     }
+  })
+
+  const classes = async ({ evidence }: ReturnType<typeof gh.openTaker>) =>
+    (await evidence.read(1, 100))
+      .filter(({ event_type }) => event_type === 'pr_reverted')
+      .map(({ evidence_class }) => evidence_class)
+  const risky = gh.merged({ number: 12, title: 'Risky' })
+
+  test.each<[string, gh.Example, EvidenceClass]>([
+    ['GitHub’s button', gh.merged({ number: 15, title: 'Revert "Risky"', body: 'Reverts acme/app#12' }), 'observed'],
+    ['the button again', gh.merged({ number: 15, title: 'Reapply "x"', body: 'Reverts Acme/App#12\n' }), 'observed'],
+    ['another title', gh.merged({ number: 15, title: 'Revert risky', body: 'Reverts acme/app#12' }), 'inferred'],
+    ['no repository', gh.merged({ number: 15, title: 'Revert "Risky"', body: 'Reverts #12' }), 'inferred'],
+    ['the text of a pull request', gh.merged({ number: 15, body: revert(12) }), 'inferred'],
+    ['a commit', gh.push({ before: 'x', commits: [{ id: 'r', message: `Revert "x"\n\n${revert(12)}` }] }), 'inferred'],
+  ])('only the link of GitHub’s button is observed: %s', async (_, given, expected) => {
+    const taker = gh.openTaker()
+    await taker.tell(risky, given)
+    expect(await classes(taker)).toEqual([expected])
+  })
+
+  test('what was inferred before is observed once the button says so, and never the other way', async () => {
+    const taker = gh.openTaker()
+    const words = gh.merged({ number: 14, body: revert(12) })
+    const button = gh.merged({ number: 15, title: 'Revert "Risky"', body: 'Reverts acme/app#12' })
+    await taker.tell(risky, words, button, gh.merged({ number: 16, body: revert(12) }))
+    expect(await classes(taker)).toEqual(['inferred', 'observed'])
+  })
+
+  const hidden: [string, (line: string) => string][] = [
+    ['a comment', (line) => `Fix\n\n<!--\n${line}\n-->\nDone`],
+    ['a comment in a paragraph', (line) => `Fix <!-- x\n${line}\n--> done`],
+    ['a comment that never ends', (line) => `<!-- a --><!--\n${line}`],
+    ['a fence', (line) => `\`\`\`\n${line}\n\`\`\`\n`],
+    ['a fence of tildes', (line) => `~~~ text\n${line}\n~~~`],
+    ['a fence after a comment with a fence', (line) => `\`\`\`\n<!--\n\`\`\`\n-->\n\`\`\`\n${line}\n\`\`\``],
+    ['a fence after a fence in a list', (line) => `- x\n\n  \`\`\`\na\n  \`\`\`\n${line}\n\`\`\``],
+    ['a span of code', (line) => `See \`\n${line}\n\` here`],
+    ['an indented block', (line) => `See\n\n    ${line}`],
+    ['an element', (line) => `<details>\n\n${line}\n\n</details>`],
+    ['an attribute', (line) => `Fix <b title="\n${line}\n">x</b>`],
+    ['the title of a link', (line) => `[x]: /url '\n${line}\n'`],
+    ['a quotation', (line) => `> ${line}`],
+  ]
+  test.each(hidden)('no revert: hidden in %s', async (_, hide) => {
+    const body = hide(revert(12))
+    const link = gh.merged({ number: 15, title: 'Revert "Risky"', body: hide('Reverts acme/app#12') })
+    const push = gh.push({ before: 'x', commits: [{ id: 'r', message: `Fix (#14)\n\n${body}` }] })
+    for (const given of [gh.merged({ number: 14, title: 'Fix', body }), link, push])
+      expect(reverted(await gh.openTaker().tell(risky, given))).toEqual([])
+  })
+
+  test('what stands beside a comment, in the next paragraph, is still read', async () => {
+    const body = `<!-- Describe your change -->\n\nIt broke \`main\`.\r\n\r\n${revert(12)}\r\n<!-- ${revert(13)} -->`
+    expect(reverted(await gh.openTaker().tell(risky, gh.merged({ number: 14, title: 'Fix', body })))).toEqual([12])
   })
 
   test('two deliveries about one revert make one event', async () => {

@@ -54,7 +54,12 @@ function planOf(delivery: Delivery, bots: readonly string[]): Plan | null | { re
   }
 }
 
-const seenOf = ({ event_type, ts, payload }: EvidenceRecord): Seen => ({ event_type, ts, payload: JSON.parse(payload) })
+const seenOf = ({ event_type, ts, payload, evidence_class }: EvidenceRecord): Seen => ({
+  event_type,
+  ts,
+  payload: JSON.parse(payload),
+  ...(evidence_class === 'inferred' && { is_inferred: true }),
+})
 
 /** Appends the events of a delivery as one batch, unless they are in the log already. @throws CstpError if the chain is damaged */
 export async function takeDelivery(chain: Chain, delivery: Delivery, bots: readonly string[]): Promise<Taken> {

@@ -67,11 +67,11 @@ export const event = (event_type: string, ts: string, payload: Record<string, un
 })
 
 /** The event to append, with the keys of its delivery, by which a repeated delivery is found. @throws NotInteroperable */
-export const stored = ({ event_type, ts, payload }: Seen, { id, body_sha256 }: Delivery): NewEvent => ({
+export const stored = ({ event_type, ts, payload, is_inferred }: Seen, { id, body_sha256 }: Delivery): NewEvent => ({
   ts,
   source,
   event_type,
-  evidence_class: 'observed',
+  evidence_class: is_inferred ? 'inferred' : 'observed',
   payload: canonical({ ...payload, delivery_id: id, body_sha256 }),
 })
 

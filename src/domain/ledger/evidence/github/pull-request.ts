@@ -15,6 +15,7 @@ import {
   Text,
   Time,
 } from './parts.ts'
+import { reversals, revertsIn } from './reverts.ts'
 
 const Side = v.object({ ref: Text, sha: Sha, repo: v.nullish(Repository) })
 
@@ -125,14 +126,13 @@ export const pullRequest = kind(
 
     const ts = pull.merged_at ?? pull.closed_at ?? updated_at
     const merge_commit_sha = pull.merge_commit_sha ?? undefined
-    const text = pull.body ?? ''
-    const numbers = revertedNumbers(pull.title, text, repo).filter((number) => number !== pull.number)
-    const commits = revertedCommits(text)
+    const reverts = revertsIn(pull.title, pull.body ?? '', repo)
+    const { linked, named, commits } = reverts
     return {
       repo,
       keys: [
         own,
-        ...numbers.map((value) => ({ field: 'pr_number' as const, value })),
+        ...[...linked, ...named].map((value) => ({ field: 'pr_number' as const, value })),
         ...commits.map((value) => ({ field: 'merge_commit_sha' as const, value })),
       ],
       events(known) {
@@ -153,7 +153,7 @@ export const pullRequest = kind(
           sender: common.sender,
           actor_is_human: common.actor_is_human,
         }
-        return [merged, ...reversals({ repo, branch: pull.base.ref, numbers, commits, ts, about }, known)]
+        return [merged, ...reversals({ repo, branch: pull.base.ref, ...reverts, by: pull.number, ts, about }, known)]
       },
     }
   },
@@ -232,49 +232,3 @@ export const reviewComment = kind(
     return { repo, keys: [], events: () => [seen] }
   },
 )
-
-/** Most reverts that count per text. */
-const maxReverts = 100
-
-/** Commits that a message reverts, in the wording of `git revert`. */
-export const revertedCommits = (message: string): string[] =>
-  [...message.matchAll(/^This reverts commit ([0-9a-f]{40}(?:[0-9a-f]{24})?)(?=[.,\s]|$)/gm)]
-    .slice(0, maxReverts)
-    .map(([, sha]) => sha!)
-
-/** Numbers of pull requests that a pull request reverts, in the wording of GitHub's button: `Reverts owner/name#12`. */
-function revertedNumbers(title: string, body: string, repo: string): number[] {
-  if (!/^revert\b/i.test(title)) return []
-  return [...body.matchAll(/^Reverts (?:([\w.-]+\/[\w.-]+))?#([1-9]\d{0,9})[ \t\r]*$/gim)]
-    .filter(([, named]) => named === undefined || named.toLowerCase() === repo.toLowerCase())
-    .slice(0, maxReverts)
-    .map(([, , number]) => Number(number))
-}
-
-interface Reverting {
-  repo: string
-  /** The branch of the revert: only pull requests that were merged into it count. */
-  branch: string
-  numbers: readonly number[]
-  commits: readonly string[]
-  ts: string
-  /** Payload members about the revert. */
-  about: Record<string, unknown>
-}
-
-/** One event for each reverted pull request that was not reverted before. */
-export function reversals({ repo, branch, numbers, commits, ts, about }: Reverting, known: readonly Seen[]): Seen[] {
-  const merged = known.filter(({ event_type }) => event_type === 'pr_merged')
-  const byCommit = merged.filter(({ payload }) => commits.some((sha) => sha === payload.merge_commit_sha))
-  const reverted = new Set([...numbers, ...byCommit.map(({ payload }) => payload.pr_number)])
-  for (const { event_type, payload } of known) {
-    if (event_type === 'pr_reverted') reverted.delete(payload.pr_number)
-    if (event_type === 'pr_merged' && payload.base_ref !== branch) reverted.delete(payload.pr_number)
-  }
-  return [...reverted].map((pr_number) => {
-    const { title, author, is_agent_authored, agent_type, merge_commit_sha } =
-      merged.find(({ payload }) => payload.pr_number === pr_number)?.payload ?? {}
-    const original = { title, author, is_agent_authored, agent_type, merge_commit_sha }
-    return event('pr_reverted', ts, { repo, pr_number, base_ref: branch, ...original, ...about })
-  })
-}

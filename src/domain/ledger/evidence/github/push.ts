@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import type { WebhookKey } from '../../../../../sdk/storage/evidence.ts'
 import type { Seen } from '../../../policy/facts/reviews.ts'
 import { Account, branchPushed, event, foreign, isHuman, kind, Repository, Sha, Text, Time } from './parts.ts'
-import { reversals, revertedCommits } from './pull-request.ts'
+import { reversals, revertedCommits } from './reverts.ts'
 
 /** GitHub's limit per delivery. */
 const maxCommits = 2_048
@@ -110,7 +110,7 @@ export const push = kind(
         const reverted: Seen[] = []
         for (const { sha, by } of reverts) {
           const about = { reverted_by_sha: by, ...actor }
-          const reverting = { repo, branch, numbers: [], commits: [sha], ts, about }
+          const reverting = { repo, branch, commits: [sha], ts, about }
           reverted.push(...reversals(reverting, [...known, ...reverted]))
         }
         return [...added, ...reverted]
