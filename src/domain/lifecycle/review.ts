@@ -28,7 +28,7 @@ export interface Reviewed extends StoredDecision {
   counted_by: string
 }
 
-/** Whose failures a breaker on an agent counts once: another agent's, and all that is inferred, since whoever may merge can write it. */
+/** Whose failures a breaker on an agent counts once: another agent's, and all that is inferred, since anyone who may merge can write it. */
 function limitedTo(attribution: Attribution | null, reviewer: Reviewer | null): string | null {
   if (attribution !== null) return attribution.basis === 'inferred' ? 'evidence:inferred' : null
   return reviewer === null || reviewer.curates ? null : reviewer.agent

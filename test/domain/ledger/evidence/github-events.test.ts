@@ -397,7 +397,7 @@ describe('reverts', () => {
       expect(reverted(await gh.openTaker().tell(risky, given))).toEqual([])
   })
 
-  test('what stands beside a comment, in the next paragraph, is still read', async () => {
+  test('text after a comment, in another paragraph, is still read', async () => {
     const body = `<!-- Describe your change -->\n\nIt broke \`main\`.\r\n\r\n${revert(12)}\r\n<!-- ${revert(13)} -->`
     expect(reverted(await gh.openTaker().tell(risky, gh.merged({ number: 14, title: 'Fix', body })))).toEqual([12])
   })

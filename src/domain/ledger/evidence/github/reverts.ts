@@ -1,6 +1,6 @@
 /**
  * Reverts of merged pull requests, by what a pull request or a commit says of itself. Only the link that GitHub's button writes is observed; what
- * other words say is inferred, since whoever may merge can write them. Words that readers don't see count for nothing.
+ * other words say is inferred, since anyone who may merge can write them. Words that readers don't see count for nothing.
  */
 import type { Seen } from '../../../policy/facts/reviews.ts'
 import { event } from './parts.ts'
