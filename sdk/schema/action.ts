@@ -67,6 +67,10 @@ export const actionFields = {
     ...flag,
     about: 'Whether its text reads like instructions to a model, such as "ignore previous instructions".',
   },
+  secret_masked: {
+    ...flag,
+    about: 'Whether a secret was masked in it, or is masked in what is stored of it: a key, a password, a cookie.',
+  },
   has_deliberation: { ...flag, about: 'Whether it has a deliberation.' },
   has_reasoning: { ...flag, about: 'Whether it has steps of reasoning.' },
   has_query: { ...flag, about: 'Whether precedents were queried.' },

@@ -99,12 +99,14 @@ async function describeMethods(methods: MethodTable, { caller, params, prints }:
   return prints ? new JsonText([text]) : JSON.parse(text)
 }
 
-/** The parameters as the method may store them. @throws CstpError `invalid_params` if they contain a certain secret */
+/**
+ * The parameters as the method may store them: what is likely a secret is masked.
+ * @throws CstpError `invalid_params` if they contain a certain secret, and such are refused
+ */
 function withoutSecrets<P>(params: P, how: Services['secrets']): P {
   if (how === 'allow') return params
-  const found = certainSecret(params)
-  if (found === null) return params
-  if (how === 'mask') return withoutSecretTexts(params)
+  const found = how === 'reject' ? certainSecret(params) : null
+  if (found === null) return withoutSecretTexts(params)
   throw invalidParam(
     found.path,
     'a text without secrets; refer to the secret by name, or have the operator set CSTP_SECRETS=mask',

@@ -8,6 +8,7 @@ import {
   namesSecret,
   type SecretShape,
 } from './secret-shapes.ts'
+import { isRandom } from './secret-values.ts'
 
 /** Minimum length of a secret for showing its last four characters. */
 const minShown = 16
@@ -21,9 +22,79 @@ const anyHint = new RegExp([...new Set(recognised.map(({ hint }) => RegExp.escap
 
 const masked = (text: string, shapes: readonly SecretShape[]): string => {
   let rest = text
-  for (const { kind, shape, hint } of shapes)
-    if (rest.includes(hint)) rest = rest.replace(shape, (secret) => shown(kind, secret))
+  for (const { kind, shape, hint, accepts } of shapes)
+    if (rest.includes(hint)) rest = rest.replace(shape, (secret) => (accepts(secret) ? shown(kind, secret) : secret))
   return rest
+}
+
+/** A secret in a text: its kind, and where it begins and ends. */
+interface Found {
+  kind: string
+  from: number
+  to: number
+}
+
+function* certainIn(text: string): Generator<Found> {
+  if (!anyHint.test(text)) return
+  for (const { kind, shape, hint, accepts } of certainShapes)
+    if (text.includes(hint))
+      for (const { 0: secret, index } of text.matchAll(shape))
+        if (accepts(secret)) yield { kind, from: index, to: index + secret.length }
+}
+
+/** What is between the parts of one text: the ends of literals that are joined, the end of a line that goes on, what nobody sees. */
+const joints =
+  /["'`]\s{0,20}(?:[+.,&|]{1,2}|\\)?\s{0,20}["'`]|(?<=[\w+/=-]{8})\\?\r?\n[ \t]{0,40}(?=[\w+/=-]{8})|[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]/g
+
+/** Certain secrets that are split over several literals or lines. */
+function* splitSecrets(text: string): Generator<Found> {
+  const starts: { at: number; shift: number }[] = []
+  let shift = 0
+  const joined = text.replace(joints, (joint, index: number) => {
+    const at = index - shift
+    shift += joint.length
+    starts.push({ at, shift })
+    return ''
+  })
+  if (starts.length === 0) return
+  const before = (at: number) => starts.findLast((one) => one.at < at)?.shift ?? 0
+  for (const { kind, from, to } of certainIn(joined)) {
+    const [first, last] = [from + (starts.findLast((one) => one.at <= from)?.shift ?? 0), to + before(to)]
+    // One that no joint is in was found in the text itself.
+    if (last - first > to - from) yield { kind, from: first, to: last }
+  }
+}
+
+const encoded = /(?<![\w+/-])[A-Za-z0-9+/_-]{24,65536}={0,2}/g
+const printable = /^[\t\r\n -~]+$/
+/** Longest secrets that are encoded twice have this length. */
+const maxDecoded = 65_536
+
+const decodedOf = (text: string): string | null => {
+  const plain = Buffer.from(text, 'base64').toString('latin1')
+  return plain.length <= maxDecoded && printable.test(plain) ? plain : null
+}
+
+/** Texts in base64 that contain a secret, and whether it is a certain one. */
+function* encodedSecrets(text: string): Generator<Found & { certain: boolean }> {
+  for (const { 0: run, index } of text.matchAll(encoded)) {
+    const plain = decodedOf(run)
+    if (plain === null) continue
+    const certain = certainSecret(plain)
+    if (certain || maskSecrets(plain) !== plain)
+      yield { kind: certain?.kind ?? 'secret', certain: certain !== null, from: index, to: index + run.length }
+  }
+}
+
+/** @param found in their order */
+function maskAt(text: string, found: Iterable<Found>): string {
+  let [rest, end] = ['', 0]
+  for (const { kind, from, to } of [...found].sort((a, b) => a.from - b.from)) {
+    if (from < end) continue
+    rest += text.slice(end, from) + shown(kind, text.slice(from, to))
+    end = to
+  }
+  return rest + text.slice(end)
 }
 
 /** Enough for secrets that directly follow each other. */
@@ -34,21 +105,24 @@ export function maskSecrets(text: string): string {
   let rest = text
   for (let pass = 0; pass < maxPasses; pass++) {
     const before = rest
+    rest = maskAt(rest, splitSecrets(rest))
     if (anyHint.test(rest)) rest = masked(rest, recognised)
     if (namesSecret.test(rest)) rest = masked(rest, namedSecrets)
+    rest = maskAt(rest, encodedSecrets(rest))
     if (rest === before) break
   }
   return rest
 }
 
 /** The first certain secret in a value, in masked form; null if there is none. */
-export function certainSecret(value: unknown): { path: string; shown: string } | null {
+export function certainSecret(value: unknown): { path: string; kind: string; shown: string } | null {
   if (typeof value === 'string') {
-    if (!anyHint.test(value)) return null
-    for (const { kind, shape, hint } of certainShapes) {
-      const found = value.includes(hint) ? value.match(shape) : null
-      if (found) return { path: '', shown: shown(kind, found[0]!) }
-    }
+    for (const { kind, from, to } of certainIn(value))
+      return { path: '', kind, shown: shown(kind, value.slice(from, to)) }
+    for (const { kind, from, to } of splitSecrets(value))
+      return { path: '', kind, shown: shown(kind, value.slice(from, to)) }
+    for (const { kind, from, to, certain } of encodedSecrets(value))
+      if (certain) return { path: '', kind, shown: shown(kind, value.slice(from, to)) }
     return null
   }
   if (value === null || typeof value !== 'object') return null
@@ -61,13 +135,27 @@ export function certainSecret(value: unknown): { path: string; shown: string } |
   return null
 }
 
-/** A copy of the value with all certain and likely secrets in its texts masked. */
+/** A copy of the value with all certain and likely secrets in its texts masked, also those that only the name of their member shows. */
 export function withoutSecretTexts<T>(value: T): T {
   if (typeof value === 'string') return maskSecrets(value) as T
   if (Array.isArray(value)) return value.map(withoutSecretTexts) as T
   if (value === null || typeof value !== 'object') return value
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withoutSecretTexts(item)])) as T
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [
+      maskSecrets(key),
+      typeof item === 'string' && isSecretName(key) && isRandom(item)
+        ? shown('secret', item)
+        : withoutSecretTexts(item),
+    ]),
+  ) as T
 }
+
+const kinds = new Set([...recognised, ...namedSecrets].map(({ kind }) => RegExp.escape(kind)))
+const mark = new RegExp(`\\[(?:${[...kinds].join('|')})(?: ….{4})?\\]`, 'u')
+
+/** Whether a text contains a secret, or the mask of one. */
+export const hasSecret = (texts: readonly string[]): boolean =>
+  texts.some((text) => mark.test(text) || maskSecrets(text) !== text)
 
 // Copies of what callers send, settings and errors: secrets are removed by their names too.
 

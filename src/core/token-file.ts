@@ -29,12 +29,14 @@ export async function readToken(data_dir: string, agent = localAgent): Promise<s
   }
 }
 
+/** A new token. Its prefix lets the masks of secrets know it, and it never looks like a flag. */
+export const newToken = (): string => `cstp_${randomBytes(32).toString('hex')}`
+
 /** Reads the token of an agent, creating it if its file does not exist. */
 async function openToken(data_dir: string, agent: string): Promise<string | null> {
   const token = await readToken(data_dir, agent)
   if (token !== null) return token
-  // Hexadecimal, so that a token never looks like a flag.
-  await createFile(tokenPath(data_dir, agent), `${randomBytes(32).toString('hex')}\n`)
+  await createFile(tokenPath(data_dir, agent), `${newToken()}\n`)
   return readToken(data_dir, agent)
 }
 

@@ -21,6 +21,7 @@ export const decideApproval = defineMethod({
   result: v.object({ ...Approval.entries, record_id: ThreadId }),
   scope: 'approve',
   effect: 'write',
+  keeps_texts: true,
   async handle(call, { id, decision, reason }) {
     const viewer = viewerOf(call.caller, call.roles)
     const given = { id, granted: decision === 'approve', reason }

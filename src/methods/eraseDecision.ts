@@ -51,6 +51,7 @@ export const eraseDecision = defineMethod({
   }),
   scope: 'admin',
   effect: 'write',
+  keeps_texts: true,
   cost: 16,
   async handle(call, { id: given, basis, reason, dry_run }) {
     const id = await resolveId(call.store.decisions, given, 'id')

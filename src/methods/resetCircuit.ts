@@ -27,6 +27,7 @@ export const resetCircuit = defineMethod({
   }),
   scope: 'admin',
   effect: 'write',
+  keeps_texts: true,
   async handle(call, { scope, probe_first, reason }) {
     const rule = findBreaker((await call.policy.current()).breakers, scope)
     return call.store.transaction(async (tx) => {

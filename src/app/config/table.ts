@@ -293,7 +293,7 @@ export const settings = named({
     'store.secrets',
     'reject',
     oneOf('mask', 'reject', 'allow'),
-    'What happens if a decision, a review, a thought or a link contains a definite secret: mask replaces it, reject refuses the call, allow stores it.',
+    'What happens to a secret in a text that is stored, such as a decision, a review, a thought or a link: reject refuses the call if it certainly is one and masks what only may be one, mask masks both, allow stores them.',
   ),
   log_level: setting('log.level', 'info', oneOf('debug', 'info', 'warn', 'error'), 'Minimum level of log messages.'),
 })

@@ -27,6 +27,7 @@ export const block = {
     'reason_count',
     'quality_score',
     'instruction_like',
+    'secret_masked',
     'has_deliberation',
     'has_reasoning',
     'has_query',

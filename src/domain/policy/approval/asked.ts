@@ -26,6 +26,7 @@ export function judgedOf({
   reason_count: _reasons,
   quality_score: _quality,
   instruction_like: _instructions,
+  secret_masked: _secrets,
   has_deliberation: _deliberation,
   has_reasoning: _reasoning,
   has_query: _query,

@@ -3,6 +3,7 @@
  * is idle for a while. A session name from the caller starts no new one: otherwise an agent could hide what it has read.
  */
 import type { KeyedReader, Store, Transaction } from '../../../../sdk/storage/store.ts'
+import { maskSecrets } from '../../../core/secrets.ts'
 import type { Action } from '../rules/action.ts'
 import type { Policy } from '../rules/set.ts'
 
@@ -77,7 +78,7 @@ export async function noteRequest(
 ): Promise<void> {
   if (!(await call.policy.current()).keeps_sessions) return
   const time = { now_ms: call.now(), ttl_ms: call.tracker_ttl_ms }
-  await call.store.transaction((tx) => addToSession(tx, call.caller.agent, { request }, time))
+  await call.store.transaction((tx) => addToSession(tx, call.caller.agent, { request: maskSecrets(request) }, time))
 }
 
 /** The name of an action in a session: its tool, else its category. */

@@ -1,6 +1,7 @@
 /** Builds the action that rules see from a caller's parameters. */
 import { invalidParams } from '../../../../sdk/errors.ts'
 import type { ActionParams, Violation } from '../../../../sdk/schema/policy.ts'
+import { hasSecret } from '../../../core/secrets.ts'
 import { instructionLike, textsIn } from '../../record/decision/bridge.ts'
 import { deliberated, sessionOf } from '../../record/deliberation/inputs.ts'
 import type { Tracker } from '../../record/deliberation/tracker.ts'
@@ -11,6 +12,7 @@ import type { Evaluation } from '../rules/evaluate.ts'
 export function toAction(agent_id: string, given: ActionParams, phase: Phase): Action {
   const problem = contextProblem(given.context)
   if (problem) throw invalidParams({ path: 'action.context', ...problem })
+  const texts = [given.description, ...textsIn(given.context)]
   return {
     ...given,
     project: projectOf(given),
@@ -19,7 +21,8 @@ export function toAction(agent_id: string, given: ActionParams, phase: Phase): A
     phase,
     reason_count: null,
     quality_score: null,
-    instruction_like: instructionLike([given.description, ...textsIn(given.context)]),
+    instruction_like: instructionLike(texts),
+    secret_masked: hasSecret(texts),
     has_deliberation: false,
     has_reasoning: false,
     has_query: phase === 'pre_action',

@@ -4,7 +4,8 @@ import { type ActionField, type ActionFieldName, actionFields } from '../../../.
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import type { FieldCondition, Operator } from '../../../../sdk/schema/guardrail.ts'
 import { skeleton } from '../../../../sdk/storage/skeleton.ts'
-import { instructionLike, textsOf } from '../../record/decision/bridge.ts'
+import { hasSecret } from '../../../core/secrets.ts'
+import { instructionLike, textsIn, textsOf } from '../../record/decision/bridge.ts'
 
 type Given<N extends ActionFieldName> = v.InferOutput<(typeof actionFields)[N]['schema']>
 
@@ -164,6 +165,7 @@ export function recordedAction(
     reason_count: record.reasons.length,
     quality_score: record.quality.score,
     instruction_like: instructionLike(textsOf(record)),
+    secret_masked: hasSecret([...textsOf(record), ...textsIn(context)]),
     has_deliberation: tracked.length > 0,
     has_reasoning: noted('reasoning'),
     has_query: noted('query') || (protocol?.query_run === true && protocol.given !== true),

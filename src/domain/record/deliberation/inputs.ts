@@ -2,6 +2,7 @@
 import type { DecisionRecord, Deliberation, Link } from '../../../../sdk/schema/decision.ts'
 import type { RecordParams } from '../../../../sdk/schema/record.ts'
 import { parseRecord } from '../../../../sdk/storage/decisions.ts'
+import { maskSecrets } from '../../../core/secrets.ts'
 import type { Hit } from '../decision/hits.ts'
 import { autoLink } from '../decision/links.ts'
 import type { Session, SessionInput } from './sessions.ts'
@@ -53,10 +54,12 @@ interface TrackedHit {
   distance: number | null
 }
 
+// Searches and rules see a text itself. It is kept without secrets: the next record, its file and its act contain it.
+
 /** A query and its best hits. */
 export const queryInput = (query: string, hits: readonly Hit[]): InputDraft => ({
   type: inputTypes.query,
-  text: query,
+  text: maskSecrets(query),
   data: {
     hits: hits
       .slice(0, maxTrackedHits)
@@ -71,7 +74,7 @@ export function checkInput(
 ): InputDraft {
   const ids = violations.map(({ guardrail_id }) => guardrail_id)
   const verdict = allowed ? 'allowed' : `blocked by ${ids.join(', ')}`
-  return { type: inputTypes.check, text: `${description}: ${verdict}`, data: { allowed, violations: ids } }
+  return { type: inputTypes.check, text: `${maskSecrets(description)}: ${verdict}`, data: { allowed, violations: ids } }
 }
 
 const has = (session: Session | null, type: string): boolean =>

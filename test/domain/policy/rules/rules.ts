@@ -19,6 +19,7 @@ export const actionOf = (given: Partial<Action> = {}): Action => ({
   reason_count: null,
   quality_score: null,
   instruction_like: false,
+  secret_masked: false,
   has_deliberation: false,
   has_reasoning: false,
   has_query: false,
