@@ -148,7 +148,7 @@ export const certainShapes: readonly SecretShape[] = [
 
 /** Occurs beside every secret without a hint. */
 export const namesSecret =
-  /bearer|basic|authorization|curl|passw|passphrase|passwort|sshpass|pwd|[_-]p(?:ass|w)\b|\bpass[=:]|secret|token|credential|cookie|discord|login|sql|maria|mongo|redis-cli|ldap|key["']?\s{0,3}[:=]/i
+  /bearer|basic|authorization|curl|passw|passphrase|passwort|sshpass|pwd|[_-]p(?:ass|w)\b|\bpass[=:]|secret|token|credential|cookie|discord|login|mysql|maria|mongo|redis-cli|ldap|key["']?\s{0,3}[:=]/i
 
 const passwordName = '(?:passw(?:or)?d|passwort|passphrase|pwd|(?<=[_-])p(?:ass|w)|(?<![A-Za-z])PASS)'
 const secretName = `(?:${passwordName}|secret|token|credentials?|(?:api|access|secret|private|signing|encryption|auth|account|storage)[_-]?key)`
@@ -194,7 +194,7 @@ export const likelyTokens: readonly SecretShape[] = [
   row('firebase-key', ':APA91', /\b[\w-]{7,40}:APA91[\w-]{100,200}/g),
   row('google-refresh-token', '1//0', /\b1\/\/0[\w-]{40,200}/g),
   row('jwt', 'eyJ', /\beyJ[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{0,1000}/g),
-  // Signatures of addresses that whoever has them may use for a while.
+  // Signatures in addresses, which anyone who has them may use for a while.
   row('signature', 'sig=', /(?<=[?&;]sig=)[A-Za-z0-9%+/=_~-]{32,1024}/g),
   row('signature', 'Signature=', /(?<=[?&;](?:X-(?:Amz|Goog)-)?Signature=)[A-Za-z0-9%+/=_~-]{32,1024}/g),
   row('signature', 'X-Amz-Security-Token', /(?<=X-Amz-Security-Token=)[A-Za-z0-9%+/=_~-]{32,4000}/g),
