@@ -61,6 +61,7 @@ const domainFolders: Record<string, string[]> = {
   ledger: ['record', 'policy'],
   lifecycle: ['record', 'search', 'policy', 'learn'],
   hook: ['record', 'search', 'policy', 'learn', 'ledger', 'lifecycle'],
+  gateway: ['record', 'search', 'policy', 'learn', 'ledger', 'lifecycle', 'hook'],
   erasure: ['record', 'search', 'policy', 'learn', 'ledger', 'hook'],
 }
 // Rules are parsed and compiled, and words stemmed, by libraries that touch nothing.

@@ -97,6 +97,12 @@ export const factFields = {
     schema: names,
     about: 'Tags (`tag`) of the rules that fired on those actions.',
   },
+  'session.observed': {
+    kind: 'list',
+    schema: names,
+    about:
+      'Calls of tools that the gateway saw succeed in this session, as `server/tool`, each once. Nothing that an agent says of itself is among them.',
+  },
   'session.request': {
     kind: 'string',
     schema: name,

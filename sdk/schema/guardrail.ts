@@ -87,6 +87,14 @@ export const Rule = v.strictObject({
   step_up: v.optional(v.pipe(StepUp, d('With `action: step_up`: who approves.'))),
   defer: v.optional(v.pipe(Defer, d('With `action: defer`: why it can’t be judged now.'))),
   modify: v.optional(v.pipe(Modify, d('With `action: modify`: what changes.'))),
+  hide: v.optional(
+    v.pipe(
+      v.literal(true),
+      d(
+        'The gateway does not list tools that this rule stops, so the model does not see them. For rules about tools and servers, not about inputs.',
+      ),
+    ),
+  ),
   record: v.optional(
     v.pipe(v.literal('decision'), d('Hooks record an action that this rule applies to as a decision.')),
   ),

@@ -93,6 +93,7 @@ interface RoutesOptions {
   guesses: Guesses
   access: Access
   mcp: Route
+  gateway: Route
   /** Address of the service. */
   url(): string
 }
@@ -102,7 +103,7 @@ interface RoutesOptions {
  * everything below it. `session` finds the person behind a dashboard cookie.
  */
 export function createRoutes(options: RoutesOptions): { routes: Record<string, Route>; session?: Dashboard['caller'] } {
-  const { settings, services, dispatch, guesses, mcp } = options
+  const { settings, services, dispatch, guesses, mcp, gateway } = options
   const { trust_proxy } = settings
   const reads = createRateLimiter({ per_minute: readsPerMinute, burst: readsPerMinute / 3, now: Date.now })
   const tileReads = createRateLimiter({ per_minute: tilesPerMinute, burst: tilesPerMinute / 3, now: Date.now })
@@ -111,6 +112,7 @@ export function createRoutes(options: RoutesOptions): { routes: Record<string, R
   return {
     routes: {
       '/mcp': mcp,
+      ...(Object.keys(settings.gateway).length > 0 && { '/gateway/': gateway }),
       ...evidenceRoutes({ dispatch, reads, trust_proxy, verifier_key, bundle_dir: bundlesPlace(settings) }),
       ...logRoutes(filesOfLog(services), { reads: tileReads, trust_proxy }),
       ...authzenRoutes(options),

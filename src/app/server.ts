@@ -38,6 +38,7 @@ import {
 import { startErasing } from './erasure.ts'
 import { evidenceServices } from './evidence.ts'
 import { folderInside, folderOfDecisions } from './folders.ts'
+import { openGatewayRoute } from './gateway-route.ts'
 import { hookMethods } from './hooks.ts'
 import { closing, later, openAdmission } from './lifecycle.ts'
 import { type Listening, listen } from './listen.ts'
@@ -229,13 +230,8 @@ async function serveProgram(program: Program, settings: Settings, log: Log): Pro
   const newRequestId = () => `${boot}-${(requests++).toString(36)}`
 
   // Surfaces
-  const mcp = createMcp({
-    dispatch,
-    newRequestId,
-    cors_origins,
-    stopping: stopping.signal,
-    log,
-  })
+  const mcp = createMcp({ dispatch, newRequestId, cors_origins, stopping: stopping.signal, log })
+  const gateway = openGatewayRoute(settings, services, { newRequestId, stopping: stopping.signal })
   const limits = createLimits(settings, log, metrics, shared?.lease)
   const access = await openAccess(settings)
   const options = {
@@ -256,7 +252,17 @@ async function serveProgram(program: Program, settings: Settings, log: Log): Pro
     agentCard: () => agentCard(url()),
     a2aCard: () => a2aCard(url(), methods),
     metrics: async () => ({ text: await metrics.render(services), content_type: metrics.content_type }),
-    ...createRoutes({ settings, services, dispatch, metrics, guesses: limits.guesses, access, mcp: mcp.route, url }),
+    ...createRoutes({
+      settings,
+      services,
+      dispatch,
+      metrics,
+      guesses: limits.guesses,
+      access,
+      mcp: mcp.route,
+      gateway: gateway.route,
+      url,
+    }),
     stopping: stopping.signal,
   }
 
@@ -286,7 +292,7 @@ async function serveProgram(program: Program, settings: Settings, log: Log): Pro
       ready = false
       await port.settled(drainMs)
       stopping.abort(new Error('the server stops'))
-      await mcp.close()
+      await Promise.all([mcp.close(), gateway.close()])
       await port.close()
       await program.close()
     },

@@ -10,6 +10,7 @@ import { doctor } from './doctor.ts'
 import { dossier } from './dossier.ts'
 import { evidence } from './evidence.ts'
 import { exportDecisions } from './export.ts'
+import { gateway } from './gateway.ts'
 import { guardrails } from './guardrails.ts'
 import { hook } from './hook.ts'
 import { importDecisions } from './import.ts'
@@ -45,6 +46,7 @@ export const commands: readonly Command[] = [
   guardrails,
   init,
   hook,
+  gateway,
   approvals,
   audit,
   verify,

@@ -1,4 +1,5 @@
 /** Every method, by the name that follows `cstp.` on the wire. */
+export { acceptPins } from './acceptPins.ts'
 export { attributeOutcomes } from './attributeOutcomes.ts'
 export { checkDrift } from './checkDrift.ts'
 export { checkGuardrails } from './checkGuardrails.ts'
@@ -34,6 +35,7 @@ export { listBreakers } from './listBreakers.ts'
 export { listDecisions } from './listDecisions.ts'
 export { listEvidence } from './listEvidence.ts'
 export { listGuardrails } from './listGuardrails.ts'
+export { listPins } from './listPins.ts'
 export { listSessions } from './listSessions.ts'
 export { mapControls } from './mapControls.ts'
 export { overruleEvidence } from './overruleEvidence.ts'

@@ -5,7 +5,7 @@ import { nonEmptyText } from '../../sdk/schema/decision.ts'
 import { boundMs, DateBound, shortened, whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import { timestamp } from '../core/time.ts'
-import { hookClients } from '../domain/hook/event.ts'
+import { callReporters } from '../domain/hook/event.ts'
 import { type HookSession, listHookSessions } from '../domain/hook/session.ts'
 
 const d = v.description
@@ -14,7 +14,10 @@ const count = v.number()
 const Session = v.object({
   session_id: v.pipe(v.string(), d('Id of the session in its client.')),
   agent: v.pipe(v.string(), d('The authenticated agent.')),
-  client: v.pipe(v.picklist(hookClients), d('The program that the agent runs in.')),
+  client: v.pipe(
+    v.picklist(callReporters),
+    d('The program that the agent runs in, or `gateway` for calls that passed the gateway.'),
+  ),
   project: v.pipe(v.nullable(v.string()), d('As reported by the hook, from the remote of the repository.')),
   branch: v.pipe(v.nullable(v.string()), d('Branch of the repository, as reported by the hook.')),
   cwd: v.pipe(v.nullable(v.string()), d('Working directory at the first event.')),

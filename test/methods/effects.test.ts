@@ -51,6 +51,7 @@ async function prepared(): Promise<{ program: TestProgram; calls: Record<MethodN
   program.clock.now += 40 * 86_400_000
   const { approval } = await ask(program)
   const calls: Record<MethodName, object> = {
+    acceptPins: { server: 'files' },
     attributeOutcomes: { project: 'acme/shop', since: '90d' },
     checkDrift: {},
     checkGuardrails: { action },
@@ -86,6 +87,7 @@ async function prepared(): Promise<{ program: TestProgram; calls: Record<MethodN
     listDecisions: {},
     listEvidence: {},
     listGuardrails: {},
+    listPins: {},
     listSessions: {},
     mapControls: {},
     overruleEvidence: { seq, reason: 'It was no revert' },

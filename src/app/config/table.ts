@@ -5,7 +5,6 @@ import { type RulePack, rulePacks } from '../../domain/policy/rules/packs.ts'
 import { type NoticeKind, noticeKinds } from '../../domain/record/approval/approval.ts'
 import {
   credentials,
-  duration,
   fileOrPostgres,
   folderOrAddress,
   list,
@@ -26,6 +25,8 @@ import {
   webhookSecret,
   whole,
 } from './read.ts'
+import { serverSettings } from './server-settings.ts'
+import { type Upstream, upstreams } from './upstreams.ts'
 
 export const settings = named({
   data_dir: setting(
@@ -34,51 +35,7 @@ export const settings = named({
     path,
     'Data directory: decisions, catalogue, evidence, keys and tokens.',
   ),
-  host: setting('server.host', '127.0.0.1', text, 'Address to listen on.'),
-  port: setting('server.port', 9991, whole(0, 65535), 'Port to listen on; 0 picks a free one and prints it.'),
-  idle_exit: setting(
-    'server.idle_exit',
-    28_800,
-    duration,
-    'How long a service that a client started on demand runs without a call, such as 8h, 30m or 90s; 0: clients start none.',
-  ),
-  public_url: setting(
-    'server.public_url',
-    null,
-    optional(url('http', 'https')),
-    'Address published in the agent card, if it differs from the listening address.',
-  ),
-  cors_origins: setting('server.cors_origins', ['*'], list, 'Origins that browsers may call from, comma-separated.'),
-  max_body_bytes: setting(
-    'server.max_body_bytes',
-    4_194_304,
-    whole(1_024, 1_073_741_824),
-    'Maximum size of a request body in bytes; agents with the scope evidence may send 16 MiB.',
-  ),
-  body_bytes_in_flight: setting(
-    'server.body_bytes_in_flight',
-    134_217_728,
-    whole(1_048_576, 68_719_476_736),
-    'Maximum total size in bytes of the request bodies in memory, and of the answers that are not read yet; one agent may use half of each, all requests without credentials together a quarter.',
-  ),
-  rate_limit: setting(
-    'server.rate_limit',
-    6_000,
-    whole(0, 1_000_000_000),
-    'Requests per minute for each agent, with bursts of up to a sixth of them (up to 100 if the limit is below 600); 0 for no limit.',
-  ),
-  trust_proxy: setting(
-    'server.trust_proxy',
-    0,
-    whole(0, 32),
-    'Number of trusted proxies in X-Forwarded-For, used to count failed logins by client address.',
-  ),
-  dashboard: setting(
-    'server.dashboard',
-    'on',
-    oneOf('on', 'off'),
-    'Serves /dashboard; off removes the pages and their logins.',
-  ),
+  ...serverSettings,
   auth_tokens: setting(
     'auth.tokens',
     null,
@@ -288,6 +245,13 @@ export const settings = named({
     'text',
     oneOf('text', 'digest'),
     'What hooks store of a prompt: text is its text without secrets, digest only its SHA-256.',
+  ),
+  gateway: setting<Record<string, Upstream>>(
+    'gateway',
+    {},
+    upstreams,
+    'Servers of tools behind the gateway, by name: each has command (with env, cwd) or url (with headers), and limits; best given in the YAML file, which takes credentials from the environment.',
+    true,
   ),
   secrets: setting(
     'store.secrets',

@@ -9,10 +9,10 @@ import { toMarkdown } from '../learn/memory/session-markdown.ts'
 import type { WisdomReader } from '../learn/memory/wisdom.ts'
 import type { Thread } from '../ledger/thread/sequencer.ts'
 import type { RecordCall } from '../lifecycle/record.ts'
-import { noteRequest } from '../policy/facts/session.ts'
+import { addToSession, noteRequest } from '../policy/facts/session.ts'
 import { hitOf } from '../record/decision/hits.ts'
 import { precedents } from '../search/search.ts'
-import { actionOf, type CheckCall, checkTool, shortCall } from './check.ts'
+import { actionOf, type CheckCall, type CheckedCall, checkTool, shortCall } from './check.ts'
 import { consequenceOf } from './consequence.ts'
 import { type HookEvent, type HookOutcome, silent } from './event.ts'
 import { askToAdopt, hasRecorded, observedParams, prepareObserved } from './observed.ts'
@@ -108,15 +108,23 @@ async function onPrompt(call: HookCall, { place, text }: On<'prompt'>): Promise<
   }
 }
 
-async function beforeTool(call: HookCall, { place, call: tool }: On<'before_tool'>): Promise<HookOutcome> {
-  if (call.isOwn(tool.mcp_server, tool.tool)) return silent
+async function beforeTool(call: HookCall, event: On<'before_tool'>): Promise<HookOutcome> {
+  if (call.isOwn(event.call.mcp_server, event.call.tool)) return silent
+  return (await checkCall(call, event)).outcome
+}
+
+/** Judges a call of a tool, and notes it in its session. */
+export async function checkCall(
+  call: HookCall,
+  { place, call: tool }: Pick<On<'before_tool'>, 'place' | 'call'>,
+): Promise<CheckedCall> {
   const source = sourceOf(call)
   const key = sessionKey(source, place)
   const project = call.project ?? (await readHookSession(call.store.keyed, key))?.project ?? null
   const recording = new Set(
     (await call.policy.current()).rules.flatMap(({ rule }) => (rule.record === 'decision' ? [rule.id] : [])),
   )
-  const { outcome } = await checkTool(call, actionOf(call.client, project, place, tool), async (tx, evaluation) => {
+  return checkTool(call, actionOf(call.client, project, place, tool), async (tx, evaluation) => {
     const { verdict, record_id, would_block, fired, at_ms } = evaluation
     await changeSession(tx, source, place, at_ms, async (before) => {
       const { session, id } = opened(before, tool)
@@ -139,7 +147,6 @@ async function beforeTool(call: HookCall, { place, call: tool }: On<'before_tool
       }
     })
   })
-  return outcome
 }
 
 /** A call that was not checked before it ran. */
@@ -154,8 +161,13 @@ async function afterTool(call: HookCall, event: On<'after_tool'>): Promise<HookO
   const [input_digest, output_digest] = [digestOf(tool.input), digestOf(output)]
   const done = ok ? consequenceOf(tool, output, mask) : null
   const name = tool.tool.slice(0, 256)
-  await call.store.transaction((tx) =>
-    changeSession(tx, source, place, at_ms, async (before) => {
+  const isObserved = ok && call.client === 'gateway' && (await call.policy.current()).keeps_sessions
+  await call.store.transaction(async (tx) => {
+    if (isObserved) {
+      const observed = [`${tool.mcp_server}/${name}`]
+      await addToSession(tx, call.caller.agent, { observed }, { now_ms: at_ms, ttl_ms: call.tracker_ttl_ms })
+    }
+    await changeSession(tx, source, place, at_ms, async (before) => {
       const { session, id } = closed(before, tool)
       const known = await readAction(tx.keyed, key, id)
       // If a client repeats its event, the call was still made only once.
@@ -174,8 +186,8 @@ async function afterTool(call: HookCall, event: On<'after_tool'>): Promise<HookO
         digest: digestOf([session.digest, id, result]),
         pending: found === null ? session.pending : [...session.pending, found].slice(-maxPending),
       }
-    }),
-  )
+    })
+  })
   return silent
 }
 

@@ -11,11 +11,11 @@ import type { Action } from '../policy/rules/action.ts'
 import type { Evaluation } from '../policy/rules/evaluate.ts'
 import type { Tracker } from '../record/deliberation/tracker.ts'
 import { commandOf, fileOf } from './consequence.ts'
-import { type HookClient, type HookMode, type HookOutcome, type HookPlace, silent, type ToolCall } from './event.ts'
+import { type CallReporter, type HookMode, type HookOutcome, type HookPlace, silent, type ToolCall } from './event.ts'
 
 export interface CheckCall extends PolicyCall {
   tracker: Pick<Tracker, 'types'>
-  client: HookClient
+  client: CallReporter
   mode: HookMode
 }
 
@@ -55,7 +55,7 @@ export function shortCall(call: ToolCall): string {
 }
 
 /** The action that rules see for a call. */
-export function actionOf(client: HookClient, project: string | null, place: HookPlace, call: ToolCall): ActionParams {
+export function actionOf(client: CallReporter, project: string | null, place: HookPlace, call: ToolCall): ActionParams {
   const [command, file_path] = [commandOf(call), fileOf(call)]
   return {
     description: shortCall(call),

@@ -12,6 +12,10 @@ export type HookMode = (typeof hookModes)[number]
 
 export type HookClient = (typeof hookClients)[number]
 
+/** Who reports a call of a tool: the hook of a client, or the gateway, which saw the call itself. */
+export const callReporters = [...hookClients, 'gateway'] as const
+export type CallReporter = (typeof callReporters)[number]
+
 /** Where an event happened, as reported by its client. */
 export interface HookPlace {
   /** The client's name for its session. */

@@ -6,7 +6,7 @@ import { stableJson } from '../../core/canonical.ts'
 import { dayMs } from '../../core/time.ts'
 import { type HookAction, hookCollections } from '../record/hook-records.ts'
 import type { Consequence } from './consequence.ts'
-import type { HookClient, HookPlace, ToolCall } from './event.ts'
+import type { CallReporter, HookPlace, ToolCall } from './event.ts'
 import { keyPart } from './event.ts'
 
 const { session: sessions, start: starts, action: actions, client: clients } = hookCollections
@@ -22,7 +22,7 @@ const maxOpen = 50
 
 export interface HookSession {
   agent: string
-  client: HookClient
+  client: CallReporter
   session_id: string
   project: string | null
   branch: string | null
@@ -53,7 +53,7 @@ export interface HookSession {
 
 export interface HookSource {
   agent: string
-  client: HookClient
+  client: CallReporter
   project: string | null
   branch: string | null
 }

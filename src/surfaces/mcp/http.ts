@@ -17,7 +17,7 @@ export interface McpSurface {
 }
 
 /** The JSON of a POST, or the response that refuses it. */
-async function bodyOf(request: Request, visit: Visit): Promise<{ body: unknown } | Response> {
+export async function bodyOf(request: Request, visit: Visit): Promise<{ body: unknown } | Response> {
   const read = await readJson(request, visit)
   if (read instanceof Response) return read
   if ('problem' in read) return rpcError(new CstpError('parse_error', `Parse error: ${read.problem}`), 400)

@@ -1,9 +1,11 @@
 /** Sessions of clients that speak a revision before 2026-07-28: each belongs to the agent that opened it, and ends when idle. */
-import { type Server, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
+import { type Transport, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
 import type { Caller } from '../../core/caller.ts'
 
 export interface SessionOptions {
-  createServer(caller: Caller): Server
+  createServer(caller: Caller): { connect(transport: Transport): Promise<void> }
+  /** Answers are streams, since more may come before a result. Otherwise each is one JSON text, which costs less. */
+  streams?: boolean
   /** Milliseconds without a request and without an open stream after which a session ends. */
   idle_ms: number
   /** Maximum sessions of an agent; one more ends the one idle longest. */
@@ -55,7 +57,7 @@ function opened(stream: ReadableStream<Uint8Array>, ended: () => void): Readable
 const opens = (body: unknown): boolean =>
   (Array.isArray(body) ? body : [body]).some((one) => (one as { method?: unknown } | null)?.method === 'initialize')
 
-export function openSessions({ createServer, idle_ms, most, now }: SessionOptions): Sessions {
+export function openSessions({ createServer, idle_ms, most, now, streams = false }: SessionOptions): Sessions {
   const sessions = new Map<string, Session>()
 
   const end = async (id: string) => {
@@ -76,8 +78,7 @@ export function openSessions({ createServer, idle_ms, most, now }: SessionOption
     await makeRoom(caller.agent)
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => crypto.randomUUID(),
-      // Tools send nothing before their result: a plain answer costs less than a stream of one event.
-      enableJsonResponse: true,
+      enableJsonResponse: !streams,
       onsessioninitialized: (id) => {
         sessions.set(id, { agent: caller.agent, transport, used_ms: now(), streams: 0 })
       },

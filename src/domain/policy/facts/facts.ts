@@ -36,10 +36,13 @@ export async function lookUp(
   const { agent_id: agent, category } = action
   if (group === 'session') {
     if (store.keyed === null) throw new EvaluationError('the session of an earlier time is not kept')
-    const { actions, classifications, request, full } = await readSession(store.keyed, agent, { now_ms, ttl_ms })
+    const { actions, classifications, request, observed, full } = await readSession(store.keyed, agent, {
+      now_ms,
+      ttl_ms,
+    })
     // Otherwise an agent could fill its session with other actions first, to hide the ones that follow.
     if (full) throw new EvaluationError('more happened in the session than is kept of it')
-    return { actions, classifications, request }
+    return { actions, classifications, request, observed }
   }
   if (group === 'calibration') {
     const alike = category !== null && { alike: { category: fold(action, category) } }

@@ -13,9 +13,13 @@ export interface SessionFacts {
   actions: string[]
   classifications: string[]
   request: string | null
+  /** Calls that the gateway saw succeed, as `server/tool`: what an agent says of itself is never among them. */
+  observed: string[]
 }
 
-interface Stored extends SessionFacts {
+interface Stored extends Omit<SessionFacts, 'observed'> {
+  /** Absent in older records. */
+  observed?: string[]
   updated_ms: number
   /** More happened than a session keeps, so the rest is unknown. */
   full?: boolean
@@ -37,8 +41,8 @@ export async function readSession(
   const [found] = await keyed.get(actionSessionCollection, [agent])
   const stored = found?.value as Stored | undefined
   return stored && stored.updated_ms >= now_ms - ttl_ms
-    ? stored
-    : { actions: [], classifications: [], request: null, updated_ms: null }
+    ? { ...stored, observed: stored.observed ?? [] }
+    : { actions: [], classifications: [], request: null, observed: [], updated_ms: null }
 }
 
 const joined = (known: readonly string[], more: readonly string[]): string[] =>
@@ -48,24 +52,31 @@ const joined = (known: readonly string[], more: readonly string[]): string[] =>
 export async function addToSession(
   { keyed }: Pick<Transaction, 'keyed'>,
   agent: string,
-  { actions = [], classifications = [], request = null }: Partial<SessionFacts>,
+  { actions = [], classifications = [], request = null, observed = [] }: Partial<SessionFacts>,
   time: { now_ms: number; ttl_ms: number },
 ): Promise<void> {
   const before = await readSession(keyed, agent, time)
-  const after: Stored = {
+  const after: Stored & SessionFacts = {
     actions: joined(before.actions, actions),
     classifications: joined(before.classifications, classifications),
+    observed: joined(before.observed, observed),
     request: before.request ?? request?.slice(0, maxRequest) ?? null,
     updated_ms: time.now_ms,
   }
   const happened = new Set([...before.actions, ...actions]).size
   const full =
-    before.full || Math.max(happened, new Set([...before.classifications, ...classifications]).size) > namesKept
+    before.full ||
+    Math.max(
+      happened,
+      new Set([...before.classifications, ...classifications]).size,
+      new Set([...before.observed, ...observed]).size,
+    ) > namesKept
   if (full) after.full = true
   const same =
     after.full === before.full &&
     after.actions.length === before.actions.length &&
     after.classifications.length === before.classifications.length &&
+    after.observed.length === before.observed.length &&
     after.request === before.request
   if (same && before.updated_ms !== null && time.now_ms - before.updated_ms < time.ttl_ms / 10) return
   await keyed.put(actionSessionCollection, agent, after)

@@ -51,7 +51,7 @@ const actionOf = ({ action }: TestCase): Action =>
   ({ ...Object.fromEntries(Object.keys(actionFields).map((name) => [name, null])), ...action }) as Action
 
 const noFacts: Record<FactGroup, Facts> = {
-  session: { actions: [], classifications: [] },
+  session: { actions: [], classifications: [], observed: [] },
   precedents: { n: 0, failed: 0 },
   calibration: { n: 0 },
 }

@@ -1,0 +1,21 @@
+/** The paths of the gateway for the servers that the settings name; what it needs is loaded with the first client. */
+import type { Services } from '../calls/services.ts'
+import { createGateway, type GatewaySurface } from '../surfaces/gateway/route.ts'
+import type { Settings } from './config/config.ts'
+
+export const openGatewayRoute = (
+  { gateway, cors_origins }: Pick<Settings, 'gateway' | 'cors_origins'>,
+  services: Services,
+  rest: { newRequestId(): string; stopping: AbortSignal },
+): GatewaySurface =>
+  createGateway({
+    names: Object.keys(gateway),
+    cors_origins,
+    log: services.log,
+    async open(name, front, caller) {
+      const { openSession } = await import('./gateway.ts')
+      const upstream = gateway[name]!
+      const project = upstream.project ?? null
+      return openSession(front, { services, name, upstream, caller, project, shadow: false, ...rest })
+    },
+  })

@@ -1,0 +1,152 @@
+/** The gateway on this server: connects to the servers of tools, and judges and records what clients do with them. */
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import type { Transport } from '@modelcontextprotocol/server'
+import type { Services } from '../calls/services.ts'
+import { audit } from '../core/audit.ts'
+import type { Caller } from '../core/caller.ts'
+import { openBudget } from '../domain/gateway/budget.ts'
+import {
+  type EndOfCall,
+  endCall,
+  endSession,
+  type GatewayCall,
+  hiddenTools,
+  judgeCall,
+} from '../domain/gateway/calls.ts'
+import { isAccepted, notePins } from '../domain/gateway/pins.ts'
+import { shownResult } from '../domain/gateway/shown.ts'
+import { digestOf } from '../domain/hook/session.ts'
+import { openQuota } from '../domain/ledger/quota.ts'
+import { approvalFor, viewerOf } from '../domain/policy/approval/answers.ts'
+import { current } from '../domain/record/approval/approval.ts'
+import { type Bridge, openBridge } from '../surfaces/gateway/bridge.ts'
+import type { Gate, ServerIdentity, ToolCall } from '../surfaces/gateway/gate.ts'
+import { isCommand, type Upstream } from './config/upstreams.ts'
+
+export interface GatewayOptions {
+  services: Services
+  /** Name of the server. */
+  name: string
+  upstream: Upstream
+  caller: Caller
+  project: string | null
+  /** Nothing is stopped; what rules would have stopped is kept. */
+  shadow: boolean
+  newRequestId(): string
+  /** Aborts when the service stops. */
+  stopping: AbortSignal
+}
+
+/** The longest message of a server. */
+const maxMessageBytes = 67_108_864
+
+/** How a server is started or reached: part of what is pinned. Values of headers and of the environment are not. */
+const placeOf = (upstream: Upstream): string => (isCommand(upstream) ? JSON.stringify(upstream.command) : upstream.url)
+
+function connectTo(upstream: Upstream): Transport {
+  // The caller's credentials are never passed on: a server has its own, from the settings.
+  if (!isCommand(upstream)) {
+    const requestInit = { headers: upstream.headers }
+    return new StreamableHTTPClientTransport(new URL(upstream.url), { requestInit }) as unknown as Transport
+  }
+  const [command, ...args] = upstream.command
+  const { env, cwd } = upstream
+  return new StdioClientTransport({
+    command: command!,
+    args,
+    env,
+    ...(cwd !== undefined && { cwd }),
+    stderr: 'inherit',
+    maxBufferSize: maxMessageBytes,
+  }) as unknown as Transport
+}
+
+/** What judges and records the calls of one client. */
+export function openGate(options: GatewayOptions): Gate {
+  const { services, name, upstream, caller, project, shadow, newRequestId, stopping } = options
+  const quota = openQuota(services)
+  const { store } = quota.of(caller.agent)
+  const session_id = `${name}-${services.randomHex(8)}`
+  const budget = openBudget(upstream)
+  const place = placeOf(upstream)
+  const callOf = (): GatewayCall => ({
+    ...services,
+    store,
+    caller,
+    method: `gateway ${name}`,
+    request_id: newRequestId(),
+    signal: stopping,
+    shadow,
+    project,
+    server: name,
+    session_id,
+  })
+  const identityOf = (server: ServerIdentity): string => JSON.stringify([place, server.name, server.version])
+  let used = false
+
+  return {
+    async list(tools, server) {
+      const noted = await notePins(services.store, name, tools, identityOf(server), services.now())
+      const hidden = await hiddenTools(
+        callOf(),
+        tools.map((tool) => tool.name),
+      )
+      const isUsable = (tool: string) => shadow || isAccepted(noted.pins, tool, noted.digests.get(tool)!)
+      return tools.filter((tool) => isUsable(tool.name) && !hidden.has(tool.name))
+    },
+    async withheld({ tool, input }) {
+      const call = callOf()
+      const detail = { server: name, tool: tool.slice(0, 256), digest: digestOf(input), session_id }
+      await store.transaction((tx) => audit(call, tx, [], detail, ['gateway-pin']))
+      return `cstp stopped this call: ${JSON.stringify(tool.slice(0, 100))} is not a tool of ${name} that may be called. It is unknown, hidden by a rule, or new or changed since a person accepted it (cstp gateway pins)`
+    },
+    async judge(call) {
+      await quota.require(caller.agent)
+      const refused = budget.take(call.tool, digestOf(call.input), services.now())
+      if (refused !== null) return { kind: 'refuse', reason: `cstp stopped this call: ${refused}` }
+      used = true
+      return judgeCall(callOf(), call)
+    },
+    async answered({ id }) {
+      const viewer = viewerOf(caller, services.roles)
+      const found = await approvalFor(services.store.keyed, id, viewer)
+      if (found === null || found === 'withheld') return 'refused'
+      const { state } = current(found, services.now())
+      return state === 'pending' ? 'undecided' : state === 'approved' ? 'granted' : 'refused'
+    },
+    async ended(call: ToolCall, end: EndOfCall) {
+      if (end.ok !== null) budget.ended(call.tool, digestOf(call.input), end.ok)
+      await endCall(callOf(), call, end)
+    },
+    shown: (result) => shownResult(result, upstream.max_result_bytes),
+    async close() {
+      if (used) await endSession(callOf())
+    },
+  }
+}
+
+/** Connects a client with a server. @throws if the server can't be started */
+export const openSession = (front: Transport, options: GatewayOptions): Promise<Bridge> => {
+  const { services, name, upstream } = options
+  return openBridge({
+    front,
+    connect: async () => connectTo(upstream),
+    gate: openGate(options),
+    name,
+    log: services.log,
+    elapsed: services.elapsed,
+    randomHex: services.randomHex,
+    approval_wait_ms: upstream.approval_wait * 1_000,
+    sleep: (ms, signal) =>
+      new Promise((resolve) => {
+        const done = () => {
+          clearTimeout(timer)
+          signal.removeEventListener('abort', done)
+          resolve()
+        }
+        const timer = setTimeout(done, ms)
+        signal.addEventListener('abort', done)
+      }),
+  })
+}

@@ -1,0 +1,107 @@
+/** cstp gateway: the program between an MCP client and a server of tools, which judges each call. */
+import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
+import { upstreamOf } from '../app/config/upstreams.ts'
+import type { Scope } from '../core/caller.ts'
+import { localAgent } from '../core/token-file.ts'
+import { aborted, defineCommand, type Run } from './command.ts'
+import { connectionFlags } from './connection.ts'
+import { Failure, misuse } from './failure.ts'
+import { gatewayPins } from './gateway-pins.ts'
+import { openLog } from './terminal.ts'
+
+const flags = {
+  name: {
+    kind: 'value',
+    value: 'name',
+    about:
+      'Name of the server: of its entry in the settings, or for rules and pins; by default derived from the command.',
+  },
+  agent: connectionFlags.agent,
+  project: { kind: 'value', value: 'owner/repo', about: 'Project of the calls, for rules that have a scope.' },
+  shadow: { kind: 'switch', about: 'Stop nothing; keep what rules would have stopped.' },
+} as const
+
+/** The name of a server by its command: the last word that names a package, a module or a program. */
+export function nameOf(command: readonly string[]): string {
+  const isName = (word: string) =>
+    !word.startsWith('-') && !/^(?:npx|bunx|uvx|node|bun|python3?|docker|run|exec|dlx)$/.test(word)
+  const word = command.find((one, at) => (at > 0 || command.length === 1 || isName(one)) && isName(one)) ?? command[0]!
+  const short = word
+    .replace(/(?<=.)@[\w.^~-]+$/, '')
+    .split(/[/\\]/)
+    .at(-1)!
+    .replace(/\.\w+$/, '')
+    .replace(/^(?:mcp-)?server-|^mcp-|-mcp(?:-server)?$/g, '')
+    .replace(/[^\w-]/g, '-')
+    .slice(0, 64)
+  return /^[a-z0-9]/i.test(short) ? short : 'server'
+}
+
+/** The agent of a client that starts its servers itself. */
+const scopes: ReadonlySet<Scope> = new Set(['read', 'write'])
+
+async function run({ flags: given, words, env, configuration, signal }: Run<typeof flags>): Promise<number> {
+  const { settings } = await configuration()
+  const configured = given.name === undefined ? undefined : settings.gateway[given.name]
+  if (words.length === 0 && configured === undefined)
+    throw misuse(
+      given.name === undefined
+        ? 'give the server to start: cstp gateway -- npx some-server'
+        : `the settings have no server ${given.name} in gateway`,
+    )
+  const upstream =
+    words.length === 0
+      ? configured!
+      : upstreamOf(words, { env: Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined)) })
+  const name = given.name ?? nameOf(words)
+  const log = openLog(await configuration(), { quiet: true })
+  const [{ openProgram }, { openSession }] = await Promise.all([
+    import('../app/server.ts'),
+    import('../app/gateway.ts'),
+  ])
+  const { services, close } = await openProgram(settings, log, {}, { brief: true })
+  const stopping = new AbortController()
+  let requests = 0
+  try {
+    const session = await openSession(new StdioServerTransport(process.stdin, process.stdout), {
+      services,
+      name,
+      upstream,
+      caller: { agent: given.agent ?? env.CSTP_AGENT ?? localAgent, scopes },
+      project: given.project ?? upstream.project ?? null,
+      shadow: given.shadow,
+      newRequestId: () => `gateway-${process.pid}-${(requests++).toString(36)}`,
+      stopping: stopping.signal,
+    }).catch((error: Error) => {
+      throw new Failure(`the server ${name} can't be started: ${error.message}`)
+    })
+    const ended = Promise.withResolvers<void>()
+    for (const event of ['end', 'close', 'error']) process.stdin.once(event, () => ended.resolve())
+    await Promise.race([session.closed, ended.promise, aborted(signal)])
+    await session.close()
+    return 0
+  } finally {
+    stopping.abort(new Error('the gateway ends'))
+    await close()
+    log.flush()
+    process.stdin.destroy()
+  }
+}
+
+export const gateway = defineCommand({
+  name: 'gateway',
+  usage: '[command…]',
+  summary: 'Judge the calls of an MCP client to a server of tools.',
+  about: [
+    "Put `cstp gateway --` in front of a server's command in the settings of any MCP client (cstp init --gateway does). The gateway starts the server, passes on everything that the two say to each other, and judges each call of a tool by the guardrails before the server gets it. A call that can't be judged is not made.",
+    'The tools are pinned when the server is first seen: a tool that is new or has changed is withheld until a person accepts it (cstp gateway pins).',
+    'What passed is recorded as the gateway saw it: digests of input and result, and how the call ended. The running service does the same over HTTP for the servers that its settings name, at /gateway/<name>.',
+  ],
+  flags,
+  verbs: [gatewayPins],
+  examples: [
+    ['cstp gateway -- npx -y @modelcontextprotocol/server-filesystem /srv', 'a server of files, judged'],
+    ['cstp gateway pins', 'tools that wait for a person, with what changed'],
+  ],
+  run,
+})

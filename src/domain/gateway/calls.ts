@@ -1,0 +1,130 @@
+/** Calls of tools that pass the gateway: judged before they are sent, and recorded as the gateway saw them end. */
+import { CstpError } from '../../../sdk/errors.ts'
+import { answerHook, checkCall, type HookCall } from '../hook/answer.ts'
+import { actionOf, outcomeOf } from '../hook/check.ts'
+import type { HookPlace, ToolCall as ReportedCall } from '../hook/event.ts'
+import { openHistory } from '../policy/facts/live-history.ts'
+import { checkedAction } from '../policy/judge/request.ts'
+import type { Evaluation } from '../policy/rules/evaluate.ts'
+import { evaluate } from '../policy/rules/evaluate.ts'
+
+/** A call of the service by which the gateway judges or records. */
+export interface GatewayCall extends Omit<HookCall, 'client' | 'branch' | 'prompts' | 'isOwn'> {
+  /** Name of the server of the tool. */
+  server: string
+  session_id: string
+}
+
+/** A call of a tool. */
+export interface PassingCall {
+  /** Unique in the session. */
+  id: string
+  tool: string
+  input: unknown
+  annotations: unknown
+}
+
+export type CallVerdict =
+  | { kind: 'forward'; input?: unknown; notes: string[] }
+  | { kind: 'refuse'; reason: string }
+  | { kind: 'ask'; reason: string; approval: { id: string; url: string } }
+
+/** How a call ended; `ok` is null if nobody knows. */
+export interface EndOfCall {
+  ok: boolean | null
+  output: unknown
+  duration_ms: number
+}
+
+const hookCallOf = (call: GatewayCall): HookCall => ({
+  ...call,
+  client: 'gateway',
+  branch: null,
+  prompts: 'digest',
+  isOwn: () => false,
+})
+
+const placeOf = ({ session_id }: GatewayCall): HookPlace => ({ session_id, cwd: null, permission_mode: null })
+
+const reported = ({ server }: GatewayCall, { id, tool, input }: PassingCall): ReportedCall => ({
+  tool,
+  tool_use_id: id,
+  input,
+  mcp_server: server,
+})
+
+/** Whether a rule's change is one of the call itself. */
+const changesInput = (evaluation: Evaluation): boolean =>
+  evaluation.changes.some(({ field }) => /^context\.input\b/.test(field))
+
+function verdictOf(evaluation: Evaluation): CallVerdict {
+  const { allowed, approval, modified_action, changes } = evaluation
+  const outcome = outcomeOf(evaluation)
+  if (allowed && changesInput(evaluation)) {
+    const { input } = (modified_action?.context ?? {}) as Record<string, unknown>
+    const notes = changes.map(
+      ({ field, before, after, rule }) =>
+        `cstp: the rule ${rule} changed ${field.replace(/^context\.input\.?/, '') || 'the input'} from ${JSON.stringify(before)} to ${JSON.stringify(after)} before the call was made.`,
+    )
+    return { kind: 'forward', input, notes }
+  }
+  if (outcome.kind === 'deny') {
+    const { reason } = outcome
+    return approval?.state === 'pending' && approval.url !== null
+      ? {
+          kind: 'ask',
+          reason: `${reason}. A person decides at ${approval.url}`,
+          approval: { id: approval.id, url: approval.url },
+        }
+      : { kind: 'refuse', reason }
+  }
+  return { kind: 'forward', notes: outcome.kind === 'warn' ? [outcome.text] : [] }
+}
+
+/** Judges a call. @throws StorageError, or an error of an engine that rules use; the call must then not be sent */
+export async function judgeCall(call: GatewayCall, passing: PassingCall): Promise<CallVerdict> {
+  const { outcome, evaluation } = await checkCall(hookCallOf(call), {
+    place: placeOf(call),
+    call: reported(call, passing),
+  })
+  if (call.shadow) return { kind: 'forward', notes: [] }
+  if (evaluation === null)
+    return { kind: 'refuse', reason: outcome.kind === 'deny' ? outcome.reason : 'cstp can not judge this call' }
+  return verdictOf(evaluation)
+}
+
+/** Records how a call ended. A call whose end is unknown stays recorded as judged, without an end. */
+export async function endCall(call: GatewayCall, passing: PassingCall, { ok, output, duration_ms }: EndOfCall) {
+  if (ok === null) return
+  const event = { place: placeOf(call), call: reported(call, passing), ok, output, duration_ms }
+  await answerHook(hookCallOf(call), { kind: 'after_tool', ...event })
+}
+
+/** Ends the session, with its counts in the audit trail. */
+export async function endSession(call: GatewayCall): Promise<void> {
+  await answerHook(hookCallOf(call), { kind: 'session_end', place: placeOf(call) })
+}
+
+/** The tools of these that rules with `hide: true` stop whatever their input is. */
+export async function hiddenTools(call: GatewayCall, tools: readonly string[]): Promise<Set<string>> {
+  const { rules } = await call.policy.current()
+  const hiding = rules.filter(({ rule }) => rule.hide === true)
+  const hidden = new Set<string>()
+  if (hiding.length === 0 || call.shadow) return hidden
+  for (const tool of tools) {
+    const given = actionOf(
+      'gateway',
+      call.project,
+      placeOf(call),
+      reported(call, { id: '', tool, input: {}, annotations: null }),
+    )
+    try {
+      const action = await checkedAction(call, given, {})
+      const { allowed } = await evaluate(hiding, action, openHistory(call, {}), () => {})
+      if (!allowed) hidden.add(tool)
+    } catch (error) {
+      if (!(error instanceof CstpError)) throw error
+    }
+  }
+  return hidden
+}

@@ -1,0 +1,110 @@
+/** The gateway's connection with a server of tools: started when it is needed, and again if the server went away. */
+import type { Transport } from '@modelcontextprotocol/server'
+import { describeError, type Log } from '../../core/log.ts'
+import { type Fields, fieldsOf, type Message, type Response } from './messages.ts'
+
+export interface ConnectionOptions {
+  name: string
+  /** Session of the gateway, as part of its own ids. */
+  session: string
+  log: Log
+  connect(): Promise<Transport>
+  /** Gets whatever the server sends, apart from answers to {@link Connection.ask}. */
+  received(message: Message): Promise<void>
+  /** The server went away. */
+  gone(): void
+  /** The server is back, and has to be greeted as its client greeted it; null if the client has not. */
+  greeting(): Fields | null
+}
+
+export interface Connection {
+  /** Connects if there is no connection. @throws if the server can't be reached */
+  open(): Promise<void>
+  send(message: Message): Promise<void>
+  /** Asks the server something for the gateway itself. @throws if it refuses or does not answer */
+  ask(method: string, params: Fields): Promise<Fields>
+  /** Whether this answers the gateway. */
+  takes(response: Response): boolean
+  close(): Promise<void>
+}
+
+const timeoutMs = 60_000
+
+export function openConnection({
+  name,
+  session,
+  log,
+  connect,
+  received,
+  gone,
+  greeting,
+}: ConnectionOptions): Connection {
+  const own = new Map<unknown, (answer: Fields) => void>()
+  let wire: Transport | null = null
+  let opening: Promise<Transport> | null = null
+  let sequence = 0
+
+  const ask = async (to: Transport, method: string, params: Fields): Promise<Fields> => {
+    const id = `cstp-${session}-${sequence++}`
+    const { promise, resolve, reject } = Promise.withResolvers<Fields>()
+    own.set(id, resolve)
+    const timer = setTimeout(() => reject(new Error(`${name} does not answer ${method}`)), timeoutMs)
+    try {
+      await to.send({ jsonrpc: '2.0', id, method, params } as Message)
+      const { error, result } = await promise
+      if (error !== undefined) throw new Error(`${name} refuses ${method}: ${String(fieldsOf(error).message)}`)
+      return fieldsOf(result)
+    } finally {
+      clearTimeout(timer)
+      own.delete(id)
+    }
+  }
+
+  const start = async (): Promise<Transport> => {
+    const made = await connect()
+    made.onmessage = (message) =>
+      void received(message as Message).catch((error) =>
+        log('error', 'the gateway could not pass on a message', { server: name, ...describeError(error) }),
+      )
+    made.onerror = (error) => log('debug', 'gateway', { server: name, ...describeError(error) })
+    made.onclose = () => {
+      if (wire !== made) return
+      wire = null
+      for (const resolve of own.values()) resolve({ error: { message: 'it ended' } })
+      gone()
+    }
+    await made.start()
+    wire = made
+    const greeted = greeting()
+    // A server that went away has forgotten its client.
+    if (greeted !== null) {
+      await ask(made, 'initialize', greeted)
+      await made.send({ jsonrpc: '2.0', method: 'notifications/initialized' })
+    }
+    return made
+  }
+
+  const current = async (): Promise<Transport> => {
+    if (wire !== null && opening === null) return wire
+    opening ??= start().finally(() => {
+      opening = null
+    })
+    return opening
+  }
+
+  return {
+    open: async () => void (await current()),
+    send: async (message) => (await current()).send(message),
+    ask: async (method, params) => ask(await current(), method, params),
+    takes(response) {
+      const resolve = own.get(response.id)
+      resolve?.(response as unknown as Fields)
+      return resolve !== undefined
+    },
+    async close() {
+      const last = wire
+      wire = null
+      await last?.close()
+    },
+  }
+}

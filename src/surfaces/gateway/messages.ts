@@ -1,0 +1,78 @@
+/** JSON-RPC messages of MCP as the gateway reads them. Everything that it does not name is passed on untouched. */
+import { createHash } from 'node:crypto'
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  type ClientCapabilities,
+  type JSONRPCErrorResponse,
+  type JSONRPCMessage,
+  type JSONRPCNotification,
+  type JSONRPCRequest,
+  type JSONRPCResultResponse,
+  PROTOCOL_VERSION_META_KEY,
+} from '@modelcontextprotocol/server'
+import { stableJson } from '../../core/canonical.ts'
+import type { ToolCall, WaitingFor } from './gate.ts'
+
+export type Message = JSONRPCMessage
+export type Request = JSONRPCRequest
+export type Response = JSONRPCResultResponse | JSONRPCErrorResponse
+export type Id = JSONRPCRequest['id']
+export type Fields = Readonly<Record<string, unknown>>
+
+export const isRequest = (message: Message): message is Request => 'method' in message && 'id' in message
+export const isNotification = (message: Message): message is JSONRPCNotification =>
+  'method' in message && !('id' in message)
+
+export const fieldsOf = (value: unknown): Fields =>
+  value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Fields) : {}
+
+/** The envelope of a request; only requests of the revisions from 2026-07-28 on state their version in it. */
+export const metaOf = ({ params }: Pick<Request, 'params'>): Fields => fieldsOf(fieldsOf(params)._meta)
+export const isModern = (meta: Fields): boolean => typeof meta[PROTOCOL_VERSION_META_KEY] === 'string'
+
+/** Whether the client shows a page to its user when a server asks it to. */
+export const opensPages = (capabilities: unknown): boolean =>
+  fieldsOf((capabilities as ClientCapabilities | undefined)?.elicitation).url !== undefined
+
+export const capabilitiesIn = (meta: Fields): unknown => meta[CLIENT_CAPABILITIES_META_KEY]
+
+export const failure = (id: Id, code: number, message: string, data?: unknown): Message => ({
+  jsonrpc: '2.0',
+  id,
+  error: { code, message, ...(data !== undefined && { data }) },
+})
+
+export const success = (id: Id, result: Record<string, unknown>): Message => ({ jsonrpc: '2.0', id, result })
+
+/** The result of a call that the gateway did not send: an error that the model reads. */
+export const refusal = (id: Id, text: string, meta: Fields): Message =>
+  success(id, {
+    content: [{ type: 'text', text }],
+    isError: true,
+    ...(isModern(meta) && { resultType: 'complete' }),
+  })
+
+const ownState = 'cstp-approval:'
+
+/** Asks the client to show the page of an approval to its user, and to call again. */
+export function openPage(id: Id, { id: elicitationId, url }: WaitingFor, meta: Fields): Message {
+  const message = `Approval ${elicitationId} is needed. Open the page to see what is asked for, and to decide it.`
+  if (isModern(meta)) {
+    const approval = { method: 'elicitation/create', params: { mode: 'url', url, message } }
+    const requestState = `${ownState}${elicitationId}`
+    return success(id, { resultType: 'input_required', inputRequests: { approval }, requestState })
+  }
+  return failure(id, -32_042, message, { elicitations: [{ mode: 'url', elicitationId, url, message }] })
+}
+
+/** The parameters of a repeated call without the answer to {@link openPage}, which is not the server's; null if they hold none. */
+export function withoutOwnAnswer(params: Fields): Fields | null {
+  const { requestState, inputResponses: _, ...rest } = params
+  return typeof requestState === 'string' && requestState.startsWith(ownState) ? rest : null
+}
+
+/** What identifies a call that its server answered with a question, when the client repeats it with the answer. */
+export const continuation = ({ tool, input }: Pick<ToolCall, 'tool' | 'input'>, state: unknown): string =>
+  createHash('sha256')
+    .update(stableJson([tool, input ?? null, state ?? null]))
+    .digest('hex')

@@ -1,0 +1,63 @@
+/** The tools of a server that a client may call, as the gate showed them last. */
+import type { Gate, ServerIdentity, ToolEntry } from './gate.ts'
+import { type Fields, fieldsOf, isModern } from './messages.ts'
+
+export interface ToolList {
+  /** The server has introduced itself. */
+  identify(greeted: Fields): void
+  /** Takes a page that the client asked for, and returns what it may see of it. */
+  page(listed: unknown): Promise<ToolEntry[]>
+  /** The tool, if it may be called. Lists all tools first, if they are not known as they are now. @param meta of a request of the client */
+  find(name: string, meta: Fields): Promise<ToolEntry | undefined>
+  /** The list may have changed. */
+  forget(): void
+}
+
+/** Most pages of a list that the gateway reads itself. */
+const maxPages = 100
+
+const entriesOf = (listed: unknown): ToolEntry[] =>
+  (Array.isArray(listed) ? listed : []).filter((one): one is ToolEntry => typeof fieldsOf(one).name === 'string')
+
+/** @param ask asks the server */
+export function openToolList(gate: Gate, ask: (method: string, params: Fields) => Promise<Fields>): ToolList {
+  let tools: Map<string, ToolEntry> | null = null
+  let identity: ServerIdentity = { name: null, version: null }
+
+  const listAll = async ({ progressToken: _, ...meta }: Fields): Promise<Map<string, ToolEntry>> => {
+    const all: ToolEntry[] = []
+    let cursor: unknown
+    for (let page = 0; page < maxPages; page++) {
+      const result = await ask('tools/list', {
+        ...(cursor !== undefined && { cursor }),
+        ...(isModern(meta) && { _meta: meta }),
+      })
+      all.push(...entriesOf(result.tools))
+      cursor = result.nextCursor
+      if (cursor === undefined) break
+    }
+    return new Map((await gate.list(all, identity)).map((one) => [one.name, one]))
+  }
+
+  return {
+    identify(greeted) {
+      const { name = null, version = null } = fieldsOf(greeted.serverInfo) as Partial<ServerIdentity>
+      identity = { name, version }
+    },
+    async page(listed) {
+      const entries = entriesOf(listed)
+      const shown = await gate.list(entries, identity)
+      // A page says nothing about the other tools.
+      for (const { name } of entries) tools?.delete(name)
+      for (const one of shown) tools?.set(one.name, one)
+      return shown
+    },
+    async find(name, meta) {
+      tools ??= await listAll(meta)
+      return tools.get(name)
+    },
+    forget() {
+      tools = null
+    },
+  }
+}
