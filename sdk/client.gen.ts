@@ -9,6 +9,16 @@ import type { CallOptions, Effect } from './client/options.ts'
  */
 export interface Methods {
   /**
+   * Accepts tools of a server behind the gateway as they are now, so that they may be used. Scope `admin`, effect
+   * `write`.
+   * @category Operation
+   * @example
+   * ```ts
+   * await cstp.acceptPins({ server: 'files' })
+   * ```
+   */
+  acceptPins(params: AcceptPinsParams, options?: CallOptions): Promise<AcceptPinsResult>
+  /**
    * Attributes outcomes to decisions based on evidence from their pull requests. Scope `write`, effect `write`,
    * engine failure `attribution_failed`.
    * @category Learning
@@ -351,6 +361,15 @@ export interface Methods {
    */
   listGuardrails(params?: ListGuardrailsParams, options?: CallOptions): Promise<ListGuardrailsResult>
   /**
+   * Lists the tools that the gateway has pinned, those that wait for a person first. Scope `read`, effect `read`.
+   * @category Operation
+   * @example
+   * ```ts
+   * await cstp.listPins()
+   * ```
+   */
+  listPins(params?: ListPinsParams, options?: CallOptions): Promise<ListPinsResult>
+  /**
    * Lists the sessions reported by hooks, latest first: your own, or all with the scope admin. Scope `read`,
    * effect `read`.
    * @category Memory of an agent
@@ -533,6 +552,7 @@ export interface Methods {
 
 /** What a call of each method leaves behind. */
 export const methods = {
+  acceptPins: 'write',
   attributeOutcomes: 'write',
   checkDrift: 'read',
   checkGuardrails: 'write',
@@ -568,6 +588,7 @@ export const methods = {
   listDecisions: 'read',
   listEvidence: 'read',
   listGuardrails: 'read',
+  listPins: 'read',
   listSessions: 'read',
   mapControls: 'read',
   overruleEvidence: 'write',
@@ -587,6 +608,18 @@ export const methods = {
   updateDecision: 'write',
   verifyEvidenceChain: 'read',
 } as const satisfies Record<keyof Methods, Effect>
+
+/** Parameters of `cstp.acceptPins`. */
+export interface AcceptPinsParams {
+  /** Name of the server. */ server: string
+  /** The tool; all that wait if it is absent. */ tool?: string | null | undefined
+  /** Why; kept in the audit trail. */ reason?: string | null | undefined
+}
+
+/** Result of `cstp.acceptPins`. */
+export interface AcceptPinsResult {
+  /** Names of the tools that were accepted. */ accepted: string[]
+}
 
 /** Parameters of `cstp.attributeOutcomes`. */
 export interface AttributeOutcomesParams {
@@ -1687,6 +1720,41 @@ export interface ListGuardrailsResult {
   /** Only with the parameter `as_of`: the time that the answer is for, and its limits. */ as_of?: AsOfBlock | undefined
 }
 
+/** Parameters of `cstp.listPins`. */
+export interface ListPinsParams {
+  /** Only tools of this server. */ server?: string | null | undefined
+  /** Only tools that wait for a person. Default `false`. */ waiting?: boolean | undefined
+  /** Maximum number of tools. Default `100`. */ limit?: number | undefined
+  /** Number of tools to skip. Default `0`. */ offset?: number | undefined
+}
+
+/** Result of `cstp.listPins`. */
+export interface ListPinsResult {
+  /** The tools. */
+  pins: {
+    /** Name of the server. */ server: string
+    /** Name of the tool. */ tool: string
+    /** `accepted`: used as pinned. `changed` and `new`: withheld until a person accepts it. */
+    state: 'accepted' | 'changed' | 'new'
+    /** What the server says of the tool now; invisible characters are shown by their code points. */
+    description: string | null
+    /** What in the definition a person does not see, or addresses the model. */ findings: string[]
+    /** What differs from the accepted definition; empty for a new tool. */
+    changes: {
+      /** Member of the definition, such as `description` or `inputSchema`; `server` for the server itself. */
+      field: string
+      /** As accepted; null if absent. */ before: unknown
+      /** As the server says now; null if absent. */ after: unknown
+    }[]
+    /** When it was accepted, RFC 3339; null if never. */ accepted_at: string | null
+    /** Who accepted it; null for the first list of a server, which is accepted by itself. */ accepted_by: string | null
+    /** When the server first described the tool so, RFC 3339. */ seen_at: string
+  }[]
+  /** Number of tools on all pages. */ total: number
+  /** True if the page ends early because the answer would exceed 32 MiB; continue with the next page. */
+  shortened?: boolean | undefined
+}
+
 /** Parameters of `cstp.listSessions`. */
 export interface ListSessionsParams {
   /** Agent of the sessions; sessions of other agents need the scope admin. */ agent?: string | undefined
@@ -1700,8 +1768,8 @@ export interface ListSessionsResult {
   sessions: {
     /** Id of the session in its client. */ session_id: string
     /** The authenticated agent. */ agent: string
-    /** The program that the agent runs in. */
-    client: 'claude-code' | 'codex' | 'cursor' | 'gemini' | 'copilot' | 'opencode'
+    /** The program that the agent runs in, or `gateway` for calls that passed the gateway. */
+    client: 'claude-code' | 'codex' | 'cursor' | 'gemini' | 'copilot' | 'opencode' | 'gateway'
     /** As reported by the hook, from the remote of the repository. */ project: string | null
     /** Branch of the repository, as reported by the hook. */ branch: string | null
     /** Working directory at the first event. */ cwd: string | null

@@ -77,7 +77,7 @@ export function openGate(options: GatewayOptions): Gate {
     method: `gateway ${name}`,
     request_id: newRequestId(),
     signal: stopping,
-    shadow,
+    mode: shadow ? 'shadow' : 'enforce',
     project,
     server: name,
     session_id,

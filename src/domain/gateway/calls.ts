@@ -87,7 +87,7 @@ export async function judgeCall(call: GatewayCall, passing: PassingCall): Promis
     place: placeOf(call),
     call: reported(call, passing),
   })
-  if (call.shadow) return { kind: 'forward', notes: [] }
+  if (call.mode === 'shadow') return { kind: 'forward', notes: [] }
   if (evaluation === null)
     return { kind: 'refuse', reason: outcome.kind === 'deny' ? outcome.reason : 'cstp can not judge this call' }
   return verdictOf(evaluation)
@@ -110,7 +110,7 @@ export async function hiddenTools(call: GatewayCall, tools: readonly string[]): 
   const { rules } = await call.policy.current()
   const hiding = rules.filter(({ rule }) => rule.hide === true)
   const hidden = new Set<string>()
-  if (hiding.length === 0 || call.shadow) return hidden
+  if (hiding.length === 0 || call.mode === 'shadow') return hidden
   for (const tool of tools) {
     const given = actionOf(
       'gateway',
