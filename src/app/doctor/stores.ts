@@ -56,7 +56,12 @@ const fileFindings: Record<FileFinding['kind'], (path: string, detail: string) =
     ),
   pending: (path) => note(`${path} is not written yet`, 'a running service is writing it; else the next start does'),
   kept: (path, detail) =>
-    note(`${path} is a copy of a ${detail} file whose decision was rewritten`, 'check it, then delete it'),
+    detail === 'edited'
+      ? warning(
+          `${path} is an edit by hand that is not in the decision: a call had changed it before the file was read`,
+          'put into the decision what is right, then delete the copy',
+        )
+      : note(`${path} is a copy of a ${detail} file whose decision was rewritten`, 'check it, then delete it'),
   stale: (path) =>
     note(`${path} is a temporary file`, 'a running service is writing it; else the next start removes it'),
 }

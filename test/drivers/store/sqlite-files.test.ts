@@ -28,7 +28,7 @@ import { openSqliteStore } from '../../../src/drivers/store/sqlite/driver.ts'
 import { compareFiles } from '../../../src/drivers/store/sqlite/inspect.ts'
 import { recordFile } from '../../../src/drivers/store/sqlite/parse.ts'
 import { holdingTerm } from '../../support/search.ts'
-import { behind, differences, freshDir, type Logged, openAt, pathOf } from './sqlite-tools.ts'
+import { behind, differences, filesIn, freshDir, type Logged, openAt, pathOf } from './sqlite-tools.ts'
 
 setDefaultTimeout(120_000)
 
@@ -175,6 +175,49 @@ test('a broken file is named; its decision stays as it was, and a write keeps th
     await store.transaction((tx) => tx.decisions.put(recordOf(1), 2))
     expect(readFileSync(`${pathOf(dir, idOf(1))}.broken`, 'utf8')).toBe(broken)
   })
+})
+
+test('an edit that was not read yet is kept beside the file that a call writes, and is named', async () => {
+  const dir = await prepared()
+  const log: Logged[] = []
+  const store = await openAt(dir, log)
+  const texts = ['first edit', 'second edit'].map((lessons) => yamlOf(recordOf(1, { lessons })))
+  for (const [at, text] of texts.entries()) {
+    writeFileSync(pathOf(dir, idOf(1)), text)
+    await store.transaction((tx) => tx.decisions.put(recordOf(1, { preserve: at === 0 }), at + 1))
+    expect(readFileSync(pathOf(dir, idOf(1)), 'utf8')).toBe(recordFile(recordOf(1, { preserve: at === 0 })))
+  }
+  const kept = [`${relative(1)}.edited`, `${relative(1)}.edited-2`]
+  expect(kept.map((path) => readFileSync(join(dir, 'decisions', path), 'utf8'))).toEqual(texts)
+  expect(log.filter(({ message }) => message.includes('changed by hand')).length).toBe(2)
+  expect(await store.reconcile()).toEqual([])
+  const db = openExisting(join(dir, 'cstp.db'))
+  expect([...compareFiles(db, join(dir, 'decisions'))]).toEqual(
+    kept.map((path) => ({ path, kind: 'kept', detail: 'edited' })),
+  )
+  db.close()
+  // What the service wrote itself is no edit.
+  for (const revision of [3, 4]) await store.transaction((tx) => tx.decisions.put(recordOf(1), revision))
+  await store.transaction((tx) => tx.erase({ decisions: [{ id: idOf(1), revision: 5 }] }))
+  expect(filesIn(dir).filter((path) => path.includes(idOf(1)))).toEqual([])
+  await store.close()
+})
+
+test('a file that another process owes is no edit', async () => {
+  const dir = await prepared()
+  const store = await openAt(dir)
+  // As between the two steps of another process: its row is committed, and the file has the older text.
+  behind(dir, (db) => {
+    const later = Date.now() + 1_000
+    db.run('insert into pending_files select num, 2 from decisions where id = ?', [idOf(1)])
+    db.run(`update decisions set revision = 2, file_mtime = ?, file_hash = 'of the other' where id = ?`, [
+      later,
+      idOf(1),
+    ])
+  })
+  await store.transaction((tx) => tx.decisions.put(recordOf(1, { preserve: true }), 2))
+  expect(differences(dir)).toEqual([])
+  await store.close()
 })
 
 test('links are not followed, to files or to folders: they are reported, and the decisions stay as they were', async () => {

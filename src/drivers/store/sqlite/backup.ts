@@ -1,7 +1,7 @@
 /** Copies a database while others write to it, and the decision files that belong to the copy. */
 import { join } from 'node:path'
 import { openExisting, storageErrorOf, versionOf } from '../../shared/sqlite/connect.ts'
-import { filesBelow, hashOf, readPlain, relativePath } from './files.ts'
+import { filesBelow, hashOf, isKept, readPlain, relativePath } from './files.ts'
 import { recordFile } from './parse.ts'
 
 /**
@@ -69,7 +69,7 @@ export function* decisionFiles(dir: string, copy: string): Generator<{ path: str
       }
     }
     for (const { path, link } of filesBelow(root)) {
-      if (link || !/\.yaml(?:\.broken|\.newer)?$/.test(path) || known.has(path)) continue
+      if (link || !(path.endsWith('.yaml') || isKept(path)) || known.has(path)) continue
       const id = path.slice(path.lastIndexOf('/') + 1, -'.yaml'.length)
       // The decision is newer than the copy.
       if (liveRow.get(id)?.gone === 0) continue

@@ -19,7 +19,9 @@ import type { Statements } from './connect.ts'
 import {
   closeFiles,
   dateAfter,
+  type FileState,
   fileStates,
+  type KnownFile,
   place,
   relativePath,
   removeFiles,
@@ -63,8 +65,8 @@ export interface CommitterOptions {
   /** Folder of the decision files. */
   root: string
   log: LogWriter
-  /** Called before a file is replaced. */
-  beforePlacing(id: string, path: string): void
+  /** Called before a file is replaced, with its state as last known. */
+  beforePlacing(temp: TempFile, known: KnownFile): void
   /** Writes files from their rows, see `PendingFiles.write`; call it inside a write transaction. */
   writePending(nums: readonly number[]): Promise<Unwritten[]>
   /** Files that could not be written at the start. */
@@ -91,7 +93,10 @@ const idle_ms = 1_000
 export function committer(options: CommitterOptions): Committer {
   const { db, statements, root, log, beforePlacing, writePending, unwritten } = options
   const lastSeq = statements.prepare<{ seq: number }, []>('select coalesce(max(seq), 0) as seq from decisions')
-  const mtimeOf = statements.prepare<{ file_mtime: number }, [number]>('select file_mtime from decisions where num = ?')
+  const stateOf = statements.prepare<FileState, [number]>(
+    'select file_size as size, file_mtime as mtime, file_hash as hash from decisions where num = ?',
+  )
+  const owed = statements.prepare<{ num: number }, []>('select num from pending_files')
   const clearPending = statements.prepare<unknown, [number, number]>(
     'delete from pending_files where num = ? and revision = ?',
   )
@@ -145,11 +150,14 @@ export function committer(options: CommitterOptions): Committer {
   async function commitGroup(jobs: readonly Job[]): Promise<void> {
     const files = new Map<string, PendingFile>()
     const outcomes: Outcome[] = []
+    const known = new Map<string, KnownFile>()
     let temps: readonly TempFile[] = []
     let isCommitting = false
     try {
       await begin(db, Math.max(jobs[0]!.since + beginTimeout_ms, performance.now() + 100))
       seq = null
+      // Before the members add theirs.
+      const owedBefore = new Set(owed.all().map(({ num }) => num))
       for (const job of jobs) outcomes.push(await runMember(job, files))
       if (outcomes.every((outcome) => 'error' in outcome)) rollback()
       else {
@@ -157,7 +165,9 @@ export function committer(options: CommitterOptions): Committer {
         temps = await writeTemps(root, new Map(texts))
         for (const temp of temps) {
           const { num } = files.get(temp.id)!
-          dateAfter(temp, mtimeOf.get(num)?.file_mtime ?? 0)
+          const state = stateOf.get(num)!
+          known.set(temp.id, { ...state, owed: owedBefore.has(num) })
+          dateAfter(temp, state.mtime)
           setState(num, temp.state)
         }
         await syncFiles(temps)
@@ -178,7 +188,7 @@ export function committer(options: CommitterOptions): Committer {
     } finally {
       closeFiles(temps)
     }
-    if (files.size > 0 || failed.size > 0) await putFiles(temps, files)
+    if (files.size > 0 || failed.size > 0) await putFiles(temps, files, known)
     for (const [at, outcome] of outcomes.entries()) {
       if ('error' in outcome) jobs[at]!.reject(outcome.error)
       else jobs[at]!.resolve(outcome.value)
@@ -186,7 +196,11 @@ export function committer(options: CommitterOptions): Committer {
   }
 
   /** Puts the files of a committed group in place. Files that fail stay pending. */
-  async function putFiles(temps: readonly TempFile[], files: ReadonlyMap<string, PendingFile>): Promise<void> {
+  async function putFiles(
+    temps: readonly TempFile[],
+    files: ReadonlyMap<string, PendingFile>,
+    known: ReadonlyMap<string, KnownFile>,
+  ): Promise<void> {
     run('PRAGMA synchronous = NORMAL')
     try {
       await begin(db, performance.now() + placeTimeout_ms)
@@ -197,7 +211,7 @@ export function committer(options: CommitterOptions): Committer {
         const temp = texts.get(id)
         if (temp === undefined) removeFiles(root, id)
         else {
-          beforePlacing(id, temp.path)
+          beforePlacing(temp, known.get(id)!)
           place(temp)
           texts.delete(id)
         }

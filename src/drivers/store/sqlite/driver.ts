@@ -69,7 +69,7 @@ export async function openSqliteStore({
       statements: writing,
       root,
       log,
-      beforePlacing: (id, path) => files.beforePlacing(id, path),
+      beforePlacing: (temp, known) => files.beforePlacing(temp, known),
       writePending: pending.write,
       unwritten,
     })

@@ -44,6 +44,12 @@ export interface FileState {
   hash: string
 }
 
+/** The state in its row of a file that is about to be replaced. */
+export interface KnownFile extends FileState {
+  /** Whether an earlier commit has not put it in place yet, so that the file may still have an older text. */
+  owed: boolean
+}
+
 /** Stores the state of a decision's file in its row. */
 export function fileStates({ prepare }: Pick<Statements, 'prepare'>): (num: number, state: FileState) => void {
   const set = prepare<unknown, [number, number, string, number]>(
@@ -153,7 +159,7 @@ export function removeTemps(temps: readonly TempFile[]): void {
     }
 }
 
-/** Removes the file of a decision, its `.broken` and `.newer` copies, and its temporary files. */
+/** Removes the file of a decision, its copies that were kept, and its temporary files. */
 export function removeFiles(root: string, id: string): void {
   const path = join(root, relativePath(id))
   const folder = dirname(path)
@@ -179,6 +185,17 @@ async function openIn(temp: string, root: string): Promise<number> {
     for (const parent of [dirname(folder), root]) await syncFolder(parent)
     return openSync(temp, 'wx', 0o600)
   }
+}
+
+/** Copies of files that people changed, beside those that replaced them: `<name>.edited`, or `.broken` or `.newer` if it can't be read. */
+export const isKept = (path: string): boolean => /\.yaml\.(?:edited|broken|newer)(?:-\d+)?$/.test(path)
+
+/** Moves a file aside, under a name that is free. @returns its new path */
+export function keepBeside(path: string, kind: 'edited' | 'broken' | 'newer'): string {
+  let aside = `${path}.${kind}`
+  for (let number = 2; existsSync(aside); number++) aside = `${path}.${kind}-${number}`
+  renameSync(path, aside)
+  return aside
 }
 
 /** Moves a temporary file to its final path. */

@@ -10,7 +10,7 @@ import type { ThreadReads } from '../../../../sdk/storage/thread.ts'
 import { messageOf } from '../../../core/log.ts'
 import { statementsOf } from './connect.ts'
 import { auditReader, keyedReader } from './coordination.ts'
-import { filesBelow, hashOf, isTemp, linkProblem, placeOf, readPlain, relativePath } from './files.ts'
+import { filesBelow, hashOf, isKept, isTemp, linkProblem, placeOf, readPlain, relativePath } from './files.ts'
 import { follow } from './follow.ts'
 import { parseRecord, recordFile } from './parse.ts'
 import { decisionReader } from './read.ts'
@@ -82,8 +82,8 @@ export function* compareFiles(db: Database, root: string): Generator<FileFinding
       continue
     }
     if (isTemp(path)) yield { path, kind: 'stale', detail: '' }
-    else if (/\.yaml\.(?:broken|newer)$/.test(path))
-      yield { path, kind: 'kept', detail: path.slice(path.lastIndexOf('.') + 1) }
+    else if (isKept(path))
+      yield { path, kind: 'kept', detail: path.slice(path.lastIndexOf('.') + 1).replace(/-.*/, '') }
     if (!path.endsWith('.yaml')) continue
     const id = path.slice(path.lastIndexOf('/') + 1, -'.yaml'.length)
     if (path !== relativePath(id)) {

@@ -4,14 +4,15 @@
  * - A file without a row is imported; an edited file is read again, and its vectors are dropped and queued.
  * - A removed file hides its decision from all reads. Row and document stay, and the decision returns with its file.
  * - A broken file is reported and left alone. Reads return its decision as it was when the file was last valid, or not at all if it never
- *   was. The next write of that decision keeps the broken file beside the new one, as `<name>.broken`; that of a newer program, as `<name>.newer`.
+ *   was.
+ * - A write of a decision whose file was changed since keeps that file beside the new one: as `<name>.edited`, `<name>.broken`, or
+ *   `<name>.newer` if a newer program wrote it.
  *
  * Differences found without the lock are checked again under it, so that files that another process is just writing are not mistaken for
  * edits.
  */
 
-import { existsSync, renameSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { isStorageError } from '../../../../sdk/storage/errors.ts'
 import { newOutboxValue, outboxCollection } from '../../../../sdk/storage/keyed.ts'
 import type { FileFinding } from '../../../../sdk/storage/store.ts'
@@ -20,7 +21,7 @@ import type { Committer } from './commit.ts'
 import type { Statements } from './connect.ts'
 import { keyedPut } from './coordination.ts'
 import type { DecisionTable } from './decisions.ts'
-import { fileStat, hashOf, readPlain, relativePath } from './files.ts'
+import { fileStat, hashOf, type KnownFile, keepBeside, readPlain, relativePath, type TempFile } from './files.ts'
 import { type ParsedFile, parseRecord } from './parse.ts'
 import type { PendingFiles } from './pending-files.ts'
 import type { Looking } from './survey.ts'
@@ -29,8 +30,8 @@ export interface Reconciler {
   reconcile(): Promise<FileFinding[]>
   /** Stops a running reconciliation at its next page; called when the store is closed. */
   stop(): void
-  /** Saves a broken file before a write replaces it. */
-  beforePlacing(id: string, path: string): void
+  /** Keeps a file that a person changed, before a write replaces it. */
+  beforePlacing(temp: TempFile, known: KnownFile): void
 }
 
 /** A file as read outside of the lock; null if there is none. */
@@ -76,8 +77,6 @@ export function reconciler({
   )
   const putKeyed = keyedPut(statements)
   const hashOfRow = prepare<{ file_hash: string }, [string]>('select file_hash from decisions where id = ?')
-  /** Files that can't be read, and why. */
-  const broken = new Map<string, 'broken' | 'newer'>()
   let stopped = false
   let looking: Looking | null = null
 
@@ -124,9 +123,7 @@ export function reconciler({
     }
     const parsed = file.parsed()
     if ('problem' in parsed) {
-      const kind = parsed.isNewer ? 'newer' : 'broken'
-      broken.set(id, kind)
-      return { path, kind, message: parsed.problem }
+      return { path, kind: parsed.isNewer ? 'newer' : 'broken', message: parsed.problem }
     }
     try {
       if (row === null) table.setFile(table.insert(parsed.record, 1), file)
@@ -141,10 +138,8 @@ export function reconciler({
       }
     } catch (error) {
       if (!isStorageError(error, 'conflict')) throw error
-      broken.set(id, 'broken')
       return { path, kind: 'broken', message: `its source key ${parsed.record.source_key} belongs to another decision` }
     }
-    broken.delete(id)
     if (!table.get(id)!.indexed) putKeyed(outboxCollection, id, newOutboxValue, now())
     return row === null || row.gone === 1
       ? { path, kind: 'added', message: 'imported from its file' }
@@ -157,7 +152,6 @@ export function reconciler({
       const { ids, findings, temps } = await looking.found.finally(() => {
         looking = null
       })
-      broken.clear()
       if (temps.length > 0) await commits.run(async () => pending.clear(temps))
       for (let at = 0; at < ids.length && !stopped; at += page) {
         const suspects = ids.slice(at, at + page).map((id) => read(id, hashOfRow.get(id)?.file_hash))
@@ -182,9 +176,23 @@ export function reconciler({
       stopped = true
       looking?.stop()
     },
-    beforePlacing(id, path) {
-      const kind = broken.get(id)
-      if (broken.delete(id) && existsSync(path)) renameSync(path, `${path}.${kind}`)
+    beforePlacing({ id, path, state }, known) {
+      const stat = fileStat(path)
+      if (stat === null || (stat.size === known.size && stat.mtime === known.mtime)) return
+      if (known.owed && stat.mtime <= known.mtime) return
+      const content = readPlain(path)
+      if ([known.hash, state.hash].includes(hashOf(content))) return
+      const parsed = parseRecord(content, id)
+      const kind = !('problem' in parsed) ? 'edited' : parsed.isNewer ? 'newer' : 'broken'
+      const aside = keepBeside(path, kind)
+      log(
+        'warn',
+        'a decision file was changed by hand, and its decision by a call before the file was read: both are kept',
+        {
+          id,
+          kept: relative(root, aside),
+        },
+      )
     },
   }
 }
