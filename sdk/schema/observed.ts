@@ -16,7 +16,10 @@ export const observedEntries = {
   adopted_by: v.optional(
     v.pipe(
       v.string(),
-      d('With `source: hook`: the agent that stated a confidence; the decision is scored with it from then on.'),
+      d(
+        'With `source: hook`: the agent that stated a confidence. The decision is scored with it if no event of its pull request or commits told before how it went.',
+      ),
     ),
   ),
+  adopted_at: v.optional(v.pipe(v.string(), d('When it did, RFC 3339.'))),
 } as const

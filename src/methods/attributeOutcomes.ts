@@ -28,7 +28,12 @@ export const attributeOutcomes = defineMethod({
         'Days after which a merged pull request counts as stable. Default: 7, or the minimum set by the operator if it is higher. A value below the minimum needs the scope admin.',
       ),
     ),
-    dry_run: v.pipe(v.optional(v.boolean(), false), d('Dry run: returns the result without writing anything.')),
+    dry_run: v.pipe(
+      v.optional(v.boolean(), false),
+      d(
+        'Dry run: returns the result without writing anything; without the scope curate or admin, only of own decisions.',
+      ),
+    ),
   }),
   result: v.object({
     processed: v.pipe(

@@ -7,6 +7,7 @@ import { defineMethod, toolInput } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
 import { timestamp } from '../core/time.ts'
 import { type ProjectUpdate, requireFirst, requireUnmerged, withProject } from '../domain/lifecycle/project.ts'
+import { requireUnreviewed, unscoredAdoption } from '../domain/lifecycle/update.ts'
 import { stateId } from '../domain/record/act-ids.ts'
 import { applyUpdate, requireUnchanged, type Updates } from '../domain/record/decision/decision.ts'
 import { given, requireOwn, resolveId } from '../domain/record/decision/lookup.ts'
@@ -43,6 +44,9 @@ export const updateDecision = defineMethod({
     applied: v.pipe(v.array(v.string()), v.description('Names of the fields that were changed.')),
     indexed: v.pipe(v.boolean(), v.description('Whether its new text is already in the semantic index.')),
     bridge_too_far: v.optional(BridgeTooFar),
+    unscored: v.optional(
+      v.pipe(v.string(), v.description('Why the confidence that adopts a decision of a hook enters no score.')),
+    ),
   }),
   scope: 'write',
   effect: 'write',
@@ -66,6 +70,7 @@ export const updateDecision = defineMethod({
     const at = timestamp(call.now())
     const before = await requireOwn(call.store, id, params.id, call.caller)
     requireUnchanged(before.record, params.revision_count)
+    const unscored = await unscoredAdoption({ evidence: call.evidence, keyed: call.store.keyed }, before.record, texts)
     if (project) await requireUnmerged(call.evidence, before.record, project, call.caller)
     const planned = applyUpdate(before.record, changesOf(before.record), call.caller.agent, at).record
     const plannedTexts = textsOf(planned)
@@ -74,13 +79,16 @@ export const updateDecision = defineMethod({
       // Applied to the current record, so that an update committed since then is not lost.
       const now = await requireOwn(tx, id, params.id, call.caller)
       requireUnchanged(now.record, params.revision_count)
+      const changes = changesOf(now.record)
+      requireUnreviewed(now.record, changes, call.caller)
       if (project) requireFirst(now.record, project, call.caller)
-      const { record, applied, revision } = applyUpdate(now.record, changesOf(now.record), call.caller.agent, at)
+      const { record, applied, revision } = applyUpdate(now.record, changes, call.caller.agent, at, unscored === null)
       await tx.decisions.put(requireSize(record), now.revision)
       await keepRevision(tx, id, record.revision_count, revision)
       await audit(call, tx, [id], { applied })
       const texts = textsOf(record)
-      const done = { success: true, id, record_id: stateId(id, now.revision + 1), applied }
+      const told = unscored === null ? {} : { unscored }
+      const done = { success: true, id, record_id: stateId(id, now.revision + 1), applied, ...told }
       if (texts === textsOf(now.record)) return { ...done, indexed: now.indexed }
       await tx.embeddings.put(id, null)
       const fitting = texts === plannedTexts ? made : null

@@ -148,4 +148,42 @@ forEachBackend((open) => {
     ])
     expect(await program.call('getDecision', { id: reviewed })).toMatchObject({ outcome: 'failure' })
   })
+
+  const adopt = (program: TestProgram, id: string, confidence: number) =>
+    program.call('updateDecision', { id, updates: { confidence } })
+  const scores = async (program: TestProgram, id: string) => {
+    const { confidence_at_record, outcome } = await program.call('getDecision', { id })
+    return [confidence_at_record, outcome]
+  }
+
+  test.each<[string, gh.Example[], number | null]>([
+    ['a merge', [gh.merged({ at: 3 })], null],
+    ['a check of the commit', [gh.suite('head', [])], null],
+    ['only that it was opened', [gh.pullRequest('opened', { at: 2 })], 0.9],
+    ['nothing of it', [gh.merged({ number: 8, head: 'other', at: 3 })], 0.9],
+  ])('confidence that is stated after %s enters a score only if that told nothing', async (_, given, scored) => {
+    const program = await opened()
+    const id = await commits(program, short('head'))
+    await deliver(program, ...given)
+    const { unscored } = await adopt(program, id, 0.9)
+    expect([(await scores(program, id))[0], unscored === undefined]).toEqual([scored, scored !== null])
+    // Nor does a second try.
+    await adopt(program, id, 1)
+    expect((await scores(program, id))[0]).toBe(scored)
+  })
+
+  test('a merge before the confidence was stated settles nothing, however late its evidence arrives', async () => {
+    const program = await opened()
+    const [late, plain] = [await commits(program, short('head')), await commits(program, short('next'))]
+    program.clock.now = Date.parse(gh.at(10))
+    await adopt(program, late, 1)
+    for (let at = 0; at < 201; at++) await adopt(program, late, 1)
+    await deliver(program, gh.merged({ at: 5 }), gh.merged({ number: 8, head: 'next', at: 5 }))
+    program.clock.now += 8 * day
+    expect((await settle(program)).decisions).toMatchObject([
+      { id: late, outcome: null, reason: 'PR 7 was merged before its confidence was stated' },
+      { id: plain, outcome: 'success', applied: true },
+    ])
+    expect(await scores(program, plain)).toEqual([null, 'success'])
+  })
 })

@@ -176,7 +176,7 @@ forEachBackend((open) => {
       await appendEvents(program.services.evidence, events)
     }
     const settle = async (dry_run: boolean) => {
-      const { decisions } = await program.call('attributeOutcomes', { project: name, since: '90d', dry_run })
+      const { decisions } = await program.call('attributeOutcomes', { project: name, since: '90d', dry_run }, 'root')
       return decisions.map(({ pr, outcome, basis }) => [histories[pr - prOf(0)]![0], basis, outcome])
     }
     const expected = histories.map(([what, , basis, outcome]) => [what, basis, outcome])

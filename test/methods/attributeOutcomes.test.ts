@@ -47,12 +47,27 @@ forEachBackend((open) => {
     expect(await program.call('attributeOutcomes', { project: name })).toMatchObject({ processed: 1, attributed: 0 })
   })
 
+  test('a dry run tells an agent nothing of the decisions of others before they are settled', async () => {
+    const program = await open()
+    program.services.attribution.by_age = true
+    const others = await decided(program, 20)
+    const own = await program.record({ project: { name, pr: 8 } })
+    program.clock.now += 20 * day
+    const told = async (dry_run: boolean, as: 'alice' | 'curator') =>
+      (await program.call('attributeOutcomes', { project: name, since: '90d', dry_run }, as)).decisions.map(
+        ({ id }) => id,
+      )
+    expect(await told(true, 'alice')).toEqual([own])
+    expect(await told(true, 'curator')).toEqual([others, own])
+    expect(await told(false, 'alice')).toEqual([others, own])
+  })
+
   test('the look-back is a number of days or a date; stability is in days', async () => {
     const program = await open()
     program.services.attribution.by_age = true
     for (const days of [5, 40, 100]) await decided(program, days)
     const processed = async (given: object) =>
-      (await program.call('attributeOutcomes', { project: name, dry_run: true, ...given })).processed
+      (await program.call('attributeOutcomes', { project: name, dry_run: true, ...given }, 'root')).processed
     expect(await processed({})).toBe(1)
     expect(await processed({ since: '50d' })).toBe(2)
     expect(await processed({ since: '2026-01-01' })).toBe(3)
@@ -255,7 +270,7 @@ forEachBackend((open) => {
     const withPr = drafts.filter(({ project }) => project.pr !== null)
     const old = withPr.filter(({ days }) => days > 7)
     const expected = { processed: withPr.length, attributed: old.length, skipped: withPr.length - old.length }
-    const dry = await program.call('attributeOutcomes', { project: name, dry_run: true })
+    const dry = await program.call('attributeOutcomes', { project: name, dry_run: true }, 'root')
     expect(dry).toMatchObject(expected)
     const found = await program.call('attributeOutcomes', { project: name })
     expect(found).toMatchObject(expected)

@@ -30,6 +30,32 @@ forEachBackend((open) => {
     expect(await call('getDecision', { id })).toMatchObject({ revision_count: 4 })
   })
 
+  test('after a review by others the recorder rewrites no text, so that a failure is still found; a curator may', async () => {
+    const { call, refused, record } = await open()
+    const id = await record({ decision: 'Shard the ledger by tenant' })
+    const texts = [
+      { decision: 'Buy flowers' },
+      { context: 'none' },
+      { tags: [] },
+      { pattern: 'x' },
+      { reasons: [] },
+      { bridge: { structure: 'a', function: 'b' } },
+    ]
+    await call('reviewDecision', { id, outcome: 'failure' })
+    await call('updateDecision', { id, updates: { context: 'A tenant outgrew its shard' } })
+    await call('reviewDecision', { id, outcome: 'failure' }, 'bob')
+    for (const updates of texts)
+      expect(await refused('updateDecision', { id, updates })).toMatchObject({
+        error: 'forbidden',
+        data: { scope: 'curate' },
+        message: expect.stringContaining(`${Object.keys(updates)[0]}: others reviewed this decision`),
+      })
+    await call('updateDecision', { id, updates: { confidence: 0.1, project: { feature: 'billing' } } })
+    const { decisions } = await call('queryDecisions', { query: 'Shard the ledger by tenant' })
+    expect(decisions[0]).toMatchObject({ id, outcome: 'failure' })
+    await call('updateDecision', { id, updates: { tags: ['ledger'] } }, 'curator')
+  })
+
   test('an update of a text that has no vectors yet starts the first generation', async () => {
     const { call, store } = await open()
     const found = recordOf()

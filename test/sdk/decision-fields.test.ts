@@ -39,7 +39,17 @@ describe.each(['query', 'list'] as const)('a filter given as a parameter (%s)', 
 // Everything else in a record must be a parameter of recordDecision.
 const written = [
   ...['id', 'title', 'status', 'outcome', 'date', 'review_by', 'bridge_method', 'verdict', 'quality', 'related_to'],
-  ...['links', 'imported_by', 'source', 'adopted_by', 'recorded_at', 'updated_at', 'actual_result', 'lessons'],
+  ...[
+    'links',
+    'imported_by',
+    'source',
+    'adopted_by',
+    'adopted_at',
+    'recorded_at',
+    'updated_at',
+    'actual_result',
+    'lessons',
+  ],
   ...[
     'review_notes',
     'reviewed_at',

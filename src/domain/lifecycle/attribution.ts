@@ -3,7 +3,7 @@ import type { Outcome, Project, Revision } from '../../../sdk/schema/decision.ts
 import { type DecisionFields, decisionPages, readDecision } from '../../../sdk/storage/decisions.ts'
 import type { Evidence, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
 import { ruleSettlers } from '../../../sdk/storage/fields.ts'
-import type { KeyedReader } from '../../../sdk/storage/store.ts'
+import { mayCurate } from '../../core/caller.ts'
 import { dayMs, timestamp } from '../../core/time.ts'
 import { keptCommits, namedByCommit, pullRequestOf } from '../record/decision/commits.ts'
 import { applyUpdate } from '../record/decision/decision.ts'
@@ -32,6 +32,12 @@ interface Failed {
 /** Events that show that a merged pull request failed. */
 const failures: Record<string, Failed['what']> = { pr_reverted: 'reverted', incident: 'named in an incident' }
 
+/** From when on events count, milliseconds since 1970, and what happened then. */
+interface Counted {
+  ms: number
+  event: string
+}
+
 const days = (count: number): string => `${count} ${count === 1 ? 'day' : 'days'}`
 
 /** Operator settings for attributed outcomes. */
@@ -44,14 +50,14 @@ export interface AttributionSettings {
 
 /**
  * The outcome of a decision by its pull request; by its age only if the operator allows it and there is no evidence.
- * @param named_ms when its recorder named the pull request: earlier events settle nothing
+ * @param from earlier events settle nothing
  */
 export function attribute(
   { pr, created_ms, reviewed_ms, settled_by }: Pick<DecisionFields, 'pr' | 'created_ms' | 'reviewed_ms' | 'settled_by'>,
   history: PullRequestHistory | null,
   { stability_days, by_age }: { stability_days: number; by_age: boolean },
   now_ms: number,
-  named_ms: number = created_ms,
+  from: Counted = { ms: created_ms, event: 'the decision was recorded' },
 ): Attribution {
   const stable_ms = stability_days * dayMs
   if (history === null) {
@@ -72,8 +78,8 @@ export function attribute(
     basis: is_inferred ? 'inferred' : 'evidence',
     reason: `PR ${pr} was ${what} ${when}${is_inferred ? ', as the service inferred' : ''}`,
   })
-  const isEarlier = (at: string): boolean => Date.parse(at) < named_ms
-  const then = named_ms > created_ms ? 'its decision named it' : 'the decision was recorded'
+  const { event: then } = from
+  const isEarlier = (at: string): boolean => Date.parse(at) < from.ms
   if (merged_at === null) {
     if (closed_at === null) return evidence(null, `PR ${pr} is not merged yet`)
     return isEarlier(closed_at)
@@ -226,15 +232,19 @@ const isNaming = ({ fields, old_values }: Revision): boolean => {
 }
 
 /**
- * When the recorder of a decision named its pull request. Evidence of a merge can arrive late, so an agent may know about the merge
- * before the service does. A pull request named by a curator or by evidence counts from the decision on.
+ * When the recorder of a decision had named its pull request and stated the confidence that is scored. Evidence of a merge can arrive late, so
+ * an agent may know about the merge before the service does. A pull request named by a curator or by evidence counts from the decision on.
  */
-async function namedAt(
-  keyed: Pick<KeyedReader, 'list'>,
-  { id, agent, created_ms }: Pick<DecisionFields, 'id' | 'agent' | 'created_ms'>,
-): Promise<number> {
+async function countedFrom(
+  { keyed, decisions }: Pick<ReviewCall['store'], 'keyed' | 'decisions'>,
+  { id, agent, created_ms, confidence }: Pick<DecisionFields, 'id' | 'agent' | 'created_ms' | 'confidence'>,
+): Promise<Counted> {
   const naming = (await revisionsOf(keyed, id)).findLast(isNaming)
-  return naming?.updated_by === agent ? Date.parse(naming.updated_at) : created_ms
+  const adopted_at = confidence === null ? undefined : (await readDecision(decisions, id))?.record.adopted_at
+  const found: Counted[] = [{ ms: created_ms, event: 'the decision was recorded' }]
+  if (naming?.updated_by === agent) found.push({ ms: Date.parse(naming.updated_at), event: 'its decision named it' })
+  if (adopted_at !== undefined) found.push({ ms: Date.parse(adopted_at), event: 'its confidence was stated' })
+  return found.reduce((last, one) => (one.ms > last.ms ? one : last))
 }
 
 /** Whether an attribution would change the existing outcome of a decision. */
@@ -252,12 +262,14 @@ export async function attributePending(
   const decisions = []
   for await (const candidate of candidates(call, query.project, query.created_from_ms)) {
     const { id, pr, is_named } = candidate
+    // What an agent would learn of others' decisions before anybody knows, it could use before they are scored.
+    if (query.dry_run && candidate.agent !== call.caller.agent && !mayCurate(call.caller)) continue
     const history = await pullRequestHistory(call.evidence, query.project, pr)
     const first = attribute(candidate, history, query, call.now())
     const found =
       first.outcome === null || first.basis === 'age'
         ? first
-        : attribute(candidate, history, query, call.now(), await namedAt(call.store.keyed, candidate))
+        : attribute(candidate, history, query, call.now(), await countedFrom(call.store, candidate))
     const { outcome, reason: notes } = found
     if (candidate.outcome !== null && !corrects(candidate, found)) continue
     const input = outcome && { outcome, actual_result: null, lessons: null, notes }

@@ -1,5 +1,5 @@
 /** Commits that a hook saw an agent make: they tie its decision to the pull request that contains them according to the evidence. */
-import type { Evidence } from '../../../../sdk/storage/evidence.ts'
+import type { Evidence, EvidenceRecord } from '../../../../sdk/storage/evidence.ts'
 import type { KeyedReader, Transaction } from '../../../../sdk/storage/store.ts'
 
 /** Commit hashes, abbreviated if they were printed so, by the id of their decision. */
@@ -37,19 +37,24 @@ interface Naming {
   distinct?: unknown
 }
 
-/** What the observed events of a repository say about commits whose hashes begin with `commit`. */
-async function namingsOf(evidence: Pick<Evidence, 'ofCommit'>, project: string, commit: string): Promise<Naming[]> {
-  const found: Naming[] = []
+/** Every record about commits whose hashes begin with `commit`. */
+export async function recordsOfCommit(evidence: Pick<Evidence, 'ofCommit'>, commit: string): Promise<EvidenceRecord[]> {
+  const found: EvidenceRecord[] = []
   for (let seq = 1; ; ) {
     const records = await evidence.ofCommit(commit, seq, page)
-    for (const { evidence_class, payload } of records) {
-      if (evidence_class !== 'observed') continue
-      const { repo, ...naming } = JSON.parse(payload) as Naming & { repo?: unknown }
-      if (repo === project) found.push(naming)
-    }
+    found.push(...records)
     if (records.length < page) return found
     seq = records.at(-1)!.seq + 1
   }
+}
+
+/** What the observed events of a repository say about commits whose hashes begin with `commit`. */
+async function namingsOf(evidence: Pick<Evidence, 'ofCommit'>, project: string, commit: string): Promise<Naming[]> {
+  return (await recordsOfCommit(evidence, commit)).flatMap(({ evidence_class, payload }) => {
+    if (evidence_class !== 'observed') return []
+    const { repo, ...naming } = JSON.parse(payload) as Naming & { repo?: unknown }
+    return repo === project ? [naming] : []
+  })
 }
 
 /**

@@ -120,12 +120,14 @@ const bridgeSources: readonly string[] = ['decision', 'context', 'pattern', 'rea
 /**
  * Applies an update; the earlier values are in its revision. New text renews the title and a bridge that was extracted by rule;
  * a given bridge stays.
+ * @param is_scored false if a confidence that adopts the decision was stated too late to be scored
  */
 export function applyUpdate(
   record: DecisionRecord,
   updates: Updates,
   by: string,
   at: string,
+  is_scored = true,
 ): { record: DecisionRecord; applied: string[]; revision: Revision } {
   const applied = updatableFields.filter((field) => updates[field] !== undefined)
   const next: DecisionRecord = { ...record, ...updates, updated_at: at }
@@ -135,8 +137,9 @@ export function applyUpdate(
     next.bridge = extractBridge(next)
   // A decision recorded by a hook counts once its confidence is stated, before the outcome is known.
   if (isUnadopted(record) && typeof updates.confidence === 'number') {
-    next.confidence_at_record = updates.confidence
+    if (is_scored) next.confidence_at_record = updates.confidence
     next.adopted_by = by
+    next.adopted_at = at
   }
   next.title = titleOf(next.decision)
   next.quality = quality(next)
@@ -144,7 +147,8 @@ export function applyUpdate(
   return { record: next, applied, revision: revisionOf(record, next, applied, by) }
 }
 
-const isUnadopted = ({ source, confidence_at_record, status }: DecisionRecord): boolean =>
+/** A record of a hook whose confidence nobody stated in time yet. */
+export const isUnadopted = ({ source, confidence_at_record, status }: DecisionRecord): boolean =>
   source === 'hook' && confidence_at_record === null && status === 'pending'
 
 /** The record with a thought as the last step of its deliberation. */

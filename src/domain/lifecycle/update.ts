@@ -1,0 +1,57 @@
+/** What an update may no longer change once others know how it went: texts after a review by others, and the scored confidence of a hook's record. */
+import { CstpError } from '../../../sdk/errors.ts'
+import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
+import type { Evidence } from '../../../sdk/storage/evidence.ts'
+import type { KeyedReader } from '../../../sdk/storage/store.ts'
+import { type Caller, mayCurate } from '../../core/caller.ts'
+import { keptCommits, pullRequestOf, recordsOfCommit } from '../record/decision/commits.ts'
+import { isUnadopted, type Updates } from '../record/decision/decision.ts'
+import { standing } from '../record/decision/overruled.ts'
+import { recordsOf } from './attribution.ts'
+
+/** The fields by which a decision is found. */
+const texts = ['decision', 'context', 'tags', 'pattern', 'reasons', 'bridge'] as const
+
+/** Whether somebody else than the recorder said how it went: another agent, a curator, or evidence. */
+const isReviewedByOthers = ({ review_history }: DecisionRecord): boolean =>
+  review_history.some(({ self_reviewed, basis }) => !self_reviewed && basis !== 'age')
+
+/**
+ * A failure is found by the words that described it, so its recorder can't replace them after others reviewed it.
+ * @throws CstpError `forbidden`
+ */
+export function requireUnreviewed(record: DecisionRecord, updates: Updates, caller: Caller): void {
+  const changed = texts.filter((field) => updates[field] !== undefined)
+  if (changed.length === 0 || mayCurate(caller) || !isReviewedByOthers(record)) return
+  const message = `${changed.join(', ')}: others reviewed this decision, so only the scopes curate and admin may change its texts`
+  throw new CstpError('forbidden', message, { scope: 'curate' })
+}
+
+/** Events that say nothing of how it went. */
+const silent: ReadonlySet<string> = new Set(['pr_opened', 'pr_commit', 'branch_pushed', 'evidence_overruled'])
+
+/**
+ * Why the confidence that this update states for a record of a hook can enter no score; null if it can. An agent that states it late may know how
+ * it went: from an event of its pull request or of one of its commits.
+ */
+export async function unscoredAdoption(
+  { evidence, keyed }: { evidence: Pick<Evidence, 'ofPullRequest' | 'ofCommit'>; keyed: Pick<KeyedReader, 'get'> },
+  record: DecisionRecord,
+  { confidence }: Updates,
+): Promise<string | null> {
+  const name = record.project?.name ?? null
+  if (!isUnadopted(record) || typeof confidence !== 'number' || name === null) return null
+  const commits = (await keptCommits(keyed, [record.id])).get(record.id) ?? []
+  const pr = record.project?.pr ?? (await pullRequestOf(evidence, name, commits))
+  const records = [
+    ...(pr === null ? [] : await recordsOf(evidence, pr)),
+    ...(await Promise.all(commits.map((commit) => recordsOfCommit(evidence, commit)))).flat(),
+  ]
+  const told = standing(records).find(({ event_type, payload }) => {
+    const { repo } = JSON.parse(payload) as { repo?: unknown }
+    return !silent.has(event_type) && (repo === undefined || repo === null || repo === name)
+  })
+  return told === undefined
+    ? null
+    : `Its confidence enters no score: event ${told.seq} (${told.event_type}, ${told.ts}) is older than the adoption`
+}
