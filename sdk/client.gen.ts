@@ -630,7 +630,11 @@ export interface AttributeOutcomesParams {
    * is higher. A value below the minimum needs the scope admin.
    */
   stability_days?: number | undefined
-  /** Dry run: returns the result without writing anything. Default `false`. */ dry_run?: boolean | undefined
+  /**
+   * Dry run: returns the result without writing anything; without the scope curate or admin, only of own
+   * decisions. Default `false`.
+   */
+  dry_run?: boolean | undefined
 }
 
 /** Result of `cstp.attributeOutcomes`. */
@@ -1081,8 +1085,12 @@ export interface GetDecisionResult {
    * agent adopts it.
    */
   source?: 'hook' | undefined
-  /** With `source: hook`: the agent that stated a confidence; the decision is scored with it from then on. */
+  /**
+   * With `source: hook`: the agent that stated a confidence. The decision is scored with it if no event of its
+   * pull request or commits told before how it went.
+   */
   adopted_by?: string | undefined
+  /** When it did, RFC 3339. */ adopted_at?: string | undefined
   /** Time of the import, RFC 3339, UTC; only if imported with a `created_at`. */ recorded_at?: string | undefined
   /** RFC 3339, UTC. */ created_at: string
   /** Time of the last change, RFC 3339, UTC. */ updated_at: string
@@ -1635,8 +1643,12 @@ export interface ListDecisionsResult {
      * agent adopts it.
      */
     source?: 'hook' | undefined
-    /** With `source: hook`: the agent that stated a confidence; the decision is scored with it from then on. */
+    /**
+     * With `source: hook`: the agent that stated a confidence. The decision is scored with it if no event of its
+     * pull request or commits told before how it went.
+     */
     adopted_by?: string | undefined
+    /** When it did, RFC 3339. */ adopted_at?: string | undefined
     /** Time of the import, RFC 3339, UTC; only if imported with a `created_at`. */ recorded_at?: string | undefined
     /** RFC 3339, UTC. */ created_at: string
     /** Time of the last change, RFC 3339, UTC. */ updated_at: string
@@ -2408,6 +2420,7 @@ export interface UpdateDecisionResult {
   /** Whether its new text is already in the semantic index. */ indexed: boolean
   /** True if the given bridge is too far from the decision text; it is stored, but searches use the text. */
   bridge_too_far?: boolean | undefined
+  /** Why the confidence that adopts a decision of a hook enters no score. */ unscored?: string | undefined
 }
 
 /** Parameters of `cstp.verifyEvidenceChain`. */
@@ -2687,8 +2700,12 @@ export interface DecisionRecord {
    * agent adopts it.
    */
   source?: 'hook' | undefined
-  /** With `source: hook`: the agent that stated a confidence; the decision is scored with it from then on. */
+  /**
+   * With `source: hook`: the agent that stated a confidence. The decision is scored with it if no event of its
+   * pull request or commits told before how it went.
+   */
   adopted_by?: string | undefined
+  /** When it did, RFC 3339. */ adopted_at?: string | undefined
   /** Time of the import, RFC 3339, UTC; only if imported with a `created_at`. */ recorded_at?: string | undefined
   /** RFC 3339, UTC. */ created_at: string
   /** Time of the last change, RFC 3339, UTC. */ updated_at: string
