@@ -14,14 +14,14 @@ import {
   hiddenTools,
   judgeCall,
 } from '../domain/gateway/calls.ts'
-import { isAccepted, notePins } from '../domain/gateway/pins.ts'
+import { notePins } from '../domain/gateway/pins.ts'
 import { shownResult } from '../domain/gateway/shown.ts'
 import { digestOf } from '../domain/hook/session.ts'
 import { openQuota } from '../domain/ledger/quota.ts'
 import { approvalFor, viewerOf } from '../domain/policy/approval/answers.ts'
 import { current } from '../domain/record/approval/approval.ts'
 import { type Bridge, openBridge } from '../surfaces/gateway/bridge.ts'
-import type { Gate, ServerIdentity, ToolCall } from '../surfaces/gateway/gate.ts'
+import type { Gate, ToolCall } from '../surfaces/gateway/gate.ts'
 import { isCommand, type Upstream } from './config/upstreams.ts'
 
 export interface GatewayOptions {
@@ -82,18 +82,18 @@ export function openGate(options: GatewayOptions): Gate {
     server: name,
     session_id,
   })
-  const identityOf = (server: ServerIdentity): string => JSON.stringify([place, server.name, server.version])
   let used = false
 
   return {
     async list(tools, server) {
-      const noted = await notePins(services.store, name, tools, identityOf(server), services.now())
+      const from = { place, identity: server.name === null ? null : JSON.stringify([server.name, server.version]) }
+      const accepted = await notePins(services.store, name, tools, from, services.now())
+      const usable = shadow ? tools : tools.filter((tool) => accepted.includes(tool))
       const hidden = await hiddenTools(
         callOf(),
-        tools.map((tool) => tool.name),
+        usable.map((tool) => tool.name),
       )
-      const isUsable = (tool: string) => shadow || isAccepted(noted.pins, tool, noted.digests.get(tool)!)
-      return tools.filter((tool) => isUsable(tool.name) && !hidden.has(tool.name))
+      return usable.filter((tool) => !hidden.has(tool.name))
     },
     async withheld({ tool, input }) {
       const call = callOf()

@@ -22,12 +22,14 @@ export interface ToolDefinition {
 
 /** One state of a tool. */
 export interface SeenTool {
-  /** SHA-256 of definition and server. */
+  /** SHA-256 of the definition, and of how the server is started or reached. */
   digest: string
   /** What the server says of the tool: title, description, schemas, annotations. */
   definition: Readonly<Record<string, unknown>>
-  /** The server: how it is started or reached, and what it calls itself. */
+  /** How the server is started or reached. */
   server: string
+  /** What the server calls itself, with its version; null if it has not said so. */
+  identity: string | null
   /** What in the definition a person doesn't see, or addresses the model. */
   findings: string[]
   seen_ms: number
@@ -53,17 +55,27 @@ const sha256 = (value: unknown): string => createHash('sha256').update(stableJso
 /** Fields that say nothing about what a tool does, and that a server may fill differently in each answer. */
 const withoutMeta = ({ _meta: _, icons: __, ...definition }: ToolDefinition) => definition
 
-/** @param server how the server is started or reached, and what it calls itself */
-export function seen(tool: ToolDefinition, server: string, now_ms: number): SeenTool {
+/** A server: how it is started or reached, and what it calls itself. */
+export interface PinnedServer {
+  place: string
+  identity: string | null
+}
+
+export function seen(tool: ToolDefinition, { place, identity }: PinnedServer, now_ms: number): SeenTool {
   const definition = withoutMeta(tool)
   return {
-    digest: sha256([definition, server]),
+    digest: sha256([definition, place]),
     definition,
-    server,
+    server: place,
+    identity,
     findings: findingsInValue(definition),
     seen_ms: now_ms,
   }
 }
+
+/** Whether a tool is as it was. A client may not have asked the server who it is. */
+const isSame = (known: SeenTool | null | undefined, now: SeenTool): boolean =>
+  known?.digest === now.digest && (known.identity === now.identity || known.identity === null || now.identity === null)
 
 /**
  * The pins after a list of tools. The first list of a server is accepted, but for tools with findings; afterwards whatever is new or differs
@@ -75,14 +87,15 @@ export function compared(before: Pins | null, listed: readonly SeenTool[], names
   for (const [at, tool] of listed.entries()) {
     const name = names[at]!
     const known = Object.hasOwn(after, name) ? after[name] : undefined
-    if (known?.accepted?.digest === tool.digest) {
-      if (known.waiting !== null) {
-        after[name] = { ...known, waiting: null }
+    if (known?.accepted && isSame(known.accepted, tool)) {
+      const identity = known.accepted.identity ?? tool.identity
+      if (known.waiting !== null || identity !== known.accepted.identity) {
+        after[name] = { accepted: { ...known.accepted, identity }, waiting: null }
         changed = true
       }
       continue
     }
-    if (known?.waiting?.digest === tool.digest) continue
+    if (isSame(known?.waiting, tool)) continue
     changed = true
     if (before === null && tool.findings.length === 0)
       after[name] = { accepted: { ...tool, by: null, accepted_ms: tool.seen_ms }, waiting: null }
@@ -92,29 +105,31 @@ export function compared(before: Pins | null, listed: readonly SeenTool[], names
 }
 
 /** Whether the tool may be used as it is. */
-export const isAccepted = (pins: Pins, name: string, digest: string): boolean =>
-  Object.hasOwn(pins, name) && pins[name]!.accepted?.digest === digest
+const isAccepted = (pins: Pins, tool: SeenTool): boolean => {
+  const name = String(tool.definition.name)
+  return Object.hasOwn(pins, name) && isSame(pins[name]!.accepted, tool)
+}
 
-/** Stores what a server lists, and returns the pins. */
+/** Stores what a server lists, and returns the tools that may be used. */
 export async function notePins(
   store: { keyed: Pick<KeyedReader, 'get'>; transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> },
   server: string,
   tools: readonly ToolDefinition[],
-  identity: string,
+  from: PinnedServer,
   now_ms: number,
-): Promise<{ pins: Pins; digests: Map<string, string> }> {
-  const listed = tools.map((tool) => seen(tool, identity, now_ms))
+): Promise<ToolDefinition[]> {
+  const listed = tools.map((tool) => seen(tool, from, now_ms))
   const names = tools.map(({ name }) => name)
-  const digests = new Map(names.map((name, at) => [name, listed[at]!.digest]))
+  const usable = (pins: Pins) => tools.filter((_, at) => isAccepted(pins, listed[at]!))
   const before = await readPins(store.keyed, server)
-  if (compared(before, listed, names) === null) return { pins: before!, digests }
+  if (compared(before, listed, names) === null) return usable(before!)
   const pins = await store.transaction(async (tx) => {
     const current = await readPins(tx.keyed, server)
     const after = compared(current, listed, names)
     if (after !== null) await tx.keyed.put(pinCollection, server, { tools: after })
     return after ?? current!
   })
-  return { pins, digests }
+  return usable(pins)
 }
 
 /**
@@ -148,7 +163,9 @@ function changesOf(before: SeenTool, after: SeenTool): PinChange[] {
     before: before.definition[field] ?? null,
     after: after.definition[field] ?? null,
   }))
-  return [...changes, { field: 'server', before: before.server, after: after.server }]
+  const servers = { field: 'server', before: before.server, after: after.server }
+  const versions = { field: 'version', before: before.identity, after: after.identity }
+  return [...changes, servers, ...(before.identity && after.identity ? [versions] : [])]
     .filter((one) => stableJson(one.before) !== stableJson(one.after))
     .map((one) => visibleCopy(one))
 }

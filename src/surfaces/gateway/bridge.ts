@@ -24,6 +24,8 @@ import {
   type Request,
   type Response,
   refusal,
+  refusedWith,
+  subscriptionIn,
   success,
   withoutOwnAnswer,
 } from './messages.ts'
@@ -52,6 +54,8 @@ export interface Bridge {
 }
 
 const pollMs = 500
+/** Results of these methods hold text that a tool or a resource returned. */
+const holdsContent = new Set(['resources/read', 'tasks/result'])
 
 const lost = (name: string): string =>
   `The server ${name} ended before it answered. Whether the call took effect is unknown; it was not sent again. Check before you repeat it`
@@ -59,11 +63,10 @@ const lost = (name: string): string =>
 /** Starts both sides. @throws if the server can't be started */
 export async function openBridge(options: BridgeOptions): Promise<Bridge> {
   const { front, connect, gate, name, log, elapsed, randomHex, approval_wait_ms, sleep } = options
-  const gone = Promise.withResolvers<void>()
-  const stopping = new AbortController()
+  const [gone, stopping] = [Promise.withResolvers<void>(), new AbortController()]
   const calls = openCalls<Sent>()
-  /** Methods of other requests of the client, which the server has not answered. */
-  const requests = new Map<Id, string>()
+  /** Other requests of the client that the server has not answered. */
+  const requests = new Map<Id, { method: string; token: unknown }>()
   /** What a call was that the server answered with a question: the repeated call with the answer is part of it. */
   const continued = new Map<string, ToolCall>()
   let greeting: Request | null = null
@@ -205,24 +208,30 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
     await toClient(success(id, added.length === 0 ? shown : { ...shown, content }), id)
   }
 
-  /** Results of these methods hold text that a tool or a resource returned. */
-  const holdsContent = new Set(['resources/read', 'tasks/result'])
+  /** The request that a notification belongs to: named by its subscription or its progress token, else the latest call. */
+  const requestOf = ({ progressToken: token, _meta }: Fields): Id | undefined => {
+    const subscription = subscriptionIn(fieldsOf(_meta))
+    if (subscription !== undefined) return subscription
+    if (token === undefined) return calls.latest()
+    const request = [...requests].find(([, one]) => one.token === token)?.[0]
+    return calls.withToken(token, ({ meta }) => meta.progressToken) ?? request ?? calls.latest()
+  }
 
   const fromServer = async (message: Message): Promise<void> => {
     if (isRequest(message)) return toClient(message, calls.latest())
     if (isNotification(message)) {
       if (message.method === 'notifications/tools/list_changed') tools.forget()
-      const token = fieldsOf(message.params).progressToken
-      return toClient(message, calls.withToken(token, ({ meta }) => meta.progressToken) ?? calls.latest())
+      return toClient(message, requestOf(fieldsOf(message.params)))
     }
     const response = message as Response
     const { id } = response
     if (id === undefined || server.takes(response)) return
     const sent = calls.answered(id)
     if (sent !== undefined) return handleResult(id, sent, response)
-    const method = requests.get(id)
+    const request = requests.get(id)
     // An answer to nothing, or a second one.
-    if (method === undefined) return
+    if (request === undefined) return
+    const { method } = request
     requests.delete(id)
     if ('error' in response) return toClient(response, id)
     const result = fieldsOf(response.result)
@@ -236,7 +245,7 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
       lastMeta = metaOf(message)
       if (message.method === 'tools/call') return handleCall(message)
       if (message.method === 'initialize') capabilities = fieldsOf(message.params).capabilities
-      requests.set(message.id, message.method)
+      requests.set(message.id, { method: message.method, token: lastMeta.progressToken })
       await server.send(message)
       if (message.method === 'initialize') greeting = message
       return
@@ -253,7 +262,8 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
     log('warn', 'the gateway could not pass on a message', { server: name, ...describeError(error) })
     if (!isRequest(message)) return
     requests.delete(message.id)
-    await toClient(failure(message.id, -32_000, `The server ${name} can't be reached`), message.id)
+    const refused = refusedWith(error, message.id)
+    await toClient(refused ?? failure(message.id, -32_000, `The server ${name} can't be reached`), message.id)
   }
 
   const server = openConnection({

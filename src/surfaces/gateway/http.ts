@@ -35,8 +35,11 @@ interface Shared {
 const sharedIdleMs = 600_000
 const sweepMs = 60_000
 
-const refusal = (status: number, code: number, message: string, id: unknown = null): Response =>
-  Response.json({ jsonrpc: '2.0', error: { code, message }, id }, { status })
+/** Code of the protocol for headers that say something else than the body. */
+const headerMismatch = -32_020
+
+const refusal = (status: number, code: number, message: string, id: unknown, data?: unknown): Response =>
+  Response.json({ jsonrpc: '2.0', error: { code, message, ...(data !== undefined && { data }) }, id }, { status })
 
 export function openGateway(options: GatewayOptions): Gateway {
   const { log, session_idle_ms = dayMs, most_sessions = 256, now = Date.now } = options
@@ -103,9 +106,11 @@ export function openGateway(options: GatewayOptions): Gateway {
         }),
         ...(body !== undefined && { body }),
       })
-      if (found.kind === 'reject') return refusal(found.httpStatus, found.code, found.message)
-      const wrong = found.kind === 'modern' ? disagreement(headers, found.message) : null
-      if (wrong !== null) return refusal(400, -32_600, wrong)
+      const { id = null } = (body ?? {}) as { id?: unknown }
+      if (found.kind === 'reject') return refusal(found.httpStatus, found.code, found.message, id, found.data)
+      const wrong =
+        found.kind === 'modern' && found.messageKind === 'request' ? disagreement(headers, found.message) : null
+      if (wrong !== null) return refusal(400, headerMismatch, wrong, id)
       try {
         if (found.kind === 'legacy') return await sessionsOf(name).handle(request, body, caller)
         const one = sharedOf(name, caller)
@@ -114,7 +119,6 @@ export function openGateway(options: GatewayOptions): Gateway {
         return await one.connection.handle(found.message, found.classification, request)
       } catch (error) {
         log('warn', 'a server behind the gateway can not be reached', { server: name, ...describeError(error) })
-        const { id = null } = (body ?? {}) as { id?: unknown }
         return refusal(502, -32_000, `The server ${name} can't be reached; the log of the service says why`, id)
       }
     },
@@ -138,11 +142,18 @@ const decoded = (value: string): string => {
   return text === undefined ? value : Buffer.from(text, 'base64').toString()
 }
 
-/** What in the headers says something else than the body, which alone is judged; null if nothing does. */
+/** What names the target of a request, for the methods whose requests have the header Mcp-Name. */
+const nameOf = ({ method, params }: { method: string; params?: unknown }): unknown => {
+  const { name, uri } = (params ?? {}) as { name?: unknown; uri?: unknown }
+  return method === 'resources/read' ? uri : /^(?:tools\/call|prompts\/get)$/.test(method) ? name : undefined
+}
+
+/** What in the headers is missing, or says something else than the body, which alone is judged; null if nothing is. */
 function disagreement(headers: Headers, message: { method: string; params?: unknown }): string | null {
-  const { name, uri } = (message.params ?? {}) as { name?: unknown; uri?: unknown }
-  const [method, named] = [headers.get('mcp-method'), headers.get('mcp-name')]
-  if (method !== null && method !== message.method) return 'The header Mcp-Method disagrees with the body'
-  if (named !== null && decoded(named) !== (name ?? uri)) return 'The header Mcp-Name disagrees with the body'
+  const [method, named, wanted] = [headers.get('mcp-method'), headers.get('mcp-name'), nameOf(message)]
+  if (!headers.has('mcp-protocol-version')) return 'The header MCP-Protocol-Version is missing'
+  if (method !== message.method) return 'The header Mcp-Method is missing, or disagrees with the body'
+  if (wanted !== undefined && (named === null || decoded(named.trim()) !== wanted))
+    return 'The header Mcp-Name is missing, or disagrees with the body'
   return null
 }

@@ -9,6 +9,7 @@ import {
   type JSONRPCRequest,
   type JSONRPCResultResponse,
   PROTOCOL_VERSION_META_KEY,
+  SUBSCRIPTION_ID_META_KEY,
 } from '@modelcontextprotocol/server'
 import { stableJson } from '../../core/canonical.ts'
 import type { ToolCall, WaitingFor } from './gate.ts'
@@ -36,6 +37,9 @@ export const opensPages = (capabilities: unknown): boolean =>
 
 export const capabilitiesIn = (meta: Fields): unknown => meta[CLIENT_CAPABILITIES_META_KEY]
 
+/** The request that opened the subscription which a notification belongs to. */
+export const subscriptionIn = (meta: Fields): Id | undefined => meta[SUBSCRIPTION_ID_META_KEY] as Id | undefined
+
 export const failure = (id: Id, code: number, message: string, data?: unknown): Message => ({
   jsonrpc: '2.0',
   id,
@@ -43,6 +47,18 @@ export const failure = (id: Id, code: number, message: string, data?: unknown): 
 })
 
 export const success = (id: Id, result: Record<string, unknown>): Message => ({ jsonrpc: '2.0', id, result })
+
+/** The answer of a server that refused a request with an HTTP status; null if there is none. */
+export function refusedWith(error: unknown, id: Id): Message | null {
+  const { text } = fieldsOf((error as { data?: unknown } | null)?.data)
+  if (typeof text !== 'string') return null
+  try {
+    const { code, message, data } = fieldsOf(fieldsOf(JSON.parse(text)).error)
+    return typeof code === 'number' && typeof message === 'string' ? failure(id, code, message, data) : null
+  } catch {
+    return null
+  }
+}
 
 /** The result of a call that the gateway did not send: an error that the model reads. */
 export const refusal = (id: Id, text: string, meta: Fields): Message =>

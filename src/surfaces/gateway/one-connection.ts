@@ -6,10 +6,29 @@ import {
   type JSONRPCMessage,
   type MessageClassification,
   PerRequestHTTPServerTransport,
+  ProtocolErrorCode,
+  SUBSCRIPTION_ID_META_KEY,
   type Transport,
 } from '@modelcontextprotocol/server'
 import type { Id, Message } from './messages.ts'
 import { fieldsOf, isRequest } from './messages.ts'
+
+/** Errors that have a status of their own if they come before anything else. The status that the server gave is not known here. */
+const statuses: Record<number, number> = {
+  [ProtocolErrorCode.ParseError]: 400,
+  [ProtocolErrorCode.InvalidRequest]: 400,
+  [ProtocolErrorCode.MethodNotFound]: 404,
+  [ProtocolErrorCode.UnsupportedProtocolVersion]: 400,
+  [ProtocolErrorCode.MissingRequiredClientCapability]: 400,
+}
+
+/** What names the subscription that a notification belongs to is the id of the request that opened it, as the client gave it. */
+function withSubscription(message: Message, id: Id): Message {
+  const { params } = message as { params?: unknown }
+  const meta = fieldsOf(fieldsOf(params)._meta)
+  if (meta[SUBSCRIPTION_ID_META_KEY] === undefined) return message
+  return { ...message, params: { ...fieldsOf(params), _meta: { ...meta, [SUBSCRIPTION_ID_META_KEY]: id } } } as Message
+}
 
 export interface OneConnection {
   transport: Transport
@@ -31,7 +50,8 @@ export function openOneConnection(): OneConnection {
       // Without an exchange there is nobody to tell.
       if (exchange === undefined) return
       const { front, id } = exchange
-      await front.send(isAnswer ? ({ ...message, id } as Message) : message, { relatedRequestId: id })
+      const own = isAnswer ? ({ ...message, id } as Message) : withSubscription(message, id)
+      await front.send(own, { relatedRequestId: id })
     },
     async close() {
       await Promise.all([...exchanges.values()].map(({ front }) => front.close()))
@@ -52,6 +72,7 @@ export function openOneConnection(): OneConnection {
       const key = next++
       exchanges.set(key, { front, id: message.id })
       let answered = false
+      let status = 200
       front.onmessage = (received) => deliver({ ...received, id: key } as Message)
       front.onclose = () => {
         exchanges.delete(key)
@@ -61,11 +82,14 @@ export function openOneConnection(): OneConnection {
       }
       const send = front.send.bind(front)
       front.send = async (one, options) => {
-        if (!('method' in one) && fieldsOf(one).id !== undefined) answered = true
+        if (!('method' in one)) answered = true
+        if ('error' in one) status = statuses[one.error.code] ?? 200
         await send(one, options)
       }
       await front.start()
-      return front.handleMessage(message, { request })
+      const response = await front.handleMessage(message, { request })
+      const isStream = response.headers.get('content-type') === 'text/event-stream'
+      return status === 200 || isStream ? response : new Response(response.body, { status, headers: response.headers })
     },
   }
 }

@@ -1,10 +1,7 @@
 /** The protocol's own conformance suite against the running server, for both families of revisions. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { root } from '../../support/process.ts'
-import { type Running, startServing, tokens } from '../../support/serving.ts'
+import { type Running, startServing } from '../../support/serving.ts'
+import { runSuite, withCredentials } from './conformance-suite.ts'
 
 const fixtureTool = 'calls a tool of the suite’s own example server'
 const fixturePrompt = 'asks for a prompt of the suite’s own example server'
@@ -71,56 +68,15 @@ let server: Running
 let proxy: Bun.Server<undefined>
 beforeAll(async () => {
   server = await startServing({ CSTP_RATE_LIMIT: '0' })
-  // The suite can send no credentials.
-  proxy = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    async fetch(request, self) {
-      self.timeout(request, 0)
-      const headers = new Headers(request.headers)
-      headers.set('authorization', `Bearer ${tokens.ada}`)
-      const { pathname } = new URL(request.url)
-      const { method, body, signal } = request
-      const response = await fetch(server.url + pathname, { method, headers, body, signal })
-      return new Response(response.body, { status: response.status, headers: response.headers })
-    },
-  })
+  proxy = withCredentials(server.url)
 })
 afterAll(async () => {
   await proxy.stop(true)
   await server.stop()
 })
 
-interface Check {
-  id: string
-  status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'SKIPPED' | 'INFO'
-}
-
-/** The checks of every scenario that ran. */
-async function run(revision: string): Promise<Map<string, Check[]>> {
-  const dir = await mkdtemp(join(tmpdir(), 'cstp-conformance-'))
-  try {
-    const url = `http://127.0.0.1:${proxy.port}/mcp`
-    const suite = ['server', '--url', url, '--suite', 'all', '--spec-version', revision, '--output-dir', dir]
-    const child = Bun.spawn([process.execPath, '--bun', join(root, 'node_modules/.bin/conformance'), ...suite], {
-      cwd: dir,
-      stdout: 'ignore',
-      stderr: 'ignore',
-    })
-    await child.exited
-    const found = new Map<string, Check[]>()
-    for (const name of await readdir(dir)) {
-      const scenario = name.replace(/^server-/, '').replace(/-\d{4}-\d{2}-\d{2}T[\d-]+Z$/, '')
-      found.set(scenario, JSON.parse(await readFile(join(dir, name, 'checks.json'), 'utf8')))
-    }
-    return found
-  } finally {
-    await rm(dir, { recursive: true, force: true })
-  }
-}
-
 test.each(Object.keys(expected))('%s', async (revision) => {
-  const scenarios = await run(revision)
+  const scenarios = await runSuite(`http://127.0.0.1:${proxy.port}/mcp`, revision)
   expect(scenarios.size).toBeGreaterThan(30)
   const failing = [...scenarios].flatMap(([name, checks]) =>
     checks.some(({ status }) => status === 'FAILURE') ? [name] : [],
