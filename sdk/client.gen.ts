@@ -1753,7 +1753,10 @@ export interface ListPinsResult {
     /** What in the definition a person does not see, or addresses the model. */ findings: string[]
     /** What differs from the accepted definition; empty for a new tool. */
     changes: {
-      /** Member of the definition, such as `description` or `inputSchema`; `server` for the server itself. */
+      /**
+       * Member of the definition, such as `description` or `inputSchema`; `server` for how the server is started or
+       * reached, `version` for what it calls itself.
+       */
       field: string
       /** As accepted; null if absent. */ before: unknown
       /** As the server says now; null if absent. */ after: unknown

@@ -7,7 +7,9 @@ const d = v.description
 export const PinChange = v.object({
   field: v.pipe(
     v.string(),
-    d('Member of the definition, such as `description` or `inputSchema`; `server` for how the server is started or reached, `version` for what it calls itself.'),
+    d(
+      'Member of the definition, such as `description` or `inputSchema`; `server` for how the server is started or reached, `version` for what it calls itself.',
+    ),
   ),
   before: v.pipe(v.unknown(), d('As accepted; null if absent.')),
   after: v.pipe(v.unknown(), d('As the server says now; null if absent.')),
