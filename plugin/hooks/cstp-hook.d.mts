@@ -41,6 +41,8 @@ export function serviceOf(dir: string): ServiceFile | null
 /** A word of a POSIX shell. */
 export function quoted(word: string): string
 export function startLine(dir: string, service?: ServiceFile | null): string
+/** Starts the service of a data folder, unless another process is doing so, and waits until it answers, by default 3 s. Resolves with its address. */
+export function startService(dir: string, env: Env, signal?: AbortSignal, ms?: number): Promise<string>
 export function isDown(error: unknown): boolean
 export function foreign(url: string, dir: string, status: number): string
 export function credentials(given: {

@@ -198,10 +198,10 @@ function locks(path) {
 }
 
 /** Starts the service of a data folder in the background, unless another process is doing so. Resolves with its address once it answers. */
-export async function startService(dir, env, signal) {
+export async function startService(dir, env, signal, ms = startMs) {
   const service = serviceOf(dir)
   const lock = join(dir, 'service.lock')
-  const end = Date.now() + startMs
+  const end = Date.now() + ms
   const isOurs = locks(lock)
   try {
     if (isOurs) {
@@ -363,7 +363,7 @@ export async function hook({ client, flags = {}, env, body, cwd, signal = AbortS
   const mode = flags.shadow ? 'shadow' : flags.guard ? 'guard' : null
   const from = event?.cwd || cwd
   const query = { ...repositoryAt(from), ...(mode && { mode }) }
-  if (flags.shared && token === '' && !isRequired(from))
+  if (flags.shared && token === '' && name !== 'CstpCheck' && !isRequired(from))
     return { status: 0, out: /^sessionstart$/i.test(name) ? invitation(from, client) : '', err: '' }
   try {
     if (token === '') throw new Error(`there is no token in ${dir}: run cstp init, or set CSTP_AGENT and CSTP_TOKEN`)
@@ -390,8 +390,8 @@ export async function hook({ client, flags = {}, env, body, cwd, signal = AbortS
 }
 
 /** Serves MCP with the program of the data folder, for settings that a repository shares. */
-async function serveMcp(env) {
-  const { dir, url } = connectionOf({ flags: {}, env })
+async function serveMcp(flags, env) {
+  const { dir, url } = connectionOf({ flags, env })
   const service = serviceOf(dir)
   if (!service?.command) throw new Error('cstp is not set up here: run cstp init in this repository')
   const { spawn } = await import('node:child_process')
@@ -415,7 +415,7 @@ const options = {
 if (process.argv[1]?.endsWith('cstp-hook.mjs')) {
   try {
     const { values: flags, positionals } = parseArgs({ options, allowPositionals: true })
-    if (positionals[0] === 'mcp') process.exitCode = await serveMcp(process.env)
+    if (positionals[0] === 'mcp') process.exitCode = await serveMcp(flags, process.env)
     else {
       const signal = AbortSignal.timeout(timeoutMs)
       const body = await textFrom(addAbortSignal(signal, process.stdin))

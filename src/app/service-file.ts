@@ -19,9 +19,11 @@ export function readServiceFile(data_dir: string): ServiceFile | null {
   }
 }
 
+/** Whether this program is one file, with its runtime in it. */
+export const isCompiled = /^(?:\/\$bunfs\/|[A-Z]:[\\/]~BUN[\\/])/.test(Bun.main)
+
 /** The command of this program by absolute paths: the binary, or Bun and the file that it runs. */
-export const ownCommand = (): string[] =>
-  /^(?:\/\$bunfs\/|[A-Z]:[\\/]~BUN[\\/])/.test(Bun.main) ? [process.execPath] : [process.execPath, Bun.main]
+export const ownCommand = (): string[] => (isCompiled ? [process.execPath] : [process.execPath, Bun.main])
 
 /** A line of a shell that runs this program, on a data folder that is not the default one. */
 export const commandLine = (args: readonly string[], data_dir?: string): string =>

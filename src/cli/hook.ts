@@ -1,6 +1,6 @@
 /** cstp hook: forwards a client's event to the server, and reports what hooks stopped or would have stopped. */
 import { hook as sendHook } from '../../plugin/hooks/cstp-hook.mjs'
-import { initClients } from '../app/init/clients.ts'
+import { initClients } from '../app/init/wiring.ts'
 import { dayMs, timestamp } from '../core/time.ts'
 import { numberOf } from './args.ts'
 import { defineCommand } from './command.ts'
@@ -97,16 +97,18 @@ export const hook = defineCommand({
   verbs: [report],
   flags: {
     'fail-open': { kind: 'switch', about: 'Allow calls that could not be evaluated, and send the event later.' },
+    guard: { kind: 'switch', about: 'Stop only what rules of the pack irreversible block.' },
     shadow: { kind: 'switch', about: 'Stop nothing; record what would have been stopped.' },
-    url: { kind: 'value', value: 'url', about: 'Server to call (CSTP_URL); by default http://127.0.0.1:9991.' },
+    url: { kind: 'value', value: 'url', about: 'Server to call (CSTP_URL); by default that of the data directory.' },
   },
   examples: [['cstp hook codex --fail-open', 'as the command of a hook of Codex']],
-  async run({ words, flags, env, terminal }) {
+  async run({ words, flags, env, terminal, configuration }) {
     const [client] = words
     if (!initClients.some((one) => one === client))
       throw misuse(`${JSON.stringify(client)} is not one of ${initClients.join(', ')}, report`)
     const body = await Bun.stdin.text()
-    const { status, out, err } = await sendHook({ client: client!, flags, env, body, cwd: process.cwd() })
+    const given = { ...flags, 'data-dir': (await configuration()).settings.data_dir }
+    const { status, out, err } = await sendHook({ client: client!, flags: given, env, body, cwd: process.cwd() })
     if (out !== '') await terminal.out(out)
     if (err !== '') terminal.note(err)
     return status

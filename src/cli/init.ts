@@ -1,14 +1,24 @@
-/** cstp init: connects the clients of agents in a folder, and undoes that. */
-import { existsSync } from 'node:fs'
+/** cstp init: connects the clients of agents in a folder, proves that they are connected, and undoes that. */
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
+import { quoted } from '../../plugin/hooks/cstp-hook.mjs'
+import type { Configuration } from '../app/config/config.ts'
 import { apply, type Change, undo } from '../app/init/apply.ts'
-import { editsOf, type InitClient, initClients } from '../app/init/clients.ts'
+import { begin } from '../app/init/begin.ts'
+import { editsOf } from '../app/init/clients.ts'
+import { connectionOf } from '../app/init/connection.ts'
 import { Uneditable } from '../app/init/edits.ts'
+import { fixOf } from '../app/init/fix.ts'
+import { excludeEdit, repositoryOf, trackedOf } from '../app/init/git.ts'
+import { type Proof, proofLine, prove } from '../app/init/proof.ts'
+import { type InitClient, initClients, type Wiring } from '../app/init/wiring.ts'
+import { isCompiled, noteCommand, ownCommand } from '../app/service-file.ts'
 import { timestamp } from '../core/time.ts'
 import { defineCommand } from './command.ts'
 import { Failure, misuse } from './failure.ts'
-import { serverUrl } from './remote.ts'
-import { plain, print } from './terminal.ts'
+import { addressOf } from './remote.ts'
+import { plain, print, type Terminal } from './terminal.ts'
 
 /** Signs that a client is in use: its program is installed, or the project has its folder. */
 const signs: Record<InitClient, { program: string; folder: string }> = {
@@ -36,22 +46,55 @@ function clientsOf(given: readonly string[]): InitClient[] {
   return given as InitClient[]
 }
 
+/** The first version of Claude Code that is known to stop a call whose http hook fails. 2.1.197 runs it. */
+const failsClosedSince = [2, 1, 330]
+
+function isKnownVersion(path: string): boolean {
+  const program = Bun.which('claude', { PATH: path })
+  if (program === null) return false
+  const { stdout } = Bun.spawnSync([program, '--version'], { stdin: 'ignore', stderr: 'ignore', timeout: 10_000 })
+  const version = /\b(\d+)\.(\d+)\.(\d+)/.exec(stdout.toString())?.slice(1).map(Number)
+  if (version === undefined) return false
+  const first = version.findIndex((part, at) => part !== failsClosedSince[at])
+  return first < 0 || version[first]! > failsClosedSince[first]!
+}
+
 /** What the user still has to do in a client. */
 const trust: Partial<Record<InitClient, string>> = {
-  codex:
-    'Codex runs no hook that is not trusted, and does not say so: open it here and run /hooks. Its MCP servers are yours: codex mcp add cstp -- cstp mcp',
+  codex: 'Codex runs no hook that is not trusted, and does not say so: open it here, trust the folder and run /hooks.',
   copilot: 'Copilot CLI runs no hook in a folder that it does not trust: open it here and confirm the folder.',
-  'claude-code': 'Claude Code asks for the MCP server at its next start: approve it.',
+}
+
+const modes: Record<Wiring['mode'], string> = {
+  guard:
+    'Mode guard: what can’t be undone is stopped (the pack irreversible); all other rules only note what they would have stopped.',
+  enforce: 'Mode enforce: hooks stop what the rules block.',
+  shadow: 'Mode shadow: hooks stop nothing, and note what the rules would have stopped.',
+}
+
+/** Whether shared settings stop calls of everybody: as their owner wrote it. */
+function isRequired(dir: string): boolean {
+  try {
+    return JSON.parse(readFileSync(join(dir, '.cstp', 'init.json'), 'utf8')).required === true
+  } catch {
+    return false
+  }
+}
+
+function proofText(proof: Proof, fix: string, { paint }: Terminal): string[] {
+  if (proof.problems.length === 0) return [`${paint.green('✓')} ${proofLine(proof)}`]
+  return [`${paint.red('✗')} ${plain(proofLine(proof))}`, `  ${paint.cyan(`→ ${plain(fix)}`)}`]
 }
 
 export const init = defineCommand({
   name: 'init',
-  summary: 'Connect the clients of agents in this folder: hooks, MCP server, a paragraph of instructions.',
+  summary: 'Connect the clients of agents in this folder, and prove that it works.',
   about: [
-    'Merges into the settings of each client and leaves everything else in them as it is: .claude/settings.local.json, .codex/hooks.json, .cursor/hooks.json, .gemini/settings.json, .github/hooks/cstp.json, .opencode/plugin/cstp.js and opencode.json; .mcp.json and .cursor/mcp.json; a marked paragraph of CLAUDE.md or AGENTS.md. A second run changes nothing.',
-    'Hooks run in shadow mode first: they stop nothing, and cstp hook report shows what they would have stopped. --enforce enforces the rules.',
-    '--shared writes files that can be committed to a repository: the hook script is in .cstp/, and the token is read from CSTP_AGENT and CSTP_TOKEN in the environment.',
-    '--undo restores every file byte for byte. If a file was changed since, it removes only what cstp init added.',
+    'Merges into the settings of each client and leaves everything else in them as it is: .claude/settings.local.json, .codex/hooks.json and .codex/config.toml, .cursor/hooks.json, .gemini/settings.json, .github/hooks/cstp.json, .opencode/plugin/cstp.js and opencode.json; .mcp.json and .cursor/mcp.json; a marked paragraph of CLAUDE.local.md, AGENTS.md or GEMINI.md. A second run changes nothing.',
+    'Commands are written with absolute paths, and the files are listed in .git/info/exclude, since they belong to this machine. At the end it starts the service and runs exactly the commands that it wrote: the exit status is 1 if one does not work.',
+    'Hooks are in guard mode: rules of the pack irreversible stop a call, all others only note that they would have. --enforce enforces all rules, --shadow none. The model gets context and precedents in each mode.',
+    '--shared writes files that can be committed to a repository: the hook script is in .cstp/, and nothing is specific to this machine. Calls of people who have not run cstp init are not stopped, unless --required.',
+    '--undo restores every file byte for byte, also in a folder that was moved or copied. If a file was changed since, it removes only what cstp init added.',
   ],
   flags: {
     client: {
@@ -59,68 +102,117 @@ export const init = defineCommand({
       value: 'name',
       about: `Of ${initClients.join(', ')}; by default those that are installed or used here.`,
     },
-    enforce: { kind: 'switch', about: 'Hooks stop what the rules block. By default they only record it.' },
+    enforce: { kind: 'switch', about: 'Hooks stop what any rule blocks.' },
+    shadow: { kind: 'switch', about: 'Hooks stop nothing.' },
     shared: { kind: 'switch', about: 'Write files that a repository can share.' },
+    required: { kind: 'switch', about: 'With --shared: stop calls of people who have not run cstp init.' },
+    'skip-proof': { kind: 'switch', about: 'Start and run nothing.' },
     undo: { kind: 'switch', about: 'Undo what was written in this folder.' },
     dir: { kind: 'value', value: 'folder', about: 'Folder of the project; by default this one.' },
     url: {
       kind: 'value',
       value: 'url',
-      about: 'Server to call; by default the one at --host and --port of the settings.',
+      about: 'Server to call; by default the service of the data directory.',
     },
   },
   examples: [
-    ['cstp init', 'connect the clients that are used here, in shadow'],
-    ['cstp init --client codex --enforce', 'let the rules stop calls of Codex'],
+    ['cstp init', 'connect the clients that are used here'],
+    ['cstp init --client codex --enforce', 'let all rules stop calls of Codex'],
     ['cstp init --undo', 'every file as it was'],
   ],
   async run(run) {
-    const { flags, env } = run
-    const { settings } = await run.configuration()
+    const { flags, env, terminal } = run
+    const configuration = await run.configuration()
+    const { settings } = configuration
     const data_dir = resolve(settings.data_dir)
     const dir = resolve(flags.dir ?? '.')
-    const wiring = {
+    const path = env.PATH ?? ''
+    if (flags.enforce && flags.shadow) throw misuse('--enforce and --shadow exclude each other')
+    if (flags.required && !flags.shared) throw misuse('--required is for --shared')
+    const url = flags.url === undefined ? null : addressOf(flags.url, configuration)
+    const hasToken = Boolean(env.CSTP_AGENT && env.CSTP_TOKEN)
+    const wiring: Wiring = {
       shared: flags.shared,
-      shadow: !flags.enforce,
-      url: serverUrl(flags.url, settings),
+      required: flags.required || (flags.shared && isRequired(dir)),
+      mode: flags.enforce ? 'enforce' : flags.shadow ? 'shadow' : 'guard',
+      url,
       data_dir,
-      env_token: Boolean(env.CSTP_AGENT && env.CSTP_TOKEN),
+      program: ownCommand(),
+      runtime: Bun.which('node', { PATH: path }) ?? (isCompiled ? null : process.execPath),
+      http: (url?.startsWith('https:') ?? false) && (flags.shared || hasToken) && isKnownVersion(path),
       windows: process.platform === 'win32',
     }
-    const shown = ({ path, what }: Change) => {
-      const near = relative(dir, path)
-      return `${what.padEnd(9)}  ${plain(near.startsWith('..') ? path : near)}`
+    const repository = repositoryOf(dir)
+    const shown = ({ path: at, what }: Change) => {
+      const near = relative(dir, at)
+      return `${what.padEnd(9)}  ${plain(near.startsWith('..') ? at : near)}`
     }
     if (flags.undo) {
       const both = [true, false].flatMap((shared) => editsOf(initClients, { ...wiring, shared }, dir))
-      const changes = await undo(data_dir, dir, both)
+      const changes = await undo(data_dir, dir, [...both, ...(repository ? [excludeEdit(repository, [])] : [])])
       await print(run, { changes }, () =>
         changes.length === 0 ? 'Nothing was written here.\n' : `${changes.map(shown).join('\n')}\n`,
       )
       return 0
     }
-    const clients = flags.client.length > 0 ? clientsOf(flags.client) : clientsIn(dir, env.PATH ?? '')
-    const made = { dir, clients, shadow: wiring.shadow, at: timestamp(Date.now()) }
-    try {
-      const changes = await apply(data_dir, made, editsOf(clients, wiring, dir))
-      await print(
-        run,
-        { clients, shadow: wiring.shadow, changes },
-        () =>
-          `${[
-            ...changes.map(shown),
-            '',
-            wiring.shadow
-              ? 'Hooks record and stop nothing (shadow). See cstp hook report, then cstp init --enforce.'
-              : 'Hooks stop what the rules block.',
-            ...clients.flatMap((client) => trust[client] ?? []),
-            'cstp doctor shows when each hook was last called.',
-          ].join('\n')}\n`,
-      )
-      return 0
-    } catch (error) {
-      if (error instanceof Uneditable) throw new Failure(`${error.message}; nothing was written`)
-      throw error
-    }
+    const clients = flags.client.length > 0 ? clientsOf(flags.client) : clientsIn(dir, path)
+    const planned = editsOf(clients, wiring, dir)
+    const inside = planned.map((edit) => edit.path).filter((at) => !relative(dir, at).startsWith('..'))
+    const tracked = wiring.shared ? new Set<string>() : trackedOf(dir, inside)
+    // A page that the repository has is not changed for one machine: hooks bring the context too.
+    const edits = editsOf(clients, wiring, dir, tracked)
+    const local = inside.filter((at) => !tracked.has(at))
+    const changes = await write(configuration, env, wiring, {
+      dir,
+      clients,
+      edits: [...edits, ...(repository && !wiring.shared ? [excludeEdit(repository, local)] : [])],
+    })
+    const kept = edits.filter((edit) => tracked.has(edit.path)).map((edit) => relative(dir, edit.path))
+    const service = flags['skip-proof'] || url !== null ? null : await begin(data_dir, env)
+    const down = service?.state === 'down' ? service : null
+    const proofs: Proof[] = []
+    if (!flags['skip-proof'] && down === null)
+      for (const client of clients) proofs.push(await prove(client, connectionOf(client, wiring, dir), { dir, env }))
+    const again = [...wiring.program, 'init', '--dir', dir].map(quoted).join(' ')
+    const { mode } = wiring
+    await print(run, { clients, mode, changes, tracked: kept, proofs, down: down?.why ?? null }, () =>
+      [
+        ...changes.map(shown),
+        ...(kept.length > 0 ? [`${kept.join(', ')}: git tracks it, so do not commit the change, or use --shared`] : []),
+        '',
+        ...(down === null ? [] : [`✗ ${plain(down.why)}`, `  → ${plain(down.fix)}`]),
+        ...proofs.flatMap((proof) => proofText(proof, fixOf(proof.problems[0] ?? '', again), terminal)),
+        modes[mode],
+        'The model gets the context of its session and precedents for each prompt, in each mode.',
+        ...(settings.hook_prompts === 'text'
+          ? [
+              `Prompts are kept as text in ${data_dir}, for all who may read decisions; CSTP_HOOK_PROMPTS=digest keeps none.`,
+            ]
+          : []),
+        ...clients.flatMap((client) => trust[client] ?? []),
+        `Check again: ${wiring.program.map(quoted).join(' ')} doctor. Take everything back: ${again} --undo`,
+        '',
+      ].join('\n'),
+    )
+    return down === null && proofs.every(({ problems }) => problems.length === 0) ? 0 : 1
   },
 })
+
+/** Writes the files, and how the service is started. @throws Failure naming the file that can't be edited */
+async function write(
+  configuration: Configuration,
+  env: Record<string, string | undefined>,
+  wiring: Wiring,
+  { dir, clients, edits }: { dir: string; clients: readonly InitClient[]; edits: Parameters<typeof apply>[2] },
+): Promise<Change[]> {
+  await mkdir(wiring.data_dir, { recursive: true, mode: 0o700 })
+  const wirings = Object.fromEntries(clients.map((client) => [client, wiring]))
+  try {
+    const changes = await apply(wiring.data_dir, { dir, wirings, at: timestamp(Date.now()) }, edits)
+    if (wiring.url === null) await noteCommand(configuration, addressOf(undefined, configuration), env)
+    return changes
+  } catch (error) {
+    if (error instanceof Uneditable) throw new Failure(`${error.message}; nothing was written`)
+    throw error
+  }
+}

@@ -7,7 +7,7 @@ import { localAgent } from '../core/token-file.ts'
 import { defineCommand, type Run } from './command.ts'
 import { connectionFlags } from './connection.ts'
 import { Failure } from './failure.ts'
-import { openRemote, serverUrl } from './remote.ts'
+import { addressOf, openRemote } from './remote.ts'
 import { openLog } from './terminal.ts'
 
 const { agent, token } = connectionFlags
@@ -16,6 +16,10 @@ const flags = {
     kind: 'value',
     value: 'url',
     about: 'Server to forward the calls to; without it the data directory is opened.',
+  },
+  service: {
+    kind: 'switch',
+    about: 'Forward the calls to the service of the data directory, which is started if it does not run.',
   },
   agent,
   token: { ...token, about: 'Token of the agent at the server (CSTP_TOKEN).' },
@@ -31,10 +35,11 @@ interface Backend {
 const scopes: ReadonlySet<Scope> = new Set(['read', 'write'])
 
 /** Forwards calls to a server, as the agent of the token. */
-async function forward(run: Run<typeof flags>, url: string): Promise<Backend> {
-  const { settings } = await run.configuration()
+async function forward(run: Run<typeof flags>): Promise<Backend> {
+  const configuration = await run.configuration()
+  const { settings } = configuration
   const remote = await openRemote({
-    url: serverUrl(url, settings),
+    url: addressOf(run.flags.url, configuration),
     agent: run.flags.agent ?? run.env.CSTP_AGENT,
     token: run.flags.token ?? run.env.CSTP_TOKEN,
     data_dir: settings.data_dir,
@@ -67,7 +72,7 @@ export const mcp = defineCommand({
   summary: 'Serve an MCP client over stdin and stdout.',
   about: [
     'For clients that start their servers themselves, such as Claude Desktop and Claude Code. It opens the data directory, which a server may use at the same time, and ends when the client closes stdin.',
-    'With --url it forwards the calls to a running server instead, as the agent of --agent and --token.',
+    'With --url it forwards the calls to a running server instead, as the agent of --agent and --token; with --service to that of the data directory. cstp init writes this.',
     'Logs go to stderr; stdout is for the protocol.',
   ],
   flags,
@@ -77,9 +82,9 @@ export const mcp = defineCommand({
   ],
   async run(run) {
     const log = openLog(await run.configuration(), { quiet: true })
-    const url = run.flags.url
+    const { url, service } = run.flags
     const [backend, { serveMcpStdio }] = await Promise.all([
-      url === undefined ? openHere(run, log) : forward(run, url),
+      url === undefined && !service ? openHere(run, log) : forward(run),
       import('../surfaces/mcp/stdio.ts'),
     ])
     let requests = 0

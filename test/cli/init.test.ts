@@ -1,13 +1,14 @@
 /** cstp init: what it writes for each client, that a second run changes nothing, and that --undo restores every byte. */
 import { afterEach, describe, expect, test } from 'bun:test'
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Ajv from 'ajv'
 import { apply, undo } from '../../src/app/init/apply.ts'
-import { editsOf, initClients } from '../../src/app/init/clients.ts'
-import { editJson, withHooks, withParagraph } from '../../src/app/init/edits.ts'
-import { bareEnv, cstp } from '../support/process.ts'
+import { editsOf } from '../../src/app/init/clients.ts'
+import { blockIn, editJson, withBlock, withHooks, withParagraph } from '../../src/app/init/edits.ts'
+import { initClients, type Wiring } from '../../src/app/init/wiring.ts'
+import { bareEnv, cstp, run as runProgram } from '../support/process.ts'
 import * as fc from '../support/property.ts'
 
 const made: string[] = []
@@ -44,11 +45,28 @@ const before = {
   '.cursor/hooks.json': '\ufeff{\n\t"version": 1\n}\n',
   '.mcp.json': '{"mcpServers":{"other":{"command":"x"}}}',
   'opencode.json': '{\n  "theme": "system",\n  "mcp": {}\n}\n',
-  'CLAUDE.md': '# Shop\r\n\r\nUse tabs.',
+  'CLAUDE.local.md': '# Shop\r\n\r\nUse tabs.',
   'AGENTS.md': '',
+  '.codex/config.toml': 'model = "x"\n\n[mcp_servers.other]\ncommand = "y"',
 }
 const run = async (dir: string, data: string, args: string[], env: Record<string, string> = {}) =>
-  cstp(['init', '--dir', dir, ...args], { ...bareEnv(data), ...env })
+  cstp(['init', '--dir', dir, '--skip-proof', ...args], { ...bareEnv(data), ...env })
+const wiringOf = (more: Partial<Wiring> = {}): Wiring => ({
+  shared: false,
+  required: false,
+  mode: 'enforce',
+  url: null,
+  data_dir: '/data',
+  program: ['/opt/cstp'],
+  runtime: '/usr/bin/node',
+  http: false,
+  windows: false,
+  ...more,
+})
+const node = Bun.which('node') ?? process.execPath
+/** The settings that a client got for an empty folder, by path. */
+const writtenBy = (wiring: Wiring, clients = initClients as readonly (typeof initClients)[number][]) =>
+  Object.fromEntries(editsOf(clients, wiring, '/shop').map(({ path, apply: text }) => [path.slice(6), text(null)]))
 const all = ['--client', initClients.join(',')]
 
 describe('cstp init', () => {
@@ -66,49 +84,152 @@ describe('cstp init', () => {
     expect(await treeOf(dir)).toEqual(wired)
     // Another mode replaces what the first run wrote.
     await run(dir, data, [...all, '--enforce'])
-    expect(await readFile(join(dir, '.claude/settings.local.json'), 'utf8')).not.toContain('shadow')
+    expect(await readFile(join(dir, '.claude/settings.local.json'), 'utf8')).not.toContain('--guard')
     expect((await run(dir, data, ['--undo'])).status).toBe(0)
     expect(await treeOf(dir)).toEqual(first)
     expect(await readdir(join(data, 'init'))).toEqual([])
     expect((await run(dir, data, ['--undo'])).out).toBe('Nothing was written here.\n')
   })
 
-  test('is in shadow unless it is set to enforce; what can fail closed does', async () => {
+  test('is in guard mode unless it is set to another; what can fail closed does', async () => {
     const [dir, data] = [await folder(), await folder()]
-    await run(dir, data, all)
     const read = async (path: string) => JSON.parse(await readFile(join(dir, path), 'utf8'))
-    const codex = (await read('.codex/hooks.json')).hooks.PreToolUse[0].hooks[0]
-    expect(codex.command).toBe(`node ${join(data, 'hook', 'cstp-hook.mjs')} codex --shadow --url http://127.0.0.1:9991`)
-    await run(dir, data, [...all, '--enforce'], { CSTP_AGENT: 'ada', CSTP_TOKEN: 'ada-token-of-the-test' })
+    const script = join(data, 'hook', 'cstp-hook.mjs')
+    const codex = async () => (await read('.codex/hooks.json')).hooks.PreToolUse[0].hooks[0].command
+    for (const [flags, mode, end] of [
+      [[], ' --guard', ' || exit 2'],
+      [['--shadow'], ' --shadow', ''],
+      [['--enforce'], '', ' || exit 2'],
+    ] as const) {
+      await run(dir, data, [...all, ...flags])
+      expect(await codex()).toBe(`${node} ${script} codex${mode} --data-dir ${data}${end}`)
+    }
     const claude = (await read('.claude/settings.local.json')).hooks
-    expect(claude.PreToolUse).toMatchObject([
-      { matcher: '*', hooks: [{ type: 'http', url: 'http://127.0.0.1:9991/hooks/claude-code', onFailure: 'block' }] },
-    ])
-    expect(claude.SessionStart[0].hooks[0].type).toBe('command')
-    // Codex and Gemini CLI run a call whose hook can't be started, unless its command ends so.
-    const gates = [
-      (await read('.codex/hooks.json')).hooks.PreToolUse,
-      (await read('.gemini/settings.json')).hooks.BeforeTool,
-    ]
-    for (const [{ hooks }] of gates) expect(hooks[0].command).toEndWith(' || exit 2')
+    expect(claude.PreToolUse).toMatchObject([{ matcher: '*', hooks: [{ type: 'command', onFailure: 'block' }] }])
+    expect((await read('.gemini/settings.json')).hooks.BeforeTool[0].hooks[0].command).toEndWith(' || exit 2')
     expect((await read('.codex/hooks.json')).hooks.Stop[0].hooks[0].command).not.toContain('exit')
     expect((await read('.cursor/hooks.json')).hooks.preToolUse[0]).toMatchObject({ failClosed: true })
+    expect((await run(dir, data, [...all, '--enforce', '--shadow'])).status).toBe(2)
+  })
+
+  test('Claude Code sends events itself only over https, in a version that stops a call if that fails', async () => {
+    const [dir, data, bin] = [await folder(), await folder(), await folder()]
+    const token = { CSTP_AGENT: 'ada', CSTP_TOKEN: 'ada-token-of-the-test', PATH: `${bin}:${process.env.PATH}` }
+    const kind = async (version: string, url: string) => {
+      await writeFile(join(bin, 'claude'), `#!/bin/sh\necho '${version} (Claude Code)'\n`, { mode: 0o755 })
+      await run(dir, data, ['--client', 'claude-code', '--url', url], token)
+      const { hooks } = JSON.parse(await readFile(join(dir, '.claude/settings.local.json'), 'utf8'))
+      expect(hooks.SessionStart[0].hooks[0].type).toBe('command')
+      return hooks.PreToolUse[0].hooks[0].type
+    }
+    expect(await kind('2.1.330', 'https://cstp.example')).toBe('http')
+    expect(await kind('2.2.0', 'https://cstp.example')).toBe('http')
+    expect(await kind('2.1.197', 'https://cstp.example')).toBe('command')
+    // Another program on the port would get the token.
+    expect(await kind('2.1.330', 'http://127.0.0.1:9991')).toBe('command')
     // No token is written anywhere.
     for (const text of Object.values(await treeOf(dir)))
       expect(Buffer.from(text, 'base64').toString()).not.toContain('ada-token')
   })
 
-  test('--shared names no path of this machine', async () => {
+  test('what is written for this machine is not seen by git, and what git tracks is named or left alone', async () => {
+    const [dir, data] = [await folder({ 'AGENTS.md': '# Ours', '.gemini/settings.json': '{}\n' }), await folder()]
+    const git = async (...args: string[]) =>
+      (
+        await runProgram(['git', '-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
+          cwd: dir,
+          env: bareEnv(data),
+        })
+      ).out
+    await git('init', '-q')
+    await git('add', '-A')
+    await git('commit', '-qm', 'x')
+    const first = await treeOf(dir)
+    const { out } = await run(dir, data, all)
+    expect(await git('status', '--short')).toBe(' M .gemini/settings.json\n')
+    expect(out).toContain('.gemini/settings.json: git tracks it')
+    await run(dir, data, ['--undo'])
+    expect(await treeOf(dir)).toEqual(first)
+  })
+
+  test('--undo works in a folder that was moved, and in a copy, which leaves the original connected', async () => {
+    const [parent, data] = [await folder(), await folder()]
+    const [old, copy, moved] = ['old', 'copy', 'moved'].map((name) => join(parent, name)) as [string, string, string]
+    for (const [path, text] of Object.entries(before)) {
+      await mkdir(join(old, path, '..'), { recursive: true })
+      await writeFile(join(old, path), text)
+    }
+    const first = await treeOf(old)
+    await run(old, data, all)
+    const wired = await treeOf(old)
+    await cp(old, copy, { recursive: true })
+    await run(copy, data, ['--undo'])
+    expect(await treeOf(copy)).toEqual(first)
+    expect(await treeOf(old)).toEqual(wired)
+    expect(await Bun.file(join(data, 'hook', 'cstp-hook.mjs')).exists()).toBe(true)
+    await rename(old, moved)
+    await run(moved, data, ['--undo'])
+    expect(await treeOf(moved)).toEqual(first)
+    expect(await readdir(data)).not.toContain('hook')
+    expect(await readdir(join(data, 'init'))).toEqual([])
+  })
+
+  test('--shared names no path of this machine, and stops nobody who has not run init', async () => {
     const [dir, data] = [await folder(), await folder()]
     await run(dir, data, [...all, '--shared'])
     const tree = await treeOf(dir)
     expect(Object.keys(tree)).toContain('.cstp/cstp-hook.mjs')
     for (const [path, text] of Object.entries(tree)) {
       const shown = Buffer.from(text, 'base64').toString()
-      expect([path, shown.includes(dir) || shown.includes(data)]).toEqual([path, false])
+      expect([path, shown.includes(dir) || shown.includes(data) || shown.includes(node)]).toEqual([path, false])
     }
+    const others = await folder()
+    const hooks = JSON.parse(await readFile(join(dir, '.codex/hooks.json'), 'utf8')).hooks
+    const of = (event: string) => hooks[event][0].hooks[0].command as string
+    const say = (hook_event_name: string) =>
+      runProgram(['sh', '-c', of(hook_event_name)], {
+        cwd: dir,
+        env: bareEnv(others),
+        input: JSON.stringify({
+          session_id: 's',
+          cwd: dir,
+          hook_event_name,
+          tool_name: 'Bash',
+          tool_input: { command: 'rm -rf /' },
+        }),
+      })
+    const silent = { status: 0, out: '', err: '' }
+    expect(await say('PreToolUse')).toEqual(silent)
+    await mkdir(join(dir, '.git'))
+    const { out } = await say('SessionStart')
+    expect(out).toContain('cstp init')
+    expect(await say('SessionStart')).toEqual(silent)
+    // The script is gone in an old branch.
+    await rm(join(dir, '.cstp/cstp-hook.mjs'))
+    expect((await say('PreToolUse')).status).not.toBe(2)
+    await run(dir, data, [...all, '--shared', '--required'])
+    expect(await say('PreToolUse')).not.toEqual(silent)
+    const required = JSON.parse(await readFile(join(dir, '.codex/hooks.json'), 'utf8')).hooks.PreToolUse[0].hooks[0]
+    expect(required.command).toEndWith(' || exit 2')
+    // A second run keeps what the owner of the repository wrote.
+    await run(dir, data, [...all, '--shared'])
+    expect(await readFile(join(dir, '.cstp/init.json'), 'utf8')).toBe('{"required":true}\n')
+    await rm(join(dir, '.git'), { recursive: true })
     await run(dir, data, ['--undo', '--shared'])
     expect(await treeOf(dir)).toEqual({})
+  })
+
+  test('--undo in a clone with shared settings, which was never connected here, takes out what is ours', async () => {
+    const [dir, data, others] = [
+      await folder({ 'CLAUDE.md': '# Ours\n', 'a.txt': 'cstp' }),
+      await folder(),
+      await folder(),
+    ]
+    await run(dir, data, [...all, '--shared'])
+    expect((await run(dir, others, ['--undo'])).status).toBe(0)
+    expect(Object.keys(await treeOf(dir))).toEqual(['CLAUDE.md', 'a.txt'])
+    expect(await readFile(join(dir, 'CLAUDE.md'), 'utf8')).toBe('# Ours')
+    expect((await run(dir, others, ['--undo'])).out).toBe('Nothing was written here.\n')
   })
 
   test('a file with comments is left alone, and nothing else is written', async () => {
@@ -156,16 +277,6 @@ describe('cstp init', () => {
       err: expect.stringContaining('--client'),
     })
   })
-
-  test('cstp doctor says that a hook was written and no call received', async () => {
-    const [dir, data] = [await folder(), await folder()]
-    await chmod(data, 0o700)
-    await run(dir, data, ['--client', 'codex'])
-    const { out } = await cstp(['doctor'], bareEnv(data))
-    expect(out).toContain('codex: hooks written')
-    expect(out).toContain('no call received')
-    expect(out).toContain('/hooks')
-  })
 })
 
 /** Settings without events that have no hook. */
@@ -210,25 +321,13 @@ test('a paragraph is added once, replaced and removed', () => {
 })
 
 test('on Windows the commands are quoted for its shells, and end in a way that stops there', () => {
-  const wiring = {
-    shared: false,
-    shadow: false,
-    url: 'http://127.0.0.1:9991',
-    data_dir: 'C:\\Users\\A B',
-    env_token: false,
-    windows: true,
-  }
-  const texts = editsOf(['codex', 'gemini', 'copilot'], wiring, '/shop').map(({ path, apply: text }) => [
-    path,
-    text(null),
-  ])
-  const written = Object.fromEntries(texts.map(([path, text]) => [path!.split('/')[2], text]))
+  const written = writtenBy(wiringOf({ data_dir: 'C:\\Users\\A B', runtime: 'C:\\node.exe', windows: true }))
   const of = (path: string, event: string) => JSON.parse(written[path]!).hooks[event][0]
-  expect(of('.codex', 'PreToolUse').hooks[0].command).toMatch(
+  expect(of('.codex/hooks.json', 'PreToolUse').hooks[0].command).toMatch(
     /^node "C:\/Users\/A B\/hook\/cstp-hook.mjs" codex .* \|\| exit 2$/,
   )
-  expect(of('.gemini', 'BeforeTool').hooks[0].command).toEndWith('; if (!$?) { exit 2 }')
-  expect(of('.github', 'PreToolUse').powershell).toBe(of('.github', 'PreToolUse').bash)
+  expect(of('.gemini/settings.json', 'BeforeTool').hooks[0].command).toEndWith('; if (!$?) { exit 2 }')
+  expect(of('.github/hooks/cstp.json', 'PreToolUse').powershell).toBe(of('.github/hooks/cstp.json', 'PreToolUse').bash)
 })
 
 /** https://opencode.ai/config.json: its two kinds of MCP servers, closed. */
@@ -246,70 +345,82 @@ const opencodeServers = {
   })),
 }
 
-test.each([false, true])(
-  'the MCP server is in the settings of OpenCode as its schema wants it, shared %p',
-  (shared) => {
-    const wiring = {
-      shared,
-      shadow: true,
-      url: 'http://127.0.0.1:9991',
-      data_dir: '/data',
-      env_token: false,
-      windows: false,
-    }
-    const edit = editsOf(['opencode'], wiring, '/shop').find(({ path }) => path === '/shop/opencode.json')!
-    const { mcp, ...rest } = JSON.parse(
-      edit.apply('{"theme":"system","mcp":{"other":{"type":"local","command":["x"]}}}'),
-    )
-    expect([rest, Object.keys(mcp)]).toEqual([
-      { $schema: 'https://opencode.ai/config.json', theme: 'system' },
-      ['other', 'cstp'],
-    ])
-    const valid = new Ajv({ strict: false }).compile(opencodeServers)
-    expect([valid(mcp.cstp), valid.errors]).toEqual([true, null])
-    expect(valid({ ...mcp.cstp, args: [] })).toBe(false)
-  },
-)
+test.each([
+  ['local', wiringOf()],
+  ['remote', wiringOf({ shared: true, url: 'https://cstp.example' })],
+])('the MCP server is in the settings of OpenCode as its schema wants it, %s', (_, wiring) => {
+  const edit = editsOf(['opencode'], wiring, '/shop').find(({ path }) => path === '/shop/opencode.json')!
+  const { mcp, ...rest } = JSON.parse(edit.apply('{"theme":"system","mcp":{"other":{"type":"local","command":["x"]}}}'))
+  expect([rest, Object.keys(mcp)]).toEqual([
+    { $schema: 'https://opencode.ai/config.json', theme: 'system' },
+    ['other', 'cstp'],
+  ])
+  const valid = new Ajv({ strict: false }).compile(opencodeServers)
+  expect([valid(mcp.cstp), valid.errors]).toEqual([true, null])
+  expect(valid({ ...mcp.cstp, args: [] })).toBe(false)
+})
 
-test('every client that reads a file of its own for MCP servers gets the server there', () => {
-  const wiring = { shadow: true, url: 'http://h:1', data_dir: '/data', env_token: false, windows: false }
-  const of = (shared: boolean, path: string) => {
-    const edits = editsOf(['gemini', 'cursor', 'claude-code'], { ...wiring, shared }, '/shop')
-    return JSON.parse(edits.find((one) => one.path === `/shop/${path}`)!.apply(null)).mcpServers.cstp
+test('every client gets the MCP server where it looks for it, by the whole path of the program', () => {
+  const server = (wiring: Wiring, path: string) => {
+    const text = writtenBy(wiring)[path]!
+    const { mcpServers, mcp_servers } = path.endsWith('toml') ? (Bun.TOML.parse(text) as never) : JSON.parse(text)
+    return (mcpServers ?? mcp_servers).cstp
   }
-  const local = { command: 'cstp', args: ['mcp', '--url', 'http://h:1'] }
-  for (const path of ['.gemini/settings.json', '.cursor/mcp.json', '.mcp.json']) expect(of(false, path)).toEqual(local)
-  const [begin, url] = ['Bearer $', 'http://h:1/mcp']
-  expect(of(true, '.gemini/settings.json')).toEqual({
+  const local = { command: '/opt/cstp', args: ['mcp', '--service', '--data-dir', '/data'] }
+  const joined = { command: 'node', args: ['.cstp/cstp-hook.mjs', 'mcp'] }
+  for (const path of ['.gemini/settings.json', '.cursor/mcp.json', '.mcp.json', '.codex/config.toml']) {
+    expect(server(wiringOf(), path)).toEqual(local)
+    expect(server(wiringOf({ shared: true }), path)).toEqual(joined)
+  }
+  const remote = wiringOf({ shared: true, url: 'https://h' })
+  const [begin, url] = ['Bearer $', 'https://h/mcp']
+  expect(server(remote, '.gemini/settings.json')).toEqual({
     httpUrl: url,
     headers: { Authorization: `${begin}CSTP_AGENT:$CSTP_TOKEN` },
   })
-  expect(of(true, '.cursor/mcp.json')).toEqual({
+  expect(server(remote, '.cursor/mcp.json')).toEqual({
     url,
     headers: { Authorization: `${begin}{env:CSTP_AGENT}:$\{env:CSTP_TOKEN}` },
   })
-  expect(of(true, '.mcp.json')).toEqual({
+  expect(server(remote, '.mcp.json')).toEqual({
     type: 'http',
     url,
     headers: { Authorization: `${begin}{CSTP_AGENT:-local}:$\{CSTP_TOKEN}` },
   })
 })
 
+test('the paragraph for the model is in the page that each client reads', async () => {
+  const pages = (wiring: Wiring, dir: string) =>
+    editsOf(['claude-code', 'gemini', 'codex'], wiring, dir).flatMap(({ path }) => (path.endsWith('.md') ? [path] : []))
+  const dir = await folder({ '.gemini/settings.json': '{"context":{"fileName":["CONTEXT.md","GEMINI.md"]}}' })
+  expect(pages(wiringOf(), dir).map((path) => path.slice(dir.length + 1))).toEqual([
+    'CLAUDE.local.md',
+    'CONTEXT.md',
+    'AGENTS.md',
+  ])
+  expect(pages(wiringOf({ shared: true }), '/shop')).toEqual(['/shop/CLAUDE.md', '/shop/GEMINI.md', '/shop/AGENTS.md'])
+})
+
+test('lines in a file with comments are added once, replaced and removed', () => {
+  fc.assert(
+    fc.property(fc.string(), fc.array(fc.stringMatching(/^[a-z/]+$/), { minLength: 1 }), (text, lines) => {
+      const once = withBlock(text, lines.join('\n'))
+      expect(blockIn(once)).toEqual(lines)
+      expect(withBlock(once, lines.join('\n'))).toBe(once)
+      expect(withBlock(withBlock(once, 'other'), null).trimEnd()).toBe(text.trimEnd())
+    }),
+  )
+  expect(() => withBlock('[mcp_servers.cstp]\ncommand = "x"\n', 'y', /^\[mcp_servers\.cstp\]/m)).toThrow('of its own')
+})
+
 test('a run that is broken off has left what takes it back', async () => {
   const [dir, data] = [await folder(before), await folder()]
   const first = await treeOf(dir)
-  const wiring = {
-    shared: false,
-    shadow: true,
-    url: 'http://127.0.0.1:9991',
-    data_dir: data,
-    env_token: false,
-    windows: false,
-  }
+  const wiring = wiringOf({ data_dir: data })
   const edits = editsOf(['claude-code', 'gemini'], wiring, dir)
   await mkdir(join(dir, 'CLAUDE.md.d'))
   const broken = [...edits, { path: join(dir, 'CLAUDE.md.d'), apply: () => 'x', undo: () => null }]
-  const manifest = { dir, clients: ['claude-code'], shadow: true, at: '2026-07-01T00:00:00Z' }
+  const manifest = { dir, wirings: { 'claude-code': wiring }, at: '2026-07-01T00:00:00Z' }
   await expect(apply(data, manifest, broken)).rejects.toThrow()
   await rm(join(dir, 'CLAUDE.md.d'), { recursive: true })
   await undo(data, dir, edits)

@@ -1,10 +1,10 @@
 /** What real clients do with the answers of hooks, so that a change of theirs is seen: each is connected by cstp init, and asks for one command. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Agent, openAgent, type RealClient, whyNot } from '../support/agent-clients.ts'
-import { bareEnv, cstp, cstpLine, freePort, root } from '../support/process.ts'
+import { bareEnv, cstp, freePort, root } from '../support/process.ts'
 import { type Running, startServing, tokens } from '../support/serving.ts'
 
 const rules = `
@@ -41,7 +41,7 @@ describe.each(['codex', 'gemini', 'claude-code', 'opencode', 'copilot'] as const
   })
   const ada = { CSTP_AGENT: 'ada', CSTP_TOKEN: tokens.ada.split(':')[1]! }
   const connectIn = async (env: Record<string, string>, ...args: string[]) => {
-    const line = ['init', '--dir', agent.project, '--client', client, ...args]
+    const line = ['init', '--skip-proof', '--dir', agent.project, '--client', client, ...args]
     const { status, err } = await cstp(line, bareEnv(data, env))
     expect([status, err]).toEqual([0, ''])
   }
@@ -70,7 +70,7 @@ describe.each(['codex', 'gemini', 'claude-code', 'opencode', 'copilot'] as const
   })
 
   test('in shadow the same call runs, and is kept as one that would have been stopped', async () => {
-    await connect('--url', running.url)
+    await connect('--shadow', '--url', running.url)
     expect(await agent.turn(ada)).toMatchObject({ ran: true })
     expect(await sessions()).toMatchObject([{ would_block: 1 }])
   })
@@ -93,12 +93,8 @@ describe.each(['codex', 'gemini', 'claude-code', 'opencode', 'copilot'] as const
     test('our own tools work, and are no calls that are recorded', async () => {
       await rule('[]')
       await connect('--enforce', '--url', running.url)
-      const bin = join(data, 'bin')
-      await mkdir(bin)
-      const line = `#!/bin/sh\nexec ${cstpLine} "$@"\n`
-      await writeFile(join(bin, 'cstp'), line, { mode: 0o755 })
       const tool = { name: 'get_stats', input: {} }
-      const turn = await agent.turn({ ...ada, PATH: `${bin}:${process.env.PATH}` }, { tool })
+      const turn = await agent.turn(ada, { tool })
       expect(turn.result).toContain('total_decisions')
       expect(await sessions()).toMatchObject([{ client, actions: 0, verdicts: {} }])
     })
@@ -140,22 +136,6 @@ describe.each(['codex', 'gemini', 'claude-code', 'opencode', 'copilot'] as const
   }
 
   if (client === 'claude-code') {
-    test('with the token in the environment its hooks are http, and judge, tell and stop alike', async () => {
-      await rule('[]')
-      await connectIn(ada, '--enforce', '--url', running.url)
-      const settings = await readFile(join(agent.project, '.claude', 'settings.local.json'), 'utf8')
-      expect(JSON.parse(settings).hooks.PreToolUse).toMatchObject([{ hooks: [{ type: 'http', onFailure: 'block' }] }])
-      const allowed = await agent.turn(ada)
-      expect([allowed.ran, allowed.saw('Files are made by the build')]).toEqual([true, true])
-      expect(await sessions()).toMatchObject([{ actions: 1, errors: 0, verdicts: { allow: 1 } }])
-      await rule(rules)
-      const blocked = await agent.turn(ada)
-      expect([blocked.ran, blocked.result]).toEqual([false, expect.stringContaining('no-files: No new files here')])
-      await connectIn(ada, '--enforce', '--url', `http://127.0.0.1:${await freePort()}`)
-      const away = await agent.turn(ada)
-      expect([away.ran, away.result]).toEqual([false, expect.stringContaining('"is_error":true')])
-    })
-
     test('its plugin is valid, blocks, tells, and stops the call without a server', async () => {
       const plugin = join(root, 'plugin')
       for (const folder of [plugin, root])

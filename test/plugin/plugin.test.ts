@@ -32,5 +32,5 @@ test('the skill and the MCP server name what the service has', async () => {
   for (const tool of ['pre_action', 'review_outcome', 'update_decision'])
     expect([skill.includes(tool), known.includes(tool)]).toEqual([true, true])
   const { command, args } = (await json('plugin/.mcp.json')).mcpServers.cstp
-  expect([command, ...args]).toEqual(['node', '${CLAUDE_PLUGIN_ROOT}/hooks/cstp-hook.mjs', 'mcp'])
+  expect([command, ...args]).toEqual(['node', `$\{CLAUDE_PLUGIN_ROOT}/hooks/cstp-hook.mjs`, 'mcp'])
 })

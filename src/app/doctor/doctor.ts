@@ -122,12 +122,16 @@ const checks: readonly Check[] = [
   checkThread,
   checkKeys,
   checkGuardrails,
-  checkHooks,
 ]
 
 /** Runs all checks in sequence. @param env the environment, searched for unknown CSTP_ variables */
 export async function* examine(settings: Settings, env: Record<string, string | undefined>): AsyncGenerator<Examined> {
-  const all: Check[] = [{ name: 'settings', run: (given) => checkSettings(given, env) }, checkDrivers, ...checks]
+  const all: Check[] = [
+    { name: 'settings', run: (given) => checkSettings(given, env) },
+    checkDrivers,
+    ...checks,
+    checkHooks(env),
+  ]
   // A module that can't be loaded is a finding of the checks that need it.
   const foreign = await foreignPorts(settings).catch((): PortWithFiles[] => [])
   for (const { name, run, files = [] } of all) {

@@ -1,9 +1,21 @@
-/** Checks the hooks that `cstp init` wrote: a client that does not trust a hook skips it without a message. */
+/** Checks the connections that `cstp init` wrote: compares their files, then runs the commands in them as the clients do. */
+import { existsSync, readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { resolve } from 'node:path'
+import { quoted } from '../../../plugin/hooks/cstp-hook.mjs'
 import { timestamp } from '../../core/time.ts'
 import { hookCollections } from '../../domain/record/hook-records.ts'
 import { manifests } from '../init/apply.ts'
+import { begin } from '../init/begin.ts'
+import { type Edit, filesOf } from '../init/clients.ts'
+import { type Connection, connectionOf, switchesOf } from '../init/connection.ts'
+import { fixOf } from '../init/fix.ts'
+import { source as script } from '../init/hook-script.gen.ts'
+import { proofLine, prove } from '../init/proof.ts'
+import { clientNames, type InitClient, modeFlag, scriptPath, type Wiring } from '../init/wiring.ts'
 import { foreignPorts } from '../own-drivers.ts'
-import { type Check, note, warning } from './finding.ts'
+import { ownCommand } from '../service-file.ts'
+import { type Check, error, type Finding, note, warning } from './finding.ts'
 import { openCatalogue } from './stores.ts'
 
 /** Time of the last event from each client, read from the catalogue. */
@@ -16,29 +28,108 @@ function heard(data_dir: string): Map<string, number> {
   return new Map(rows.map(({ key, value }) => [key, (JSON.parse(value) as { last_ms: number }).last_ms]))
 }
 
-const fixes: Record<string, string> = {
+const fixes: Partial<Record<InitClient, string>> = {
   codex: 'not trusted? open codex there and run /hooks',
   'claude-code': 'open claude there and run /hooks: it lists the hooks that are active',
 }
+const use = (client: InitClient): string => fixes[client] ?? 'start the client there'
 
-export const checkHooks: Check = {
+/** The line that connects a client once more, in the same way. */
+function againLine(client: InitClient, { mode, shared, required, url }: Wiring, dir: string): string {
+  const flags = [...(mode === 'guard' ? [] : modeFlag(mode)), ...(mode === 'enforce' ? ['--enforce'] : [])]
+  const more = [...(shared ? ['--shared'] : []), ...(required ? ['--required'] : []), ...(url ? ['--url', url] : [])]
+  return [...ownCommand(), 'init', '--dir', dir, '--client', client, ...flags, ...more].map(quoted).join(' ')
+}
+
+/** Whether init would leave a file as it is. */
+function isIntact({ path, apply }: Edit): boolean {
+  const text = existsSync(path) ? readFileSync(path, 'utf8') : null
+  try {
+    return text !== null && apply(text) === text
+  } catch {
+    return false
+  }
+}
+
+const modeOf = (hook: Connection['hook']): string | null => {
+  if (hook === null) return null
+  const text = 'command' in hook ? hook.command : hook.url
+  return /--(shadow|guard)\b|[?&]mode=(shadow|guard)\b/.exec(text)?.slice(1).find(Boolean) ?? 'enforce'
+}
+
+/** What of a client's files is not as init wrote it. */
+function* changed(client: InitClient, wiring: Wiring, dir: string, found: Connection): Generator<Finding> {
+  const again = againLine(client, wiring, dir)
+  const name = clientNames[client]
+  for (const { path, why } of found.unreadable)
+    yield error(`${name} can’t read ${path}: ${why}`, `correct it, then ${again}`)
+  for (const { path, setting } of switchesOf(client, dir, homedir()))
+    yield error(`${name} runs no hook of ours: ${setting} in ${path}`, `take ${setting} out of ${path}`)
+  if (found.unreadable.length > 0) return
+  const path = scriptPath(wiring, dir)
+  const { hooks, server } = filesOf(client, wiring, dir)
+  if (wiring.runtime !== null && !wiring.shared && !existsSync(wiring.runtime))
+    yield error(`${name}: its hooks run ${wiring.runtime}, which is gone`, again)
+  const lacking = wiring.shared ? undefined : wiring.program.find((part) => !existsSync(part))
+  if (lacking !== undefined) yield error(`${name}: its commands run ${lacking}, which is gone`, again)
+  if (wiring.runtime !== null) {
+    if (!existsSync(path)) yield error(`${name}: its hook script ${path} is gone`, again)
+    else if (readFileSync(path, 'utf8') !== script)
+      yield error(`${name}: its hook script ${path} is not the one of this version`, again)
+  }
+  const mode = modeOf(found.hook)
+  if (mode === null) yield error(`${name}: there is no hook of ours in ${hooks.path}`, again)
+  else if (mode !== wiring.mode)
+    yield error(`${name}: its hooks run in mode ${mode}, and were set up in mode ${wiring.mode} (${hooks.path})`, again)
+  else if (!isIntact(hooks)) yield error(`${name}: hooks were removed or changed in ${hooks.path}`, again)
+  if (found.server === null) yield error(`${name}: there is no MCP server cstp in ${server.path}`, again)
+  else if (server.path !== hooks.path && !isIntact(server))
+    yield error(`${name}: the MCP server cstp was changed in ${server.path}`, again)
+}
+
+/** @param env the environment, which clients would have too */
+export const checkHooks = (env: Record<string, string | undefined>): Check => ({
   name: 'hooks',
   async *run(settings) {
-    const { data_dir, store_url } = settings
+    const { store_url } = settings
+    const data_dir = resolve(settings.data_dir)
     const written = await manifests(data_dir)
+    const pairs = written.flatMap(({ dir, at, wirings }) =>
+      Object.entries(wirings).map(([client, wiring]) => ({ client: client as InitClient, wiring, dir, at })),
+    )
+    const isOwn = pairs.some(({ wiring }) => wiring.url === null && wiring.data_dir === data_dir)
+    const service = isOwn ? await begin(data_dir, env) : null
+    if (service?.state === 'down') yield error(service.why, service.fix)
+    if (service?.state === 'started')
+      yield warning(
+        `the service was down${service.since === null ? '' : ` since ${service.since}`}; this check started it, as the next hook would have`,
+        `${ownCommand().map(quoted).join(' ')} service install keeps it running`,
+      )
     const known = store_url === null && !(await foreignPorts(settings)).includes('store') ? heard(data_dir) : null
-    for (const { dir, clients, at, shadow } of written)
-      for (const client of clients) {
-        const last = known?.get(client)
-        const mode = shadow ? ', in shadow' : ''
-        if (known === null)
-          yield note(`${client}: hooks written ${at} in ${dir}${mode}`, 'cstp call listSessions shows its sessions')
-        else if (last === undefined)
-          yield warning(
-            `${client}: hooks written ${at} in ${dir}, no call received`,
-            fixes[client] ?? 'start the client there, and make sure that the service runs',
-          )
-        else yield note(`${client}: last hook call ${timestamp(last)}${mode}`, 'cstp hook report shows what it stopped')
+    for (const { client, wiring, dir, at } of pairs) {
+      const name = clientNames[client]
+      if (!existsSync(dir)) {
+        yield note(`${name}: hooks written ${at} in ${dir}, which is gone`, 'if it was moved, run cstp init there')
+        continue
       }
+      if (wiring.data_dir !== data_dir) {
+        yield note(`${name}: hooks in ${dir} use ${wiring.data_dir}`, `cstp doctor --data-dir ${wiring.data_dir}`)
+        continue
+      }
+      const found = connectionOf(client, wiring, dir)
+      const findings = [...changed(client, wiring, dir, found)]
+      yield* findings
+      if (findings.length === 0 && service?.state !== 'down') {
+        const proof = await prove(client, found, { dir, env })
+        for (const problem of proof.problems)
+          yield error(`${name}: ${problem} (${dir})`, fixOf(problem, againLine(client, wiring, dir)))
+        if (proof.problems.length === 0) yield note(`${proofLine(proof)} (${dir}, mode ${wiring.mode})`, use(client))
+      }
+      const last = known?.get(client)
+      if (last !== undefined)
+        yield note(`${name}: last hook call ${timestamp(last)}`, 'cstp hook report shows what it stopped')
+      else if (known !== null)
+        yield note(`${name}: hooks written ${at}, no call of the client received yet`, use(client))
+    }
   },
-}
+})

@@ -1,9 +1,11 @@
 /** Writes and undoes the files of `cstp init`; the original content is saved byte for byte in the data directory. */
 import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { chmod, mkdir, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import type { Edit } from './clients.ts'
 import { Uneditable } from './edits.ts'
+import type { InitClient, Wiring } from './wiring.ts'
 
 /** The original and the written state of one file. */
 interface Kept {
@@ -19,8 +21,8 @@ interface Kept {
 /** The changes made in one folder. */
 export interface Manifest {
   dir: string
-  clients: string[]
-  shadow: boolean
+  /** How each client was connected last. */
+  wirings: Partial<Record<InitClient, Wiring>>
   at: string
   files: Kept[]
 }
@@ -90,10 +92,10 @@ export async function apply(
   const changes: Change[] = []
   const files = new Map((known?.files ?? []).map((one) => [one.path, one]))
   const others = await pathsOfOthers(data_dir, made.dir)
-  const clients = [...new Set([...(known?.clients ?? []), ...made.clients])]
+  const wirings = { ...known?.wirings, ...made.wirings }
   const keep = async () => {
     await mkdir(places(data_dir), { recursive: true, mode: 0o700 })
-    const manifest: Manifest = { ...made, clients, files: [...files.values()] }
+    const manifest: Manifest = { ...made, wirings, files: [...files.values()] }
     await writeFile(placeOf(data_dir, made.dir), JSON.stringify(manifest), { mode: 0o600 })
   }
   for (const { path, before, text, withoutOurs } of planned) {
@@ -125,14 +127,56 @@ export async function apply(
   return changes
 }
 
-/** Undoes the changes in a folder; from a file that changed since, only what cstp added is removed. */
+const isBelow = (dir: string, path: string): boolean => !relative(dir, path).startsWith('..')
+
+/** The manifest of a folder that was moved here, or of which this is a copy: files that init wrote are here, byte for byte. */
+async function manifestOfCopy(data_dir: string, dir: string): Promise<Manifest | null> {
+  const found = await Promise.all(
+    (await manifests(data_dir)).map(async (one) => {
+      const inside = one.files.filter(({ path }) => isBelow(one.dir, path))
+      const here = (path: string) => join(dir, relative(one.dir, path))
+      const files = inside.map((file) => ({ ...file, path: here(file.path), folders: file.folders.map(here) }))
+      const states = await Promise.all(
+        files.map(async ({ path, written }) => {
+          const bytes = await bytesAt(path)
+          return bytes !== null && sha256(bytes) === written
+        }),
+      )
+      return { manifest: { ...one, files }, same: states.filter(Boolean).length }
+    }),
+  )
+  const [best] = found.filter(({ same }) => same > 0).sort((a, b) => b.same - a.same)
+  return best?.manifest ?? null
+}
+
+/** Files of a folder that was never connected here, such as a clone with shared settings: what is ours in them, with nothing to restore. */
+async function oursIn(dir: string, edits: readonly Edit[]): Promise<Kept[]> {
+  const paths = [...new Set(edits.map(({ path }) => path))].filter((path) => isBelow(dir, path))
+  const found = await Promise.all(
+    paths.map(async (path) => {
+      const text = (await bytesAt(path))?.toString('utf8')
+      return text !== undefined && `${relative(dir, path)}\n${text}`.includes('cstp') ? [path] : []
+    }),
+  )
+  const above = (path: string): string[] => (dirname(path) === dir ? [] : [dirname(path), ...above(dirname(path))])
+  return found.flat().map((path) => ({ path, before: null, written: '', folders: above(path) }))
+}
+
+/** Undoes the changes in a folder, also if it was moved or copied since; from a file that changed since, only what cstp added is removed. */
 export async function undo(data_dir: string, dir: string, edits: readonly Edit[]): Promise<Change[]> {
   const place = placeOf(data_dir, dir)
-  const known = await readManifest(place)
-  if (known === null) return []
-  const others = await pathsOfOthers(data_dir, dir)
+  const own = await readManifest(place)
+  const copied = own === null ? await manifestOfCopy(data_dir, dir) : null
+  const moved = copied !== null && !existsSync(copied.dir) ? copied.dir : null
+  const others = await pathsOfOthers(data_dir, moved ?? dir)
+  // What is outside the folder is of the folder that was moved, and not of the one that was copied.
+  const outside = moved === null ? [] : ((await readManifest(placeOf(data_dir, moved)))?.files ?? [])
+  const files = own?.files ?? [
+    ...outside.filter(({ path }) => !isBelow(moved!, path)),
+    ...(copied?.files ?? (await oursIn(dir, edits))),
+  ]
   const changes: Change[] = []
-  for (const { path, before, written, folders } of known.files.toReversed()) {
+  for (const { path, before, written, folders } of files.toReversed()) {
     const now = await bytesAt(path)
     if (now === null || others.has(path)) continue
     const edit = edits.find((one) => one.path === path)
@@ -142,6 +186,7 @@ export async function undo(data_dir: string, dir: string, edits: readonly Edit[]
       changes.push({ path, what: before === null ? 'removed' : 'restored' })
     } else if (edit) {
       const text = edit.undo(now.toString('utf8'))
+      if (text === now.toString('utf8')) continue
       if (text === null) await rm(path)
       else await writeFile(path, text)
       changes.push({ path, what: text === null ? 'removed' : 'edited' })
@@ -149,6 +194,7 @@ export async function undo(data_dir: string, dir: string, edits: readonly Edit[]
     // Fails for folders that contain something else by now.
     for (const folder of folders) await rmdir(folder).catch(() => {})
   }
-  await rm(place)
+  if (own !== null) await rm(place)
+  if (moved !== null) await rm(placeOf(data_dir, moved))
   return changes
 }

@@ -1,26 +1,10 @@
 /** What `cstp init` writes for each client: the files, and how each is edited. */
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { word } from '../doctor/finding.ts'
-import { type Entries, editJson, withHooks, withParagraph, withServer } from './edits.ts'
+import { type Entries, editJson, withBlock, withHooks, withListed, withParagraph, withServer } from './edits.ts'
 import { source as script } from './hook-script.gen.ts'
 import { opencodePlugin, opencodeSchema, opencodeServer } from './opencode.ts'
-
-export const initClients = ['claude-code', 'codex', 'cursor', 'gemini', 'copilot', 'opencode'] as const
-export type InitClient = (typeof initClients)[number]
-
-export interface Wiring {
-  /** Whether the files are shared through the repository; they then contain nothing specific to this machine. */
-  shared: boolean
-  /** Shadow mode: nothing is denied, but denials are recorded. */
-  shadow: boolean
-  url: string
-  /** The data directory, with the token and, unless shared, the hook script. */
-  data_dir: string
-  /** Whether the environment holds the token, so that Claude Code can send requests without starting a process. */
-  env_token: boolean
-  /** Whether the clients run on Windows. */
-  windows: boolean
-}
+import { commandOf, failsClosed, type InitClient, scriptPath, serverCommand, type Wiring } from './wiring.ts'
 
 /** A file and its edit. `undo` removes what was added, if the file was changed since. */
 export interface Edit {
@@ -30,55 +14,44 @@ export interface Edit {
   undo(now: string): string | null
 }
 
-const scriptName = 'cstp-hook.mjs'
 const timeoutSeconds = 5
-
-/** How a shell command refers to the project folder, for each client. */
-const projectFolder: Partial<Record<InitClient, string>> = {
-  'claude-code': '"$CLAUDE_PROJECT_DIR"/',
-  gemini: '"$GEMINI_PROJECT_DIR"/',
-}
-
-const scriptPath = ({ shared, data_dir }: Wiring, dir: string): string =>
-  shared ? join(dir, '.cstp', scriptName) : join(data_dir, 'hook', scriptName)
-
-/** Forward slashes and double quotes work in all Windows shells. */
-const argument = (text: string, windows: boolean): string => (windows ? `"${text.replaceAll('\\', '/')}"` : word(text))
-
-function commandOf(client: InitClient, { shared, shadow, url, data_dir, windows }: Wiring): string {
-  const own = argument(join(data_dir, 'hook', scriptName), windows)
-  const path = shared ? `${projectFolder[client] ?? ''}.cstp/${scriptName}` : own
-  return `node ${path} ${client}${shadow ? ' --shadow' : ''} --url ${argument(url, windows && !shared)}`
-}
 
 /** Codex and Gemini CLI run a call even if its hook can't be started: only exit status 2 stops it. */
 const orStop = (command: string, wiring: Wiring, event: string, end = ' || exit 2'): string =>
-  wiring.shadow || !/^(?:PreToolUse|BeforeTool)$/.test(event) ? command : command + end
+  !failsClosed(wiring) || !/^(?:PreToolUse|BeforeTool)$/.test(event) ? command : command + end
 
 const whole = (path: string, text: string): Edit => ({ path, apply: () => text, undo: () => null })
 
-const json = (path: string, apply: (root: Entries) => Entries, undo: (root: Entries) => Entries): Edit => ({
+/** @param more what the file has if it is new, without which it is empty */
+const json = (
+  path: string,
+  apply: (root: Entries) => Entries,
+  undo: (root: Entries) => Entries,
+  more: Entries = {},
+): Edit => ({
   path,
-  apply: (before) => editJson(before, apply),
+  apply: (before) => editJson(before, (root) => apply({ ...more, ...root })),
   undo(now) {
     const text = editJson(now, undo)
-    return text.trim() === '{}' ? null : text
+    return Bun.deepEquals(JSON.parse(text), more) || text.trim() === '{}' ? null : text
   },
 })
 
 const hooksIn = (path: string, entries: Entries, more: Entries = {}): Edit =>
   json(
     path,
-    (root) => withHooks({ ...more, ...root }, entries),
+    (root) => withHooks(root, entries),
     (root) => withHooks(root, {}),
+    more,
   )
 
 /** Edits a JSON file that lists MCP servers in this table. */
 const serverIn = (path: string, table: string, server: Entries, more: Entries = {}): Edit =>
   json(
     path,
-    (root) => withServer({ ...more, ...root }, table, server),
+    (root) => withServer(root, table, server),
     (root) => withServer(root, table, null),
+    more,
   )
 
 const toEach = (events: readonly string[], entry: (event: string) => unknown): Entries =>
@@ -89,13 +62,12 @@ const ofTools = /ToolUse|Tool$/
 
 /** An http hook starts no process; Claude Code does not support it for the event SessionStart. */
 function claudeHooks(wiring: Wiring): Entries {
-  const { url, shadow, shared, env_token } = wiring
-  const isHttp = shared || env_token
+  const { url, mode, http: isHttp } = wiring
   const events = [...named, 'PostToolUseFailure', 'SessionEnd']
   return toEach(events, (event) => {
     const http = {
       type: 'http',
-      url: `${url}/hooks/claude-code${shadow ? '?mode=shadow' : ''}`,
+      url: `${url}/hooks/claude-code${mode === 'enforce' ? '' : `?mode=${mode}`}`,
       headers: { Authorization: 'Bearer $CSTP_AGENT:$CSTP_TOKEN' },
       allowedEnvVars: ['CSTP_AGENT', 'CSTP_TOKEN'],
     }
@@ -103,7 +75,7 @@ function claudeHooks(wiring: Wiring): Entries {
     const hook = {
       ...(isHttp && event !== 'SessionStart' ? http : command),
       timeout: timeoutSeconds,
-      ...(event === 'PreToolUse' && !shadow && { onFailure: 'block' }),
+      ...(event === 'PreToolUse' && failsClosed(wiring) && { onFailure: 'block' }),
     }
     return { ...(ofTools.test(event) && { matcher: '*' }), hooks: [hook] }
   })
@@ -143,17 +115,21 @@ function cursorHooks(wiring: Wiring): Entries {
   return toEach(events, (event) => ({
     command: commandOf('cursor', wiring),
     timeout: timeoutSeconds,
-    ...(event === 'preToolUse' && !wiring.shadow && { failClosed: true }),
+    ...(event === 'preToolUse' && failsClosed(wiring) && { failClosed: true }),
   }))
 }
 
-const copilotHooks = (wiring: Wiring): Entries =>
-  toEach([...named, 'PostToolUseFailure', 'SessionEnd'], () => ({
+/** Copilot CLI stops a call whose hook fails; the script denies with status 0. */
+function copilotHooks(wiring: Wiring): Entries {
+  const command = commandOf('copilot', wiring)
+  const mayFail = wiring.shared && !failsClosed(wiring)
+  return toEach([...named, 'PostToolUseFailure', 'SessionEnd'], () => ({
     type: 'command',
-    bash: commandOf('copilot', wiring),
-    powershell: commandOf('copilot', wiring),
+    bash: mayFail ? `${command} || true` : command,
+    powershell: mayFail ? `${command}; exit 0` : command,
     timeoutSec: timeoutSeconds,
   }))
+}
 
 const paragraph = `## Decisions
 
@@ -162,72 +138,151 @@ This project records its decisions in cstp. Before you decide something that mat
 call of a tool: its reason names the rule and what would allow it. Do not work around it.
 `
 
-/** The MCP server entry. @param fromEnv how a client refers to an environment variable @param byDefault suffix with its default value */
-const serverOf = (
-  { shared, url }: Wiring,
-  address: string,
-  fromEnv: (name: string) => string,
-  byDefault = '',
-): Entries =>
-  shared
-    ? {
-        [address]: `${url}/mcp`,
-        headers: { Authorization: `Bearer ${fromEnv(`CSTP_AGENT${byDefault}`)}:${fromEnv('CSTP_TOKEN')}` },
-      }
-    : { command: 'cstp', args: ['mcp', '--url', url] }
+/** Whether the server of the team is called, over TLS and with tokens of the environment. */
+const isRemote = ({ shared, url }: Wiring): boolean => shared && (url?.startsWith('https:') ?? false)
 
-function ofClient(client: InitClient, wiring: Wiring, dir: string): Edit[] {
+/** The MCP server entry. @param fromEnv how a client refers to an environment variable @param byDefault suffix with its default value */
+function serverOf(wiring: Wiring, address: string, fromEnv: (name: string) => string, byDefault = ''): Entries {
+  if (isRemote(wiring))
+    return {
+      [address]: `${wiring.url}/mcp`,
+      headers: { Authorization: `Bearer ${fromEnv(`CSTP_AGENT${byDefault}`)}:${fromEnv('CSTP_TOKEN')}` },
+    }
+  const [command, ...args] = serverCommand(wiring)
+  return { command, args }
+}
+
+/** `.mcp.json`, which Claude Code and Copilot CLI read. */
+const sharedServer = (wiring: Wiring, dir: string): Edit =>
+  serverIn(join(dir, '.mcp.json'), 'mcpServers', {
+    ...(isRemote(wiring) && { type: 'http' }),
+    ...serverOf(wiring, 'url', (name) => `$\{${name}}`, ':-local'),
+  })
+
+/** A table of TOML at the end of Codex's settings. */
+function codexServer(wiring: Wiring): string {
+  const [command, ...args] = serverCommand(wiring)
+  const list = args.map((one) => JSON.stringify(one)).join(', ')
+  return `[mcp_servers.cstp]\ncommand = ${JSON.stringify(command)}\nargs = [${list}]`
+}
+
+const opencodeFile = (wiring: Wiring): string => opencodePlugin(commandOf('opencode', wiring), failsClosed(wiring))
+
+/** The files of a client: that with its hooks, and that with its MCP servers, which may be the same. */
+export function filesOf(client: InitClient, wiring: Wiring, dir: string): { hooks: Edit; server: Edit } {
   const at = (...parts: string[]) => join(dir, ...parts)
   switch (client) {
-    case 'claude-code':
-      return [hooksIn(at('.claude', wiring.shared ? 'settings.json' : 'settings.local.json'), claudeHooks(wiring))]
+    case 'claude-code': {
+      const path = at('.claude', wiring.shared ? 'settings.json' : 'settings.local.json')
+      const hooks = claudeHooks(wiring)
+      // The person who runs init approves the server.
+      const listed = ['enabledMcpjsonServers', 'cstp'] as const
+      const edit = json(
+        path,
+        (root) => withListed(withHooks(root, hooks), ...listed, true),
+        (root) => withListed(withHooks(root, {}), ...listed, false),
+      )
+      return { hooks: wiring.shared ? hooksIn(path, hooks) : edit, server: sharedServer(wiring, dir) }
+    }
     case 'codex':
-      return [hooksIn(at('.codex', 'hooks.json'), codexHooks(wiring))]
-    case 'gemini': {
-      const server = serverOf(wiring, 'httpUrl', (name) => `$${name}`)
-      return [
-        json(
+      return {
+        hooks: hooksIn(at('.codex', 'hooks.json'), codexHooks(wiring)),
+        server: {
+          path: at('.codex', 'config.toml'),
+          apply: (before) => withBlock(before, codexServer(wiring), /^[ \t]*\[mcp_servers\.(?:cstp|"cstp")\]/m),
+          undo: (now) => withBlock(now, null) || null,
+        },
+      }
+    case 'gemini':
+      return {
+        hooks: hooksIn(at('.gemini', 'settings.json'), geminiHooks(wiring)),
+        server: serverIn(
           at('.gemini', 'settings.json'),
-          (root) => withServer(withHooks(root, geminiHooks(wiring)), 'mcpServers', server),
-          (root) => withServer(withHooks(root, {}), 'mcpServers', null),
+          'mcpServers',
+          serverOf(wiring, 'httpUrl', (name) => `$${name}`),
         ),
-      ]
-    }
-    case 'cursor': {
-      const server = serverOf(wiring, 'url', (name) => `$\{env:${name}}`)
-      return [
-        hooksIn(at('.cursor', 'hooks.json'), cursorHooks(wiring), { version: 1 }),
-        serverIn(at('.cursor', 'mcp.json'), 'mcpServers', server),
-      ]
-    }
+      }
+    case 'cursor':
+      return {
+        hooks: hooksIn(at('.cursor', 'hooks.json'), cursorHooks(wiring), { version: 1 }),
+        server: serverIn(
+          at('.cursor', 'mcp.json'),
+          'mcpServers',
+          serverOf(wiring, 'url', (name) => `$\{env:${name}}`),
+        ),
+      }
     case 'copilot':
-      return [hooksIn(at('.github', 'hooks', 'cstp.json'), copilotHooks(wiring), { version: 1 })]
+      return {
+        hooks: hooksIn(at('.github', 'hooks', 'cstp.json'), copilotHooks(wiring), { version: 1 }),
+        server: sharedServer(wiring, dir),
+      }
     case 'opencode':
-      return [
-        whole(at('.opencode', 'plugin', 'cstp.js'), opencodePlugin(commandOf('opencode', wiring), !wiring.shadow)),
-        serverIn(at('opencode.json'), 'mcp', opencodeServer(wiring), opencodeSchema),
-      ]
+      return {
+        hooks: whole(at('.opencode', 'plugin', 'cstp.js'), opencodeFile(wiring)),
+        server: serverIn(at('opencode.json'), 'mcp', opencodeServer(wiring), opencodeSchema),
+      }
   }
 }
 
-/** All edits for these clients in a folder. */
-export function editsOf(clients: readonly InitClient[], wiring: Wiring, dir: string): Edit[] {
-  // Read by Claude Code and Copilot CLI.
-  const server = {
-    ...(wiring.shared && { type: 'http' }),
-    ...serverOf(wiring, 'url', (name) => `$\{${name}}`, ':-local'),
+/** The page of instructions that Gemini CLI reads: `context.fileName` of its settings, or GEMINI.md. */
+function geminiPage(dir: string): string {
+  try {
+    const { context } = JSON.parse(readFileSync(join(dir, '.gemini', 'settings.json'), 'utf8'))
+    const [first] = [context?.fileName].flat()
+    return typeof first === 'string' && first !== '' ? first : 'GEMINI.md'
+  } catch {
+    return 'GEMINI.md'
   }
-  const pages = new Set(clients.map((client) => (client === 'claude-code' ? 'CLAUDE.md' : 'AGENTS.md')))
-  return [
+}
+
+/** The page of instructions that a client reads. */
+function pageOf(client: InitClient, { shared }: Wiring, dir: string): string {
+  if (client === 'claude-code') return shared ? 'CLAUDE.md' : 'CLAUDE.local.md'
+  return client === 'gemini' ? geminiPage(dir) : 'AGENTS.md'
+}
+
+/** Edits of the same file as one. */
+function merged(edits: readonly Edit[]): Edit[] {
+  const all = new Map<string, Edit>()
+  for (const edit of edits) {
+    const first = all.get(edit.path)
+    all.set(
+      edit.path,
+      first
+        ? {
+            path: edit.path,
+            apply: (before) => edit.apply(first.apply(before)),
+            undo(now) {
+              const rest = first.undo(now)
+              return rest === null ? null : edit.undo(rest)
+            },
+          }
+        : edit,
+    )
+  }
+  return [...all.values()]
+}
+
+/** All edits for these clients in a folder. @param kept pages of instructions that are left alone */
+export function editsOf(
+  clients: readonly InitClient[],
+  wiring: Wiring,
+  dir: string,
+  kept: ReadonlySet<string> = new Set(),
+): Edit[] {
+  const pages = clients.map((client) => join(dir, pageOf(client, wiring, dir))).filter((page) => !kept.has(page))
+  return merged([
     whole(scriptPath(wiring, dir), script),
-    ...clients.flatMap((client) => ofClient(client, wiring, dir)),
-    serverIn(join(dir, '.mcp.json'), 'mcpServers', server),
-    ...[...pages].map(
-      (page): Edit => ({
-        path: join(dir, page),
+    ...(wiring.shared
+      ? [whole(join(dir, '.cstp', 'init.json'), `${JSON.stringify({ required: wiring.required })}\n`)]
+      : []),
+    ...clients.flatMap((client) => Object.values(filesOf(client, wiring, dir))),
+    ...pages.map(
+      (path): Edit => ({
+        path,
         apply: (before) => withParagraph(before, paragraph),
         undo: (now) => withParagraph(now, null) || null,
       }),
     ),
-  ]
+  ])
 }

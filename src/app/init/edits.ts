@@ -12,7 +12,8 @@ export class Uneditable extends Error {
 /** Matches the command or the address of each of our hooks. */
 const mark = /cstp-hook\.mjs|\bcstp hook \S|\/hooks\/(?:claude-code|codex|cursor|gemini|copilot|opencode)\b/
 
-const isOurs = (entry: unknown): boolean =>
+/** Whether an entry is one of our hooks. */
+export const isOurs = (entry: unknown): boolean =>
   isPlain(entry) && ['command', 'url', 'bash'].some((key) => typeof entry[key] === 'string' && mark.test(entry[key]))
 
 /** Changes a JSON file and keeps its indentation. @throws Uneditable if it is not an object in plain JSON */
@@ -82,4 +83,29 @@ export function withParagraph(text: string | null, paragraph: string | null): st
   const rest = before.replace(paragraphs, '')
   if (ours === '') return rest
   return rest === '' ? ours : `${rest.trimEnd()}\n\n${ours}`
+}
+
+/** The file with a text in a list of its settings, or without it. */
+export function withListed(root: Plain, list: string, text: string, isIn: boolean): Plain {
+  const { [list]: given = [], ...rest } = root
+  if (!Array.isArray(given)) throw new Uneditable(`"${list}" is not a list`)
+  if (given.includes(text) === isIn) return root
+  const all = isIn ? [...given, text] : given.filter((one) => one !== text)
+  return all.length > 0 ? { ...root, [list]: all } : rest
+}
+
+const [blockBegin, blockEnd] = ['# cstp: begin', '# cstp: end']
+const blocks = new RegExp(`(?:^|\\n)${blockBegin}\\n([\\s\\S]*?)\\n${blockEnd}\\n?`, 'g')
+
+/** The lines between our marks; empty if there are none. */
+export const blockIn = (text: string | null): string[] =>
+  [...(text ?? '').matchAll(blocks)].flatMap(([, inner = '']) => inner.split('\n'))
+
+/** A file whose comments begin with `#`, with our lines at its end; null removes them. @param theirs what must not be there besides */
+export function withBlock(text: string | null, lines: string | null, theirs?: RegExp): string {
+  const rest = (text ?? '').replace(blocks, '')
+  if (theirs?.test(rest)) throw new Uneditable(`it has ${theirs.exec(rest)![0].trim()} of its own`)
+  if (lines === null) return rest
+  const apart = rest === '' ? '' : `${rest.endsWith('\n') ? rest : `${rest}\n`}\n`
+  return `${apart}${blockBegin}\n${lines}\n${blockEnd}\n`
 }

@@ -1,21 +1,23 @@
 /** Configuration for OpenCode: its plugin, and the MCP server in its settings (https://opencode.ai/docs/mcp-servers). */
 
+import { serverCommand, type Wiring } from './wiring.ts'
+
 const fromEnv = (name: string): string => `{env:${name}}`
 
 /** OpenCode adds its schema to settings that name none, which would make the file look edited. */
 export const opencodeSchema = { $schema: 'https://opencode.ai/config.json' }
 
 /** The MCP server in the table `mcp` of opencode.json. */
-export const opencodeServer = ({ shared, url }: { shared: boolean; url: string }) =>
-  shared
+export const opencodeServer = (wiring: Wiring) =>
+  wiring.shared && wiring.url?.startsWith('https:')
     ? {
         type: 'remote',
-        url: `${url}/mcp`,
+        url: `${wiring.url}/mcp`,
         headers: { Authorization: `Bearer ${fromEnv('CSTP_AGENT')}:${fromEnv('CSTP_TOKEN')}` },
         oauth: false,
         enabled: true,
       }
-    : { type: 'local', command: ['cstp', 'mcp', '--url', url], enabled: true }
+    : { type: 'local', command: serverCommand(wiring), enabled: true }
 
 /** A plugin that runs inside OpenCode and throws to stop a call. */
 export const opencodePlugin = (

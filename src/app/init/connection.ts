@@ -1,0 +1,103 @@
+/** What the files of a client say now: the command of the hook that guards tool calls, and that of the MCP server. */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { filesOf } from './clients.ts'
+import { isOurs } from './edits.ts'
+import type { InitClient, Wiring } from './wiring.ts'
+
+type Plain = Record<string, unknown>
+
+export interface Connection {
+  /** The files of hooks and of the MCP server. */
+  files: { hooks: string; server: string }
+  /** A shell command, or an address; null if there is no such hook. */
+  hook: { command: string } | { url: string } | null
+  /** A list of program and arguments, or an address; null if there is no such server. */
+  server: { command: string[] } | { url: string } | null
+  /** Files that can't be read, with the reason. */
+  unreadable: { path: string; why: string }[]
+}
+
+/** The event before a tool call, by client. */
+const gates: Record<InitClient, string> = {
+  'claude-code': 'PreToolUse',
+  codex: 'PreToolUse',
+  cursor: 'preToolUse',
+  gemini: 'BeforeTool',
+  copilot: 'PreToolUse',
+  opencode: '',
+}
+
+const plain = (value: unknown): Plain => (value !== null && typeof value === 'object' ? (value as Plain) : {})
+
+function hookIn(root: Plain, event: string): Connection['hook'] {
+  const list = plain(root.hooks)[event]
+  const groups = (Array.isArray(list) ? list : []).map(plain)
+  const hooks = groups.flatMap((one) => (Array.isArray(one.hooks) ? one.hooks.map(plain) : [one]))
+  const { command, bash, url } = hooks.find(isOurs) ?? {}
+  const line = command ?? (process.platform === 'win32' ? undefined : bash)
+  if (typeof line === 'string') return { command: line }
+  return typeof url === 'string' ? { url } : null
+}
+
+function serverIn(root: Plain): Connection['server'] {
+  const table = plain(root.mcpServers ?? root.mcp_servers ?? root.mcp)
+  const { command, args, url, httpUrl } = plain(table.cstp)
+  const list = [command, args].flat().filter((one) => typeof one === 'string')
+  if (list.length > 0) return { command: list }
+  const address = url ?? httpUrl
+  return typeof address === 'string' ? { url: address } : null
+}
+
+/** Reads the files of a client. */
+export function connectionOf(client: InitClient, wiring: Wiring, dir: string): Connection {
+  const { hooks, server } = filesOf(client, wiring, dir)
+  const unreadable: Connection['unreadable'] = []
+  const read = (path: string, parse: (text: string) => unknown): Plain => {
+    if (!existsSync(path)) return {}
+    try {
+      return plain(parse(readFileSync(path, 'utf8').replace(/^\ufeff/, '')))
+    } catch (error) {
+      if (!unreadable.some((one) => one.path === path)) unreadable.push({ path, why: (error as Error).message })
+      return {}
+    }
+  }
+  const files = { hooks: hooks.path, server: server.path }
+  const parseServer = server.path.endsWith('.toml') ? Bun.TOML.parse : JSON.parse
+  const found = { files, server: serverIn(read(server.path, parseServer)), unreadable }
+  if (client !== 'opencode') return { ...found, hook: hookIn(read(hooks.path, JSON.parse), gates[client]) }
+  const plugin = existsSync(hooks.path) ? readFileSync(hooks.path, 'utf8') : ''
+  const command = /spawnSync\(("(?:[^"\\]|\\.)*"), \{ shell: true/.exec(plugin)?.[1]
+  return { ...found, hook: command ? { command: JSON.parse(command) } : null }
+}
+
+/** Settings of a client that turn its hooks or our server off, with the file that has them. */
+export function* switchesOf(
+  client: InitClient,
+  dir: string,
+  home: string,
+): Generator<{ path: string; setting: string }> {
+  const paths: Partial<Record<InitClient, string[]>> = {
+    'claude-code': [
+      join(dir, '.claude', 'settings.local.json'),
+      join(dir, '.claude', 'settings.json'),
+      join(home, '.claude', 'settings.json'),
+    ],
+    gemini: [join(dir, '.gemini', 'settings.json'), join(home, '.gemini', 'settings.json')],
+    copilot: [join(dir, '.github', 'hooks', 'cstp.json')],
+  }
+  for (const path of paths[client] ?? []) {
+    let root: Plain = {}
+    try {
+      root = plain(JSON.parse(readFileSync(path, 'utf8').replace(/^\ufeff/, '')))
+    } catch {}
+    const { disableAllHooks, disabledMcpjsonServers, hooksConfig, hooks, tools } = root
+    if (disableAllHooks === true) yield { path, setting: 'disableAllHooks' }
+    if (Array.isArray(disabledMcpjsonServers) && disabledMcpjsonServers.includes('cstp'))
+      yield { path, setting: 'disabledMcpjsonServers' }
+    if (client !== 'gemini') continue
+    if (plain(hooksConfig).enabled === false) yield { path, setting: 'hooksConfig.enabled' }
+    if (plain(hooks).enabled === false) yield { path, setting: 'hooks.enabled' }
+    if (plain(tools).enableHooks === false) yield { path, setting: 'tools.enableHooks' }
+  }
+}

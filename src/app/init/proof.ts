@@ -1,0 +1,134 @@
+/** Proves that a client reaches the service: runs exactly the commands in its files, with an event of a hook and the beginning of a session of MCP. */
+import type { Connection } from './connection.ts'
+import { clientNames, type InitClient } from './wiring.ts'
+
+export interface Proof {
+  client: InitClient
+  /** How long the hook took to answer; null if it did not, or is an address. */
+  hook_ms: number | null
+  /** The mode that the hook runs in, as its command says. */
+  mode: string | null
+  /** Number of tools that the MCP server offers; null if it did not answer, or is an address. */
+  tools: number | null
+  /** What is wrong; empty if both work. */
+  problems: string[]
+}
+
+interface Where {
+  dir: string
+  env: Record<string, string | undefined>
+}
+
+/** Clients wait 5 s for a hook. */
+const hookMs = 5_000
+const serverMs = 20_000
+
+const shell = (line: string): string[] => (process.platform === 'win32' ? ['cmd', '/c', line] : ['/bin/sh', '-c', line])
+
+/** What clients set for their hooks. */
+const clientEnv = ({ dir, env }: Where) => ({ ...env, CLAUDE_PROJECT_DIR: dir, GEMINI_PROJECT_DIR: dir })
+
+const lastLine = (text: string): string =>
+  text
+    .trim()
+    .split('\n')
+    .findLast((line) => line.trim() !== '')
+    ?.replace(/^cstp: /, '') ?? ''
+
+async function proveHook(command: string, where: Where): Promise<{ ms: number; mode: string }> {
+  const event = { hook_event_name: 'CstpCheck', session_id: 'cstp-check', cwd: where.dir }
+  const start = performance.now()
+  const child = Bun.spawn(shell(command), {
+    cwd: where.dir,
+    env: clientEnv(where),
+    stdin: new Blob([JSON.stringify(event)]),
+    stdout: 'pipe',
+    stderr: 'pipe',
+    timeout: hookMs,
+  })
+  const [out, err, status] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ])
+  const ms = performance.now() - start
+  try {
+    const { mode } = JSON.parse(out) as { mode: string }
+    if (status === 0 && typeof mode === 'string') return { ms, mode }
+  } catch {}
+  const why = lastLine(err) || (ms >= hookMs ? `no answer within ${hookMs / 1_000} s` : `exit status ${status}`)
+  throw new Error(/MODULE_NOT_FOUND|Cannot find module/.test(err) ? `its script is missing: ${command}` : why)
+}
+
+const requests = [
+  {
+    id: 1,
+    method: 'initialize',
+    params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'cstp-check', version: '1' } },
+  },
+  { method: 'notifications/initialized' },
+  { id: 2, method: 'tools/list', params: {} },
+]
+
+async function proveServer([program = '', ...args]: string[], where: Where): Promise<number> {
+  const child = Bun.spawn([program, ...args], {
+    cwd: where.dir,
+    env: clientEnv(where),
+    stdin: 'pipe',
+    stdout: 'pipe',
+    stderr: 'pipe',
+    timeout: serverMs,
+  })
+  const err = new Response(child.stderr).text()
+  for (const one of requests) child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...one })}\n`)
+  child.stdin.flush()
+  try {
+    let text = ''
+    for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
+      text += chunk
+      const answer = /^.*"id":2[,}].*$/m.exec(text)?.[0]
+      if (answer === undefined) continue
+      const { result, error } = JSON.parse(answer) as { result?: { tools: unknown[] }; error?: { message: string } }
+      if (result === undefined) throw new Error(error?.message ?? 'no tools')
+      return result.tools.length
+    }
+    throw new Error(lastLine(await err) || 'it ended without an answer')
+  } finally {
+    child.kill()
+    await child.exited
+  }
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/** Runs the commands of a client. */
+export async function prove(client: InitClient, { hook, server, files }: Connection, where: Where): Promise<Proof> {
+  const proof: Proof = { client, hook_ms: null, mode: null, tools: null, problems: [] }
+  if (hook === null) proof.problems.push(`there is no hook in ${files.hooks}`)
+  else if ('command' in hook)
+    try {
+      const { ms, mode } = await proveHook(hook.command, where)
+      proof.hook_ms = Math.round(ms)
+      proof.mode = mode
+    } catch (error) {
+      proof.problems.push(`hook: ${messageOf(error)}`)
+    }
+  if (server === null) proof.problems.push(`there is no MCP server cstp in ${files.server}`)
+  else if ('command' in server)
+    try {
+      proof.tools = await proveServer(server.command, where)
+    } catch (error) {
+      proof.problems.push(`MCP: ${messageOf(error)}`)
+    }
+  return proof
+}
+
+/** What works, as one line. */
+export function proofLine({ client, hook_ms, tools, problems }: Proof): string {
+  const parts = [
+    hook_ms === null ? [] : [`hook answered in ${hook_ms} ms`],
+    tools === null ? [] : [`MCP ${tools} tools`],
+    problems,
+  ]
+  return `${clientNames[client]}: ${parts.flat().join(', ')}`
+}

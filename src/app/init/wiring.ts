@@ -1,0 +1,79 @@
+/** What `cstp init` was asked for, and the commands that follow from it. */
+import { join } from 'node:path'
+import { quoted } from '../../../plugin/hooks/cstp-hook.mjs'
+import type { HookMode } from '../../domain/hook/event.ts'
+
+export const initClients = ['claude-code', 'codex', 'cursor', 'gemini', 'copilot', 'opencode'] as const
+export type InitClient = (typeof initClients)[number]
+
+export const clientNames: Record<InitClient, string> = {
+  'claude-code': 'Claude Code',
+  codex: 'Codex',
+  cursor: 'Cursor',
+  gemini: 'Gemini CLI',
+  copilot: 'Copilot CLI',
+  opencode: 'OpenCode',
+}
+
+export interface Wiring {
+  /** Whether the files are shared through the repository; they then contain nothing specific to this machine. */
+  shared: boolean
+  /** Whether shared files stop calls of people who have not run `cstp init`. */
+  required: boolean
+  mode: HookMode
+  /** Server to call; null for the service of the data directory, whose address is in the file `service.json` there. */
+  url: string | null
+  /** The data directory, with the token and, unless shared, the hook script. */
+  data_dir: string
+  /** This program by absolute paths. */
+  program: readonly string[]
+  /** Node or Bun by its absolute path, which runs the hook script; null if there is none, and this program runs hooks itself. */
+  runtime: string | null
+  /** Whether Claude Code sends its events itself, without starting a process. */
+  http: boolean
+  /** Whether the clients run on Windows. */
+  windows: boolean
+}
+
+const scriptName = 'cstp-hook.mjs'
+
+/** Where the hook script is written. */
+export const scriptPath = ({ shared, data_dir }: Wiring, dir: string): string =>
+  shared ? join(dir, '.cstp', scriptName) : join(data_dir, 'hook', scriptName)
+
+/** Whether a call is stopped if its hook can't be started. */
+export const failsClosed = ({ mode, shared, required }: Wiring): boolean => mode !== 'shadow' && (!shared || required)
+
+/** How a shell command refers to the project folder, for each client. */
+const projectFolder: Partial<Record<InitClient, string>> = {
+  'claude-code': '"$CLAUDE_PROJECT_DIR"/',
+  gemini: '"$GEMINI_PROJECT_DIR"/',
+}
+
+/** Forward slashes and double quotes work in all Windows shells. */
+const argument = (text: string, windows: boolean): string =>
+  windows ? `"${text.replaceAll('\\', '/')}"` : quoted(text)
+
+export const modeFlag = (mode: HookMode): string[] => (mode === 'enforce' ? [] : [`--${mode}`])
+
+/** The command of a client's hooks. */
+export function commandOf(client: InitClient, wiring: Wiring): string {
+  const { shared, mode, url, data_dir, runtime, windows } = wiring
+  const given = [...modeFlag(mode), ...(url === null ? [] : ['--url', argument(url, windows && !shared)])]
+  if (shared)
+    return ['node', `${projectFolder[client] ?? ''}.cstp/${scriptName}`, client, ...given, '--shared'].join(' ')
+  const script = argument(scriptPath(wiring, ''), windows)
+  // In PowerShell, a quoted path is a text and not a command.
+  const start =
+    runtime === null
+      ? [...wiring.program.map((one) => argument(one, windows)), 'hook']
+      : [windows ? 'node' : quoted(runtime), script]
+  return [...start, client, ...given, '--data-dir', argument(data_dir, windows)].join(' ')
+}
+
+/** The command of the MCP server, as a list. */
+export function serverCommand({ shared, url, data_dir, program }: Wiring): [string, ...string[]] {
+  if (shared) return ['node', `.cstp/${scriptName}`, 'mcp', ...(url === null ? [] : ['--url', url])]
+  const [first = 'cstp', ...rest] = program
+  return [first, ...rest, 'mcp', ...(url === null ? ['--service'] : ['--url', url]), '--data-dir', data_dir]
+}
