@@ -44,6 +44,8 @@ export interface Bench extends Pick<Site, 'store' | 'about' | 'servers' | 'empty
   /** The same once it has nothing left to do but to answer. */
   quietServer(place: Place, options?: ServerOptions): Promise<Child>
   echo(bytes: number): Promise<Child>
+  /** A child process of a script in `entries`, which gets its port first. */
+  entry(name: string, ...args: (string | number)[]): Promise<Child>
   close(): Promise<void>
 }
 
@@ -126,11 +128,12 @@ export async function openBench(
       await settled(child, token)
       return child
     },
-    echo: (bytes) =>
+    echo: (bytes) => bench.entry('echo', bytes),
+    entry: (name, ...args) =>
       started(
         startChild({
-          script: 'test/bench/entries/echo.ts',
-          args: (port) => [port, bytes],
+          script: `test/bench/entries/${name}.ts`,
+          args: (port) => [port, ...args],
           path: '/',
           log: join(root, `log-${logs++}`),
         }),

@@ -12,12 +12,19 @@ export interface Connection {
 }
 
 /** The bytes of a request. A GET where there is no body. */
-export function requestBytes(input: { host: string; path: string; token?: string; body?: string }): Uint8Array {
-  const { host, path, token, body } = input
+export function requestBytes(input: {
+  host: string
+  path: string
+  token?: string
+  body?: string
+  headers?: Record<string, string>
+}): Uint8Array {
+  const { host, path, token, body, headers = {} } = input
   const head = [
     `${body === undefined ? 'GET' : 'POST'} ${path} HTTP/1.1`,
     `host: ${host}`,
-    'accept: application/json',
+    'accept: application/json, text/event-stream',
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
     ...(token === undefined ? [] : [`authorization: Bearer ${token}`]),
     ...(body === undefined ? [] : ['content-type: application/json', `content-length: ${Buffer.byteLength(body)}`]),
   ]

@@ -9,6 +9,7 @@ import { type Bench, openBench } from './bench.ts'
 import { writeFigures } from './figures.ts'
 import { erasure } from './parts/erasure.ts'
 import { evidence } from './parts/evidence.ts'
+import { gateway } from './parts/gateway.ts'
 import { guardrails } from './parts/guardrails.ts'
 import { http } from './parts/http.ts'
 import { memory } from './parts/memory.ts'
@@ -22,7 +23,7 @@ import type { Site } from './site.ts'
 import { verdicts } from './targets.ts'
 
 const parts: Record<string, (bench: Bench) => Promise<void>> = {
-  ...{ http, queries, record, guardrails, startup, statistics, memory, recall, evidence, erasure },
+  ...{ http, queries, record, guardrails, startup, statistics, memory, recall, evidence, erasure, gateway },
 }
 const stores = ['embedded', 'postgres'] as const
 

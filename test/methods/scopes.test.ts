@@ -16,6 +16,7 @@ const writing = [
   'setPreserve',
 ]
 const admin = [
+  'acceptPins',
   'shadowGuardrails',
   'eraseDecision',
   'reindex',

@@ -1,0 +1,53 @@
+/** Calls of a tool through the gateway, against the same calls without it; each is judged by 100 rules, and recorded with its end. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Bench, tokens } from '../bench.ts'
+import { inTurn, readFigures } from '../calls.ts'
+import { requestBytes } from '../client.ts'
+import type { Load } from '../load.ts'
+import { rowOf } from '../report.ts'
+
+const part = 'gateway'
+
+const body = JSON.stringify({
+  jsonrpc: '2.0',
+  method: 'tools/call',
+  params: {
+    name: 'echo',
+    arguments: { text: 'x'.repeat(200) },
+    _meta: {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    },
+  },
+  id: 1,
+})
+const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'echo' }
+
+const rules = Array.from({ length: 100 }, (_, at) => ({
+  id: `rule${at}`,
+  message: 'm',
+  conditions: [{ type: 'field', field: 'context.tool', operator: '==', value: `tool${at}` }],
+}))
+
+const isMade: Load['ok'] = ({ status, body: answer }) => status === 200 && answer.includes('"xxxx')
+
+export async function gateway(bench: Bench): Promise<void> {
+  const dir = await mkdtemp(join(tmpdir(), 'cstp-bench-gateway-'))
+  await writeFile(join(dir, 'rules.yaml'), JSON.stringify(rules))
+  const tool = await bench.entry('tool')
+  const upstream = { url: `${tool.url}/`, calls_per_minute: 0, same_failures: 0 }
+  const env = { GUARDRAILS_PATHS: dir, CSTP_GATEWAY: JSON.stringify({ tool: upstream }) }
+  const child = await bench.server(await bench.empty('gateway'), { embedder: 'hash', env })
+  const to = (port: number, path: string, token?: string) =>
+    requestBytes({ host: `127.0.0.1:${port}`, path, body, headers, ...(token !== undefined && { token }) })
+  const direct = await readFigures(tool, () => to(tool.port, '/'), isMade)
+  bench.add(rowOf(part, 'tools/call of the server itself', { servers: null, ...direct }))
+  const next = inTurn(tokens.map((token) => to(child.port, '/gateway/tool', token)))
+  bench.add(rowOf(part, 'tools/call through the gateway, 100 rules', await readFigures(child, next, isMade)))
+  await child.stop()
+  await tool.stop()
+  await rm(dir, { recursive: true })
+}
