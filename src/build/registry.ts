@@ -35,7 +35,7 @@ const manifest = (tools: readonly { name: string; description: string }[]) => ({
   version,
   description: summary,
   long_description:
-    'Connects to a cstp service that runs on this machine or elsewhere (npx cstp starts one). The bundle keeps nothing itself.',
+    'Connects to a cstp service that runs on this machine or elsewhere (npm start in a clone starts one). The bundle keeps nothing itself.',
   author: { name: 'The cstp authors' },
   license: 'Apache-2.0',
   keywords: ['decisions', 'memory', 'policy', 'audit'],

@@ -125,6 +125,9 @@ if (import.meta.main) {
   console.log(`\n${version} in ${into}, with SHA256SUMS. Nothing was published; these would be:`)
   for (const { path, command } of files)
     console.log(`  ${relative(into, path)} (${(Bun.file(path).size / 1e6).toFixed(1)} MB): ${command}`)
+  console.log(
+    `The names of ${files.filter(({ command }) => command.startsWith('npm ')).length} npm packages are not taken before they are published, and anybody may take them: publish first, and only then name them in a page, an action or a workflow (test/build/names.test.ts).`,
+  )
   for (const problem of problems) console.error(`PROBLEM ${problem}`)
   if (problems.length > 0) process.exitCode = 1
 }
