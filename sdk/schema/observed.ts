@@ -3,13 +3,13 @@ import * as v from 'valibot'
 
 const d = v.description
 
-/** Fields of a decision that a hook observed; absent in all others. */
+/** Fields of a decision that no agent recorded, but a hook observed or git knows; absent in all others. */
 export const observedEntries = {
   source: v.optional(
     v.pipe(
-      v.picklist(['hook']),
+      v.picklist(['hook', 'git']),
       d(
-        '`hook` if a hook of the agent’s client observed the action and no agent recorded it. It is not scored until an agent adopts it.',
+        '`hook` if a hook of the agent’s client observed the action and no agent recorded it. It is not scored until an agent adopts it. `git` if it was imported from the history of a repository.',
       ),
     ),
   ),

@@ -41,6 +41,7 @@ export function importLine(record: DecisionRecord, targets: ReadonlyMap<string, 
     actual_result: record.actual_result,
     lessons: record.lessons,
     notes: record.review_notes,
+    basis: record.source === 'git' && record.attribution_basis === 'evidence' ? 'evidence' : null,
     links,
   })
   // Both are required, but null if an import or preAction did not give them.

@@ -45,6 +45,10 @@ const ImportLine = v.object({
   actual_result: v.pipe(note, d('What happened.')),
   lessons: v.pipe(note, d('What to do differently next time.')),
   notes: v.pipe(note, d('Anything else about the outcome.')),
+  basis: v.pipe(
+    v.nullish(v.literal('evidence'), null),
+    d('Basis of the outcome; only with a source git:<hash> and without confidence.'),
+  ),
   links: v.optional(v.pipe(v.array(ImportLink), v.maxLength(1_000, 'at most 1000 entries')), () => []),
 })
 export type ImportLine = v.InferInput<typeof ImportLine>
@@ -69,7 +73,7 @@ export function planLine(value: unknown): Plan {
   const problem = formatProblem('the format of the line', (value as { format?: unknown } | null)?.format)
   if (problem !== null) throw new Error(problem)
   const { format: _, source, source_key, date, created_at, agent, recorded_by, ...rest } = parse(value)
-  const { outcome, actual_result, lessons, notes, links, ...decision } = rest
+  const { outcome, actual_result, lessons, notes, basis, links, ...decision } = rest
   const decided = either('date and created_at', date, created_at)
   const content = {
     ...decision,
@@ -80,7 +84,7 @@ export function planLine(value: unknown): Plan {
     throw new Error('actual_result, lessons and notes need an outcome')
   return {
     record: { ...content, source_key: either('source and source_key', source, source_key) ?? keyOf(content) },
-    review: outcome === null ? null : { outcome, actual_result, lessons, notes },
+    review: outcome === null ? null : { outcome, actual_result, lessons, notes, ...(basis !== null && { basis }) },
     links,
   }
 }

@@ -52,6 +52,13 @@ interface Waiting {
 const isFatal = (error: unknown): boolean =>
   !(error instanceof CstpError) || error.error === 'forbidden' || error.error === 'method_not_found'
 
+/** Whether the history of a repository has taken back what it had shown to last. */
+const isNews = (review: NonNullable<Plan['review']>, before: Result<'getDecision'>): boolean =>
+  review.basis === 'evidence' &&
+  before.attribution_basis === 'evidence' &&
+  review.outcome === 'failure' &&
+  before.outcome === 'success'
+
 /** @throws an error that would affect every line; earlier lines stay imported, and another run continues from there */
 export async function load(lines: AsyncIterable<Line>, options: LoadOptions): Promise<Summary> {
   const { connection, problem, progress, signal } = options
@@ -85,10 +92,10 @@ export async function load(lines: AsyncIterable<Line>, options: LoadOptions): Pr
     counts[existing ? 'existing' : 'imported']++
     if (!indexed) counts.unindexed++
     const before = existing && (review || links.length > 0) ? await connection.call('getDecision', { id }) : null
-    if (review && (before === null || before.status === 'pending')) {
+    if (review && (before === null || before.status === 'pending' || isNews(review, before))) {
       try {
-        await connection.call('reviewDecision', { decision_id: id, ...review })
-        counts.reviewed++
+        const { counts: isCounted } = await connection.call('reviewDecision', { decision_id: id, ...review })
+        if (isCounted) counts.reviewed++
       } catch (error) {
         leaveOut(place, 'the outcome', error)
       }

@@ -4,7 +4,7 @@ import { Outcome, Status, settlements, text } from '../../sdk/schema/decision.ts
 import { DecisionId, ThreadId } from '../../sdk/schema/params.ts'
 import { settledBy } from '../../sdk/storage/fields.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
-import { review } from '../domain/lifecycle/review.ts'
+import { review, reviewByHistory } from '../domain/lifecycle/review.ts'
 import { stateId } from '../domain/record/act-ids.ts'
 import { pathOf } from '../domain/record/decision/decision.ts'
 import { resolveId } from '../domain/record/decision/lookup.ts'
@@ -21,6 +21,12 @@ export const reviewDecision = defineMethod({
     actual_result: note('What happened.'),
     lessons: note('What to do differently next time; found by keyword search.'),
     notes: note('Anything else. From a curator, `notes` or `actual_result` is the reason that outweighs evidence.'),
+    basis: v.pipe(
+      v.nullish(v.literal('evidence'), null),
+      v.description(
+        'Import only (scope admin): the history of a repository shows the outcome, for a decision with source `git` and without confidence; `actual_result` says how.',
+      ),
+    ),
   }),
   result: v.object({
     success: v.boolean(),
@@ -60,9 +66,9 @@ export const reviewDecision = defineMethod({
     ),
   },
   failure: 'review_failed',
-  async handle(call, { decision_id, ...given }) {
+  async handle(call, { decision_id, basis, ...given }) {
     const id = await resolveId(call.store.decisions, decision_id, 'decision_id')
-    const reviewed = await review(call, id, given)
+    const reviewed = await (basis === null ? review(call, id, given) : reviewByHistory(call, id, given))
     if (!reviewed) throw await missing(call.store.keyed, id, decision_id)
     const { record, indexed, revision, counts, counted_by } = reviewed
     return {

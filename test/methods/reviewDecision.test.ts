@@ -105,4 +105,33 @@ forEachBackend((open) => {
     ])
     expect(await one.call('getDecision', { id })).toMatchObject({ status: 'reviewed', title: 'Changed meanwhile' })
   })
+
+  test('the history of a repository settles only its own decisions, for an administrator, and enters no score', async () => {
+    const { call, refused, record } = await open()
+    const own = await record({ confidence: 0.9 })
+    const basis = { basis: 'evidence', outcome: 'success' }
+    expect(await refused('reviewDecision', { id: own, ...basis })).toMatchObject({ error: 'forbidden' })
+    expect(await refused('reviewDecision', { id: own, ...basis }, 'root')).toMatchObject({
+      error: 'invalid_params',
+      data: { issues: [{ path: 'basis' }] },
+    })
+    const imported = { decision: 'Use SQLite', category: null, source_key: `git:${'0a'.repeat(20)}` }
+    const { decision_id: scored } = await call('recordDecision', { ...imported, confidence: 0.8 }, 'root')
+    expect((await refused('reviewDecision', { id: scored, ...basis }, 'root')).error).toBe('invalid_params')
+    const { decision_id: id } = await call(
+      'recordDecision',
+      { ...imported, confidence: null, source_key: `git:${'0b'.repeat(20)}` },
+      'root',
+    )
+    expect(await call('getDecision', { id })).toMatchObject({ source: 'git', imported_by: 'root' })
+    expect(await call('reviewDecision', { id, ...basis }, 'root')).toMatchObject({
+      counts: true,
+      settled_by: 'evidence',
+    })
+    expect(await call('reviewDecision', { id, outcome: 'failure' }, 'bob')).toMatchObject({ counts: false })
+    expect(await call('reviewDecision', { id, ...basis, outcome: 'failure' }, 'root')).toMatchObject({ counts: true })
+    // What failed once does not succeed later.
+    expect(await call('reviewDecision', { id, ...basis }, 'root')).toMatchObject({ counts: false, outcome: 'failure' })
+    expect((await call('getCalibration')).overall.scored).toBe(0)
+  })
 })

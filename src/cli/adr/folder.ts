@@ -1,6 +1,7 @@
 /** Reads a folder of architecture decision records as lines of an import. */
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { basename, join, posix, relative, resolve, sep } from 'node:path'
+import { gitText, repositoryOf } from '../../app/git/run.ts'
 import { messageOf } from '../../core/log.ts'
 import { Failure } from '../failure.ts'
 import type { ImportLink, Line } from '../import-lines.ts'
@@ -13,21 +14,6 @@ export interface LeftOut {
 }
 
 const maxBytes = 1_048_576
-
-/** What git prints; null if it fails or prints nothing. */
-async function git(folder: string, ...args: string[]): Promise<string | null> {
-  try {
-    const child = Bun.spawn(['git', '-C', folder, ...args], { stdout: 'pipe', stderr: 'ignore', stdin: 'ignore' })
-    const out = (await new Response(child.stdout).text()).trim()
-    return (await child.exited) === 0 && out !== '' ? out : null
-  } catch {
-    return null
-  }
-}
-
-/** `owner/repo` from the URL of a git remote. */
-const repositoryOf = (remote: string | null): string | null =>
-  remote === null ? null : (/[/:]([^/:\s]+\/[^/\s]+?)(?:\.git)?\/?$/.exec(remote)?.[1] ?? null)
 
 async function markdownFiles(folder: string): Promise<string[]> {
   const found = await readdir(folder, { recursive: true, withFileTypes: true }).catch(
@@ -101,8 +87,8 @@ export async function readAdrFolder(folder: string, project?: string): Promise<{
   if ((await stat(folder).catch(() => null))?.isFile()) throw new Failure(`${folder} is a file, not a folder`)
   const files = await markdownFiles(folder)
   const [remote, prefix] = await Promise.all([
-    git(folder, 'remote', 'get-url', 'origin'),
-    git(folder, 'rev-parse', '--show-prefix'),
+    gitText(folder, 'remote', 'get-url', 'origin'),
+    gitText(folder, 'rev-parse', '--show-prefix'),
   ])
   const repository = repositoryOf(remote)
   const place = repository === null ? basename(resolve(folder)) : posix.join(repository, prefix ?? '')
@@ -162,7 +148,17 @@ function fileDay(file: string): string | null {
 
 /** When git first saw the file. */
 async function addedOn(folder: string, file: string): Promise<string | null> {
-  const times = await git(folder, 'log', '--follow', '--diff-filter=A', '--format=%aI', '--', file)
+  const times = await gitText(
+    folder,
+    'log',
+    '--no-textconv',
+    '--no-ext-diff',
+    '--follow',
+    '--diff-filter=A',
+    '--format=%aI',
+    '--',
+    file,
+  )
   const first = times?.split('\n').at(-1)
   return first === undefined ? null : new Date(first).toISOString()
 }

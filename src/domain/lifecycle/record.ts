@@ -115,6 +115,13 @@ function originOf(call: RecordCall, given: RecordParams): Origin {
   return { imported: true, created_ms }
 }
 
+/** Source key of a decision that a commit made. */
+const commitKey = /^git:(?:[0-9a-f]{40}|[0-9a-f]{64})$/
+const sourceOf = (source: Origin['source'], source_key: string | null): Pick<Draft, 'source'> => {
+  if (source !== undefined) return { source }
+  return source_key !== null && commitKey.test(source_key) ? { source: 'git' } : {}
+}
+
 function draftOf({ caller, now }: RecordCall, given: RecordParams, { imported, source }: Origin): Draft {
   const {
     decision_id: _,
@@ -132,7 +139,7 @@ function draftOf({ caller, now }: RecordCall, given: RecordParams, { imported, s
     deliberation: given.deliberation as Deliberation | null,
     recorded_by: recorded_by ?? caller.agent,
     imported_by: imported && source === undefined ? caller.agent : null,
-    ...(source !== undefined && { source }),
+    ...sourceOf(source, given.source_key),
     ...(created_at !== null && { recorded_at: timestamp(now()) }),
   }
 }

@@ -1,4 +1,5 @@
 /** A review: the outcome on its record, its effect on circuit breakers and its audit entry in one transaction; then links to contradictions. */
+import { CstpError, invalidParams } from '../../../sdk/errors.ts'
 import { readDecision } from '../../../sdk/storage/decisions.ts'
 import { settlerOf } from '../../../sdk/storage/fields.ts'
 import type { StoredDecision } from '../../../sdk/storage/store.ts'
@@ -74,4 +75,23 @@ export async function review(
   })
   if (reviewed) await linkContradictions(call, reviewed.record)
   return reviewed
+}
+
+/**
+ * Gives a decision the outcome that the history of its repository shows; an earlier review that outweighs it stays.
+ * @throws CstpError `forbidden` without the scope admin; `invalid_params` for a decision that is not from a history, or that would be scored
+ */
+export async function reviewByHistory(call: ReviewCall, id: string, input: ReviewInput): Promise<Reviewed | null> {
+  if (!call.caller.scopes.has('admin'))
+    throw new CstpError('forbidden', 'basis: outcomes from a history need the scope admin', { scope: 'admin' })
+  const found = await readDecision(call.store.decisions, id)
+  if (!found) return null
+  const expected = 'a decision with source git and without confidence'
+  if (found.record.source !== 'git' || found.record.confidence_at_record !== null)
+    throw invalidParams({ path: 'basis', message: `expected ${expected}`, expected, received: id })
+  const reason = input.actual_result ?? 'Known from the history of its repository'
+  const reviewed = await review(call, id, input, { outcome: input.outcome, basis: 'evidence', reason })
+  if (reviewed) return reviewed
+  const kept = await readDecision(call.store.decisions, id)
+  return kept && { ...kept, counts: false, counted_by: countedReview(kept.record)?.reviewed_by ?? '' }
 }

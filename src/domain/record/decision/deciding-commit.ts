@@ -12,7 +12,7 @@ export interface CommitGiven {
 export const decidingKinds = ['revert', 'breaking', 'choice', 'dependency', 'record', 'migration', 'design'] as const
 /**
  * Why a commit decides something: it takes another back, breaks what others rely on, chooses between things, changes what the project depends
- * on, adds a decision record, changes stored data, or is of a conventional type that is about how things are built.
+ * on, adds a decision record, changes stored data, or is of a conventional type that is about how things are built and does not only add or tidy.
  */
 export type DecidingKind = (typeof decidingKinds)[number]
 
@@ -32,6 +32,8 @@ export interface DecidingCommit {
 
 const maxMessage = 20_000
 const maxTitle = 200
+/** Characters of a body in which a reason is looked for. */
+const maxReason = 1_000
 
 /** Types of conventional commits that are about how something is built. */
 const designTypes = new Set(['refactor', 'build', 'ci', 'perf'])
@@ -46,10 +48,11 @@ const routineTypes = new Set(
 const prefixed = /^([\w./@-]{1,40})(?:\(([^()]{1,60})\))?(!)?: +(.+)$/
 const numbered = /\(#(\d{1,9})\)$/
 const mergedPull = /^Merge pull request #(\d{1,9}) from /
-const otherMerge = /^Merge (?:branch|remote-tracking branch|tag|commit|[0-9a-f]{7})/i
+const otherMerge = /^Merge (?:(?:branch|remote-tracking branch|tag|commit|[0-9a-f]{7})|\S{1,80} (?:in|into)\b)/i
 const breakingFooter = /^BREAKING[ -]CHANGE: /m
 /** A revert says so in its subject: text in a body can be a quotation. */
-const revertSubject = /^(?:revert|reapply) ["“]|^revert:? /i
+const revertTitle =
+  /^(?:revert|undo|reapply|reland|roll ?back|back ?out)(?:s|ed|ing)?\b|^(?:undid|rolled back|backed out)\b/i
 const revertedHash = /^This reverts commit ([0-9a-f]{7,64})\b/m
 
 /** Verbs come first: elsewhere, such words describe how something behaves. */
@@ -64,11 +67,20 @@ const choices: readonly RegExp[] = [
 
 /** Work that chooses nothing, whatever its verb. */
 const routine: readonly RegExp[] = [
-  /^(?:wip|fixup!|squash!|amend!|typos?\b|tweaks?\b|nits?\b|bump|release|prepare|version \d|v?\d+\.\d+)/i,
+  /^(?:wip|fixup!|lock ?file|squash!|amend!|typos?\b|tweaks?\b|nits?\b|bump|release|prepare|version \d|v?\d+\.\d+)/i,
   /^(?:upgrade|update|updates|updated|lock|chore)\b.*\b(?:dep|deps|dependency|dependencies|lock ?file|version|versions|submodules?|snapshots?|digest|changelog|readme|docs|to v?\d)/i,
-  /^(?:fix|fixes|fixed|repair|correct|improve|test|tests|add tests?|add missing|format|reformat|lint|clean|tidy|polish|rename|reorder|sort|simplify|minor|small|misc|various|more|cosmetic|typecheck|restore|resolve)\b/i,
+  /^(?:fix|fixes|fixed|repair|correct|improve|test|tests|add tests?|add missing|format|re-?format|align|properly|unit tests?|lint|clean|tidy|polish|rename|reorder|sort|simplify|minor|small|misc|various|more|cosmetic|typecheck|restore|resolve)\b/i,
   /\b(?:typos?|whitespace|indentation|unused|dead code|obsolete|duplicated?|duplication|leftovers?|stray|redundant|unnecessary|unneeded|comments?|console\.log|debug(?:ging)? (?:code|output|print)|lint(?:er)? (?:errors?|warnings?)|flaky|clean ?ups?|nits?|merge conflicts?|code style|formatting|variable names?|wording)\b/i,
 ]
+
+/** Work of a conventional type that decides something only if the body says why: each adds or tidies, as most commits do. */
+const weak =
+  /^(?:an?|add|address|account|attempt|build|change|changes|configure|copy|create|delete|ensure|expose|extend|extract|handle|implement|import|improve|include|increase|inline|make|merge|move|open|optimi[sz]e|provide|re-?order|reduce|refactor|remove|rework|set ?up|show|speed|split|support|try|unit|wrap|avoid|define|some|simplify)[a-z]{0,2}\b/i
+const reason =
+  /\b(?:because|since|so that|in order to|instead|rather than|no longer|anymore|allows? us|(?:to|can) (?:avoid|prevent|reduce|allow|catch|support|keep)|avoids|prevents|deprecated|easier|faster|smaller|safer|consistent|reliable|unnecessary|turned out|we (?:decided|chose|want|need|will|should|can|no))\b/i
+/** A new version is work, but a new major version is a choice. */
+const update = /^(?:update|upgrade)[a-z]?\b/i
+const majorUpdate = /^(?:update|upgrade)[a-z]? (?:to )?(?:[\w@/.-]+ ){0,2}(?:to )?(?:[\w@/-]+ )?v?\d{1,4}$/i
 
 const recordFile = /(?:^|\/)(?:adrs?|decisions|architecture-decisions|rfcs?)\/[^/]+\.(?:md|mdx|adoc|rst|ya?ml)$/i
 const migrationFile =
@@ -76,13 +88,24 @@ const migrationFile =
 
 const isAny = (shapes: readonly RegExp[], text: string): boolean => shapes.some((shape) => shape.test(text))
 
+/** More at once is a new layout of manifests, not a choice of what to depend on. */
+const maxDependencies = 6
+
 const named = (names: readonly string[]): string =>
   names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ')
 
-/** What a change of dependencies decides, for a subject that does not say it. */
-function dependencyTitle({ added, removed }: NonNullable<CommitGiven['dependencies']>): string {
-  if (added.length === 0) return `Remove ${named(removed)}`
-  return removed.length === 0 ? `Add ${named(added)}` : `Replace ${named(removed)} with ${named(added)}`
+/** What a change of dependencies decides; with the subject, unless it is routine. */
+function dependencyTitle({ added, removed }: NonNullable<CommitGiven['dependencies']>, subject: string | null): string {
+  const short = (name: string): string => name.slice(name.lastIndexOf('/') + 1).toLowerCase()
+  if (subject !== null && [...added, ...removed].some((name) => subject.toLowerCase().includes(short(name))))
+    return subject
+  const change =
+    added.length === 0
+      ? `Remove ${named(removed)}`
+      : removed.length === 0
+        ? `Add ${named(added)}`
+        : `Replace ${named(removed)} with ${named(added)}`
+  return subject === null ? change : `${change} (${subject})`
 }
 
 /** What a commit decides; null if it decides nothing. Its message is text of anybody who can commit: it is quoted, never followed. */
@@ -121,14 +144,19 @@ export function decidingCommit({ message, dependencies, files = [] }: CommitGive
     pr,
     reverts: kind === 'revert' ? (revertedHash.exec(body)?.[1] ?? null) : null,
   })
-  if (revertSubject.test(subject) || type === 'revert') return found('revert')
+  if (revertTitle.test(subject) || type === 'revert') return found('revert')
+  const isRoutineType = type !== null && routineTypes.has(type)
+  if (revertTitle.test(title) && !isRoutineType) return found('revert')
   if (bang !== undefined || breakingFooter.test(body)) return found('breaking')
-  const isRoutine = title.length < 8 || isAny(routine, title) || (type !== null && routineTypes.has(type))
+  const isRoutine = title.length < 8 || isAny(routine, title) || isRoutineType
   if (!isRoutine && isAny(choices, title)) return found('choice')
-  if (dependencies !== undefined && dependencies.added.length + dependencies.removed.length > 0)
-    return found('dependency', isRoutine ? dependencyTitle(dependencies) : title)
+  const changed = dependencies === undefined ? 0 : dependencies.added.length + dependencies.removed.length
+  if (changed > 0 && changed <= maxDependencies)
+    return found('dependency', dependencyTitle(dependencies!, isRoutine ? null : title))
   if (title !== '' && files.some((file) => recordFile.test(file))) return found('record')
   if (isRoutine) return null
   if (files.some((file) => migrationFile.test(file))) return found('migration')
-  return type !== null && designTypes.has(type) ? found('design') : null
+  if (type === null || !designTypes.has(type)) return null
+  if (update.test(title)) return majorUpdate.test(title) ? found('design') : null
+  return weak.test(title) && !reason.test(body.slice(0, maxReason)) ? null : found('design')
 }

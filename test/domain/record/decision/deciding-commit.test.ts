@@ -56,8 +56,19 @@ describe('a commit that decides something', () => {
       title: 'Replace moment with date-fns',
     })
     expect(of('clean up', change([], ['a', 'b', 'c', 'd', 'e']))?.title).toBe('Remove a, b, c and 2 more')
+    expect(of('Sum in the worker', change(['comlink'], []))?.title).toBe('Add comlink (Sum in the worker)')
+    expect(of('clean up', change(['a', 'b', 'c', 'd'], ['e', 'f', 'g']))).toBeNull()
     expect(of('Validate input with zod', change(['zod'], []))?.title).toBe('Validate input with zod')
     expect(of('Validate input', change([], []))).toBeNull()
+  })
+
+  test('builds something in another way, and says why where it only adds, removes or updates', () => {
+    expect(of('refactor: remove the adapter')).toBeNull()
+    expect(
+      of('refactor: remove the adapter\n\nThe service reads rows itself, so that a query is one call.')?.kind,
+    ).toBe('design')
+    expect(of('build: update to Angular 14.2.1')).toBeNull()
+    expect(of('build: update to Angular 15')?.kind).toBe('design')
   })
 
   test('adds a decision record or changes stored data, by its files', () => {
@@ -86,6 +97,8 @@ test.each([
   ['converters have access to session'],
   ['A page says so instead of loading for ever'],
   ["Merge branch 'main' into topic"],
+  ['Merge next in master'],
+  ['build: lock file maintenance'],
   ['Merge pull request #12 from ann/x\n\nfix typo'],
   ['move html escaping to dedicated section'],
   [''],
