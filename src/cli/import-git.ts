@@ -1,110 +1,73 @@
-/** Reads decisions from the history of a repository as lines of an import. */
-import { type GitDecision, type History, outcomeOf, standingDays } from '../app/git/decisions.ts'
-import { plainText, shorten } from '../core/quote.ts'
-import { maskSecrets } from '../core/secrets.ts'
-import type { Line } from './import-lines.ts'
+/** cstp import git: imports what the history of a repository decided. */
+import { boundMs } from '../../sdk/schema/params.ts'
+import { defaultLimit, readHistory, standingDays } from '../app/git/decisions.ts'
+import { messageOf } from '../core/log.ts'
+import { defineCommand } from './command.ts'
+import { Failure, misuse } from './failure.ts'
+import { gitLines, previewOf } from './git-lines.ts'
+import { importFlags, runImport } from './import-run.ts'
+import { withProgress } from './terminal.ts'
 
-const maxBody = 8_000
-const maxFiles = 100
-const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
-const short = ({ commit }: GitDecision): string => commit.sha.slice(0, 10)
-export const sourceOf = (sha: string): string => `git:${sha}`
+const maxLimit = 100_000
 
-/** Signatures and references that say nothing about the decision. */
-const trailer =
-  /^(?:signed-off-by|co-authored-by|reviewed-by|acked-by|tested-by|reviewed-on|reported-by|change-id|pr-url|cc|git-svn-id|cherry[- ]picked from|\(cherry picked from)\b.*$/i
-
-/** The body without trailers, without secrets, and bounded. */
-function bodyOf(body: string): string {
-  const lines = body.split('\n').filter((line) => !trailer.test(line.trim()) && !/^-{4,}$/.test(line.trim()))
-  return maskSecrets(
-    lines
-      .join('\n')
-      .replace(/\n{3,}/g, '\n\n')
-      .trim()
-      .slice(0, maxBody),
-  ).toWellFormed()
-}
-
-/** The decision in one line, with the part of the project that a conventional subject names. */
-export const titleOf = ({ title, scope, kind }: GitDecision): string =>
-  maskSecrets(plainText(scope === null || kind === 'revert' ? title : `${scope}: ${title}`)).trim()
-
-function reviewOf(one: GitDecision, now_ms: number): object {
-  const found = outcomeOf(one, now_ms)
-  if (found === null) return {}
-  const after = `${found.days} ${found.days === 1 ? 'day' : 'days'}`
-  const by = one.revertedBy
-  if (by === null)
-    return {
-      basis: 'evidence',
-      outcome: found.outcome,
-      actual_result: `In the history since ${dayOf(one.landed_ms)}, and not reverted within ${standingDays} days`,
-    }
-  const why = bodyOf(by.body)
-    .split('\n')
-    .filter((line) => !/^(?:This reverts|Reverts) /.test(line))
-    .join('\n')
-    .trim()
-  return {
-    basis: 'evidence',
-    outcome: found.outcome,
-    actual_result: `Reverted after ${after} by ${short(by)}: ${titleOf(by)}`,
-    ...(why !== '' && { lessons: shorten(why, 2_000) }),
-  }
-}
-
-function lineOf(one: GitDecision, project: string | null, known: ReadonlySet<string>, now_ms: number): unknown {
-  const { commit, kind, type, scope, pr, body } = one
-  const name = plainText(commit.author).trim().slice(0, 200).toWellFormed()
-  const text = bodyOf(body)
-  const time = Math.min(Math.max(commit.author_ms, 0), now_ms)
-  const where = `Commit ${short(one)}${pr === null ? '' : `, pull request ${pr}`}${project === null ? '' : ` of ${project}`}.`
-  return {
-    source: sourceOf(commit.sha),
-    decision: titleOf(one),
-    category: null,
-    confidence: null,
-    // Git itself says after this time whether it lasted.
-    review_in: `${standingDays}d`,
-    date: new Date(time).toISOString(),
-    ...(name !== '' && { agent: name }),
-    context: text === '' ? where : `${text}\n\n${where}`,
-    tags: [...new Set([kind, ...(type === null ? [] : [type])])],
+export const importGit = defineCommand({
+  name: 'import git',
+  usage: '[folder]',
+  summary: 'Import what the history of a git repository decided, without a model.',
+  about: [
+    'Commits and merged pull requests become decisions if they decide something: breaking changes, choices (use X instead of Y, switch, replace, drop, pin …), added and removed dependencies, decision records, migrations, reverts, and conventional commits of the types refactor, build, ci and perf that say how something is built. All others are left out.',
+    `Outcomes are those of the history: what was reverted failed, with the revert as the reason and as a link; what has been in the history for ${standingDays} days succeeded; newer decisions are open. A decision that gives up what an earlier one chose supersedes it. No values are invented: these decisions have no confidence and no category, and enter no score.`,
+    'It reads the branch that origin/HEAD names, else the current one, and keeps the name of the author. Each decision is imported once, by the hash of its commit; later runs add new ones, and outcomes that became known.',
+    'Nothing of the repository is run: git is called without hooks, programs of its configuration and network.',
+  ],
+  flags: {
+    since: { kind: 'value', value: 'date', about: 'Only commits since this day, such as 2024-01-31.' },
+    limit: { kind: 'value', value: 'n', about: `Most decisions, the newest first (default ${defaultLimit}).` },
     project: {
-      ...(project !== null && { name: project }),
-      ...(scope !== null && { feature: plainText(scope).slice(0, 256) }),
-      ...(pr !== null && pr > 0 && { pr }),
-      files: commit.changes
-        .map(({ path }) => path)
-        .filter((path) => path !== '' && path.length <= 1_024)
-        .slice(0, maxFiles),
+      kind: 'value',
+      value: 'owner/repo',
+      about: 'Project of the decisions; by default that of the git remote.',
     },
-    ...reviewOf(one, now_ms),
-    links: [...one.supersedes]
-      .filter(([sha]) => known.has(sha))
-      .map(([sha, context]) => ({ target: sourceOf(sha), edge_type: 'supersedes', weight: 1, context })),
-  }
-}
-
-/** The lines of a history, the oldest first, so that a link is to what is there already. */
-export function gitLines({ decisions, repository }: History, project: string | undefined, now_ms: number): Line[] {
-  const known = new Set(decisions.map(({ commit }) => commit.sha))
-  return decisions
-    .toReversed()
-    .filter((one) => titleOf(one) !== '')
-    .map((one) => ({
-      file: `commit ${short(one)}`,
-      value: lineOf(one, project ?? repository, known, now_ms),
-    }))
-}
-
-/** What a dry run shows of the newest decisions. */
-export const previewOf = ({ decisions }: History, now_ms: number) =>
-  decisions.slice(0, 20).map((one) => ({
-    sha: one.commit.sha,
-    date: dayOf(one.commit.author_ms),
-    kind: one.kind,
-    decision: titleOf(one),
-    outcome: outcomeOf(one, now_ms)?.outcome ?? null,
-  }))
+    ...importFlags,
+  },
+  examples: [
+    ['cstp import git --dry-run', 'how many decisions, and the newest twenty'],
+    ['cstp import git', 'the decisions of this repository'],
+    ['cstp import git ../shop --since 2024-01-01', 'another repository, from a day on'],
+  ],
+  async run(run) {
+    const { flags, words, signal, terminal } = run
+    const limit = Number(flags.limit ?? defaultLimit)
+    if (!Number.isSafeInteger(limit) || limit < 1 || limit > maxLimit)
+      throw misuse(`--limit: expected a whole number from 1 to ${maxLimit}`)
+    const { since = null } = flags
+    if (since !== null && boundMs(since, false) === null)
+      throw misuse('--since: expected a day such as 2024-01-31, or an RFC 3339 time')
+    const folder = words[0] ?? '.'
+    const history = await withProgress(terminal, (progress) =>
+      readHistory(folder, {
+        limit,
+        since: since === null ? null : new Date(boundMs(since, false)!).toISOString(),
+        signal,
+        progress: (read, found) => progress.show(null, `${read} commits read, ${found} decisions`),
+      }).catch((error) => {
+        throw new Failure(messageOf(error))
+      }),
+    )
+    const now_ms = Date.now()
+    const lines = gitLines(history, flags.project, now_ms)
+    let taken = 0
+    const counted = function* () {
+      for (const line of lines) {
+        taken++
+        yield line
+      }
+    }
+    return runImport(run, {
+      lines: counted(),
+      preview: previewOf(history, now_ms),
+      part: () => (lines.length === 0 ? null : taken / lines.length),
+      begun: () => taken > 0,
+    })
+  },
+})

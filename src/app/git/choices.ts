@@ -25,7 +25,7 @@ const vague =
   /^(?:it|this|that|them|a|an|the|new|old|more|some|all|own|custom|our|support|local|global|default|node|os|python|version|versions)(?![\w-])/i
 
 const nameOf = (text: string | undefined): string | null => {
-  const name = text?.toLowerCase().replace(/[.,:;]+$/, '') ?? ''
+  const name = text?.toLowerCase().replace(/[.,:;]{1,9}$/, '') ?? ''
   return name.length < 2 || vague.test(name) ? null : name
 }
 

@@ -4,7 +4,7 @@ import { appendFile, chmod, mkdir, readdir, rm, writeFile } from 'node:fs/promis
 import { join } from 'node:path'
 import { countDecisions, readHistory } from '../../../src/app/git/decisions.ts'
 import { gitText, startGit } from '../../../src/app/git/run.ts'
-import { gitLines } from '../../../src/cli/import-git.ts'
+import { gitLines } from '../../../src/cli/git-lines.ts'
 import { planLine } from '../../../src/cli/import-lines.ts'
 import { inTemporaryDir } from '../../support/process.ts'
 import { makeRepository } from '../../support/repository.ts'
