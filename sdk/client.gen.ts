@@ -1082,9 +1082,9 @@ export interface GetDecisionResult {
   /** Key in the system from which the decision was imported. */ source_key: string | null
   /**
    * `hook` if a hook of the agent’s client observed the action and no agent recorded it. It is not scored until an
-   * agent adopts it.
+   * agent adopts it. `git` if it was imported from the history of a repository.
    */
-  source?: 'hook' | undefined
+  source?: 'hook' | 'git' | undefined
   /**
    * With `source: hook`: the agent that stated a confidence. The decision is scored with it if no event of its
    * pull request or commits told before how it went.
@@ -1640,9 +1640,9 @@ export interface ListDecisionsResult {
     /** Key in the system from which the decision was imported. */ source_key: string | null
     /**
      * `hook` if a hook of the agent’s client observed the action and no agent recorded it. It is not scored until an
-     * agent adopts it.
+     * agent adopts it. `git` if it was imported from the history of a repository.
      */
-    source?: 'hook' | undefined
+    source?: 'hook' | 'git' | undefined
     /**
      * With `source: hook`: the agent that stated a confidence. The decision is scored with it if no event of its
      * pull request or commits told before how it went.
@@ -2199,6 +2199,11 @@ export interface ReviewDecisionParams {
   /** What to do differently next time; found by keyword search. */ lessons?: string | null | undefined
   /** Anything else. From a curator, `notes` or `actual_result` is the reason that outweighs evidence. */
   notes?: string | null | undefined
+  /**
+   * Import only (scope admin): the history of a repository shows the outcome, for a decision with source `git` and
+   * without confidence; `actual_result` says how.
+   */
+  basis?: 'evidence' | null | undefined
 }
 
 /** Result of `cstp.reviewDecision`. */
@@ -2700,9 +2705,9 @@ export interface DecisionRecord {
   /** Key in the system from which the decision was imported. */ source_key: string | null
   /**
    * `hook` if a hook of the agent’s client observed the action and no agent recorded it. It is not scored until an
-   * agent adopts it.
+   * agent adopts it. `git` if it was imported from the history of a repository.
    */
-  source?: 'hook' | undefined
+  source?: 'hook' | 'git' | undefined
   /**
    * With `source: hook`: the agent that stated a confidence. The decision is scored with it if no event of its
    * pull request or commits told before how it went.
