@@ -1742,29 +1742,7 @@ export interface ListPinsParams {
 
 /** Result of `cstp.listPins`. */
 export interface ListPinsResult {
-  /** The tools. */
-  pins: {
-    /** Name of the server. */ server: string
-    /** Name of the tool. */ tool: string
-    /** `accepted`: used as pinned. `changed` and `new`: withheld until a person accepts it. */
-    state: 'accepted' | 'changed' | 'new'
-    /** What the server says of the tool now; invisible characters are shown by their code points. */
-    description: string | null
-    /** What in the definition a person does not see, or addresses the model. */ findings: string[]
-    /** What differs from the accepted definition; empty for a new tool. */
-    changes: {
-      /**
-       * Member of the definition, such as `description` or `inputSchema`; `server` for how the server is started or
-       * reached, `version` for what it calls itself.
-       */
-      field: string
-      /** As accepted; null if absent. */ before: unknown
-      /** As the server says now; null if absent. */ after: unknown
-    }[]
-    /** When it was accepted, RFC 3339; null if never. */ accepted_at: string | null
-    /** Who accepted it; null for the first list of a server, which is accepted by itself. */ accepted_by: string | null
-    /** When the server first described the tool so, RFC 3339. */ seen_at: string
-  }[]
+  /** The tools. */ pins: ToolPin[]
   /** Number of tools on all pages. */ total: number
   /** True if the page ends early because the answer would exceed 32 MiB; continue with the next page. */
   shortened?: boolean | undefined
@@ -3034,6 +3012,17 @@ export interface OverallFigures {
   /** Brier skill score relative to always stating the base rate; above 0 is better. */ skill: number | null
 }
 
+/** One member of a tool's definition that differs. */
+export interface PinChange {
+  /**
+   * Member of the definition, such as `description` or `inputSchema`; `server` for how the server is started or
+   * reached, `version` for what it calls itself.
+   */
+  field: string
+  /** As accepted; null if absent. */ before: unknown
+  /** As the server says now; null if absent. */ after: unknown
+}
+
 /** The current verdict, next to the answer that an earlier call with the same key returned. */
 export interface PresentVerdict {
   /** Whether the action is allowed. */ allowed: boolean
@@ -3223,6 +3212,21 @@ export type Stakes = 'low' | 'medium' | 'high' | 'critical'
 
 /** Whether a decision has been reviewed. */
 export type Status = 'pending' | 'reviewed'
+
+/** A tool behind the gateway. */
+export interface ToolPin {
+  /** Name of the server. */ server: string
+  /** Name of the tool. */ tool: string
+  /** `accepted`: used as pinned. `changed` and `new`: withheld until a person accepts it. */
+  state: 'accepted' | 'changed' | 'new'
+  /** What the server says of the tool now; invisible characters are shown by their code points. */
+  description: string | null
+  /** What in the definition a person does not see, or addresses the model. */ findings: string[]
+  /** What differs from the accepted definition; empty for a new tool. */ changes: PinChange[]
+  /** When it was accepted, RFC 3339; null if never. */ accepted_at: string | null
+  /** Who accepted it; null for the first list of a server, which is accepted by itself. */ accepted_by: string | null
+  /** When the server first described the tool so, RFC 3339. */ seen_at: string
+}
 
 /** An audit entry. */
 export interface TrailLine {
