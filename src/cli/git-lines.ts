@@ -1,5 +1,6 @@
 /** Reads decisions from the history of a repository as lines of an import. */
-import { type GitDecision, type History, outcomeOf, standingDays } from '../app/git/decisions.ts'
+import { type History, outcomeOf, standingDays } from '../app/git/decisions.ts'
+import type { GitDecision } from '../app/git/git-decision.ts'
 import { plainText, shorten } from '../core/quote.ts'
 import { maskSecrets } from '../core/secrets.ts'
 import type { Line } from './import-lines.ts'

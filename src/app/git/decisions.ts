@@ -1,9 +1,10 @@
 /** Decisions in the history of a repository, without a model: what commits decide, which were taken back, and which replace earlier ones. */
 import { createHash } from 'node:crypto'
-import { type DecidingCommit, type DecidingKind, decidingCommit } from '../../domain/record/decision/deciding-commit.ts'
+import { type DecidingCommit, decidingCommit } from '../../domain/record/decision/deciding-commit.ts'
 import { openBlobs } from './blobs.ts'
 import { choiceIn } from './choices.ts'
 import { dependencyChanges } from './dependencies.ts'
+import type { GitDecision } from './git-decision.ts'
 import { type Change, type Commit, commits } from './log.ts'
 import { bare, namesTarget, type Reverts, revertsIn, subjectOf, takeBack, vagueRevert } from './reverts.ts'
 import { gitText, repositoryOf } from './run.ts'
@@ -21,22 +22,6 @@ const copyMs = 60 * dayMs
 const maxRemoved = 6
 /** Changes with more files are not compared with later ones that undo them. */
 const maxUndone = 100
-
-export interface GitDecision {
-  commit: Commit
-  kind: DecidingKind | 'reverted'
-  title: string
-  body: string
-  type: string | null
-  scope: string | null
-  pr: number | null
-  /** When it came into the history, with the merge of its pull request if there was one. */
-  landed_ms: number
-  /** The decision that took it back, and still does. */
-  revertedBy: GitDecision | null
-  /** Hashes of the decisions that it takes the place of, with the reason. */
-  supersedes: Map<string, string>
-}
 
 export interface History {
   decisions: GitDecision[]

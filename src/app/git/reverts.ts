@@ -1,5 +1,5 @@
 /** What a message says that it takes back. */
-import type { GitDecision } from './decisions.ts'
+import type { GitDecision } from './git-decision.ts'
 
 const revertLine = /^This reverts (?:commits? )?((?:[0-9a-f]{7,64}\b[\s,.]*(?:and )?){1,20})/gm
 const revertedPull = /^Reverts (?:[\w.-]{1,100}\/[\w.-]{1,100})?#(\d{1,9})\b/gm

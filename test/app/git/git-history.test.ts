@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { choiceIn } from '../../../src/app/git/choices.ts'
-import { countDecisions, type GitDecision, outcomeOf, readHistory } from '../../../src/app/git/decisions.ts'
+import { countDecisions, outcomeOf, readHistory } from '../../../src/app/git/decisions.ts'
+import type { GitDecision } from '../../../src/app/git/git-decision.ts'
 import { inTemporaryDir } from '../../support/process.ts'
 import { makeRepository, type Repository } from '../../support/repository.ts'
 

@@ -70,14 +70,18 @@ const routine: readonly RegExp[] = [
   /^(?:wip|fixup!|lock ?file|squash!|amend!|typos?\b|tweaks?\b|nits?\b|bump|release|prepare|version \d|v?\d+\.\d+)/i,
   /^(?:upgrade|update|updates|updated|lock|chore)\b.*\b(?:dep|deps|dependency|dependencies|lock ?file|version|versions|submodules?|snapshots?|digest|changelog|readme|docs|to v?\d)/i,
   /^(?:fix|fixes|fixed|repair|correct|improve|test|tests|add tests?|add missing|format|re-?format|align|properly|unit tests?|lint|clean|tidy|polish|rename|reorder|sort|simplify|minor|small|misc|various|more|cosmetic|typecheck|restore|resolve)\b/i,
+  /\b(?:(?:not|never|is ?n.t|are ?n.t|does ?n.t|do ?n.t|was ?n.t) (?:being |properly |correctly |always )?(?:work|show|[a-z]+ing\b|exposed|called|set|found|applied|updated)|workaround|correctly|broken|resolves?|out of date|wrong)\b/i,
   /\b(?:typos?|whitespace|indentation|unused|dead code|obsolete|duplicated?|duplication|leftovers?|stray|redundant|unnecessary|unneeded|comments?|console\.log|debug(?:ging)? (?:code|output|print)|lint(?:er)? (?:errors?|warnings?)|flaky|clean ?ups?|nits?|merge conflicts?|code style|formatting|variable names?|wording)\b/i,
 ]
 
 /** Work of a conventional type that decides something only if the body says why: each adds or tidies, as most commits do. */
 const weak =
-  /^(?:an?|add|address|account|attempt|build|change|changes|configure|copy|create|delete|ensure|expose|extend|extract|handle|implement|import|improve|include|increase|inline|make|merge|move|open|optimi[sz]e|provide|re-?order|reduce|refactor|remove|rework|set ?up|show|speed|split|support|try|unit|wrap|avoid|define|some|simplify)[a-z]{0,2}\b/i
+  /^(?:an?|add|address|account|attempt|build|change|changes|configure|copy|create|delete|ensure|expose|extend|extract|handle|implement|import|improve|include|increase|inline|make|merge|move|open|optimi[sz]e|provide|re-?order|reduce|refactor|remove|resolve|rework|set|set ?up|converge|show|speed|split|support|try|unit|wrap|avoid|define|some|simplify)[a-z]{0,2}\b/i
 const reason =
   /\b(?:because|since|so that|in order to|instead|rather than|no longer|anymore|allows? us|(?:to|can) (?:avoid|prevent|reduce|allow|catch|support|keep)|avoids|prevents|deprecated|easier|faster|smaller|safer|consistent|reliable|unnecessary|turned out|we (?:decided|chose|want|need|will|should|can|no))\b/i
+/** New abilities, which are features under another name. */
+const feature =
+  /^(?:allow|option|add (?:an? )?(?:support|option|ability|rule|script|command|helper|utilit)|generate|support|expose|show|print)[a-z]{0,3}\b/i
 /** A new version is work, but a new major version is a choice. */
 const update = /^(?:update|upgrade)[a-z]?\b/i
 const majorUpdate = /^(?:update|upgrade)[a-z]? (?:to )?(?:[\w@/.-]+ ){0,2}(?:to )?(?:[\w@/-]+ )?v?\d{1,4}$/i
@@ -156,7 +160,7 @@ export function decidingCommit({ message, dependencies, files = [] }: CommitGive
   if (title !== '' && files.some((file) => recordFile.test(file))) return found('record')
   if (isRoutine) return null
   if (files.some((file) => migrationFile.test(file))) return found('migration')
-  if (type === null || !designTypes.has(type)) return null
+  if (type === null || !designTypes.has(type) || feature.test(title)) return null
   if (update.test(title)) return majorUpdate.test(title) ? found('design') : null
   return weak.test(title) && !reason.test(body.slice(0, maxReason)) ? null : found('design')
 }
