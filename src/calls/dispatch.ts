@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { CstpError, type ErrorName, invalidParam } from '../../sdk/errors.ts'
 import { nearest } from '../../sdk/nearest.ts'
 import { isStorageError, type StorageErrorKind } from '../../sdk/storage/errors.ts'
-import type { Caller } from '../core/caller.ts'
+import { type Caller, mayRead } from '../core/caller.ts'
 import { describeError, failureLevel } from '../core/log.ts'
 import { compileParams } from '../core/params.ts'
 import { certainSecret, withoutSecretTexts } from '../core/secrets.ts'
@@ -87,8 +87,7 @@ const described = new WeakMap<MethodTable, string>()
 
 /** The OpenRPC document. */
 async function describeMethods(methods: MethodTable, { caller, params, prints }: Request): Promise<unknown> {
-  if (!caller.scopes.has('read'))
-    throw new CstpError('forbidden', `${discover} needs the scope read`, { scope: 'read' })
+  if (!mayRead(caller)) throw new CstpError('forbidden', `${discover} needs the scope read`, { scope: 'read' })
   discoverParams(params)
   // Created on first request, so that startup does not wait for it.
   let text = described.get(methods)
@@ -133,7 +132,7 @@ export function createDispatch(
 
   type Entry = { method: Method; parse(raw: unknown): Record<string, unknown> }
 
-  function find({ method, caller }: Request): Entry {
+  function find({ method, caller, params }: Request): Entry {
     const entry = table.get(method)
     if (!entry) {
       const near = nearest(method, names)
@@ -141,8 +140,10 @@ export function createDispatch(
         available: names,
       })
     }
-    const { scope } = entry.method
-    if (!caller.scopes.has(scope)) throw new CstpError('forbidden', `${method} needs the scope ${scope}`, { scope })
+    const { scope, effect, also } = entry.method
+    const isAudit = effect === 'read' && caller.scopes.has('audit')
+    if (!caller.scopes.has(scope) && !isAudit && !also?.(caller, params))
+      throw new CstpError('forbidden', `${method} needs the scope ${scope}`, { scope })
     return entry
   }
 
@@ -153,7 +154,10 @@ export function createDispatch(
   }
 
   async function run({ method, parse }: Entry, request: Request): Promise<unknown> {
-    const { caller, request_id, signal, prints } = request
+    const { request_id, signal, prints } = request
+    // What an auditor reads is no deliberation: it writes nothing.
+    const audits = request.caller.scopes.has('audit') && !request.caller.scopes.has('read')
+    const caller = audits ? { ...request.caller, tracked: false } : request.caller
     if (method.effect !== 'read') await quota.require(caller.agent)
     const given = parse(request.params)
     const params = method.keeps_texts ? withoutSecrets(given, services.secrets) : given

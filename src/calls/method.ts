@@ -2,7 +2,7 @@
 import * as v from 'valibot'
 import type { Effect } from '../../sdk/client/options.ts'
 import type { ErrorName } from '../../sdk/errors.ts'
-import type { Scope } from '../core/caller.ts'
+import type { Caller, Scope } from '../core/caller.ts'
 import type { JsonText, Page } from './page.ts'
 import type { Call } from './services.ts'
 
@@ -73,8 +73,10 @@ export interface Method<P extends ParamsSchema = ParamsSchema, R extends ResultS
   summary: string
   params: P
   result: R
-  /** What the caller's credentials must allow. */
+  /** What the caller's credentials must allow. The scope `audit` allows every read. */
   scope: Scope
+  /** Whether a caller without the scope may make this call all the same. @param params as sent, not validated yet */
+  also?(caller: Caller, params: unknown): boolean
   /**
    * What a call changes: clients decide by it whether to retry a lost call, and MCP tools get hints. Audit entries and changed records count;
    * bookkeeping about reads (inputs of the deliberation, a checkpoint signed for a reader) does not.
@@ -98,6 +100,9 @@ export interface Method<P extends ParamsSchema = ParamsSchema, R extends ResultS
   /** Set if the result is a page of a list; the page ends early, with `shortened`, if the answer would be too long. */
   page?: Page
 }
+
+/** For methods that people with `curate` may call without `write`, which a token with `approve` can't have. */
+export const byCurators = ({ scopes }: Caller): boolean => scopes.has('curate')
 
 /** Declares a method, with types inferred from the schemas. By default, an engine failure is reported as `internal_error`. */
 export const defineMethod = <P extends ParamsSchema, R extends ResultSchema>(

@@ -1,9 +1,15 @@
 /** Authenticates callers: bearer credentials and their scopes. Only the SHA-256 of a token is kept in memory. */
 import { hash, timingSafeEqual } from 'node:crypto'
 
-export const scopes = ['read', 'write', 'evidence', 'curate', 'approve', 'admin'] as const
+export const scopes = ['read', 'write', 'evidence', 'curate', 'approve', 'admin', 'audit'] as const
 export type Scope = (typeof scopes)[number]
-/** Scopes of a token that names none. */
+/** Roles of people, as sets of scopes. A lead reviews by `curate`. */
+export const roles = { lead: ['read', 'curate', 'approve'], auditor: ['audit'] } as const satisfies Record<
+  string,
+  readonly Scope[]
+>
+export type Role = keyof typeof roles
+/** Scopes of a token that names neither scopes nor a role. */
 const defaultScopes: readonly Scope[] = ['read', 'write']
 const shortestToken = 16
 
@@ -11,12 +17,18 @@ export interface Credential {
   agent: string
   /** SHA-256 of the token. */
   hash: Buffer
-  /** Scopes of the token itself, without those that settings grant to the agent by name. */
-  scopes: readonly Scope[]
+  /** Scopes of the token itself, without those that settings grant to the agent by name; null if it names none. */
+  scopes: readonly Scope[] | null
 }
 
 /** Whether the caller may change what other agents recorded. */
 export const mayCurate = ({ scopes }: Pick<Caller, 'scopes'>): boolean => scopes.has('curate') || scopes.has('admin')
+
+/** Whether the caller may read what every reader may. */
+export const mayRead = ({ scopes }: Pick<Caller, 'scopes'>): boolean => scopes.has('read') || scopes.has('audit')
+
+/** Whether the caller may read calls of others and the answers to them, such as the audit trail. */
+export const seesAll = ({ scopes }: Pick<Caller, 'scopes'>): boolean => scopes.has('admin') || scopes.has('audit')
 
 /** The authenticated caller of a request. */
 export interface Caller {
@@ -31,6 +43,7 @@ interface TokenEntry {
   token?: string | undefined
   token_sha256?: string | undefined
   scopes?: readonly Scope[] | undefined
+  role?: Role | undefined
 }
 
 const sha256 = (text: string): Buffer => hash('sha256', text, 'buffer')
@@ -63,15 +76,16 @@ export function parseTokens(given: string | TokenEntry[]): Credential[] {
     if (entry.token && entry.token.length < shortestToken)
       throw new Error(`${at}: the token of ${entry.agent} has fewer than ${shortestToken} characters`)
     const hashed = entry.token_sha256 ? Buffer.from(entry.token_sha256, 'hex') : sha256(entry.token ?? '')
-    return { agent: entry.agent, hash: hashed, scopes: entry.scopes ?? defaultScopes }
+    const { scopes = null, role } = entry
+    return { agent: entry.agent, hash: hashed, scopes: role ? [...(scopes ?? []), ...roles[role]] : scopes }
   })
 }
 
 /** Finds the caller for an `Authorization` header; null if the header is missing or invalid. */
 export type Authenticate = (header: string | null) => Caller | null
 
-/** Agents that are granted a scope by name. */
-export type Grants = Partial<Record<Scope, readonly string[]>>
+/** Agents that are granted a scope or a role by name. */
+export type Grants = Partial<Record<Scope | Role, readonly string[]>>
 
 /** An agent that may call, with the SHA-256 of its name and of its token. */
 export interface Agent {
@@ -80,9 +94,13 @@ export interface Agent {
   caller: Caller
 }
 
-/** An agent's scopes: those of its token, and those granted to it by name. */
-export const grantedScopes = (own: { agent: string; scopes: readonly Scope[] }, grants: Grants): Scope[] =>
-  scopes.filter((scope) => own.scopes.includes(scope) || grants[scope]?.includes(own.agent))
+/** An agent's scopes: those of its token, and those granted to it by name. A role takes the place of the default scopes. */
+export function grantedScopes({ agent, scopes: own }: Pick<Credential, 'agent' | 'scopes'>, grants: Grants): Scope[] {
+  const named = (Object.keys(roles) as Role[]).filter((role) => grants[role]?.includes(agent))
+  const first = own ?? (named.length > 0 ? [] : defaultScopes)
+  const all = new Set<Scope>([...first, ...named.flatMap((role) => roles[role])])
+  return scopes.filter((scope) => all.has(scope) || grants[scope]?.includes(agent))
+}
 
 /** The agents that may call, with the scopes that the settings give them. */
 export const agentsOf = (credentials: readonly Credential[], grants: Grants = {}): Agent[] =>

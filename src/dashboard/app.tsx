@@ -8,7 +8,7 @@ import { Login } from './login.tsx'
 import { waiting } from './pages/inbox/page.tsx'
 import { type Page, pageAt, pages } from './pages/registry.ts'
 import { Palette } from './palette.tsx'
-import { type Place, Titled, To, usePlace, ViewContext } from './route.tsx'
+import { type Place, Titled, To, usePlace, ViewContext, viewOf } from './route.tsx'
 import { currentSession, logOut, onEnd, type Session } from './service.ts'
 import { texts } from './texts.ts'
 
@@ -83,7 +83,7 @@ function Frame({ session, leave, begun }: { session: Session; leave: () => void;
   const id = itemOf(page, place)
   // Until the page sets a title, the tab shows the id of a single item.
   const tab = ownName === null ? `${name} ${id}`.trim() : cut(ownName)
-  const view = { place, session, id, may: (scope: string) => session.scopes.includes(scope) }
+  const view = viewOf(place, session, id)
   useEffect(() => {
     document.title = `${tab} · cstp`
   }, [tab])

@@ -19,6 +19,16 @@ export interface View {
   id: string
   /** Whether the session has a scope. */
   may(scope: string): boolean
+  /** Whether it may review, link and edit: with `write`, or what others recorded with `curate`. */
+  edits: boolean
+  /** The part of the audit trail that it may read, as a filter: all of it, or its own calls. */
+  trail: { agent?: string }
+}
+
+export function viewOf(place: Place, session: Session, id: string): View {
+  const may = (scope: string) => session.scopes.includes(scope)
+  const trail = may('admin') || may('audit') ? {} : { agent: session.agent }
+  return { place, session, id, may, edits: may('write') || may('curate'), trail }
 }
 
 export const ViewContext = createContext<View | null>(null)

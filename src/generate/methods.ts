@@ -58,6 +58,7 @@ const meanings: Record<Scope, string> = {
   write: 'Records decisions, thoughts and reviews. Every token without a list of scopes has it.',
   evidence: 'Imports observed events and exports evidence. Do not give it to a model.',
   curate: 'Changes records of other agents.',
+  audit: 'Reads everything that readers and administrators may read, and writes nothing. For auditors.',
   approve: 'Answers approval requests. A token with this scope cannot write unless it also has the scope admin.',
   admin: 'Operates the service: rules, breakers, audit trail, index. For people.',
 }

@@ -1,6 +1,7 @@
 /** cstp.debugTracker: the deliberation sessions that wait for a decision. */
 import * as v from 'valibot'
 import { defineMethod } from '../calls/method.ts'
+import { seesAll } from '../core/caller.ts'
 import { listConsumed, listSessions } from '../domain/record/deliberation/sessions.ts'
 
 const d = v.description
@@ -49,7 +50,7 @@ export const debugTracker = defineMethod({
   effect: 'read',
   async handle({ store, tracker, caller, now, tracker_ttl_ms }) {
     await tracker.flush()
-    const agent = caller.scopes.has('admin') ? undefined : caller.agent
+    const agent = seesAll(caller) ? undefined : caller.agent
     const seconds = (ms: number) => Math.max(0, Math.round((now() - ms) / 1_000))
     const since_ms = now() - tracker_ttl_ms
     const sessions = (await listSessions(store, agent)).filter(({ updated_ms }) => updated_ms >= since_ms)

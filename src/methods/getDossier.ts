@@ -7,6 +7,7 @@ import { readDecision, writtenRecord } from '../../sdk/storage/decisions.ts'
 import type { ActEntry } from '../../sdk/storage/thread.ts'
 import { defineMethod } from '../calls/method.ts'
 import type { Call } from '../calls/services.ts'
+import { seesAll } from '../core/caller.ts'
 import { type DossierSources, dossierOf } from '../domain/ledger/evidence/dossier.ts'
 import { actsThatFit, maySee, receiptsOf } from '../domain/ledger/thread/receipts.ts'
 import { approvalFor, viewerOf } from '../domain/policy/approval/answers.ts'
@@ -72,7 +73,7 @@ export const getDossier = defineMethod({
         const last = acts.reduce((end, { seq }) => Math.max(end, seq!), 0)
         return last === 0 ? [] : receiptsOf(store.thread, await call.publisher.covering(last), acts)
       },
-      seesLine: ({ agent }) => agent === caller.agent || caller.scopes.has('admin'),
+      seesLine: ({ agent }) => agent === caller.agent || seesAll(caller),
       async approval(of) {
         const found = await approvalFor(store.keyed, of, viewer)
         return found === null || found === 'withheld' ? found : show(found, now, call.approvalContext.approvalUrl)

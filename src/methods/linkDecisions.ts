@@ -4,7 +4,7 @@ import { invalidParam } from '../../sdk/errors.ts'
 import { EdgeType, fraction, text } from '../../sdk/schema/decision.ts'
 import { GraphEdge } from '../../sdk/schema/graph.ts'
 import { LinkEnd, ThreadId } from '../../sdk/schema/params.ts'
-import { defineMethod } from '../calls/method.ts'
+import { byCurators, defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
 import { mayCurate } from '../core/caller.ts'
 import { timestamp } from '../core/time.ts'
@@ -24,6 +24,7 @@ export const linkDecisions = defineMethod({
   }),
   result: v.object({ success: v.boolean(), record_id: ThreadId, edge: GraphEdge }),
   scope: 'write',
+  also: byCurators,
   effect: 'write',
   keeps_texts: true,
   mcp: {

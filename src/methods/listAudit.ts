@@ -11,7 +11,9 @@ export const listAudit = defineMethod({
   summary: 'Lists the audit trail, newest first: every write and every guardrail evaluation.',
   params: v.object({
     since: v.optional(v.pipe(DateBound, d('On or after this day or time.'))),
-    agent: v.optional(v.pipe(nonEmptyText(256), d('Agent that called.'))),
+    agent: v.optional(
+      v.pipe(nonEmptyText(256), d('Agent that called. With its own name, an agent needs only the scope read.')),
+    ),
     method: v.optional(v.pipe(nonEmptyText(256), d('Method that was called.'))),
     rule: v.optional(v.pipe(nonEmptyText(256), d('Id of a rule that fired.'))),
     allowed: v.optional(v.pipe(v.boolean(), d('Verdict of an evaluation.'))),
@@ -45,6 +47,9 @@ export const listAudit = defineMethod({
     shortened,
   }),
   scope: 'admin',
+  // Readers see what was said of their own calls.
+  also: ({ agent, scopes }, params) =>
+    scopes.has('read') && params !== null && typeof params === 'object' && 'agent' in params && params.agent === agent,
   page: { list: 'entries', after: ({ seq: next_cursor }: { seq: number }) => ({ next_cursor }) },
   effect: 'read',
   async handle({ store }, { since, limit, ...rest }) {

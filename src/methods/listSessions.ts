@@ -4,6 +4,7 @@ import { CstpError } from '../../sdk/errors.ts'
 import { nonEmptyText } from '../../sdk/schema/decision.ts'
 import { boundMs, DateBound, shortened, whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
+import { seesAll } from '../core/caller.ts'
 import { timestamp } from '../core/time.ts'
 import { callReporters } from '../domain/hook/event.ts'
 import { type HookSession, listHookSessions } from '../domain/hook/session.ts'
@@ -67,7 +68,7 @@ const show = (one: HookSession): v.InferInput<typeof Session> => ({
 })
 
 export const listSessions = defineMethod({
-  summary: 'Lists the sessions reported by hooks, latest first: your own, or all with the scope admin.',
+  summary: 'Lists the sessions reported by hooks, latest first: your own, or all with the scope admin or audit.',
   params: v.object({
     agent: v.optional(
       v.pipe(nonEmptyText(256), d('Agent of the sessions; sessions of other agents need the scope admin.')),
@@ -81,11 +82,11 @@ export const listSessions = defineMethod({
   effect: 'read',
   cost: 8,
   async handle({ store, caller }, { agent, since, limit }) {
-    const isAdmin = caller.scopes.has('admin')
-    if (agent !== undefined && agent !== caller.agent && !isAdmin)
+    const isAll = seesAll(caller)
+    if (agent !== undefined && agent !== caller.agent && !isAll)
       throw new CstpError('forbidden', 'the sessions of other agents need the scope admin', { scope: 'admin' })
     const since_ms = since === undefined ? 0 : (boundMs(since, false) ?? 0)
-    const query = { agent: agent ?? (isAdmin ? null : caller.agent), since_ms, limit }
+    const query = { agent: agent ?? (isAll ? null : caller.agent), since_ms, limit }
     return { sessions: (await listHookSessions(store.keyed, query)).map(show) }
   },
 })

@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { Outcome, Status, settlements, text } from '../../sdk/schema/decision.ts'
 import { DecisionId, ThreadId } from '../../sdk/schema/params.ts'
 import { settledBy } from '../../sdk/storage/fields.ts'
-import { defineMethod, toolInput } from '../calls/method.ts'
+import { byCurators, defineMethod, toolInput } from '../calls/method.ts'
 import { review, reviewByHistory } from '../domain/lifecycle/review.ts'
 import { stateId } from '../domain/record/act-ids.ts'
 import { pathOf } from '../domain/record/decision/decision.ts'
@@ -47,6 +47,7 @@ export const reviewDecision = defineMethod({
     indexed: v.boolean(),
   }),
   scope: 'write',
+  also: byCurators,
   effect: 'write',
   keeps_texts: true,
   mcp: {

@@ -1,7 +1,7 @@
 /** cstp.setPreserve: keeps a decision at full detail. */
 import * as v from 'valibot'
 import { DecisionId } from '../../sdk/schema/params.ts'
-import { defineMethod } from '../calls/method.ts'
+import { byCurators, defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
 import { timestamp } from '../core/time.ts'
 import { requireOwn, resolveId } from '../domain/record/decision/lookup.ts'
@@ -18,6 +18,7 @@ export const setPreserve = defineMethod({
     preserve: v.pipe(v.boolean(), v.description('The current value.')),
   }),
   scope: 'write',
+  also: byCurators,
   effect: 'write',
   async handle(call, { decision_id, preserve }) {
     const id = await resolveId(call.store.decisions, decision_id, 'decision_id')

@@ -5,7 +5,7 @@ import { CstpError } from '../../sdk/errors.ts'
 import { type DecisionRecord, EdgeType, text } from '../../sdk/schema/decision.ts'
 import { LinkEnd } from '../../sdk/schema/params.ts'
 import { readDecision } from '../../sdk/storage/decisions.ts'
-import { defineMethod } from '../calls/method.ts'
+import { byCurators, defineMethod } from '../calls/method.ts'
 import type { Call } from '../calls/services.ts'
 import { audit } from '../core/audit.ts'
 import { mayCurate } from '../core/caller.ts'
@@ -38,6 +38,7 @@ export const unlinkDecisions = defineMethod({
   params,
   result: v.object({ removed: v.pipe(v.boolean(), v.description('False if there was no such edge.')) }),
   scope: 'write',
+  also: byCurators,
   effect: 'write',
   mcp: {
     name: 'unlink_decisions',

@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import type { DecisionRecord } from '../../sdk/schema/decision.ts'
 import { DecisionId, ThreadId, whole } from '../../sdk/schema/params.ts'
 import { BridgeTooFar, RecordUpdates } from '../../sdk/schema/record.ts'
-import { defineMethod, toolInput } from '../calls/method.ts'
+import { byCurators, defineMethod, toolInput } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
 import { timestamp } from '../core/time.ts'
 import { type ProjectUpdate, requireFirst, requireUnmerged, withProject } from '../domain/lifecycle/project.ts'
@@ -49,6 +49,7 @@ export const updateDecision = defineMethod({
     ),
   }),
   scope: 'write',
+  also: byCurators,
   effect: 'write',
   keeps_texts: true,
   mcp: {

@@ -77,9 +77,28 @@ describe('scopes', () => {
         expect(scopesOf(login(tokens), `Bearer ${agent}:${secret}`)).toEqual(['read', 'write'])
   })
 
+  test('of a role replace read and write, or are added to those that the token names', () => {
+    const tokens: Exclude<Parameters<typeof parseTokens>[0], string> = [
+      { agent: 'ann', token: secret, role: 'lead' },
+      { agent: 'bea', token: secret, role: 'lead', scopes: ['audit'] },
+      { agent: 'cyd', token: secret },
+      { agent: 'dan', token: secret },
+      { agent: 'eve', token: secret, scopes: ['read'] },
+    ]
+    const authenticate = login(tokens, { lead: ['cyd'], auditor: ['dan', 'eve'] })
+    const lead = ['approve', 'curate', 'read']
+    expect(tokens.map(({ agent }) => scopesOf(authenticate, `Bearer ${agent}:${secret}`))).toEqual([
+      lead,
+      ['approve', 'audit', 'curate', 'read'],
+      lead,
+      ['audit'],
+      ['audit', 'read'],
+    ])
+  })
+
   test('go to the agents that are named, beside those of the token, and to no other', () => {
     const entries = [
-      { agent: 'alice', token: secret, scopes: ['read' as const] },
+      { agent: 'alice', token: secret, scopes: ['read'] },
       { agent: 'bob', token: secret },
       { agent: 'eve', token: secret, scopes: [] },
     ]

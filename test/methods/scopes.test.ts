@@ -1,6 +1,6 @@
 /** Which scope each method needs, and that no other opens it. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { scopes } from '../../src/core/caller.ts'
+import { type Caller, type Scope, scopes } from '../../src/core/caller.ts'
 import { methods } from '../../src/methods/table.ts'
 import { type As, callers, type MethodName, openMemoryProgram, type TestProgram } from '../support/program.ts'
 
@@ -30,7 +30,7 @@ const curate = ['overruleEvidence']
 const evidence = ['ingestEvidence', 'linkEvidence', 'exportEvidenceBundle']
 
 /** The scope that the contract names for a method. */
-const scopeOf = (name: string) =>
+const scopeOf = (name: string): Scope =>
   name === 'decideApproval'
     ? 'approve'
     : admin.includes(name)
@@ -58,8 +58,10 @@ describe.each(names)('%s', (name) => {
   afterAll(() => program.close())
 
   test('without its scope is -32001, before its parameters are looked at', async () => {
-    const without = Object.entries(callers).filter(
-      ([, { scopes: own }]) => !(own as ReadonlySet<string>).has(scopeOf(name)),
+    const isRead = methods.get(`cstp.${name}`)!.effect === 'read'
+    const without = Object.entries<Caller>(callers).filter(
+      ([, { scopes: own }]) =>
+        !own.has(scopeOf(name)) && !(isRead && own.has('audit')) && !(byCurators.includes(name) && own.has('curate')),
     )
     expect(without.length).toBeGreaterThan(0)
     for (const [as] of without)
@@ -77,6 +79,26 @@ describe.each(names)('%s', (name) => {
   })
 })
 
-test('there are six scopes', () => {
-  expect(scopes).toEqual(['read', 'write', 'evidence', 'curate', 'approve', 'admin'])
+/** Methods that a curator may call without `write`. */
+const byCurators = ['reviewDecision', 'updateDecision', 'linkDecisions', 'unlinkDecisions', 'setPreserve']
+
+test('audit opens every read and no write; curate what it is for; admin, audit and oneself the trail', async () => {
+  const program = await openMemoryProgram()
+  const bad = { nonsense_parameter: 1 }
+  const code = async (name: MethodName, as: As, params: object = bad) => (await program.refused(name, params, as)).code
+  for (const name of names) {
+    const { effect } = methods.get(`cstp.${name}`)!
+    expect([name, await code(name, 'auditor')]).toEqual([name, effect === 'read' ? -32602 : -32001])
+    const leads =
+      scopeOf(name) === 'write' ? byCurators.includes(name) : /^(?:read|curate|approve)$/.test(scopeOf(name))
+    expect([name, await code(name, 'lead')]).toEqual([name, leads ? -32602 : -32001])
+  }
+  expect(await code('listAudit', 'alice', { agent: 'bob' })).toBe(-32001)
+  expect(await code('listAudit', 'alice', {})).toBe(-32001)
+  expect(await code('listAudit', 'writer', { agent: 'writer' })).toBe(-32001)
+  await program.close()
+})
+
+test('there are seven scopes', () => {
+  expect(scopes).toEqual(['read', 'write', 'evidence', 'curate', 'approve', 'admin', 'audit'])
 })

@@ -16,7 +16,7 @@ import { openBundleFiles } from '../../src/app/folders.ts'
 import { openPrinter } from '../../src/app/printer.ts'
 import { createDispatch, type Dispatch } from '../../src/calls/dispatch.ts'
 import type { Services } from '../../src/calls/services.ts'
-import { type Caller, type Scope, scopes } from '../../src/core/caller.ts'
+import { type Caller, roles, type Scope, scopes } from '../../src/core/caller.ts'
 import { openPhrases } from '../../src/domain/learn/memory/clusters.ts'
 import { openWisdom } from '../../src/domain/learn/memory/wisdom.ts'
 import { createCheckpoints } from '../../src/domain/ledger/engine/checkpoints.ts'
@@ -65,6 +65,8 @@ export const callers = {
   approver: { agent: 'approver', scopes: new Set<Scope>(['read', 'approve']) },
   carol: { agent: 'carol', scopes: new Set<Scope>(['read', 'approve']) },
   reader: { agent: 'reader', scopes: new Set<Scope>(['read']) },
+  lead: { agent: 'lead', scopes: new Set<Scope>(roles.lead) },
+  auditor: { agent: 'auditor', scopes: new Set<Scope>(roles.auditor) },
   writer: { agent: 'writer', scopes: new Set<Scope>(['write']) },
 } satisfies Record<string, Caller>
 export type As = keyof typeof callers

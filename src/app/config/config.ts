@@ -109,15 +109,17 @@ function sharedProblems(values: Partial<Settings>): string[] {
   return problems
 }
 
-/** The setting that grants each scope by name. */
+/** The setting that grants each scope or role by name. */
 const granting = {
   admin: 'admin_agents',
   evidence: 'evidence_agents',
   curate: 'curators',
   approve: 'approvers',
+  lead: 'leads',
+  auditor: 'auditors',
 } as const
 
-/** The agents that are granted each scope by name. */
+/** The agents that are granted each scope or role by name. */
 export const grantsOf = (values: Partial<Settings>): Grants =>
   Object.fromEntries(Object.entries(granting).map(([scope, name]) => [scope, values[name] ?? []]))
 

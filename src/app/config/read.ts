@@ -1,7 +1,7 @@
 /** Declaration of a setting, and readers for its value from YAML or text. Each reader throws an Error that says what was expected. */
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { type Credential, parseTokens, type Scope, scopes } from '../../core/caller.ts'
+import { type Credential, parseTokens, type Role, type Scope, scopes, roles as tokenRoles } from '../../core/caller.ts'
 import { type RulePack, rulePacks } from '../../domain/policy/rules/packs.ts'
 
 const expected = (what: string): never => {
@@ -112,12 +112,14 @@ export const credentials = (value: unknown): Credential[] => {
     value.map((entry: unknown, index) => {
       const at = `entry ${index + 1}`
       if (entry === null || typeof entry !== 'object') throw new Error(`${at}: expected a mapping`)
-      const { agent, token, token_sha256, scopes: given, ...rest } = entry as Record<string, unknown>
+      const { agent, token, token_sha256, scopes: given, role, ...rest } = entry as Record<string, unknown>
       const [unknown] = Object.keys(rest)
-      if (unknown) throw new Error(`${at}: unknown key ${unknown}; known are agent, token, token_sha256, scopes`)
+      if (unknown) throw new Error(`${at}: unknown key ${unknown}; known are agent, token, token_sha256, scopes, role`)
       if (given !== undefined && (!Array.isArray(given) || given.some((scope) => !scopes.includes(scope)))) {
         throw new Error(`${at}: scopes: expected a list of ${scopes.join(', ')}`)
       }
+      if (role !== undefined && !Object.hasOwn(tokenRoles, String(role)))
+        throw new Error(`${at}: role: expected ${Object.keys(tokenRoles).join(' or ')}`)
       const own = { agent, token, token_sha256 }
       for (const [key, one] of Object.entries(own))
         if (one !== undefined && typeof one !== 'string') throw new Error(`${at}: ${key}: expected text, in quotes`)
@@ -125,6 +127,7 @@ export const credentials = (value: unknown): Credential[] => {
         ...(own as { agent?: string; token?: string; token_sha256?: string }),
         agent: (agent as string) ?? '',
         scopes: given as Scope[] | undefined,
+        role: role as Role | undefined,
       }
     }),
   )

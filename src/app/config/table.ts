@@ -67,6 +67,18 @@ export const settings = named({
     list,
     'Agents that also have the scope approve; such a token may not write, unless it has admin.',
   ),
+  leads: setting(
+    'auth.leads',
+    [],
+    list,
+    'Agents with the role lead (read, curate, approve); if their token names no scopes, they have only these.',
+  ),
+  auditors: setting(
+    'auth.auditors',
+    [],
+    list,
+    'Agents with the scope audit: they read everything and write nothing, if their token names no other scopes.',
+  ),
   store_url: setting(
     'store.url',
     null,

@@ -181,7 +181,8 @@ function Answer({ of }: { of: GetApprovalResult }) {
 
 /** The agent's earlier activity: its calls if the reader may see the trail, else its decisions. */
 function Before({ agent }: { agent: string }) {
-  const admin = useView().may('admin')
+  const { trail } = useView()
+  const admin = trail.agent === undefined
   const loaded = useCall(`before ${agent}`, async (signal) => {
     if (admin) {
       const { entries } = await service.listAudit({ agent, limit: before }, { signal })

@@ -65,8 +65,8 @@ async function load(scope: string, admin: boolean, signal: AbortSignal) {
 }
 
 export function Breaker() {
-  const { id: scope, may } = useView()
-  const admin = may('admin')
+  const { id: scope, trail } = useView()
+  const admin = trail.agent === undefined
   const loaded = useCall(`breaker ${scope}`, (signal) => load(scope, admin, signal))
   return (
     <>

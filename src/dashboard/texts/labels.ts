@@ -33,7 +33,6 @@ export const labels = {
   gap: 'Gap',
   inputs: 'Inputs',
   meaning: 'Meaning',
-  needsAdmin: 'To see what was blocked your agent needs the scope admin.',
   reload: 'Reload',
   rule: 'Rule',
   scored: 'Scored',

@@ -8,6 +8,8 @@ export const block = {
   ...labels,
   all: 'All blocks',
   gone: 'The audit trail has no such entry. It may have been removed after its retention.',
+  notYours: (agent: string) =>
+    `The calls of ${agent} have no such entry. To see those of others your agent needs the scope admin or audit.`,
   status: (agent: string, at: string, verdict: string | null) =>
     `${agent}, ${at}${verdict ? `, verdict ${verdict.replaceAll('_', ' ')}` : ''}`,
   dryRun: 'This was a dry run.',
@@ -189,5 +191,4 @@ export const guardrails = {
   file: 'File',
   policy: 'Policy',
   auditTrail: 'Audit trail',
-  needsAdmin: 'To read the audit trail your agent needs the scope admin.',
 }

@@ -1,5 +1,5 @@
 /** HTTP: the service's paths, and what they share: methods, OPTIONS, CORS, logins, limits. */
-import { type Authenticate, type Caller, clientAddress } from '../../core/caller.ts'
+import { type Authenticate, type Caller, clientAddress, mayRead } from '../../core/caller.ts'
 import type { Signatures } from '../../core/signed.ts'
 import { answerRpc, type RpcOptions } from './jsonrpc.ts'
 import type { Bodies, GuessedAt, Guesses, Limiter } from './limits.ts'
@@ -89,7 +89,7 @@ export function createFetch(options: HttpOptions): Fetch {
   const metrics: Handler = async (request, address) => {
     const caller = await admit(request, address, 'metrics')
     if (caller instanceof Response) return caller
-    if (!caller.scopes.has('read')) return plainError(403, 'forbidden', 'The metrics need the scope read')
+    if (!mayRead(caller)) return plainError(403, 'forbidden', 'The metrics need the scope read')
     const { text, content_type } = await options.metrics()
     return new Response(text, { headers: { 'content-type': content_type } })
   }
@@ -110,7 +110,7 @@ export function createFetch(options: HttpOptions): Fetch {
         const surface: GuessedAt = path === '/mcp' ? 'mcp' : 'other'
         const admitted = await (sessions ? admitPerson : admit)(request, address, surface)
         if (admitted instanceof Response) return admitted
-        if (scope !== 'any' && !admitted.scopes.has(scope))
+        if (scope !== 'any' && !admitted.scopes.has(scope) && !(scope === 'read' && mayRead(admitted)))
           return plainError(403, 'forbidden', `This path needs the scope ${scope}`)
         caller = admitted
       }

@@ -2,7 +2,7 @@
 import { Show, useCall } from '../../call.tsx'
 import { none, percent, time } from '../../figures.ts'
 import { Precedents } from '../../precedents.tsx'
-import { To, useView } from '../../route.tsx'
+import { To, useView, type View } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { type AuditEntry, breakerPrefix, evaluated, stoppedBy } from '../../trail.ts'
@@ -13,8 +13,8 @@ import { Similar } from './similar.tsx'
 
 const t = texts.block
 
-async function load(seq: number, signal: AbortSignal) {
-  const { entries } = await service.listAudit({ cursor: seq + 1, limit: 1 }, { signal })
+async function load(seq: number, trail: View['trail'], signal: AbortSignal) {
+  const { entries } = await service.listAudit({ cursor: seq + 1, limit: 1, ...trail }, { signal })
   const entry = entries.find((one) => one.seq === seq)
   if (!entry) return null
   const { policy_hash } = evaluated(entry.detail)
@@ -24,11 +24,9 @@ async function load(seq: number, signal: AbortSignal) {
 type Loaded = NonNullable<Awaited<ReturnType<typeof load>>>
 
 export function Block() {
-  const { id, may } = useView()
+  const { id, trail } = useView()
   const seq = Number(id)
-  const admin = may('admin')
-  const loaded = useCall(`block ${seq}`, (signal) => (admin ? load(seq, signal) : Promise.resolve(null)))
-  if (!admin) return <Empty>{t.needsAdmin}</Empty>
+  const loaded = useCall(`block ${seq}`, (signal) => load(seq, trail, signal))
   return (
     <>
       <p>
@@ -37,7 +35,13 @@ export function Block() {
         </To>
       </p>
       <Show of={loaded}>
-        {(found) => (found && found.entry.allowed !== null ? <Found {...found} /> : <Empty>{t.gone}</Empty>)}
+        {(found) =>
+          found && found.entry.allowed !== null ? (
+            <Found {...found} />
+          ) : (
+            <Empty>{trail.agent === undefined ? t.gone : t.notYours(trail.agent)}</Empty>
+          )
+        }
       </Show>
     </>
   )

@@ -1,6 +1,6 @@
 /** Blocks by the same rule, and how each of them ended: allowed later, waiting for an answer, or not tried again. */
 import { Show, useCall } from '../../call.tsx'
-import { To } from '../../route.tsx'
+import { To, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { type AuditEntry, actionIn, evaluated, stoppedBy } from '../../trail.ts'
@@ -27,9 +27,10 @@ async function endOf(entry: AuditEntry, signal: AbortSignal): Promise<End> {
 
 export function Similar({ of }: { of: AuditEntry }) {
   const [rule] = stoppedBy(of)
+  const { trail } = useView()
   const loaded = useCall(`similar ${of.seq} ${rule}`, async (signal) => {
     if (rule === undefined) return []
-    const { entries } = await service.listAudit({ rule, allowed: false, limit: most + 1 }, { signal })
+    const { entries } = await service.listAudit({ rule, allowed: false, limit: most + 1, ...trail }, { signal })
     const others = entries.filter(({ seq }) => seq !== of.seq).slice(0, most)
     const ends = await Promise.all(others.map((entry) => endOf(entry, signal)))
     return others.map((entry, at) => ({ entry, end: ends[at]! }))

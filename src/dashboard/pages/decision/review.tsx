@@ -28,7 +28,7 @@ export async function sendReview(id: string, read: Read): Promise<ReviewDecision
 }
 
 export function Review({ record }: { record: GetDecisionResult }) {
-  const mayWrite = useView().may('write')
+  const mayWrite = useView().edits
   const { error, busy, run } = useJob<void>()
   const [result, show] = useResult()
   const submit = (read: Read, form: HTMLFormElement) =>

@@ -73,7 +73,7 @@ const csvRows = (query: ListAuditParams) =>
 
 /** The audit trail: every write and every check, newest first. */
 export function Trail() {
-  const { place } = useView()
+  const { place, trail } = useView()
   const kept = keptOf(place, ['agent', 'method', 'rule', 'allowed', 'logins'])
   const { allowed: verdict, logins, ...names } = kept
   const before = place.query.get('before') ?? ''
@@ -82,6 +82,7 @@ export function Trail() {
   const query = {
     ...Object.fromEntries(Object.entries(names).filter(([, text]) => text !== '')),
     ...(verdict && { allowed: verdict === 'yes' }),
+    ...trail,
     ...(cursor > 0 && { cursor }),
     // Logins and logouts would hide the rest.
     ...(logins === '' && names.method === '' && { without: sessionMethods }),

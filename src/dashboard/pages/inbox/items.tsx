@@ -31,7 +31,7 @@ function Subject({ of: { type, decision_id, title, category, detail } }: { of: A
 }
 
 export function Items({ actions, reviews }: { actions: Action[]; reviews?: boolean }) {
-  const mayReview = useView().may('write') && reviews === true
+  const mayReview = useView().edits && reviews === true
   const list = useRef<HTMLOListElement>(null)
   const [open, setOpen] = useState<string | null>(null)
   const [result, show] = useResult()

@@ -1,6 +1,6 @@
 /** Receipts: acts of the thread, each with a proof that it is an entry, for anyone who has the key of the log. */
 import type { ActEntry, StoredAct, ThreadReader } from '../../../../sdk/storage/thread.ts'
-import type { Caller } from '../../../core/caller.ts'
+import { type Caller, seesAll } from '../../../core/caller.ts'
 import { type LogHashes, proveInclusion, tlogProof } from '../engine/proof.ts'
 import { isCovered, parseTilePath, tileBytes } from '../engine/tiles.ts'
 import type { Thread } from './sequencer.ts'
@@ -46,8 +46,9 @@ export interface Receipt {
 const ownKinds: ReadonlySet<StoredAct['kind']> = new Set(['verdict', 'call', 'action', 'session', 'approval', 'state'])
 
 /** Whether the caller may see an act. Decisions and what became part of them are visible to every reader, other acts to their agent. */
-export function maySee({ kind, payload }: Pick<StoredAct, 'kind' | 'payload'>, { agent, scopes }: Caller): boolean {
-  if (!ownKinds.has(kind) || payload === null || scopes.has('admin')) return true
+export function maySee({ kind, payload }: Pick<StoredAct, 'kind' | 'payload'>, caller: Caller): boolean {
+  const { agent, scopes } = caller
+  if (!ownKinds.has(kind) || payload === null || seesAll(caller)) return true
   if (kind === 'approval' && scopes.has('approve')) return true
   return (JSON.parse(payload) as { agent?: unknown }).agent === agent
 }

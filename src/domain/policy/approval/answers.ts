@@ -18,7 +18,7 @@ import {
 import { addDenial } from './denials.ts'
 import { approvalCollections, byIds, keep, putWaiting, type Waiting, waitingOf } from './requests.ts'
 
-/** An approver sees all approvals, any other agent only its own. */
+/** Approvers and auditors see all approvals, any other agent only its own. */
 export interface Viewer extends Approver {
   approves: boolean
 }
@@ -26,7 +26,7 @@ export interface Viewer extends Approver {
 /** @param roles agents of each role of the settings */
 export const viewerOf = ({ agent, scopes }: Caller, roles: Readonly<Record<string, readonly string[]>>): Viewer => ({
   agent,
-  approves: scopes.has('approve'),
+  approves: scopes.has('approve') || scopes.has('audit'),
   roles: [...scopes, ...Object.keys(roles).filter((role) => roles[role]!.includes(agent))],
 })
 
