@@ -98,7 +98,7 @@ describe('scopes', () => {
 
   test('go to the agents that are named, beside those of the token, and to no other', () => {
     const entries = [
-      { agent: 'alice', token: secret, scopes: ['read'] },
+      { agent: 'alice', token: secret, scopes: ['read' as const] },
       { agent: 'bob', token: secret },
       { agent: 'eve', token: secret, scopes: [] },
     ]
