@@ -1,7 +1,7 @@
 /** Credentials: how they are read, what they allow, and that nothing of a token gets out. */
 import { describe, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
-import { agentsOf, clientAddress, createAuthenticator, type Grants, parseTokens } from '../../src/core/caller.ts'
+import { agentsOf, clientAddress, createAuthenticator, type Grants, parseTokens, type Scope } from '../../src/core/caller.ts'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 const secret = 's3cret-s3cret-s3cret'
@@ -86,7 +86,7 @@ describe('scopes', () => {
       { agent: 'eve', token: secret, scopes: ['read'] },
     ]
     const authenticate = login(tokens, { lead: ['cyd'], auditor: ['dan', 'eve'] })
-    const lead = ['approve', 'curate', 'read']
+    const lead: Scope[] = ['approve', 'curate', 'read']
     expect(tokens.map(({ agent }) => scopesOf(authenticate, `Bearer ${agent}:${secret}`))).toEqual([
       lead,
       ['approve', 'audit', 'curate', 'read'],
