@@ -370,8 +370,8 @@ export interface Methods {
    */
   listPins(params?: ListPinsParams, options?: CallOptions): Promise<ListPinsResult>
   /**
-   * Lists the sessions reported by hooks, latest first: your own, or all with the scope admin. Scope `read`,
-   * effect `read`.
+   * Lists the sessions reported by hooks, latest first: your own, or all with the scope admin or audit. Scope
+   * `read`, effect `read`.
    * @category Memory of an agent
    * @example
    * ```ts
@@ -1529,7 +1529,7 @@ export interface ListApprovalsResult {
 /** Parameters of `cstp.listAudit`. */
 export interface ListAuditParams {
   /** On or after this day or time. */ since?: string | undefined
-  /** Agent that called. */ agent?: string | undefined
+  /** Agent that called. With its own name, an agent needs only the scope read. */ agent?: string | undefined
   /** Method that was called. */ method?: string | undefined
   /** Id of a rule that fired. */ rule?: string | undefined
   /** Verdict of an evaluation. */ allowed?: boolean | undefined

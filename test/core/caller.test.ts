@@ -1,7 +1,14 @@
 /** Credentials: how they are read, what they allow, and that nothing of a token gets out. */
 import { describe, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
-import { agentsOf, clientAddress, createAuthenticator, type Grants, parseTokens, type Scope } from '../../src/core/caller.ts'
+import {
+  agentsOf,
+  clientAddress,
+  createAuthenticator,
+  type Grants,
+  parseTokens,
+  type Scope,
+} from '../../src/core/caller.ts'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 const secret = 's3cret-s3cret-s3cret'
