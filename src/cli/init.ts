@@ -94,6 +94,7 @@ export const init = defineCommand({
     'Commands are written with absolute paths, and the files are listed in .git/info/exclude, since they belong to this machine. At the end it starts the service and runs exactly the commands that it wrote: the exit status is 1 if one does not work.',
     'Hooks are in guard mode: rules of the pack irreversible stop a call, all others only note that they would have. --enforce enforces all rules, --shadow none. The model gets context and precedents in each mode.',
     '--shared writes files that can be committed to a repository: the hook script is in .cstp/, and nothing is specific to this machine. Calls of people who have not run cstp init are not stopped, unless --required.',
+    '--gateway puts cstp gateway in front of the other MCP servers in these files (not those in config.toml of Codex, and not those at an address), so that calls of their tools are judged whatever the client does.',
     '--undo restores every file byte for byte, also in a folder that was moved or copied. If a file was changed since, it removes only what cstp init added.',
   ],
   flags: {
@@ -105,6 +106,10 @@ export const init = defineCommand({
     enforce: { kind: 'switch', about: 'Hooks stop what any rule blocks.' },
     shadow: { kind: 'switch', about: 'Hooks stop nothing.' },
     shared: { kind: 'switch', about: 'Write files that a repository can share.' },
+    gateway: {
+      kind: 'switch',
+      about: 'Start the other MCP servers of the clients through cstp gateway, which judges their calls.',
+    },
     required: { kind: 'switch', about: 'With --shared: stop calls of people who have not run cstp init.' },
     'skip-proof': { kind: 'switch', about: 'Start and run nothing.' },
     undo: { kind: 'switch', about: 'Undo what was written in this folder.' },
@@ -128,6 +133,7 @@ export const init = defineCommand({
     const dir = resolve(flags.dir ?? '.')
     const path = env.PATH ?? ''
     if (flags.enforce && flags.shadow) throw misuse('--enforce and --shadow exclude each other')
+    if (flags.gateway && flags.shared) throw misuse('--gateway writes absolute paths, which --shared excludes')
     if (flags.required && !flags.shared) throw misuse('--required is for --shared')
     const url = flags.url === undefined ? null : addressOf(flags.url, configuration)
     const hasToken = Boolean(env.CSTP_AGENT && env.CSTP_TOKEN)
@@ -140,6 +146,7 @@ export const init = defineCommand({
       program: ownCommand(),
       runtime: Bun.which('node', { PATH: path }) ?? (isCompiled ? null : process.execPath),
       http: (url?.startsWith('https:') ?? false) && (flags.shared || hasToken) && isKnownVersion(path),
+      gateway: flags.gateway,
       windows: process.platform === 'win32',
     }
     const repository = repositoryOf(dir)

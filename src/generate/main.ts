@@ -97,6 +97,7 @@ function claudeCodeProject(): [path: string, text: string][] {
     data_dir: '~/.cstp',
     program: [],
     runtime: null,
+    gateway: false,
     http: false,
     windows: false,
   }

@@ -59,6 +59,7 @@ const wiringOf = (more: Partial<Wiring> = {}): Wiring => ({
   data_dir: '/data',
   program: ['/opt/cstp'],
   runtime: '/usr/bin/node',
+  gateway: false,
   http: false,
   windows: false,
   ...more,

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Entries, editJson, withBlock, withHooks, withListed, withParagraph, withServer } from './edits.ts'
+import { throughGateway, withoutGateway } from './gateway.ts'
 import { source as script } from './hook-script.gen.ts'
 import { opencodePlugin, opencodeSchema, opencodeServer } from './opencode.ts'
 import { commandOf, failsClosed, type InitClient, scriptPath, serverCommand, type Wiring } from './wiring.ts'
@@ -46,11 +47,11 @@ const hooksIn = (path: string, entries: Entries, more: Entries = {}): Edit =>
   )
 
 /** Edits a JSON file that lists MCP servers in this table. */
-const serverIn = (path: string, table: string, server: Entries, more: Entries = {}): Edit =>
+const serverIn = (path: string, table: string, server: Entries, wiring: Wiring, more: Entries = {}): Edit =>
   json(
     path,
-    (root) => withServer(root, table, server),
-    (root) => withServer(root, table, null),
+    (root) => withServer(wiring.gateway ? throughGateway(root, table, wiring) : root, table, server),
+    (root) => withServer(withoutGateway(root, table), table, null),
     more,
   )
 
@@ -154,10 +155,15 @@ function serverOf(wiring: Wiring, address: string, fromEnv: (name: string) => st
 
 /** `.mcp.json`, which Claude Code and Copilot CLI read. */
 const sharedServer = (wiring: Wiring, dir: string): Edit =>
-  serverIn(join(dir, '.mcp.json'), 'mcpServers', {
-    ...(isRemote(wiring) && { type: 'http' }),
-    ...serverOf(wiring, 'url', (name) => `$\{${name}}`, ':-local'),
-  })
+  serverIn(
+    join(dir, '.mcp.json'),
+    'mcpServers',
+    {
+      ...(isRemote(wiring) && { type: 'http' }),
+      ...serverOf(wiring, 'url', (name) => `$\{${name}}`, ':-local'),
+    },
+    wiring,
+  )
 
 /** A table of TOML at the end of Codex's settings. */
 function codexServer(wiring: Wiring): string {
@@ -200,6 +206,7 @@ export function filesOf(client: InitClient, wiring: Wiring, dir: string): { hook
           at('.gemini', 'settings.json'),
           'mcpServers',
           serverOf(wiring, 'httpUrl', (name) => `$${name}`),
+          wiring,
         ),
       }
     case 'cursor':
@@ -209,6 +216,7 @@ export function filesOf(client: InitClient, wiring: Wiring, dir: string): { hook
           at('.cursor', 'mcp.json'),
           'mcpServers',
           serverOf(wiring, 'url', (name) => `$\{env:${name}}`),
+          wiring,
         ),
       }
     case 'copilot':
@@ -219,7 +227,7 @@ export function filesOf(client: InitClient, wiring: Wiring, dir: string): { hook
     case 'opencode':
       return {
         hooks: whole(at('.opencode', 'plugin', 'cstp.js'), opencodeFile(wiring)),
-        server: serverIn(at('opencode.json'), 'mcp', opencodeServer(wiring), opencodeSchema),
+        server: serverIn(at('opencode.json'), 'mcp', opencodeServer(wiring), wiring, opencodeSchema),
       }
   }
 }

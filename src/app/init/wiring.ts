@@ -29,6 +29,8 @@ export interface Wiring {
   program: readonly string[]
   /** Node or Bun by its absolute path, which runs the hook script; null if there is none, and this program runs hooks itself. */
   runtime: string | null
+  /** Whether the servers that clients start are started through the gateway. */
+  gateway: boolean
   /** Whether Claude Code sends its events itself, without starting a process. */
   http: boolean
   /** Whether the clients run on Windows. */
