@@ -25,6 +25,7 @@ import { reindex } from './reindex.ts'
 import { restore } from './restore.ts'
 import { retention } from './retention.ts'
 import { serve } from './serve.ts'
+import { service } from './service.ts'
 import { context, show } from './show.ts'
 import { verify } from './verify.ts'
 import { witness } from './witness.ts'
@@ -32,6 +33,7 @@ import { link, record, review, unlink } from './write.ts'
 
 export const commands: readonly Command[] = [
   serve,
+  service,
   mcp,
   record,
   query,

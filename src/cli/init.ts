@@ -188,7 +188,7 @@ export const init = defineCommand({
         ...(kept.length > 0 ? [`${kept.join(', ')}: git tracks it, so do not commit the change, or use --shared`] : []),
         '',
         ...(down === null ? [] : [`✗ ${plain(down.why)}`, `  → ${plain(down.fix)}`]),
-        ...proofs.flatMap((proof) => proofText(proof, fixOf(proof.problems[0] ?? '', again), terminal)),
+        ...proofs.flatMap((proof) => proofText(proof, fixOf(proof.problems[0] ?? '', again, data_dir), terminal)),
         modes[mode],
         'The model gets the context of its session and precedents for each prompt, in each mode.',
         ...(settings.hook_prompts === 'text'

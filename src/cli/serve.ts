@@ -17,6 +17,7 @@ const curlLine = (url: string, data_dir: string, agent: string): string =>
 function banner(url: string, settings: Settings, { paint }: Terminal): string {
   const { data_dir, embedder, embedding_model, drivers, auth_tokens } = settings
   const rows: [string, string][] = [
+    ['dashboard', `${url}/dashboard`],
     ['data', data_dir],
     ['embedder', embedding_model ? `${embedder}, ${embedding_model}` : embedder],
     ...(drivers.length > 0 ? [['drivers', drivers.join(', ')] as [string, string]] : []),

@@ -122,7 +122,7 @@ export const checkHooks = (env: Record<string, string | undefined>): Check => ({
       if (findings.length === 0 && service?.state !== 'down') {
         const proof = await prove(client, found, { dir, env })
         for (const problem of proof.problems)
-          yield error(`${name}: ${problem} (${dir})`, fixOf(problem, againLine(client, wiring, dir)))
+          yield error(`${name}: ${problem} (${dir})`, fixOf(problem, againLine(client, wiring, dir), data_dir))
         if (proof.problems.length === 0) yield note(`${proofLine(proof)} (${dir}, mode ${wiring.mode})`, use(client))
       }
       const last = known?.get(client)
