@@ -45,8 +45,12 @@ export function builtin(reader: Reader, words: readonly string[], scope: Scope, 
       return done
     case 'set': {
       const dashes = rest.indexOf('--')
-      if (dashes === -1) return null
-      scope.args = rest.slice(dashes + 1)
+      const first =
+        dashes === -1
+          ? rest.findIndex((one, at) => !/^[-+]/.test(one) && !/^[-+]o$/.test(rest[at - 1] ?? ''))
+          : dashes + 1
+      if (first === -1) return null
+      scope.args = rest.slice(first)
       return done
     }
     case 'shift':

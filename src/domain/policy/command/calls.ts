@@ -185,3 +185,30 @@ export const homes =
   /^(?:(?:os\.)?(?:path\.)?expanduser|Path\.home|pathlib\.Path\.home|(?:os\.)?homedir|os\.homedir|Dir\.home|require\.homedir|getenv|os\.getenv|Deno\.env\.get|File\.expand_path)$/
 export const homeNames = /^(?:process\.env\.(?:HOME|USERPROFILE)|Bun\.env\.HOME|\$HOME|Deno\.env\.HOME)$/
 export const homeTables = /^(?:os\.environ(?:\.get)?|ENV|\$ENV|process\.env|\$_SERVER|\$_ENV|environ)$/
+
+/** Prints its arguments. */
+export const prints =
+  /^(?:print|printf|puts|say|echo|p|console\.log|(?:sys|process)\.stdout\.write|(?:\$stdout|STDOUT|\$stdout)\.(?:puts|write|print))$/
+
+const shortened =
+  'system|popen|exec|execSync|execFile|execFileSync|spawn|spawnSync|run|call|check_call|check_output|Popen|rmtree|remove|unlink|rmdir|removedirs|rm|rmSync|unlinkSync|rmdirSync|rimraf'
+const renames: readonly [shape: RegExp, name: number, alias: number][] = [
+  [new RegExp(`\\b(${shortened})\\s{0,4}:\\s{0,4}([A-Za-z_$][\\w$]{0,40})\\s{0,4}[,}]`, 'g'), 1, 2],
+  [new RegExp(`\\b(${shortened})\\s{1,4}as\\s{1,4}([A-Za-z_$][\\w$]{0,40})`, 'g'), 1, 2],
+  [
+    new RegExp(
+      `\\b([A-Za-z_$][\\w$]{0,40})\\s{0,4}=\\s{0,4}[\\w.$()'":]{1,60}\\.(${shortened})\\s{0,4}(?=[;\\n]|$)`,
+      'g',
+    ),
+    2,
+    1,
+  ],
+]
+
+/** Other names that the code gives to functions: `{ execSync: e }`, `import system as s`, `s = os.system`. */
+export function aliasesIn(code: string): Map<string, string> {
+  const found = new Map<string, string>()
+  for (const [shape, name, alias] of renames)
+    for (const one of code.matchAll(shape)) if (one[alias] !== one[name]) found.set(one[alias]!, one[name]!)
+  return found
+}

@@ -1,5 +1,6 @@
 /** Reads the calls for files, processes and networks in the code of one-liners, by their names and literal arguments. */
 import {
+  aliasesIn,
   connects,
   deletes,
   deletesAll,
@@ -9,6 +10,7 @@ import {
   homeTables,
   opens,
   permits,
+  prints,
   processes,
   reads,
   runsCode,
@@ -38,9 +40,38 @@ export interface ReadCode {
   fork_bomb: boolean
   /** Whether it sends something. */
   sends: boolean
+  /** What it prints; null if it prints nothing that can be read. */
+  printed: string | null
+  /** Its value, if it is an expression of literals. */
+  value: string | null
 }
 
 const maxCode = 20_000
+const maxItems = 16
+
+/** What the variables of loops are, for loops over literals: `for x in ['a', 'b']`, `for (const x of ['a', 'b'])`. */
+function loopsIn(tokens: readonly Token[]): Map<string, string[]> {
+  const loops = new Map<string, string[]>()
+  for (let at = 0; at < tokens.length; at++) {
+    if (tokens[at]!.kind !== 'name' || tokens[at]!.text !== 'for') continue
+    const start = tokens
+      .slice(at + 1, at + 6)
+      .findIndex(({ kind, text }) => kind === 'name' && /^(?:in|of)$/.test(text))
+    const variable = start < 1 ? undefined : tokens[at + start]
+    if (variable?.kind !== 'name') continue
+    const items: string[] = []
+    let depth = 0
+    for (const one of tokens.slice(at + start + 2, at + start + 60)) {
+      if (one.kind === 'text') items.push(one.text)
+      else if (one.kind === 'mark' && '([{'.includes(one.text)) depth++
+      else if (one.kind === 'mark' && ')]}'.includes(one.text) && --depth < 0) break
+      else if (one.kind === 'mark' && depth === 0 && (one.text === ':' || one.text === '\n')) break
+    }
+    if (items.length > 0) loops.set(variable.text, items.slice(0, maxItems))
+  }
+  return loops
+}
+
 /** Reads code. Bounded, and never throws. */
 export function readCode(code: string, language: Language): ReadCode {
   const found: ReadCode = {
@@ -53,10 +84,14 @@ export function readCode(code: string, language: Language): ReadCode {
     runs_download: false,
     fork_bomb: false,
     sends: false,
+    printed: null,
+    value: null,
   }
+  const aliases = aliasesIn(code.slice(0, maxCode))
   const tokens = tokensOf(code.slice(0, maxCode), language)
   if (code.length > maxCode) found.opaque = true
   const values = new Map<string, string>()
+  const loops = loopsIn(tokens)
   const isMark = (at: number, text: string): boolean => tokens[at]?.kind === 'mark' && tokens[at].text === text
 
   /** The arguments of a call from after its opening bracket; each with the texts in it joined. */
@@ -142,7 +177,7 @@ export function readCode(code: string, language: Language): ReadCode {
       continue
     }
     if (one.kind !== 'name') continue
-    const name = one.text
+    const name = aliases.get(one.text) ?? one.text
     // name = 'text'
     if (isMark(at + 1, '=') && !isMark(at + 2, '=')) {
       const { all } = argumentsAt(at + 2, true)
@@ -165,6 +200,7 @@ export function readCode(code: string, language: Language): ReadCode {
     }
     const { all } = argumentsAt(bare ? at + 1 : at + 2, bare)
     const first = all[0] ?? []
+    const looped = first.length === 1 && first[0]!.kind === 'name' ? loops.get(first[0]!.text) : undefined
     const text = textIn(first)
     if (/^(?:path|pathlib\.Path|Path|Pathname\.new|new Path)$/.test(name)) {
       // The method that is called on a path, within the next few tokens.
@@ -235,11 +271,11 @@ export function readCode(code: string, language: Language): ReadCode {
     } else if (
       deletes.test(name) &&
       (language !== 'javascript' || !/^(?:delete|remove|map\.|set\.)/i.test(name) || /fs\b/.test(name)) &&
-      text !== '' &&
+      (text !== '' || looped !== undefined) &&
       !/\.(?:append|pop)$/.test(name)
     ) {
       const texts = takesBare || hasList(first) ? all.map(textIn).filter(Boolean) : [text]
-      for (const path of hasList(first) ? textsIn(first) : texts)
+      for (const path of looped ?? (hasList(first) ? textsIn(first) : texts))
         found.paths.push([path, 'delete', deletesAll.test(name)])
     } else if (opens.test(name)) {
       const mode = all.slice(1).flatMap(textsIn).join(' ')
@@ -265,7 +301,13 @@ export function readCode(code: string, language: Language): ReadCode {
       ])
     } else if (reads.test(name) && text !== '') found.paths.push([text, 'read', false])
     if (connects.test(name)) found.sends = true
+    if (prints.test(name)) found.printed = `${found.printed ?? ''}${text}\n`
   }
+  if (
+    tokens.length > 0 &&
+    tokens.every(({ kind, text }) => kind === 'text' || (kind === 'mark' && '+()'.includes(text)))
+  )
+    found.value = textIn(tokens)
   if (language === 'applescript')
     for (const one of code.slice(0, maxCode).matchAll(/do shell script "((?:[^"\\]|\\.){1,2000})"/g))
       found.lines.push(one[1]!)

@@ -1,5 +1,5 @@
 /** Interpreters, and the code that they run: of an option, a file or their input. */
-import { readCode } from './code.ts'
+import { type ReadCode, readCode } from './code.ts'
 import { effectsOf } from './effects.ts'
 import type { CodeSource } from './model.ts'
 import { noStream, type Stream } from './output.ts'
@@ -47,8 +47,10 @@ export function runInterpreter(
     })
     if (code === null) return noStream
   }
-  takeCode(reader, program, code, language, scope, given, raw, source)
-  return noStream
+  const read = takeCode(reader, program, code, language, scope, given, raw, source)
+  // node -p prints the value of its code.
+  const printed = /^(?:-p|--print|-pe)$/.test(raw[at] ?? '') && language === 'javascript' ? read.value : read.printed
+  return printed === null || printed.includes(unknown) ? noStream : { ...noStream, text: printed, source: 'text' }
 }
 
 /** Reads the code of an interpreter. */
@@ -62,7 +64,7 @@ export function takeCode(
   raw: readonly string[],
   source: CodeSource = 'text',
   depth = 0,
-): void {
+): ReadCode {
   const read = readCode(code, language)
   if (read.fork_bomb) reader.all.fork_bomb = true
   const targets = read.paths.flatMap(([word, access, recursive]) => targetsOf(word, access, recursive, scope, given))
@@ -97,4 +99,5 @@ export function takeCode(
   for (const words of read.commands) if (words.length > 0) reader.command(words, inner(at), nothing)
   if (depth < 4)
     for (const one of read.inner) takeCode(reader, program, one, language, scope, given, raw, 'decoded', depth + 1)
+  return read
 }

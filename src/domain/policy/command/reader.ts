@@ -8,7 +8,7 @@ import { baseOf, unknown } from './paths.ts'
 import { noteOutput, openAll, toolsFor } from './redirects.ts'
 import { runCommand } from './run.ts'
 import { type Collected, type Given, inner, nothing, type Reader, type Scope, variableOf } from './scope.ts'
-import { elementsOf, fieldsOf } from './words.ts'
+import { elementsOf, fieldsOf, listOf } from './words.ts'
 
 const maxLine = 65_536
 const maxDepth = 14
@@ -22,12 +22,14 @@ export function readLine(text: string, surroundings: Surroundings): Understandin
     opaque: new Set(),
     fork_bomb: false,
     tainted: new Map(),
+    taintedNames: new Map(),
     downloaded: new Set(),
     written: new Map(),
     left: maxCommands,
   }
   const scope: Scope = {
     vars: new Map(),
+    lists: new Map(),
     functions: new Map(),
     aliases: new Map(),
     base: baseOf(surroundings),
@@ -198,20 +200,33 @@ function readCommand(reader: Reader, node: Command, scope: Scope, before: Stream
   const tools = toolsFor(reader, scope, before, substituted)
   const { stdin, targets } = openAll(reader, node.redirects, scope, before, substituted)
   const assignments = new Map<string, string>()
+  const lists = new Map<string, readonly string[]>()
+  const note = ({ name, value, append }: Assignment): void => {
+    if (value.type !== 'ArrayValue') scope.lists.delete(name)
+    else lists.set(name, [...(append ? (scope.lists.get(name) ?? []) : []), ...listOf(value, tools)])
+  }
   for (const one of node.prefix) {
     if (!isAssignment(one)) continue
+    note(one)
     const value = elementsOf(one.value, tools)
     assignments.set(one.name, one.append ? `${variableOf(scope, one.name) ?? ''}${value}` : value)
   }
   const set = (at: Scope) => {
     for (const [name, value] of assignments)
       at.vars.set(name, value.includes(unknown) ? (value === unknown ? null : value) : value)
+    for (const [name, elements] of lists) at.lists.set(name, elements)
   }
   if (node.name === undefined) {
     set(scope)
-    noteOutput(reader, targets, noOutput)
+    const [secret] = substituted.flatMap((one) => one.secrets)
+    for (const name of assignments.keys())
+      if (secret) reader.all.taintedNames.set(name, secret)
+      else reader.all.taintedNames.delete(name)
+    // `$(< file)` is the text of the file.
+    const output = stdin !== null && stdin !== before ? { ...stdin, from: ['cat'] } : noOutput
+    noteOutput(reader, targets, output)
     if (targets.length > 0) reader.command([':'], scope, { ...nothing, redirected: targets })
-    return noOutput
+    return output
   }
   const words = [
     ...fieldsOf(node.name, tools),
@@ -219,6 +234,8 @@ function readCommand(reader: Reader, node: Command, scope: Scope, before: Stream
       isAssignment(one) ? [`${one.name}=${elementsOf(one.value, tools)}`] : fieldsOf(one as Word, tools),
     ),
   ]
+  for (const one of node.args) if (isAssignment(one)) note(one)
+  for (const [name, elements] of lists) scope.lists.set(name, elements)
   const given: Given = { stdin, substituted, assignments, redirected: targets }
   const at = assignments.size > 0 ? inner(scope, { depth: scope.depth }) : scope
   // Words are expanded before the assignments count, but what the command runs sees them.

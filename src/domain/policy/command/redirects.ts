@@ -3,7 +3,7 @@ import type { Redirection } from 'unbash'
 import type { Target } from './model.ts'
 import { noStream, type Stream } from './output.ts'
 import { resolve, targetAt, unknown } from './paths.ts'
-import { inner, nothing, type Reader, type Scope, variableOf } from './scope.ts'
+import { elementsIn, inner, nothing, type Reader, type Scope, variableOf } from './scope.ts'
 import { bodyOf, textOf, type WordTools } from './words.ts'
 
 /** A substitution drops the newlines at the end of its output. */
@@ -15,7 +15,12 @@ function withoutNewlines(text: string): string {
 
 export function toolsFor(reader: Reader, scope: Scope, stdin: Stream | null, substituted: Stream[]): WordTools {
   return {
-    valueOf: (name) => variableOf(scope, name),
+    valueOf(name) {
+      const secret = reader.all.taintedNames.get(name)
+      if (secret) substituted.push({ ...noStream, secrets: [secret] })
+      return variableOf(scope, name)
+    },
+    elementsIn: (name) => elementsIn(scope, name),
     outputOf(script) {
       const output = reader.node(script, inner(scope, { in: 'substitution' }), stdin)
       substituted.push(output)

@@ -35,6 +35,8 @@ export function runCommand(reader: Reader, words: readonly string[], scope: Scop
       { ...scope, args: raw, running: [...scope.running, known], depth: scope.depth + 1 },
       given.stdin,
     )
+  const file = first.includes('/') ? ranFile(reader, program, first, raw, scope, given) : null
+  if (file !== null) return file
   const alias = scope.aliases.get(program)
   if (alias !== undefined && !scope.running.includes(program)) {
     const quoted = raw.map((one) => `'${one.replaceAll("'", `'\\''`)}'`).join(' ')
@@ -83,6 +85,28 @@ export function runCommand(reader: Reader, words: readonly string[], scope: Scop
     if (output !== null) return output
   }
   return runPlain(reader, callOf(program, raw), scope, given)
+}
+
+/** A file that this line downloaded or wrote, run by its path; null for any other. */
+function ranFile(
+  reader: Reader,
+  program: string,
+  word: string,
+  raw: readonly string[],
+  scope: Scope,
+  given: Given,
+): Stream | null {
+  const path = resolve(word, scope.base)
+  if (path === null) return null
+  const text = reader.all.written.get(path)
+  if (text === undefined) {
+    if (!reader.all.downloaded.has(path)) return null
+    record(reader, callOf(program, raw), scope, given, { code_from: 'download', opaque: true })
+    return noStream
+  }
+  if (scope.depth > 12) return null
+  const [, interpreter = 'sh'] = /^#! *(?:\S*\/)?(?:env +(?:-S +)?)?(?:\S*\/)?([\w.-]+)/.exec(text) ?? []
+  return reader.command([interpreter, word, ...raw], inner(scope, { via: [...scope.via, program] }), given)
 }
 
 const printed = (text: string): Stream => ({ ...noStream, text: text.includes(unknown) ? null : text, source: 'text' })

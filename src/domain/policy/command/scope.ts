@@ -7,6 +7,8 @@ import type { Base } from './paths.ts'
 export interface Scope {
   /** Null for a value that is only known at run time. */
   vars: Map<string, string | null>
+  /** Elements of arrays, besides their text in `vars`. */
+  lists: Map<string, readonly string[]>
   functions: Map<string, SyntaxNode>
   aliases: Map<string, string>
   base: Base
@@ -25,6 +27,8 @@ export interface Collected {
   fork_bomb: boolean
   /** Files that a command of this line filled with secrets, by path. */
   tainted: Map<string, Target>
+  /** Variables that were set to a secret. */
+  taintedNames: Map<string, Target>
   /** Files that a command of this line downloaded, by path. */
   downloaded: Set<string>
   /** Texts that a command of this line wrote to a file, by path. */
@@ -59,6 +63,7 @@ export const nothing: Given = { stdin: null, substituted: [], assignments: new M
 export const inner = (scope: Scope, changes: Partial<Scope> = {}): Scope => ({
   ...scope,
   vars: new Map(scope.vars),
+  lists: new Map(scope.lists),
   functions: new Map(scope.functions),
   aliases: new Map(scope.aliases),
   depth: scope.depth + 1,
@@ -80,6 +85,12 @@ const shellVariables: Record<string, string> = {
   XDG_CONFIG_HOME: '~/.config',
   USERPROFILE: '~',
   HOME: '~',
+}
+
+/** The elements of `"$@"` or of `"${name[@]}"`; null if they are only known at run time. */
+export function elementsIn(scope: Scope, name: string): readonly string[] | null {
+  if (name === '@') return scope.args.length > 0 ? scope.args : null
+  return scope.lists.get(name) ?? null
 }
 
 /** The value of a variable; null if it is only known at run time. */

@@ -5,6 +5,8 @@ import { unknown } from './paths.ts'
 export interface WordTools {
   /** The value of a variable; null if it is only known at run time. */
   valueOf(name: string): string | null
+  /** The elements of an array, or of `@`; null if they are only known at run time, or if it is something else. */
+  elementsIn(name: string): readonly string[] | null
   /** The output of a substituted script; null if it is only known at run time. Also reads what the script runs. */
   outputOf(script: ParsedScript): string | null
 }
@@ -79,7 +81,10 @@ export function bodyOf(text: string, parts: readonly WordPart[] | undefined, too
 }
 
 export const elementsOf = (value: Word | ArrayValue, tools: WordTools): string =>
-  value.type === 'Word' ? textOf(value, tools) : value.elements.map((one) => textOf(one, tools)).join(' ')
+  value.type === 'Word' ? textOf(value, tools) : listOf(value, tools).join(' ')
+
+export const listOf = (value: ArrayValue, tools: WordTools): string[] =>
+  value.elements.flatMap((one) => fieldsOf(one, tools))
 
 /** A tilde in quotes is a file of that name; one that a variable begins with is the home folder. */
 function withHome({ text, parts }: Word, value: string): string {
@@ -126,6 +131,23 @@ function addPart(part: WordPart, fields: Fields, tools: WordTools, isQuoted: boo
     if (value === null) fields.add(unknown)
     else if (isQuoted) fields.add(value)
     else fields.addSplit(value)
+  }
+  const elements =
+    part.type === 'SimpleExpansion' && part.text === '$@'
+      ? tools.elementsIn('@')
+      : part.type === 'ParameterExpansion' && part.prefix === undefined && part.operation === undefined
+        ? part.parameter === '@'
+          ? tools.elementsIn('@')
+          : part.index !== undefined && /^[@*]$/.test(textOf(part.index, tools))
+            ? tools.elementsIn(part.parameter)
+            : null
+        : null
+  if (elements !== null) {
+    for (const [at, one] of elements.slice(0, maxFields).entries()) {
+      if (at > 0) fields.close()
+      fields.add(one)
+    }
+    return
   }
   switch (part.type) {
     case 'Literal':

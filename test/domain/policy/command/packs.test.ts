@@ -47,6 +47,12 @@ const dresses: readonly ((line: string) => string)[] = [
   (line) => `python3 -c ${single(`import os\nos.system(${JSON.stringify(line)})`)}`,
   (line) => `node -e ${single(`require('child_process').execSync(${JSON.stringify(line)})`)}`,
   (line) => `echo ok | xargs -I{} sh -c ${single(line)}`,
+  (line) => `set -- bash -c ${single(line)}; "$@"`,
+  (line) => `run() {\n"$@"\n}; run bash -c ${single(line)}`,
+  (line) => `x=(bash -c ${single(line)}); "\${x[@]}"`,
+  (line) => `python3 -c ${single(`print(${JSON.stringify(line)})`)} | sh`,
+  (line) => `node -e ${single(`const {execSync: e} = require('child_process'); e(${JSON.stringify(line)})`)}`,
+  (line) => `printf '%s\n' ${single(line)} > x.sh; chmod +x x.sh; ./x.sh`,
 ]
 
 /** Ways to mention a line without running it. */
