@@ -489,8 +489,18 @@ export interface Methods {
    */
   reviewDecision(params: ReviewDecisionParams, options?: CallOptions): Promise<ReviewDecisionResult>
   /**
-   * Sets whether compaction keeps a decision at full detail; allowed for its recorder and the scope curate. Scope
-   * `write`, effect `write`.
+   * Sets or lifts a legal hold: a held decision is erased neither on request nor by a retention rule. Scope
+   * `curate`, effect `write`.
+   * @category Operation
+   * @example
+   * ```ts
+   * await cstp.setHold({ id: '2026-07-01-decision-0123456789ab', on: true, reason: 'Claim 12 of the insurer' })
+   * ```
+   */
+  setHold(params: SetHoldParams, options?: CallOptions): Promise<SetHoldResult>
+  /**
+   * Sets whether compaction keeps a decision at full detail, for its recorder and the scope curate. It is no legal
+   * hold: see setHold. Scope `write`, effect `write`.
    * @category Memory of an agent
    * @example
    * ```ts
@@ -601,6 +611,7 @@ export const methods = {
   reloadGuardrails: 'write',
   resetCircuit: 'write',
   reviewDecision: 'write',
+  setHold: 'write',
   setPreserve: 'write',
   shadowGuardrails: 'write',
   tryGuardrails: 'read',
@@ -1108,6 +1119,7 @@ export interface GetDecisionResult {
   /** Scopes of the circuit breakers that apply to it, based on its fields at recording. */ breaker_scopes: string[]
   /** Number of updates; getDecision returns them with `revisions: true`. */ revision_count: number
   /** True if compaction keeps the record at full detail. */ preserve: boolean
+  /** Legal holds, oldest first; absent if there is none. */ holds?: Hold[] | undefined
   /** True if the outcome was attributed instead of reviewed. */ auto_attributed: boolean
   /**
    * Basis of an attributed outcome: observed `evidence` of its pull request, evidence that the service `inferred`,
@@ -1666,6 +1678,7 @@ export interface ListDecisionsResult {
     /** Scopes of the circuit breakers that apply to it, based on its fields at recording. */ breaker_scopes: string[]
     /** Number of updates; getDecision returns them with `revisions: true`. */ revision_count: number
     /** True if compaction keeps the record at full detail. */ preserve: boolean
+    /** Legal holds, oldest first; absent if there is none. */ holds?: Hold[] | undefined
     /** True if the outcome was attributed instead of reviewed. */ auto_attributed: boolean
     /**
      * Basis of an attributed outcome: observed `evidence` of its pull request, evidence that the service `inferred`,
@@ -2199,6 +2212,20 @@ export interface ReviewDecisionResult {
   /** Whether it is in the semantic index. */ indexed: boolean
 }
 
+/** Parameters of `cstp.setHold`. */
+export interface SetHoldParams {
+  /** Id, unique prefix of 8 or more characters, or `source_key`. */ id: string
+  /** True sets a hold, false lifts all holds of the decision. */ on: boolean
+  /** Why it is set or lifted; the audit trail keeps it. */ reason: string
+}
+
+/** Result of `cstp.setHold`. */
+export interface SetHoldResult {
+  /** Id of the decision. */ id: string
+  /** Id of its record in the ledger. */ record_id: string
+  /** The holds from now on. */ holds: Hold[]
+}
+
 /** Parameters of `cstp.setPreserve`. */
 export interface SetPreserveParams {
   /** Id, unique prefix of 8 or more characters, or `source_key`. */ decision_id: string
@@ -2709,6 +2736,7 @@ export interface DecisionRecord {
   /** Scopes of the circuit breakers that apply to it, based on its fields at recording. */ breaker_scopes: string[]
   /** Number of updates; getDecision returns them with `revisions: true`. */ revision_count: number
   /** True if compaction keeps the record at full detail. */ preserve: boolean
+  /** Legal holds, oldest first; absent if there is none. */ holds?: Hold[] | undefined
   /** True if the outcome was attributed instead of reviewed. */ auto_attributed: boolean
   /**
    * Basis of an attributed outcome: observed `evidence` of its pull request, evidence that the service `inferred`,
@@ -2954,6 +2982,13 @@ export interface GraphNode {
   /** Maximum distance from the centre, in steps. */ depth: number
   /** Edges that end here, in the whole graph. */ in_degree: number
   /** Edges that start here. */ out_degree: number
+}
+
+/** A legal hold: while there is one, the decision is not erased. */
+export interface Hold {
+  /** The curator who set it. */ by: string
+  /** Why. */ reason: string
+  /** When, RFC 3339, UTC. */ since: string
 }
 
 /** A calibration gap in words. */

@@ -167,6 +167,15 @@ export type Link = v.InferOutput<typeof Link>
 export const AttributionBasis = v.picklist(['evidence', 'inferred', 'age'])
 export type AttributionBasis = v.InferOutput<typeof AttributionBasis>
 
+/** A legal hold: while there is one, the decision is not erased. */
+export const Hold = v.object({
+  by: v.pipe(v.string(), d('The curator who set it.')),
+  reason: v.pipe(v.string(), d('Why.')),
+  since: v.pipe(v.string(), d('When, RFC 3339, UTC.')),
+})
+/** A legal hold: while there is one, the decision is not erased. */
+export type Hold = v.InferOutput<typeof Hold>
+
 /** One review in the history. */
 export const Review = v.object({
   outcome: Outcome,
@@ -284,6 +293,7 @@ export const DecisionRecord = v.object({
   ),
   revision_count: v.pipe(v.number(), d('Number of updates; getDecision returns them with `revisions: true`.')),
   preserve: v.pipe(v.boolean(), d('True if compaction keeps the record at full detail.')),
+  holds: v.optional(v.pipe(v.array(Hold), d('Legal holds, oldest first; absent if there is none.'))),
   auto_attributed: v.pipe(v.boolean(), d('True if the outcome was attributed instead of reviewed.')),
   attribution_basis: v.pipe(
     v.nullable(AttributionBasis),

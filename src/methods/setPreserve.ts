@@ -7,7 +7,8 @@ import { timestamp } from '../core/time.ts'
 import { requireOwn, resolveId } from '../domain/record/decision/lookup.ts'
 
 export const setPreserve = defineMethod({
-  summary: 'Sets whether compaction keeps a decision at full detail; allowed for its recorder and the scope curate.',
+  summary:
+    'Sets whether compaction keeps a decision at full detail, for its recorder and the scope curate. It is no legal hold: see setHold.',
   params: v.object({
     decision_id: DecisionId,
     preserve: v.pipe(v.optional(v.boolean(), true), v.description('False allows compaction.')),

@@ -73,7 +73,8 @@ forEachBackend((open) => {
     const over = await record({ category: 'delivery', decision: 'Deliver on Monday' })
     const held = await record({ category: 'delivery', decision: 'Deliver on Tuesday' })
     const kept = await record({ category: 'architecture', decision: 'Use a queue' })
-    await call('setPreserve', { decision_id: held })
+    await call('setHold', { id: held, on: true, reason: 'Claim 12' }, 'curator')
+    await call('setPreserve', { decision_id: over })
     const { rounds } = started(program, rules)
     const left = async () => (await call('listDecisions')).decisions.map(({ id }) => id).sort()
     clock.now += 30 * dayMs

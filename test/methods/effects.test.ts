@@ -100,6 +100,7 @@ async function prepared(): Promise<{ program: TestProgram; calls: Record<MethodN
     reloadGuardrails: {},
     resetCircuit: { scope: breaker },
     reviewDecision: { id, outcome: 'success' },
+    setHold: { id, on: true, reason: 'Claim 12' },
     setPreserve: { id, preserve: true },
     shadowGuardrails: { rules: '- { id: x, action: block, condition_stakes: high, message: m }' },
     tryGuardrails: { rules: '- { id: x, action: block, condition_stakes: high, message: m }' },

@@ -146,16 +146,41 @@ forEachBackend((open) => {
     expect(copies!.audit_lines).toBe(dry.copies!.audit_lines + 1)
   })
 
-  test('a legal hold refuses it until it ends', async () => {
-    const { call, refused, record } = await open()
+  test('a legal hold refuses it, with its reason, until a curator lifts it; what compaction keeps is no hold', async () => {
+    const { call, refused, record, store } = await open()
     const id = await record({ decision: text })
+    const hold = { id, on: true, reason: 'Claim 12 of the insurer' }
+    // Neither its recorder nor an administrator of the service sets or lifts a hold without curate.
+    expect(await refused('setHold', hold)).toMatchObject({ error: 'forbidden', data: { scope: 'curate' } })
     await call('setPreserve', { decision_id: id })
-    expect(await refused('eraseDecision', { id, ...ground }, 'root')).toMatchObject({
-      error: 'invalid_params',
-      data: { preserve: true, issues: [{ path: 'id', received: 'preserve: true' }] },
-    })
-    expect((await call('getDecision', { id })).decision).toBe(text)
+    expect((await call('eraseDecision', { id, ...ground, dry_run: true }, 'root')).copies).not.toBeNull()
+    const { holds } = await call('setHold', hold, 'curator')
+    expect(holds).toEqual([{ by: 'curator', reason: hold.reason, since: expect.any(String) }])
+    expect((await call('setHold', hold, 'curator')).holds).toEqual(holds)
+    await call('setHold', { ...hold, reason: 'Audit' }, 'lead')
     await call('setPreserve', { decision_id: id, preserve: false })
+    for (const dry_run of [true, false])
+      expect(await refused('eraseDecision', { id, ...ground, dry_run }, 'root')).toMatchObject({
+        error: 'invalid_params',
+        message: expect.stringContaining(
+          `under a legal hold of curator since ${holds[0]!.since} (and 1 more): Claim 12`,
+        ),
+        data: { holds: [...holds, { by: 'lead', reason: 'Audit' }] },
+      })
+    expect(await call('getDecision', { id })).toMatchObject({
+      decision: text,
+      holds: [{ by: 'curator' }, { by: 'lead' }],
+    })
+    expect(await refused('setHold', { id, on: false, reason: 'over' })).toMatchObject({ error: 'forbidden' })
+    expect((await call('setHold', { id, on: false, reason: 'The claim is settled' }, 'lead')).holds).toEqual([])
+    expect((await call('getDecision', { id })).holds).toBeUndefined()
+    const lines = await store.audit.list({ method: 'cstp.setHold', limit: 9 })
+    expect(lines.map(({ agent, detail }) => [agent, (detail as { on: boolean }).on])).toEqual([
+      ['lead', false],
+      ['lead', true],
+      ['curator', true],
+      ['curator', true],
+    ])
     expect(await call('eraseDecision', { id, ...ground }, 'root')).toMatchObject({ erased: true })
   })
 

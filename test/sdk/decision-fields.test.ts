@@ -45,6 +45,7 @@ const written = [
     'source',
     'adopted_by',
     'adopted_at',
+    'holds',
     'recorded_at',
     'updated_at',
     'actual_result',

@@ -55,6 +55,7 @@ export const decision = {
   importedBy: 'Imported by',
   sourceKey: 'Source key',
   preserved: 'Kept at full detail',
+  held: 'Legal hold',
   attributed: 'Attributed',
   lastChange: 'Last change',
   missing: 'Missing for quality',

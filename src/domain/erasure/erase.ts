@@ -11,6 +11,7 @@ import type { Store, Transaction } from '../../../sdk/storage/store.ts'
 import { audit } from '../../core/audit.ts'
 import { timestamp } from '../../core/time.ts'
 import { newActId } from '../record/act-ids.ts'
+import { requireNoHold } from '../record/decision/holds.ts'
 import { revisionsOf } from '../record/decision/revisions.ts'
 import {
   erasureCollections,
@@ -49,16 +50,6 @@ export interface Erased {
   copies: CopyCounts
   /** What is still on disk, in words; its removal is retried until nothing is left. */
   pending: string[]
-}
-
-/** @throws CstpError `invalid_params` if a legal hold keeps the decision */
-function requireNoHold({ id, stored }: Target): void {
-  if (stored?.record.preserve !== true) return
-  const message = `${id} is under a legal hold: setPreserve with preserve: false ends it first`
-  throw invalidParams(
-    { path: 'id', message, expected: 'a decision with preserve: false', received: 'preserve: true' },
-    { preserve: true },
-  )
 }
 
 /** @throws CstpError `invalid_params` if a retention rule keeps the decision and does not except this basis */
@@ -105,7 +96,7 @@ export async function look(
     targets.push(targetOf(id, stored, await revisionsOf(call.store.keyed, id)))
   }
   for (const target of targets) {
-    requireNoHold(target)
+    if (target.stored) requireNoHold(target.stored.record)
     requireOver(call, target, basis)
   }
   return { targets, copies: await findCopies({ store: call.store, targets, yieldToEventLoop: call.yieldToEventLoop }) }

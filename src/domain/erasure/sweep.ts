@@ -1,5 +1,6 @@
 /** Erases records that were kept for as long as the rules allow, in batches with an audit entry each. A legal hold keeps everything. */
 import { CstpError } from '../../../sdk/errors.ts'
+import { readDecision } from '../../../sdk/storage/decisions.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
 import { keyedPages } from '../../../sdk/storage/keyed.ts'
 import type { DecisionFields, Store } from '../../../sdk/storage/store.ts'
@@ -19,6 +20,16 @@ const lines = 1_000
 const decisionsAtOnce = 50
 const keyedAtOnce = 500
 
+/** Whether a decision is under a legal hold. One that can't be read counts as not held: its erasure reports why. */
+async function isHeld(decisions: Store['decisions'], id: string): Promise<boolean> {
+  try {
+    return (await readDecision(decisions, id))?.record.holds !== undefined
+  } catch (error) {
+    if (isStorageError(error, 'unavailable')) throw error
+    return false
+  }
+}
+
 /** Decisions that are due to be erased, oldest first, each with the rule that says so. */
 export async function* dueDecisions(
   { decisions }: Pick<Store, 'decisions'>,
@@ -27,14 +38,15 @@ export async function* dueDecisions(
 ): AsyncGenerator<{ fields: DecisionFields; rule: RetentionRule }> {
   const ends = rules.flatMap(({ kind, at_most_ms }) => (kind === 'decision' && at_most_ms !== null ? [at_most_ms] : []))
   if (ends.length === 0) return
-  const filter = { preserve: false, created_to_ms: now_ms - Math.min(...ends) }
+  const filter = { created_to_ms: now_ms - Math.min(...ends) }
   for (let after: DecisionFields | null = null; ; ) {
     const page: DecisionFields[] = await decisions.walk(filter, after, keyedAtOnce)
-    for (const fields of page) {
+    const due = page.flatMap((fields) => {
       const { category, stakes, created_ms } = fields
       const { most } = limitsOf(rules, { kind: 'decision', category, stakes })
-      if (most !== null && now_ms - created_ms > most.at_most_ms!) yield { fields, rule: most }
-    }
+      return most !== null && now_ms - created_ms > most.at_most_ms! ? [{ fields, rule: most }] : []
+    })
+    for (const one of due) if (!(await isHeld(decisions, one.fields.id))) yield one
     if (page.length < keyedAtOnce) return
     after = page.at(-1)!
   }

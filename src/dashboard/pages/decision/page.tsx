@@ -48,6 +48,7 @@ const recordRows = (one: GetDecisionResult): [name: string, value: ComponentChil
   [t.importedBy, one.imported_by],
   [t.sourceKey, one.source_key],
   [t.preserved, one.preserve ? 'yes' : null],
+  [t.held, one.holds?.map(({ by, reason, since }) => `${by}, ${time(since)}: ${reason}`).join('; ') ?? null],
   [t.attributed, one.auto_attributed ? `by ${one.attribution_basis}: ${one.attribution_reason}` : null],
   [t.lastChange, time(one.updated_at)],
   [t.missing, one.quality.suggestions.join(' ')],
