@@ -18,6 +18,7 @@ import {
   runsWords,
   writes,
 } from './calls.ts'
+import { loopsIn } from './loops.ts'
 import type { Access } from './model.ts'
 import { fromBase64 } from './output.ts'
 import { unknown } from './paths.ts'
@@ -47,31 +48,6 @@ export interface ReadCode {
 }
 
 const maxCode = 20_000
-const maxItems = 16
-
-/** What the variables of loops are, for loops over literals: `for x in ['a', 'b']`, `for (const x of ['a', 'b'])`. */
-function loopsIn(tokens: readonly Token[]): Map<string, string[]> {
-  const loops = new Map<string, string[]>()
-  for (let at = 0; at < tokens.length; at++) {
-    if (tokens[at]!.kind !== 'name' || tokens[at]!.text !== 'for') continue
-    const start = tokens
-      .slice(at + 1, at + 6)
-      .findIndex(({ kind, text }) => kind === 'name' && /^(?:in|of)$/.test(text))
-    const variable = start < 1 ? undefined : tokens[at + start]
-    if (variable?.kind !== 'name') continue
-    const items: string[] = []
-    let depth = 0
-    for (const one of tokens.slice(at + start + 2, at + start + 60)) {
-      if (one.kind === 'text') items.push(one.text)
-      else if (one.kind === 'mark' && '([{'.includes(one.text)) depth++
-      else if (one.kind === 'mark' && ')]}'.includes(one.text) && --depth < 0) break
-      else if (one.kind === 'mark' && depth === 0 && (one.text === ':' || one.text === '\n')) break
-    }
-    if (items.length > 0) loops.set(variable.text, items.slice(0, maxItems))
-  }
-  return loops
-}
-
 /** Reads code. Bounded, and never throws. */
 export function readCode(code: string, language: Language): ReadCode {
   const found: ReadCode = {
@@ -84,8 +60,7 @@ export function readCode(code: string, language: Language): ReadCode {
     runs_download: false,
     fork_bomb: false,
     sends: false,
-    printed: null,
-    value: null,
+    ...{ printed: null, value: null },
   }
   const aliases = aliasesIn(code.slice(0, maxCode))
   const tokens = tokensOf(code.slice(0, maxCode), language)

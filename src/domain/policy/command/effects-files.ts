@@ -88,7 +88,13 @@ export const permissions: Effect = (call, add) => {
 }
 
 export const search: Effect = (call, add) => {
-  const { raw } = call
+  const { raw: whole } = call
+  // What -exec runs is a command of its own.
+  const raw: string[] = []
+  for (let at = 0; at < whole.length; at++) {
+    if (/^-(?:exec|execdir|ok|okdir)$/.test(whole[at]!)) while (at < whole.length && !/^[;+]$/.test(whole[at]!)) at++
+    else raw.push(whole[at]!)
+  }
   if (raw.includes('-delete')) {
     const junk = raw.some(
       (one, at) =>

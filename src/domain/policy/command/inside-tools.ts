@@ -5,11 +5,22 @@ import { afterOptions, type Run } from './inside-run.ts'
 import type { Target } from './model.ts'
 import { fromBase64 } from './output.ts'
 import { resolve, targetOf } from './paths.ts'
-import { nothing } from './scope.ts'
+import { nothing, variableOf } from './scope.ts'
 
 /** Settings of git whose value is a command. */
 const commandSettings =
   /^(?:core\.(?:sshcommand|pager|editor|fsmonitor)|diff\.external|pager\.\w+|sequence\.editor|credential\.helper|filter\.[\w.-]+\.(?:clean|smudge)|gpg\.program|uploadpack\.packobjectshook)$/i
+
+/** Variables whose value git runs. */
+const gitPrograms = [
+  'GIT_SSH_COMMAND',
+  'GIT_SSH',
+  'GIT_EDITOR',
+  'GIT_SEQUENCE_EDITOR',
+  'GIT_PAGER',
+  'GIT_EXTERNAL_DIFF',
+  'GIT_ASKPASS',
+]
 
 export const git: Run = (call, { lines, words, reader, at }) => {
   const settings = (call.values['-c'] ?? '').split('\n').filter(Boolean)
@@ -21,6 +32,10 @@ export const git: Run = (call, { lines, words, reader, at }) => {
       if (value.startsWith('!')) lines(`${value.slice(1)} ${call.args.slice(1).join(' ')}`)
       else words(['git', ...value.split(/\s+/), ...call.raw.slice(call.raw.indexOf(name!) + 1)])
     } else if (commandSettings.test(key)) lines(value.replace(/^!/, ''))
+  }
+  for (const variable of gitPrograms) {
+    const value = variableOf(at, variable)
+    if (value !== null) lines(value)
   }
   const folder = call.values['-C']
   const deeper =

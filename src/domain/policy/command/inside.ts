@@ -32,7 +32,10 @@ const xargs: Run = ({ raw }, { given, words }) => {
       : /^-I$/.test(raw[replace]!)
         ? (raw[replace + 1] ?? '{}')
         : raw[replace]!.replace(/^-(?:I|i|-replace=?)/, '') || '{}'
-  const command = afterOptions(raw, '-I -n -P -L -d -E -s -a --max-args --max-procs --delimiter --arg-file --max-lines')
+  const command = afterOptions(
+    raw,
+    '-I -n -P -L -d -E -s -a -J -R -S --max-args --max-procs --delimiter --arg-file --max-lines --process-slot-var --max-chars',
+  )
   const { text = null, paths = [] } = given.stdin ?? {}
   const items =
     paths.length > 0
@@ -71,10 +74,15 @@ const find: Run = (call, { words, scope }) => {
   return { targets }
 }
 
-const parallel: Run = ({ raw }, { words, lines }) => {
-  const rest = afterOptions(raw, '-j --jobs -a --arg-file -S --sshlogin --joblog --delay --timeout --retries -n -N')
+const parallel: Run = ({ raw }, { words, lines, given }) => {
+  const rest = afterOptions(
+    raw,
+    '-j --jobs -a --arg-file -S --sshlogin --joblog --delay --timeout --retries -n -N --results',
+  )
+  const { text = null, paths = [] } = given.stdin ?? {}
+  const input = paths.length > 0 ? paths : text === null ? [unknown] : text.split('\n').filter(Boolean)
   const split = rest.findIndex((one) => /^:::?:?\+?$/.test(one))
-  const [command, items] = split === -1 ? [rest, [unknown]] : [rest.slice(0, split), rest.slice(split + 1)]
+  const [command, items] = split === -1 ? [rest, input] : [rest.slice(0, split), rest.slice(split + 1)]
   if (command.length === 0) lines(...items)
   for (const item of items.slice(0, 16)) {
     const filled = command.some((one) => one.includes('{}'))

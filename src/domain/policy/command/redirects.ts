@@ -1,5 +1,5 @@
 /** Expands the words of a command, and opens what its redirects name. */
-import type { Redirection } from 'unbash'
+import { forEachChild, type Redirection, type SyntaxNode } from 'unbash'
 import type { Target } from './model.ts'
 import { noStream, type Stream } from './output.ts'
 import { resolve, targetAt, unknown } from './paths.ts'
@@ -19,6 +19,14 @@ export function toolsFor(reader: Reader, scope: Scope, stdin: Stream | null, sub
       const secret = reader.all.taintedNames.get(name)
       if (secret) substituted.push({ ...noStream, secrets: [secret] })
       return variableOf(scope, name)
+    },
+    readInside(part) {
+      const read = (node: SyntaxNode, depth: number): void =>
+        forEachChild(node, (child) => {
+          if (child.type === 'Script') substituted.push(reader.node(child, inner(scope, { in: 'substitution' }), stdin))
+          else if (depth < 20) read(child, depth + 1)
+        })
+      read(part, 0)
     },
     elementsIn: (name) => elementsIn(scope, name),
     outputOf(script) {

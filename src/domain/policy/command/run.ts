@@ -13,9 +13,7 @@ import { interpreters, shells, unwrap } from './wrappers.ts'
 /** The name of a program without its folder. */
 const nameOf = (word: string): string => {
   const name = word.replace(/^.*[/\\](?=[^/\\])/, '').replace(/\.(?:exe|cmd|bat)$/i, '')
-  return /^[A-Z][a-zA-Z]+-[A-Z]\w+$/.test(name) || /^(?:DEL|RD|RMDIR|FORMAT|ERASE)$/.test(name)
-    ? name.toLowerCase()
-    : name
+  return /^[A-Z][a-zA-Z]+-[A-Z]\w+$/.test(name) || /^[A-Z]{2,}$/.test(name) ? name.toLowerCase() : name
 }
 
 export function runCommand(reader: Reader, words: readonly string[], scope: Scope, given: Given): Stream {
@@ -29,12 +27,13 @@ export function runCommand(reader: Reader, words: readonly string[], scope: Scop
   }
   const program = nameOf(first)
   const known = scope.functions.get(program)
-  if (known !== undefined && !scope.running.includes(known))
-    return reader.node(
-      known,
-      { ...scope, args: raw, running: [...scope.running, known], depth: scope.depth + 1 },
-      given.stdin,
-    )
+  if (known !== undefined && !scope.running.includes(known)) {
+    const at = { ...scope, args: raw, running: [...scope.running, known], depth: scope.depth + 1 }
+    const output = reader.node(known, at, given.stdin)
+    // It runs in the shell itself, and may leave the folder.
+    scope.base = at.base
+    return output
+  }
   const file = first.includes('/') ? ranFile(reader, program, first, raw, scope, given) : null
   if (file !== null) return file
   const alias = scope.aliases.get(program)
@@ -47,6 +46,10 @@ export function runCommand(reader: Reader, words: readonly string[], scope: Scop
     )
   }
   if (shells.has(program)) return runShell(reader, program, raw, scope, given)
+  if (asksForHelp(program, raw)) {
+    record(reader, callOf('man', [program]), scope, { ...given, stdin: null }, {})
+    return noStream
+  }
   const inside = runInside(reader, callOf(program, raw), scope, given)
   if (inside !== null) {
     record(reader, callOf(program, raw), scope, { ...given, stdin: given.stdin }, inside.more)
@@ -86,6 +89,16 @@ export function runCommand(reader: Reader, words: readonly string[], scope: Scop
   }
   return runPlain(reader, callOf(program, raw), scope, given)
 }
+
+const runsOthers = /^(?:xargs|parallel|ssh|autossh|mosh|find|gfind|tmux|screen|at|batch|cstp)$/
+
+/** Whether a program only explains itself, such as `git push --force --help`. */
+const asksForHelp = (program: string, raw: readonly string[]): boolean =>
+  (raw[0] === '--help' || raw.at(-1) === '--help') &&
+  !raw.includes('--') &&
+  !runsOthers.test(program) &&
+  unwrap(program, raw) === null &&
+  interpreters.every(([shape]) => !shape.test(program))
 
 /** A file that this line downloaded or wrote, run by its path; null for any other. */
 function ranFile(

@@ -21,6 +21,7 @@ export function runShell(reader: Reader, program: string, raw: readonly string[]
     }
     if (/^-\w*s/.test(one) && !one.startsWith('--')) reads = true
     if (one === '--command' || (/^-\w*c/.test(one) && !one.startsWith('--'))) {
+      if (raw[at + 1] === '--') at++
       code = raw[++at] ?? ''
       at++
       break

@@ -31,9 +31,11 @@ export function tokensOf(code: string, language: Language): Token[] {
       while (at < code.length && !code.startsWith(quote, at)) {
         if (code[at] !== '\\') text += code[at++]
         else {
-          const hex = /^\\(?:x([\da-fA-F]{2})|u\{?([\da-fA-F]{2,5})\}?)/.exec(code.slice(at, at + 10))
+          const hex = /^\\(?:x([\da-fA-F]{2})|u\{?([\da-fA-F]{2,5})\}?|([0-3][0-7]{2}))/.exec(code.slice(at, at + 10))
           text += hex
-            ? String.fromCodePoint(Number.parseInt(hex[1] ?? hex[2]!, 16) % 0x110000)
+            ? String.fromCodePoint(
+                hex[3] ? Number.parseInt(hex[3], 8) : Number.parseInt(hex[1] ?? hex[2]!, 16) % 0x110000,
+              )
             : (simple[code[at + 1] ?? ''] ?? code[at + 1] ?? '')
           at += hex ? hex[0].length : 2
         }

@@ -7,6 +7,8 @@ export interface WordTools {
   valueOf(name: string): string | null
   /** The elements of an array, or of `@`; null if they are only known at run time, or if it is something else. */
   elementsIn(name: string): readonly string[] | null
+  /** Reads what is substituted inside of an expression. */
+  readInside(part: WordPart): void
   /** The output of a substituted script; null if it is only known at run time. Also reads what the script runs. */
   outputOf(script: ParsedScript): string | null
 }
@@ -175,6 +177,7 @@ function addPart(part: WordPart, fields: Fields, tools: WordTools, isQuoted: boo
       fields.add(unknown)
       return
     case 'ArithmeticExpansion':
+      tools.readInside(part)
       fields.add(/^\$\(\((\d{1,9})\)\)$/.exec(part.text)?.[1] ?? unknown)
       return
     case 'ExtendedGlob':

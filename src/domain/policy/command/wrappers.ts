@@ -206,6 +206,8 @@ export function unwrap(program: string, given: readonly string[]): Unwrapped | n
       break
     }
     const equals = one.indexOf('=')
+    // An empty environment.
+    if (one === '-' && program === 'env') continue
     if (one.startsWith('-') && one.length > 1) {
       if (asks.has(one)) return null
       const name = equals > 0 && one.startsWith('--') ? one.slice(0, equals) : one
