@@ -51,13 +51,18 @@ const adr = defineCommand({
   about: [
     'Every Markdown file below the folder that has a title and a decision or a status becomes a decision: its text is the title and the decision, options that were not chosen are alternatives, what follows “because” and the decision drivers are reasons, and everything else is kept as its context. The status is a tag (status:accepted). “Supersedes”, “superseded by”, “amends” and the like become links.',
     'The date is the one of the record, else that of its file name, else the day of the first git commit of the file. No values are invented: these decisions have no confidence and no category, so they do not count in any score.',
-    'Importing the folder again changes nothing. Files without a record are listed and skipped.',
+    'Importing the folder again changes nothing. Files without a record are listed and skipped. Anyone who may write to the repository can write into the files, so confidence, outcome and agent in them are left out and listed, unless you say --trust-scores.',
   ],
   flags: {
     project: {
       kind: 'value',
       value: 'owner/repo',
       about: 'Project of the decisions; by default that of the git remote.',
+    },
+    'trust-scores': {
+      kind: 'switch',
+      about:
+        'Take over confidence, outcome and agent that cstp export adr wrote into the files; else they enter no score.',
     },
     ...importFlags,
   },
@@ -66,7 +71,10 @@ const adr = defineCommand({
     ['cstp import adr docs/decisions', 'into the running server'],
   ],
   async run(run) {
-    const { lines, leftOut } = await readAdrFolder(run.words[0]!, run.flags.project)
+    const { lines, leftOut } = await readAdrFolder(run.words[0]!, {
+      project: run.flags.project,
+      trust_scores: run.flags['trust-scores'],
+    })
     return runImport(run, { lines, leftOut, begun: () => true })
   },
 })

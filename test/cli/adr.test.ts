@@ -1,12 +1,15 @@
 /** Architecture decision records: every form is read as its authors meant it, and what is written is read back as the same decision. */
 import { describe, expect, test } from 'bun:test'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { DecisionRecord } from '../../sdk/schema/decision.ts'
 import { oddRecord, recordOf } from '../../sdk/storage/conformance/store/records.ts'
 import { dayOf, readAdr, stated } from '../../src/cli/adr/decision.ts'
-import { lineOf, statusTag } from '../../src/cli/adr/folder.ts'
+import { lineOf, readAdrFolder, statusTag } from '../../src/cli/adr/folder.ts'
 import { madrOf, stateOf } from '../../src/cli/adr/write.ts'
 import { importLine, sourceOf } from '../../src/cli/export-line.ts'
 import { planLine } from '../../src/cli/import-lines.ts'
+import { inTemporaryDir } from '../support/process.ts'
 import * as fc from '../support/property.ts'
 
 const madr = `---
@@ -322,3 +325,26 @@ test('a choice in other quotes than those inside is read whole without a list', 
     for (const said of [`'${name}'`, `«${name}»`]) expect(chosen(said)).toEqual({ chosen: name, because })
   expect(chosen('"Keep \'it\' simple"')).toEqual({ chosen: "Keep 'it' simple", because })
 })
+
+test('what a file says of scores is taken over only on request', () =>
+  inTemporaryDir(async (dir) => {
+    const own = { confidence: 1, outcome: 'success', lessons: 'none', agent: 'mallory', stakes: 'high' }
+    await writeFile(
+      join(dir, 'one.md'),
+      `---\nstatus: accepted\ncstp: ${JSON.stringify(own)}\n---\n# Use one\n\n## Decision\n\nWe use one.\n`,
+    )
+    const read = async (given: object) => {
+      const { lines, leftOut } = await readAdrFolder(dir, given)
+      return { value: (lines[0] as { value: Record<string, unknown> }).value, leftOut }
+    }
+    const plain = await read({})
+    expect(plain.value).toMatchObject({ confidence: null, stakes: 'high' })
+    for (const name of ['outcome', 'lessons', 'agent']) expect(plain.value).not.toHaveProperty(name)
+    expect(plain.leftOut).toEqual([
+      {
+        file: 'one.md',
+        reason: 'confidence, outcome, lessons, agent of the file: taken over only with --trust-scores',
+      },
+    ])
+    expect(await read({ trust_scores: true })).toMatchObject({ value: own, leftOut: [] })
+  }))

@@ -100,7 +100,7 @@ test('an export of ADRs is level with the store, makes the same decisions, and o
   const written = await files(out)
   expect((await call(['export', 'adr', out])).json).toMatchObject({ written: 0, unchanged: 26, removed: 0 })
 
-  expect((await copy(['import', 'adr', out])).json).toMatchObject({
+  expect((await copy(['import', 'adr', out, '--trust-scores'])).json).toMatchObject({
     imported: 26,
     reviewed: 24,
     linked: 14,

@@ -56,6 +56,9 @@ function targetOf({ target }: NamedLink, from: string, all: readonly Found[]): F
   return numbered.length === 1 ? numbered[0] : undefined
 }
 
+/** Fields by which a file that anyone may have written would enter somebody's scores. */
+const scores = ['confidence', 'outcome', 'actual_result', 'lessons', 'notes', 'basis', 'agent', 'recorded_by']
+
 /** The import line for a record. */
 export function lineOf({ adr, source, links }: Found, date: string | null, project: string | null): unknown {
   const { digest: _, ...own } = adr.own
@@ -80,10 +83,14 @@ export function lineOf({ adr, source, links }: Found, date: string | null, proje
 
 /**
  * Reads all records below the folder; references between them become links.
- * @param project by default that of the folder's git remote
+ * @param given.project by default that of the folder's git remote
+ * @param given.trust_scores whether confidence, outcome and agent are taken from the files
  * @throws Failure if the folder does not exist
  */
-export async function readAdrFolder(folder: string, project?: string): Promise<{ lines: Line[]; leftOut: LeftOut[] }> {
+export async function readAdrFolder(
+  folder: string,
+  { project, trust_scores = false }: { project?: string | undefined; trust_scores?: boolean } = {},
+): Promise<{ lines: Line[]; leftOut: LeftOut[] }> {
   if ((await stat(folder).catch(() => null))?.isFile()) throw new Failure(`${folder} is a file, not a folder`)
   const files = await markdownFiles(folder)
   const [remote, prefix] = await Promise.all([
@@ -110,6 +117,11 @@ export async function readAdrFolder(folder: string, project?: string): Promise<{
       else if (same !== undefined) leftOut.push({ file, reason: `the same as ${same}` })
       else {
         seen.set(text, file)
+        const claimed = trust_scores ? [] : scores.filter((name) => (adr.own[name] ?? null) !== null)
+        if (claimed.length > 0) {
+          leftOut.push({ file, reason: `${claimed.join(', ')} of the file: taken over only with --trust-scores` })
+          adr.own = Object.fromEntries(Object.entries(adr.own).filter(([name]) => !scores.includes(name)))
+        }
         const source =
           typeof adr.own.source === 'string' ? adr.own.source : `adr:${posix.join(place, file)}`.slice(0, 256)
         found.push({ file, adr, source, links: [] })
