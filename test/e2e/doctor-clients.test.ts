@@ -3,7 +3,18 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readServiceFile } from '../../src/app/service-file.ts'
-import { atEnd, bareEnv, cstp, freePort, run, temporaryDir, testDir, testService, until } from '../support/process.ts'
+import {
+  atEnd,
+  bareEnv,
+  cstp,
+  freePort,
+  root,
+  run,
+  temporaryDir,
+  testDir,
+  testService,
+  until,
+} from '../support/process.ts'
 
 interface Finding {
   check: string
@@ -16,6 +27,7 @@ interface Finding {
 async function connected() {
   const [data, dir] = [await temporaryDir(), await temporaryDir()]
   await mkdir(join(data, 'home'))
+  await run(['git', 'init', '-q'], { cwd: dir, env: bareEnv(data) })
   const env = bareEnv(data, { HOME: join(data, 'home'), CSTP_IDLE_EXIT: '1h', CSTP_PORT: String(await freePort()) })
   const stop = async () => {
     const pid = readServiceFile(data)?.pid
@@ -34,7 +46,7 @@ async function connected() {
     return { status, broken: findings.filter(({ check, severity }) => check === 'hooks' && severity !== 'note') }
   }
   const settings = join(dir, '.claude/settings.local.json')
-  return { data, dir, env, stop, doctor, settings, script: join(data, 'hook/cstp-hook.mjs') }
+  return { data, dir, env, stop, doctor, printed: init.out, settings, script: join(data, 'hook/cstp-hook.mjs') }
 }
 type Connected = Awaited<ReturnType<typeof connected>>
 
@@ -166,6 +178,13 @@ for (const [name, breaks, what, fix, heal] of ways)
       expect([fixed.status, fixed.err, fixed.out]).toEqual([0, '', expect.stringContaining('✓ Claude Code')])
     }
   })
+
+test('the README shows what init prints', async () => {
+  const page = await readFile(join(root, 'README.md'), 'utf8')
+  const shown = /run init\n```\n\n```text\n([^`]+)```/.exec(page)![1]!
+  const masked = (text: string) => text.replace(/\d+(?= ms)/g, '<n>').split('\n')
+  expect(masked(at.printed)).toEqual(expect.arrayContaining(masked(shown)))
+})
 
 test('what each of these lines fixed is sound', async () => {
   expect((await at.doctor()).broken).toEqual([])

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type Entries, editJson, withBlock, withHooks, withListed, withParagraph, withServer } from './edits.ts'
 import { throughGateway, withoutGateway } from './gateway.ts'
 import { source as script } from './hook-script.gen.ts'
-import { opencodePlugin, opencodeSchema, opencodeServer } from './opencode.ts'
+import { opencodeIgnore, opencodePlugin, opencodeSchema, opencodeServer } from './opencode.ts'
 import { commandOf, failsClosed, type InitClient, scriptPath, serverCommand, type Wiring } from './wiring.ts'
 
 /** A file and its edit. `undo` removes what was added, if the file was changed since. */
@@ -232,6 +232,13 @@ export function filesOf(client: InitClient, wiring: Wiring, dir: string): { hook
   }
 }
 
+/** OpenCode writes this file into a folder that lacks it: as one of ours, it goes with the folder. */
+const opencodeIgnored = (dir: string): Edit => ({
+  path: join(dir, '.opencode', '.gitignore'),
+  apply: (before) => before ?? opencodeIgnore,
+  undo: (now) => (now === opencodeIgnore ? null : now),
+})
+
 /** The page of instructions that Gemini CLI reads: `context.fileName` of its settings, or GEMINI.md. */
 function geminiPage(dir: string): string {
   try {
@@ -285,6 +292,7 @@ export function editsOf(
       ? [whole(join(dir, '.cstp', 'init.json'), `${JSON.stringify({ required: wiring.required })}\n`)]
       : []),
     ...clients.flatMap((client) => Object.values(filesOf(client, wiring, dir))),
+    ...(clients.includes('opencode') && !wiring.shared ? [opencodeIgnored(dir)] : []),
     ...pages.map(
       (path): Edit => ({
         path,
