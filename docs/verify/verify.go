@@ -2,6 +2,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/base64"
@@ -12,6 +13,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 	"os"
 	"reflect"
+	"strconv"
 	"strings"
 )
 
@@ -30,12 +32,61 @@ func signed(checkpoint, vkey string) (valid bool) {
 	return valid
 }
 
+// read parses JSON; of a member that occurs twice, and of a number in another form, it returns nothing.
+func read(text []byte) any {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var value func() any
+	value = func() any {
+		token, err := decoder.Token()
+		if err != nil {
+			panic(err)
+		}
+		switch token {
+		case json.Delim('['):
+			list := []any{}
+			for decoder.More() {
+				list = append(list, value())
+			}
+			decoder.Token()
+			return list
+		case json.Delim('{'):
+			object := map[string]any{}
+			for decoder.More() {
+				name := value().(string)
+				if _, twice := object[name]; twice {
+					panic("the member " + name + " occurs twice")
+				}
+				object[name] = value()
+			}
+			decoder.Token()
+			return object
+		}
+		return token
+	}
+	return value()
+}
+
 func main() {
-	var answer struct{ Receipts []map[string]any }
+	if info, err := os.Stat(os.Args[1]); err != nil || !info.Mode().IsRegular() || info.Size() > 1<<26 {
+		fmt.Println("REFUSED: not a file of at most 64 MiB")
+		os.Exit(1)
+	}
+	defer func() {
+		if problem := recover(); problem != nil {
+			fmt.Println("REFUSED:", problem)
+			os.Exit(1)
+		}
+	}()
 	file, _ := os.ReadFile(os.Args[1])
-	valid := json.Unmarshal(file, &answer) == nil && len(answer.Receipts) > 0
-	for _, shown := range answer.Receipts {
-		index, _ := shown["index"].(float64)
+	receipts, _ := read(file).(map[string]any)["receipts"].([]any)
+	valid := len(receipts) > 0
+	known := " record_id kind index payload payload_json salt commitment proof statement "
+	for _, receipt := range receipts {
+		shown := receipt.(map[string]any)
+		number, _ := shown["index"].(json.Number)
+		place, err := strconv.ParseUint(string(number), 10, 53)
+		index := float64(place)
 		head, checkpoint, _ := strings.Cut(fmt.Sprint(shown["proof"]), "\n\n")
 		_, path, _ := strings.Cut(head, fmt.Sprintf("\nindex %.0f", index))
 		hashes, _ := json.Marshal(strings.Fields(path))
@@ -43,8 +94,12 @@ func main() {
 		salt, _ := hex.DecodeString(fmt.Sprint(shown["salt"]))
 		payload := fmt.Sprint(shown["payload_json"])
 		entry := sha256.Sum256([]byte("cstp/record/v2" + string(salt) + payload))
-		proof, said := tlog.RecordProof{}, map[string]any{}
-		fine := json.Unmarshal(hashes, &proof) == nil && json.Unmarshal([]byte(payload), &said) == nil
+		proof := tlog.RecordProof{}
+		said, _ := read([]byte(payload)).(map[string]any)
+		fine := err == nil && json.Unmarshal(hashes, &proof) == nil
+		for name := range shown {
+			fine = fine && strings.Contains(known, " "+name+" ")
+		}
 		fine = fine && tlog.CheckRecord(proof, tree.N, tree.Hash, int64(index), tlog.RecordHash(entry[:])) == nil
 		for _, key := range os.Args[2:] {
 			fine = fine && signed(checkpoint, key)

@@ -36,11 +36,15 @@ async function openFile(path: string): Promise<AsyncIterable<Uint8Array>> {
 async function openProof(path: string): Promise<ProofFile> {
   let kind: ProofKind = 'log'
   try {
-    if (!(await stat(path)).isDirectory()) {
+    const found = await stat(path)
+    // A pipe or a device may never end.
+    if (!found.isFile() && !found.isDirectory()) throw misuse(`${path} is neither a file nor a folder`)
+    if (!found.isDirectory()) {
       const [first = Buffer.alloc(0)] = await Array.fromAsync(createReadStream(path, { end: firstBytes - 1 }))
       kind = kindOf(first.toString())
     }
   } catch (error) {
+    if (error instanceof Failure) throw error
     throw misuse(`can't read ${path}: ${causeOf(error)}`)
   }
   if (kind === 'bundle') return { kind, chunks: await openFile(path) }

@@ -9,7 +9,7 @@ import { defineMethod } from '../calls/method.ts'
 import type { Call } from '../calls/services.ts'
 import { seesAll } from '../core/caller.ts'
 import { type DossierSources, dossierOf } from '../domain/ledger/evidence/dossier.ts'
-import { actsThatFit, maySee, receiptsOf } from '../domain/ledger/thread/receipts.ts'
+import { actsThatFit, maySee, receiptsOf, redactionsOf } from '../domain/ledger/thread/receipts.ts'
 import { approvalFor, viewerOf } from '../domain/policy/approval/answers.ts'
 import { show } from '../domain/record/approval/approval.ts'
 import { resolveId } from '../domain/record/decision/lookup.ts'
@@ -35,9 +35,9 @@ async function placedActs({ store, thread }: Call, decision_id: string, others: 
     newest.sort((a, b) => rank(a) - rank(b)),
     maxActs,
   )
-  const all = new Map(
-    [...acts, ...(await store.thread.read({ record_ids: others }))].map((act) => [act.record_id, act]),
-  )
+  const beside = await store.thread.read({ record_ids: others })
+  const redactions = await redactionsOf(store, [...acts, ...beside])
+  const all = new Map([...acts, ...beside, ...redactions].map((act) => [act.record_id, act]))
   return { acts: [...all.values()].filter(({ seq }) => seq !== null).sort((a, b) => a.seq! - b.seq!), isCut }
 }
 

@@ -11,7 +11,7 @@ import { actKinds } from '../../sdk/storage/thread.ts'
 import { defineMethod } from '../calls/method.ts'
 import type { Call } from '../calls/services.ts'
 import { signStatement } from '../domain/ledger/evidence/statement.ts'
-import { actsThatFit, maySee, receiptsOf } from '../domain/ledger/thread/receipts.ts'
+import { actsThatFit, maySee, receiptsOf, redactionsOf } from '../domain/ledger/thread/receipts.ts'
 import { resolveId } from '../domain/record/decision/lookup.ts'
 
 const d = v.description
@@ -35,13 +35,19 @@ const params = v.object({
 type Params = v.InferOutput<typeof params>
 
 /** @throws CstpError `decision_not_found`; erased decisions still have their acts */
-async function actsFor({ store }: Call, { record_id, decision_id, kind }: Params): ReturnType<typeof actsThatFit> {
-  if (record_id !== undefined) return { acts: await store.thread.read({ record_ids: [record_id] }), isCut: false }
+async function actsFor(call: Call, given: Params): ReturnType<typeof actsThatFit> {
+  const found = await actsAsked(call, given)
+  return { ...found, acts: [...found.acts, ...(await redactionsOf(call.store, found.acts))] }
+}
+
+async function actsAsked({ store }: Call, { record_id, decision_id, kind }: Params): ReturnType<typeof actsThatFit> {
+  const isAsked = (act: { kind: string }) => kind === undefined || act.kind === kind
+  if (record_id !== undefined)
+    return { acts: (await store.thread.read({ record_ids: [record_id] })).filter(isAsked), isCut: false }
   const id = await resolveId(store.decisions, decision_id!, 'decision_id')
   const known = await store.thread.ofDecision(id, maxLooked)
   if (known.length === 0 && !(await readDecision(store.decisions, id))) throw decisionNotFound(id)
-  const asked = kind === undefined ? known : known.filter((act) => act.kind === kind)
-  return actsThatFit(store, asked, maxActs)
+  return actsThatFit(store, known.filter(isAsked), maxActs)
 }
 
 const statement = v.optional(
@@ -64,7 +70,10 @@ export const getReceipt = defineMethod({
   params,
   result: v.object({
     receipt_format: v.pipe(v.literal(dataFormat), d('Version of the format of the receipts.')),
-    receipts: v.pipe(v.array(v.object({ ...Receipt.entries, statement })), d('In the order of the log.')),
+    receipts: v.pipe(
+      v.array(v.object({ ...Receipt.entries, statement })),
+      d('In the order of the log. Of erased acts, the redaction that names them is among them.'),
+    ),
     pending: v.pipe(v.boolean(), d('True if some acts have no position in the log yet; repeat the call.')),
     withheld: v.pipe(
       v.number(),
@@ -91,14 +100,13 @@ export const getReceipt = defineMethod({
     }
     if (record_id !== undefined && acts.length === 0)
       throw invalidParam('record_id', 'the record_id of an act', record_id, 'the log has no such act')
-    const asked = given.kind === undefined ? acts : acts.filter((act) => act.kind === given.kind)
-    const seen = asked.filter((act) => maySee(act, call.caller))
-    const withheld = asked.length - seen.length
+    const seen = acts.filter((act) => maySee(act, call.caller))
+    const withheld = acts.length - seen.length
     if (record_id !== undefined && withheld > 0)
       throw new CstpError('forbidden', 'That act belongs to another agent: its receipt needs the scope admin', {
         scope: 'admin',
       })
-    const placed = seen.filter(({ seq }) => seq !== null)
+    const placed = seen.filter(({ seq }) => seq !== null).sort((a, b) => a.seq! - b.seq!)
     const pending = placed.length < seen.length
     const isLong = isCut && { shortened: true }
     const last = placed.reduce((end, { seq }) => Math.max(end, seq!), 0)

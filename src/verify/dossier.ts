@@ -11,6 +11,7 @@ import {
 } from './dossier-parts.ts'
 import { checkSigner, type NoteKey, reading, readKey, readSigned } from './note.ts'
 import { policyOf } from './policy.ts'
+import { NotCanonical, parseStrict } from './read.ts'
 import { checkReceipts } from './receipt.ts'
 import { type Fields, type Findings, isFields, listIn, openFindings, type Report, shown } from './report.ts'
 
@@ -50,14 +51,12 @@ const members = [
 function readDossier(text: string, { fail, refuseNewer }: DossierFindings): Fields | null {
   let value: unknown
   try {
-    value = JSON.parse(text)
-  } catch {
-    fail('form', 'this is not JSON')
+    value = parseStrict(text)
+  } catch (error) {
+    if (!(error instanceof NotCanonical)) throw error
+    fail('form', `this ${error.message}`)
     return null
   }
-  const bare = text.replace(/"(?:[^"\\]|\\.)*"|\s+/g, (part) =>
-    part.startsWith('"') ? JSON.stringify(JSON.parse(part)) : '',
-  )
   if (isFields(value) && refuseNewer('form', 'the format of the dossier', value.dossier_format)) return null
   if (!isFields(value) || value.dossier_format !== dataFormat)
     fail('form', `this is not a dossier of format ${dataFormat}`)
@@ -65,8 +64,6 @@ function readDossier(text: string, { fail, refuseNewer }: DossierFindings): Fiel
     fail('form', `a dossier has exactly the members ${members.join(', ')}`)
   else if (Object.keys(value)[0] !== 'dossier_format')
     fail('form', 'its members were sorted: give the file as the service wrote it')
-  else if (bare !== JSON.stringify(value))
-    fail('form', 'it is not written as the service writes it: a duplicate member, or a number in another form')
   else return value
   return null
 }

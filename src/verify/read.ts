@@ -18,8 +18,8 @@ export class FormError extends Error {
 const code = (char: string): number => char.charCodeAt(0)
 const [quote, backslash, comma, colon] = [code('"'), code('\\'), code(','), code(':')]
 const [open, close, openList, closeList] = [code('{'), code('}'), code('['), code(']')]
-/** No bundle has larger values. */
-const maxPart = 64 * 1_048_576
+/** No bundle has larger values: an event fits into a request of 16 MiB. */
+const maxPart = 33_554_432
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
@@ -58,7 +58,8 @@ function endOfValue(bytes: Buffer, from: number, scan: Scan): number {
 /** @throws FormError for bytes that are not such an object, or end before it does */
 export async function* readParts(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Part> {
   const source = chunks[Symbol.asyncIterator]()
-  let bytes = Buffer.alloc(0)
+  let room = Buffer.allocUnsafe(131_072)
+  let bytes = room.subarray(0, 0)
   let at = 0
   /** Number of bytes read before `bytes`. */
   let before = 0
@@ -70,7 +71,15 @@ export async function* readParts(chunks: AsyncIterable<Uint8Array>): AsyncGenera
     if (done === true) return false
     if (bytes.length - at > maxPart) throw fail(`a value of at most ${maxPart} bytes`)
     before += at
-    bytes = at === bytes.length ? Buffer.from(value) : Buffer.concat([bytes.subarray(at), value])
+    const left = bytes.length - at
+    if (left + value.length > room.length) {
+      // Twice as large each time, so that a long value is not copied with every piece of the file.
+      const larger = Buffer.allocUnsafe(2 * (left + value.length))
+      bytes.copy(larger, 0, at)
+      room = larger
+    } else if (at > 0) room.copyWithin(0, at, bytes.length)
+    room.set(value, left)
+    bytes = room.subarray(0, left + value.length)
     at = 0
     return true
   }
@@ -170,6 +179,41 @@ export function canonicalText(value: unknown): string {
     if (error instanceof RangeError) throw new NotCanonical('is nested too deeply')
     throw error
   }
+}
+
+const token = /\s+|"(?:[^"\\]+|\\.)*"|-?\d[\d.eE+-]*|[a-z]+|[{}[\],:]/y
+
+/**
+ * The value of a JSON text in any order and with any spaces. Refuses what readers may take for different values: a member that occurs
+ * twice, and a number in another form than the shortest.
+ * @throws NotCanonical for anything else
+ */
+export function parseStrict(text: string): unknown {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new NotCanonical('is not JSON')
+  }
+  /** Names of the members of each object around a token; null for an array. */
+  const around: (Set<string> | null)[] = []
+  let isName = false
+  token.lastIndex = 0
+  for (let found = token.exec(text); found !== null; found = token.exec(text)) {
+    const [one] = found
+    const names = around.at(-1) ?? null
+    if (one === '{' || one === '[') around.push(one === '{' ? new Set() : null)
+    if (one === '}' || one === ']') around.pop()
+    if (one === '{' || (one === ',' && names !== null)) isName = true
+    else if (one.startsWith('"') && isName && names !== null) {
+      const name = JSON.parse(one) as string
+      if (names.has(name)) throw new NotCanonical(`has the member ${JSON.stringify(name.slice(0, 100))} twice`)
+      names.add(name)
+      isName = false
+    } else if (/^[-\d]/.test(one) && String(Number(one)) !== one)
+      throw new NotCanonical(`has a number in another form, ${one.slice(0, 40)}`)
+  }
+  return value
 }
 
 /** The value of a canonical text. @throws NotCanonical for invalid JSON, or a text that is not canonical */

@@ -4,8 +4,8 @@ import { commitmentOf } from '../domain/ledger/thread/commitment.ts'
 import { NoteFormError } from './note.ts'
 import { type Cosigned, checkSignatures, type Policy } from './policy.ts'
 import { leadsToRoot, readProof, type TlogProof } from './proof.ts'
-import { canonicalText, NotCanonical } from './read.ts'
-import { type Fields, isFields, isHash, openFindings, type Report, shown } from './report.ts'
+import { canonicalText, NotCanonical, parseStrict, stableText } from './read.ts'
+import { type Fields, isFields, isHash, listIn, openFindings, type Report, shown } from './report.ts'
 
 /** Every check with its question, in the order of the report. */
 const checks = {
@@ -35,22 +35,47 @@ export interface ReceiptReport extends Report<ReceiptCheck> {
 
 const maxReceipts = 10_000
 
-/** The receipts of a file: a result of getReceipt, or a single receipt. Null if it holds none. */
-function receiptsIn(text: string): { receipts: Fields[]; pending: boolean; format: unknown } | null {
+/** Members of an answer of getReceipt, and of a receipt in it. */
+const answerMembers = ['receipt_format', 'receipts', 'pending', 'withheld', 'shortened']
+const receiptMembers = [
+  'record_id',
+  'kind',
+  'index',
+  'payload',
+  'payload_json',
+  'salt',
+  'commitment',
+  'proof',
+  'statement',
+]
+
+const unknownIn = (given: Fields, known: readonly string[]): string | undefined =>
+  Object.keys(given).find((name) => !known.includes(name))
+
+/** The receipts of a file: a result of getReceipt, or a single receipt. @returns a text that says why there are none */
+function receiptsIn(text: string): { receipts: Fields[]; pending: boolean; format: unknown } | string {
   let file: unknown
   try {
-    file = JSON.parse(text)
-  } catch {
-    return null
+    file = parseStrict(text)
+  } catch (error) {
+    if (!(error instanceof NotCanonical)) throw error
+    return `the file ${error.message}`
   }
-  if (!isFields(file)) return null
-  const list = Array.isArray(file.receipts) ? (file.receipts as unknown[]) : [file]
-  if (list.length === 0 || list.length > maxReceipts || !list.every(isFields)) return null
+  if (!isFields(file)) return noReceipts
+  const isAnswer = Array.isArray(file.receipts)
+  const list = isAnswer ? (file.receipts as unknown[]) : [file]
+  if (list.length === 0 || list.length > maxReceipts || !list.every(isFields)) return noReceipts
+  const other = isAnswer ? unknownIn(file, answerMembers) : undefined
+  if (other !== undefined) return `the file has the unknown member ${shown(other)}`
   return { receipts: list, pending: file.pending === true, format: file.receipt_format }
 }
+const noReceipts = 'this is not a file with receipts'
 
 /** Why the form of a receipt is invalid; null if it is valid. */
-function formFault({ record_id, kind, index, payload, salt, proof, commitment }: Fields): string | null {
+function formFault(receipt: Fields): string | null {
+  const { record_id, kind, index, payload, salt, proof, commitment } = receipt
+  const other = unknownIn(receipt, receiptMembers)
+  if (other !== undefined) return `it has the unknown member ${shown(other)}`
   if (typeof record_id !== 'string' || typeof kind !== 'string') return 'it has no record_id and kind'
   if (!Number.isSafeInteger(index) || (index as number) < 0) return 'its index is not a whole number from 0'
   if (typeof proof !== 'string') return 'it has no proof'
@@ -66,8 +91,18 @@ function formFault({ record_id, kind, index, payload, salt, proof, commitment }:
 const entryOf = ({ payload, salt, commitment }: Fields): string =>
   payload === null ? String(commitment) : commitmentOf(String(salt), canonicalText(payload))
 
+/** What redactions say of the acts that they erased, by entry of the log. */
+function erasedIn(receipts: readonly Fields[]): Map<string, string> {
+  const erased = new Map<string, string>()
+  for (const { kind, payload } of receipts) {
+    if (kind !== 'redaction' || !isFields(payload)) continue
+    for (const one of listIn(payload.erased)) erased.set(shown(one.commitment), stableText([one.record_id, one.kind]))
+  }
+  return erased
+}
+
 /**
- * Checks that each act is an entry of a trusted log.
+ * Checks that each act is an entry of a trusted log. Of an act that was erased, the redaction beside it says which one it was.
  * @returns the receipts that could be read, and the number of acts whose payload was erased
  */
 export function checkReceipts(
@@ -77,6 +112,7 @@ export function checkReceipts(
 ): { verified: VerifiedReceipt[]; erased: number } {
   const verified: VerifiedReceipt[] = []
   let erased = 0
+  const redacted = erasedIn(receipts)
   for (const receipt of receipts) {
     const { record_id, kind, index, payload, payload_json, commitment, proof: proofText } = receipt
     const failed = (check: ReceiptCheck, message: string) =>
@@ -96,8 +132,11 @@ export function checkReceipts(
       failed('form', `the ${error instanceof NoteFormError ? 'proof' : 'payload'} ${error.message}`)
       continue
     }
-    if (payload === null) erased++
-    else if (commitment !== undefined && commitment !== entry)
+    if (payload === null) {
+      erased++
+      if (redacted.get(entry) !== stableText([record_id, kind]))
+        failed('content', 'it was erased, and no redaction in the file names it: it may be any other act')
+    } else if (commitment !== undefined && commitment !== entry)
       failed('content', 'payload and salt do not give the commitment: the payload was changed')
     if (payload_json !== undefined && payload_json !== (payload === null ? null : canonicalText(payload)))
       failed('content', 'payload_json is not the canonical JSON of the payload')
@@ -121,13 +160,13 @@ const unique = (texts: (string | null)[]): string => [...new Set(texts)].join(',
 export function verifyReceipts(text: string, policy: Policy): ReceiptReport {
   const findings = openFindings(checks)
   const read = receiptsIn(text)
-  if (read === null) findings.fail('form', 'this is not a file with receipts')
+  if (typeof read === 'string') findings.fail('form', read)
   else if (
     !findings.refuseNewer('form', 'the format of the receipts', read.format) &&
     ![undefined, dataFormat].includes(read.format as 1)
   )
     findings.fail('form', `receipt_format: expected ${dataFormat}`)
-  const { verified, erased } = checkReceipts(read?.receipts ?? [], policy, findings.fail)
+  const { verified, erased } = checkReceipts(typeof read === 'string' ? [] : read.receipts, policy, findings.fail)
   const names = verified.flatMap(({ cosigned_by }) => cosigned_by.map(({ name, at }) => `${name} at ${at}`))
   const report = findings.end(
     {
@@ -138,9 +177,10 @@ export function verifyReceipts(text: string, policy: Policy): ReceiptReport {
     },
     { witnesses: policy.quorum === 'none' && 'unasked', content: erased > 0 && 'unproved' },
   )
-  const sentences = report.verified
-    ? meaning(verified, policy, erased, read!)
-    : { proved: [], open: ['The verification failed: do not rely on anything in this file.'] }
+  const sentences =
+    report.verified && typeof read !== 'string'
+      ? meaning(verified, policy, erased, read)
+      : { proved: [], open: ['The verification failed: do not rely on anything in this file.'] }
   return { ...report, receipts: verified, ...sentences }
 }
 
@@ -148,7 +188,7 @@ function meaning(
   verified: readonly VerifiedReceipt[],
   { quorum }: Policy,
   erased: number,
-  { receipts, pending }: NonNullable<ReturnType<typeof receiptsIn>>,
+  { receipts, pending }: Exclude<ReturnType<typeof receiptsIn>, string>,
 ): Pick<ReceiptReport, 'proved' | 'open'> {
   const origins = unique(verified.map(({ origin }) => origin))
   const proved = [

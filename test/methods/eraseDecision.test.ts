@@ -94,6 +94,7 @@ forEachBackend((open) => {
         salt: null,
         commitment: earlier.receipts.find((one) => one.record_id === `${id}@1`)!.commitment,
       },
+      { kind: 'redaction', record_id: by! },
     ])
     const [redaction] = await store.thread.read({ record_ids: [by!] })
     const said = JSON.parse(redaction!.payload!)

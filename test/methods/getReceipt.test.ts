@@ -51,14 +51,22 @@ forEachBackend((open) => {
 
   test('what was erased is proved without its content', async () => {
     const program = await open()
-    const { call, store } = program
+    const { call } = program
     const id = await program.record()
     const [before] = (await call('getReceipt', { record_id: `${id}@1` })).receipts
-    await store.transaction((tx) => tx.erase({ acts: [`${id}@1`] }))
+    await call('eraseDecision', { id, basis: 'GDPR Art. 17', reason: 'asked for' }, 'root')
     const answer = await call('getReceipt', { record_id: `${id}@1` })
     expect(answer.receipts).toMatchObject([
       { payload: null, payload_json: null, salt: null, commitment: before!.commitment },
+      { kind: 'redaction' },
     ])
+    expect(JSON.stringify(answer.receipts[1]!.payload)).toContain(before!.commitment)
+    // Another kind under the same entry, and an act whose redaction is not beside it.
+    const [erased, redaction] = answer.receipts
+    expect(verify(program, { ...answer, receipts: [{ ...erased!, kind: 'approval' }, redaction!] }).verified).toBe(
+      false,
+    )
+    expect(verify(program, { ...answer, receipts: [erased!] }).verified).toBe(false)
     expect(verify(program, answer).checks.map(({ result }) => result)).toEqual([
       'passed',
       'unproved',

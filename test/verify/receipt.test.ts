@@ -104,14 +104,38 @@ test('any character that is changed in a receipt is found, or changes nothing th
   )
 })
 
-test('an erased act is still an entry, but its content is not proved', () => {
-  const erased = { ...first, payload: null, payload_json: null, salt: null }
-  const report = verify({ receipts: [erased, made.receipts[2]], pending: false })
+test('an erased act is still an entry, but its content is not proved; its redaction says which act it was', () => {
+  const redacted = madeLog(300, [0, 41, 255, 299], 41)
+  const [, before, , redaction] = redacted.receipts
+  const erased = { ...before!, payload: null, payload_json: null, salt: null }
+  const report = verify({ receipts: [erased, redaction], pending: false })
   expect(report.verified).toBe(true)
   expect(report.checks.find(({ check }) => check === 'content')).toMatchObject({ result: 'unproved' })
   expect(report.open.join(' ')).toContain('What 1 of the acts said')
-  expect(failures({ ...erased, commitment: undefined })).toEqual(['form'])
-  expect(failures({ ...erased, commitment: 'b'.repeat(64) })).toEqual(['inclusion'])
+  expect(failures(erased)).toEqual(['content'])
+  const relabelled = (change: object) => failures({ receipts: [{ ...erased, ...change }, redaction] })
+  expect(relabelled({ kind: 'approval' })).toEqual(['content'])
+  expect(relabelled({ record_id: 'act-1@1' })).toEqual(['content'])
+  expect(relabelled({ commitment: undefined })).toEqual(['form'])
+  expect(relabelled({ commitment: 'b'.repeat(64) }).sort()).toEqual(['content', 'inclusion'])
+  const { erased: said } = redaction!.payload as { erased: object[] }
+  const forged = { ...redaction!, payload: { ...redaction!.payload, erased: [{ ...said[0], kind: 'approval' }] } }
+  expect(failures({ receipts: [{ ...erased, kind: 'approval' }, forged] }).sort()).toEqual(['content', 'inclusion'])
+})
+
+test.each([
+  ['a member twice', (text: string) => text.replace('"pending":', '"pending":true,"pending":')],
+  ['a member twice, one of them escaped', (text: string) => text.replace('"index":', '"\\u0069ndex":7,"index":')],
+  ['a member of a payload twice', (text: string) => text.replace('"agent":', '"agent":"eve","agent":')],
+  ['a further member', (text: string) => text.replace('"pending":', '"note":"valid","pending":')],
+  ['a further member of a receipt', (text: string) => text.replace('"index":', '"approved":true,"index":')],
+  ['a number in another form', (text: string) => text.replace('"index":41', '"index":41.0')],
+  ['a number of a payload in another form', (text: string) => text.replace('0.00005', '5e-5')],
+])('%s is refused, though the last value is the right one', (_, change) => {
+  const text = JSON.stringify({ pending: false, receipts: [first] })
+  expect(verifyReceipts(text, policy).verified).toBe(true)
+  expect(change(text)).not.toBe(text)
+  expect(verifyReceipts(change(text), policy)).toMatchObject({ verified: false, proved: [] })
 })
 
 test('a path leads to the root for its own entry alone, in trees of every size', () => {

@@ -1,6 +1,8 @@
 /** The offline verifier: the corpus of damaged bundles, keys, witnesses, older bundles, and any byte at all. */
 import { describe, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import * as v from 'valibot'
 import { BundleFile } from '../../sdk/schema/bundle.ts'
 import { contentDigest } from '../../src/domain/ledger/evidence/content.ts'
@@ -11,6 +13,7 @@ import { canonicalText } from '../../src/verify/read.ts'
 import { bundleOf } from '../support/evidence/bundles.ts'
 import { event, link, story } from '../support/evidence/events.ts'
 import { logSigner, witness } from '../support/evidence/note-signers.ts'
+import { bareEnv, cstp, run, temporaryDir } from '../support/process.ts'
 import * as fc from '../support/property.ts'
 import { cases, decision, events, exampleControls, good, log, resign } from './damage.ts'
 
@@ -367,4 +370,30 @@ test('the error for a mistyped key names the expected form', () => {
   ])
     expect(() => readKey(wrong)).toThrow(/expected|mistyped/)
   expect(readKey(`${verifier_key}\n`).name).toBe('log.example/1')
+})
+
+test('a pipe, a device and a value of 300 MB are refused with a sentence', async () => {
+  const dir = await temporaryDir('cstp-no-files-')
+  const pipe = join(dir, 'pipe')
+  expect((await run(['mkfifo', pipe], { cwd: dir, env: { PATH: process.env.PATH! } })).status).toBe(0)
+  for (const path of [pipe, '/dev/zero']) {
+    const { status, err } = await cstp(['verify', path, '--key', path], bareEnv(dir))
+    expect([status, err]).toEqual([2, `cstp: ${path} is neither a file nor a folder\n`])
+  }
+  async function* long(before: string) {
+    yield Buffer.from(before)
+    const piece = Buffer.alloc(65_536, 'a')
+    for (let sent = 0; sent < 300 * 1_048_576; sent += piece.length) yield piece
+    yield Buffer.from('"}')
+  }
+  const { findings } = await verifyBundle(long('{"bundle_format":"'), { key: null, witness: null, older: null })
+  expect(findings[0]).toMatchObject({
+    check: 'form',
+    message: expect.stringMatching(/expected a value of at most \d+ bytes/),
+  })
+  const text = Buffer.concat([Buffer.from('{"receipts":["'), Buffer.alloc(80 * 1_048_576, 'a'), Buffer.from('"]}')])
+  await Bun.write(join(dir, 'long.json'), text)
+  const { status, err } = await cstp(['verify', join(dir, 'long.json'), '--key', 'x'], bareEnv(dir))
+  expect([status, err]).toEqual([2, expect.stringContaining('is too long: expected a receipts file')])
+  await rm(dir, { recursive: true })
 })

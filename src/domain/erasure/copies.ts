@@ -19,14 +19,17 @@ export interface KeyedChange {
   left: unknown
 }
 
+/** What remains of an act: which one it was, and its entry in the log. */
+export type ErasedAct = Pick<StoredAct, 'record_id' | 'kind' | 'commitment'>
+
 export interface Copies {
   /** Audit entries with the part of their detail that remains. */
   lines: { seq: number; detail: Record<string, unknown> }[]
   keyed: KeyedChange[]
   /** Other decisions that hold titles or texts taken from these. */
   others: StoredDecision[]
-  /** Ids of acts of the thread that contain any of it. */
-  acts: string[]
+  /** Acts of the thread that contain any of it. */
+  acts: ErasedAct[]
 }
 
 export interface Scan {
@@ -188,8 +191,9 @@ export async function findCopies(scan: Scan): Promise<Copies> {
       (await store.thread.ofDecision(id, mostActs)).map((one) => one.record_id),
     ))
       if (payload !== null && names(found, payload)) acts.add(record_id)
-  const known: string[] = []
-  for await (const { record_id, payload } of read(store, [...acts])) if (payload !== null) known.push(record_id)
+  const known: ErasedAct[] = []
+  for await (const { record_id, kind, commitment, payload } of read(store, [...acts]))
+    if (payload !== null) known.push({ record_id, kind, commitment })
   return {
     lines: lines.map((line) => ({ seq: line.seq, detail: leftOf(line) })),
     keyed,

@@ -123,7 +123,7 @@ async function take(
   await takeCopies(tx, copies, targets, redaction_record_id)
   await tx.keyed.put(erasureCollections.unfinished, redaction_record_id, { ids, late } satisfies PendingErasure)
   const lines = copies.lines.map(({ seq }) => seq)
-  await tell(tx, call, by, redaction_record_id, { ids, basis, record_ids: copies.acts, lines })
+  await tell(tx, call, by, redaction_record_id, { ids, basis, lines }, copies.acts)
   await audit(call, tx, ids, { erased: ids.length, redaction_record_id, basis, reason })
 }
 

@@ -4,8 +4,9 @@ import { isStorageError } from '../../../sdk/storage/errors.ts'
 import type { Store, Transaction } from '../../../sdk/storage/store.ts'
 import { timestamp } from '../../core/time.ts'
 import { type ActTools, actOf } from '../ledger/thread/acts.ts'
+import { redactionSubject } from '../ledger/thread/receipts.ts'
 import { newActId } from '../record/act-ids.ts'
-import { type Copies, findCopies, withoutMentions } from './copies.ts'
+import { type Copies, type ErasedAct, findCopies, withoutMentions } from './copies.ts'
 import type { Target } from './target.ts'
 
 /** Attempts: if a decision changes during a search, the search is repeated. */
@@ -27,10 +28,15 @@ export async function tell(
   agent: string,
   record_id: string,
   detail: Record<string, unknown>,
+  erased: readonly ErasedAct[],
 ): Promise<void> {
   const at = timestamp(tools.now())
-  await tx.append({ acts: [actOf({ kind: 'redaction', record_id, decision_id: null, at, agent, detail }, tools)] })
+  const said = { ...detail, record_ids: idsOf(erased), erased }
+  const act = { kind: 'redaction' as const, record_id, decision_id: redactionSubject, at, agent, detail: said }
+  await tx.append({ acts: [actOf(act, tools)] })
 }
+
+const idsOf = (acts: readonly ErasedAct[]): string[] => acts.map(({ record_id }) => record_id)
 
 /** How many copies there were, by kind. */
 export interface CopyCounts {
@@ -63,7 +69,7 @@ export async function takeCopies(
     const redacted = some.map(({ seq, detail }) => ({ seq, detail: { ...detail, redacted_by: by } }))
     await tx.erase({ audit: { lines: redacted, redacted_by: by } })
   }
-  await tx.erase({ acts })
+  await tx.erase({ acts: idsOf(acts) })
 }
 
 /** Removes copies that were written while the erasure was searching. */
@@ -77,14 +83,14 @@ export async function takeLate(
     const found = await findCopies({ store, targets, since, yieldToEventLoop })
     // The erasure's own audit entry names the decisions.
     const lines = found.lines.filter(({ detail }) => detail.redaction_record_id !== by)
-    const copies = { ...found, lines, acts: found.acts.filter((id) => id !== by) }
+    const copies = { ...found, lines, acts: found.acts.filter(({ record_id }) => record_id !== by) }
     if (Object.values(countsOf({ ...copies, acts: [] })).every((count) => count === 0)) return
     try {
       await store.transaction(async (tx) => {
         await takeCopies(tx, copies, targets, by)
         const ids = targets.map(({ id }) => id)
-        const detail = { ids, basis, of: by, record_ids: copies.acts, lines: lines.map(({ seq }) => seq) }
-        await tell(tx, tools, agent, newActId('redaction', timestamp(tools.now()), tools), detail)
+        const detail = { ids, basis, of: by, lines: lines.map(({ seq }) => seq) }
+        await tell(tx, tools, agent, newActId('redaction', timestamp(tools.now()), tools), detail, copies.acts)
       })
       return
     } catch (error) {

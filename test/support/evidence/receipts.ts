@@ -22,14 +22,17 @@ const sha256 = (...parts: Uint8Array[]): string => {
 }
 const base64 = (hash: string): string => Buffer.from(hash, 'hex').toString('base64')
 
-/** A log with an act among other entries, and what its log and two witnesses signed. */
-export function madeLog(size = 300, places: readonly number[] = [0, 41, 255, 299]) {
+/** A log with an act among other entries, and what its log and two witnesses signed. @param redacts the last act erased the one at this place */
+export function madeLog(size = 300, places: readonly number[] = [0, 41, 255, 299], redacts: number | null = null) {
   const log = logSigner('log.example/thread')
   const witnesses = [witness('witness.example/a', 'a'), witness('witness.example/b', 'b')] as const
   const entries = recordHashes(size)
   const acts = places.map((index) => {
+    const erased = { record_id: `act-${redacts}@1`, kind: 'decision', commitment: entries[redacts ?? 0] }
+    const isRedaction = redacts !== null && index === places.at(-1)
     const payload = {
-      kind: 'decision',
+      kind: isRedaction ? 'redaction' : 'decision',
+      ...(isRedaction && { erased: [erased] }),
       record_id: `act-${index}@1`,
       at: '2026-03-03T10:00:00Z',
       agent: 'planner',

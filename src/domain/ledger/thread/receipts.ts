@@ -77,6 +77,32 @@ export async function actsThatFit(
   return { acts: acts.sort((a, b) => placeOf(a) - placeOf(b) || 0), isCut: fitting.length < wanted.length }
 }
 
+/** Subject of all redactions, by which they are found among the acts. */
+export const redactionSubject = 'redaction'
+/** Redactions that are read at once, and the most that are searched. */
+const [redactionsAtOnce, mostRedactions] = [20, 100_000]
+
+/** The redactions of these acts, without which nothing says what an erased act was. Reads all redactions, but only if some act was erased. */
+export async function redactionsOf(
+  { thread }: { thread: Pick<ThreadReader, 'read' | 'ofDecision'> },
+  acts: readonly StoredAct[],
+): Promise<StoredAct[]> {
+  const open = new Set(acts.flatMap(({ record_id, payload }) => (payload === null ? [record_id] : [])))
+  if (open.size === 0) return []
+  const entries = await thread.ofDecision(redactionSubject, mostRedactions)
+  const found: StoredAct[] = []
+  // Late copies are erased right after the rest, so the newest come first.
+  for (let end = entries.length; end > 0 && open.size > 0; end -= redactionsAtOnce) {
+    const record_ids = entries.slice(Math.max(0, end - redactionsAtOnce), end).map(({ record_id }) => record_id)
+    for (const act of await thread.read({ record_ids })) {
+      const { record_ids: erased = [] } = JSON.parse(act.payload ?? '{}') as { record_ids?: string[] }
+      const names = erased.filter((id) => open.delete(id))
+      if (names.length > 0 && !acts.some(({ record_id }) => record_id === act.record_id)) found.push(act)
+    }
+  }
+  return found
+}
+
 /**
  * @param acts that the checkpoint covers
  * @throws StorageError `corrupt` if the log can't prove an act
