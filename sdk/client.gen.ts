@@ -1274,7 +1274,7 @@ export interface GetReceiptParams {
 /** Result of `cstp.getReceipt`. */
 export interface GetReceiptResult {
   /** Version of the format of the receipts. */ receipt_format: 1
-  /** In the order of the log. */
+  /** In the order of the log. Of erased acts, the redaction that names them is among them. */
   receipts: {
     /** Id of the act. */ record_id: string
     /** Kind of act. */
