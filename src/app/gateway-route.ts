@@ -13,6 +13,10 @@ export const openGatewayRoute = (
     cors_origins,
     log: services.log,
     async open(name, front, caller) {
+      if (name === '') {
+        const { openSessionWithAll } = await import('./gateway-all.ts')
+        return openSessionWithAll(front, { gateway }, { services, caller, shadow: false, ...rest })
+      }
       const { openSession } = await import('./gateway.ts')
       const upstream = gateway[name]!
       const project = upstream.project ?? null

@@ -20,7 +20,7 @@ import { digestOf } from '../domain/hook/session.ts'
 import { openQuota } from '../domain/ledger/quota.ts'
 import { approvalFor, viewerOf } from '../domain/policy/approval/answers.ts'
 import { current } from '../domain/record/approval/approval.ts'
-import { type Bridge, openBridge } from '../surfaces/gateway/bridge.ts'
+import { type Bridge, type BridgeOptions, openBridge } from '../surfaces/gateway/bridge.ts'
 import type { Gate, ToolCall } from '../surfaces/gateway/gate.ts'
 import { isCommand, type Upstream } from './config/upstreams.ts'
 
@@ -44,7 +44,7 @@ const maxMessageBytes = 67_108_864
 /** How a server is started or reached: part of what is pinned. Values of headers and of the environment are not. */
 const placeOf = (upstream: Upstream): string => (isCommand(upstream) ? JSON.stringify(upstream.command) : upstream.url)
 
-function connectTo(upstream: Upstream): Transport {
+export function connectTo(upstream: Upstream): Transport {
   // The caller's credentials are never passed on: a server has its own, from the settings.
   if (!isCommand(upstream)) {
     const requestInit = { headers: upstream.headers }
@@ -126,6 +126,27 @@ export function openGate(options: GatewayOptions): Gate {
   }
 }
 
+/** What a bridge takes from the service. */
+export const bridgeTools = ({
+  log,
+  elapsed,
+  randomHex,
+}: Services): Pick<BridgeOptions, 'log' | 'elapsed' | 'randomHex' | 'sleep'> => ({
+  log,
+  elapsed,
+  randomHex,
+  sleep: (ms, signal) =>
+    new Promise((resolve) => {
+      const done = () => {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', done)
+        resolve()
+      }
+      const timer = setTimeout(done, ms)
+      signal.addEventListener('abort', done)
+    }),
+})
+
 /** Connects a client with a server. @throws if the server can't be started */
 export const openSession = (front: Transport, options: GatewayOptions): Promise<Bridge> => {
   const { services, name, upstream } = options
@@ -134,19 +155,7 @@ export const openSession = (front: Transport, options: GatewayOptions): Promise<
     connect: async () => connectTo(upstream),
     gate: openGate(options),
     name,
-    log: services.log,
-    elapsed: services.elapsed,
-    randomHex: services.randomHex,
     approval_wait_ms: upstream.approval_wait * 1_000,
-    sleep: (ms, signal) =>
-      new Promise((resolve) => {
-        const done = () => {
-          clearTimeout(timer)
-          signal.removeEventListener('abort', done)
-          resolve()
-        }
-        const timer = setTimeout(done, ms)
-        signal.addEventListener('abort', done)
-      }),
+    ...bridgeTools(services),
   })
 }

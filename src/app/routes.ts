@@ -112,7 +112,7 @@ export function createRoutes(options: RoutesOptions): { routes: Record<string, R
   return {
     routes: {
       '/mcp': mcp,
-      ...(Object.keys(settings.gateway).length > 0 && { '/gateway/': gateway }),
+      ...(Object.keys(settings.gateway).length > 0 && { '/gateway': gateway, '/gateway/': gateway }),
       ...evidenceRoutes({ dispatch, reads, trust_proxy, verifier_key, bundle_dir: bundlesPlace(settings) }),
       ...logRoutes(filesOfLog(services), { reads: tileReads, trust_proxy }),
       ...authzenRoutes(options),

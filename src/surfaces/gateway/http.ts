@@ -8,7 +8,7 @@ import type { Bridge } from './bridge.ts'
 import { type OneConnection, openOneConnection } from './one-connection.ts'
 
 export interface GatewayOptions {
-  /** Connects a client with a server. @throws if the server can't be reached */
+  /** Connects a client with a server, or with all servers if the name is empty. @throws if the server can't be reached */
   open(name: string, front: Transport, caller: Caller): Promise<Bridge>
   log: Log
   /** Milliseconds after which an idle session ends. */

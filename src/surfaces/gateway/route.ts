@@ -1,4 +1,4 @@
-/** The paths of the gateway: `/gateway/<name>`, loaded with the first client. */
+/** The paths of the gateway: `/gateway/<name>`, and `/gateway` for all servers, loaded with the first client. */
 import { describeError } from '../../core/log.ts'
 import { allowedOrigin, plainError, type Route, type Visit } from '../http/route.ts'
 import { bodyOf } from '../mcp/http.ts'
@@ -32,8 +32,12 @@ export function createGateway(options: GatewayRouteOptions): GatewaySurface {
         'Pages of this origin may not call here; CSTP_CORS_ORIGINS names those that may',
       )
     const name = path.slice('/gateway/'.length)
-    if (!names.includes(name))
-      return plainError(404, 'not_found', `There are servers ${names.join(', ')} at /gateway/<name>`)
+    if (name !== '' && !names.includes(name))
+      return plainError(
+        404,
+        'not_found',
+        `There are servers ${names.join(', ')} at /gateway/<name>, all of them at /gateway`,
+      )
     let body: unknown
     if (request.method === 'POST') {
       const read = await bodyOf(request, visit)

@@ -1,0 +1,263 @@
+/**
+ * Several servers as one: a transport behind which each request goes to the server that has what it names, and lists are put together. Names
+ * that two servers have get the name of their server in front.
+ */
+import type { Transport } from '@modelcontextprotocol/server'
+import { describeError, type Log } from '../../core/log.ts'
+import {
+  type Fields,
+  failure,
+  fieldsOf,
+  type Id,
+  isRequest,
+  type Message,
+  type Request,
+  type Response,
+  success,
+} from './messages.ts'
+
+export interface Part {
+  /** Name of the server. */
+  name: string
+  connect(): Promise<Transport>
+}
+
+export interface Aggregate {
+  transport: Transport
+  /** The server that has a tool, and the tool's own name there. Known after a list of tools. */
+  toolAt(shown: string): { server: string; tool: string } | null
+  /** What a server called itself in its greeting. */
+  identityOf(server: string): Fields
+}
+
+/** Lists by method: the member of the result, and the member of an entry that names it. */
+const lists: Record<string, { member: string; key: string }> = {
+  'tools/list': { member: 'tools', key: 'name' },
+  'prompts/list': { member: 'prompts', key: 'name' },
+  'resources/list': { member: 'resources', key: 'uri' },
+  'resources/templates/list': { member: 'resourceTemplates', key: 'uriTemplate' },
+}
+const maxPages = 100
+const timeoutMs = 60_000
+
+type Kind = 'tools' | 'prompts' | 'resources' | 'resourceTemplates'
+interface Owner {
+  server: string
+  own: string
+}
+
+/** @param parts at least one */
+export function openAggregate(parts: readonly Part[], log: Log): Aggregate {
+  const wires = new Map<string, Transport>()
+  const greetings = new Map<string, Fields>()
+  const owners: Record<Kind, Map<string, Owner>> = {
+    tools: new Map(),
+    prompts: new Map(),
+    resources: new Map(),
+    resourceTemplates: new Map(),
+  }
+  /** Requests that are asked here, by id. */
+  const asked = new Map<Id, (response: Response) => void>()
+  /** Requests of the servers: their own ids, by those that the client sees. */
+  const theirs = new Map<Id, { server: string; id: Id }>()
+  let next = 0
+
+  const ask = async (server: string, method: string, params: unknown): Promise<Fields> => {
+    const id = `all-${next++}`
+    const { promise, resolve, reject } = Promise.withResolvers<Response>()
+    asked.set(id, resolve)
+    const timer = setTimeout(() => reject(new Error(`${server} does not answer ${method}`)), timeoutMs)
+    try {
+      await wires.get(server)!.send({ jsonrpc: '2.0', id, method, params } as Message)
+      const response = await promise
+      if ('error' in response) throw new Error(`${server} refuses ${method}: ${response.error.message}`)
+      return fieldsOf(response.result)
+    } finally {
+      clearTimeout(timer)
+      asked.delete(id)
+    }
+  }
+
+  /** What each server answers; those that refuse are left out. */
+  const askAll = async (method: string, params: unknown): Promise<[string, Fields][]> => {
+    const found = await Promise.all(
+      [...wires.keys()].map(async (server): Promise<[string, Fields][]> => {
+        try {
+          return [[server, await ask(server, method, params)]]
+        } catch (error) {
+          log('debug', 'a server behind the gateway is left out', { server, ...describeError(error) })
+          return []
+        }
+      }),
+    )
+    return found.flat()
+  }
+
+  const greet = async (method: string, params: unknown): Promise<Record<string, unknown>> => {
+    const all = await askAll(method, params)
+    for (const [server, greeting] of all) greetings.set(server, greeting)
+    const [first] = all
+    if (first === undefined) throw new Error('no server answers')
+    const versions = all.flatMap(([, { protocolVersion }]) =>
+      typeof protocolVersion === 'string' ? [protocolVersion] : [],
+    )
+    const instructions = all.flatMap(([server, one]) =>
+      typeof one.instructions === 'string' ? [`${server}: ${one.instructions}`] : [],
+    )
+    return {
+      ...first[1],
+      // Servers that agree on none speak the oldest.
+      ...(versions.length > 0 && { protocolVersion: versions.sort()[0] }),
+      capabilities: Object.assign({}, ...all.map(([, { capabilities }]) => fieldsOf(capabilities))),
+      serverInfo: { name: 'cstp-gateway', version: '1' },
+      ...(instructions.length > 0 && { instructions: instructions.join('\n\n') }),
+    }
+  }
+
+  /** All pages of all servers. */
+  const listAll = async (method: string, params: Fields): Promise<Record<string, unknown>> => {
+    const { member, key } = lists[method]!
+    const { cursor: _, ...rest } = params
+    const entries = await Promise.all(
+      [...wires.keys()].map(async (server) => {
+        const found: { server: string; entry: Fields }[] = []
+        let cursor: unknown
+        for (let page = 0; page < maxPages; page++) {
+          const result = await ask(server, method, { ...rest, ...(cursor !== undefined && { cursor }) }).catch(
+            () => null,
+          )
+          for (const entry of Array.isArray(result?.[member]) ? (result[member] as unknown[]) : [])
+            found.push({ server, entry: fieldsOf(entry) })
+          cursor = result?.nextCursor
+          if (cursor === undefined) break
+        }
+        return found
+      }),
+    )
+    const all = entries.flat()
+    const count = new Map<unknown, number>()
+    for (const { entry } of all) count.set(entry[key], (count.get(entry[key]) ?? 0) + 1)
+    const known = owners[member as Kind]
+    known.clear()
+    const shown = all.map(({ server, entry }) => {
+      const own = String(entry[key])
+      const name = key === 'name' && count.get(entry[key])! > 1 ? `${server}_${own}` : own
+      if (!known.has(name)) known.set(name, { server, own })
+      return { ...entry, [key]: name }
+    })
+    return { resultType: 'complete', [member]: shown }
+  }
+
+  /** The server of a request, and the request as that server knows it. */
+  const routed = async ({ method, params }: Request): Promise<{ server: string; params: Fields } | null> => {
+    const given = fieldsOf(params)
+    const ref = fieldsOf(given.ref)
+    const find = async (kind: Kind, list: string, name: unknown): Promise<Owner | null> => {
+      if (owners[kind].size === 0) await listAll(list, given._meta === undefined ? {} : { _meta: given._meta })
+      return owners[kind].get(String(name)) ?? null
+    }
+    if (method === 'tools/call' || method === 'prompts/get') {
+      const owner =
+        method === 'tools/call'
+          ? await find('tools', 'tools/list', given.name)
+          : await find('prompts', 'prompts/list', given.name)
+      return owner && { server: owner.server, params: { ...given, name: owner.own } }
+    }
+    if (method === 'completion/complete' && typeof ref.name === 'string') {
+      const owner = await find('prompts', 'prompts/list', ref.name)
+      return owner && { server: owner.server, params: { ...given, ref: { ...ref, name: owner.own } } }
+    }
+    const uri = given.uri ?? ref.uri
+    if (uri !== undefined) {
+      const owner = await find('resources', 'resources/list', uri)
+      if (owner) return { server: owner.server, params: given }
+      // A resource that no list has: of a template, whose server answers it.
+      for (const server of wires.keys()) {
+        const isThere = await ask(server, 'resources/read', {
+          uri,
+          ...(given._meta !== undefined && { _meta: given._meta }),
+        }).catch(() => null)
+        if (isThere) return { server, params: given }
+      }
+    }
+    return null
+  }
+
+  const answer = async (request: Request): Promise<void> => {
+    const { id, method, params } = request
+    const given = fieldsOf(params)
+    try {
+      if (method === 'initialize' || method === 'server/discover')
+        return transport.onmessage?.(success(id, await greet(method, params)))
+      if (Object.hasOwn(lists, method)) return transport.onmessage?.(success(id, await listAll(method, given)))
+      if (method === 'ping' || method === 'logging/setLevel') {
+        await askAll(method, given)
+        return transport.onmessage?.(success(id, {}))
+      }
+      const to = await routed(request)
+      if (to === null) return transport.onmessage?.(failure(id, -32_602, `No server has what ${method} names`))
+      await wires.get(to.server)!.send({ ...request, params: to.params } as Message)
+    } catch (error) {
+      log('warn', 'a request to several servers failed', describeError(error))
+      transport.onmessage?.(failure(id, -32_000, `The servers behind the gateway can't answer ${method}`))
+    }
+  }
+
+  const receive = (server: string, message: Message): void => {
+    if (isRequest(message)) {
+      const id = `${server}-${next++}`
+      theirs.set(id, { server, id: message.id })
+      transport.onmessage?.({ ...message, id })
+      return
+    }
+    if ('method' in message) {
+      if (message.method.endsWith('/list_changed')) for (const known of Object.values(owners)) known.clear()
+      transport.onmessage?.(message)
+      return
+    }
+    const resolve = asked.get((message as Response).id as Id)
+    if (resolve) resolve(message as Response)
+    else transport.onmessage?.(message)
+  }
+
+  const transport: Transport = {
+    async start() {
+      await Promise.all(
+        parts.map(async ({ name, connect }) => {
+          const wire = await connect()
+          wire.onmessage = (message) => receive(name, message as Message)
+          wire.onerror = (error) => log('debug', 'gateway', { server: name, ...describeError(error) })
+          // The session begins anew as a whole: the others may have been told of what this one did.
+          wire.onclose = () => void transport.close()
+          await wire.start()
+          wires.set(name, wire)
+        }),
+      )
+    },
+    async send(message) {
+      const given = message as Message
+      if (isRequest(given)) return answer(given)
+      if ('method' in given) return void (await Promise.allSettled([...wires.values()].map((wire) => wire.send(given))))
+      const to = theirs.get(given.id as Id)
+      if (to === undefined) return
+      theirs.delete(given.id as Id)
+      await wires.get(to.server)?.send({ ...given, id: to.id } as Message)
+    },
+    async close() {
+      const all = [...wires.values()]
+      wires.clear()
+      if (all.length === 0) return
+      await Promise.allSettled(all.map((wire) => wire.close()))
+      transport.onclose?.()
+    },
+  }
+
+  return {
+    transport,
+    toolAt(shown) {
+      const owner = owners.tools.get(shown)
+      return owner ? { server: owner.server, tool: owner.own } : null
+    },
+    identityOf: (server) => fieldsOf(greetings.get(server)?.serverInfo),
+  }
+}

@@ -1,0 +1,85 @@
+/** Servers that misbehave: they answer with garbage, too much, or never. The client gets an error, and the service goes on. */
+import { afterEach, expect, test } from 'bun:test'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Behind, openBehind, textsOf } from './gateway.ts'
+
+let behind: Behind | null = null
+let folder: string | null = null
+afterEach(async () => {
+  await behind?.close()
+  behind = null
+  if (folder !== null) await rm(folder, { recursive: true, force: true })
+})
+
+/** A server that greets as it should, and does `onCall` for a call: JavaScript with `send`, `id` and `raw`. */
+async function open(onCall: string): Promise<Behind> {
+  folder = await mkdtemp(join(tmpdir(), 'cstp-bad-'))
+  const script = join(folder, 'server.mjs')
+  await writeFile(
+    script,
+    `import { createInterface } from 'node:readline'
+const raw = (text) => process.stdout.write(text)
+const send = (message) => raw(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n')
+createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method } = JSON.parse(line)
+  if (method === 'initialize')
+    send({ id, result: { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'bad', version: '1' } } })
+  else if (method === 'tools/list') send({ id, result: { tools: [{ name: 'call', inputSchema: { type: 'object' } }] } })
+  else if (method === 'tools/call') { ${onCall} }
+})
+`,
+  )
+  behind = await openBehind({ more: { bad: { command: [process.execPath, script] } } })
+  return behind
+}
+
+test('lines that are no messages are left out, and the answer between them arrives', async () => {
+  const one = await open(
+    `raw('garbage\\n{"jsonrpc":\\n[]\\n'); send({ id, result: { content: [{ type: 'text', text: 'fine' }] } })`,
+  )
+  const client = await one.connect({ server: 'bad' })
+  expect(textsOf(await client.callTool({ name: 'call', arguments: {} }))).toBe('fine')
+})
+
+test('an answer of 50 MB is not passed on', async () => {
+  const one = await open(`send({ id, result: { content: [{ type: 'text', text: 'x'.repeat(50e6) }] } })`)
+  const client = await one.connect({ server: 'bad' })
+  const result = await client.callTool({ name: 'call', arguments: {} })
+  expect(textsOf(result)).toContain('are not passed on')
+  expect(result.isError).toBe(true)
+})
+
+test('an answer beyond what a message may have ends the server, and the call is unknown', async () => {
+  const one = await open(`send({ id, result: { content: [{ type: 'text', text: 'x'.repeat(80e6) }] } })`)
+  const client = await one.connect({ server: 'bad' })
+  expect(textsOf(await client.callTool({ name: 'call', arguments: {} }))).toContain('is unknown')
+  expect((await one.serving.fetch('/health', { as: null })).status).toBe(200)
+})
+
+test('a call without an answer can be cancelled, and the service stops all the same', async () => {
+  const one = await open('')
+  const client = await one.connect({ server: 'bad' })
+  const never = new AbortController()
+  const call = client.callTool({ name: 'call', arguments: {} }, { signal: never.signal })
+  const session = async () => {
+    const { sessions } = await one.serving.call('listSessions', {}, 'root')
+    return (sessions as { actions: number; verdicts: { allow: number } }[])[0]
+  }
+  while ((await session()) === undefined) await Bun.sleep(20)
+  // The verdict comes before the call is sent.
+  await Bun.sleep(100)
+  never.abort()
+  await expect(call).rejects.toThrow()
+  expect(await session()).toMatchObject({ actions: 0, verdicts: { allow: 1 } })
+})
+
+test('an answer to a call that was not sent, and to one of the gateway itself, is left out', async () => {
+  const one = await open(
+    `for (const other of [id + 1, id + 2, 'cstp-0-0']) send({ id: other, result: { content: [{ type: 'text', text: 'forged' }] } })
+     send({ id, result: { content: [{ type: 'text', text: 'own' }] } })`,
+  )
+  const client = await one.connect({ server: 'bad' })
+  for (const _ of [1, 2, 3]) expect(textsOf(await client.callTool({ name: 'call', arguments: {} }))).toBe('own')
+})

@@ -1,0 +1,92 @@
+/** `/gateway`: several servers as one. */
+import { afterEach, expect, test } from 'bun:test'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startFeatureServer } from '../../support/feature-server.ts'
+import { type Behind, openBehind, textsOf, toolServer } from './gateway.ts'
+
+let behind: Behind | null = null
+let features: ReturnType<typeof startFeatureServer> | null = null
+let second: string | null = null
+afterEach(async () => {
+  await behind?.close()
+  await features?.stop()
+  if (second !== null) await rm(second, { recursive: true, force: true })
+  behind = null
+  features = null
+})
+
+async function open(rules = '[]'): Promise<Behind> {
+  features = startFeatureServer()
+  second = await mkdtemp(join(tmpdir(), 'cstp-second-'))
+  await writeFile(
+    join(second, 'tools.json'),
+    JSON.stringify({ only_here: { description: 'Is of the second server only.' } }),
+  )
+  behind = await openBehind({
+    rules,
+    more: { other: { command: [process.execPath, toolServer, second] }, features: { url: features.url } },
+  })
+  return behind
+}
+
+test('tools of all servers are listed, and those that two have get the name of their server in front', async () => {
+  const client = await (await open()).connect({ server: '' })
+  const names = (await client.listTools()).tools.map(({ name }) => name)
+  expect(names).toContain('tools_echo')
+  expect(names).toContain('other_echo')
+  expect(names).toContain('only_here')
+  expect(names).toContain('test_simple_text')
+  expect(names).not.toContain('echo')
+})
+
+test('a call reaches the server that has the tool, under the name that it has there', async () => {
+  const one = await open()
+  const client = await one.connect({ server: '' })
+  expect(textsOf(await client.callTool({ name: 'tools_echo', arguments: { text: 'first' } }))).toBe('first')
+  expect(one.calls()).toEqual([{ name: 'echo', input: { text: 'first' } }])
+  expect(textsOf(await client.callTool({ name: 'only_here', arguments: {} }))).toBe('only_here')
+  expect(textsOf(await client.callTool({ name: 'test_simple_text', arguments: {} }))).toContain('simple text')
+  expect((await client.callTool({ name: 'echo', arguments: {} })).isError).toBe(true)
+})
+
+test('a rule about a server holds for its tools only, whatever they are called here', async () => {
+  const one = await open(`
+- id: not-there
+  conditions:
+    - { type: field, field: context.mcp_server, operator: "==", value: other }
+    - { type: field, field: context.tool, operator: "==", value: echo }
+  action: block
+  message: Not on the other server
+`)
+  const client = await one.connect({ server: '' })
+  expect(textsOf(await client.callTool({ name: 'other_echo', arguments: {} }))).toContain('Not on the other server')
+  expect((await client.callTool({ name: 'tools_echo', arguments: {} })).isError).toBeFalsy()
+})
+
+test('resources, prompts, completions and progress pass', async () => {
+  const client = await (await open()).connect({ server: '' })
+  const { resources } = await client.listResources()
+  expect(resources.map(({ uri }) => uri)).toContain('test://static-text')
+  const { contents } = await client.readResource({ uri: 'test://static-text' })
+  expect(contents).toHaveLength(1)
+  expect((await client.readResource({ uri: 'test://template/7/data' })).contents).toHaveLength(1)
+  expect((await client.getPrompt({ name: 'test_simple_prompt' })).messages).toHaveLength(1)
+  const seen: number[] = []
+  await client.callTool(
+    { name: 'tools_slow', arguments: {} },
+    { onprogress: ({ progress }) => void seen.push(progress) },
+  )
+  expect(seen).toEqual([1, 2, 3])
+})
+
+test('a question of a server reaches the client, and the answer that server', async () => {
+  const client = await (await open()).connect({ server: '', client: { capabilities: { sampling: {} } } })
+  client.setRequestHandler('sampling/createMessage', () => ({
+    model: 'test',
+    role: 'assistant' as const,
+    content: { type: 'text' as const, text: 'sampled' },
+  }))
+  expect(textsOf(await client.callTool({ name: 'test_sampling', arguments: { prompt: 'x' } }))).toContain('sampled')
+})
