@@ -227,7 +227,7 @@ export function openAggregate(parts: readonly Part[], log: Log): Aggregate {
           const wire = await connect()
           wire.onmessage = (message) => receive(name, message as Message)
           wire.onerror = (error) => log('debug', 'gateway', { server: name, ...describeError(error) })
-          // The session begins anew as a whole: the others may have been told of what this one did.
+          // The session is restarted as a whole: the servers know what the client said to all of them.
           wire.onclose = () => void transport.close()
           await wire.start()
           wires.set(name, wire)
