@@ -20,10 +20,12 @@ const reviewInForm = /^[1-9]\d{0,3}[hdwm]$/
 
 const d = v.description
 
-/** Whether a given bridge is not used by searches. */
+/** Whether a given bridge has less weight in searches. */
 export const BridgeTooFar = v.pipe(
   v.boolean(),
-  d('True if the given bridge is too far from the decision text; it is stored, but searches use the text.'),
+  d(
+    'True if a side of the given bridge is far from the decision text; it is searched beside the text, with less weight.',
+  ),
 )
 const listUpTo = <T extends v.GenericSchema>(item: T, most: number) =>
   v.optional(v.pipe(v.array(item), v.maxLength(most, `at most ${most} entries`)), () => [])

@@ -12,6 +12,7 @@ import { openWisdom } from '../domain/learn/memory/wisdom.ts'
 import { openThread, type Thread } from '../domain/ledger/thread/sequencer.ts'
 import { enact } from '../domain/policy/judge/archive.ts'
 import { startTracker } from '../domain/record/deliberation/tracker.ts'
+import { followTexts } from '../domain/search/follow-texts.ts'
 import { startOutbox } from '../domain/search/outbox.ts'
 import { indexState } from '../domain/search/search.ts'
 import { analyse } from '../domain/search/terms.ts'
@@ -185,6 +186,16 @@ export async function openProgram(
       ...overrides,
     }
     keep(startErasing(services))
+    if (!brief)
+      keep(
+        followTexts({
+          store,
+          now,
+          after: later,
+          yieldToEventLoop: services.yieldToEventLoop,
+          failed: (error) => log('warn', 'decisions of another version are not indexed anew yet', describeError(error)),
+        }),
+      )
 
     const dispatch = createDispatch(methods, services, observing(metrics, log), { admission: openAdmission() })
     return { services, dispatch, metrics, shared, reachable, failure, place, close }

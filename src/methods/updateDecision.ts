@@ -12,7 +12,8 @@ import { stateId } from '../domain/record/act-ids.ts'
 import { applyUpdate, requireUnchanged, type Updates } from '../domain/record/decision/decision.ts'
 import { given, requireOwn, resolveId } from '../domain/record/decision/lookup.ts'
 import { keepRevision, requireSize } from '../domain/record/decision/revisions.ts'
-import { type Embedded, embeddedTexts, embedInTime, keepVectors } from '../domain/search/embeddings.ts'
+import { embedInTime, keepVectors } from '../domain/search/embeddings.ts'
+import { type Embedded, embeddedTexts } from '../domain/search/searched.ts'
 
 const updates = v.pipe(
   v.object(RecordUpdates),

@@ -197,7 +197,7 @@ export async function prepareRecord(
     if (!settled) await audit(call, tx, [whole.id])
     const result = resultOf(whole, { indexed, evaluation: settled, session })
     if (!made?.bridge_too_far) return result
-    const message = `${result.message}. The bridge is too far from the decision's own text: it is kept, and the text is searched by`
+    const message = `${result.message}. The bridge is far from the decision's own text: it is searched beside the text, with less weight`
     return { ...result, bridge_too_far: true, message }
   }
 }

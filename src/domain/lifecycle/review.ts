@@ -17,6 +17,7 @@ import {
   type ReviewInput,
 } from '../record/decision/outcome.ts'
 import { requireRoom } from '../record/decision/revisions.ts'
+import { queueIfChanged } from '../search/embeddings.ts'
 
 export type ReviewCall = Pick<PolicyCall, 'policy' | 'store' | 'approvalContext' | 'method' | 'request_id'> &
   LinkingCall & { caller: Caller }
@@ -58,6 +59,7 @@ export async function review(
     // A review that outweighs the one before always fits, so that a full record can't escape it.
     const fits = counts && !record.self_reviewed && settlerOf(record) !== settlerOf(found.record)
     await tx.decisions.put(fits ? record : requireRoom(record, call.caller.agent), found.revision)
+    await queueIfChanged(tx, found.record, record, now_ms)
     // Outcomes by age prove nothing, and imported decisions were made elsewhere.
     if (counts && attribution?.basis !== 'age' && record.imported_by === null)
       await countReview(call, tx, breakers, record.breaker_scopes, {

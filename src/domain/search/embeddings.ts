@@ -6,7 +6,7 @@ import { newOutboxValue, outboxCollection } from '../../../sdk/storage/keyed.ts'
 import type { Transaction } from '../../../sdk/storage/store.ts'
 import type { VectorSet } from '../../../sdk/storage/vectors.ts'
 import { type Log, messageOf } from '../../core/log.ts'
-import { extractBridge, head } from '../record/decision/bridge.ts'
+import { type Embedded, embeddedTexts, maxRead, type Sides } from './searched.ts'
 
 /** The parts of a call that embedding needs. */
 export interface EmbeddingCall {
@@ -19,54 +19,23 @@ export interface EmbeddingCall {
   now(): number
 }
 
-/** The fields from which the vectors of a decision are computed. */
-export type Embedded = Pick<DecisionRecord, 'decision' | 'context' | 'pattern' | 'reasons' | 'bridge' | 'bridge_method'>
-
-/** Characters of the decision's own text that a given bridge is compared with. */
-const maxOwnText = 2_000
-
-interface Sides {
-  structure: string
-  function: string
-}
-
-/** The texts that determine a decision's vectors: its bridge and context, and for a given bridge also the texts that it is compared with. */
-export interface EmbeddedTexts {
-  given: Sides
-  passages: string[]
-  own: Sides | null
+interface Weighted {
   text: string
+  weight: number
 }
 
-export function embeddedTexts(record: Embedded): EmbeddedTexts {
-  const { bridge, context, decision } = record
-  const own = record.bridge_method === 'rule' ? null : extractBridge(record)
-  return {
-    given: { structure: bridge.structure, function: bridge.function },
-    passages: passagesOf(context ?? ''),
-    own: own && { structure: own.structure, function: own.function },
-    text: own ? decision.slice(0, maxOwnText).toWellFormed() : bridge.structure,
-  }
-}
-
-/** The texts of the vector `both`, without repetitions. */
-const textsOfBoth = ({ structure, function: purpose }: Sides, passages: readonly string[]): string[] => [
-  ...new Set([structure, ...(structure.includes(purpose) ? [] : [purpose]), ...passages]),
-]
+/** The root of the length that the model reads. docs/design/search.md compares this with other weights. */
+const weightOf = (text: string): number => Math.sqrt(Math.min(text.length, maxRead))
 
 /**
- * One vector for several texts: their mean, weighted by the square root of the length that the model reads of each. docs/design/search.md
- * compares this with other weights.
+ * One vector for several: their weighted mean. A single vector is returned as it is.
+ * @param parts at least one
  */
-function meanOf(texts: readonly string[], vectorOf: (text: string) => Float32Array): Float32Array {
-  const first = vectorOf(texts[0]!)
-  if (texts.length === 1) return first
+function meanOf(parts: readonly { vector: Float32Array; weight: number }[]): Float32Array {
+  const first = parts[0]!.vector
+  if (parts.length === 1) return first
   const sums = new Float64Array(first.length)
-  for (const text of texts) {
-    const weight = Math.sqrt(Math.min(text.length, maxRead))
-    const vector = vectorOf(text)
-    for (let at = 0; at < sums.length; at++) sums[at]! += weight * vector[at]!
-  }
+  for (const { vector, weight } of parts) for (let at = 0; at < sums.length; at++) sums[at]! += weight * vector[at]!
   let squares = 0
   for (let at = 0; at < sums.length; at++) squares += sums[at]! ** 2
   if (squares === 0) return first
@@ -86,17 +55,20 @@ function distanceOf(a: Float32Array, b: Float32Array): number {
   return aa === 0 || bb === 0 ? 1 : 1 - dot / Math.sqrt(aa * bb)
 }
 
-/** The vectors by which a decision is found, and whether they replace those of a given bridge that is too far from its text. */
+/** The vectors by which a decision is found, and whether a side of its given bridge is far from its text. */
 export interface DecisionVectors {
   vectors: VectorSet
   bridge_too_far: boolean
 }
 
+/** Of a side that is far from the text: its weight in `both`, in parts of the weight of the decision's own text. */
+const farWeight = 0.5
+
 /**
- * Embeds each distinct text once; vectors hold only the effective dimensions. The vector `both` is computed from both sides and the
- * passages of the context. If the structure of a given bridge is farther from the decision itself than noise, or its function is that far
- * from everything written with it, the bridge that the rule extracts from the text is used instead. The structure is not compared with
- * the context, which may quote anything: a quotation must not decide what the decision is about.
+ * Embeds each distinct text once; vectors hold only the effective dimensions. The vector `both` is the mean of both sides, of the decision's
+ * own text if the bridge was given, and of its passages. A purpose is by nature worded unlike the text, so a given side is always searched;
+ * but one that is farther than noise from the decision itself can't be told from one that belongs to another decision. It is searched as the
+ * mean with what the rule extracts, and has less weight in `both`.
  * @throws StorageError if the embedder is unavailable
  */
 export async function embedDecision(
@@ -104,31 +76,56 @@ export async function embedDecision(
   record: Embedded,
   signal: AbortSignal,
 ): Promise<DecisionVectors> {
-  const { given, own, passages, text } = embeddedTexts(record)
-  const distinct = [
-    ...new Set(
-      [given, ...(own ? [own] : [])].flatMap((sides) => [sides.structure, sides.function]).concat(text, passages),
-    ),
-  ]
+  const { given, own, passages } = embeddedTexts(record)
+  const texts = [given.structure, given.function, ...(own ? [own.structure, own.function] : []), ...passages]
+  const distinct = [...new Set(texts)]
   const vectors = await embedder.embed(distinct, 'document', signal)
   const made = new Map(
     distinct.map((one, index) => [one, vectors[index]!.subarray(0, embedder.effective_dimensions)] as const),
   )
   const vectorOf = (one: string) => made.get(one)!
-  const setOf = (sides: Sides): VectorSet => ({
-    structure: vectorOf(sides.structure),
-    function: vectorOf(sides.function),
-    both: meanOf(textsOfBoth(sides, passages), vectorOf),
-  })
-  const vectorsGiven = setOf(given)
-  if (own === null) return { vectors: vectorsGiven, bridge_too_far: false }
-  const vectorsOwn = setOf(own)
-  const far = (side: Float32Array, written: readonly Float32Array[]): boolean =>
-    written.every((one) => distanceOf(side, one) > embedder.noise_distance)
-  const bridge_too_far =
-    far(vectorsGiven.structure, [vectorsOwn.structure, vectorOf(text)]) ||
-    far(vectorsGiven.function, [...Object.values(vectorsOwn), vectorOf(text)])
-  return { vectors: bridge_too_far ? vectorsOwn : vectorsGiven, bridge_too_far }
+  const mean = (parts: readonly Weighted[]): Float32Array =>
+    meanOf(parts.map(({ text, weight }) => ({ vector: vectorOf(text), weight })))
+  /** Each text once. */
+  const once = (parts: readonly Weighted[]): Weighted[] => {
+    const seen = new Set<string>()
+    return parts.filter(({ text }) => !seen.has(text) && seen.add(text))
+  }
+  const whole = (text: string): Weighted => ({ text, weight: weightOf(text) })
+
+  if (own === null) {
+    const { structure, function: purpose } = given
+    const sides = structure.includes(purpose) ? [structure] : [structure, purpose]
+    return {
+      vectors: {
+        structure: vectorOf(structure),
+        function: vectorOf(purpose),
+        both: mean(once([...sides, ...passages].map(whole))),
+      },
+      bridge_too_far: false,
+    }
+  }
+
+  // The function may be like anything that the rule extracts, the structure only like the decision itself, not like what its context quotes.
+  const farFrom = (side: string, ...texts: string[]): boolean =>
+    texts.every((text) => distanceOf(vectorOf(side), vectorOf(text)) > embedder.noise_distance)
+  const far = {
+    structure: farFrom(given.structure, own.structure),
+    function: farFrom(given.function, own.structure, own.function),
+  }
+  const sideOf = (side: keyof Sides): Float32Array =>
+    far[side]
+      ? meanOf([given[side], own[side]].map((text) => ({ vector: vectorOf(text), weight: 1 })))
+      : vectorOf(given[side])
+  const weighed = (side: keyof Sides): Weighted => {
+    const { text, weight } = whole(given[side])
+    return { text, weight: far[side] ? farWeight * Math.min(weight, weightOf(own.structure)) : weight }
+  }
+  const both = [whole(own.structure), weighed('structure'), weighed('function'), ...passages.map(whole)]
+  return {
+    vectors: { structure: sideOf('structure'), function: sideOf('function'), both: mean(once(both)) },
+    bridge_too_far: far.structure || far.function,
+  }
 }
 
 /** Aborts with the call, after its longest wait for the embedder, or with `unneeded`. One combined signal, as each one costs time per record. */
@@ -173,39 +170,17 @@ export async function keepVectors(
   return indexed
 }
 
+/** Queues the vectors of a decision whose text changed; those of its former text are searched until then. */
+export async function queueIfChanged(
+  tx: Transaction,
+  before: Embedded,
+  after: Embedded & Pick<DecisionRecord, 'id'>,
+  now_ms: number,
+): Promise<void> {
+  const textsOf = (record: Embedded): string => JSON.stringify(embeddedTexts(record))
+  if (textsOf(before) !== textsOf(after)) await queueVectors(tx, after.id, now_ms)
+}
+
 /** Queues the vectors of a decision in the outbox, due at once. An entry that is already queued starts over. */
 export const queueVectors = ({ keyed }: Transaction, id: string, now_ms: number): Promise<void> =>
   keyed.put(outboxCollection, id, newOutboxValue, { expires_ms: now_ms })
-
-// A long text in passages of whole sentences, each short enough to be embedded whole.
-
-const sentenceEnd = /[.!?](?=\s|$)|[。！？\n]/g
-/** A passage ends with the sentence that reaches this many characters: shorter passages say too little. */
-const least = 450
-/** About how many characters of a text small models read. */
-export const maxRead = 1_000
-/** Most passages, as their cost grows with their number. */
-const most = 12
-
-/** The first passages of a text; none if it is empty. */
-export function passagesOf(text: string): string[] {
-  const passages: string[] = []
-  let start = 0
-  const end = (at: number): void => {
-    const passage = text.slice(start, at).trim()
-    if (passage !== '' && passages.length < most) passages.push(passage.toWellFormed())
-    start = at
-  }
-  const cutTo = (limit: number): void => {
-    while (limit - start > maxRead && passages.length < most)
-      end(start + head(text.slice(start, start + maxRead), maxRead).length)
-  }
-  for (const { index } of text.matchAll(sentenceEnd)) {
-    if (passages.length === most) break
-    cutTo(index + 1)
-    if (index + 1 - start >= least) end(index + 1)
-  }
-  cutTo(text.length)
-  end(text.length)
-  return passages
-}

@@ -4,9 +4,9 @@ import { filterFields } from '../../../sdk/storage/fields.ts'
 import { compileFilter } from '../../../sdk/storage/filter.ts'
 import type { DecisionFields, DecisionFilter, Store } from '../../../sdk/storage/store.ts'
 import { fixedOf, type Past } from '../record/history/past.ts'
-import { embeddedTexts } from './embeddings.ts'
 import type { IndexSync, SearchView } from './index-sync.ts'
 import type { SearchTools } from './search.ts'
+import { embeddedTexts } from './searched.ts'
 import { analyse } from './terms.ts'
 
 /** Most decisions matching today with which a search about the past is complete. */

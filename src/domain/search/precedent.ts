@@ -101,7 +101,7 @@ export interface Candidate {
   distance: number | null
   /** The score by words as a share of the highest possible score. */
   share: number
-  /** The share, raised if even the best hit contains few of the question's words. */
+  /** How much the share says. */
   keyword: number
   combined: number
 }
@@ -114,8 +114,6 @@ export interface Question {
   terms: string[]
   /** The highest possible score of the terms. */
   ideal: number
-  /** The score of the best hit by words. */
-  best: number
   /** Weight of the semantic part. */
   weight: number
 }
@@ -124,15 +122,16 @@ export const similarity = (distance: number | null): number => (distance === nul
 export const byScore = (a: Candidate, b: Candidate): number => b.combined - a.combined || (a.id < b.id ? -1 : 1)
 
 /**
- * How much the best hit by words sets the scale: 0 not at all, 1 completely. Even the right decision contains only a small share of a long
- * question, so with 0 meaning decides nearly everything; with 1, a stray word does. Measured in docs/design/search.md.
+ * The share of the question's words at which a hit counts half by words. A hit with less has only stray words, and must not outweigh
+ * meaning; one with more explains the question. Measured in docs/design/search.md.
  */
-const byBest = 0.75
+const half = 0.3
+const explained = (share: number): number => share ** 3 / (share ** 3 + half ** 3)
 
 export function candidate(id: string, distance: number | null, score: number, question: Question): Candidate {
-  const { ideal, best, weight } = question
+  const { ideal, weight } = question
   const share = score === 0 ? 0 : score / ideal
-  const keyword = score === 0 ? 0 : share / (Math.max(best, score) / ideal) ** byBest
+  const keyword = explained(share)
   return { id, distance, share, keyword, combined: weight * similarity(distance) + (1 - weight) * keyword }
 }
 

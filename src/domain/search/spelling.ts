@@ -8,6 +8,7 @@ import { readDecisions } from '../../../sdk/storage/decisions.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import type { DecisionReader } from '../../../sdk/storage/store.ts'
 import type { IndexSync } from './index-sync.ts'
+import { wordedTexts } from './searched.ts'
 import { queryTerms } from './terms.ts'
 
 /** Shorter words have too many neighbours. */
@@ -100,8 +101,7 @@ async function writtenLike(
     store.decisions,
     hits.map(({ id }) => id),
   )) {
-    const { decision, context, pattern, lessons, reasons } = record
-    const text = [decision, context, pattern, lessons, ...reasons.map((reason) => reason.text)].join('\n')
+    const text = wordedTexts(record).join('\n')
     for (const [one] of text.matchAll(asciiWord)) forms.add(one.toLowerCase())
   }
   const [best] = [...forms]

@@ -4,6 +4,7 @@
  */
 import { stemmer } from 'stemmer'
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
+import { wordedTexts } from './searched.ts'
 
 /** Longer words are cut: they are not searched for, and one must not slow the analysis down. */
 const maxTermLength = 64
@@ -108,10 +109,8 @@ export function queryTerms(query: string): string[] {
 
 /** The terms under which a decision is found by keyword, as stores keep them: equal terms are adjacent. */
 export function analyse(record: DecisionRecord): string {
-  const { decision, context, reasons, tags, pattern, category, lessons } = record
   const counts = new Map<string, number>()
-  for (const text of [decision, context, ...reasons.map(({ text }) => text), ...tags, pattern, category, lessons])
-    if (text !== null) countTerms(text, counts)
+  for (const text of wordedTexts(record)) countTerms(text, counts)
   const terms: string[] = []
   for (const [term, count] of counts) for (let at = 0; at < count; at++) terms.push(term)
   return terms.join(' ')

@@ -1,6 +1,7 @@
 /** The vectors of a decision: which texts they are made of, and how. */
 import { expect, test } from 'bun:test'
-import { embedDecision, passagesOf } from '../../../src/domain/search/embeddings.ts'
+import { embedDecision } from '../../../src/domain/search/embeddings.ts'
+import { passagesOf } from '../../../src/domain/search/searched.ts'
 import { openHashEmbedder } from '../../../src/drivers/embedder/hash.ts'
 import { recordOf } from '../../support/record.ts'
 
@@ -66,9 +67,40 @@ test('a text is embedded once, and what a side says already is said once', async
   expect(new Set(Object.values(repeated.vectors)).size).toBe(1)
 })
 
-test('a given bridge is compared with the decision, without more texts than those of the bridge that the rule makes', async () => {
-  const context = 'Pages were slow'
-  const bridge = { structure: 'Redis cache', function: 'Fast pages', tolerance: [], enforcement: [], prevention: [] }
-  const { texts } = await embedded({ decision: 'Cache in Redis', context, bridge, bridge_method: 'given' })
+const bridge = { structure: 'Redis cache', function: 'Fast pages', tolerance: [], enforcement: [], prevention: [] }
+
+test('a given bridge is embedded beside what the rule makes of the text', async () => {
+  const { texts } = await embedded({
+    decision: 'Cache in Redis',
+    context: 'Pages were slow',
+    bridge,
+    bridge_method: 'given',
+  })
   expect(texts).toEqual(['Redis cache', 'Fast pages', 'Cache in Redis', 'Pages were slow'])
+})
+
+test('what happened, what was learned and what was rejected are embedded in passages', async () => {
+  const { texts, vectors } = await embedded({
+    decision: 'Cache in Redis',
+    actual_result: 'Pages appear at once',
+    lessons: 'Measure before',
+    alternatives_considered: ['Memcached', { option: 'No cache', reason: 'slow' }],
+  })
+  const all = ['Cache in Redis', 'Pages appear at once', 'Measure before', 'Memcached. No cache: slow']
+  expect(texts).toEqual(all)
+  near(vectors.both, await meanOf(all))
+})
+
+test('a side that is far from the text is searched as a mean with the text, and weighs half at most', async () => {
+  const decision = 'Cache results in Redis'
+  const far = 'Paint fences against the weather of the coming winter, and oil whatever is left'
+  const given = { decision, bridge: { ...bridge, structure: decision, function: far }, bridge_method: 'given' as const }
+  const { vectors } = await embedded(given)
+  const [own, asked] = await Promise.all([vectorOf(decision), vectorOf(far)])
+  const cosine = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, at) => sum + value * b[at]!, 0)
+  expect(cosine(asked, own)).toBeLessThan(1 - hash.noise_distance)
+  expect(vectors.structure).toEqual(own)
+  expect(cosine(vectors.function, asked)).toBeCloseTo(cosine(vectors.function, own), 5)
+  expect(cosine(vectors.both, asked)).toBeGreaterThan(cosine(own, asked))
+  expect(cosine(vectors.both, asked)).toBeLessThan(0.6 * cosine(vectors.both, own))
 })

@@ -1,7 +1,7 @@
 /** Passages: whole sentences, in order, bounded in length and number, whatever the text. */
 
 import { expect, test } from 'bun:test'
-import { maxRead, passagesOf } from '../../../src/domain/search/embeddings.ts'
+import { maxRead, passagesOf } from '../../../src/domain/search/searched.ts'
 import * as fc from '../../support/property.ts'
 
 const sentence = (name: string): string => `${'word '.repeat(19)}${name}.`

@@ -101,27 +101,31 @@ test('a question keeps 64 distinct terms, in order of first use', () => {
   expect(asked.slice(0, 3)).toEqual(['again', 'w0', 'w1'])
 })
 
-test('a record is found by decision, context, reasons, tags, pattern, category and lessons, not by other fields', () => {
+test('a record is found by the words of all texts that a person wrote of it, not by other fields', () => {
   const record = recordOf({
     decision: 'alpha',
     context: 'beta',
-    reasons: [{ type: 'nowhere', text: 'gamma', strength: 1 }],
-    tags: ['delta'],
-    pattern: 'epsilon',
-    category: 'zeta',
-    lessons: 'eta',
-    project: { name: 'theta', feature: null, pr: null, files: [] },
+    reasons: [
+      { type: 'nowhere', text: 'gamma', strength: 1 },
+      { type: 'nowhere', text: 'delta', strength: 0.1 },
+    ],
+    tags: ['epsilon'],
+    pattern: 'zeta',
+    category: 'eta',
+    lessons: 'theta',
     actual_result: 'iota',
+    alternatives_considered: ['kappa', { option: 'lambda', reason: 'mu', other: 'nowhere' }],
+    bridge: { structure: 'nu', function: 'xi', tolerance: ['nowhere'], enforcement: [], prevention: [] },
+    bridge_method: 'given',
+    project: { name: 'nowhere', feature: null, pr: null, files: [] },
+    review_notes: 'nowhere',
   })
-  expect([...new Set(analyse(record).split(' '))]).toEqual([
-    'alpha',
-    'beta',
-    'gamma',
-    'delta',
-    'epsilon',
-    'zeta',
-    'eta',
-  ])
+  const all = 'alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi'
+  expect(analyse(record).split(' ').toSorted()).toEqual(all.split(' ').toSorted())
+})
+
+test('a bridge that the rule made counts no word twice', () => {
+  expect(analyse(recordOf({ decision: 'alpha', category: 'beta', pattern: 'gamma' }))).toBe('alpha gamma beta')
 })
 
 test('terms are well-formed text of at most 64 units', () => {

@@ -398,23 +398,6 @@ test('a start does not mistake the files of a store that is writing', async () =
   expect(differences(dir)).toEqual([])
 })
 
-test('terms are rebuilt when the analysis of text has changed', async () => {
-  const dir = await prepared(
-    [1, 2, 3].map((number) => recordOf(number, { decision: 'running quickly', context: null })),
-  )
-  const backwards = (record: DecisionRecord) => {
-    const words = record.decision.split(' ').map((word) => [...word].reverse().join(''))
-    return words.join(' ')
-  }
-  for (let start = 0; start < 2; start++) {
-    const store = await openSqliteStore({ ...suiteOptions, analyse: backwards, dir })
-    const total = (term: string) => holdingTerm(store, term)
-    expect([await total('running'), await total('gninnur')]).toEqual([0, 3])
-    expect((await readDecision(store.decisions, idOf(1)))?.revision).toBe(1)
-    await store.close()
-  }
-})
-
 test('the files of a large store are looked at beside its answers; one that is closed meanwhile stops, and loses nothing', async () => {
   const dir = await prepared()
   const open = () => openSqliteStore({ ...suiteOptions, dir, most_at_start: 2 })

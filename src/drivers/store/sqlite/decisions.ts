@@ -33,8 +33,6 @@ export interface DecisionTable {
   insert(record: DecisionRecord, revision: number): number
   /** Also restores a hidden decision. @throws StorageError `conflict` if the source key is taken */
   replace(num: number, record: DecisionRecord, revision: number): void
-  /** Rebuilds the terms of a decision. */
-  reword(num: number, record: DecisionRecord): void
   /** Updates the `indexed` column after the vectors changed. */
   mark(num: number): void
   /** Like {@link mark}, and gives the decision the next number in the feed. */
@@ -193,10 +191,6 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
       const { tags } = tagsOf.get(num)!
       unlessTaken(record, () => update.run(revision, seq, record.source_key, ...values, num))
       putDerived(num, record, tags)
-    },
-    reword(num, record) {
-      putTerms.run(num, analyse(record))
-      touch.run(group.nextSeq(), num)
     },
     mark: (num) => void mark.run(num),
     touch: (num) => void touch.run(group.nextSeq(), num),

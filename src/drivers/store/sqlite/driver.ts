@@ -15,7 +15,6 @@ import { follow } from './follow.ts'
 import { pendingFiles } from './pending-files.ts'
 import { decisionReader, edgeReader } from './read.ts'
 import { reconciler } from './reconcile.ts'
-import { rewordWhereNeeded } from './reword.ts'
 import { remaining, scrubber } from './scrub.ts'
 import { surveyor } from './survey.ts'
 import { newestReader, threadReader, threadWriter } from './thread.ts'
@@ -102,7 +101,6 @@ export async function openSqliteStore({
       writer.run('PRAGMA wal_checkpoint(TRUNCATE)')
       disconnect()
     }
-    await rewordWhereNeeded({ statements: writing, analyse, table, commits, log })
     const surveyFailed = (error: unknown) =>
       log('error', 'the decision files could not be checked; cstp reindex checks them again', {
         error: messageOf(error),
