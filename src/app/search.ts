@@ -3,10 +3,13 @@ import { join } from 'node:path'
 import { isStorageError } from '../../sdk/storage/errors.ts'
 import type { Search } from '../../sdk/storage/search.ts'
 import type { Store } from '../../sdk/storage/store.ts'
-import type { Log } from '../core/log.ts'
+import type { Services } from '../calls/services.ts'
+import { describeError, type Log } from '../core/log.ts'
+import { followTexts } from '../domain/search/follow-texts.ts'
 import { openLanceSearch } from '../drivers/search/lancedb/driver.ts'
 import type { Ownership } from '../drivers/search/lancedb/place.ts'
 import type { Settings } from './config/config.ts'
+import { later } from './lifecycle.ts'
 import { loadDrivers } from './own-drivers.ts'
 
 /** Identifies the store to its search index. A migrated store gets a new id, a restored one keeps its id. */
@@ -101,3 +104,13 @@ async function folderId(store_url: string | null): Promise<string> {
   const { hostname } = await import('node:os')
   return `${hostname()}:`
 }
+
+/** Indexes the decisions of another version anew, beside the calls. */
+export const followSearchedTexts = ({ store, now, log, yieldToEventLoop }: Services): { close(): Promise<void> } =>
+  followTexts({
+    store,
+    now,
+    after: later,
+    yieldToEventLoop,
+    failed: (error) => log('warn', 'decisions of another version are not indexed anew yet', describeError(error)),
+  })

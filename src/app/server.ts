@@ -12,7 +12,6 @@ import { openWisdom } from '../domain/learn/memory/wisdom.ts'
 import { openThread, type Thread } from '../domain/ledger/thread/sequencer.ts'
 import { enact } from '../domain/policy/judge/archive.ts'
 import { startTracker } from '../domain/record/deliberation/tracker.ts'
-import { followTexts } from '../domain/search/follow-texts.ts'
 import { startOutbox } from '../domain/search/outbox.ts'
 import { indexState } from '../domain/search/search.ts'
 import { analyse } from '../domain/search/terms.ts'
@@ -46,6 +45,7 @@ import { type Listening, listen } from './listen.ts'
 import { openPublisher } from './publisher.ts'
 import { loadRetention } from './retention.ts'
 import { createLimits, createRoutes, health, observing, openAccess } from './routes.ts'
+import { followSearchedTexts } from './search.ts'
 import { checkStart, followThread, refuseLostStore } from './thread-mark.ts'
 
 /** How long a record waits for its vectors before they are left to the outbox. */
@@ -186,16 +186,7 @@ export async function openProgram(
       ...overrides,
     }
     keep(startErasing(services))
-    if (!brief)
-      keep(
-        followTexts({
-          store,
-          now,
-          after: later,
-          yieldToEventLoop: services.yieldToEventLoop,
-          failed: (error) => log('warn', 'decisions of another version are not indexed anew yet', describeError(error)),
-        }),
-      )
+    if (!brief) keep(followSearchedTexts(services))
 
     const dispatch = createDispatch(methods, services, observing(metrics, log), { admission: openAdmission() })
     return { services, dispatch, metrics, shared, reachable, failure, place, close }

@@ -135,6 +135,7 @@ export const examples: Readonly<Record<string, Example>> = {
       agent: 'coder',
       retrieval_mode: 'hybrid',
       scores: { [id]: { semantic: 0.6873, keyword: 0.408, combined: 0.6035 } },
+      precedent: 'found',
       no_precedent: false,
       precedents: 1,
       corrections: [],

@@ -68,7 +68,7 @@ export const query: Command = defineCommand({
 })
 
 function render(found: Result<'queryDecisions'>, { width, paint }: { width: number; paint: Paint }): string {
-  const { decisions, total, query_time_ms, no_precedent, degraded, index, corrections } = found
+  const { decisions, total, query_time_ms, precedent, degraded, index, corrections } = found
   const partial = `Index incomplete: ${index.indexed} of ${index.total} decisions are searched by meaning.`
   const notes = degraded ? [paint.yellow(index.complete ? 'Embedder unavailable; keyword results only.' : partial)] : []
   notes.push(...asOfLines(found.as_of).map(paint.yellow))
@@ -76,7 +76,8 @@ function render(found: Result<'queryDecisions'>, { width, paint }: { width: numb
     notes.push(paint.yellow(`No decision contains "${word}"; searched for "${by}".`))
   const none = index.complete ? 'No precedent: no decision matches.' : 'No decision matches so far.'
   if (decisions.length === 0) return `${[...notes, none].join('\n')}\n`
-  if (no_precedent)
+  if (precedent === 'weak') notes.push(paint.yellow('Weak: none of these fits clearly.'))
+  if (precedent === 'none')
     notes.push(paint.yellow('No precedent: even the best of these fits no better than unrelated decisions.'))
   const under = ({ superseded_by }: Hit) =>
     superseded_by === null ? null : paint.dim(`       superseded by ${shortId(superseded_by)}`)

@@ -9,8 +9,8 @@ import { Badge, List, Panel } from './ui.tsx'
 const t = texts.block
 
 /** The found decisions, if they are precedents. */
-export const Found = ({ of: { decisions, no_precedent } }: { of: QueryDecisionsResult }) => (
-  <List of={no_precedent ? [] : decisions} empty={t.noPrecedent}>
+export const Found = ({ of: { decisions, precedent } }: { of: QueryDecisionsResult }) => (
+  <List of={precedent === 'none' ? [] : decisions} empty={t.noPrecedent}>
     {({ id, title, outcome, lessons }) => (
       <>
         <ToDecision id={id}>{title}</ToDecision> <Badge of={outcome ?? 'pending'} />

@@ -52,7 +52,14 @@ export const getSessionContext = defineMethod({
     })
     const query_time_ms = Math.round(call.elapsed() - start)
     if (format === 'json') return { ...context, query_time_ms }
-    const { no_precedent, degraded, index } = context
-    return { markdown: toMarkdown(context, token_budget ?? null), no_precedent, degraded, index, query_time_ms }
+    const { precedent, no_precedent, degraded, index } = context
+    return {
+      markdown: toMarkdown(context, token_budget ?? null),
+      precedent,
+      no_precedent,
+      degraded,
+      index,
+      query_time_ms,
+    }
   },
 })

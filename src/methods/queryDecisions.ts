@@ -13,7 +13,7 @@ import { toFilter } from '../domain/record/decision/lookup.ts'
 import { noteInput, queryInput } from '../domain/record/deliberation/inputs.ts'
 import { openPast } from '../domain/record/history/past.ts'
 import { limitSearch, pastTools } from '../domain/search/past.ts'
-import { RetrievalMode, search, searchEntries } from '../domain/search/search.ts'
+import { Precedent, RetrievalMode, search, searchEntries } from '../domain/search/search.ts'
 
 const d = v.description
 
@@ -54,7 +54,7 @@ async function find(
   const past = as_of === undefined ? null : openPast(call, as_of)
   const tools = past ? pastTools(call, past) : call
   const filter = toFilter(filters)
-  const { hits, total, no_precedent, precedents, corrections, degraded, index } = await search(tools, {
+  const { hits, total, precedent, no_precedent, precedents, corrections, degraded, index } = await search(tools, {
     query,
     mode: retrieval_mode,
     side: bridge_side,
@@ -86,6 +86,7 @@ async function find(
     agent: call.caller.agent,
     retrieval_mode,
     scores: Object.fromEntries(hits.flatMap(({ text, scores }) => (scores ? [[text.id, scores]] : []))),
+    precedent,
     no_precedent,
     precedents,
     corrections,
@@ -106,16 +107,17 @@ export const queryDecisions = defineMethod({
     agent: v.string(),
     retrieval_mode: RetrievalMode,
     scores: v.pipe(v.record(v.string(), Scores), d('Partial scores by decision id; empty in semantic mode.')),
+    precedent: Precedent,
     no_precedent: v.pipe(
       v.boolean(),
       d(
-        'True if even the best hit matches no better than those of unrelated queries; never while `index` is incomplete.',
+        'True if `precedent` is `none`: even the best hit matches no better than those of unrelated queries; never while `index` is incomplete.',
       ),
     ),
     precedents: v.pipe(
       v.nullable(v.number()),
       d(
-        'Number of hits, from the first, up to the last precedent; later hits match no better than chance. Null while `index` is incomplete.',
+        'Number of hits, from the first, up to the last precedent, weak ones included; later hits match no better than chance. Null while `index` is incomplete.',
       ),
     ),
     corrections: v.pipe(
@@ -141,7 +143,7 @@ export const queryDecisions = defineMethod({
     name: 'query_decisions',
     title: 'Find precedents',
     description:
-      'Search past decisions before you decide: how was something similar decided, why, and how did it turn out? Ask in natural language. `no_precedent: true` means that nothing fits. Use get_decision for a full record.',
+      'Search past decisions before you decide: how was something similar decided, why, and how did it turn out? Ask in natural language. `precedent` says whether something fits: `found`, `weak` (look at it) or `none`. Use get_decision for a full record.',
     input: toolInput(
       v.object({
         query: v.pipe(nonEmptyText(10_000), d('Question or plan in natural language.')),

@@ -42,7 +42,7 @@ function keywordScores(query: string): (text: string) => number {
     }
     return terms.reduce((sum, term) => sum + part(term), 0) / ideal
   })
-  return (text) => shares[texts.indexOf(text)]! / Math.max(...shares) ** 0.75
+  return (text) => shares[texts.indexOf(text)]! ** 3 / (shares[texts.indexOf(text)]! ** 3 + 0.3 ** 3)
 }
 
 forEachBackend((open) => {
@@ -106,39 +106,77 @@ forEachBackend((open) => {
     expect(both).toBeGreaterThan(0.05)
   })
 
-  test('a bridge that is far from the decision’s own text is kept, and not searched by', async () => {
-    const { call, services, store, clock } = await open()
+  test('a bridge that is far from the text is searched beside it, and never before a decision that says so itself', async () => {
+    const { call, record, services, store, clock } = await open()
     const query = 'roll back broken deployments'
     const honest = { structure: 'Paint the fence', function: 'protect the wood' }
-    const distance = async () => {
-      const { decisions } = await call('queryDecisions', { query, bridge_side: 'both' })
-      const sides = await Promise.all(
-        (['structure', 'function'] as const).map((bridge_side) => call('queryDecisions', { query, bridge_side })),
-      )
-      return Math.min(...[decisions, ...sides.map((one) => one.decisions)].map(([hit]) => hit!.distance!))
-    }
     const given = { decision: 'Paint the fence to protect the wood', confidence: 0.8, category: 'architecture' }
+    const far = []
     for (const bridge of [
       { ...honest, structure: query },
       { ...honest, function: query },
     ]) {
       const result = await call('recordDecision', { ...given, bridge })
-      expect([result.bridge_too_far, result.message]).toEqual([true, expect.stringContaining('too far')])
+      expect([result.bridge_too_far, result.message]).toEqual([true, expect.stringContaining('less weight')])
       expect((await call('getDecision', { id: result.decision_id })).bridge).toMatchObject(bridge)
+      far.push(result.decision_id)
     }
     const fine = await call('recordDecision', { ...given, bridge: honest })
     expect(fine).not.toHaveProperty('bridge_too_far')
+    await record({ decision: 'Use SQLite for the catalogue' })
+    const ask = async (bridge_side: 'structure' | 'function' | 'both', asked = query) =>
+      (await call('queryDecisions', { query: asked, bridge_side })).decisions
+    expect((await ask('structure'))[0]).toMatchObject({ id: far[0] })
+    expect((await ask('function'))[0]).toMatchObject({ id: far[1] })
+    for (const { id } of (await ask('both', given.decision)).slice(0, 3))
+      expect([...far, fine.decision_id]).toContain(id)
+    const genuine = await record({ decision: 'Roll back broken deployments' })
+    for (const side of ['structure', 'function', 'both'] as const) {
+      const [best, next] = await ask(side)
+      expect(best).toMatchObject({ id: genuine, distance: 0 })
+      expect(next!.distance).toBeGreaterThan(side === 'both' ? 0.5 : 0.2)
+    }
     const updates = { bridge: { ...honest, function: query } }
     expect(await call('updateDecision', { id: fine.decision_id, updates })).toMatchObject({ bridge_too_far: true })
-    expect(await distance()).toBeGreaterThan(0.5)
-    // Nor are vectors that are made later.
+    const distances = async () => (await ask('function')).map(({ distance }) => distance)
+    const before = await distances()
+    // Vectors that are made later are the same.
     await store.transaction(async (tx) => {
       await tx.embeddings.put(fine.decision_id, null)
       await queueVectors(tx, fine.decision_id, clock.now)
     })
     expect(await services.outbox.drain()).toBe(1)
-    expect((await call('queryDecisions', { query, bridge_side: 'function' })).decisions).toHaveLength(3)
-    expect(await distance()).toBeGreaterThan(0.5)
+    expect(await distances()).toEqual(before)
+  })
+
+  test.each(['actual_result', 'lessons'] as const)('%s of a review is found by meaning and by words', async (field) => {
+    const { call, record, services } = await open()
+    await record({ decision: 'Use SQLite for the catalogue' })
+    const id = await record({ decision: 'Paint the fence' })
+    await call('reviewDecision', { id, outcome: 'failure', [field]: 'Rain washed the colour off' })
+    expect(await services.outbox.drain()).toBe(1)
+    for (const retrieval_mode of modes) {
+      const query = 'rain washed the colour off'
+      const { decisions } = await call('queryDecisions', { query, retrieval_mode })
+      expect(decisions[0]!.id).toBe(id)
+    }
+    expect(await call('listDecisions', { search: 'rain colour' })).toMatchObject({ total: 1, decisions: [{ id }] })
+    // Another review with the same texts changes nothing that is searched.
+    await call('reviewDecision', { id, outcome: 'failure', [field]: 'Rain washed the colour off' })
+    expect(await services.outbox.drain()).toBe(0)
+  })
+
+  test('a rejected alternative is found by meaning and by words', async () => {
+    const { call, record } = await open()
+    await record({ decision: 'Use SQLite for the catalogue' })
+    const id = await record({
+      decision: 'Paint the fence',
+      alternatives_considered: ['Bricks', { option: 'Wallpaper', reason: 'comes off in rain' }],
+    })
+    for (const retrieval_mode of modes)
+      for (const query of ['why no bricks', 'wallpaper comes off in rain'])
+        expect((await call('queryDecisions', { query, retrieval_mode })).decisions[0]!.id).toBe(id)
+    expect(await call('listDecisions', { search: 'wallpaper' })).toMatchObject({ total: 1 })
   })
 
   test('a context that quotes another decision does not make a bridge look like that one', async () => {

@@ -11,6 +11,7 @@ export const emptyContext: SessionContext = {
   wisdom: [],
   circuit_breakers: [],
   contradictions: [],
+  precedent: null,
   no_precedent: false,
   degraded: false,
   index: { complete: true, indexed: 0, total: 0 },

@@ -14,8 +14,9 @@ const client = createClient({
 const task = 'Customers report that the checkout is slow. Find out why, and fix it.'
 
 // 1. Query earlier decisions about this task.
-const { decisions, no_precedent } = await client.queryDecisions({ query: task, retrieval_mode: 'hybrid', limit: 3 })
-const precedents = no_precedent ? [] : decisions.map(({ title, outcome }) => `- "${title}" (${outcome ?? 'pending'})`)
+const { decisions, precedent } = await client.queryDecisions({ query: task, retrieval_mode: 'hybrid', limit: 3 })
+const precedents =
+  precedent === 'none' ? [] : decisions.map(({ title, outcome }) => `- "${title}" (${outcome ?? 'pending'})`)
 
 // 2. Every tool call is checked before it runs; the model gets the reason if one is denied.
 const tools = {

@@ -50,7 +50,10 @@ export const decisions = {
     ', or search by meaning, which needs no exact words.',
   ],
   took: (ms: number) => `, found in ${ms} ms`,
-  noPrecedent: 'No precedent: even the nearest hits are no closer to the question than chance.',
+  precedent: {
+    weak: 'Weak: none of these fits the question clearly.',
+    none: 'No precedent: even the nearest hits are no closer to the question than chance.',
+  },
   incomplete: (indexed: number, total: number) =>
     `Index incomplete: ${indexed} of ${total} decisions are searched by meaning.`,
   keywordOnly: 'Embedder unavailable; keyword results only.',

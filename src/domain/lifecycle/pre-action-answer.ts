@@ -165,6 +165,7 @@ export function answerOf(
     ...shownVerdict(verdict),
     decision_id: record?.decision_id ?? null,
     relevant_decisions: found?.hits.map(hitOf) ?? [],
+    precedent: found?.precedent ?? null,
     no_precedent: found?.no_precedent ?? false,
     degraded: found?.degraded ?? true,
     index: found?.index ?? null,

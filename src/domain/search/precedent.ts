@@ -1,7 +1,7 @@
 /**
- * Whether a hit is a precedent: whether it scores more than the best hits of questions without an answer. Three values decide: its
- * similarity, its share of the question's words, and the share of words that no decision contains. The constants were chosen on the
- * development questions of `bun run eval`, the one for unknown words also on parts of the corpus down to 26 decisions.
+ * Whether a hit is a precedent: whether it scores more than the best hits of questions without an answer. Its similarity, its share of the
+ * question's words and the number of decisions decide, since the best of many is near by chance. The constants are a logistic regression on
+ * stores of 5 to 679 decisions; docs/design/search.md has them, and where they were measured.
  */
 
 import { readDecisions } from '../../../sdk/storage/decisions.ts'
@@ -13,85 +13,82 @@ import type { GraphStore } from '../record/decision/links.ts'
 import type { SearchView } from './index-sync.ts'
 import { queryTerms } from './terms.ts'
 
+/** `found`: like questions with an answer; `weak`: worth a look; `none`: like questions without an answer. */
+export const precedentStates = ['found', 'weak', 'none'] as const
+export type PrecedentState = (typeof precedentStates)[number]
+
+/** Weight of the share of the question's words, beside a similarity of weight 1. */
+const ofWords = 0.41
+/** By how much the bounds rise with each factor e of decisions. */
+const ofDecisions = 0.034
+/** Bounds of the sum, relative to the embedder's similarity of chance. */
+const bounds = { found: -0.159, weak: -0.298 }
+
 /**
  * The stray share: the share of the highest possible score that hits reach by common words, for a question without an answer. The more
  * words a question has, the smaller the share that one decision contains.
  */
 const strayShare = (terms: number): number => 1.12 / Math.max(terms, 9) ** 0.75
-
-/** Weight of meaning; words have the rest. */
-const ofMeaning = 0.7
-/** How far a hit may stay below the two bounds together, as few questions reach both at once by chance. */
-const allowance = 0.05
-/** How far above its bound the share of words must be to count without meaning. */
-const byWordsAlone = 0.07
-/** How far above the bounds a hit must score if all words of the question are unknown. */
-const ofUnknown = 0.25
 /** Most hits by meaning whose words are looked up too. */
 const looked = 10
 
-/** Properties of a question. */
-interface PrecedentQuestion {
+/** Properties of a search. */
+export interface PrecedentQuestion {
+  /** Number of its terms. */
   terms: number
-  /** Share of the terms that no decision holds, from 0 to 1. */
-  unknown: number
-  /** Whether it was searched by meaning. */
+  /** Number of decisions among which was searched. */
+  decisions: number
+  /** Whether it was searched by meaning. By words alone nothing can be denied: others may be used. */
   by_meaning: boolean
 }
 
 /** Whether one hit is a precedent. */
-export function isPrecedent(
+export function stateOf(
   { distance, share }: Pick<Candidate, 'distance' | 'share'>,
-  { terms, unknown, by_meaning }: PrecedentQuestion,
+  { terms, decisions, by_meaning }: PrecedentQuestion,
   { precedent_distance }: Pick<Embedder, 'precedent_distance'>,
-): boolean {
-  const words = share - strayShare(terms)
-  if (!by_meaning) return words >= 0
-  const strange = ofUnknown * unknown
-  const meaning = similarity(distance) - similarity(precedent_distance)
-  return ofMeaning * meaning + (1 - ofMeaning) * words + allowance >= strange || words - byWordsAlone >= strange
+): PrecedentState {
+  if (!by_meaning) return share >= strayShare(terms) ? 'found' : 'weak'
+  const beyond =
+    similarity(distance) -
+    similarity(precedent_distance) +
+    ofWords * share -
+    ofDecisions * Math.log(Math.max(1, decisions))
+  return beyond >= bounds.found ? 'found' : beyond >= bounds.weak ? 'weak' : 'none'
 }
 
+/** The better of two states. */
+export const better = (a: PrecedentState, b: PrecedentState): PrecedentState =>
+  precedentStates.indexOf(a) <= precedentStates.indexOf(b) ? a : b
+
 interface PrecedentTools {
-  index: Pick<SearchView, 'keyword' | 'scores' | 'nearTerms'>
+  index: Pick<SearchView, 'keyword' | 'scores'>
   embedder: Pick<Embedder, 'precedent_distance'>
 }
 
 /**
- * The ids of the hits that are precedents.
+ * The state of each hit.
  * @param ranked the best first
- * @param searched how they were found
+ * @param searched how they were found, among how many decisions
  */
-export async function precedentsAmong(
+export async function judgeHits(
   { index, embedder }: PrecedentTools,
   text: string,
   ranked: readonly Candidate[],
-  searched: { by_meaning: boolean; by_words: boolean },
-): Promise<ReadonlySet<string>> {
-  if (ranked.length === 0) return new Set()
-  const { by_meaning, by_words } = searched
+  { decisions, by_meaning, by_words }: { decisions: number; by_meaning: boolean; by_words: boolean },
+): Promise<ReadonlyMap<string, PrecedentState>> {
   const terms = queryTerms(text)
-  const unknown = by_meaning ? await unknownShare(index, terms) : 0
-  const question = { terms: terms.length, unknown, by_meaning }
-  const idsOf = (hits: readonly Pick<Candidate, 'id' | 'distance' | 'share'>[]) =>
-    new Set(hits.filter((one) => isPrecedent(one, question, embedder)).map(({ id }) => id))
-  const found = idsOf(ranked)
-  if (found.size > 0 || by_words || terms.length === 0) return found
+  const question = { terms: terms.length, decisions, by_meaning }
+  const statesOf = (hits: readonly Pick<Candidate, 'id' | 'distance' | 'share'>[]) =>
+    new Map(hits.map((one) => [one.id, stateOf(one, question, embedder)]))
+  const states = statesOf(ranked)
+  if (by_words || terms.length === 0 || ranked.length === 0 || states.get(ranked[0]!.id) === 'found') return states
   // Found only by meaning, and not near enough: their words may decide.
   const near = ranked.slice(0, looked)
   const { ideal } = await index.keyword({ terms, filter: {}, limit: 1, counted: false })
   const scores = await index.scores({ terms, ids: near.map(({ id }) => id) })
-  return idsOf(
-    near.map(({ id, distance }) => ({ id, distance, share: ideal === 0 ? 0 : (scores.get(id) ?? 0) / ideal })),
-  )
-}
-
-async function unknownShare(index: PrecedentTools['index'], terms: readonly string[]): Promise<number> {
-  if (terms.length === 0) return 0
-  const known = await Promise.all(
-    terms.map(async (term) => (await index.nearTerms({ term, max_edits: 0, limit: 1 })).length > 0),
-  )
-  return known.filter((one) => !one).length / terms.length
+  const shareOf = (id: string): number => (ideal === 0 ? 0 : (scores.get(id) ?? 0) / ideal)
+  return new Map([...states, ...statesOf(near.map(({ id, distance }) => ({ id, distance, share: shareOf(id) })))])
 }
 
 // The scores of a decision for a question, by meaning and by words.

@@ -12,10 +12,13 @@ import type { Hit } from '../record/decision/hits.ts'
 import type { GraphStore } from '../record/decision/links.ts'
 import type { IndexSync, SearchView } from './index-sync.ts'
 import {
+  better,
   byScore,
   type Candidate,
   candidate,
-  precedentsAmong,
+  judgeHits,
+  type PrecedentState,
+  precedentStates,
   type Question,
   similarity,
   successorsFirst,
@@ -45,9 +48,20 @@ export const IndexState = v.object({
 })
 export type IndexState = v.InferOutput<typeof IndexState>
 
+export const Precedent = v.pipe(
+  v.picklist(precedentStates),
+  v.description(
+    '`found`: the best hit fits as those of questions that have an answer. `weak`: it may fit; look at it. `none`: nothing fits. Judged by how many decisions were searched.',
+  ),
+)
+
 /** Fields about the search in every answer with precedents. */
 export const searchEntries = {
-  no_precedent: v.pipe(v.boolean(), v.description('True if even the best precedent is not relevant.')),
+  precedent: v.pipe(
+    v.nullable(Precedent),
+    v.description(`${Precedent.pipe[1].description} Null if nothing was searched.`),
+  ),
+  no_precedent: v.pipe(v.boolean(), v.description('True if `precedent` is `none`.')),
   degraded: v.pipe(
     v.boolean(),
     v.description('True if the embedder was unavailable (keyword results only), or if decisions are not indexed yet.'),
@@ -61,9 +75,12 @@ export const searchEntries = {
 export interface SearchResult {
   hits: Hit[]
   total: number
+  precedent: PrecedentState
   no_precedent: boolean
-  /** Number of hits of the page down to its last precedent; null while the index is incomplete. */
+  /** Number of hits of the page down to its last precedent, weak ones included; null while the index is incomplete. */
   precedents: number | null
+  /** The state of each hit of the page. */
+  states: PrecedentState[]
   /** True if hybrid had to answer only by keyword, or if decisions are missing from the search by meaning. */
   degraded: boolean
   index: IndexState
@@ -214,7 +231,9 @@ async function searchIn(tools: Tools, given: SearchInput): Promise<SearchResult>
   const index = await indexState(tools.index)
   // A decision that is not indexed yet may be the precedent.
   const searched = { by_meaning: question.vector !== null && question.weight > 0, by_words: input.mode !== 'semantic' }
-  const found = index.complete ? await precedentsAmong(tools, text, ranked, searched) : null
+  const states = await judgeHits(tools, text, ranked, { ...searched, decisions: total })
+  const best = [...states.values()].reduce<PrecedentState>(better, 'none')
+  const precedent = best === 'none' && !index.complete ? 'weak' : best
 
   const head = ranked.slice(0, input.offset + input.limit)
   const order = await successorsFirst(
@@ -243,12 +262,14 @@ async function searchIn(tools: Tools, given: SearchInput): Promise<SearchResult>
     const distance = one.distance === null ? null : round(one.distance)
     return [{ text, distance, scores: input.mode === 'semantic' ? null : scores, superseded_by }]
   })
-  const precedents = found && hits.findLastIndex((hit) => found.has(hit.text.id)) + 1
+  const ofPage = hits.map((hit) => states.get(hit.text.id) ?? 'none')
   return {
     hits,
     total,
-    no_precedent: found?.size === 0,
-    precedents,
+    precedent,
+    no_precedent: precedent === 'none',
+    precedents: index.complete ? ofPage.findLastIndex((state) => state !== 'none') + 1 : null,
+    states: ofPage,
     degraded: degraded || !index.complete,
     index,
     corrections: replaced,

@@ -18,7 +18,7 @@ export async function openHashEmbedder(): Promise<Embedder> {
     id: 'hash/words-trigrams-256/1',
     effective_dimensions: BUCKETS,
     noise_distance: 0.85,
-    precedent_distance: 0.85,
+    precedent_distance: 0.6,
     similar_distance: 0.5,
     in_process: true,
     async embed(texts, _kind, signal) {

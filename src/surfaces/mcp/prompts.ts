@@ -69,7 +69,7 @@ State confidence as the chance that it turns out well; get_stats shows what your
 
 const steps = `Follow the decision protocol for it:
 
-1. query_decisions with the question in your own words; read the best hits with get_decision. Say which precedents hold here and which don't. If \`no_precedent\` is true, say that too.
+1. query_decisions with the question in your own words; read the best hits with get_decision. Say which precedents hold here and which don't. If \`precedent\` is \`weak\` or \`none\`, say that too.
 2. List the alternatives, and for each what speaks against it. Keep the steps that matter with record_thought.
 3. State how sure you are that your choice turns out well, from 0 to 1; get_stats shows whether you tend to be too sure.
 4. pre_action with description, category, stakes, confidence and at least two reasons of different types (analysis, pattern, constraint, analogy, authority, intuition). It records the decision when it is allowed.

@@ -93,7 +93,7 @@ test('what happened, what was learned and what was rejected are embedded in pass
 
 test('a side that is far from the text is searched as a mean with the text, and weighs half at most', async () => {
   const decision = 'Cache results in Redis'
-  const far = 'Paint fences against the weather of the coming winter, and oil whatever is left'
+  const far = 'Fences want paint, wood wants oil, doors want wax, boats want tar, and boots want grease'
   const given = { decision, bridge: { ...bridge, structure: decision, function: far }, bridge_method: 'given' as const }
   const { vectors } = await embedded(given)
   const [own, asked] = await Promise.all([vectorOf(decision), vectorOf(far)])

@@ -85,7 +85,7 @@ function Hit({ row, words, scores }: { row: Row; words: readonly string[]; score
 export function Hits({ found, wanted }: { found: Found; wanted: Wanted }) {
   const [scores, setScores] = useState(false)
   const words = wordsOf(wanted.q)
-  const { precedents = null, no_precedent = false } = found.answer ?? {}
+  const { precedents = null } = found.answer ?? {}
   return (
     <>
       <button type="button" aria-pressed={scores} onClick={() => setScores(!scores)}>
@@ -94,7 +94,7 @@ export function Hits({ found, wanted }: { found: Found; wanted: Wanted }) {
       <ol class="plain hits" aria-label={t.hits}>
         {found.rows.map((row, at) => (
           <li key={row.id} class={precedents !== null && at >= precedents ? 'beyond' : ''}>
-            {at === precedents && !no_precedent && <p class="cut">{t.cut}</p>}
+            {at > 0 && at === precedents && <p class="cut">{t.cut}</p>}
             <Hit row={row} words={words} scores={scores} />
           </li>
         ))}

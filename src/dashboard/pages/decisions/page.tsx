@@ -73,7 +73,7 @@ export function Decisions() {
                   {answer && t.took(answer.ms)}
                 </p>
                 {rows.length === 0 && <Empty>{nothing(total, place.query.size > 0)}</Empty>}
-                {answer?.no_precedent && <p class="notice">{t.noPrecedent}</p>}
+                {answer && answer.precedent !== 'found' && <p class="notice">{t.precedent[answer.precedent]}</p>}
                 {answer?.degraded && (
                   <p class="notice warn">
                     {answer.partial ? t.incomplete(answer.partial.indexed, answer.partial.total) : t.keywordOnly}

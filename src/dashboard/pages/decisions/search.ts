@@ -1,5 +1,5 @@
 /** The search that an address describes, and its answer from the service. */
-import type { GetStatsResult } from '../../../../sdk/client.ts'
+import type { GetStatsResult, QueryDecisionsResult } from '../../../../sdk/client.ts'
 import {
   type DecisionSort,
   type FilterParams,
@@ -77,7 +77,7 @@ export interface Found {
   /** What only the answer to a question has. */
   answer?: {
     ms: number
-    no_precedent: boolean
+    precedent: QueryDecisionsResult['precedent']
     /** Number of rows down to the last precedent; null if it is unknown. */
     precedents: number | null
     degraded: boolean
@@ -152,7 +152,7 @@ export async function search(wanted: Wanted, page: number, signal: AbortSignal):
     ),
     scores: (answer.scores[one.id] as Row['scores'] | undefined) ?? null,
   }))
-  const { total, no_precedent, precedents, degraded, index, query_time_ms } = answer
+  const { total, precedent, precedents, degraded, index, query_time_ms } = answer
   const partial = index.complete ? null : index
-  return { rows, total, offset, answer: { ms: Math.round(query_time_ms), no_precedent, precedents, degraded, partial } }
+  return { rows, total, offset, answer: { ms: Math.round(query_time_ms), precedent, precedents, degraded, partial } }
 }

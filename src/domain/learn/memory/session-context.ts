@@ -91,11 +91,11 @@ type Relevant = Pick<SessionContext, 'relevant_decisions' | keyof typeof searchE
 /** Precedents of the task; without one, the agent's latest decisions. With a limit of 0, only the state of the index. */
 async function relevant(call: ContextCall, task: string | null, limit: number): Promise<Relevant> {
   if (task !== null && limit > 0) {
-    const { hits, no_precedent, degraded, index } = await precedents(call, task, limit)
-    return { relevant_decisions: hits.map(hitOf), no_precedent, degraded, index }
+    const { hits, precedent, no_precedent, degraded, index } = await precedents(call, task, limit)
+    return { relevant_decisions: hits.map(hitOf), precedent, no_precedent, degraded, index }
   }
   const index = await indexState(call.index)
-  const state = { no_precedent: false, degraded: !index.complete, index }
+  const state = { precedent: null, no_precedent: false, degraded: !index.complete, index }
   if (limit === 0) return { relevant_decisions: [], ...state }
   const { texts } = await call.store.decisions.list({
     filter: { agent: call.caller.agent },

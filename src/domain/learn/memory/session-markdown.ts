@@ -120,11 +120,12 @@ function precedentLine(group: readonly QueryHit[], most: number): string {
 }
 
 /** Notes that precedents may be missing, or that there are none. */
-const searchNotes = ({ index: { complete, indexed, total }, no_precedent }: SessionContext): Line[] => [
+const searchNotes = ({ index: { complete, indexed, total }, precedent }: SessionContext): Line[] => [
   ...(complete
     ? []
     : [{ text: `- Index incomplete: ${indexed} of ${total} decisions are searched by meaning`, weight: 76 }]),
-  ...(no_precedent
+  ...(precedent === 'weak' ? [{ text: '- Weak: none of these fits the task clearly', weight: 76 }] : []),
+  ...(precedent === 'none'
     ? [{ text: '- No precedent: even the nearest are no closer to the task than chance', weight: 76 }]
     : []),
 ]
