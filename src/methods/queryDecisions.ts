@@ -143,7 +143,7 @@ export const queryDecisions = defineMethod({
     name: 'query_decisions',
     title: 'Find precedents',
     description:
-      'Search past decisions before you decide: how was something similar decided, why, and how did it turn out? Ask in natural language. `precedent` says whether something fits: `found`, `weak` (look at it) or `none`. Use get_decision for a full record.',
+      'Search past decisions before you decide: how was something similar decided, why, and how did it turn out? Ask in natural language. `precedent: none` means that nothing fits. Use get_decision for a full record.',
     input: toolInput(
       v.object({
         query: v.pipe(nonEmptyText(10_000), d('Question or plan in natural language.')),

@@ -2,7 +2,6 @@
  * Decisions that another version of this program indexed, which searched other texts of them or analysed words differently: their terms are
  * rebuilt and their vectors queued, in the background. What they had is searched until then.
  */
-import { createHash } from 'node:crypto'
 import { decisionPages, readDecisions } from '../../../sdk/storage/decisions.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
 import type { Store, StoredDecision } from '../../../sdk/storage/store.ts'
@@ -47,14 +46,10 @@ const sample = {
   bridge_method: 'given',
 } as unknown as Parameters<typeof analyse>[0]
 
-const madeByThis = (): string =>
-  createHash('sha256')
-    .update(JSON.stringify([analyse(sample), embeddedTexts(sample)]))
-    .digest('hex')
-    .slice(0, 12)
+const madeByThis = JSON.stringify([analyse(sample), embeddedTexts(sample)])
 
 /** Rounds until every decision is indexed by what this program searches; each resolves with the number of decisions that it queued. */
-export function followTexts({ store, made_by = madeByThis(), ...options }: FollowOptions): PeriodicJob {
+export function followTexts({ store, made_by = madeByThis, ...options }: FollowOptions): PeriodicJob {
   const { now, after, yieldToEventLoop, failed } = options
   let done = false
 

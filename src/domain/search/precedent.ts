@@ -38,7 +38,7 @@ export interface PrecedentQuestion {
   terms: number
   /** Number of decisions among which was searched. */
   decisions: number
-  /** Whether it was searched by meaning. By words alone nothing can be denied: others may be used. */
+  /** Whether it was searched by meaning. By words alone no hit with one of them is denied: others may be used. */
   by_meaning: boolean
 }
 
@@ -48,7 +48,7 @@ export function stateOf(
   { terms, decisions, by_meaning }: PrecedentQuestion,
   { precedent_distance }: Pick<Embedder, 'precedent_distance'>,
 ): PrecedentState {
-  if (!by_meaning) return share >= strayShare(terms) ? 'found' : 'weak'
+  if (!by_meaning) return share === 0 ? 'none' : share >= strayShare(terms) ? 'found' : 'weak'
   const beyond =
     similarity(distance) -
     similarity(precedent_distance) +

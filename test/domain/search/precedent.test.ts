@@ -36,10 +36,11 @@ test('the same hit is found among five decisions, weak among five hundred, and n
   expect([5, 500, 1_000_000].map((decisions) => stateOf(hit, asked(decisions), embedder))).toEqual([...precedentStates])
 })
 
-test('by words alone nothing is denied: others may have been used', () => {
+test('by words alone no hit with one of them is denied: others may have been used', () => {
   const asked = { terms: 5, decisions: 500, by_meaning: false }
   expect(stateOf({ distance: null, share: 0.4 }, asked, embedder)).toBe('found')
   expect(stateOf({ distance: null, share: 0.05 }, asked, embedder)).toBe('weak')
+  expect(stateOf({ distance: null, share: 0 }, asked, embedder)).toBe('none')
 })
 
 test('a hit found by meaning alone is judged by its words too, which are looked up only then', async () => {

@@ -55,12 +55,13 @@ function textStructure(line: string, id: string): string[] {
 }
 
 describe('as Markdown', () => {
-  test('precedents of an incomplete index, or that are none, say so', () => {
+  test('precedents of an incomplete index, or that are weak or none, say so', () => {
     const index = { complete: false, indexed: 3, total: 20 }
     expect(toMarkdown({ ...emptyContext, degraded: true, index }, null)).toContain(
       '- Index incomplete: 3 of 20 decisions are searched by meaning',
     )
-    expect(toMarkdown({ ...emptyContext, no_precedent: true }, null)).toContain('- No precedent: ')
+    expect(toMarkdown({ ...emptyContext, precedent: 'none' }, null)).toContain('- No precedent: ')
+    expect(toMarkdown({ ...emptyContext, precedent: 'weak' }, null)).toContain('- Weak: ')
     expect(toMarkdown(emptyContext, null)).not.toContain('## Precedents')
   })
 
