@@ -95,7 +95,6 @@ export async function openProgram(
     const now = overrides.now ?? Date.now
     const metrics = createMetrics(version, new Set([...methods.keys(), discover, ...hookMethods]))
 
-    // Drivers
     let thread: Thread | undefined
     const opening = [
       openStore(settings, { analyse, now, log, brief }, () => thread?.wake()).then(keep),
@@ -268,7 +267,6 @@ async function serveProgram(program: Program, settings: Settings, log: Log): Pro
     stopping: stopping.signal,
   }
 
-  // Port
   let port: Listening
   try {
     port = listen({
