@@ -105,12 +105,12 @@ async function folderId(store_url: string | null): Promise<string> {
   return `${hostname()}:`
 }
 
-/** Indexes the decisions of another version anew, beside the calls. */
+/** Rebuilds the index of decisions of another version, beside the calls. */
 export const followSearchedTexts = ({ store, now, log, yieldToEventLoop }: Services): { close(): Promise<void> } =>
   followTexts({
     store,
     now,
     after: later,
     yieldToEventLoop,
-    failed: (error) => log('warn', 'decisions of another version are not indexed anew yet', describeError(error)),
+    failed: (error) => log('warn', 'decisions of another version are not indexed again yet', describeError(error)),
   })

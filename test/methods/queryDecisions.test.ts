@@ -106,7 +106,7 @@ forEachBackend((open) => {
     expect(both).toBeGreaterThan(0.05)
   })
 
-  test('a bridge that is far from the text is searched beside it, and never before a decision that says so itself', async () => {
+  test('a bridge that is far from the text is searched beside it, and never above a decision that says so itself', async () => {
     const { call, record, services, store, clock } = await open()
     const query = 'roll back broken deployments'
     const honest = { structure: 'Paint the fence', function: 'protect the wood' }

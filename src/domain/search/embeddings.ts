@@ -67,7 +67,7 @@ const farWeight = 0.5
 /**
  * Embeds each distinct text once; vectors hold only the effective dimensions. The vector `both` is the mean of both sides, of the decision's
  * own text if the bridge was given, and of its passages. A purpose is by nature worded unlike the text, so a given side is always searched;
- * but one that is farther than noise from the decision itself can't be told from one that belongs to another decision. It is searched as the
+ * but one that is farther than noise from the decision itself looks like one that belongs to another decision. It is searched as the
  * mean with what the rule extracts, and has less weight in `both`.
  * @throws StorageError if the embedder is unavailable
  */

@@ -28,7 +28,7 @@ export interface EmbeddedTexts {
   given: Sides
   /** What the rule extracts, if the bridge was given; it is searched beside the given one. */
   own: Sides | null
-  /** What stands beside the bridge, in passages: the context, what happened, what was learned, what was rejected. */
+  /** The other texts, in passages: the context, what happened, what was learned, what was rejected. */
   passages: string[]
 }
 

@@ -1,4 +1,4 @@
-/** Decisions of another version are indexed anew in the background, once, and nothing of them changes but their index. */
+/** Decisions of another version are indexed again in the background, once, and nothing of them changes but their index. */
 import { expect, test } from 'bun:test'
 import { openMemoryStore } from '../../../docs/examples/driver/store.ts'
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
