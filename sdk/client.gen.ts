@@ -1344,7 +1344,12 @@ export interface GetSessionContextResult {
     /** Day of its first decision. */ active_since: string | null
   } | null | undefined
   /** Precedents for the task, or the latest decisions. */ relevant_decisions?: QueryHit[] | undefined
-  /** True if even the best precedent is not relevant. */ no_precedent?: boolean | undefined
+  /**
+   * `found`: the best hit fits as those of questions that have an answer. `weak`: it may fit; look at it. `none`:
+   * nothing fits. Judged by how many decisions were searched. Null if nothing was searched.
+   */
+  precedent?: 'found' | 'weak' | 'none' | null | undefined
+  /** True if `precedent` is `none`. */ no_precedent?: boolean | undefined
   /** True if the embedder was unavailable (keyword results only), or if decisions are not indexed yet. */
   degraded?: boolean | undefined
   /** State of the semantic index. While it is incomplete, `no_precedent` is never true. */
@@ -1916,7 +1921,12 @@ export interface PreActionResult {
   would_block?: string[] | undefined
   /** Id of the recorded decision; null if it was blocked or not to be recorded. */ decision_id: string | null
   /** Precedents, best first. */ relevant_decisions: QueryHit[]
-  /** True if even the best precedent is not relevant. */ no_precedent: boolean
+  /**
+   * `found`: the best hit fits as those of questions that have an answer. `weak`: it may fit; look at it. `none`:
+   * nothing fits. Judged by how many decisions were searched. Null if nothing was searched.
+   */
+  precedent: 'found' | 'weak' | 'none' | null
+  /** True if `precedent` is `none`. */ no_precedent: boolean
   /** True if the embedder was unavailable (keyword results only), or if decisions are not indexed yet. */
   degraded: boolean
   /** How much of the corpus was searched; null if the search failed. */
@@ -1995,13 +2005,18 @@ export interface QueryDecisionsResult {
     combined: number
   }>
   /**
-   * True if even the best hit matches no better than those of unrelated queries; never while `index` is
-   * incomplete.
+   * `found`: the best hit fits as those of questions that have an answer. `weak`: it may fit; look at it. `none`:
+   * nothing fits. Judged by how many decisions were searched.
+   */
+  precedent: 'found' | 'weak' | 'none'
+  /**
+   * True if `precedent` is `none`: even the best hit matches no better than those of unrelated queries; never
+   * while `index` is incomplete.
    */
   no_precedent: boolean
   /**
-   * Number of hits, from the first, up to the last precedent; later hits match no better than chance. Null while
-   * `index` is incomplete.
+   * Number of hits, from the first, up to the last precedent, weak ones included; later hits match no better than
+   * chance. Null while `index` is incomplete.
    */
   precedents: number | null
   /** Words of the query that no decision contains, and the similar words searched for instead. */
@@ -2431,7 +2446,10 @@ export interface UpdateDecisionResult {
   /** Id of its record in the ledger. */ record_id: string
   /** Names of the fields that were changed. */ applied: string[]
   /** Whether its new text is already in the semantic index. */ indexed: boolean
-  /** True if the given bridge is too far from the decision text; it is stored, but searches use the text. */
+  /**
+   * True if a side of the given bridge is far from the decision text; it is searched beside the text, with less
+   * weight.
+   */
   bridge_too_far?: boolean | undefined
   /** Why the confidence that adopts a decision of a hook enters no score. */ unscored?: string | undefined
 }
@@ -3182,7 +3200,10 @@ export interface RecordResult {
   /** Whether guardrails were checked. */ guardrails_checked: boolean
   /** Violations and warnings that did not block it. */ guardrail_warnings: Violation[]
   /** Whether the bridge was extracted. */ bridge_auto: boolean
-  /** True if the given bridge is too far from the decision text; it is stored, but searches use the text. */
+  /**
+   * True if a side of the given bridge is far from the decision text; it is searched beside the text, with less
+   * weight.
+   */
   bridge_too_far?: boolean | undefined
   /** Whether a tracked deliberation was attached. */ deliberation_auto: boolean
   /** Number of inputs of the attached deliberation. */ deliberation_inputs_count: number
