@@ -1,5 +1,6 @@
 /** The decision record: what its YAML file stores and getDecision returns. */
 import * as v from 'valibot'
+import { Hold } from './hold.ts'
 import { observedEntries } from './observed.ts'
 import { outcomeValues, stakesValues, statusValues } from './values.ts'
 import { RecordedVerdict } from './verdict.ts'
@@ -166,15 +167,6 @@ export type Link = v.InferOutput<typeof Link>
 /** Basis of an attributed outcome. */
 export const AttributionBasis = v.picklist(['evidence', 'inferred', 'age'])
 export type AttributionBasis = v.InferOutput<typeof AttributionBasis>
-
-/** A legal hold: while there is one, the decision is not erased. */
-export const Hold = v.object({
-  by: v.pipe(v.string(), d('The curator who set it.')),
-  reason: v.pipe(v.string(), d('Why.')),
-  since: v.pipe(v.string(), d('When, RFC 3339, UTC.')),
-})
-/** A legal hold: while there is one, the decision is not erased. */
-export type Hold = v.InferOutput<typeof Hold>
 
 /** One review in the history. */
 export const Review = v.object({

@@ -1,6 +1,7 @@
 /** cstp.setHold: a curator sets or lifts the legal hold of a decision. */
 import * as v from 'valibot'
-import { Hold, nonEmptyText } from '../../sdk/schema/decision.ts'
+import { nonEmptyText } from '../../sdk/schema/decision.ts'
+import { Hold } from '../../sdk/schema/hold.ts'
 import { DecisionId, ThreadId } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'

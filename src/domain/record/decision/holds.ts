@@ -1,6 +1,7 @@
 /** Legal holds: set and lifted by curators; a held decision is not erased, neither on request nor by a rule. */
 import { invalidParams } from '../../../../sdk/errors.ts'
-import type { DecisionRecord, Hold } from '../../../../sdk/schema/decision.ts'
+import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
+import type { Hold } from '../../../../sdk/schema/hold.ts'
 
 /** The record with a hold more; one with the same author and reason is not set twice. */
 export function withHold(record: DecisionRecord, hold: Hold): DecisionRecord {
