@@ -33,7 +33,7 @@ function programLines({ program, args, flags, via, targets, code_from, opaque }:
 export async function explain(
   command: string,
   run: Output,
-  settings: Pick<Settings, 'guardrails_paths' | 'categories' | 'environments' | 'packs'>,
+  settings: Pick<Settings, 'guardrails_paths' | 'categories' | 'environments' | 'packs' | 'data_dir'>,
 ): Promise<number> {
   const set = await loadRules(settings.guardrails_paths, settings)
   const found = await explainCommand(set, command, process.cwd(), Date.now())

@@ -63,7 +63,7 @@ const test = defineCommand({
 const reload = defineCommand({
   name: 'guardrails reload',
   summary: 'Reload the guardrails of a server now (scope admin).',
-  about: ['A server also reloads them every five minutes. The exit status is 1 if a file does not load.'],
+  about: ['A server also reloads them within seconds of a change. The exit status is 1 if a file does not load.'],
   flags: connectionFlags,
   examples: [['cstp guardrails reload', 'after a change']],
   async run(run) {

@@ -56,7 +56,7 @@ export const serve = defineCommand({
     'Without CSTP_AUTH_TOKENS the first start creates two random tokens in the data directory: the file token is for agents (local: read and write), admin.token for people (admin: everything but evidence). The service never runs without authentication.',
     'With --json it prints one line with url, data_dir, token_file and admin_token_file on stdout when it is ready. Logs go to stderr.',
     'Clients on the same machine start it when they need it (service.json in the data directory says how). With --on-demand, as they call it, it ends after CSTP_IDLE_EXIT without a call.',
-    'SIGHUP reloads the guardrails; otherwise they are reloaded every five minutes.',
+    'SIGHUP reloads the guardrails; they are also reloaded within seconds of a change.',
   ],
   reloads: true,
   flags: { 'on-demand': { kind: 'switch', about: 'End after CSTP_IDLE_EXIT without a call.' } },

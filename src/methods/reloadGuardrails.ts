@@ -6,7 +6,7 @@ import { audit } from '../core/audit.ts'
 import { fileName } from '../domain/policy/rules/set.ts'
 
 export const reloadGuardrails = defineMethod({
-  summary: 'Reloads the guardrail files now instead of within five minutes.',
+  summary: 'Reloads the guardrail files now instead of within seconds.',
   params: v.object({}),
   result: v.object({
     success: v.pipe(

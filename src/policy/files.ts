@@ -1,5 +1,5 @@
-/** Guardrail files on disk: read at start, and again after five minutes or on request. If they are invalid, the last valid set stays in force. */
-import { readdir, readFile, rm } from 'node:fs/promises'
+/** Guardrail files on disk: read at start, and again when one of them changes or on request. If they are invalid, the last valid set stays in force. */
+import { readFile, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import attested from '../../guardrails/controls/attested.yaml' with { type: 'text' }
 import euAiAct from '../../guardrails/controls/eu-ai-act.yaml' with { type: 'text' }
@@ -16,7 +16,6 @@ import type { RuleProblem } from '../../sdk/schema/policy.ts'
 import { causeOf, type Log } from '../core/log.ts'
 import { type ControlRules, compileControls } from '../domain/ledger/evidence/controls.ts'
 import { parseControlFiles } from '../domain/ledger/evidence/rules.ts'
-import type { RulePack } from '../domain/policy/rules/packs.ts'
 import {
   type Built,
   buildPolicy,
@@ -29,11 +28,11 @@ import {
 } from '../domain/policy/rules/set.ts'
 import { addRuleFile } from './add.ts'
 import { packFiles } from './packs.ts'
+import { checkMs, ownPlace, type Packs, ruleFilesIn, shipped, stampOf } from './places.ts'
+
+export { ruleFilesIn, shipped } from './places.ts'
 
 const freshMs = 300_000
-
-/** Represents the shipped rules among the places of rules. */
-export const shipped = 'shipped'
 
 const showError = ({ file, line, column, message }: RuleProblem): string => `${file}:${line}:${column}: ${message}`
 
@@ -46,14 +45,6 @@ export class PolicyError extends Error {
     super(`The guardrail files are invalid:\n${errors.map((error) => `  ${showError(error)}`).join('\n')}`)
     this.problems = errors.map(showError)
   }
-}
-
-/** Paths of the rule files directly in a directory, in order, without table tests. */
-export async function ruleFilesIn(directory: string): Promise<string[]> {
-  return (await readdir(directory, { withFileTypes: true }))
-    .filter((entry) => !entry.isDirectory() && /\.ya?ml$/.test(entry.name) && !/\.test\.ya?ml$/.test(entry.name))
-    .map(({ name }) => join(directory, name))
-    .sort()
 }
 
 /** The template with this name: in `templates/` next to the file that names it, else a shipped one. */
@@ -87,10 +78,6 @@ async function filesAt(place: string): Promise<PolicyFile[]> {
 }
 
 /** The packs that are in force; none if left out. */
-interface Packs {
-  packs?: readonly RulePack[]
-}
-
 export interface ReadPolicy extends Built {
   /** Directories without a rule file. */
   empty: string[]
@@ -111,12 +98,14 @@ export async function readPolicy(
   }
   const files: PolicyFile[] = []
   const empty: string[] = []
-  for (const place of places) {
+  const own = ownPlace(lists)
+  for (const place of [...places, ...own.filter((one) => !places.includes(one))]) {
     try {
       const found = await filesAt(place)
-      if (found.length === 0) empty.push(place)
+      if (found.length === 0 && !own.includes(place)) empty.push(place)
       files.push(...found)
     } catch (error) {
+      if (own.includes(place) && (error as NodeJS.ErrnoException).code === 'ENOENT') continue
       failed((error as NodeJS.ErrnoException).path ?? place, error)
     }
   }
@@ -161,9 +150,14 @@ export async function openPolicy(
   let set = first.set
   let errors: RuleProblem[] = []
   let read_ms = now()
+  const all = [...new Set([...places, ...ownPlace(lists)])]
+  let stamp = await stampOf(all)
+  let checked_ms = now()
   let reading: Promise<RuleProblem[]> | null = null
+  let checking: Promise<unknown> | null = null
 
   const read = async (): Promise<RuleProblem[]> => {
+    stamp = await stampOf(all)
     const found = await readPolicy(places, lists)
     if (found.set && found.set.hash !== set.hash) await enact(found.set)
     errors = found.errors
@@ -185,9 +179,21 @@ export async function openPolicy(
     reading = mine
     return mine
   }
+  /** Reads the files again if one was added, changed or removed; looks at them every two seconds at most. */
+  const check = async (): Promise<void> => {
+    if (Math.abs(now() - checked_ms) < checkMs) return
+    checked_ms = now()
+    checking = stampOf(all)
+      .then((found) => (found === stamp ? null : (reading ?? reload())))
+      .finally(() => {
+        checking = null
+      })
+    await checking
+  }
   return {
     async current() {
       if (now() - read_ms >= freshMs) await (reading ?? reload())
+      else await (checking ?? check())
       return set
     },
     reload,
@@ -197,7 +203,7 @@ export async function openPolicy(
       const before = await reload()
       if (before.length > 0) return { file: null, errors: before }
       const taken = { file: name, line: 1, column: 1, message: `there is a file ${name} already` }
-      const path = await addRuleFile(places, name, text).catch((error: NodeJS.ErrnoException) => {
+      const path = await addRuleFile(all, name, text).catch((error: NodeJS.ErrnoException) => {
         if (error.code === 'EEXIST') return taken
         throw error
       })

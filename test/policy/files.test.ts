@@ -177,21 +177,42 @@ describe('in force', () => {
     ])
   })
 
-  test('five minutes, and not a moment longer', async () => {
+  test('until two seconds after a file changes, and not a moment longer', async () => {
     await put('a.yaml', rule('a'))
     let now = 0
     const policy = await openPolicy([dir], log(), () => now, enact)
     const ids = async () => (await policy.current()).rules.map((one) => one.rule.id)
     await put('a.yaml', rule('b'))
-    now = fiveMinutes - 1
+    now = 1_999
     expect(await ids()).toEqual(['a'])
-    now = fiveMinutes
+    now = 2_000
     expect(await Promise.all([ids(), ids(), ids()])).toEqual([['b'], ['b'], ['b']])
     await put('a.yaml', rule('c'))
-    now = 2 * fiveMinutes - 1
+    now = 3_999
     expect(await ids()).toEqual(['b'])
     expect(await policy.reload()).toEqual([])
     expect(await ids()).toEqual(['c'])
+    await rm(join(dir, 'a.yaml'))
+    now += 2_000
+    expect(await ids()).toEqual([])
+  })
+
+  test('with the files in the folder guardrails of the data folder, as soon as there is one', async () => {
+    const data_dir = join(dir, 'data')
+    await put('a.yaml', rule('a'))
+    let now = 0
+    const lines = log()
+    const lists = { categories: null, environments: null, data_dir }
+    const policy = await openPolicy([join(dir, 'a.yaml')], lines, () => now, enact, lists)
+    const ids = async () => (await policy.current()).rules.map((one) => one.rule.id)
+    expect([await ids(), lines.lines]).toEqual([['a'], []])
+    await put('data/guardrails/own.yaml', rule('own'))
+    now += 2_000
+    expect(await ids()).toEqual(['a', 'own'])
+    expect((await checkRules([join(dir, 'a.yaml')], lists)).policy_hash).toBe((await policy.current()).hash)
+    await rm(join(data_dir, 'guardrails'), { recursive: true })
+    now += 2_000
+    expect(await ids()).toEqual(['a'])
   })
 
   test('wrong files leave the last good set, and say so', async () => {

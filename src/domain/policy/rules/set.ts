@@ -41,7 +41,7 @@ export interface PolicySet {
 
 /** The rules in force. */
 export interface Policy {
-  /** The set in force, at most five minutes old. */
+  /** The set in force: that of the files a few seconds ago. */
   current(): Promise<PolicySet>
   /** Reads the files now. Returns what is wrong with them; if anything is, the last valid set stays in force. */
   reload(): Promise<RuleProblem[]>
