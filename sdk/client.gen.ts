@@ -459,7 +459,7 @@ export interface Methods {
    */
   reindex(params?: ReindexParams, options?: CallOptions): Promise<ReindexResult>
   /**
-   * Reloads the guardrail files now instead of within five minutes. Scope `admin`, effect `write`.
+   * Reloads the guardrail files now instead of within seconds. Scope `admin`, effect `write`.
    * @category Policy
    * @example
    * ```ts
