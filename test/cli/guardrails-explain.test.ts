@@ -25,7 +25,8 @@ test('explain shows what runs, the rule that stops it and what to do instead, an
       ],
     })
     const text = await cstp(['guardrails', 'explain', 'rm -rf ~'], bareEnv(dir))
-    expect(text).toMatchObject({ status: 1, out: expect.stringMatching(/^It runs:\n {2}rm -rf|^It runs:\n {2}rm /) })
+    expect(text.status).toBe(1)
+    expect(text.out).toMatch(/^It runs:\n {2}rm /)
     expect(text.out).toContain('Instead: ')
   }))
 
