@@ -2,6 +2,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { openMemoryEvidence } from '../../docs/examples/driver/evidence.ts'
 import { openMemoryStore } from '../../docs/examples/driver/store.ts'
+import type { Embedder } from '../../sdk/storage/embedder.ts'
 import { openBundleFiles } from '../../src/app/folders.ts'
 import { openPrinter } from '../../src/app/printer.ts'
 import { createDispatch } from '../../src/calls/dispatch.ts'
@@ -26,6 +27,8 @@ import type { Corpus } from './segments.ts'
 export interface Engine {
   /** Calls `cstp.<method>` with all scopes. */
   call(method: string, params: unknown): Promise<unknown>
+  /** Embeds what reviews have changed. */
+  settle(): Promise<void>
   /** What its index holds, and these questions as vectors, to search them elsewhere. */
   corpus(questions: readonly string[]): Promise<Corpus>
   close(): Promise<void>
@@ -33,11 +36,12 @@ export interface Engine {
 
 const noRules = { rules: [], breakers: [], hash: '', keeps_sessions: false }
 
-export async function openEngine(): Promise<Engine> {
+/** @param shared an embedder that stays open when the engine closes */
+export async function openEngine(shared?: Embedder): Promise<Engine> {
   const now = Date.now
   const log = createLog({ level: 'warn', pretty: true, write: (text) => process.stderr.write(text), now })
   const store = openMemoryStore({ analyse, now })
-  const embedder = await openLocalEmbedder()
+  const embedder = shared ?? (await openLocalEmbedder())
   const index = await openIndexSync({
     store,
     search: openMemorySearch(),
@@ -123,6 +127,7 @@ export async function openEngine(): Promise<Engine> {
   const { signal } = new AbortController()
   return {
     call: (method, params) => dispatch({ method: `cstp.${method}`, params, caller, request_id: 'eval', signal }),
+    settle: async () => void (await outbox.drain()),
     async corpus(questions) {
       await index.sync()
       const { number, dimensions } = index.generation()!
@@ -137,7 +142,7 @@ export async function openEngine(): Promise<Engine> {
       return { entries, embedder: embedder.id, questions: asked }
     },
     async close() {
-      for (const one of [tracker, outbox, index, embedder, store]) await one.close()
+      for (const one of [tracker, outbox, index, ...(shared ? [] : [embedder]), store]) await one.close()
     },
   }
 }
