@@ -230,7 +230,7 @@ const share = (told: readonly Told[], ...states: Precedent[]): number =>
 const denied = 0.05
 const recognised = 0.85
 
-/** What of the rules a row breaks: hybrid against the better leg (a point, or one question of the class), and what `precedent` says. */
+/** What of the rules a row breaks: hybrid against the better leg (a point), and what `precedent` says. One question may be lost in any class. */
 export function broken({ corpus, size, draws, told }: Row): string[] {
   const where = `${corpus}, ${size} decisions`
   const losses = kindsOf(told).flatMap((kind) =>
@@ -250,7 +250,9 @@ export function broken({ corpus, size, draws, told }: Row): string[] {
   )
   return [
     ...losses,
-    ...(none > denied ? [`${where}: ${percent(none)} % of the questions with an answer are denied`] : []),
+    ...(none > Math.max(denied, draws / Math.max(1, answers(told, 'hybrid', 'all').length)) + 1e-9
+      ? [`${where}: ${percent(none)} % of the questions with an answer are denied`]
+      : []),
     ...(off < recognised ? [`${where}: only ${percent(off)} % of the questions off the topic are recognised`] : []),
   ]
 }
