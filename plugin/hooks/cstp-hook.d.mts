@@ -58,6 +58,12 @@ export function credentials(given: {
 }
 /** Does `work`; if nothing listens at `url` and it is the address of the folder's service, starts it and does `work` once more. */
 export function withService<T>(
-  given: { dir: string; url: string; env: Env; signal?: AbortSignal },
+  given: {
+    dir: string
+    url: string
+    env: Env
+    signal?: AbortSignal /** How long a start may take; by default 3 s. */
+    ms?: number
+  },
   work: (url: string) => Promise<T>,
 ): Promise<T>

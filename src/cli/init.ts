@@ -144,7 +144,8 @@ export const init = defineCommand({
       url,
       data_dir,
       program: ownCommand(),
-      runtime: Bun.which('node', { PATH: path }) ?? (isCompiled ? null : process.execPath),
+      // Bun takes a third of Node's time for the script.
+      runtime: isCompiled ? Bun.which('node', { PATH: path }) : process.execPath,
       http: (url?.startsWith('https:') ?? false) && (flags.shared || hasToken) && isKnownVersion(path),
       gateway: flags.gateway,
       windows: process.platform === 'win32',

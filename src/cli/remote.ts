@@ -12,6 +12,9 @@ export type Send = (method: string, params: unknown, signal?: AbortSignal) => Pr
 /** A GET request with the same credentials, for resources that are not methods. */
 export type Get = (path: string) => Promise<Response>
 
+/** A hook has to answer before its client gives up; a command may wait for a slow machine. */
+const startMs = 30_000
+
 const loopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/
 const everywhere = new Set(['0.0.0.0', '::', '[::]'])
 
@@ -150,7 +153,13 @@ export async function openRemote(options: {
     }
     try {
       return await withService(
-        { dir: data_dir, url, env: options.env ?? { CSTP_IDLE_EXIT: '0' }, ...(ended && { signal: ended }) },
+        {
+          dir: data_dir,
+          url,
+          env: options.env ?? { CSTP_IDLE_EXIT: '0' },
+          ms: startMs,
+          ...(ended && { signal: ended }),
+        },
         ask,
       )
     } catch (error) {

@@ -8,7 +8,7 @@ import { apply, undo } from '../../src/app/init/apply.ts'
 import { editsOf } from '../../src/app/init/clients.ts'
 import { blockIn, editJson, withBlock, withHooks, withParagraph } from '../../src/app/init/edits.ts'
 import { initClients, type Wiring } from '../../src/app/init/wiring.ts'
-import { bareEnv, cstp, run as runProgram } from '../support/process.ts'
+import { bareEnv, built, cstp, run as runProgram } from '../support/process.ts'
 import * as fc from '../support/property.ts'
 
 const made: string[] = []
@@ -64,7 +64,7 @@ const wiringOf = (more: Partial<Wiring> = {}): Wiring => ({
   windows: false,
   ...more,
 })
-const node = Bun.which('node') ?? process.execPath
+const node = built === null ? process.execPath : Bun.which('node')!
 /** The settings that a client got for an empty folder, by path. */
 const writtenBy = (wiring: Wiring, clients = initClients as readonly (typeof initClients)[number][]) =>
   Object.fromEntries(editsOf(clients, wiring, '/shop').map(({ path, apply: text }) => [path.slice(6), text(null)]))

@@ -36,11 +36,16 @@ const body = (hook_event_name: string, more: object = {}) =>
   JSON.stringify({ session_id: 's1', cwd: dir, hook_event_name, tool_use_id: 't1', ...more })
 const shell = (command: string) => ({ tool_name: 'Bash', tool_input: { command } })
 
-if (node === null) test.skip('there is no Node here, which clients run the script with', () => {})
-else
-  describe('cstp-hook.mjs', () => {
+/** What runs the script: Bun where it is, else Node. */
+const runtimes: [name: string, program: string][] = [
+  ...(node === null ? [] : [['Node', node] as [string, string]]),
+  ['Bun', process.execPath],
+]
+if (node === null) test.skip('there is no Node here', () => {})
+for (const [name, program] of runtimes)
+  describe(`cstp-hook.mjs with ${name}`, () => {
     const hook = (args: string[], input: string, env: Record<string, string> = ada()) =>
-      run([node, script, ...args], { cwd: dir, env, input })
+      run([program, script, ...args], { cwd: dir, env, input })
 
     test('silence for an allowed call, the denial of the client for a blocked one', async () => {
       expect(await hook(['codex'], body('PreToolUse', shell('ls')))).toEqual({ status: 0, out: '', err: '' })
@@ -80,6 +85,12 @@ else
       expect([status, JSON.parse(out)]).toMatchObject([0, { permissionDecision: 'deny' }])
       const wrong = { ...ada(), CSTP_TOKEN: 'not-the-token-of-ada' }
       expect(await hook(['codex'], call, wrong)).toMatchObject({ status: 2, err: expect.stringContaining('401') })
+    })
+
+    test('a proxy of the environment does not get what is for this machine', async () => {
+      const proxy = { HTTP_PROXY: 'http://127.0.0.1:1', http_proxy: 'http://127.0.0.1:1' }
+      const answer = await hook(['codex'], body('PreToolUse', shell('ls')), { ...ada(), ...proxy })
+      expect(answer).toEqual({ status: 0, out: '', err: '' })
     })
 
     test('with --fail-open it goes on, and what was not sent is sent when the server answers again', async () => {
@@ -171,7 +182,7 @@ else
     })
 
     test('an input that never ends is stopped before the client gives up', async () => {
-      const process = Bun.spawn([node, script, 'codex'], {
+      const process = Bun.spawn([program, script, 'codex'], {
         cwd: dir,
         env: ada(),
         stdin: 'pipe',
