@@ -289,7 +289,7 @@ function downSince(dir, service) {
 }
 
 /** Does `work`; if nothing listens, starts the service of the folder and does it once more. @throws Error with what to do */
-export async function withService({ dir, url, env, signal }, work) {
+export async function withService({ dir, url, env, signal, ms }, work) {
   try {
     return await work(url)
   } catch (error) {
@@ -299,7 +299,7 @@ export async function withService({ dir, url, env, signal }, work) {
     let started = null
     if (why === null)
       try {
-        started = await startService(dir, env, signal)
+        started = await startService(dir, env, signal, ms)
       } catch (failed) {
         why = failed?.message ?? String(failed)
       }
