@@ -23,6 +23,15 @@ const Copies = v.object({
   acts: v.pipe(v.number(), d('Acts of the ledger whose content and salt were erased. Their proofs remain valid.')),
 })
 
+const KeptCheck = v.object({
+  seq: v.pipe(v.number(), d('Number of the audit entry.')),
+  at: v.pipe(v.string(), d('RFC 3339.')),
+  record_id: v.pipe(v.string(), d('Id of the evaluation.')),
+  allowed: v.boolean(),
+  verdict: v.pipe(v.string(), d('`allow`, `deny`, `step_up`, `defer` or `modify`.')),
+  rules: v.pipe(v.array(v.string()), d('Rules that fired.')),
+})
+
 export const eraseDecision = defineMethod({
   summary:
     'Erases a decision and every copy of its text in the service; its id remains as a tombstone. Refused for a decision with `preserve: true` (legal hold), and while a retention rule keeps it.',
@@ -42,6 +51,10 @@ export const eraseDecision = defineMethod({
     id: v.string(),
     redaction_record_id: v.pipe(v.nullable(v.string()), d('Id of the erasure in the ledger; null for a dry run.')),
     copies: v.pipe(v.nullable(Copies), d('What was erased in addition to the decision; null if it was erased before.')),
+    checks: v.pipe(
+      v.array(KeptCheck),
+      d('Checks that led to the decision and quote it. Their subject is erased; their verdict stays.'),
+    ),
     pending: v.pipe(
       v.array(v.string()),
       d(
@@ -57,11 +70,25 @@ export const eraseDecision = defineMethod({
     const id = await resolveId(call.store.decisions, given, 'id')
     const before = await erasedBefore(call, id)
     if (before !== null)
-      return { erased: true, id, redaction_record_id: before.redaction_record_id, copies: null, pending: [] }
+      return {
+        erased: true,
+        id,
+        redaction_record_id: before.redaction_record_id,
+        copies: null,
+        checks: [],
+        pending: [],
+      }
     if (dry_run) {
       const { copies } = await look(call, [id], { basis })
       await call.store.transaction((tx) => audit(call, tx, [id], { dry_run, basis, reason }))
-      return { erased: false, id, redaction_record_id: null, copies: countsOf(copies), pending: [] }
+      return {
+        erased: false,
+        id,
+        redaction_record_id: null,
+        copies: countsOf(copies),
+        checks: copies.checks,
+        pending: [],
+      }
     }
     return { erased: true, id, ...(await erase(call, [id], { basis, reason })) }
   },

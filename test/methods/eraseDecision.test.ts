@@ -1,6 +1,7 @@
 /** cstp.eraseDecision: what is left of a decision, and what is refused, on every store. */
 import { expect, test } from 'bun:test'
 import { auditDigest } from '../../src/core/canonical.ts'
+import { examineThread } from '../../src/domain/ledger/thread/examine/examine.ts'
 import { readPolicy } from '../../src/verify/policy.ts'
 import { verifyReceipts } from '../../src/verify/receipt.ts'
 import { forEachBackend, type TestProgram } from '../support/program.ts'
@@ -132,6 +133,57 @@ forEachBackend((open) => {
     expect(JSON.stringify(everything)).not.toContain(text)
   })
 
+  test('a check that led to it keeps its verdict: the dry run lists it, and trail and redaction have it', async () => {
+    const program = await open()
+    const { call, store, services } = program
+    await program.rules(
+      '- { id: no-calls, message: No, conditions: [{ type: field, field: description, operator: contains, value: Jane }] }',
+    )
+    const { record_id, allowed } = await call('checkGuardrails', { action: { description: text } })
+    expect(allowed).toBe(false)
+    await program.rules('- { id: none, action: log, condition_stakes: critical }')
+    const id = await program.record({ decision: text })
+    const check = { record_id, allowed: false, verdict: 'deny', rules: ['no-calls'] }
+    const dry = await call('eraseDecision', { id, ...ground, dry_run: true }, 'root')
+    expect(dry.checks.filter(({ rules }) => rules.length > 0)).toMatchObject([check])
+    const { checks, redaction_record_id: by } = await call('eraseDecision', { id, ...ground }, 'root')
+    expect(checks).toEqual(dry.checks)
+    const { entries } = await call('listAudit', { rule: 'no-calls' }, 'root')
+    expect(entries).toMatchObject([{ allowed: false, detail: { verdict: 'deny', subject: '[erased]' } }])
+    await services.thread.sequence()
+    const [redaction] = await store.thread.read({ record_ids: [by!] })
+    expect(JSON.parse(redaction!.payload!).checks).toEqual(checks)
+    expect(JSON.stringify([entries, redaction])).not.toContain('Jane')
+  })
+
+  test('after it, links of evidence and copies that were written late are no sign of tampering', async () => {
+    const program = await open()
+    const { call, record, services } = program
+    const id = await record({ decision: text })
+    await call(
+      'ingestEvidence',
+      { source: 'ci', events: [{ event_type: 'ci_completed', ts: '2026-07-01T10:00:00Z', payload: { a: 1 } }] },
+      'root',
+    )
+    await call('linkEvidence', { decision_id: id, event_seqs: [1] }, 'root')
+    await call('eraseDecision', { id, ...ground, dry_run: true }, 'root')
+    let late = ''
+    const yieldToEventLoop = async () => {
+      if (late !== '') return
+      late = '-'
+      late = await record({ decision: 'Deliver in the morning' }, 'bob')
+      await call('linkDecisions', { source_id: late, target_id: id, edge_type: 'refines', context: text }, 'bob')
+    }
+    Object.assign(services, { yieldToEventLoop })
+    await call('eraseDecision', { id, ...ground }, 'root')
+    await services.thread.sequence()
+    const { thread, audit, keyed, decisions } = program.store
+    const sources = { thread, audit, keyed, decisions, evidence: services.evidence }
+    const now = program.clock.now + 3_600_000
+    const flaws = await Array.fromAsync(examineThread(sources, { yieldToEventLoop: async () => {}, now }))
+    expect(flaws.map(({ what }) => what)).toEqual([])
+  })
+
   test('a dry run counts what would go, and takes nothing', async () => {
     const program = await open()
     const { call, store } = program
@@ -143,8 +195,8 @@ forEachBackend((open) => {
     expect([await call('getDecision', { id }), lines]).toEqual(before)
     expect(line).toMatchObject({ method: 'cstp.eraseDecision', ids: [id], detail: { dry_run: true } })
     const { copies } = await call('eraseDecision', { id, ...ground }, 'root')
-    // The line of the dry run is one of its copies.
-    expect(copies!.audit_lines).toBe(dry.copies!.audit_lines + 1)
+    // The line of the dry run says on which ground, and stays.
+    expect(copies!.audit_lines).toBe(dry.copies!.audit_lines)
   })
 
   test('a legal hold refuses it, with its reason, until a curator lifts it; what compaction keeps is no hold', async () => {

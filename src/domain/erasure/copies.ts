@@ -22,7 +22,16 @@ export interface KeyedChange {
 /** What remains of an act: which one it was, and its entry in the log. */
 export type ErasedAct = Pick<StoredAct, 'record_id' | 'kind' | 'commitment'>
 
+/** What remains of a check that led to an erased decision: everything but its subject. */
+export interface KeptCheck extends Pick<StoredAuditEntry, 'seq' | 'at' | 'rules'> {
+  record_id: string
+  allowed: boolean
+  verdict: string
+}
+
 export interface Copies {
+  /** The checks among the lines: an erasure takes what was asked, and leaves the verdict. */
+  checks: KeptCheck[]
   /** Audit entries with the part of their detail that remains. */
   lines: { seq: number; detail: Record<string, unknown> }[]
   keyed: KeyedChange[]
@@ -46,6 +55,12 @@ const page = 500
 const mostActs = 10_000
 const actsAtOnce = 50
 
+/**
+ * Calls whose audit entries stay as they are, and so do the acts that name them: links of evidence are digests, and an erasure says on
+ * which ground and why.
+ */
+const keptMethods: ReadonlySet<unknown> = new Set([linkMethod, 'cstp.eraseDecision', 'retention'])
+
 /** Members of an audit entry's detail that remain: verdicts, names of rules, states and counts. */
 const kept = [
   ...['record_id', 'verdict', 'verdict_digest', 'policy_hash', 'duration_ms', 'violations', 'warnings', 'would_block'],
@@ -54,8 +69,17 @@ const kept = [
 ]
 
 const detailOf = ({ detail }: StoredAuditEntry): Record<string, unknown> => (detail ?? {}) as Record<string, unknown>
-const leftOf = (line: StoredAuditEntry) =>
-  Object.fromEntries(Object.entries(detailOf(line)).filter(([name]) => kept.includes(name)))
+const leftOf = (line: StoredAuditEntry): Record<string, unknown> => {
+  const left = Object.fromEntries(Object.entries(detailOf(line)).filter(([name]) => kept.includes(name)))
+  return isCheck(line) ? { ...left, subject: erasedText } : left
+}
+
+const isCheck = (line: StoredAuditEntry): boolean => line.allowed !== null && evaluationOf(line).length > 0
+
+const checkOf = ({ seq, at, allowed, rules, detail }: StoredAuditEntry): KeptCheck => {
+  const { record_id, verdict } = detail as { record_id: string; verdict?: string }
+  return { seq, at, record_id, allowed: allowed === true, verdict: verdict ?? (allowed ? 'allow' : 'deny'), rules }
+}
 
 /** Whether an audit entry is a check that led to the decision: by its agent, shortly before it was recorded, quoting its text. */
 function ledTo({ stored, from_ms, to_ms, ...rest }: Target, line: StoredAuditEntry, at_ms: number): boolean {
@@ -79,8 +103,7 @@ async function findLines({ store, targets, since, yieldToEventLoop }: Scan): Pro
       ...(cursor !== undefined && { cursor }),
     })
     for (const line of lines) {
-      // Rows of linked evidence hold digests, which are proof and contain no text.
-      if (line.method === linkMethod || 'redacted_by' in detailOf(line)) continue
+      if (keptMethods.has(line.method) || 'redacted_by' in detailOf(line)) continue
       const at_ms = Date.parse(line.at)
       if (line.ids.some((id) => ids.has(id)) || targets.some((target) => ledTo(target, line, at_ms))) own.push(line)
       else if (line.method.startsWith('approval.')) approvals.push(line)
@@ -159,6 +182,12 @@ const evaluationOf = (line: StoredAuditEntry): string[] => {
   return typeof record_id === 'string' ? [record_id] : []
 }
 
+/** Whether an act names an audit entry that stays, and contains nothing else. */
+function staysWithLine(payload: string): boolean {
+  const { method, record } = JSON.parse(payload) as { method?: unknown; record?: unknown }
+  return record === undefined && keptMethods.has(method)
+}
+
 /** Reads these acts, a few at a time, since each may be as long as a record. */
 async function* read({ thread }: Pick<Store, 'thread'>, record_ids: readonly string[]): AsyncGenerator<StoredAct> {
   for (let at = 0; at < record_ids.length; at += actsAtOnce)
@@ -193,8 +222,9 @@ export async function findCopies(scan: Scan): Promise<Copies> {
       if (payload !== null && names(found, payload)) acts.add(record_id)
   const known: ErasedAct[] = []
   for await (const { record_id, kind, commitment, payload } of read(store, [...acts]))
-    if (payload !== null) known.push({ record_id, kind, commitment })
+    if (payload !== null && !staysWithLine(payload)) known.push({ record_id, kind, commitment })
   return {
+    checks: lines.filter(isCheck).map(checkOf),
     lines: lines.map((line) => ({ seq: line.seq, detail: leftOf(line) })),
     keyed,
     others,

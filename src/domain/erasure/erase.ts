@@ -20,7 +20,7 @@ import {
   type Tombstone,
   tombstoneOf,
 } from '../record/decision/tombstone.ts'
-import { type Copies, findCopies } from './copies.ts'
+import { type Copies, findCopies, type KeptCheck } from './copies.ts'
 import { finish, type PendingErasure, type Scrubbed } from './finish.ts'
 import { keptBy, type RetentionRule } from './retention-rules.ts'
 import { attempts, type CopyCounts, countsOf, type Late, takeCopies, takeLate, tell } from './take.ts'
@@ -48,6 +48,8 @@ export interface Ground {
 export interface Erased {
   redaction_record_id: string
   copies: CopyCounts
+  /** Checks that led to the decision, without their subject. */
+  checks: KeptCheck[]
   /** What is still on disk, in words; its removal is retried until nothing is left. */
   pending: string[]
 }
@@ -123,7 +125,7 @@ async function take(
   await takeCopies(tx, copies, targets, redaction_record_id)
   await tx.keyed.put(erasureCollections.unfinished, redaction_record_id, { ids, late } satisfies PendingErasure)
   const lines = copies.lines.map(({ seq }) => seq)
-  await tell(tx, call, by, redaction_record_id, { ids, basis, lines }, copies.acts)
+  await tell(tx, call, by, redaction_record_id, { ids, basis, lines, checks: copies.checks }, copies.acts)
   await audit(call, tx, ids, { erased: ids.length, redaction_record_id, basis, reason })
 }
 
@@ -145,7 +147,7 @@ export async function erase(call: ErasureCall, ids: readonly string[], { basis, 
     await call.tracker.flush()
     await takeLate(call, found.targets, redaction_record_id, late)
     const pending = await finish(call, redaction_record_id, found.targets)
-    return { redaction_record_id, copies: countsOf(found.copies), pending }
+    return { redaction_record_id, copies: countsOf(found.copies), checks: found.copies.checks, pending }
   }
 }
 

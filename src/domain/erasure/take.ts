@@ -81,15 +81,14 @@ export async function takeLate(
 ): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     const found = await findCopies({ store, targets, since, yieldToEventLoop })
-    // The erasure's own audit entry names the decisions.
-    const lines = found.lines.filter(({ detail }) => detail.redaction_record_id !== by)
-    const copies = { ...found, lines, acts: found.acts.filter(({ record_id }) => record_id !== by) }
+    const copies = { ...found, acts: found.acts.filter(({ record_id }) => record_id !== by) }
+    const { lines, checks } = copies
     if (Object.values(countsOf({ ...copies, acts: [] })).every((count) => count === 0)) return
     try {
       await store.transaction(async (tx) => {
         await takeCopies(tx, copies, targets, by)
         const ids = targets.map(({ id }) => id)
-        const detail = { ids, basis, of: by, lines: lines.map(({ seq }) => seq) }
+        const detail = { ids, basis, of: by, lines: lines.map(({ seq }) => seq), checks }
         await tell(tx, tools, agent, newActId('redaction', timestamp(tools.now()), tools), detail, copies.acts)
       })
       return

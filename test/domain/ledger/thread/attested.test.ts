@@ -54,7 +54,7 @@ beforeAll(async () => {
   await call('checkGuardrails', { action: { description: 'Release', category: 'release' } })
   failed = await record({ category: 'mail', decision: 'Send a letter to all' })
   await call('reviewDecision', { id: failed, outcome: 'failure' }, 'bob')
-  await call('updateDecision', { id: failed, updates: { tags: ['letter'] } })
+  await call('updateDecision', { id: failed, updates: { tags: ['letter'] } }, 'root')
   const other = await record()
   await call('linkDecisions', { source_id: failed, target_id: other, edge_type: 'depends_on' })
   await call('unlinkDecisions', { source_id: failed, target_id: other, edge_type: 'depends_on' })
