@@ -866,6 +866,15 @@ export interface EraseDecisionResult {
     keyed_records: number
     /** Acts of the ledger whose content and salt were erased. Their proofs remain valid. */ acts: number
   } | null
+  /** Checks that led to the decision and quote it. Their subject is erased; their verdict stays. */
+  checks: {
+    /** Number of the audit entry. */ seq: number
+    /** RFC 3339. */ at: string
+    /** Id of the evaluation. */ record_id: string
+    /** Whether the action is allowed. */ allowed: boolean
+    /** `allow`, `deny`, `step_up`, `defer` or `modify`. */ verdict: string
+    /** Rules that fired. */ rules: string[]
+  }[]
   /**
    * Places on disk that still contain traces. The erasure is retried every minute; `cstp doctor` shows what is
    * left.
