@@ -281,7 +281,9 @@ export const DecisionRecord = v.object({
   review_history: v.pipe(v.array(Review), d('Every review, oldest first.')),
   breaker_scopes: v.pipe(
     v.array(v.string()),
-    d('Scopes of the circuit breakers that apply to it, based on its fields at recording.'),
+    d(
+      'Scopes of the circuit breakers that apply to it: by its fields at recording, and by tags and project that were named later.',
+    ),
   ),
   revision_count: v.pipe(v.number(), d('Number of updates; getDecision returns them with `revisions: true`.')),
   preserve: v.pipe(v.boolean(), d('True if compaction keeps the record at full detail.')),

@@ -7,7 +7,7 @@ import { byCurators, defineMethod, toolInput } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
 import { timestamp } from '../core/time.ts'
 import { type ProjectUpdate, requireFirst, requireUnmerged, withProject } from '../domain/lifecycle/project.ts'
-import { requireUnreviewed, unscoredAdoption } from '../domain/lifecycle/update.ts'
+import { enterScopes, requireUnreviewed, unscoredAdoption } from '../domain/lifecycle/update.ts'
 import { stateId } from '../domain/record/act-ids.ts'
 import { applyUpdate, requireUnchanged, type Updates } from '../domain/record/decision/decision.ts'
 import { given, requireOwn, resolveId } from '../domain/record/decision/lookup.ts'
@@ -86,6 +86,7 @@ export const updateDecision = defineMethod({
       if (project) requireFirst(now.record, project, call.caller)
       const { record, applied, revision } = applyUpdate(now.record, changes, call.caller.agent, at, unscored === null)
       await tx.decisions.put(requireSize(record), now.revision)
+      await enterScopes(call, tx, now.record, record)
       await keepRevision(tx, id, record.revision_count, revision)
       await audit(call, tx, [id], { applied })
       const texts = textsOf(record)

@@ -26,6 +26,65 @@ forEachBackend((open) => {
     expect((await program.call('getCircuitState', { scope: tag })).probe_decision_id).toBe(probe)
   })
 
+  describe('a tag or a project that is named after recording', () => {
+    const scopes = ['tag:risky', 'project:acme/pay']
+    const named = [{ tags: ['risky'] }, { project: { name: 'acme/pay' } }]
+    const watched = async (failure_threshold = 1) => {
+      const program = await open()
+      const one = (scope: string) =>
+        `{ scope: "${scope}", failure_threshold: ${failure_threshold}, window_ms: ${9 * hourMs}, cooldown_ms: ${hourMs} }`
+      await program.rules(`circuit_breakers: [${scopes.map(one).join(', ')}]`)
+      const states = async () =>
+        Promise.all(scopes.map(async (scope) => (await program.call('getCircuitState', { scope })).state))
+      const name = async (id: string, as?: 'curator') => {
+        for (const updates of named) await program.call('updateDecision', { id, updates }, as)
+      }
+      return { program, states, name }
+    }
+
+    test('counts like one that was recorded, before the review and after it', async () => {
+      const { program, states, name } = await watched(2)
+      const [early, late] = [await program.record(), await program.record()]
+      await name(early)
+      await review(program, early, 'failure')
+      await review(program, late, 'failure')
+      expect(await states()).toEqual(['closed', 'closed'])
+      // Its recorder can't, since others reviewed its texts; a curator may set it right.
+      await name(late, 'curator')
+      expect(await states()).toEqual(['open', 'open'])
+    })
+
+    test('makes the decision a probe; a success from before is none', async () => {
+      const { program, states, name } = await watched()
+      const failed = await program.record()
+      await name(failed)
+      await review(program, failed, 'failure')
+      program.clock.now += hourMs
+      const settled = await program.record()
+      await review(program, settled, 'success')
+      await name(settled, 'curator')
+      expect(await states()).toEqual(['half_open', 'half_open'])
+      const probe = await program.record()
+      await name(probe)
+      for (const scope of scopes)
+        expect((await program.call('getCircuitState', { scope })).probe_decision_id).toBe(probe)
+    })
+
+    test('is refused by an open breaker where records are blocked', async () => {
+      const { program, name } = await watched()
+      program.services.record_guardrails = 'block'
+      const [failed, other] = [await program.record(), await program.record()]
+      await name(failed)
+      await review(program, failed, 'failure')
+      for (const updates of named)
+        expect(await program.refused('updateDecision', { id: other, updates })).toMatchObject({
+          error: 'record_failed',
+          data: { violations: [{ state: 'open' }] },
+        })
+      expect(await program.call('getDecision', { id: other })).toMatchObject({ tags: [], project: null })
+    })
+  })
+
   test('preAction without a category meets the breaker that its record would meet', async () => {
     const program = await open()
     await program.rules(

@@ -31,7 +31,7 @@ export interface Reviewed extends StoredDecision {
 }
 
 /** Whose failures a breaker on an agent counts once: another agent's, and all that is inferred, since anyone who may merge can write it. */
-function limitedTo(attribution: Attribution | null, reviewer: Reviewer | null): string | null {
+export function limitedTo(attribution: Pick<Attribution, 'basis'> | null, reviewer: Reviewer | null): string | null {
   if (attribution !== null) return attribution.basis === 'inferred' ? 'evidence:inferred' : null
   return reviewer === null || reviewer.curates ? null : reviewer.agent
 }

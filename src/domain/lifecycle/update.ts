@@ -1,13 +1,18 @@
-/** What an update may no longer change once others know how it went: texts after a review by others, and the scored confidence of a hook's record. */
+/** What an update may no longer change once others know how it went, and the breakers whose scopes it brings a decision into. */
 import { CstpError } from '../../../sdk/errors.ts'
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import type { Evidence } from '../../../sdk/storage/evidence.ts'
-import type { KeyedReader } from '../../../sdk/storage/store.ts'
+import type { KeyedReader, Transaction } from '../../../sdk/storage/store.ts'
 import { type Caller, mayCurate } from '../../core/caller.ts'
+import { watching } from '../policy/judge/breaker.ts'
+import { countReview, startProbes, stoppingBreakers } from '../policy/judge/breakers.ts'
 import { keptCommits, pullRequestOf, recordsOfCommit } from '../record/decision/commits.ts'
 import { isUnadopted, type Updates } from '../record/decision/decision.ts'
+import { countedReview } from '../record/decision/outcome.ts'
 import { standing } from '../record/decision/overruled.ts'
 import { recordsOf } from './attribution.ts'
+import type { RecordPolicyCall } from './record-policy.ts'
+import { limitedTo } from './review.ts'
 
 /** The fields by which a decision is found. */
 const texts = ['decision', 'context', 'tags', 'pattern', 'reasons', 'bridge'] as const
@@ -25,6 +30,42 @@ export function requireUnreviewed(record: DecisionRecord, updates: Updates, call
   if (changed.length === 0 || mayCurate(caller) || !isReviewedByOthers(record)) return
   const message = `${changed.join(', ')}: others reviewed this decision, so only the scopes curate and admin may change its texts`
   throw new CstpError('forbidden', message, { scope: 'curate' })
+}
+
+/**
+ * Brings a decision into the scopes of breakers that an update adds. It is judged there as if it were recorded now: a breaker stops it, or uses
+ * it as its probe; and if it failed already, the failure counts. A success says nothing there: its recorder chose the scope afterwards.
+ * @throws CstpError `record_failed` if a breaker stops it, and records are blocked
+ */
+export async function enterScopes(
+  call: RecordPolicyCall,
+  tx: Transaction,
+  before: DecisionRecord,
+  after: DecisionRecord,
+): Promise<void> {
+  const added = after.breaker_scopes.filter((scope) => !before.breaker_scopes.includes(scope))
+  if (added.length === 0 || after.imported_by !== null) return
+  const { breakers } = await call.policy.current()
+  const watched = watching(breakers, added)
+  if (watched.length === 0) return
+  if (call.record_guardrails === 'block') {
+    const [stop] = await stoppingBreakers(tx.keyed, watched, call.caller.agent, call.now())
+    if (stop) throw new CstpError('record_failed', stop.message, { violations: [stop] })
+  }
+  const counted = countedReview(after)
+  if (counted === null) await startProbes(call, tx, watched, { ...after, breaker_scopes: added })
+  else if (counted.outcome === 'failure' && counted.basis !== 'age')
+    await countReview(call, tx, watched, added, {
+      decision_id: after.id,
+      outcome: counted.outcome,
+      before: null,
+      trusted: !counted.self_reviewed,
+      corrects: false,
+      limited_to: limitedTo(
+        counted.basis && { basis: counted.basis },
+        counted.self_reviewed ? null : { agent: counted.reviewed_by, curates: counted.curated === true },
+      ),
+    })
 }
 
 /** Events that say nothing of how it went. */

@@ -90,7 +90,7 @@ export function newRecord(
     confidence_at_record: draft.confidence,
     confidence_at_review: null,
     review_history: [],
-    breaker_scopes: breakerScopes({ ...draft, agent: draft.recorded_by, project: draft.project?.name ?? null }),
+    breaker_scopes: scopesOfRecord(draft),
     revision_count: 0,
     preserve: false,
     auto_attributed: false,
@@ -143,6 +143,7 @@ export function applyUpdate(
   }
   next.title = titleOf(next.decision)
   next.quality = quality(next)
+  next.breaker_scopes = [...new Set([...record.breaker_scopes, ...scopesOfRecord(next)])]
   next.revision_count++
   return { record: next, applied, revision: revisionOf(record, next, applied, by) }
 }
@@ -253,3 +254,7 @@ export const breakerScopes = ({ category, stakes, agent, tags, project }: Breake
   ...tags.map((tag) => `tag:${tag}`),
   ...(project === null ? [] : [`project:${project}`]),
 ]
+
+/** Those of a record. An update adds to them and takes none away: what is named later counts, and what was named first still does. */
+const scopesOfRecord = (record: Pick<DecisionRecord, 'category' | 'stakes' | 'tags' | 'project' | 'recorded_by'>) =>
+  breakerScopes({ ...record, agent: record.recorded_by, project: record.project?.name ?? null })
