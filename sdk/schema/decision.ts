@@ -279,12 +279,7 @@ export const DecisionRecord = v.object({
   ),
   confidence_at_review: v.pipe(v.nullable(fraction), d('Confidence at the first review; never scored.')),
   review_history: v.pipe(v.array(Review), d('Every review, oldest first.')),
-  breaker_scopes: v.pipe(
-    v.array(v.string()),
-    d(
-      'Scopes of the circuit breakers that apply to it: by its fields at recording, and by tags and project that were named later.',
-    ),
-  ),
+  breaker_scopes: v.pipe(v.array(v.string()), d('Scopes of the breakers that watch it: as recorded, or named later.')),
   revision_count: v.pipe(v.number(), d('Number of updates; getDecision returns them with `revisions: true`.')),
   preserve: v.pipe(v.boolean(), d('True if compaction keeps the record at full detail.')),
   holds: v.optional(v.pipe(v.array(Hold), d('Legal holds, oldest first; absent if there is none.'))),
