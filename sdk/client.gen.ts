@@ -1125,7 +1125,7 @@ export interface GetDecisionResult {
   confidence_at_record: number | null
   /** Confidence at the first review; never scored. */ confidence_at_review: number | null
   /** Every review, oldest first. */ review_history: Review[]
-  /** Scopes of the circuit breakers that apply to it, based on its fields at recording. */ breaker_scopes: string[]
+  /** Scopes of the breakers that watch it: as recorded, or named later. */ breaker_scopes: string[]
   /** Number of updates; getDecision returns them with `revisions: true`. */ revision_count: number
   /** True if compaction keeps the record at full detail. */ preserve: boolean
   /** Legal holds, oldest first; absent if there is none. */ holds?: Hold[] | undefined
@@ -1689,7 +1689,7 @@ export interface ListDecisionsResult {
     confidence_at_record: number | null
     /** Confidence at the first review; never scored. */ confidence_at_review: number | null
     /** Every review, oldest first. */ review_history: Review[]
-    /** Scopes of the circuit breakers that apply to it, based on its fields at recording. */ breaker_scopes: string[]
+    /** Scopes of the breakers that watch it: as recorded, or named later. */ breaker_scopes: string[]
     /** Number of updates; getDecision returns them with `revisions: true`. */ revision_count: number
     /** True if compaction keeps the record at full detail. */ preserve: boolean
     /** Legal holds, oldest first; absent if there is none. */ holds?: Hold[] | undefined
@@ -2760,7 +2760,7 @@ export interface DecisionRecord {
   confidence_at_record: number | null
   /** Confidence at the first review; never scored. */ confidence_at_review: number | null
   /** Every review, oldest first. */ review_history: Review[]
-  /** Scopes of the circuit breakers that apply to it, based on its fields at recording. */ breaker_scopes: string[]
+  /** Scopes of the breakers that watch it: as recorded, or named later. */ breaker_scopes: string[]
   /** Number of updates; getDecision returns them with `revisions: true`. */ revision_count: number
   /** True if compaction keeps the record at full detail. */ preserve: boolean
   /** Legal holds, oldest first; absent if there is none. */ holds?: Hold[] | undefined
