@@ -126,6 +126,7 @@ describe('help', () => {
     const names = [...overview.out.matchAll(/^ {2}(\w+) {2,}\w/gm)].map(([, name]) => name!)
     expect(names).toEqual([
       'serve',
+      'service',
       'mcp',
       'record',
       'query',
@@ -140,6 +141,7 @@ describe('help', () => {
       'guardrails',
       'init',
       'hook',
+      'gateway',
       'approvals',
       'audit',
       'verify',
