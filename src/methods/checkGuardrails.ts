@@ -9,7 +9,7 @@ import { defineMethod, toolInput } from '../calls/method.ts'
 import { timestamp } from '../core/time.ts'
 import { placed } from '../domain/ledger/thread/sequencer.ts'
 import { judge } from '../domain/policy/judge/judge.ts'
-import { checkedAction, generalWarnings, shownVerdict } from '../domain/policy/judge/request.ts'
+import { checkedAction, generalWarnings, shownVerdict, toAction } from '../domain/policy/judge/request.ts'
 import { checkInput, noteInput } from '../domain/record/deliberation/inputs.ts'
 import { openPast } from '../domain/record/history/past.ts'
 
@@ -80,7 +80,7 @@ export const checkGuardrails = defineMethod({
     }
     const past = as_of === undefined ? null : openPast(call, as_of)
     const names = { ...rest, agent_id: rest.agent_id ?? agent?.id }
-    const action = await checkedAction(call, given, names)
+    const action = await checkedAction(call, toAction(call.caller.agent, given, 'check'), names)
     const settled = await judge(call, { action, claims: agent, past }, dry_run ? 'dry_run' : 'enforce')
     if (durability === 'logged') await placed(call.thread)
     if (!dry_run) noteInput(call, names, checkInput(given.description, settled))

@@ -370,3 +370,116 @@ describe('hooks', () => {
     })
   })
 })
+
+describe('what is judged of a call', () => {
+  forEachBackend((open) => {
+    const before = (program: TestProgram, tool_name: string, tool_input: unknown, sent = {}) =>
+      openHooks(program).event('PreToolUse', { tool_name, tool_input, tool_use_id: null }, sent)
+
+    test('a grant is for the whole input: a call that differs at its end, in its 51st item or sixth level asks again', async () => {
+      const program = await open()
+      await program.rules(
+        '[{ id: send, action: step_up, message: Ask, conditions: [{ type: field, field: context.tool, operator: contains, value: send }] }]',
+      )
+      const input = (end: string, last: string, deep: number) => ({
+        body: `${'a '.repeat(5_000)}${end}`,
+        to: [...Array.from({ length: 50 }, (_, at) => `${at}@example.com`), last],
+        more: { a: { b: { c: { d: { e: { f: deep } } } } } },
+      })
+      const tool = 'mcp__mail__send'
+      const reason = denied(await before(program, tool, input('x', 'ann@example.com', 1)))
+      const { id } = (await program.call('listApprovals', {})).approvals[0]!
+      expect(reason).toContain(id)
+      await program.call('decideApproval', { id, decision: 'approve', reason: 'yes' }, 'approver')
+      for (const other of [
+        input('y', 'ann@example.com', 1),
+        input('x', 'eve@example.com', 1),
+        input('x', 'ann@example.com', 2),
+      ])
+        expect(denied(await before(program, tool, other))).toMatch(/approval (?!$)/)
+      expect(denied(await before(program, tool, input('x', 'ann@example.com', 1)))).toBeNull()
+    })
+
+    test('what is too large to be shown whole can be judged by rules, and by no person', async () => {
+      const program = await open()
+      await program.rules(`
+- { id: large, action: warn, message: Large, conditions: [{ type: field, field: context.not_shown, operator: exists, value: true, when_missing: no_match }] }
+- { id: send, action: step_up, message: Ask, conditions: [{ type: field, field: context.tool, operator: contains, value: send }] }
+`)
+      const large = { body: 'word '.repeat(60_000) }
+      expect(contextOf(await before(program, 'mcp__mail__read', large))).toBe('cstp: large: Large')
+      expect(denied(await before(program, 'mcp__mail__send', large))).toMatch(
+        /a person would see only a part of it \(input\.body: \d+ \d{3} characters not shown, sha256 [0-9a-f]{64}\)/,
+      )
+      expect((await program.call('listApprovals', {})).total).toBe(0)
+    })
+
+    test('a call with two spellings of its command, or with more than is read, is stopped and in the trail', async () => {
+      const program = await open()
+      await program.rules('[]')
+      for (const mode of ['enforce', 'guard'] as const)
+        expect(denied(await before(program, 'Bash', { command: 'ls', cmd: 'rm -rf /' }, { mode }))).toContain(
+          'command and cmd of its input differ',
+        )
+      expect(denied(await before(program, 'Bash', { command: `${'true\n'.repeat(500)}rm -rf /` }))).toContain(
+        'it runs more commands than are read',
+      )
+      expect(denied(await before(program, 'Bash', { command: `cat <<E\n${'a\n'.repeat(40_000)}E` }))).toContain(
+        'too long',
+      )
+      expect((await rowsOf(program)).map(({ allowed, rules }) => [allowed, rules])).toEqual(
+        Array.from({ length: 4 }, () => [false, ['unjudged_call']]),
+      )
+      const shadow = await before(program, 'Bash', { command: 'ls', cmd: 'rm -rf /' }, { mode: 'shadow' })
+      expect([shadow, (await rowsOf(program)).at(-1)]).toMatchObject([
+        {},
+        { allowed: true, detail: { would_block: ['unjudged_call'] } },
+      ])
+      for (const { detail, ...entry } of await rowsOf(program))
+        if ((detail as { redacted: boolean }).redacted === false)
+          expect(
+            await replay(await program.services.policy.current(), program.services.policy.current, {
+              ...entry,
+              detail,
+            }),
+          ).toMatchObject({ by_its_rules: { outcome: 'same' } })
+    })
+
+    test('rules see every path and every command of a call', async () => {
+      const program = await open()
+      await program.rules(`
+- { id: secret, message: Secret, conditions: [{ type: command, targets: { class: secret } }] }
+- { id: gone, message: Deletes, conditions: [{ type: command, targets: { access: delete, outside: true } }] }
+`)
+      for (const [tool, input] of [
+        [
+          'apply_patch',
+          {
+            command:
+              '*** Begin Patch\n*** Update File: a.ts\n@@\n-a\n+b\n*** Update File: .env\n@@\n-a\n+b\n*** End Patch',
+          },
+        ],
+        ['Bash', { command: "apply_patch <<'E'\n*** Begin Patch\n*** Delete File: ../other/a.ts\n*** End Patch\nE" }],
+        ['Bash', { command: "git apply <<'E'\n--- a/.env\n+++ b/.env\n@@ -1 +1 @@\n-a\n+b\nE" }],
+        ['multiedit', { filePath: 'a.ts', edits: [{ filePath: 'a.ts' }, { filePath: '.env' }] }],
+        ['read_many_files', { paths: ['a.ts', '.env'] }],
+        ['grep_search', { pattern: 'KEY', include_pattern: '.env' }],
+        ['exec_command', { cmd: 'rm -rf *', workdir: '/etc' }],
+        ['batch', { tool_calls: [{ tool: 'bash', parameters: { command: 'rm -rf /etc' } }] }],
+        ['mcp__box__start', { command: 'rm', args: ['-rf', '/etc'] }],
+        ['write_bash', { sessionId: '1', input: 'cat .env\n' }],
+      ] as const)
+        expect([tool, input, denied(await before(program, tool, input))]).toEqual([
+          tool,
+          input,
+          expect.stringMatching(/secret: Secret|gone: Deletes/),
+        ])
+      for (const [tool, input] of [
+        ['multiedit', { filePath: 'a.ts', edits: [{ old_string: 'a', new_string: 'cat .env' }] }],
+        ['exec_command', { cmd: 'rm -rf dist', workdir: '/srv/shop/web' }],
+        ['Bash', { command: "cat > x.patch <<'E'\n*** Begin Patch\n*** Delete File: .env\n*** End Patch\nE" }],
+      ] as const)
+        expect([tool, input, denied(await before(program, tool, input))]).toEqual([tool, input, null])
+    })
+  })
+})

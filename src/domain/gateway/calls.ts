@@ -1,10 +1,9 @@
 /** Calls of tools that pass the gateway: judged before they are sent, and recorded as the gateway saw them end. */
-import { CstpError } from '../../../sdk/errors.ts'
 import { answerHook, checkCall, type HookCall } from '../hook/answer.ts'
 import { actionOf, outcomeOf } from '../hook/check.ts'
 import type { HookPlace, ToolCall as ReportedCall } from '../hook/event.ts'
 import { openHistory } from '../policy/facts/live-history.ts'
-import { checkedAction } from '../policy/judge/request.ts'
+import { asAction, checkedAction } from '../policy/judge/request.ts'
 import type { Evaluation } from '../policy/rules/evaluate.ts'
 import { evaluate } from '../policy/rules/evaluate.ts'
 
@@ -83,13 +82,11 @@ function verdictOf(evaluation: Evaluation): CallVerdict {
 
 /** Judges a call. @throws StorageError, or an error of an engine that rules use; the call must then not be sent */
 export async function judgeCall(call: GatewayCall, passing: PassingCall): Promise<CallVerdict> {
-  const { outcome, evaluation } = await checkCall(hookCallOf(call), {
+  const { evaluation } = await checkCall(hookCallOf(call), {
     place: placeOf(call),
     call: reported(call, passing),
   })
   if (call.mode === 'shadow') return { kind: 'forward', notes: [] }
-  if (evaluation === null)
-    return { kind: 'refuse', reason: outcome.kind === 'deny' ? outcome.reason : 'cstp can not judge this call' }
   return verdictOf(evaluation)
 }
 
@@ -118,13 +115,9 @@ export async function hiddenTools(call: GatewayCall, tools: readonly string[]): 
       placeOf(call),
       reported(call, { id: '', tool, input: {}, annotations: null }),
     )
-    try {
-      const action = await checkedAction(call, given, {})
-      const { allowed } = await evaluate(hiding, action, openHistory(call, {}), () => {})
-      if (!allowed) hidden.add(tool)
-    } catch (error) {
-      if (!(error instanceof CstpError)) throw error
-    }
+    const action = await checkedAction(call, asAction(call.caller.agent, given, 'check'), {})
+    const { allowed } = await evaluate(hiding, action, openHistory(call, {}), () => {})
+    if (!allowed) hidden.add(tool)
   }
   return hidden
 }

@@ -12,7 +12,7 @@ import type { RecordCall } from '../lifecycle/record.ts'
 import { addToSession, noteRequest } from '../policy/facts/session.ts'
 import { hitOf } from '../record/decision/hits.ts'
 import { precedents } from '../search/search.ts'
-import { actionOf, type CheckCall, type CheckedCall, checkTool, shortCall } from './check.ts'
+import { type CheckCall, type CheckedCall, checkTool, shortCall } from './check.ts'
 import { consequenceOf } from './consequence.ts'
 import { type HookEvent, type HookOutcome, silent } from './event.ts'
 import { askToAdopt, hasRecorded, observedParams, prepareObserved } from './observed.ts'
@@ -127,7 +127,7 @@ export async function checkCall(
   const recording = new Set(
     (await call.policy.current()).rules.flatMap(({ rule }) => (rule.record === 'decision' ? [rule.id] : [])),
   )
-  return checkTool(call, actionOf(call.client, project, place, tool), async (tx, evaluation) => {
+  return checkTool(call, project, place, tool, async (tx, evaluation) => {
     const { verdict, record_id, would_block, fired, at_ms } = evaluation
     await changeSession(tx, source, place, at_ms, async (before) => {
       const { session, id } = opened(before, tool)

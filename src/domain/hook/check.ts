@@ -1,17 +1,19 @@
 /** Evaluates a tool call as an action, and turns the verdict into the answer of the hook. */
-import { CstpError } from '../../../sdk/errors.ts'
-import type { ActionParams, Change } from '../../../sdk/schema/policy.ts'
+import type { ActionParams, Change, Violation } from '../../../sdk/schema/policy.ts'
 import type { Transaction } from '../../../sdk/storage/store.ts'
 import { plainText, shorten } from '../../core/quote.ts'
 import { redact } from '../../core/secrets.ts'
+import { baseOf, resolve } from '../policy/command/paths.ts'
 import type { PolicyCall } from '../policy/judge/call.ts'
 import { judge } from '../policy/judge/judge.ts'
-import { checkedAction } from '../policy/judge/request.ts'
-import type { Action } from '../policy/rules/action.ts'
+import { asAction, checkedAction, warning } from '../policy/judge/request.ts'
+import { type Action, EvaluationError } from '../policy/rules/action.ts'
+import { commandFacts } from '../policy/rules/command.ts'
 import type { Evaluation } from '../policy/rules/evaluate.ts'
+import { unjudgedCall } from '../policy/rules/packs.ts'
 import type { Tracker } from '../record/deliberation/tracker.ts'
-import { commandOf, fileOf } from './consequence.ts'
 import { type CallReporter, type HookMode, type HookOutcome, type HookPlace, silent, type ToolCall } from './event.ts'
+import { commandOf, contradictionIn, fileOf, folderOf, shownInput } from './input.ts'
 
 export interface CheckCall extends PolicyCall {
   tracker: Pick<Tracker, 'types'>
@@ -20,35 +22,13 @@ export interface CheckCall extends PolicyCall {
 }
 
 const maxDescription = 400
-/** Longest text in an input that is not cut. Longer ones are, because a context holds 64 KiB. Commands and paths are never cut. */
-const maxText = 4_096
-const longestToken = 400
-const maxItems = 50
-const maxDepth = 5
+/** Longest path that is judged: paths and commands are never cut. */
+const maxPath = 32_768
 const maxReason = 4_000
-
-/** Cuts a text, but not in the middle of a token: half a secret would not be recognised. */
-function cut(text: string): string {
-  const sure = maxText - longestToken
-  return (text.slice(0, sure) + text.slice(sure, maxText).replace(/\S+$/, '')).toWellFormed()
-}
-
-/** A copy of an input that a context can hold. */
-function bounded(value: unknown, depth = 0): unknown {
-  if (typeof value === 'string') return value.length > maxText ? cut(value) : value
-  if (value === null || typeof value !== 'object') return value
-  if (depth === maxDepth) return null
-  if (Array.isArray(value)) return value.slice(0, maxItems).map((one) => bounded(one, depth + 1))
-  return Object.fromEntries(
-    Object.entries(value)
-      .slice(0, maxItems)
-      .map(([key, one]) => [key.slice(0, 256), bounded(one, depth + 1)]),
-  )
-}
 
 /** A short description of a call. Secrets are redacted before it is cut: half a secret would not be recognised. */
 export function shortCall(call: ToolCall): string {
-  const subject = redact(bounded(commandOf(call) ?? fileOf(call) ?? call.input)).value
+  const subject = redact(commandOf(call) ?? fileOf(call) ?? shownInput(call.input).input).value
   const text = subject === null ? '' : typeof subject === 'string' ? subject : JSON.stringify(subject)
   const shown = plainText(text.slice(0, 2 * maxDescription))
   return shorten(shown === '' ? call.tool : `${call.tool}: ${shown}`, maxDescription)
@@ -56,7 +36,9 @@ export function shortCall(call: ToolCall): string {
 
 /** The action that rules see for a call. */
 export function actionOf(client: CallReporter, project: string | null, place: HookPlace, call: ToolCall): ActionParams {
-  const [command, file_path] = [commandOf(call), fileOf(call)]
+  const [command, file_path, folder] = [commandOf(call), fileOf(call), folderOf(call)]
+  const { input, not_shown } = shownInput(call.input)
+  const { cwd } = place
   return {
     description: shortCall(call),
     category: 'tool_use',
@@ -67,11 +49,14 @@ export function actionOf(client: CallReporter, project: string | null, place: Ho
     scope: null,
     context: {
       tool: call.tool.slice(0, 256),
-      input: bounded(call.input),
+      input,
+      ...(not_shown.length > 0 && { not_shown }),
       ...(command !== null && { command }),
       ...(file_path !== null && { file_path }),
       mcp_server: call.mcp_server,
-      cwd: place.cwd,
+      // A command that names its folder runs there; its project stays the session's.
+      cwd: folder === null ? cwd : resolve(folder, baseOf({ cwd, project_dir: null })),
+      ...(folder !== null && cwd !== null && { project_dir: cwd }),
       permission_mode: place.permission_mode,
       client,
       session_id: place.session_id,
@@ -108,9 +93,28 @@ export function outcomeOf({ violations, warnings, changes, record_id }: Evaluati
 
 export interface CheckedCall {
   outcome: HookOutcome
-  /** Null if the call is too large to be evaluated, and therefore denied. */
-  evaluation: Evaluation | null
+  evaluation: Evaluation
 }
+
+/** Why a call is stopped whatever the rules say: they would judge something else than what runs. */
+function unjudged(call: ToolCall, action: Action): string | null {
+  const contradiction = contradictionIn(call)
+  if (contradiction !== null) return `${contradiction}, so the rules may judge another call than the tool makes`
+  const { file_path } = action.context
+  if (typeof file_path === 'string' && file_path.length > maxPath) return 'its path is too long to be judged'
+  try {
+    const { unread, opaque } = commandFacts(action)
+    return unread ? `a part of it was not read: ${opaque.at(-1) ?? 'it names too many files'}` : null
+  } catch (error) {
+    if (!(error instanceof EvaluationError)) throw error
+    return error.message
+  }
+}
+
+const stop = (message: string): Violation => ({
+  ...warning(unjudgedCall, 'The call can’t be judged as it is', message, 'Say it once, or in smaller calls'),
+  severity: 'block',
+})
 
 /**
  * Evaluates a tool call as checkGuardrails does, with one audit entry.
@@ -118,17 +122,15 @@ export interface CheckedCall {
  */
 export async function checkTool(
   call: CheckCall,
-  given: ActionParams,
+  project: string | null,
+  place: HookPlace,
+  tool: ToolCall,
   keep: (tx: Transaction, evaluation: Evaluation) => Promise<void>,
 ): Promise<CheckedCall> {
-  let action: Action
-  try {
-    action = await checkedAction(call, given, {})
-  } catch (error) {
-    if (!(error instanceof CstpError)) throw error
-    const reason = `cstp can't judge this call: ${error.message}. Make it smaller`
-    return { outcome: call.mode === 'shadow' ? silent : { kind: 'deny', reason }, evaluation: null }
-  }
-  const evaluation = await judge(call, { action }, call.mode, keep)
+  const given = actionOf(call.client, project, place, tool)
+  const action = await checkedAction(call, asAction(call.caller.agent, given, 'check'), {})
+  const why = unjudged(tool, action)
+  const subject = { action, ...(why !== null && { stops: [stop(why)] }) }
+  const evaluation = await judge(call, subject, call.mode, keep)
   return { outcome: outcomeOf(evaluation), evaluation }
 }

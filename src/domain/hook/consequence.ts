@@ -1,7 +1,7 @@
 /** Tool calls that decide something: commits, pull requests, deployments, migrations, changes of dependencies. */
 import { plainText, shorten } from '../../core/quote.ts'
 import type { ToolCall } from './event.ts'
-import { fieldsOf, textAt } from './event.ts'
+import { commandOf } from './input.ts'
 
 type Kind = 'commit' | 'pull_request' | 'deployment' | 'migration' | 'dependency_change' | 'rule'
 
@@ -15,30 +15,6 @@ export interface Consequence {
   /** The rule that asks for the decision. */
   rule: string | null
 }
-
-const shells =
-  /^(?:bash|shell|shell_command|exec_command|local_shell|run_shell_command|run_terminal_cmd|powershell|terminal)$/i
-
-/** Words as a line that a shell would split into them again; the text that a shell is given is the line itself. */
-function lineOf(words: readonly string[]): string {
-  const [program, option, text] = words
-  if (words.length === 3 && /^(?:.*\/)?(?:ba|z|da)?sh$/.test(program!) && /^-l?c$/.test(option!)) return text!
-  return words.map((one) => (/^[\w@%+=:,./-]+$/.test(one) ? one : `'${one.replaceAll("'", "'\\''")}'`)).join(' ')
-}
-
-/** The command of a call that runs one; null if it runs none. */
-export function commandOf({ tool, input }: ToolCall): string | null {
-  if (!shells.test(tool)) return null
-  const { command } = fieldsOf(input)
-  if (Array.isArray(command)) return lineOf(command.filter((part) => typeof part === 'string'))
-  return textAt(fieldsOf(input), 'command', 'cmd', 'script')
-}
-
-/** The file that a call reads or writes; null if it names none. */
-export const fileOf = (call: ToolCall): string | null =>
-  commandOf(call) === null
-    ? textAt(fieldsOf(call.input), 'file_path', 'filePath', 'path', 'absolute_path', 'notebook_path')
-    : null
 
 /** The beginning of a simple command, after variables and wrappers such as `sudo`. */
 const commands: readonly [Kind, RegExp][] = [

@@ -1,6 +1,7 @@
 /** Which calls of tools decide something, and which only look like it. */
 import { expect, test } from 'bun:test'
-import { consequenceOf, fileOf, simpleCommands } from '../../../src/domain/hook/consequence.ts'
+import { consequenceOf, simpleCommands } from '../../../src/domain/hook/consequence.ts'
+import { fileOf } from '../../../src/domain/hook/input.ts'
 import * as fc from '../../support/property.ts'
 
 const shell = (command: unknown, tool = 'Bash') => ({ tool, tool_use_id: null, input: { command }, mcp_server: null })

@@ -1,6 +1,6 @@
 /** What tools for files do to which paths, by the names and inputs that the tools of agents' clients have. */
 import type { Access, Surroundings, Target } from './model.ts'
-import { baseOf, targetOf } from './paths.ts'
+import { type Base, baseOf, targetOf } from './paths.ts'
 
 /** A call of a tool for files. */
 export interface Edit {
@@ -12,6 +12,8 @@ export interface Edit {
   removed: string
   /** Characters that it adds. */
   size: number
+  /** Whether it names more files than are looked at. */
+  unread: boolean
 }
 
 const kinds: readonly [RegExp, Edit['kind']][] = [
@@ -37,8 +39,23 @@ const pathKeys = [
   'new_path',
   'paths',
   'include',
+  'include_pattern',
+  'glob',
   'uri',
+  'dir_path',
+  'directory',
+  'target_directory',
+  'target_directories',
+  'target_notebook',
+  'relative_workspace_path',
+  'files',
+  'file_paths',
+  'filePaths',
+  'source_path',
+  'destination_path',
+  'new_file_path',
 ] as const
+const patchKeys = ['patch', 'input', 'patchText', 'command', 'diff', 'changes'] as const
 const addedKeys = [
   'content',
   'contents',
@@ -54,22 +71,30 @@ const addedKeys = [
 ] as const
 const removedKeys = ['old_string', 'oldString', 'old_str'] as const
 
-type Fields = Record<string, unknown>
-const isFields = (value: unknown): value is Fields =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
+const maxLevels = 24
+const maxTargets = 2_000
 
-const textsAt = (input: Fields, keys: readonly string[]): string[] =>
-  keys.flatMap((key) => {
-    const value = Object.hasOwn(input, key) ? input[key] : undefined
-    return [value].flat().filter((one): one is string => typeof one === 'string' && one !== '')
-  })
+/** The texts at these keys of an input and of what is inside it, such as the edits of a tool for several. */
+function textsAt(input: unknown, keys: readonly string[], level = 0): string[] {
+  if (input === null || typeof input !== 'object' || level > maxLevels) return []
+  if (Array.isArray(input)) return input.flatMap((one) => textsAt(one, keys, level + 1))
+  const found: string[] = []
+  for (const [key, value] of Object.entries(input)) {
+    const isMeant = keys.includes(key)
+    for (const one of Array.isArray(value) ? value : [value])
+      if (typeof one === 'string') {
+        if (isMeant && one !== '') found.push(one)
+      } else found.push(...textsAt(one, keys, level + 1))
+  }
+  return found
+}
 
 /** The files of a patch in the form of Codex, and a unified one. */
 function patched(text: string): { paths: [string, Access][]; added: string; removed: string } {
   const paths: [string, Access][] = []
   const added: string[] = []
   const removed: string[] = []
-  for (const line of text.split('\n').slice(0, 20_000)) {
+  for (const line of text.split('\n')) {
     const file = /^\*\*\* (Add|Update|Delete) File: (.+)$/.exec(line)
     const moved = /^\*\*\* Move to: (.+)$/.exec(line)
     const unified = /^(?:\+\+\+|---) (?:[ab]\/)?([^\t]+)/.exec(line)
@@ -84,33 +109,33 @@ function patched(text: string): { paths: [string, Access][]; added: string; remo
 }
 
 const isPatch = (text: string): boolean =>
-  /^\*\*\* Begin Patch|^\*\*\* (?:Add|Update|Delete) File: |^--- \S.*\n\+\+\+ /m.test(text.slice(0, 4_000))
+  /^\*\*\* Begin Patch|^\*\*\* (?:Add|Update|Delete) File: |^--- \S.*\n\+\+\+ /m.test(text)
 
 /** What a call of a tool does to files; null if it names none. @param file the path that is already known of the call */
 export function editOf(tool: string, input: unknown, file: string | null, surroundings: Surroundings): Edit | null {
   const base = baseOf(surroundings)
-  const fields = isFields(input) ? input : {}
-  const texts =
-    typeof input === 'string' ? [input] : textsAt(fields, ['patch', 'input', 'patchText', 'command', 'diff', 'changes'])
-  const patch = texts.find(isPatch)
+  const patches = (typeof input === 'string' ? [input] : textsAt(input, patchKeys)).filter(isPatch)
   const kind = kinds.find(([shape]) => shape.test(tool))?.[1] ?? (file === null ? null : 'edit')
-  if (patch !== undefined) {
-    const { paths, added, removed } = patched(patch)
-    return {
-      kind: 'edit',
-      targets: paths.flatMap(([path, access]) => targetOf(path, access, base) ?? []),
-      added,
-      removed,
-      size: added.length,
-    }
+  if (patches.length > 0) {
+    const { paths, added, removed } = patched(patches.join('\n'))
+    const named = [...(file === null ? [] : [file]), ...textsAt(input, pathKeys)]
+    const all: [string, Access][] = [...paths, ...named.map((path): [string, Access] => [path, 'write'])]
+    const unread = all.length > maxTargets
+    return { kind: 'edit', targets: targetsOf(all, base), added, removed, size: added.length, unread }
   }
-  const paths = new Set([...(file === null ? [] : [file]), ...textsAt(fields, pathKeys)])
+  const paths = new Set([...(file === null ? [] : [file]), ...textsAt(input, pathKeys)])
   if (kind === null || paths.size === 0) return null
   const access: Access =
     kind === 'read' ? 'read' : kind === 'delete' ? 'delete' : kind === 'write' ? 'overwrite' : 'write'
-  const targets = [...paths].slice(0, 64).flatMap((path) => targetOf(path, access, base, kind === 'delete') ?? [])
-  const edits = [fields, ...(Array.isArray(fields.edits) ? fields.edits.filter(isFields).slice(0, 200) : [])]
-  const added = kind === 'read' ? '' : edits.flatMap((one) => textsAt(one, addedKeys)).join('\n')
-  const removed = edits.flatMap((one) => textsAt(one, removedKeys)).join('\n')
-  return { kind, targets, added, removed, size: added.length }
+  const targets = targetsOf(
+    [...paths].map((path) => [path, access]),
+    base,
+    kind === 'delete',
+  )
+  const added = kind === 'read' ? '' : textsAt(input, addedKeys).join('\n')
+  const removed = textsAt(input, removedKeys).join('\n')
+  return { kind, targets, added, removed, size: added.length, unread: paths.size > maxTargets }
 }
+
+const targetsOf = (paths: readonly [string, Access][], base: Base, recursive = false): Target[] =>
+  paths.slice(0, maxTargets).flatMap(([path, access]) => targetOf(path, access, base, recursive) ?? [])

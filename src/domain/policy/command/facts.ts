@@ -38,20 +38,35 @@ const asInvocation = ({ kind, targets }: Edit): Invocation => ({
   opaque: false,
 })
 
+/** Whether a command applies a patch, whose text is then on the line. */
+const appliesPatch = ({ program, args }: Invocation): boolean =>
+  /^(?:apply_?patch|patch)$/.test(program) || (program === 'git' && /^(?:apply|am)$/.test(args[0] ?? ''))
+
+/** An input whose command was read already: the line of a shell may quote a patch that it does not apply. */
+const withoutCommand = (input: unknown): unknown =>
+  input !== null && typeof input === 'object' && 'command' in input ? { ...input, command: null } : input
+
 /** What is understood of a call. Never throws. */
 export function understand({ command, script_text, tool, input, file_path, surroundings }: Judged): CommandFacts {
-  const read = command === null ? { invocations: [], opaque: [], fork_bomb: false } : readLine(command, surroundings)
+  const read =
+    command === null
+      ? { invocations: [], opaque: [], fork_bomb: false, unread: false }
+      : readLine(command, surroundings)
   if (command !== null && script_text !== null) {
     const script = readLine(script_text, surroundings)
     for (const one of script.invocations) one.via.unshift('script')
     read.invocations.push(...script.invocations)
     read.opaque.push(...script.opaque)
     read.fork_bomb ||= script.fork_bomb
+    read.unread ||= script.unread
   }
-  const edit = command === null && tool !== null ? editOf(tool, input, file_path, surroundings) : null
+  const edit =
+    (tool === null ? null : editOf(tool, command === null ? input : withoutCommand(input), file_path, surroundings)) ??
+    (command !== null && read.invocations.some(appliesPatch) ? editOf('patch', command, null, surroundings) : null)
   return {
     ...read,
     invocations: edit === null ? read.invocations : [...read.invocations, asInvocation(edit)],
+    unread: read.unread || edit?.unread === true,
     line: command ?? '',
     edit,
   }

@@ -52,6 +52,8 @@ export interface Understanding {
   invocations: Invocation[]
   /** Why the line, or a part of it, could not be read; empty if all of it was. */
   opaque: string[]
+  /** Whether a part was left out because there is too much of it. */
+  unread: boolean
   /** Whether it starts processes that start themselves without end. */
   fork_bomb: boolean
 }

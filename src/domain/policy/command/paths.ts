@@ -25,7 +25,7 @@ const slashed = (path: string): string => (/^[A-Za-z]:\\/.test(path) ? path.repl
 export function baseOf({ cwd, project_dir }: Surroundings): Base {
   const here = cwd !== null && /^(?:\/|[A-Za-z]:[\\/])/.test(cwd) ? normal(slashed(cwd)) : null
   const given = project_dir !== null && /^(?:\/|[A-Za-z]:[\\/])/.test(project_dir) ? normal(slashed(project_dir)) : null
-  const project = given !== null && (here === null || isBelow(here, given)) ? given : (here ?? assumedProject)
+  const project = given ?? here ?? assumedProject
   return { cwd: here ?? project, project, home: homeOf(project) ?? '/home/user', mounts: null }
 }
 

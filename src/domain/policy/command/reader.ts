@@ -21,6 +21,7 @@ export function readLine(text: string, surroundings: Surroundings): Understandin
     invocations: [],
     opaque: new Set(),
     fork_bomb: false,
+    unread: false,
     tainted: new Map(),
     taintedNames: new Map(),
     downloaded: new Set(),
@@ -50,16 +51,24 @@ export function readLine(text: string, surroundings: Surroundings): Understandin
     reader.line(/(?:^|[\s"'=])[A-Za-z]:\\/.test(text) ? text.replace(/\\(?=[\w.$%*-]|$|["'\s])/g, '/') : text, scope)
   } catch {
     all.opaque.add('it could not be read')
+    all.unread = true
   }
-  return { invocations: all.invocations, opaque: [...all.opaque], fork_bomb: all.fork_bomb }
+  const { invocations, fork_bomb, unread } = all
+  return { invocations, opaque: [...all.opaque], fork_bomb, unread }
+}
+
+/** Notes that there is more than is read. */
+function noteUnread({ all }: Reader, why: string): void {
+  all.opaque.add(why)
+  all.unread = true
 }
 
 function readText(reader: Reader, text: string, scope: Scope, stdin: Stream | null): Stream {
   if (scope.depth > maxDepth) {
-    reader.all.opaque.add('commands are nested too deeply')
+    noteUnread(reader, 'commands are nested too deeply')
     return noStream
   }
-  if (text.length > maxLine) reader.all.opaque.add('it is too long to be read')
+  if (text.length > maxLine) noteUnread(reader, 'it is too long to be read')
   const script = parse(text.slice(0, maxLine))
   if (script.errors !== undefined && script.errors.length > 0)
     reader.all.opaque.add(`syntax: ${script.errors[0]!.message}`.slice(0, 200))
@@ -92,7 +101,7 @@ function readAll(reader: Reader, nodes: readonly SyntaxNode[], scope: Scope, std
 
 function readNode(reader: Reader, node: SyntaxNode, scope: Scope, stdin: Stream | null): Stream {
   if (reader.all.left <= 0) {
-    reader.all.opaque.add('it runs more commands than are read')
+    noteUnread(reader, 'it runs more commands than are read')
     return noStream
   }
   switch (node.type) {

@@ -25,6 +25,7 @@ export interface Collected {
   invocations: Invocation[]
   opaque: Set<string>
   fork_bomb: boolean
+  unread: boolean
   /** Files that a command of this line filled with secrets, by path. */
   tainted: Map<string, Target>
   /** Variables that were set to a secret. */

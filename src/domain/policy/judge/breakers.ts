@@ -175,8 +175,8 @@ function breakerViolation(rule: BreakerRule, breaker: Breaker, agent: string, no
   }
 }
 
-/** Adds the breakers that stop the action to an evaluation. */
-export function withBreakers<V extends Verdict>(evaluation: V, stopped: readonly BreakerViolation[]): V {
+/** Adds what stops the action beside the rules to an evaluation. */
+export function withBreakers<V extends Verdict>(evaluation: V, stopped: readonly Violation[]): V {
   if (stopped.length === 0) return evaluation
   const asks = stopped.map(({ guardrail_id: rule, message }) => ({
     rule,

@@ -1,4 +1,5 @@
 /** What judging takes: a call, an action, and what follows from the verdict. */
+import type { Violation } from '../../../../sdk/schema/policy.ts'
 import type { Embedder } from '../../../../sdk/storage/embedder.ts'
 import type { Store } from '../../../../sdk/storage/store.ts'
 import type { Desk } from '../../record/approval/approval.ts'
@@ -47,6 +48,8 @@ export interface Subject {
   action: Action
   /** What the caller claims about itself: recorded, never trusted. */
   claims?: Record<string, unknown> | undefined
+  /** Why the action is stopped, beside what rules say. */
+  stops?: readonly Violation[]
   /** Decisions that the verdict is about. */
   ids?: string[]
   /** Scopes of breakers with which a decision was recorded; by default those of the action. */

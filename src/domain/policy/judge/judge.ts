@@ -146,7 +146,8 @@ export async function prepareJudgement(call: PolicyCall, subject: Subject): Prom
   const more = { policy_hash: set.hash, duration_ms, at_ms, answers, record_id, approval: null }
   // If rules have changed since, they ask again.
   const passed = subject.approved?.policy_hash === set.hash ? subject.approved.approved_rules : []
-  const evaluation = withBreakers({ ...verdict, ...more, approved_rules: [] }, stopping)
+  const stops = [...stopping, ...(subject.stops ?? [])]
+  const evaluation = withBreakers({ ...verdict, ...more, approved_rules: [] }, stops)
   const approved_rules = passed.filter((id) => evaluation.fired.includes(id))
   return judgementOf({ ...lifted(evaluation, passed), approved_rules })
 }
@@ -188,7 +189,7 @@ export function verdictDigest(given: Verdict): string {
  */
 export function auditEntry(
   { caller, method, request_id, now }: Pick<PolicyCall, 'caller' | 'method' | 'request_id' | 'now'>,
-  { action, claims, ids = [], past }: Subject,
+  { action, claims, ids = [], past, stops = [] }: Subject,
   mode: Mode,
   evaluation: Evaluation,
   verdict: Evaluation,
@@ -216,6 +217,7 @@ export function auditEntry(
     // Without the ids of approvals, so that the verdict can be repeated.
     verdict_digest: verdictDigest(allowed ? verdict : inMode(mode, evaluation)),
     ...(breakers.length > 0 && { breakers }),
+    ...(stops.length > 0 && { stops }),
     ...(would_block.length > 0 && { would_block }),
     ...(changes.length > 0 && !truncated && { changes: redact(changes).value }),
     ...(satisfied_by.length > 0 && { satisfied_by }),

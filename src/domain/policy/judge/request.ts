@@ -12,6 +12,11 @@ import type { Evaluation } from '../rules/evaluate.ts'
 export function toAction(agent_id: string, given: ActionParams, phase: Phase): Action {
   const problem = contextProblem(given.context)
   if (problem) throw invalidParams({ path: 'action.context', ...problem })
+  return asAction(agent_id, given, phase)
+}
+
+/** The same for a context that the service made, whose size it knows. */
+export function asAction(agent_id: string, given: ActionParams, phase: Phase): Action {
   const texts = [given.description, ...textsIn(given.context)]
   return {
     ...given,
@@ -30,13 +35,12 @@ export function toAction(agent_id: string, given: ActionParams, phase: Phase): A
   }
 }
 
-/** The action of a check, with what its agent noted in its deliberation before. @throws as {@link toAction} */
+/** The action of a check with what its agent noted in its deliberation before. */
 export async function checkedAction(
   call: { caller: { agent: string }; tracker: Pick<Tracker, 'types'> },
-  given: ActionParams,
+  action: Action,
   session: Parameters<typeof sessionOf>[1],
 ): Promise<Action> {
-  const action = toAction(call.caller.agent, given, 'check')
   return { ...action, ...(await deliberated(call.tracker, sessionOf(call, session))), has_check: true }
 }
 

@@ -62,6 +62,8 @@ export const conditionKinds: { [T in Condition['type']]: ConditionKind<Extract<C
       const assumed = when_missing === undefined ? actionField(name)?.assumed : undefined
       return (action) => {
         const actual = field.value(action) ?? assumed
+        if (actual !== undefined && field.hasTwin(action))
+          throw new EvaluationError(`the context has ${name} in two spellings`)
         if (actual !== undefined) return compare(actual, (text) => fold(action, text))
         if (field.lookalikeOf(action) !== null)
           throw new EvaluationError(`the context has a key that looks like ${name} but is not`)
@@ -127,11 +129,24 @@ export const conditionKinds: { [T in Condition['type']]: ConditionKind<Extract<C
     compile({ expression }) {
       const { evaluate } = compileCel(expression)
       const groups = groupsIn(expression)
-      if (groups.length === 0) return (action) => evaluate(action, null)
-      return async (action, history) => evaluate(action, await allFacts(groups, (name) => history.fact(name, action)))
+      const read = contextFieldsIn(expression)
+      const evaluateIf = (action: Action, facts: Parameters<typeof evaluate>[1]) => {
+        const twin = read.find(({ field }) => field.hasTwin(action))
+        if (twin !== undefined) throw new EvaluationError(`the context has ${twin.name} in two spellings`)
+        return evaluate(action, facts)
+      }
+      if (groups.length === 0) return (action) => evaluateIf(action, null)
+      return async (action, history) => evaluateIf(action, await allFacts(groups, (name) => history.fact(name, action)))
     },
   },
 }
+
+/** The fields of the context that an expression names. */
+const contextFieldsIn = (expression: string) =>
+  [...new Set(expression.match(/\baction\.context\.[A-Za-z_][\w.]*/g) ?? [])].map((text) => {
+    const name = text.slice('action.'.length)
+    return { name, field: compileField(name) }
+  })
 
 /** A condition on a fact that the service knows about the past. @param absent the result if there is no such fact */
 function compileFact(name: FactName, condition: FieldCondition, absent: boolean): Test {

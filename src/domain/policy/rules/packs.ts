@@ -17,8 +17,11 @@ export type RulePack = (typeof rulePacks)[number]
 /** The pack that clients in guard mode enforce. */
 const guarded: RulePack = 'irreversible'
 
+/** The name under which a call is stopped that rules would not judge as it runs. */
+export const unjudgedCall = 'unjudged_call'
+
 /** Whether a rule counts in guard mode: one of the pack, also if the operator replaced it, which keeps its id. */
-export const isGuarded = (rule: string): boolean => rule.startsWith(`${guarded}.`)
+export const isGuarded = (rule: string): boolean => rule === unjudgedCall || rule.startsWith(`${guarded}.`)
 
 const folder = 'guardrails/packs/'
 

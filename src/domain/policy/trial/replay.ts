@@ -2,6 +2,7 @@
  * Repeats evaluations of the audit trail: with the rules of their time, which must give the same verdict byte by byte, and with other
  * rules, to see what would change.
  */
+import type { Violation } from '../../../../sdk/schema/policy.ts'
 import type { VerdictValue } from '../../../../sdk/schema/verdict.ts'
 import type { StoredAuditEntry } from '../../../../sdk/storage/store.ts'
 import { lifted } from '../approval/step-up.ts'
@@ -65,6 +66,8 @@ interface Detail {
   verdict_digest: string
   answers?: Answers
   breakers?: BreakerViolation[]
+  /** What else stopped it, whatever the rules said. */
+  stops?: Violation[]
   /** Rules whose step-up was approved. */
   approved_rules?: string[]
   /** The caller was in shadow mode, or in guard mode. */
@@ -83,10 +86,15 @@ const answerOf = (verdict: VerdictValue, warnings: number): Answer =>
 /** The verdict combined with what was settled apart from the rules: breakers that stopped the action, and approvals. */
 function settled(
   verdict: Verdict,
-  { approved_rules = [], shadow = false, guard = false }: Pick<Detail, 'approved_rules' | 'shadow' | 'guard'>,
+  {
+    approved_rules = [],
+    shadow = false,
+    guard = false,
+    stops = [],
+  }: Pick<Detail, 'approved_rules' | 'shadow' | 'guard' | 'stops'>,
   breakers: readonly BreakerViolation[],
 ): Verdict {
-  const all = withBreakers(verdict, breakers)
+  const all = withBreakers(verdict, [...breakers, ...stops])
   const whole = guard ? shadowed(all, isGuarded) : all
   if (shadow) return shadowed(whole)
   return approved_rules.length > 0 ? lifted(whole, approved_rules) : whole
