@@ -129,7 +129,7 @@ const sizeOf = (value: unknown): number => JSON.stringify(value)?.length ?? 4
 
 const grouped = (count: number): string => String(count).replace(/\B(?=(?:\d{3})+$)/g, ' ')
 
-/** What stands in the place of a text that is not shown. */
+/** The sentence in place of a text that is not shown. */
 const hidden = (text: string): string =>
   `… ${grouped(text.length)} characters not shown, sha256 ${createHash('sha256').update(text).digest('hex')}`
 
