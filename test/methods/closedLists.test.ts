@@ -44,6 +44,16 @@ test('checkGuardrails: a value of a list passes as it looks, another one is a vi
     ])
   }))
 
+test('a call of a tool is checked whatever the list is, and is not recorded as its category', () =>
+  withLists(async (program) => {
+    expect(await violated(program, { category: 'tool_use' })).toEqual([])
+    program.services.record_guardrails = 'block'
+    const recorded = { decision: 'Run it', confidence: 0.9, category: 'tool_use' }
+    expect((await program.refused('recordDecision', recorded)).data).toMatchObject({
+      violations: [{ guardrail_id: 'unknown_category' }],
+    })
+  }))
+
 test('preAction and recordDecision refuse it, and nothing is recorded', () =>
   withLists(async (program) => {
     const pre = (action: object) =>

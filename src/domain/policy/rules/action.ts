@@ -61,8 +61,6 @@ export interface Field {
   value(action: Action): unknown
   /** A key of the context that looks like the field but is not, so that a rule would miss it; null if there is none. */
   lookalikeOf(action: Action): string | null
-  /** Whether the context has this field in another spelling too, which the action may mean instead. An action's own field has no twin. */
-  hasTwin(action: Action): boolean
 }
 
 /** Compiles a field: the action's own if the name is one, else a path in the context, which can never replace an action field. */
@@ -76,7 +74,6 @@ export function compileField(name: string): Field {
         keysBySkeleton(action.context)
           .get(wanted)
           ?.find((one) => one !== name) ?? null,
-      hasTwin: () => false,
     }
   }
   const path = name.startsWith('context.') ? name.slice('context.'.length) : name
@@ -89,7 +86,6 @@ export function compileField(name: string): Field {
       return found[0] ?? undefined
     },
     lookalikeOf: ({ context }) => lookalikeAt(context, steps),
-    hasTwin: ({ context }) => lookalikeAt(context, steps) !== null,
   }
 }
 

@@ -62,7 +62,8 @@ export const conditionKinds: { [T in Condition['type']]: ConditionKind<Extract<C
       const assumed = when_missing === undefined ? actionField(name)?.assumed : undefined
       return (action) => {
         const actual = field.value(action) ?? assumed
-        if (actual !== undefined && field.hasTwin(action))
+        // The tool may read the other one. An action's own field is read by name.
+        if (actual !== undefined && !actionField(name) && field.lookalikeOf(action) !== null)
           throw new EvaluationError(`the context has ${name} in two spellings`)
         if (actual !== undefined) return compare(actual, (text) => fold(action, text))
         if (field.lookalikeOf(action) !== null)
@@ -131,7 +132,7 @@ export const conditionKinds: { [T in Condition['type']]: ConditionKind<Extract<C
       const groups = groupsIn(expression)
       const read = contextFieldsIn(expression)
       const evaluateIf = (action: Action, facts: Parameters<typeof evaluate>[1]) => {
-        const twin = read.find(({ field }) => field.hasTwin(action))
+        const twin = read.find(({ field }) => field.lookalikeOf(action) !== null)
         if (twin !== undefined) throw new EvaluationError(`the context has ${twin.name} in two spellings`)
         return evaluate(action, facts)
       }

@@ -150,11 +150,29 @@ export interface ClosedLists {
 }
 
 /** An absent field is not outside the list: rules on the field itself decide what absence means. */
+const outside = (field: string, allowed: readonly string[]) => ({
+  type: 'field',
+  field,
+  operator: 'not_in',
+  value: allowed,
+  when_missing: 'no_match',
+})
+
+/** Clients' calls of tools are checked as `tool_use`, which is the category of no decision: a list of categories is about decisions. */
+const isNoToolCall = {
+  type: 'compound',
+  operator: 'or',
+  conditions: [
+    { type: 'field', field: 'category', operator: '!=', value: 'tool_use', when_missing: 'match' },
+    { type: 'field', field: 'phase', operator: '!=', value: 'check' },
+  ],
+}
+
 const ruleOf = (id: string, field: string, allowed: readonly string[]) => ({
   id,
   description: `The settings list the allowed values of ${field}`,
   action: 'block',
-  conditions: [{ type: 'field', field, operator: 'not_in', value: allowed, when_missing: 'no_match' }],
+  conditions: [outside(field, allowed)],
   message: `${field} is none of those allowed here`,
   suggestion: `Use one of ${allowed.join(', ')}`.slice(0, 2_000),
 })
@@ -181,7 +199,15 @@ const ids = { categories: 'unknown_category', environments: 'unknown_environment
 /** The lists as a rule file that is read before all others; no file if both lists are open. */
 export function closedLists({ categories, environments }: ClosedLists): PolicyFile[] {
   const rules = [
-    ...(categories ? [ruleOf(ids.categories, 'category', categories), categoryRule] : []),
+    ...(categories
+      ? [
+          {
+            ...ruleOf(ids.categories, 'category', categories),
+            conditions: [outside('category', categories), isNoToolCall],
+          },
+          categoryRule,
+        ]
+      : []),
     ...(environments ? [ruleOf(ids.environments, 'context.environment', environments)] : []),
   ]
   return rules.length > 0 ? [{ name: file, text: JSON.stringify(rules) }] : []
