@@ -127,7 +127,7 @@ export function contradictionIn({ input, mcp_server }: ToolCall): string | null 
 
 const sizeOf = (value: unknown): number => JSON.stringify(value)?.length ?? 4
 
-const grouped = (count: number): string => String(count).replace(/\B(?=(?:\d{3})+$)/g, ' ')
+const grouped = (count: number): string => count.toLocaleString('en').replaceAll(',', ' ')
 
 /** The sentence in place of a text that is not shown. */
 const hidden = (text: string): string =>
