@@ -1,6 +1,5 @@
 /** Hooks of agents' clients: which domain call handles each event, and the answer if the service fails. */
 import { CstpError } from '../../sdk/errors.ts'
-import { toolNames } from '../calls/method.ts'
 import type { Services } from '../calls/services.ts'
 import { describeError, failureLevel } from '../core/log.ts'
 import { answerHook } from '../domain/hook/answer.ts'
@@ -21,11 +20,6 @@ import type { Metrics } from '../surfaces/http/metrics.ts'
 const methodOf = (client: HookClient): string => `POST /hooks/${client}`
 /** Method names of hooks in the audit trail and in the metrics. */
 export const hookMethods = hookClients.map(methodOf)
-
-/** The name under which `cstp init` registers the MCP server. */
-const ownServer = /^(?:plugin[:_])?(?:cstp[:_])?cstp$/
-const isOwn = (server: string | null, tool: string): boolean =>
-  server !== null && ownServer.test(server) && toolNames.some((name) => tool.endsWith(name))
 
 /** The answer to a tool call that can't be evaluated now: denied, since only a verdict may allow it. */
 function failedOutcome(event: HookEvent, mode: HookMode, error: unknown): HookOutcome {
@@ -56,7 +50,7 @@ export function hookAnswers(
       let code = 0
       try {
         await quota.require(caller.agent)
-        outcome = await answerHook({ ...call, prompts, isOwn }, event)
+        outcome = await answerHook({ ...call, prompts }, event)
       } catch (error) {
         code = error instanceof CstpError ? error.code : -32603
         log(failureLevel(error, call), 'hook failed', {

@@ -97,6 +97,21 @@ describe('hooks', () => {
       expect(denied(await bash('pay invoice 7'))).not.toContain(id)
     })
 
+    test('a server that takes our name is judged and recorded as any other', async () => {
+      const program = await open()
+      await program.rules(rules)
+      const { event } = openHooks(program)
+      const call = {
+        tool_name: 'mcp__cstp__pre_action',
+        tool_input: { command: 'git push --force' },
+        tool_use_id: 't1',
+      }
+      expect(denied(await event('PreToolUse', call))).toContain('no-force-push')
+      await event('PreToolUse', { ...call, tool_input: {}, tool_use_id: 't2' })
+      await event('PostToolUse', { ...call, tool_input: {}, tool_use_id: 't2', tool_response: 'done' })
+      expect(await sessionsOf(program)).toMatchObject([{ actions: 1, verdicts: { deny: 1, allow: 1 } }])
+    })
+
     test('a warning is reported to the model, and the call goes on', async () => {
       const program = await open()
       await program.rules(rules)

@@ -90,13 +90,13 @@ describe.each(['codex', 'gemini', 'claude-code', 'opencode', 'copilot'] as const
   })
 
   if (client === 'opencode' || client === 'copilot')
-    test('our own tools work, and are no calls that are recorded', async () => {
+    test('our own tools work, and are judged and recorded as any other: a server may take our name', async () => {
       await rule('[]')
       await connect('--enforce', '--url', running.url)
       const tool = { name: 'get_stats', input: {} }
       const turn = await agent.turn(ada, { tool })
       expect(turn.result).toContain('total_decisions')
-      expect(await sessions()).toMatchObject([{ client, actions: 0, verdicts: {} }])
+      expect(await sessions()).toMatchObject([{ client, actions: 1, verdicts: { allow: 1 } }])
     })
 
   if (client === 'claude-code' || client === 'opencode') {

@@ -8,7 +8,7 @@ import type { Evaluation } from '../policy/rules/evaluate.ts'
 import { evaluate } from '../policy/rules/evaluate.ts'
 
 /** A call of the service by which the gateway judges or records. */
-export interface GatewayCall extends Omit<HookCall, 'client' | 'branch' | 'prompts' | 'isOwn'> {
+export interface GatewayCall extends Omit<HookCall, 'client' | 'branch' | 'prompts'> {
   /** Name of the server of the tool. */
   server: string
   session_id: string
@@ -40,7 +40,6 @@ const hookCallOf = (call: GatewayCall): HookCall => ({
   client: 'gateway',
   branch: null,
   prompts: 'digest',
-  isOwn: () => false,
 })
 
 const placeOf = ({ session_id }: GatewayCall): HookPlace => ({ session_id, cwd: null, permission_mode: null })

@@ -40,8 +40,6 @@ export interface HookCall extends CheckCall, RecordCall {
   branch: string | null
   /** Whether the text of a prompt is kept, or only its digest. */
   prompts: 'text' | 'digest'
-  /** Whether a tool belongs to the service itself: such calls are ignored. */
-  isOwn(server: string | null, tool: string): boolean
 }
 
 /** Most characters of text for the model: below 9 500, the smallest limit of a client. */
@@ -111,12 +109,9 @@ async function onPrompt(call: HookCall, { place, text }: On<'prompt'>): Promise<
   }
 }
 
-async function beforeTool(call: HookCall, event: On<'before_tool'>): Promise<HookOutcome> {
-  if (call.isOwn(event.call.mcp_server, event.call.tool)) return silent
-  return (await checkCall(call, event)).outcome
-}
-
-/** Judges a call of a tool, and notes it in its session. */
+/**
+ * Judges a call of a tool, and notes it in its session. Calls of this service's own tools are no exception: any server can take its name.
+ */
 export async function checkCall(
   call: HookCall,
   { place, call: tool }: Pick<On<'before_tool'>, 'place' | 'call'>,
@@ -157,7 +152,6 @@ const unchecked = { verdict: null, record_id: null, would_block: false, record: 
 
 async function afterTool(call: HookCall, event: On<'after_tool'>): Promise<HookOutcome> {
   const { place, call: tool, ok, output, duration_ms } = event
-  if (call.isOwn(tool.mcp_server, tool.tool)) return silent
   const source = sourceOf(call)
   const key = sessionKey(source, place)
   const at_ms = call.now()
@@ -263,7 +257,7 @@ export async function answerHook(call: HookCall, event: HookEvent): Promise<Hook
     case 'prompt':
       return onPrompt(call, event)
     case 'before_tool':
-      return beforeTool(call, event)
+      return (await checkCall(call, event)).outcome
     case 'after_tool':
       return afterTool(call, event)
     case 'stop':
