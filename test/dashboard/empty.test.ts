@@ -35,7 +35,11 @@ describe.skipIf(!executable)('the dashboard over an empty store', () => {
     ['/approvals', 'No request waits for an answer.', 'in this state'],
     ['/approvals?state=all', 'Nothing was requested yet.', 'in this state'],
     ['/deliberation', 'reader is not deliberating.', 'No agent is deliberating'],
-    ['/blocks/3', 'The calls of reader have no such entry. To see those of others your agent needs the scope admin or audit.', 'Loading'],
+    [
+      '/blocks/3',
+      'The calls of reader have no such entry. To see those of others your agent needs the scope admin or audit.',
+      'Loading',
+    ],
     ['/breakers/agent%3Anobody', 'no circuit breaker has this scope', 'is closed'],
   ]
   for (const [path, text, never] of says)
