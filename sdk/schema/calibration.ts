@@ -193,7 +193,10 @@ const change = (about: string) =>
 
 /** Findings of a comparison of the two periods. */
 export const DriftFinding = v.object({
-  drift_detected: v.pipe(v.boolean(), d('True if a threshold was exceeded by more than chance explains.')),
+  drift_detected: v.pipe(
+    v.boolean(),
+    d('True if the sequential test found that results fell, until they recover, confidence follows, or closeDrift.'),
+  ),
   recent_scored: v.pipe(v.number(), d('Scored decisions in the recent period.')),
   historical_scored: v.pipe(v.number(), d('Scored decisions in the historical period.')),
   brier_score: change('Brier score'),
@@ -208,21 +211,44 @@ export const DriftPoint = v.object({
 })
 export type DriftPoint = v.InferOutput<typeof DriftPoint>
 
+const side = (about: string) =>
+  v.pipe(
+    v.object({
+      scored: v.pipe(v.number(), d('Scored decisions.')),
+      mean_confidence: v.pipe(fraction, d('Mean stated confidence.')),
+      accuracy: v.pipe(fraction, d('Mean result.')),
+      calibration_gap: v.pipe(v.number(), d('Accuracy minus mean confidence; below 0 is overconfident.')),
+      brier_score: v.pipe(v.number(), d('Brier score.')),
+    }),
+    d(about),
+  )
+
 /** Current calibration compared with that of an earlier period. */
 export const DriftReport = v.object({
   drift_detected: v.pipe(v.boolean(), d('True if an alert is above `info`.')),
+  change: v.pipe(
+    v.nullable(
+      v.object({
+        since: v.pipe(v.string(), d('First day of the change, UTC.')),
+        found: v.pipe(v.string(), d('Day on which the evidence sufficed.')),
+        before: side('What came before; what the change is measured against.'),
+        after: side('What came since.'),
+      }),
+    ),
+    d('The fall that was found and is not over; null if there is none. Decisions count from the day of their review.'),
+  ),
   verdict: v.pipe(Verdict, d('Proven calibration in the recent period.')),
   alerts: v.pipe(
     v.array(
       v.object({
         type: v.picklist(['brier_degradation', 'accuracy_drop']),
-        recent_value: v.pipe(v.number(), d('Value in the recent period.')),
-        historical_value: v.pipe(v.number(), d('Value in the historical period.')),
+        recent_value: v.pipe(v.number(), d('Value since the change; of an `info` alert, in the recent period.')),
+        historical_value: v.pipe(v.number(), d('Value before the change; of an `info` alert, in the historical period.')),
         change_pct: v.pipe(v.nullable(v.number()), d('Change in per cent; null if the historical value is 0.')),
-        p_value: v.pipe(fraction, d('Probability of such a change by chance alone.')),
+        p_value: v.pipe(fraction, d('Probability of such evidence by chance alone.')),
         severity: v.pipe(
           v.picklist(['info', 'warning', 'critical']),
-          d('`info` if chance may explain it: p above .025, or above .05 if the other figure also has p at most .05.'),
+          d('`info` if only the two periods differ, which chance may explain; `critical` from twice the threshold.'),
         ),
       }),
     ),

@@ -1,4 +1,4 @@
-/** cstp.checkDrift: whether the calibration of recent decisions differs from that of old ones. */
+/** cstp.checkDrift: whether results fell, and how recent decisions differ from old ones. */
 import * as v from 'valibot'
 import { DriftReport } from '../../sdk/schema/calibration.ts'
 import { fraction, nonEmptyText } from '../../sdk/schema/decision.ts'
@@ -10,7 +10,8 @@ import { given } from '../domain/record/decision/lookup.ts'
 const d = v.description
 
 export const checkDrift = defineMethod({
-  summary: 'Compares the calibration of the last 30 days with that of decisions at least 90 days old.',
+  summary:
+    'Tests whether results fell behind what earlier decisions predict, and compares the last 30 days with decisions at least 90 days old.',
   params: v.object({
     category: v.optional(v.pipe(nonEmptyText(256), d('Only this category.'))),
     project: v.optional(v.pipe(nonEmptyText(256), d('Project name.'))),
@@ -31,7 +32,7 @@ export const checkDrift = defineMethod({
     const [filter, now_ms] = [given(rest), now()]
     return {
       ...(await driftOf(store, filter, now_ms, thresholds)),
-      history: await driftHistory({ store, yieldToEventLoop }, filter, now_ms, thresholds, history_points),
+      history: await driftHistory({ store, yieldToEventLoop }, filter, now_ms, history_points),
     }
   },
 })

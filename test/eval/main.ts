@@ -148,7 +148,7 @@ async function publish(page: string, name: string, text: string): Promise<void> 
 }
 
 if (values.calibration) {
-  await publish('guide/calibration.md', 'calibration', await rateTables(histories))
+  await publish('guide/calibration.md', 'calibration', rateTables(histories))
   process.exit(0)
 }
 if (values.classes) {

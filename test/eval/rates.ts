@@ -1,6 +1,6 @@
 /** How often verdicts and drift alarms are right about simulated agents, as the tables of the guide to calibration. */
 import { percent, table } from './figures.ts'
-import { categoryRates, driftRates, verdictRates } from './simulated.ts'
+import { fallRates, falseNotices, recoveryDays, verdictRates } from './simulated.ts'
 
 const teams = [
   [2, 50],
@@ -9,31 +9,40 @@ const teams = [
   [4, 400],
   [10, 100],
 ] as const
+/** Decisions a day, and mean confidence. */
 const series = [
-  [10, 30, 0.8],
-  [25, 60, 0.8],
-  [40, 120, 0.8],
-  [60, 200, 0.8],
-  [120, 400, 0.8],
-  [60, 200, 0.6],
-  [60, 200, 0.93],
+  [1, 0.8],
+  [1, 0.6],
+  [1, 0.93],
+  [0.3, 0.8],
+  [5, 0.8],
 ] as const
 
-/** All tables. @param histories simulated for each row: of teams, of series, of sets of categories */
-export async function rateTables(histories: { teams: number; series: number; categories: number }): Promise<string> {
+const days = (value: number): string => (Number.isFinite(value) ? `${value}` : 'never')
+
+/** All tables. @param histories simulated for each row: of teams, and of agents over time */
+export function rateTables(histories: { teams: number; series: number }): string {
   const verdicts = teams.map(([agents, each]) => {
     const { false_parts, false_verdicts, found } = verdictRates(histories.teams, agents, each)
     return [agents, each, ...[false_parts, false_verdicts, found].map(percent)]
   })
-  const drifts = series.map(([recent, historical, sure]) => {
-    const { false_alarms, found } = driftRates(histories.series, recent, historical, sure)
-    return [recent, historical, sure, percent(false_alarms), percent(found)]
+  const drifts = series.map(([perDay, sure]) => {
+    const [twenty, thirty] = [0.2, 0.3].map((points) => fallRates(histories.series, perDay, sure, points)) as [
+      ReturnType<typeof fallRates>,
+      ReturnType<typeof fallRates>,
+    ]
+    const notices = falseNotices(histories.series, perDay, sure)
+    return [
+      perDay,
+      sure,
+      notices.toFixed(2),
+      days(twenty.days),
+      percent(twenty.shown),
+      days(thirty.days),
+      percent(thirty.shown),
+    ]
   })
-  const listed = []
-  for (const count of [1, 5, 20]) {
-    const { false_alarms, found } = await categoryRates(histories.categories, count)
-    listed.push([count, percent(false_alarms), percent(found)])
-  }
+  const recovered = (['results', 'confidence'] as const).map((by) => [by, days(recoveryDays(histories.series, by))])
   return [
     `**Verdicts**, in percent of ${histories.teams} teams: a calibrated one in which a part, or anything at all, is called off (wrong), and one whose first half states 20 points too much and whose second half 20 too little, in which an agent of the first half is named (right).`,
     table(
@@ -41,12 +50,24 @@ export async function rateTables(histories: { teams: number; series: number; cat
       0,
       verdicts,
     ),
-    `**Drift**, in percent of ${histories.series} series: a quiet one in which drift is found (wrong), and one whose successes fall by 30 points in the last 30 days in which it is found (right).`,
-    table(['recent', 'historical', 'mean confidence', 'quiet, wrong', 'fall of 30 points, right'], 0, drifts),
-    `**Categories in \`cstp.ready\`**, in percent of ${histories.categories} histories with 60 recent and 120 historical decisions of each: any is listed though all are quiet (wrong), and the one whose successes fall by 30 points is listed alone (right).`,
-    table(['categories', 'quiet, wrong', 'fall of 30 points, right'], 0, listed),
+    `**Drift**, over ${histories.series} histories of one agent that is looked at every day: false notices a year if it never changes, and, if its success rate falls for good on day 120, the median of the days until that is found and the percentage of histories in which it is shown on day 240.`,
+    table(
+      [
+        'decisions a day',
+        'mean confidence',
+        'false notices a year',
+        '20 points: days',
+        'shown',
+        '30 points: days',
+        'shown',
+      ],
+      0,
+      drifts,
+    ),
+    `**Recovery** from a fall of 30 points that lasted 60 days: the median of the days until the finding is over.`,
+    table(['right again', 'days'], 1, recovered),
   ].join('\n\n')
 }
 
 /** As many as the guide's tables are of. */
-export const histories = { teams: 200, series: 400, categories: 200 }
+export const histories = { teams: 200, series: 400 }

@@ -2,10 +2,8 @@
 
 import type { Outcome } from '../../sdk/schema/decision.ts'
 import type { OutcomeGroup, ScoreSum } from '../../sdk/storage/groups.ts'
-import type { Store } from '../../sdk/storage/store.ts'
 import { scoredOf } from '../../src/core/figures.ts'
-import { drift } from '../../src/domain/learn/calibration/drift.ts'
-import { driftingCategories } from '../../src/domain/learn/calibration/drift-periods.ts'
+import { changes, type ReviewedDay } from '../../src/domain/learn/calibration/change.ts'
 import { report } from '../../src/domain/learn/calibration/report.ts'
 import { seeded } from './figures.ts'
 
@@ -90,54 +88,69 @@ export function verdictRates(histories: number, agents: number, each: number): V
   }
 }
 
-// Drift of one series, and of many categories at once.
+// Drift of one agent that decides a number of times a day, looked at every day.
 
-interface DriftRates {
-  recent: number
-  historical: number
-  sure: number
-  /** Quiet histories in which drift is found. */
-  false_alarms: number
-  /** Histories whose success falls by 30 points in which it is found. */
-  found: number
+const dayAt = (number: number): string =>
+  new Date(Date.UTC(2026, 0, 1) + number * 86_400_000).toISOString().slice(0, 10)
+
+/** @param over on a day, how many points more often its decisions fail than they say; a month has about as many decisions as days times `perDay` */
+function daily(days: number, perDay: number, sure: number, over: (day: number) => number, next: Next): ReviewedDay[] {
+  const all = Array.from({ length: days }, (_, day) => {
+    const count = Math.floor((day + 1) * perDay) - Math.floor(day * perDay)
+    return { day: dayAt(day), groups: scoredOf(simulate({ count, sure, over: over(day) }, next)) }
+  })
+  return all.filter(({ groups }) => groups.length > 0)
 }
 
-const thresholds = { brier: 0.05, accuracy: 0.1 }
+const median = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
 
-export function driftRates(histories: number, recent: number, historical: number, sure: number): DriftRates {
-  const alarm = (drop: number) => (next: Next) => {
-    const period = (count: number, over: number) => scoredOf(simulate({ count, sure, over }, next))
-    return drift(period(recent, drop), period(historical, 0), thresholds).drift_detected
-  }
-  return { recent, historical, sure, false_alarms: rate(histories, alarm(0)), found: rate(histories, alarm(0.3)) }
-}
-
-interface CategoryRates {
-  categories: number
-  /** Quiet histories in which any category is listed. */
-  false_alarms: number
-  /** Histories in which success falls by 30 points in one category, and exactly this one is listed. */
-  found: number
-}
-
-export async function categoryRates(histories: number, count: number): Promise<CategoryRates> {
-  const listed = async (drop: number, next: Next): Promise<string[]> => {
-    const of = (recent: boolean) =>
-      Array.from({ length: count }, (_, at) =>
-        simulate({ count: recent ? 60 : 120, sure: 0.8, over: recent && at === 0 ? drop : 0 }, next).map((group) => ({
-          ...group,
-          category: `category ${at}`,
-        })),
-      ).flat()
-    const groups = async ({ created_from_ms }: { created_from_ms?: number }) =>
-      of(created_from_ms !== undefined).map((group) => ({ ...group, confidence_at_record: group.confidence }))
-    const store = { decisions: { groups } } as unknown as Store
-    return (await driftingCategories(store, {}, 0)).map(({ name }) => name)
-  }
-  let [alarms, found] = [0, 0]
+/** False notices a year of an agent that does not change, in its first year. */
+export function falseNotices(histories: number, perDay: number, sure: number, over = 0): number {
+  let notices = 0
   for (let seed = 1; seed <= histories; seed++) {
-    if ((await listed(0, seeded(seed))).length > 0) alarms++
-    if ((await listed(0.3, seeded(seed))).join() === 'category 0') found++
+    let was = false
+    for (const { change } of changes(daily(365, perDay, sure, () => over, seeded(seed)))) {
+      if (change !== null && !was) notices++
+      was = change !== null
+    }
   }
-  return { categories: count, false_alarms: alarms / histories, found: found / histories }
+  return notices / histories
+}
+
+interface FallRates {
+  /** Median of the days from the fall to the finding. */
+  days: number
+  /** Share of histories in which it is shown on day 240. */
+  shown: number
+}
+
+/** An agent whose success rate falls for good on day 120. */
+export function fallRates(histories: number, perDay: number, sure: number, points: number): FallRates {
+  const [at, until] = [120, 240]
+  const days: number[] = []
+  let shown = 0
+  for (let seed = 1; seed <= histories; seed++) {
+    const path = changes(daily(until + 1, perDay, sure, (day) => (day < at ? 0 : points), seeded(seed)))
+    const found = path.find(({ day, change }) => change !== null && day >= dayAt(at))
+    days.push(found ? (Date.parse(found.day) - Date.parse(dayAt(at))) / 86_400_000 + 1 : Number.POSITIVE_INFINITY)
+    if (path.at(-1)!.change !== null) shown++
+  }
+  return { days: median(days), shown: shown / histories }
+}
+
+/** Median of the days after which the finding about a fall of 30 points is over, once success rate or confidence is right again. */
+export function recoveryDays(histories: number, by: 'results' | 'confidence'): number {
+  const [at, until] = [120, 180]
+  const days: number[] = []
+  for (let seed = 1; seed <= histories; seed++) {
+    const next = seeded(seed)
+    const fallen = daily(until, 1, 0.8, (day) => (day < at ? 0 : 0.3), next)
+    const sure = by === 'results' ? 0.8 : 0.5
+    const after = daily(240, 1, sure, () => 0, next).map(({ groups }, day) => ({ day: dayAt(until + day), groups }))
+    const path = changes([...fallen, ...after])
+    if (path[until - 1]!.change === null) continue
+    const over = path.findIndex(({ change }, day) => day >= until && change === null)
+    days.push(over < 0 ? Number.POSITIVE_INFINITY : over - until + 1)
+  }
+  return median(days)
 }

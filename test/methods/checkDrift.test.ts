@@ -6,8 +6,8 @@ forEachBackend((open) => {
   test('the history of drift is what was found at the time: reviews that came later do not count', async () => {
     const program = await open()
     const { call, clock } = program
-    const weeks = 30
-    const asked = { category: 'trading', brier_threshold: 0.1 }
+    const weeks = 40
+    const asked = { category: 'trading' }
     const waiting: string[][] = []
     const found: object[] = []
     const reports: { drift_detected: boolean; recent_scored: number; historical_scored: number }[] = []
@@ -24,12 +24,6 @@ forEachBackend((open) => {
       const { history, ...report } = await call('checkDrift', { ...asked, history_points: 1 })
       found.push(...history)
       reports.push(report)
-      const [{ accuracy, brier_score }] = history as [(typeof history)[0]]
-      for (const alert of report.alerts) {
-        const change = alert.type === 'accuracy_drop' ? accuracy : brier_score
-        expect(alert).toMatchObject({ recent_value: change!.recent, historical_value: change!.historical })
-        expect(alert.p_value).toBe(change!.p_value)
-      }
     }
     const { history } = await call('checkDrift', { ...asked, history_points: weeks })
     expect(history).toEqual(found as typeof history)

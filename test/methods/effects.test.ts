@@ -55,6 +55,7 @@ async function prepared(): Promise<{ program: TestProgram; calls: Record<MethodN
     attributeOutcomes: { project: 'acme/shop', since: '90d' },
     checkDrift: {},
     checkGuardrails: { action },
+    closeDrift: { agent: 'releaser', reason: 'new model' },
     compact: {},
     debugTracker: {},
     decideApproval: { id: approval!.id, decision: 'approve' },

@@ -132,18 +132,23 @@ circuit_breakers: [{ scope: "category:deploy", failure_threshold: 1, window_ms: 
 
   test('drift of a category is reported with its figures, and only beyond chance', async () => {
     const program = await open()
-    const many = async (category: string, count: number, days: number, outcome: string) => {
-      for (let at = 0; at < count; at++)
-        await program.call('reviewDecision', { id: await decided(program, days, { category }), outcome })
+    // Ten days: a number of decisions of each category a day, reviewed at once.
+    const many = async (category: string, each: number, outcome: string) => {
+      const start = program.clock.now
+      for (let day = 0; day < 10; day++) {
+        program.clock.now += 86_400_000
+        for (let at = 0; at < each; at++)
+          await program.call('reviewDecision', { id: await decided(program, 0, { category }), outcome })
+      }
+      return start
     }
-    await many('trading', 12, 100, 'success')
-    await many('trading', 8, 5, 'failure')
-    await many('calm', 12, 100, 'success')
-    await many('calm', 8, 5, 'success')
-    // Worse, but as chance would have it.
-    await many('chance', 5, 100, 'success')
-    await many('chance', 4, 5, 'success')
-    await many('chance', 1, 5, 'failure')
+    const both = async (first: string, second: string, third: string) => {
+      program.clock.now = await many('trading', 6, first)
+      program.clock.now = await many('calm', 6, second)
+      await many('rare', 2, third)
+    }
+    await both('success', 'success', 'success')
+    await both('failure', 'success', 'failure')
     const { actions } = await program.call('ready', { agent: 'alice' })
     expect(actions).toMatchObject([{ type: 'calibration_drift', priority: 'high', category: 'trading' }])
     expect(actions[0]!.reason).toContain('Accuracy went from 100 % to 0 %')

@@ -26,7 +26,7 @@ const admin = [
   'listAudit',
   'tryGuardrails',
 ]
-const curate = ['overruleEvidence', 'setHold']
+const curate = ['closeDrift', 'overruleEvidence', 'setHold']
 const evidence = ['ingestEvidence', 'linkEvidence', 'exportEvidenceBundle']
 
 /** The scope that the contract names for a method. */

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import { readDecisions } from '../../../sdk/storage/decisions.ts'
 import { sides } from '../../../sdk/storage/vectors.ts'
+import { driftClosedCollection } from '../../domain/learn/calibration/drift-closed.ts'
 import { driftCollection } from '../../domain/learn/calibration/drift-periods.ts'
 import { compactionCollection } from '../../domain/learn/memory/compaction.ts'
 import { grow } from '../../domain/ledger/engine/tree.ts'
@@ -94,7 +95,7 @@ export async function copyVectors({ from, to, now_ms, signal, progress }: Copyin
 const collections = {
   sessions: [sessionCollections.waiting, sessionCollections.consumed, actionSessionCollection, deferralCollection],
   breakers: [breakerCollection],
-  approvals: [...Object.values(approvalCollections), noticeCollection, driftCollection],
+  approvals: [...Object.values(approvalCollections), noticeCollection, driftCollection, driftClosedCollection],
   results: [resultCollection],
   revisions: [revisionCollection, formerLinkCollection],
   compactions: [compactionCollection],

@@ -1,34 +1,18 @@
-/** Drift of the stored decisions: compares the two periods, now and in each of the last weeks, for all decisions, by category or by agent. */
+/** Drift of the stored decisions, now and in each of the last weeks: of all decisions, by category or by agent. */
 import type { DriftFinding, DriftPoint, DriftReport } from '../../../../sdk/schema/calibration.ts'
-import {
-  countBy,
-  type OutcomeGroup,
-  outcomeGroups,
-  outcomeGroupsByCategory,
-  scoreSums,
-} from '../../../../sdk/storage/groups.ts'
+import type { DecisionGroup } from '../../../../sdk/storage/decisions.ts'
+import { compareText, scoredValue } from '../../../../sdk/storage/fields.ts'
+import { countBy, type OutcomeGroup, outcomeGroups, scoreSums } from '../../../../sdk/storage/groups.ts'
 import type { DecisionFilter, Store } from '../../../../sdk/storage/store.ts'
-import { byReviewer, groupsByCategory, type Scored, scoredOf } from '../../../core/figures.ts'
+import { byReviewer, type Scored, scoredOf } from '../../../core/figures.ts'
 import { type PeriodicJob, startPeriodicJob } from '../../../core/periodic-job.ts'
 import { dayMs } from '../../../core/time.ts'
 import type { Desk } from '../../record/approval/approval.ts'
 import { queueNotice } from '../../record/approval/notices.ts'
-import {
-  advice,
-  alertOf,
-  type DriftAlert,
-  drift,
-  driftPoint,
-  enough,
-  error,
-  historicalDays,
-  recentDays,
-  suspicions,
-  type Thresholds,
-} from './drift.ts'
+import { type Change, changes, type ReviewedDay } from './change.ts'
+import { advice, changeAlerts, type DriftAlert, drift, driftPoint, historicalDays, recentDays } from './drift.ts'
+import { closedDays, closings } from './drift-closed.ts'
 import { sumOf, verdictOf } from './verdict.ts'
-
-// What the comparison would have found in each of the last weeks, with the reviews known at the time.
 
 const weekMs = 7 * dayMs
 
@@ -38,6 +22,45 @@ const dayStart = (ms: number): number => Math.floor(ms / dayMs) * dayMs
 const recentFrom = (at: number): number => dayStart(at) - recentDays * dayMs
 const historicalTo = (at: number): number => dayStart(at) - historicalDays * dayMs
 
+// The sequence of scored decisions by the day of the review that counts: what was known on a day stays known.
+
+interface ScoredDay extends Scored {
+  reviewed_day: string
+  settled_by: OutcomeGroup['settled_by']
+}
+
+/** The decisions by day, ascending; those of a day in a fixed order, so that sums are the same on every store. */
+const byDay = (groups: readonly ScoredDay[]): ReviewedDay[] =>
+  [...Map.groupBy(groups, ({ reviewed_day }) => reviewed_day)]
+    .map(([day, of]) => ({ day, groups: of.toSorted((a, b) => a.confidence - b.confidence || a.value - b.value) }))
+    .sort((a, b) => compareText(a.day, b.day))
+
+const dayKeys = ['reviewed_day', 'confidence_at_record', 'outcome', 'settled_by'] as const
+type DayGroup = DecisionGroup<(typeof dayKeys)[number]>
+
+const scoredDays = (groups: readonly DayGroup[]): ScoredDay[] =>
+  groups.flatMap((group) => {
+    const value = scoredValue({ ...group, confidence: group.confidence_at_record })
+    const { reviewed_day, confidence_at_record, settled_by, count } = group
+    return value === null || reviewed_day === null
+      ? []
+      : [{ reviewed_day, settled_by, confidence: confidence_at_record!, value, count }]
+  })
+
+type Path = ReturnType<typeof changes>
+
+/** What was known at the end of a day; a finding that was closed since the last review is over. */
+function changeOn(path: Path, closed: readonly string[], day: string): Change | null {
+  const last = path.findLast((one) => one.day <= day)
+  return last && !closed.some((one) => one > last.day && one <= day) ? last.change : null
+}
+
+const latest = (days: readonly ScoredDay[], closed: readonly string[], now_ms: number): Change | null =>
+  changeOn(changes(byDay(days), closed), closed, dayAt(now_ms))
+
+const sequence = async (store: Store, filter: DecisionFilter): Promise<ScoredDay[]> =>
+  scoredDays(await store.decisions.groups({ ...filter, scored: true }, dayKeys))
+
 /**
  * One comparison per week, oldest first, the last one now. A decision counts from the day of its last review on.
  * @param yieldToEventLoop lets other work run
@@ -46,7 +69,6 @@ export async function driftHistory(
   { store, yieldToEventLoop }: { store: Store; yieldToEventLoop(): Promise<void> },
   filter: DecisionFilter,
   now_ms: number,
-  thresholds: Thresholds,
   weeks: number,
 ): Promise<DriftPoint[]> {
   if (weeks === 0) return []
@@ -56,34 +78,25 @@ export async function driftHistory(
   edges.sort((a, b) => a - b)
   const from = filter.created_from_ms ?? Number.NEGATIVE_INFINITY
   const to = Math.min(filter.created_to_ms ?? now_ms, now_ms)
-  const spans: { from_ms: number; groups: (OutcomeGroup & { reviewed_day: string })[] }[] = []
+  const spans: { from_ms: number; groups: ScoredDay[] }[] = []
   for (const [number, start] of [Number.NEGATIVE_INFINITY, ...edges].entries()) {
     const from_ms = Math.max(start, from)
     const to_ms = Math.min((edges[number] ?? Number.POSITIVE_INFINITY) - 1, to)
     if (from_ms > to_ms) continue
     const created = { ...(from_ms > Number.NEGATIVE_INFINITY && { created_from_ms: from_ms }), created_to_ms: to_ms }
-    const groups = await store.decisions.groups({ ...filter, ...created, scored: true }, [
-      'confidence_at_record',
-      'outcome',
-      'settled_by',
-      'reviewed_day',
-    ])
-    const reviewed = groups.flatMap(({ confidence_at_record: confidence, reviewed_day, ...group }) =>
-      reviewed_day === null ? [] : [{ ...group, confidence, reviewed_day }],
-    )
-    spans.push({ from_ms: start, groups: reviewed })
+    spans.push({ from_ms: start, groups: await sequence(store, { ...filter, ...created }) })
     await yieldToEventLoop()
   }
+  const closed = await closedDays(store, filter)
+  const path = changes(byDay(spans.flatMap(({ groups }) => groups)), closed)
   return instants.map((at) => {
     const known = (passes: (from_ms: number) => boolean) =>
-      scoredOf(
-        spans.flatMap(({ from_ms, groups }) =>
-          passes(from_ms) ? groups.filter(({ reviewed_day }) => reviewed_day <= dayAt(at)) : [],
-        ),
+      spans.flatMap(({ from_ms, groups }) =>
+        passes(from_ms) ? groups.filter(({ reviewed_day }) => reviewed_day <= dayAt(at)) : [],
       )
     const recent = known((from_ms) => from_ms >= recentFrom(at) && from_ms <= at)
     const historical = known((from_ms) => from_ms <= historicalTo(at))
-    return { at: new Date(at).toISOString(), ...driftPoint(recent, historical, thresholds) }
+    return { at: new Date(at).toISOString(), ...driftPoint(recent, historical, changeOn(path, closed, dayAt(at))) }
   })
 }
 
@@ -104,77 +117,57 @@ export async function driftOf(
   const of = periods(filter, now_ms)
   const recent = scoredOf(await outcomeGroups(store.decisions, of.recent))
   const historical = scoredOf(await outcomeGroups(store.decisions, of.historical))
+  const days = await sequence(store, filter)
+  const closed = await closedDays(store, filter)
   return {
-    ...drift(recent, historical, thresholds),
+    ...drift(recent, historical, latest(days, closed, now_ms), thresholds),
     verdict: verdictOf(sumOf(recent), await scoreSums(store.decisions, of.recent)),
-    by_reviewer: byReviewer<OutcomeGroup, DriftFinding>((passes) =>
-      driftPoint(recent.filter(passes), historical.filter(passes), thresholds),
+    by_reviewer: byReviewer<Pick<OutcomeGroup, 'settled_by'>, DriftFinding>((passes) =>
+      driftPoint(recent.filter(passes), historical.filter(passes), latest(days.filter(passes), closed, now_ms)),
     ),
   }
 }
 
-/** Outcomes of one part of the decisions in both periods. */
-interface Part {
-  name: string
-  of: readonly [recent: Scored[], historical: Scored[]]
-}
-
 interface Drifting {
   name: string
+  change: Change
   alerts: DriftAlert[]
   recommendation: string
 }
 
-/**
- * Parts that drifted more than chance explains, most certain first. Holm's correction covers all parts that can be compared: in 95 %
- * of histories in which no part drifts, none is listed.
- * @see Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6 (1979)
- */
-function drifting(parts: readonly Part[]): Drifting[] {
-  const compared = parts.filter(({ of }) => enough(...of))
-  const finest = error / (2 * compared.length)
-  const suspected = compared
-    .map(({ name, of }) => ({ name, found: suspicions(...of, defaultThresholds, finest) }))
-    .map((one) => ({ ...one, p: Math.min(...one.found.map(({ p_adjusted }) => p_adjusted)) }))
-    .sort((a, b) => a.p - b.p)
-  const surer = suspected.findIndex(({ p }, at) => !(p <= error / (compared.length - at)))
-  return suspected.slice(0, surer < 0 ? undefined : surer).map(({ name, found }, at) => {
-    const alerts = found.map((one) => alertOf(one, error / (compared.length - at)))
-    return { name, alerts, recommendation: advice(alerts.find(({ severity }) => severity !== 'info')!) }
-  })
+const driftingOf = (name: string, change: Change | null): Drifting[] => {
+  if (change === null) return []
+  const alerts = changeAlerts(change, defaultThresholds)
+  return [{ name, change, alerts, recommendation: advice(alerts.at(-1)!, change) }]
 }
 
 /** Categories that drifted. */
 export async function driftingCategories(store: Store, filter: DecisionFilter, now_ms: number): Promise<Drifting[]> {
-  const { recent, historical } = periods(filter, now_ms)
-  const [now, then] = await Promise.all(
-    [recent, historical].map((period) => outcomeGroupsByCategory(store.decisions, period)),
-  )
-  const before = groupsByCategory(then!)
-  return drifting(
-    [...groupsByCategory(now!)].map(
-      ([name, groups]): Part => ({ name, of: [scoredOf(groups), scoredOf(before.get(name) ?? [])] }),
-    ),
-  )
+  const groups = await store.decisions.groups({ ...filter, scored: true }, ['category', ...dayKeys])
+  const closed = await closings(store, 'category')
+  return [...Map.groupBy(groups, ({ category }) => category)]
+    .flatMap(([name, of]) =>
+      name === null ? [] : driftingOf(name, latest(scoredDays(of), closed.get(name) ?? [], now_ms)),
+    )
+    .sort((a, b) => a.change.p - b.change.p || compareText(a.name, b.name))
 }
 
 /** Most agents that are checked, those with the most decisions in the recent period first. */
 const mostAgents = 500
 
-/** Agents that drifted. @param yieldToEventLoop lets other work run */
+/** The agents that decided recently, each with its finding. @param yieldToEventLoop lets other work run */
 async function driftingAgents(
   { store, yieldToEventLoop }: { store: Store; yieldToEventLoop(): Promise<void> },
   now_ms: number,
-): Promise<Drifting[]> {
-  const agents = await countBy(store.decisions, periods({}, now_ms).recent, 'agent')
-  const parts: Part[] = []
-  for (const { value: agent } of agents.slice(0, mostAgents)) {
-    const { recent, historical } = periods({ agent }, now_ms)
-    const of = [await outcomeGroups(store.decisions, recent), await outcomeGroups(store.decisions, historical)] as const
-    parts.push({ name: agent, of: [scoredOf(of[0]), scoredOf(of[1])] })
+): Promise<{ checked: Set<string>; found: Drifting[] }> {
+  const agents = (await countBy(store.decisions, periods({}, now_ms).recent, 'agent')).slice(0, mostAgents)
+  const closed = await closings(store, 'agent')
+  const found: Drifting[] = []
+  for (const { value: agent } of agents) {
+    found.push(...driftingOf(agent, latest(await sequence(store, { agent }), closed.get(agent) ?? [], now_ms)))
     await yieldToEventLoop()
   }
-  return drifting(parts)
+  return { checked: new Set(agents.map(({ value }) => value)), found }
 }
 
 // Notices of drift: an agent whose recent decisions are proven to be calibrated worse than earlier ones is reported once, across all servers and restarts.
@@ -184,12 +177,10 @@ export const driftCollection = 'drift_notice'
 
 /** What was reported about an agent. */
 interface Reported {
-  /** When its drift was last proven, to the day. */
-  seen_ms: number
+  /** First day of the change. */
+  since: string
 }
 
-/** A finding ends when it has not been proven for this long: the periods move every day, and drift that comes and goes with them is one finding. */
-const endsAfterMs = 14 * dayMs
 const listed = 10_000
 
 export interface DriftTools {
@@ -199,32 +190,24 @@ export interface DriftTools {
   yieldToEventLoop(): Promise<void>
 }
 
-/** Queues a notice for each agent whose drift is newly proven; returns how many. */
+/** Queues a notice for each agent whose drift is newly found; returns how many. A finding is reported once, and forgotten when it is over. */
 export async function reportDrift({ store, approvalContext, yieldToEventLoop }: DriftTools): Promise<number> {
-  const now_ms = approvalContext.now()
-  const found = await driftingAgents({ store, yieldToEventLoop }, now_ms)
-  const known = new Map(
-    (await store.keyed.list(driftCollection, { limit: listed })).map(({ key, value }) => [key, value as Reported]),
-  )
-  const names = new Set(found.map(({ name }) => name))
-  const over = [...known].filter(([name, { seen_ms }]) => !names.has(name) && now_ms - seen_ms >= endsAfterMs)
-  const fresh = found.filter(({ name }) => !known.has(name))
-  const seen = found.filter(({ name }) => now_ms - (known.get(name)?.seen_ms ?? now_ms) >= dayMs)
-  if (over.length + fresh.length + seen.length === 0) return 0
+  const { checked, found } = await driftingAgents({ store, yieldToEventLoop }, approvalContext.now())
+  const known = (await store.keyed.list(driftCollection, { limit: listed })).map(({ key }) => key)
+  const drifting = new Set(found.map(({ name }) => name))
+  const fresh = found.filter(({ name }) => !known.includes(name))
+  const over = known.filter((name) => checked.has(name) && !drifting.has(name))
+  if (over.length + fresh.length === 0) return 0
   await store.transaction(async (tx) => {
-    const now: Reported = { seen_ms: now_ms }
-    for (const { name: agent, alerts, recommendation } of fresh) {
+    for (const { name: agent, change, alerts, recommendation } of fresh) {
+      const reported: Reported = { since: change.since }
       // If another server has reported it since, this transaction fails and the next round finds it known.
-      await tx.keyed.put(driftCollection, agent, now, { version: 0 })
+      await tx.keyed.put(driftCollection, agent, reported, { version: 0 })
       const url = approvalContext.pageUrl(`calibration?agent=${encodeURIComponent(agent)}`)
-      await queueNotice(tx, approvalContext, 'calibration.drift', { agent, alerts, recommendation, url })
+      const { since } = change
+      await queueNotice(tx, approvalContext, 'calibration.drift', { agent, since, alerts, recommendation, url })
     }
-    for (const { name } of seen) await tx.keyed.put(driftCollection, name, now)
-    if (over.length > 0)
-      await tx.keyed.delete(
-        driftCollection,
-        over.map(([name]) => name),
-      )
+    if (over.length > 0) await tx.keyed.delete(driftCollection, over)
   })
   return fresh.length
 }

@@ -1,7 +1,8 @@
-/** Drift: whether recent decisions are calibrated differently from old ones, and how likely chance alone would show as much. */
+/** Drift: whether results fell behind what the past predicts, and how two fixed periods compare. */
 
 import type { DriftFinding, DriftReport } from '../../../../sdk/schema/calibration.ts'
-import { countOf, meanOf, minScored, round, type Scored } from '../../../core/figures.ts'
+import { brierOf, countOf, meanOf, minScored, round, type Scored } from '../../../core/figures.ts'
+import type { Change } from './change.ts'
 import { type Counted, permutationTest } from './permutation.ts'
 
 export const recentDays = 30
@@ -35,122 +36,118 @@ const accuracy: Measure = { type: 'accuracy_drop', of: ({ value }) => value, dir
 const figures = (groups: readonly Scored[], { of }: Measure): Counted[] =>
   groups.map((group) => ({ figure: of(group), count: group.count }))
 
-/** Compares one figure of both periods. @param finest p-value that must be distinguishable from smaller ones */
-function compare(
-  measure: Measure,
-  recent: readonly Scored[],
-  historical: readonly Scored[],
-  thresholds: Thresholds,
-  finest?: number,
-) {
+/** Compares one figure of two periods. */
+function compare(measure: Measure, recent: readonly Scored[], historical: readonly Scored[], thresholds: Thresholds) {
   const { of, direction } = measure
   const [now, then] = [meanOf(recent, of), meanOf(historical, of)]
   const worse = direction * (now - then)
   const threshold = thresholds[measure.threshold]
   const slack = 1e-9
-  let p: number | undefined
   return {
     ...measure,
     now,
     then,
     beyond: worse > 0 && worse >= threshold - slack,
     large: worse >= 2 * threshold,
-    p(): number {
-      p ??= permutationTest(figures(recent, measure), figures(historical, measure), direction, finest)
-      return p
-    },
+    p: () => permutationTest(figures(recent, measure), figures(historical, measure), direction),
   }
 }
 type Comparison = ReturnType<typeof compare>
 
-/** Error of a finding: the share of histories without drift that are called drifting. */
-export const error = 0.05
-
-/**
- * The p-value of a figure if two are tested, by Hochberg's procedure, which is valid for two figures that get worse together.
- * @see Hochberg, "A sharper Bonferroni procedure for multiple tests of significance", Biometrika 75 (1988)
- * @see Sarkar, "Some probability inequalities for ordered MTP2 random variables", Annals of Statistics 26 (1998)
- */
-function adjusted(of: Comparison, both: readonly Comparison[]): number {
-  const p = of.p()
-  // If this figure is not significant even by itself, the other's p-value is not needed.
-  return p > error ? 2 * p : Math.min(2 * p, Math.max(...both.map((one) => one.p())))
-}
-
-export const enough = (recent: readonly Scored[], historical: readonly Scored[]): boolean =>
+const measures = [brier, accuracy]
+const enough = (recent: readonly Scored[], historical: readonly Scored[]): boolean =>
   countOf(recent) >= minScored && countOf(historical) >= minScored
 
-type Change = NonNullable<DriftFinding['accuracy']>
+type FigureChange = NonNullable<DriftFinding['accuracy']>
 
-/** The figures of a comparison, with their p-values whether or not they raise an alert. */
+/** The figures of both periods, and whether the sequential test found a fall that is not over. */
 export function driftPoint(
   recent: readonly Scored[],
   historical: readonly Scored[],
-  thresholds: Thresholds,
+  change: Change | null,
 ): DriftFinding {
+  const drift_detected = change !== null
   const counts = { recent_scored: countOf(recent), historical_scored: countOf(historical) }
-  if (!enough(recent, historical)) return { drift_detected: false, ...counts, brier_score: null, accuracy: null }
-  const both = [brier, accuracy].map((measure) => compare(measure, recent, historical, thresholds))
-  const change = ({ now, then, p }: Comparison): Change => {
+  if (!enough(recent, historical)) return { drift_detected, ...counts, brier_score: null, accuracy: null }
+  const [score, rate] = measures.map((measure): FigureChange => {
+    const { now, then, p } = compare(measure, recent, historical, { brier: 0, accuracy: 0 })
     const [after, before] = [round(now), round(then)]
     // The difference of the rounded figures, as readers would compute it.
     return { recent: after, historical: before, change: round(after - before), p_value: round(p()) }
-  }
+  })
+  return { drift_detected, ...counts, brier_score: score!, accuracy: rate! }
+}
+
+const alertOf = ({ type, now, then }: Comparison, p_value: number, severity: DriftAlert['severity']): DriftAlert => ({
+  type,
+  recent_value: round(now),
+  historical_value: round(then),
+  change_pct: then === 0 ? null : round((100 * (now - then)) / then),
+  p_value: round(p_value),
+  severity,
+})
+
+/** What got worse by a finding: the success rate, and the Brier score if it rose by its threshold. */
+export function changeAlerts({ before, after, p }: Change, thresholds: Thresholds): DriftAlert[] {
+  const [score, rate] = measures.map((measure) => compare(measure, after, before, thresholds)) as [
+    Comparison,
+    Comparison,
+  ]
+  return [...(score.beyond ? [score] : []), rate].map((one) => alertOf(one, p, one.large ? 'critical' : 'warning'))
+}
+
+const sideOf = (groups: readonly Scored[]) => {
+  const [stated, result] = [meanOf(groups, ({ confidence }) => confidence), meanOf(groups, ({ value }) => value)]
   return {
-    drift_detected: both.some((one) => one.beyond && adjusted(one, both) <= error),
-    ...counts,
-    brier_score: change(both[0]!),
-    accuracy: change(both[1]!),
+    scored: countOf(groups),
+    mean_confidence: round(stated),
+    accuracy: round(result),
+    calibration_gap: round(result - stated),
+    brier_score: round(brierOf(groups)),
   }
 }
 
-/** A figure beyond its threshold, with its p-value as one of two tested. */
-interface Suspicion {
-  of: Comparison
-  p_adjusted: number
-}
+export const shownChange = ({ since, found, before, after }: Change): NonNullable<DriftReport['change']> => ({
+  since,
+  found,
+  before: sideOf(before),
+  after: sideOf(after),
+})
 
-/** @param finest p-value that must be distinguishable from smaller ones */
-export function suspicions(
+/** Compares two periods; above `info` is only what the sequential test found, which may be older than they are. */
+export function drift(
   recent: readonly Scored[],
   historical: readonly Scored[],
+  change: Change | null,
   thresholds: Thresholds,
-  finest?: number,
-): Suspicion[] {
-  const both = [brier, accuracy].map((measure) => compare(measure, recent, historical, thresholds, finest))
-  return both.filter(({ beyond }) => beyond).map((of) => ({ of, p_adjusted: adjusted(of, both) }))
-}
-
-/** @param limit largest p-value at which a change counts as more than chance */
-export function alertOf({ of: { type, now, then, large, p }, p_adjusted }: Suspicion, limit: number): DriftAlert {
-  return {
-    type,
-    recent_value: round(now),
-    historical_value: round(then),
-    change_pct: then === 0 ? null : round((100 * (now - then)) / then),
-    p_value: round(p()),
-    severity: p_adjusted > limit ? 'info' : large ? 'critical' : 'warning',
-  }
-}
-
-/** Compares two periods. */
-export function drift(recent: readonly Scored[], historical: readonly Scored[], thresholds: Thresholds): Drift {
-  const counts = { recent_scored: countOf(recent), historical_scored: countOf(historical) }
-  const periods = {
+): Drift {
+  const common = {
+    drift_detected: change !== null,
+    change: change && shownChange(change),
     recent_period: `last ${recentDays} days`,
     historical_period: `${historicalDays} days ago and earlier`,
+    recent_scored: countOf(recent),
+    historical_scored: countOf(historical),
   }
-  if (!enough(recent, historical)) {
-    const message = `Not enough reviewed decisions to compare: ${counts.recent_scored} recent and ${counts.historical_scored} historical are scored, ${minScored} of each are needed.`
-    return { drift_detected: false, alerts: [], ...periods, ...counts, recommendations: [message] }
+  if (change === null && !enough(recent, historical)) {
+    const message = `Not enough reviewed decisions to compare: ${common.recent_scored} recent and ${common.historical_scored} historical are scored, ${minScored} of each are needed.`
+    return { ...common, alerts: [], recommendations: [message] }
   }
-  const alerts = suspicions(recent, historical, thresholds).map((one) => alertOf(one, error))
-  const drift_detected = alerts.some(({ severity }) => severity !== 'info')
-  return { drift_detected, alerts, ...periods, ...counts, recommendations: alerts.map(advice) }
+  const alerts =
+    change === null
+      ? measures
+          .map((measure) => compare(measure, recent, historical, thresholds))
+          .filter(({ beyond }) => beyond)
+          .map((one) => alertOf(one, one.p(), 'info'))
+      : changeAlerts(change, thresholds)
+  return { ...common, alerts, recommendations: alerts.map((one) => advice(one, change)) }
 }
 
-export function advice({ type, recent_value, historical_value, severity }: DriftAlert): string {
-  const from = `from ${historical_value} to ${recent_value}`
+export function advice(
+  { type, recent_value, historical_value, severity }: DriftAlert,
+  change: Pick<Change, 'since'> | null,
+): string {
+  const from = `from ${historical_value} to ${recent_value}${change === null ? '' : ` since ${change.since}`}`
   const rose = type === 'brier_degradation'
   if (severity === 'info')
     return `${rose ? 'The Brier score rose' : 'Successes fell'} ${from}: chance alone may explain it. Watch it.`

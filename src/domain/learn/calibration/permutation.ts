@@ -74,24 +74,15 @@ function limitTail(pool: readonly Counted[], size: number, sum: number): number 
 }
 
 const rounds = 4_000
-/** This many splits at least as large determine a p-value well enough. @see Besag and Clifford, "Sequential Monte Carlo p-values", Biometrika 78 (1991) */
-const enough = 10
 /** From this size on, the normal limit is more accurate than sampling. */
 const limitFrom = 100
 
 /**
  * One-sided permutation test: how often a random split into the same sizes shows a difference of means at least as large. If the
- * smaller side is small, splits are sampled with a fixed seed; else the normal limit of the same distribution is used. If few of
- * the first splits are as large, more are drawn.
+ * smaller side is small, splits are sampled with a fixed seed; else the normal limit of the same distribution is used.
  * @param direction 1 if more is worse, −1 if less is
- * @param finest p-value that must be distinguishable from smaller ones
  */
-export function permutationTest(
-  recent: readonly Counted[],
-  historical: readonly Counted[],
-  direction: 1 | -1,
-  finest = 1,
-): number {
+export function permutationTest(recent: readonly Counted[], historical: readonly Counted[], direction: 1 | -1): number {
   const counts = new Map<number, number>()
   for (const { figure, count } of [...recent, ...historical]) counts.set(figure, (counts.get(figure) ?? 0) + count)
   const pool = [...counts].map(([figure, count]) => ({ figure, count })).sort((a, b) => a.figure - b.figure)
@@ -106,10 +97,7 @@ export function permutationTest(
     return limitTail(flipped, size, observed)
   }
   const draw = sumsOf(pool, size, seeded(0x5eed))
-  const most = Math.max(rounds, Math.ceil(enough / finest))
-  let [asLarge, round] = [0, 0]
-  for (; round < rounds || (asLarge < enough && round < most); round++) {
-    if (sign * draw() >= observed) asLarge++
-  }
-  return (asLarge + 1) / (round + 1)
+  let asLarge = 0
+  for (let round = 0; round < rounds; round++) if (sign * draw() >= observed) asLarge++
+  return (asLarge + 1) / (rounds + 1)
 }

@@ -118,7 +118,7 @@ async function overdue(
 
 async function drifting({ store, now_ms }: ReadyTools, filter: DecisionFilter): Promise<ReadyAction[]> {
   return (await driftingCategories(store, filter, now_ms)).map(
-    ({ name: category, alerts, recommendation }): ReadyAction => ({
+    ({ name: category, change, alerts, recommendation }): ReadyAction => ({
       type: 'calibration_drift',
       priority: alerts.some(({ severity }) => severity === 'critical') ? 'high' : 'medium',
       decision_id: null,
@@ -131,9 +131,10 @@ async function drifting({ store, now_ms }: ReadyTools, filter: DecisionFilter): 
             ? `Brier score went from ${historical_value} to ${recent_value}`
             : `Accuracy went from ${percent(historical_value)} to ${percent(recent_value)}`,
         )
-        .join('; '),
+        .join('; ')
+        .concat(` since ${change.since}`),
       suggestion: recommendation,
-      detail: { alerts },
+      detail: { alerts, since: change.since },
     }),
   )
 }

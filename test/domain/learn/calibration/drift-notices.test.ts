@@ -44,47 +44,52 @@ const notices = async () =>
     JSON.parse((value as { body: string }).body),
   )
 
-test('drift that is newly proven is reported once, with its figures; that of nobody else is', async () => {
-  for (const agent of ['steady', 'drifter']) await decided(agent, 120, 60, 'success')
-  await decided('steady', 3, 40, 'success')
-  await decided('drifter', 3, 5, 'success')
+/** A year at one decision a day in which the agent fails in the last month, if it does. */
+async function year(agent: string, last: 'success' | 'failure') {
+  for (let days = 360; days > 30; days -= 5) await decided(agent, days, 5, 'success')
+  for (let days = 30; days > 0; days -= 5) await decided(agent, days, 5, last)
+}
+
+test('drift that is newly found is reported once, with its figures; that of nobody else is', async () => {
+  await year('steady', 'success')
   expect(await look()).toBe(0)
-  await decided('drifter', 2, 40, 'failure')
+  await year('drifter', 'failure')
   expect(await look()).toBe(1)
   expect(await notices()).toMatchObject([
     {
       type: 'calibration.drift',
       data: {
         agent: 'drifter',
+        since: '2026-06-01',
         alerts: expect.arrayContaining([expect.objectContaining({ type: 'accuracy_drop', historical_value: 1 })]),
         recommendation: expect.any(String),
         url: 'http://cstp.test/dashboard/calibration?agent=drifter',
       },
     },
   ])
-  // What is known is in the store: a later round, or that of another server, says nothing.
-  for (const hours of [1, 30, 100]) {
-    program.clock.now += hours * 3_600_000
+  // What is known is in the store: a later round, or that of another server, says nothing, also after the failures are old.
+  for (const days of [1, 30, 100]) {
+    program.clock.now += days * dayMs
+    await decided('drifter', 1, 2, 'failure')
     expect(await look()).toBe(0)
   }
   expect((await notices()).length).toBe(1)
 })
 
 test('two servers that find it at once report it once', async () => {
-  await decided('drifter', 120, 60, 'success')
-  await decided('drifter', 2, 40, 'failure')
+  await year('drifter', 'failure')
   await Promise.allSettled([look(), look()])
   expect((await notices()).length).toBe(1)
 })
 
-test('it is reported again only after it was over for two weeks', async () => {
-  await decided('drifter', 120, 60, 'success')
-  await decided('drifter', 2, 40, 'failure')
+test('it is reported again only after results had recovered', async () => {
+  await year('drifter', 'failure')
   expect(await look()).toBe(1)
-  // The failures leave the recent period; the agent is not looked at while it decides nothing.
-  program.clock.now += 31 * dayMs
+  program.clock.now += 60 * dayMs
+  for (let days = 60; days > 0; days -= 5) await decided('drifter', days, 5, 'success')
   expect(await look()).toBe(0)
-  await decided('drifter', 1, 40, 'failure')
+  program.clock.now += 30 * dayMs
+  for (let days = 30; days > 0; days -= 5) await decided('drifter', days, 5, 'failure')
   expect(await look()).toBe(1)
   expect((await notices()).length).toBe(2)
 })

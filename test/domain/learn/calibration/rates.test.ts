@@ -1,8 +1,8 @@
-/** Error rates on simulated agents: verdicts and drift are wrong in at most 5 %, and find what is large. */
+/** Error rates on simulated agents: verdicts and drift are wrong as rarely as promised, and find what is large. */
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { partOf } from '../../../eval/pages.ts'
 import { histories, rateTables } from '../../../eval/rates.ts'
-import { categoryRates, driftRates, verdictRates } from '../../../eval/simulated.ts'
+import { fallRates, falseNotices, recoveryDays, verdictRates } from '../../../eval/simulated.ts'
 
 setDefaultTimeout(120_000)
 const soak = process.env.CSTP_SOAK === '1'
@@ -18,21 +18,28 @@ test.each([
 })
 
 test.each([
-  [40, 120, 0.8],
-  [60, 200, 0.6],
-])('drift of %d decisions against %d, at a confidence of %d', (recent, historical, sure) => {
-  const { false_alarms, found } = driftRates(200, recent, historical, sure)
-  expect(false_alarms).toBeLessThanOrEqual(0.05)
-  expect(found).toBeGreaterThanOrEqual(0.95)
+  [1, 0.8, 0],
+  [1, 0.6, 0],
+  [5, 0.8, 0],
+  [1, 0.8, 0.2],
+])(
+  'an agent that does not change gets at most .15 notices a year: %d decisions a day, confidence %d, %d too much',
+  (perDay, sure, over) => {
+    expect(falseNotices(200, perDay, sure, over)).toBeLessThanOrEqual(0.15)
+  },
+)
+
+test('a fall of 30 points is found within 21 days at one decision a day, and still shown on day 240', () => {
+  const { days, shown } = fallRates(200, 1, 0.8, 0.3)
+  expect(days).toBeLessThanOrEqual(21)
+  expect(shown).toBeGreaterThanOrEqual(0.95)
 })
 
-test('of twenty quiet categories none is listed, and of one that drifts mostly that one', async () => {
-  const { false_alarms, found } = await categoryRates(60, 20)
-  expect(false_alarms).toBeLessThanOrEqual(0.05)
-  expect(found).toBeGreaterThanOrEqual(0.8)
+test.each(['results', 'confidence'] as const)('a finding is over some weeks after %s are right again', (by) => {
+  expect(recoveryDays(100, by)).toBeLessThanOrEqual(45)
 })
 
 test.skipIf(!soak)('the tables of the guide are what the simulations give (takes minutes: soak only)', async () => {
   const page = await Bun.file(new URL('../../../../docs/guide/calibration.md', import.meta.url)).text()
-  expect(partOf(page, 'calibration')).toBe(await rateTables(histories))
+  expect(partOf(page, 'calibration')).toBe(rateTables(histories))
 })
