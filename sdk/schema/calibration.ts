@@ -243,7 +243,10 @@ export const DriftReport = v.object({
       v.object({
         type: v.picklist(['brier_degradation', 'accuracy_drop']),
         recent_value: v.pipe(v.number(), d('Value since the change; of an `info` alert, in the recent period.')),
-        historical_value: v.pipe(v.number(), d('Value before the change; of an `info` alert, in the historical period.')),
+        historical_value: v.pipe(
+          v.number(),
+          d('Value before the change; of an `info` alert, in the historical period.'),
+        ),
         change_pct: v.pipe(v.nullable(v.number()), d('Change in per cent; null if the historical value is 0.')),
         p_value: v.pipe(fraction, d('Probability of such evidence by chance alone.')),
         severity: v.pipe(

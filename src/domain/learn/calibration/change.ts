@@ -146,7 +146,10 @@ export function changes(
   function suspect(day: string, groups: readonly Scored[]): void {
     since ??= day
     suspicion = Math.max(0, suspicion + evidence(groups, expectation(learnt), ofFall))
-    if (suspicion === 0) return learn()
+    if (suspicion === 0) {
+      learn()
+      return
+    }
     const perDay = count / Math.max(minDays, dayNumber(day) - first + 1)
     if (suspicion < threshold + Math.log(Math.max(1, perDay))) return
     found = day
