@@ -29,8 +29,8 @@ export interface Methods {
    */
   attributeOutcomes(params: AttributeOutcomesParams, options?: CallOptions): Promise<AttributeOutcomesResult>
   /**
-   * Compares the calibration of the last 30 days with that of decisions at least 90 days old. Scope `read`, effect
-   * `read`.
+   * Tests whether results fell behind what earlier decisions predict, and compares the last 30 days with decisions
+   * at least 90 days old. Scope `read`, effect `read`.
    * @category Learning
    * @example
    * ```ts
@@ -48,6 +48,16 @@ export interface Methods {
    * ```
    */
   checkGuardrails(params: CheckGuardrailsParams, options?: CallOptions): Promise<CheckGuardrailsResult>
+  /**
+   * Closes a finding of drift, for example after the agent got another model: it is then compared only with what
+   * it did since. Scope `curate`, effect `write`.
+   * @category Learning
+   * @example
+   * ```ts
+   * await cstp.closeDrift({ agent: 'releaser', reason: 'It got another model' })
+   * ```
+   */
+  closeDrift(params: CloseDriftParams, options?: CallOptions): Promise<CloseDriftResult>
   /**
    * Counts decisions by level of detail, and those compacted since the last call. The level depends on the age of
    * a decision; nothing is deleted. Scope `admin`, effect `write`.
@@ -566,6 +576,7 @@ export const methods = {
   attributeOutcomes: 'write',
   checkDrift: 'read',
   checkGuardrails: 'write',
+  closeDrift: 'write',
   compact: 'write',
   debugTracker: 'read',
   decideApproval: 'write',
@@ -731,6 +742,20 @@ export interface CheckGuardrailsResult {
   /** SHA-256 of the rules that were evaluated. */ policy_hash: string
   /** True for a dry run. */ dry_run?: true | undefined
   /** Only with the parameter `as_of`: the time that the answer is for, and its limits. */ as_of?: AsOfBlock | undefined
+}
+
+/** Parameters of `cstp.closeDrift`. */
+export interface CloseDriftParams {
+  /** Agent whose finding is closed. */ agent?: string | undefined
+  /** Category whose finding is closed; exactly one of the two. */ category?: string | undefined
+  /** Reason; stored in the audit trail. */ reason: string
+}
+
+/** Result of `cstp.closeDrift`. */
+export interface CloseDriftResult {
+  /** False if there was no finding; nothing changed then. */ success: boolean
+  /** First day of the change that was closed. */ since: string | null
+  /** One sentence for people. */ message: string
 }
 
 /** Parameters of `cstp.compact`. */
@@ -2867,7 +2892,8 @@ export interface Dossier {
 
 /** Findings of a comparison of the two periods. */
 export interface DriftFinding {
-  /** True if a threshold was exceeded by more than chance explains. */ drift_detected: boolean
+  /** True if the sequential test found that results fell, until they recover, confidence follows, or closeDrift. */
+  drift_detected: boolean
   /** Scored decisions in the recent period. */ recent_scored: number
   /** Scored decisions in the historical period. */ historical_scored: number
   /** Brier score of both periods; null if either has fewer than five scored decisions. */
@@ -2878,7 +2904,8 @@ export interface DriftFinding {
 /** What checkDrift would have found at one instant, with the reviews that were known then. */
 export interface DriftPoint {
   /** The time, RFC 3339, UTC; both periods are counted back from it. */ at: string
-  /** True if a threshold was exceeded by more than chance explains. */ drift_detected: boolean
+  /** True if the sequential test found that results fell, until they recover, confidence follows, or closeDrift. */
+  drift_detected: boolean
   /** Scored decisions in the recent period. */ recent_scored: number
   /** Scored decisions in the historical period. */ historical_scored: number
   /** Brier score of both periods; null if either has fewer than five scored decisions. */
@@ -2889,15 +2916,36 @@ export interface DriftPoint {
 /** Current calibration compared with that of an earlier period. */
 export interface DriftReport {
   /** True if an alert is above `info`. */ drift_detected: boolean
+  /** The fall that was found and is not over; null if there is none. Decisions count from the day of their review. */
+  change: {
+    /** First day of the change, UTC. */ since: string
+    /** Day on which the evidence sufficed. */ found: string
+    /** What came before; what the change is measured against. */
+    before: {
+      /** Scored decisions. */ scored: number
+      /** Mean stated confidence. */ mean_confidence: number
+      /** Mean result. */ accuracy: number
+      /** Accuracy minus mean confidence; below 0 is overconfident. */ calibration_gap: number
+      /** Brier score. */ brier_score: number
+    }
+    /** What came since. */
+    after: {
+      /** Scored decisions. */ scored: number
+      /** Mean stated confidence. */ mean_confidence: number
+      /** Mean result. */ accuracy: number
+      /** Accuracy minus mean confidence; below 0 is overconfident. */ calibration_gap: number
+      /** Brier score. */ brier_score: number
+    }
+  } | null
   /** Proven calibration in the recent period. */ verdict: Verdict
   /** What got worse. */
   alerts: {
     /** Its kind. */ type: 'brier_degradation' | 'accuracy_drop'
-    /** Value in the recent period. */ recent_value: number
-    /** Value in the historical period. */ historical_value: number
+    /** Value since the change; of an `info` alert, in the recent period. */ recent_value: number
+    /** Value before the change; of an `info` alert, in the historical period. */ historical_value: number
     /** Change in per cent; null if the historical value is 0. */ change_pct: number | null
-    /** Probability of such a change by chance alone. */ p_value: number
-    /** `info` if chance may explain it: p above .025, or above .05 if the other figure also has p at most .05. */
+    /** Probability of such evidence by chance alone. */ p_value: number
+    /** `info` if only the two periods differ, which chance may explain; `critical` from twice the threshold. */
     severity: 'info' | 'warning' | 'critical'
   }[]
   /** The recent period. */ recent_period: string
