@@ -22,6 +22,7 @@ import { mcp } from './mcp.ts'
 import { migrate } from './migrate.ts'
 import { query } from './query.ts'
 import { reindex } from './reindex.ts'
+import { repair } from './repair.ts'
 import { restore } from './restore.ts'
 import { retention } from './retention.ts'
 import { serve } from './serve.ts'
@@ -60,6 +61,7 @@ export const commands: readonly Command[] = [
   witness,
   backup,
   restore,
+  repair,
   migrate,
   doctor,
   retention,

@@ -153,6 +153,7 @@ describe('help', () => {
       'witness',
       'backup',
       'restore',
+      'repair',
       'migrate',
       'doctor',
       'retention',

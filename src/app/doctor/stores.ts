@@ -19,6 +19,7 @@ import {
   vectorState,
 } from '../../drivers/store/sqlite/inspect.ts'
 import { migrations } from '../../drivers/store/sqlite/migrate.ts'
+import { filesBack, lostFiles } from '../../drivers/store/sqlite/repair.ts'
 import { evidencePlace, isPostgres, type Settings } from '../config/config.ts'
 import { loadDrivers } from '../own-drivers.ts'
 import { lostStore, wayOn } from '../thread-mark.ts'
@@ -40,6 +41,11 @@ const fileFindings: Record<FileFinding['kind'], (path: string, detail: string) =
     warning(
       `${path} was deleted, but its decision is still in the catalogue`,
       `restore the file, or remove the decision: ${again}`,
+    ),
+  hidden: (path) =>
+    note(
+      `${path} was removed, and its decision is hidden`,
+      'cstp repair --files writes it again; cstp call eraseDecision removes the decision for good',
     ),
   edited: (path) => warning(`${path} was edited, and is not reloaded yet`, again),
   new: (path) => warning(`${path} is not in the catalogue yet`, again),
@@ -71,9 +77,15 @@ export const checkFiles: Check = {
   files: ['store'],
   *run(settings) {
     const root = join(settings.data_dir, 'decisions')
-    if (settings.store_url !== null || !existsSync(root)) return
+    if (settings.store_url !== null) return
     using db = openCatalogue(settings)
     if (db === null) return
+    const lost = lostFiles(db, root)
+    if (lost !== null) {
+      yield error(`${lost}: no server starts`, filesBack)
+      return
+    }
+    if (!existsSync(root)) return
     for (const { path, kind, detail } of compareFiles(db, root)) yield fileFindings[kind](`decisions/${path}`, detail)
   },
 }

@@ -15,6 +15,7 @@ import { follow } from './follow.ts'
 import { pendingFiles } from './pending-files.ts'
 import { decisionReader, edgeReader } from './read.ts'
 import { reconciler } from './reconcile.ts'
+import { refuseLostFiles } from './repair.ts'
 import { remaining, scrubber } from './scrub.ts'
 import { surveyor } from './survey.ts'
 import { newestReader, threadReader, threadWriter } from './thread.ts'
@@ -60,6 +61,7 @@ export async function openSqliteStore({
   }
   let scrubbing: ReturnType<typeof scrubber> | undefined
   try {
+    refuseLostFiles(writer, root)
     const pending = pendingFiles(writer, writing, root)
     const unwritten = await pending.settleAll()
     const followed = follow(reading)
@@ -140,6 +142,7 @@ export async function openSqliteStore({
         }),
       async reconcile() {
         await first
+        refuseLostFiles(reader, root)
         return files.reconcile()
       },
       async scrub() {

@@ -17,6 +17,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { syncFolder } from '../../../core/disk.ts'
 import type { Statements } from './connect.ts'
 
@@ -179,6 +180,8 @@ async function openIn(temp: string, root: string): Promise<number> {
     return openSync(temp, 'wx', 0o600)
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
+    // Without it, files of other decisions would seem to have been removed: see `repair.ts`.
+    if (!existsSync(root)) throw new StorageError('unavailable', `${root} is missing`)
     const folder = dirname(temp)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     // New folders must be as durable as the files in them.

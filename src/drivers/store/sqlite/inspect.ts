@@ -24,6 +24,7 @@ export interface FileFinding {
     | 'newer'
     | 'erased'
     | 'deleted'
+    | 'hidden'
     | 'edited'
     | 'new'
     | 'different'
@@ -41,56 +42,77 @@ interface Row {
   gone: number
   file_hash: string
   pending: number
-  /** Null once erased. */
-  doc: string | null
 }
-const page = 256
 
-function rows(db: Database): Map<string, Row> {
-  const after = db.query<Row, [number, number]>(
-    `select d.num, d.id, d.gone, d.file_hash, c.doc, exists (select 1 from pending_files p where p.num = d.num) as pending
-     from decisions d left join documents c using (num) where d.num > ? order by d.num limit ?`,
+/** The rows of a month, whose files are in one folder. Their texts are read one by one, since all of them would fill the memory. */
+function rowsOf(db: Database, month: string): Map<string, Row> {
+  const found = db.query<Row, [string, string]>(
+    `select d.num, d.id, d.gone, d.file_hash, exists (select 1 from pending_files p where p.num = d.num) as pending
+     from decisions d where d.id >= ? and d.id < ?`,
   )
-  const all = new Map<string, Row>()
-  for (let found = after.all(-1, page); found.length > 0; found = after.all(found.at(-1)!.num, page))
-    for (const row of found) all.set(row.id, row)
-  return all
+  return new Map(found.all(month, `${month}\u{10ffff}`).map((row) => [row.id, row]))
 }
 
-function compare(row: Row | undefined, id: string, path: string, content: Uint8Array): FileFinding | null {
+const docOf = (db: Database, { num }: Row): string =>
+  db.query<{ doc: string }, [number]>('select doc from documents where num = ?').get(num)!.doc
+
+function compare(db: Database, row: Row | undefined, path: string, content: Uint8Array): FileFinding | null {
+  const id = idOf(path)
   if (row?.gone === 2) return { path, kind: row.pending === 1 ? 'pending' : 'erased', detail: '' }
   const hash = hashOf(content)
   // A file that a server wrote has exactly the text of its row.
-  if (row && row.gone === 0 && hash === row.file_hash && hash === hashOf(recordFile(JSON.parse(row.doc!)))) return null
+  if (row && row.gone === 0 && hash === row.file_hash && hash === hashOf(recordFile(JSON.parse(docOf(db, row)))))
+    return null
   const parsed = parseRecord(content, id)
   if ('problem' in parsed) return { path, kind: parsed.isNewer ? 'newer' : 'broken', detail: parsed.problem }
   if (row === undefined || row.gone === 1) return { path, kind: 'new', detail: '' }
   if (row.pending === 1) return { path, kind: 'pending', detail: '' }
   if (hash !== row.file_hash) return { path, kind: 'edited', detail: '' }
-  return isDeepStrictEqual(parsed.record, storedRecord({ json: row.doc! }))
+  return isDeepStrictEqual(parsed.record, storedRecord({ json: docOf(db, row) }))
     ? null
     : { path, kind: 'different', detail: '' }
 }
 
+const idOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1, -'.yaml'.length)
+
 /** Compares the files below `decisions/` with the database, in both directions. */
 export function* compareFiles(db: Database, root: string): Generator<FileFinding> {
-  const known = rows(db)
+  const months = db.query<{ month: string }, []>('select distinct substr(id, 1, 7) as month from decisions').all()
+  const unseen = new Set(months.map(({ month }) => month))
+  const links: string[] = []
+  let month = ''
+  let known = new Map<string, Row>()
+  function* leave(): Generator<FileFinding> {
+    for (const { id, gone, pending } of known.values()) {
+      const path = relativePath(id)
+      if (links.some((link) => `${path}/`.startsWith(`${link}/`))) continue
+      if (gone === 1) yield { path, kind: 'hidden', detail: '' }
+      if (gone === 0) yield { path, kind: pending === 1 ? 'pending' : 'deleted', detail: '' }
+    }
+  }
+  function* enter(next: string): Generator<FileFinding> {
+    yield* leave()
+    month = next
+    unseen.delete(month)
+    known = rowsOf(db, month)
+  }
   for (const { path, link } of filesBelow(root)) {
     if (link) {
       yield { path, kind: 'broken', detail: linkProblem }
-      for (const id of known.keys()) if (`${relativePath(id)}/`.startsWith(`${path}/`)) known.delete(id)
+      links.push(path)
       continue
     }
     if (isTemp(path)) yield { path, kind: 'stale', detail: '' }
     else if (isKept(path))
       yield { path, kind: 'kept', detail: path.slice(path.lastIndexOf('.') + 1).replace(/-.*/, '') }
     if (!path.endsWith('.yaml')) continue
-    const id = path.slice(path.lastIndexOf('/') + 1, -'.yaml'.length)
+    const id = idOf(path)
     if (path !== relativePath(id)) {
       const place = placeOf(id)
       yield place ? { path, kind: 'misplaced', detail: place } : { path, kind: 'stray', detail: '' }
       continue
     }
+    if (id.slice(0, 7) !== month) yield* enter(id.slice(0, 7))
     let content: Uint8Array
     try {
       content = readPlain(join(root, path))
@@ -99,14 +121,12 @@ export function* compareFiles(db: Database, root: string): Generator<FileFinding
       known.delete(id)
       continue
     }
-    const found = compare(known.get(id), id, path, content)
+    const found = compare(db, known.get(id), path, content)
     if (found) yield found
     known.delete(id)
   }
-  for (const { id, gone, pending } of known.values()) {
-    if (gone !== 0) continue
-    yield { path: relativePath(id), kind: pending === 1 ? 'pending' : 'deleted', detail: '' }
-  }
+  for (const one of unseen) yield* enter(one)
+  yield* leave()
 }
 
 /** Number of keyed records in a collection. */
