@@ -149,10 +149,10 @@ describe('with a server', () => {
     expect((await run(['query', 'basket', '--category', 'nothing'])).out).toBe('No precedent: no decision matches.\n')
     expect((await run(['query', 'xyzzy', '--mode', 'semantic'])).out).toContain('distance')
     expect((await run(['query', 'basket', '--mode', 'keyword'])).out).toMatch(/^score [\s\S]*basket/)
-    // One word of many leads to no precedent; what it leads to is shown all the same.
+    // One word of many is no precedent worth naming; what it leads to is shown all the same.
     const stray = ['query', 'basket weaving on the xyzzy islands of qwop', '--mode', 'keyword']
-    expect(JSON.parse((await run([...stray, '--json'])).out)).toMatchObject({ no_precedent: true })
-    expect((await run(stray)).out).toMatch(/^No precedent: [\s\S]*basket/)
+    expect(JSON.parse((await run([...stray, '--json'])).out)).toMatchObject({ precedent: 'weak' })
+    expect((await run(stray)).out).toMatch(/^Weak: none of these fits clearly\.[\s\S]*basket/)
     expect(await run(['query', 'x', '--mode', 'psychic'])).toMatchObject({ status: 2 })
     expect(await run(['query', 'x', '--limit', 'few'])).toMatchObject({ status: 2 })
     expect(await run(['query', 'x', '--stakes', 'huge'])).toMatchObject({
