@@ -32,9 +32,9 @@ forEachBackend((open) => {
         await call('reviewDecision', { id: small, outcome: 'failure', ...long }, 'root').catch(({ error }) => error),
       )
     expect(errors.at(-1)).toBe('invalid_params')
-    expect((await call('updateDecision', { id: small, updates: { context: 'still mine' } })).applied).toEqual([
-      'context',
-    ])
+    // There is room left for a curator's correction.
+    const corrected = await call('updateDecision', { id: small, updates: { context: 'still fits' } }, 'curator')
+    expect(corrected.applied).toEqual(['context'])
   })
 
   test('the answer says what counts: a lesson is added after evidence settled, and only a curator with a reason corrects it', async () => {
