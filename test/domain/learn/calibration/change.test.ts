@@ -1,7 +1,7 @@
 /** The sequential test: when it finds a fall, how long the finding lasts, and that earlier days never change. */
 import { describe, expect, test } from 'bun:test'
-import fc from 'fast-check'
 import { changes, type ReviewedDay } from '../../../../src/domain/learn/calibration/change.ts'
+import * as fc from '../../../support/property.ts'
 
 const dayAt = (number: number): string =>
   new Date(Date.UTC(2026, 0, 1) + number * 86_400_000).toISOString().slice(0, 10)
