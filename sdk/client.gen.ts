@@ -2664,10 +2664,13 @@ export interface CalibrationCell {
    * either period.
    */
   trend: {
-    /** Whether the gap became smaller or larger; `steady` if the 95 % interval of its change contains 0. */
+    /**
+     * `worsening` if confidence came to promise more than it keeps, or too little by more than before; `improving`
+     * if a gap became smaller otherwise; `steady` if the 95 % interval of the change contains 0.
+     */
     direction: 'improving' | 'worsening' | 'steady'
     /** Scored decisions of the last 90 days. */ recent_scored: number
-    /** Gap of these decisions. */ recent_gap: number
+    /** Gap of these decisions: result less confidence, below 0 if overconfident. */ recent_gap: number
     /** Earlier scored decisions. */ earlier_scored: number
     /** Gap of these decisions. */ earlier_gap: number
   } | null

@@ -94,10 +94,10 @@ export const CalibrationCell = v.object({
       v.object({
         direction: v.pipe(
           v.picklist(['improving', 'worsening', 'steady']),
-          d('Whether the gap became smaller or larger; `steady` if the 95 % interval of its change contains 0.'),
+          d('`worsening` if confidence came to promise more than it keeps, or too little by more than before; `improving` if a gap became smaller otherwise; `steady` if the 95 % interval of the change contains 0.'),
         ),
         recent_scored: v.pipe(v.number(), d('Scored decisions of the last 90 days.')),
-        recent_gap: v.pipe(v.number(), d('Gap of these decisions.')),
+        recent_gap: v.pipe(v.number(), d('Gap of these decisions: result less confidence, below 0 if overconfident.')),
         earlier_scored: v.pipe(v.number(), d('Earlier scored decisions.')),
         earlier_gap: v.pipe(v.number(), d('Gap of these decisions.')),
       }),

@@ -7,6 +7,10 @@ export const points = (gap: number): string => {
   return hundredths > 0 && hundredths < 1 ? hundredths.toFixed(1) : hundredths.toFixed(0)
 }
 
+/** A gap with its side: `12 points too much`, for confidence that promises more than came true. */
+export const signedPoints = (gap: number): string =>
+  gap === 0 ? 'what came true' : `${points(gap)} points too ${gap < 0 ? 'much' : 'little'}`
+
 /** The interval of a gap: `overconfident by 4 to 18 points`. */
 export function inPoints({ low, high }: Gap): string {
   if (high < 0) return `overconfident by ${points(high)} to ${points(low)} points`

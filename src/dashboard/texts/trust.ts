@@ -1,7 +1,7 @@
 /** The texts of the page Trust. */
 import type { GetCalibrationResult } from '../../../sdk/client.ts'
 import { counted, percent, whole } from '../figures.ts'
-import { type Gap, inPoints, partWords, points } from './points.ts'
+import { type Gap, inPoints, partWords, signedPoints } from './points.ts'
 
 type Cell = GetCalibrationResult['cells'][number]
 
@@ -22,7 +22,7 @@ export const trust = {
   listed: (scored: number, part: string) => `n ${whole(scored)}, scored decisions ${part}`,
   proven: (gap: Gap) => inPoints(gap),
   trend: ({ direction, recent_gap, earlier_gap }: NonNullable<Cell['trend']>) =>
-    `${direction}: gap ${points(recent_gap)} points in 90 days, ${points(earlier_gap)} before`,
+    `${direction}: now says ${signedPoints(recent_gap)}; was ${signedPoints(earlier_gap)} before these 90 days`,
   part: (cell: Cell) => partWords(cell) || 'in all',
   worst: (part: string, said: number, came: number, gap: Gap, scored: number) =>
     `Not to be trusted alone: decisions ${part}. They said ${percent(said)}, ${percent(came)} came true; proven ${inPoints(gap)} (95 % for all parts together, ${counted(scored, 'decision')}).`,

@@ -55,7 +55,16 @@ function errors(whole: Sum, sums: readonly ScoreSum[]): (part: Part) => number {
   }
 }
 
-/** How a gap moved: `steady` unless the 95 % interval of its change excludes 0. A gap is the result less the stated confidence. */
+/**
+ * How a gap moved: `steady` unless the 95 % interval of its change excludes 0. A gap is the result less the stated confidence, so that it falls
+ * where confidence came to promise more than it keeps. That is never an improvement: from 22 points too modest to 12 points too confident, the
+ * gap is smaller and the danger new.
+ */
+function directionOf(now: number, then: number): 'improving' | 'worsening' | 'steady' {
+  if (now < then) return now < 0 ? 'worsening' : 'steady'
+  return Math.abs(now) < Math.abs(then) ? 'improving' : 'worsening'
+}
+
 function trendOf(recent: Sum | undefined, before: Sum | undefined): CalibrationCell['trend'] {
   if (!recent || !before || recent.count < minScored || before.count < minScored) return null
   const [now, then] = [gapOf(recent), gapOf(before)]
@@ -65,7 +74,7 @@ function trendOf(recent: Sum | undefined, before: Sum | undefined): CalibrationC
   const high = change + Math.hypot(a.high - now, then - b.low)
   const moved = low > 0 || high < 0
   return {
-    direction: !moved ? 'steady' : Math.abs(now) < Math.abs(then) ? 'improving' : 'worsening',
+    direction: moved ? directionOf(now, then) : 'steady',
     recent_scored: recent.count,
     recent_gap: round(now),
     earlier_scored: before.count,

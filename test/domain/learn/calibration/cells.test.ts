@@ -99,5 +99,15 @@ test('a gap that grew is worsening, one that shrank improving, one that chance e
   })
   expect(trend(of(64, 80), of(100, 200))?.direction).toBe('improving')
   expect(trend(of(60, 80), of(160, 200))?.direction).toBe('steady')
+  // From 20 points too modest to 12 points overconfident: the gap is smaller, and it is a fall.
+  expect(trend(of(272, 400), of(400, 400))).toMatchObject({
+    direction: 'worsening',
+    recent_gap: -0.12,
+    earlier_gap: 0.2,
+  })
+  // Less modest than before, and still not overconfident: neither a fall nor praise.
+  expect(trend(of(340, 400), of(400, 400))?.direction).toBe('steady')
+  // From well calibrated to too modest.
+  expect(trend(of(400, 400), of(320, 400))?.direction).toBe('worsening')
   expect(trend(of(4, 4), of(160, 200))).toBeNull()
 })
