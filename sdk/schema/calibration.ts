@@ -94,7 +94,9 @@ export const CalibrationCell = v.object({
       v.object({
         direction: v.pipe(
           v.picklist(['improving', 'worsening', 'steady']),
-          d('`worsening` if confidence came to promise more than it keeps, or too little by more than before; `improving` if a gap became smaller otherwise; `steady` if the 95 % interval of the change contains 0.'),
+          d(
+            '`worsening` if confidence came to promise more than it keeps, or too little by more than before; `improving` if a gap became smaller otherwise; `steady` if the 95 % interval of the change contains 0.',
+          ),
         ),
         recent_scored: v.pipe(v.number(), d('Scored decisions of the last 90 days.')),
         recent_gap: v.pipe(v.number(), d('Gap of these decisions: result less confidence, below 0 if overconfident.')),
