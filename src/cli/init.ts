@@ -17,6 +17,7 @@ import { isCompiled, noteCommand, ownCommand } from '../app/service-file.ts'
 import { timestamp } from '../core/time.ts'
 import { defineCommand } from './command.ts'
 import { Failure, misuse } from './failure.ts'
+import { askToImport, offerLine, offerOf } from './init-offer.ts'
 import { addressOf } from './remote.ts'
 import { plain, print, type Terminal } from './terminal.ts'
 
@@ -183,6 +184,8 @@ export const init = defineCommand({
       for (const client of clients) proofs.push(await prove(client, connectionOf(client, wiring, dir), { dir, env }))
     const again = [...wiring.program, 'init', '--dir', dir].map(quoted).join(' ')
     const { mode } = wiring
+    const offer = flags['skip-proof'] || wiring.shared ? null : await offerOf(dir, wiring.program, data_dir)
+    const canAsk = !run.json && process.stdin.isTTY === true && terminal.live
     await print(run, { clients, mode, changes, tracked: kept, proofs, down: down?.why ?? null }, () =>
       [
         ...changes.map(shown),
@@ -198,10 +201,12 @@ export const init = defineCommand({
             ]
           : []),
         ...clients.flatMap((client) => trust[client] ?? []),
+        ...(offer !== null && !canAsk ? [offerLine(offer)] : []),
         `Check again: ${wiring.program.map(quoted).join(' ')} doctor. Take everything back: ${again} --undo`,
         '',
       ].join('\n'),
     )
+    if (offer !== null && canAsk && down === null) await askToImport(offer)
     return down === null && proofs.every(({ problems }) => problems.length === 0) ? 0 : 1
   },
 })
