@@ -189,6 +189,7 @@ test('a backup whose thread was ahead of its evidence is copied once more', asyn
     return get()
   }
   await copyTogether(sources, copy)
+  cpSync(join(dir, 'decisions'), join(copy, 'decisions'), { recursive: true })
   expect(reads).toBe(2)
   expect(await starts(await settingsOf(copy))).toBe('it starts')
 })
