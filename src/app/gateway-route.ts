@@ -1,12 +1,16 @@
 /** The paths of the gateway for the servers that the settings name; what it needs is loaded with the first client. */
 import type { Services } from '../calls/services.ts'
 import { createGateway, type GatewaySurface } from '../surfaces/gateway/route.ts'
+import type { Metrics } from '../surfaces/http/metrics.ts'
 import type { Settings } from './config/config.ts'
+
+/** The name of a server's calls in the audit trail and in the metrics. */
+export const gatewayMethod = (server: string): string => `gateway ${server}`
 
 export const openGatewayRoute = (
   { gateway, cors_origins }: Pick<Settings, 'gateway' | 'cors_origins'>,
   services: Services,
-  rest: { newRequestId(): string; stopping: AbortSignal },
+  rest: { newRequestId(): string; stopping: AbortSignal; metrics: Pick<Metrics, 'call'> },
 ): GatewaySurface =>
   createGateway({
     names: Object.keys(gateway),

@@ -2,6 +2,7 @@
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import type { Transport } from '@modelcontextprotocol/server'
+import { CstpError, codes } from '../../sdk/errors.ts'
 import type { Services } from '../calls/services.ts'
 import { audit } from '../core/audit.ts'
 import type { Caller } from '../core/caller.ts'
@@ -22,7 +23,9 @@ import { approvalFor, viewerOf } from '../domain/policy/approval/answers.ts'
 import { current } from '../domain/record/approval/approval.ts'
 import { type Bridge, type BridgeOptions, openBridge } from '../surfaces/gateway/bridge.ts'
 import type { Gate, ToolCall } from '../surfaces/gateway/gate.ts'
+import type { Metrics } from '../surfaces/http/metrics.ts'
 import { isCommand, type Upstream } from './config/upstreams.ts'
+import { gatewayMethod } from './gateway-route.ts'
 
 export interface GatewayOptions {
   services: Services
@@ -34,6 +37,8 @@ export interface GatewayOptions {
   /** Nothing is stopped; what rules would have stopped is kept. */
   shadow: boolean
   newRequestId(): string
+  /** Counts judged calls, with the time that judging took; absent if nobody reads the figures. */
+  metrics?: Pick<Metrics, 'call'>
   /** Aborts when the service stops. */
   stopping: AbortSignal
 }
@@ -64,7 +69,7 @@ export function connectTo(upstream: Upstream): Transport {
 
 /** What judges and records the calls of one client. */
 export function openGate(options: GatewayOptions): Gate {
-  const { services, name, upstream, caller, project, shadow, newRequestId, stopping } = options
+  const { services, name, upstream, caller, project, shadow, newRequestId, metrics, stopping } = options
   const quota = openQuota(services)
   const { store } = quota.of(caller.agent)
   const session_id = `${name}-${services.randomHex(8)}`
@@ -74,7 +79,7 @@ export function openGate(options: GatewayOptions): Gate {
     ...services,
     store,
     caller,
-    method: `gateway ${name}`,
+    method: gatewayMethod(name),
     request_id: newRequestId(),
     signal: stopping,
     mode: shadow ? 'shadow' : 'enforce',
@@ -106,7 +111,18 @@ export function openGate(options: GatewayOptions): Gate {
       const refused = budget.take(call.tool, digestOf(call.input), services.now())
       if (refused !== null) return { kind: 'refuse', reason: `cstp stopped this call: ${refused}` }
       used = true
-      return judgeCall(callOf(), call)
+      const start = services.elapsed()
+      let code = codes.internal_error as number
+      try {
+        const judged = await judgeCall(callOf(), call)
+        code = 0
+        return judged
+      } catch (error) {
+        if (error instanceof CstpError) code = error.code
+        throw error
+      } finally {
+        metrics?.call(gatewayMethod(name), code, services.elapsed() - start)
+      }
     },
     async answered({ id }) {
       const viewer = viewerOf(caller, services.roles)

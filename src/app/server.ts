@@ -38,7 +38,7 @@ import {
 import { startErasing } from './erasure.ts'
 import { evidenceServices } from './evidence.ts'
 import { folderInside, folderOfDecisions } from './folders.ts'
-import { openGatewayRoute } from './gateway-route.ts'
+import { gatewayMethod, openGatewayRoute } from './gateway-route.ts'
 import { hookMethods } from './hooks.ts'
 import { closing, later, openAdmission } from './lifecycle.ts'
 import { type Listening, listen } from './listen.ts'
@@ -54,7 +54,6 @@ const embedWaitMs = 2_000
 const drainMs = 10_000
 /** How long a readiness check waits for the index counts; without them it answers anyway. */
 const countWaitMs = 500
-
 /** How long a search waits for the index to follow the store; then its answer says that decisions may be missing. */
 const searchWaitMs = 1_000
 
@@ -93,7 +92,8 @@ export async function openProgram(
   failure.catch(() => {})
   try {
     const now = overrides.now ?? Date.now
-    const metrics = createMetrics(version, new Set([...methods.keys(), discover, ...hookMethods]))
+    const named = [discover, ...hookMethods, ...Object.keys(settings.gateway).map(gatewayMethod)]
+    const metrics = createMetrics(version, new Set([...methods.keys(), ...named]))
 
     let thread: Thread | undefined
     const opening = [
@@ -232,7 +232,7 @@ async function serveProgram(program: Program, settings: Settings, log: Log): Pro
 
   // Surfaces
   const mcp = createMcp({ dispatch, newRequestId, cors_origins, stopping: stopping.signal, log })
-  const gateway = openGatewayRoute(settings, services, { newRequestId, stopping: stopping.signal })
+  const gateway = openGatewayRoute(settings, services, { newRequestId, stopping: stopping.signal, metrics })
   const limits = createLimits(settings, log, metrics, shared?.lease)
   const access = await openAccess(settings)
   const options = {

@@ -141,26 +141,31 @@ const driftingOf = (name: string, change: Change | null): Drifting[] => {
   return [{ name, change, alerts, recommendation: advice(alerts.at(-1)!, change) }]
 }
 
+/** Most agents, or categories, that are checked: those with the most decisions first. */
+const mostChecked = 500
+
 /** Categories that drifted. */
 export async function driftingCategories(store: Store, filter: DecisionFilter, now_ms: number): Promise<Drifting[]> {
-  const groups = await store.decisions.groups({ ...filter, scored: true }, ['category', ...dayKeys])
+  const categories = await countBy(store.decisions, { ...filter, scored: true }, 'category')
   const closed = await closings(store, 'category')
-  return [...Map.groupBy(groups, ({ category }) => category)]
-    .flatMap(([name, of]) =>
-      name === null ? [] : driftingOf(name, latest(scoredDays(of), closed.get(name) ?? [], now_ms)),
+  const found: Drifting[] = []
+  // One after the other: the days of all categories together would fill the memory.
+  for (const { value: category } of categories.slice(0, mostChecked))
+    found.push(
+      ...driftingOf(
+        category,
+        latest(await sequence(store, { ...filter, category }), closed.get(category) ?? [], now_ms),
+      ),
     )
-    .sort((a, b) => a.change.p - b.change.p || compareText(a.name, b.name))
+  return found.sort((a, b) => a.change.p - b.change.p || compareText(a.name, b.name))
 }
-
-/** Most agents that are checked, those with the most decisions in the recent period first. */
-const mostAgents = 500
 
 /** The agents that decided recently, each with its finding. @param yieldToEventLoop lets other work run */
 async function driftingAgents(
   { store, yieldToEventLoop }: { store: Store; yieldToEventLoop(): Promise<void> },
   now_ms: number,
 ): Promise<{ checked: Set<string>; found: Drifting[] }> {
-  const agents = (await countBy(store.decisions, periods({}, now_ms).recent, 'agent')).slice(0, mostAgents)
+  const agents = (await countBy(store.decisions, periods({}, now_ms).recent, 'agent')).slice(0, mostChecked)
   const closed = await closings(store, 'agent')
   const found: Drifting[] = []
   for (const { value: agent } of agents) {
