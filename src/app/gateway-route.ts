@@ -4,9 +4,6 @@ import { createGateway, type GatewaySurface } from '../surfaces/gateway/route.ts
 import type { Metrics } from '../surfaces/http/metrics.ts'
 import type { Settings } from './config/config.ts'
 
-/** The name of a server's calls in the audit trail and in the metrics. */
-export const gatewayMethod = (server: string): string => `gateway ${server}`
-
 export const openGatewayRoute = (
   { gateway, cors_origins }: Pick<Settings, 'gateway' | 'cors_origins'>,
   services: Services,

@@ -24,8 +24,7 @@ import { current } from '../domain/record/approval/approval.ts'
 import { type Bridge, type BridgeOptions, openBridge } from '../surfaces/gateway/bridge.ts'
 import type { Gate, ToolCall } from '../surfaces/gateway/gate.ts'
 import type { Metrics } from '../surfaces/http/metrics.ts'
-import { isCommand, type Upstream } from './config/upstreams.ts'
-import { gatewayMethod } from './gateway-route.ts'
+import { gatewayMethod, isCommand, type Upstream } from './config/upstreams.ts'
 
 export interface GatewayOptions {
   services: Services

@@ -25,6 +25,7 @@ import { createMcp } from '../surfaces/mcp/http.ts'
 import { expectedUrl, openDesk, openDriftReports, openNotices } from './approvals.ts'
 import { refuseUnfinished } from './backup/files.ts'
 import type { Settings } from './config/config.ts'
+import { gatewayMethod } from './config/upstreams.ts'
 import {
   askedRarely,
   metered,
@@ -38,7 +39,7 @@ import {
 import { startErasing } from './erasure.ts'
 import { evidenceServices } from './evidence.ts'
 import { folderInside, folderOfDecisions } from './folders.ts'
-import { gatewayMethod, openGatewayRoute } from './gateway-route.ts'
+import { openGatewayRoute } from './gateway-route.ts'
 import { hookMethods } from './hooks.ts'
 import { closing, later, openAdmission } from './lifecycle.ts'
 import { type Listening, listen } from './listen.ts'
@@ -284,10 +285,8 @@ async function serveProgram(program: Program, settings: Settings, log: Log): Pro
     url: port.url,
     failure: program.failure,
     idleMs: port.idleMs,
-    reload: async () => {
-      const failed = (error: unknown) => log('error', 'guardrails could not be reloaded', describeError(error))
-      await services.policy.reload().catch(failed)
-    },
+    reload: () =>
+      services.policy.reload().catch((error) => log('error', 'guardrails could not be reloaded', describeError(error))),
     async stop() {
       ready = false
       await port.settled(drainMs)

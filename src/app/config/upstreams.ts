@@ -36,6 +36,9 @@ export type Upstream = CommandUpstream | AddressUpstream
 
 export const isCommand = (one: Upstream): one is CommandUpstream => 'command' in one
 
+/** The name of a server's calls in the audit trail and in the metrics. */
+export const gatewayMethod = (server: string): string => `gateway ${server}`
+
 /** A server that the gateway starts, with the limits that settings have by default. */
 export const upstreamOf = (command: readonly string[], more: Record<string, unknown> = {}): CommandUpstream =>
   v.parse(Command, { command: [...command], ...more })

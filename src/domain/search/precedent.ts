@@ -123,7 +123,12 @@ export const byScore = (a: Candidate, b: Candidate): number => b.combined - a.co
  * meaning; one with more explains the question. Measured in docs/design/search.md.
  */
 const half = 0.3
-const explained = (share: number): number => share ** 3 / (share ** 3 + half ** 3)
+function explained(share: number): number {
+  if (share === 0) return 0
+  // In this form rounding keeps the order: a larger share never explains less.
+  const ratio = half / share
+  return 1 / (1 + ratio * ratio * ratio)
+}
 
 export function candidate(id: string, distance: number | null, score: number, question: Question): Candidate {
   const { ideal, weight } = question
