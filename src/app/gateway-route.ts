@@ -3,6 +3,11 @@ import type { Services } from '../calls/services.ts'
 import { createGateway, type GatewaySurface } from '../surfaces/gateway/route.ts'
 import type { Metrics } from '../surfaces/http/metrics.ts'
 import type { Settings } from './config/config.ts'
+import { gatewayMethod } from './config/upstreams.ts'
+
+/** Names of the calls of all servers of the settings. */
+export const gatewayMethods = ({ gateway }: Pick<Settings, 'gateway'>): string[] =>
+  Object.keys(gateway).map(gatewayMethod)
 
 export const openGatewayRoute = (
   { gateway, cors_origins }: Pick<Settings, 'gateway' | 'cors_origins'>,

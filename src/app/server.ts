@@ -25,7 +25,6 @@ import { createMcp } from '../surfaces/mcp/http.ts'
 import { expectedUrl, openDesk, openDriftReports, openNotices } from './approvals.ts'
 import { refuseUnfinished } from './backup/files.ts'
 import type { Settings } from './config/config.ts'
-import { gatewayMethod } from './config/upstreams.ts'
 import {
   askedRarely,
   metered,
@@ -39,7 +38,7 @@ import {
 import { startErasing } from './erasure.ts'
 import { evidenceServices } from './evidence.ts'
 import { folderInside, folderOfDecisions } from './folders.ts'
-import { openGatewayRoute } from './gateway-route.ts'
+import { gatewayMethods, openGatewayRoute } from './gateway-route.ts'
 import { hookMethods } from './hooks.ts'
 import { closing, later, openAdmission } from './lifecycle.ts'
 import { type Listening, listen } from './listen.ts'
@@ -93,7 +92,7 @@ export async function openProgram(
   failure.catch(() => {})
   try {
     const now = overrides.now ?? Date.now
-    const named = [discover, ...hookMethods, ...Object.keys(settings.gateway).map(gatewayMethod)]
+    const named = [discover, ...hookMethods, ...gatewayMethods(settings)]
     const metrics = createMetrics(version, new Set([...methods.keys(), ...named]))
 
     let thread: Thread | undefined
@@ -285,8 +284,10 @@ async function serveProgram(program: Program, settings: Settings, log: Log): Pro
     url: port.url,
     failure: program.failure,
     idleMs: port.idleMs,
-    reload: () =>
-      services.policy.reload().catch((error) => log('error', 'guardrails could not be reloaded', describeError(error))),
+    async reload() {
+      const failed = (error: unknown) => log('error', 'guardrails could not be reloaded', describeError(error))
+      await services.policy.reload().catch(failed)
+    },
     async stop() {
       ready = false
       await port.settled(drainMs)
