@@ -64,10 +64,13 @@ async function growth(size: number): Promise<Map<string, number>> {
   while ((await ask('queryDecisions', { query: 'the of and' }))?.degraded) await Bun.sleep(100)
   const found = new Map<string, number>()
   for (const [method, params] of calls) {
-    server.forgetPeak()
-    const before = server.rss()
-    for (let times = 0; times < 3; times++) await ask(method, params)
-    found.set(method, server.peakRss() - before)
+    // Twice, and the lesser counts: a first call fills caches, and a collection in between is chance. What grows with the store does both times.
+    for (let round = 0; round < 2; round++) {
+      server.forgetPeak()
+      const before = server.rss()
+      for (let times = 0; times < 3; times++) await ask(method, params)
+      found.set(method, Math.min(found.get(method) ?? Number.POSITIVE_INFINITY, server.peakRss() - before))
+    }
   }
   await server.stop()
   return found
