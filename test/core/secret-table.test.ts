@@ -43,7 +43,7 @@ const certain: Row[] = [
   row('OPENAI_API_KEY: ', `sk-proj-${made(60)}T3BlbkFJ${made(60)}`),
   row('HF_TOKEN=', `hf_${made(34, 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ')}`),
   row('GROQ ', `gsk_${made(52)}`),
-  row('//registry.npmjs.org/:_authToken=', `npm_${made(36)}`),
+  row('//npm.example.com/:_authToken=', `npm_${made(36)}`),
   row('password = ', `pypi-AgEIcHlwaS5vcmc${made(70)}`),
   row('aws_access_key_id = ', aws),
   row('sendgrid: ', `SG.${made(22)}.${made(43)}`),

@@ -34,7 +34,9 @@ async function connected() {
     if (!pid) return
     try {
       process.kill(pid, 'SIGKILL')
-    } catch {}
+    } catch {
+      // It has ended by itself.
+    }
     await until('its end', async () => !(await Bun.file(`/proc/${pid}/stat`).exists()))
   }
   const init = await cstp(['init', '--client', 'claude-code', '--dir', dir], env)

@@ -90,7 +90,9 @@ export function* switchesOf(
     let root: Plain = {}
     try {
       root = plain(JSON.parse(readFileSync(path, 'utf8').replace(/^\ufeff/, '')))
-    } catch {}
+    } catch {
+      // A file that is missing or no JSON switches nothing off.
+    }
     const { disableAllHooks, disabledMcpjsonServers, hooksConfig, hooks, tools } = root
     if (disableAllHooks === true) yield { path, setting: 'disableAllHooks' }
     if (Array.isArray(disabledMcpjsonServers) && disabledMcpjsonServers.includes('cstp'))

@@ -55,7 +55,9 @@ async function proveHook(command: string, where: Where): Promise<{ ms: number; m
   try {
     const { mode } = JSON.parse(out) as { mode: string }
     if (status === 0 && typeof mode === 'string') return { ms, mode }
-  } catch {}
+  } catch {
+    // It printed something else: what it wrote to stderr says why.
+  }
   const why = lastLine(err) || (ms >= hookMs ? `no answer within ${hookMs / 1_000} s` : `exit status ${status}`)
   throw new Error(/MODULE_NOT_FOUND|Cannot find module/.test(err) ? `its script is missing: ${command}` : why)
 }
