@@ -1,7 +1,6 @@
 /** The paths of the gateway: `/gateway/<name>`, and `/gateway` for all servers, loaded with the first client. */
-import { describeError } from '../../core/log.ts'
-import { allowedOrigin, plainError, type Route, type Visit } from '../http/route.ts'
-import { bodyOf } from '../mcp/http.ts'
+import { plainError, type Route, type Visit } from '../http/route.ts'
+import { mcpRoute } from '../mcp/http.ts'
 import type { Gateway, GatewayOptions } from './http.ts'
 
 export interface GatewayRouteOptions extends GatewayOptions {
@@ -17,48 +16,25 @@ export interface GatewaySurface {
 }
 
 export function createGateway(options: GatewayRouteOptions): GatewaySurface {
-  const { names, cors_origins, log } = options
+  const { names } = options
   let gateway: Promise<Gateway> | null = null
   const load = (): Promise<Gateway> => {
     gateway ??= import('./http.ts').then(({ openGateway }) => openGateway(options))
     return gateway
   }
-  const handle = async (request: Request, visit: Visit): Promise<Response> => {
-    const { path, caller } = visit
-    if (!allowedOrigin(request.headers.get('origin'), cors_origins))
-      return plainError(
-        403,
-        'forbidden',
-        'Pages of this origin may not call here; CSTP_CORS_ORIGINS names those that may',
-      )
-    const name = path.slice('/gateway/'.length)
-    if (name !== '' && !names.includes(name))
-      return plainError(
-        404,
-        'not_found',
-        `There are servers ${names.join(', ')} at /gateway/<name>, all of them at /gateway`,
-      )
-    let body: unknown
-    if (request.method === 'POST') {
-      const read = await bodyOf(request, visit)
-      if (read instanceof Response) return read
-      body = read.body
-    }
-    visit.disableIdleTimeout()
-    try {
-      return await (await load()).handle(name, request, body, caller!)
-    } catch (error) {
-      log('error', 'a request of the gateway failed', describeError(error))
-      return plainError(500, 'internal_error', 'Internal error')
-    }
-  }
+  const nameIn = ({ path }: Visit): string => path.slice('/gateway/'.length)
   return {
-    route: {
-      methods: ['POST', 'GET', 'DELETE'],
+    route: mcpRoute({
+      ...options,
       scope: 'write',
-      headers: ['Accept', 'Last-Event-ID', 'Mcp-Method', 'Mcp-Name', 'Mcp-Protocol-Version', 'Mcp-Session-Id'],
-      handle,
-    },
+      refuse(visit) {
+        const name = nameIn(visit)
+        if (name === '' || names.includes(name)) return null
+        const message = `There are servers ${names.join(', ')} at /gateway/<name>, all of them at /gateway`
+        return plainError(404, 'not_found', message)
+      },
+      handle: async (request, body, visit) => (await load()).handle(nameIn(visit), request, body, visit.caller!),
+    }),
     async close() {
       await (await gateway)?.close()
     },

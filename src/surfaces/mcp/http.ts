@@ -1,7 +1,7 @@
 /** MCP over HTTP: one path for both families of protocol revisions, behind the same login and limits as every other path. */
 import { CstpError } from '../../../sdk/errors.ts'
 import type { Caller } from '../../core/caller.ts'
-import { describeError } from '../../core/log.ts'
+import { describeError, type Log } from '../../core/log.ts'
 import { allowedOrigin, plainError, type Route, rateLimited, readJson, rpcError, type Visit } from '../http/route.ts'
 import type { Engine, EngineOptions } from './engine.ts'
 
@@ -17,7 +17,7 @@ export interface McpSurface {
 }
 
 /** The JSON of a POST, or the response that refuses it. */
-export async function bodyOf(request: Request, visit: Visit): Promise<{ body: unknown } | Response> {
+async function bodyOf(request: Request, visit: Visit): Promise<{ body: unknown } | Response> {
   const read = await readJson(request, visit)
   if (read instanceof Response) return read
   if ('problem' in read) return rpcError(new CstpError('parse_error', `Parse error: ${read.problem}`), 400)
@@ -27,44 +27,59 @@ export async function bodyOf(request: Request, visit: Visit): Promise<{ body: un
   return wait === 0 ? { body } : rateLimited(wait)
 }
 
+/** A path that speaks MCP: origin and body are checked before `handle` runs, and a failure is logged. */
+export function mcpRoute(options: {
+  cors_origins: readonly string[]
+  log: Log
+  scope: NonNullable<Route['scope']>
+  /** The response that refuses a visit before its body is read; null if there is none. */
+  refuse?(visit: Visit): Response | null
+  handle(request: Request, body: unknown, visit: Visit): Promise<Response>
+}): Route {
+  const { cors_origins, log, scope, refuse = () => null } = options
+  return {
+    methods: ['POST', 'GET', 'DELETE'],
+    scope,
+    headers: ['Accept', 'Last-Event-ID', 'Mcp-Method', 'Mcp-Name', 'Mcp-Protocol-Version', 'Mcp-Session-Id'],
+    async handle(request, visit) {
+      if (!allowedOrigin(request.headers.get('origin'), cors_origins))
+        return plainError(
+          403,
+          'forbidden',
+          'Pages of this origin may not call here; CSTP_CORS_ORIGINS names those that may',
+        )
+      const refused = refuse(visit)
+      if (refused) return refused
+      let body: unknown
+      if (request.method === 'POST') {
+        const read = await bodyOf(request, visit)
+        if (read instanceof Response) return read
+        body = read.body
+      }
+      visit.disableIdleTimeout()
+      try {
+        return await options.handle(request, body, visit)
+      } catch (error) {
+        log('error', 'an MCP request failed', { path: visit.path, ...describeError(error) })
+        return plainError(500, 'internal_error', 'Internal error')
+      }
+    },
+  }
+}
+
 export function createMcp(options: McpOptions): McpSurface {
-  const { cors_origins, log } = options
   let engine: Promise<Engine> | null = null
   // Loaded with the first client: the protocol's library takes longer to load than the rest of the server.
   const load = (): Promise<Engine> => {
     engine ??= import('./engine.ts').then(({ openEngine }) => openEngine(options))
     return engine
   }
-
-  const handle = async (request: Request, visit: Visit): Promise<Response> => {
-    if (!allowedOrigin(request.headers.get('origin'), cors_origins))
-      return plainError(
-        403,
-        'forbidden',
-        'Pages of this origin may not call here; CSTP_CORS_ORIGINS names those that may',
-      )
-    let body: unknown
-    if (request.method === 'POST') {
-      const read = await bodyOf(request, visit)
-      if (read instanceof Response) return read
-      body = read.body
-    }
-    visit.disableIdleTimeout()
-    try {
-      return await (await load()).handle(request, body, visit.caller as Caller)
-    } catch (error) {
-      log('error', 'an MCP request failed', describeError(error))
-      return plainError(500, 'internal_error', 'Internal error')
-    }
-  }
-
   return {
-    route: {
-      methods: ['POST', 'GET', 'DELETE'],
+    route: mcpRoute({
+      ...options,
       scope: 'any',
-      headers: ['Accept', 'Last-Event-ID', 'Mcp-Method', 'Mcp-Name', 'Mcp-Protocol-Version', 'Mcp-Session-Id'],
-      handle,
-    },
+      handle: async (request, body, { caller }) => (await load()).handle(request, body, caller as Caller),
+    }),
     async close() {
       await (await engine)?.close()
     },
