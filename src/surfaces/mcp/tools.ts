@@ -93,18 +93,20 @@ export async function callTool(
   }
 }
 
-// JSON Schemas of tools, from the same valibot schemas that validate the calls. Input schemas are shortened, since a model reads them.
+// JSON Schemas of tools, from the same valibot schemas that validate the calls. Both are shortened, since a model reads them in every session.
 
 /** The schema of a tool's input or output: always that of an object. */
 export type ObjectSchema = JsonSchema & { type: 'object' }
 
-/** No model writes a longer text into a field. */
-const longText = 10_000
+/** Longest list that a model needs to know the bound of. */
+const longList = 50
 
 /** Bounds and defaults that add nothing. */
 const isRedundant = ([key, value]: [string, unknown]): boolean =>
   (key === 'minLength' && (value as number) <= 1) ||
-  (key === 'maxLength' && (value as number) >= longText) ||
+  // A refusal names the field and its bound.
+  key === 'maxLength' ||
+  (key === 'maxItems' && (value as number) >= longList) ||
   (key === 'required' && Array.isArray(value) && value.length === 0) ||
   (key === 'maximum' && value === Number.MAX_SAFE_INTEGER) ||
   (key === 'default' && (value === null || (typeof value === 'object' && Object.keys(value).length === 0)))
@@ -126,7 +128,14 @@ function brief(schema: JsonSchema): JsonSchema {
 }
 
 export const inputSchema = (schema: ParamsSchema): ObjectSchema => brief(jsonSchema(schema, 'input')) as ObjectSchema
-export const outputSchema = (schema: ResultSchema): ObjectSchema => jsonSchema(schema, 'output') as ObjectSchema
+
+const isNullable = ({ anyOf }: JsonSchema): boolean => anyOf?.some(({ type }) => type === 'null') ?? false
+
+/** Only the names of the fields that always have a value: a model reads the result itself, and the reference has its whole schema. */
+export function outputSchema(schema: ResultSchema): ObjectSchema {
+  const { required = [], properties = {} } = jsonSchema(schema, 'output')
+  return { type: 'object', required: required.filter((name) => !isNullable(properties[name] ?? {})) }
+}
 
 // A refused call as the text of a tool's result.
 

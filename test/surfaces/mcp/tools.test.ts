@@ -1,6 +1,9 @@
 /** Clients of both lines list and call every tool, over HTTP and stdio, in every family of revisions. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv'
+import { Tiktoken } from 'js-tiktoken/lite'
+import cl100k from 'js-tiktoken/ranks/cl100k_base'
+import o200k from 'js-tiktoken/ranks/o200k_base'
 import { toolNames } from '../../../src/calls/method.ts'
 import { methods } from '../../../src/methods/table.ts'
 import { inTemporaryDir, testDir } from '../../support/process.ts'
@@ -193,8 +196,19 @@ describe('the list', () => {
       expect(inputSchema.additionalProperties, name).toBe(false)
       visit(inputSchema, name)
     }
-    // A model reads all of it in every session.
-    expect(JSON.stringify(tools.map(({ outputSchema: _, ...rest }) => rest)).length).toBeLessThan(24_000)
+  })
+
+  test('is short, since a model reads all of it in every session', () => {
+    for (const ranks of [o200k, cl100k])
+      expect(new Tiktoken(ranks).encode(JSON.stringify({ tools })).length).toBeLessThan(6_000)
+  })
+
+  test('declares fields of results that always have a value', () => {
+    const fields = (tool: string) => tools.find(({ name }) => name === tool)!.outputSchema!.required as string[]
+    expect(fields('pre_action')).toContain('allowed')
+    // Null if it was blocked.
+    expect(fields('pre_action')).not.toContain('decision_id')
+    expect(fields('log_decision')).toContain('decision_id')
   })
 
   test('has the fields, defaults and bounds of the interface', () => {
