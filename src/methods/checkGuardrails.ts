@@ -78,7 +78,7 @@ export const checkGuardrails = defineMethod({
     if (as_of !== undefined && !dry_run) {
       throw invalidParam('as_of', 'as_of only together with dry_run: true', as_of)
     }
-    const past = as_of === undefined ? null : openPast(call, as_of)
+    const past = as_of === undefined ? null : await openPast(call, as_of)
     const names = { ...rest, agent_id: rest.agent_id ?? agent?.id }
     const action = await checkedAction(call, toAction(call.caller.agent, given, 'check'), names)
     const settled = await judge(call, { action, claims: agent, past }, dry_run ? 'dry_run' : 'enforce')

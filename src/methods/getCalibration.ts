@@ -55,7 +55,7 @@ export const getCalibration = defineMethod({
     ),
   },
   async handle(call, { window, stakes, cells, as_of, ...rest }) {
-    const past = as_of === undefined ? null : openPast(call, as_of)
+    const past = as_of === undefined ? null : await openPast(call, as_of)
     const { store, now } = past ?? call
     const created_from_ms = window === 'all' ? undefined : now() - Number.parseInt(window, 10) * dayMs
     const filter = given({ ...rest, stakes: stakes && [stakes], created_from_ms })

@@ -24,7 +24,7 @@ type Asked = v.InferOutput<typeof params>
 
 async function find(call: Call, asked: Asked): Promise<JsonText> {
   const { id: given, revisions: shown, as_of } = asked
-  const past = as_of === undefined ? null : openPast(call, as_of)
+  const past = as_of === undefined ? null : await openPast(call, as_of)
   const { decisions } = (past ?? call).store
   const id = isWholeId(given) ? given : await resolveId(decisions, given, 'id')
   const [one] = await decisions.get([id])

@@ -39,7 +39,7 @@ export const getGraph = defineMethod({
       'Get the decisions near a decision and the links between them: what it depends on, what it replaced, what depends on it. Use get_neighbors if one step is enough.',
   },
   async handle(call, { decision_id, depth, edge_types, direction, limit, as_of }) {
-    const past = as_of === undefined ? null : openPast(call, as_of)
+    const past = as_of === undefined ? null : await openPast(call, as_of)
     const { store } = past ?? call
     const center = await resolveId(store.decisions, decision_id, 'decision_id')
     await requireDecision(store, center, decision_id)

@@ -40,7 +40,7 @@ export const getStats = defineMethod({
   effect: 'read',
   cost: 4,
   async handle(call, { as_of, ...filters }) {
-    const past = as_of === undefined ? null : openPast(call, as_of)
+    const past = as_of === undefined ? null : await openPast(call, as_of)
     const { store, now } = past ?? call
     const { decisions } = store
     const filter = toListFilter(filters)

@@ -38,7 +38,7 @@ async function list(
   call: Call,
   { limit, offset, search, sort, order, as_of, ...filters }: v.InferOutput<typeof params>,
 ) {
-  const past = as_of === undefined ? null : openPast(call, as_of)
+  const past = as_of === undefined ? null : await openPast(call, as_of)
   const { decisions } = (past ?? call).store
   const filter = toListFilter(filters)
   const terms = search === undefined ? [] : queryTerms(search)

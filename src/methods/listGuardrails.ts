@@ -53,7 +53,7 @@ export const listGuardrails = defineMethod({
   },
   failure: 'guardrail_eval_failed',
   async handle(call, { scope, as_of }) {
-    const past = as_of === undefined ? null : openPast(call, as_of)
+    const past = as_of === undefined ? null : await openPast(call, as_of)
     const { rules, hash } = past ? await rulesOf(call, past) : await call.policy.current()
     const errors = call.policy.errors()
     if (past && errors.length > 0)

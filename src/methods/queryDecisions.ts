@@ -51,7 +51,7 @@ async function find(
   }: v.InferOutput<typeof params>,
 ) {
   const start = call.now()
-  const past = as_of === undefined ? null : openPast(call, as_of)
+  const past = as_of === undefined ? null : await openPast(call, as_of)
   const tools = past ? pastTools(call, past) : call
   const filter = toFilter(filters)
   const { hits, total, precedent, no_precedent, precedents, corrections, degraded, index } = await search(tools, {

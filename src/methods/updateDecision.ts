@@ -69,22 +69,23 @@ export const updateDecision = defineMethod({
       ...texts,
       ...(project && { project: withProject(record, project) }),
     })
-    const at = timestamp(call.now())
+    const updated = (record: DecisionRecord, is_scored?: boolean) =>
+      applyUpdate(record, changesOf(record), call.caller.agent, timestamp(call.now()), is_scored)
     const before = await requireOwn(call.store, id, params.id, call.caller)
     requireUnchanged(before.record, params.revision_count)
     const unscored = await unscoredAdoption({ evidence: call.evidence, keyed: call.store.keyed }, before.record, texts)
     if (project) await requireUnmerged(call.evidence, before.record, project, call.caller)
-    const planned = applyUpdate(before.record, changesOf(before.record), call.caller.agent, at).record
+    const planned = updated(before.record).record
     const plannedTexts = textsOf(planned)
     const made = plannedTexts === textsOf(before.record) ? null : await embedInTime(call, id, planned)
     return call.store.transaction(async (tx) => {
       // Applied to the current record, so that an update committed since then is not lost.
       const now = await requireOwn(tx, id, params.id, call.caller)
       requireUnchanged(now.record, params.revision_count)
-      const changes = changesOf(now.record)
-      requireUnreviewed(now.record, changes, call.caller)
+      requireUnreviewed(now.record, changesOf(now.record), call.caller)
       if (project) requireFirst(now.record, project, call.caller)
-      const { record, applied, revision } = applyUpdate(now.record, changes, call.caller.agent, at, unscored === null)
+      // The time is that of the commit: the vectors may have taken long.
+      const { record, applied, revision } = updated(now.record, unscored === null)
       await tx.decisions.put(requireSize(record), now.revision)
       await enterScopes(call, tx, now.record, record)
       await keepRevision(tx, id, record.revision_count, revision)

@@ -1,6 +1,7 @@
 /** Answers about an earlier time, against what the service answered at that time; on every store. */
 import { describe, expect, test } from 'bun:test'
 import type { CstpError } from '../../sdk/errors.ts'
+import { readDecisions } from '../../sdk/storage/decisions.ts'
 import { stableJson } from '../../src/core/canonical.ts'
 import { type As, forEachBackend, type TestProgram } from '../support/program.ts'
 import * as fc from '../support/property.ts'
@@ -204,6 +205,56 @@ forEachBackend((open, store) => {
       const as_of = later(program)
       expect((await refused('checkGuardrails', { action, as_of })).data).toMatchObject({ issues: [{ path: 'as_of' }] })
       expect(await call('checkGuardrails', { action, as_of, dry_run: true })).toMatchObject({ as_of: { at: as_of } })
+    })
+
+    test('never has what nobody could read then, however slow the embedder is', async () => {
+      const program = await open()
+      const { call, record, services } = program
+      const id = await record()
+      const action = { description: 'Use SQLite for the queue', category: 'tooling' }
+      const { embed } = services.embedder
+      const writes = [
+        () => record({ decision: 'Use PostgreSQL for the queue' }),
+        () => record({ decision: 'Use files for the queue', created_at: '2026-06-01T00:00:00Z' }, 'root'),
+        () => call('updateDecision', { id, updates: { decision: 'Use LanceDB for the vectors' } }),
+        () => call('preAction', { action, options: { auto_record: true } }),
+      ]
+      for (const write of writes) {
+        const then: { as_of: string; answers: string }[] = []
+        const answers = async (as_of: string) =>
+          stableJson([
+            (await call('listDecisions', { as_of })).decisions,
+            (await call('getStats', { as_of })).by_category,
+            (await call('getDecision', { id, as_of })).decision,
+          ])
+        services.embedder.embed = async (...given) => {
+          const as_of = later(program)
+          then.push({ as_of, answers: await answers(as_of) })
+          later(program)
+          return embed(...given)
+        }
+        await write()
+        services.embedder.embed = embed
+        expect(then).not.toEqual([])
+        for (const one of then) expect(await answers(one.as_of)).toBe(one.answers)
+      }
+    })
+
+    test('waits for what is being committed at that time', async () => {
+      const { call, record, services, clock } = await open()
+      const id = await record()
+      const as_of = new Date(++clock.now).toISOString()
+      let asked: Promise<string> | undefined
+      const states = async () => JSON.stringify((await call('listDecisions', { as_of })).decisions)
+      await services.store.transaction(async (tx) => {
+        const [found] = await readDecisions(tx.decisions, [id])
+        await tx.decisions.put({ ...found!.record, title: 'Another', updated_at: as_of }, found!.revision)
+        clock.now++
+        asked = states()
+        await Bun.sleep(20)
+      })
+      expect(await asked).toContain('Another')
+      expect(await asked).toBe(await states())
     })
 
     test('says what is not known of then', async () => {

@@ -13,7 +13,7 @@ import { instantMs, timestamp } from '../../core/time.ts'
 import { type Action, assumedStakes, contextProblem } from '../policy/rules/action.ts'
 import type { Evaluation } from '../policy/rules/evaluate.ts'
 import { stateId } from '../record/act-ids.ts'
-import { type Draft, newRecord, pathOf } from '../record/decision/decision.ts'
+import { committedAt, type Draft, newRecord, pathOf } from '../record/decision/decision.ts'
 import { type Commit, once, type Replayable } from '../record/decision/idempotency.ts'
 import { requireSize } from '../record/decision/revisions.ts'
 import { requireUnerased, type SourceMark } from '../record/decision/tombstone.ts'
@@ -186,7 +186,7 @@ export async function prepareRecord(
     await approved?.useGrants(tx)
     const settled = (await policy?.settle(tx)) ?? null
     const session = imported ? null : await call.tracker.consume(tx, name, planned.id)
-    const built = inputIds(session) === inputIds(noted) ? planned : build(session)
+    const built = committedAt(inputIds(session) === inputIds(noted) ? planned : build(session), call.now())
     const relations = session && relationsOf(session, built.id, built.updated_at, nearness)
     const verdict = keptVerdict(settled, approved)
     // The unchanged object has its JSON text cached already.

@@ -15,7 +15,7 @@ test('a search of a time counts the decisions that passed its filter then', asyn
   await record()
   await call('reviewDecision', { id: ids[0]!, outcome: 'success' })
   const found = async () => {
-    const past = openPast(services, new Date(at_ms).toISOString())
+    const past = await openPast(services, new Date(at_ms).toISOString())
     const tools = pastTools({ ...services, signal: new AbortController().signal }, past)
     const filter = { status: ['pending' as const], created_to_ms: at_ms }
     const given = { query: 'sqlite', mode: 'hybrid', side: 'both', weight: 0.7, filter, offset: 0, limit: 10 } as const
@@ -41,7 +41,7 @@ test.each(['semantic', 'keyword', 'hybrid'] as const)(
     const reviewed = ids.slice(0, 3)
     for (const id of reviewed) await call('reviewDecision', { id, outcome: 'success' })
     const found = async (status: 'pending' | 'reviewed', most: number, limit: number) => {
-      const past = openPast(services, new Date(at_ms).toISOString())
+      const past = await openPast(services, new Date(at_ms).toISOString())
       const tools = pastTools({ ...services, signal: new AbortController().signal }, past, most)
       const filter = { status: [status], created_to_ms: at_ms }
       const given = { query: 'sqlite', mode, side: 'both', weight: 0.7, filter, offset: 0, limit } as const
@@ -64,7 +64,7 @@ test('a search by meaning finds decisions that a concurrent search by keyword of
   const [vector] = await embedder.embed(['sqlite'], 'query', new AbortController().signal)
   const reading = Promise.withResolvers<void>()
   const answered = Promise.withResolvers<void>()
-  const today = openPast(services, new Date(clock.now).toISOString())
+  const today = await openPast(services, new Date(clock.now).toISOString())
   const past: typeof today = {
     ...today,
     async read(asked) {

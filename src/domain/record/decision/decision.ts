@@ -11,6 +11,18 @@ import { revisionOf } from './revisions.ts'
 /** When a decision was recorded here. */
 export const recordedAt = ({ recorded_at, created_at }: DecisionRecord): string => recorded_at ?? created_at
 
+/**
+ * The record with the time of its commit. Nobody can read it before, however long its vectors took, so no answer as of an earlier time has
+ * it. The id keeps the day on which it was made.
+ */
+export function committedAt(record: DecisionRecord, now_ms: number): DecisionRecord {
+  const at = timestamp(now_ms)
+  if (record.updated_at === at) return record
+  if (record.recorded_at !== undefined) return { ...record, recorded_at: at, updated_at: at }
+  const days = { date: at.slice(0, 10), review_by: reviewDay(now_ms, record.review_in) }
+  return { ...record, ...days, created_at: at, updated_at: at }
+}
+
 const titleLength = 120
 
 /** The decision text on one line, cut between words to at most 120 characters. */

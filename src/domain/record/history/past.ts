@@ -68,10 +68,17 @@ interface PastCall {
   yieldToEventLoop(): Promise<void>
 }
 
-/** @throws CstpError `invalid_params` for a time in the future */
-export function openPast({ store, now, yieldToEventLoop }: PastCall, as_of: string): Past {
+/** No transaction lasts so long. */
+const settled_ms = 60_000
+
+/**
+ * Resolves when no commit can get this time any more: it waits behind the transactions that have begun.
+ * @throws CstpError `invalid_params` for a time in the future
+ */
+export async function openPast({ store, now, yieldToEventLoop }: PastCall, as_of: string): Promise<Past> {
   const at_ms = Date.parse(as_of)
   if (at_ms > now()) throw refused('a time that is not in the future', as_of)
+  if (at_ms > now() - settled_ms) await store.transaction(async () => {})
   const limits = new Map<AsOfLimit['limit'], { message: string; ids: Set<string> }>()
   const limit: Past['limit'] = (name, message, ids = []) => {
     const known = limits.get(name) ?? { message, ids: new Set() }

@@ -30,7 +30,7 @@ test('a decision that changes between the reads of its record and of its past is
       return read
     },
   }
-  const past = openPast({ ...services, store: { ...store, decisions } }, then)
+  const past = await openPast({ ...services, store: { ...store, decisions } }, then)
   expect((await past.read([id])).map((one) => one.record)).toMatchObject([
     { tags: ['first'], revision_count: 0, updated_at: then },
   ])
@@ -53,7 +53,7 @@ test('an answer reads the decisions that changed since, and no others', async ()
     },
   }
   let turns = 0
-  const past = openPast(
+  const past = await openPast(
     { ...services, store: { ...store, decisions }, yieldToEventLoop: async () => void turns++ },
     then,
   )
@@ -76,7 +76,7 @@ test('a decision that changes for the first time while an answer is made is coun
       return store.decisions.groups(...given)
     },
   }
-  const past = openPast({ ...services, store: { ...store, decisions } }, then)
+  const past = await openPast({ ...services, store: { ...store, decisions } }, then)
   expect(await countBy(past.store.decisions, {}, 'status')).toEqual([{ value: 'pending', count: 2 }])
   await close()
 })
@@ -88,7 +88,7 @@ test('pages of a list are those of then, with changed decisions between the othe
     clock.now += 1_000
     ids.push(await record({ confidence: count / 10 }))
   }
-  const past = openPast(services, new Date(clock.now).toISOString())
+  const past = await openPast(services, new Date(clock.now).toISOString())
   clock.now += 60_000
   for (const changed of [0, 3, 4, 8]) await call('updateDecision', { id: ids[changed]!, updates: { confidence: 1 } })
   for (const order of ['asc', 'desc'] as const)
