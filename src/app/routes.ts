@@ -2,7 +2,7 @@
 import type { Dispatch, Observe } from '../calls/dispatch.ts'
 import type { Services } from '../calls/services.ts'
 import { auditAppended } from '../core/audit.ts'
-import { agentsOf, createAuthenticator, type Scope } from '../core/caller.ts'
+import { createAuthenticator, type Scope } from '../core/caller.ts'
 import type { Log } from '../core/log.ts'
 import { openSignatures, type Signatures } from '../core/signed.ts'
 import { timestamp } from '../core/time.ts'
@@ -42,6 +42,7 @@ import { bundlesPlace, grantsOf, type Settings } from './config/config.ts'
 import { hookAnswers } from './hooks.ts'
 import { later } from './lifecycle.ts'
 import { filesOfLog } from './publisher.ts'
+import { followTokens } from './tokens.ts'
 
 const failedLoginsPerMinute = 20
 /** Reads of the evidence log without credentials, per address: a witness needs three a visit, an auditor more. */
@@ -78,10 +79,12 @@ export function createLimits(
   }
 }
 
-/** The agents that may call: those of the settings, or those created at the first start. */
-export async function openAccess(settings: Settings): Promise<Access> {
-  const credentials = settings.auth_tokens ?? (await ownCredentials(settings.data_dir))
-  const agents = agentsOf(credentials, grantsOf(settings))
+/** The agents that may call: those of the settings, or those created at the first start; and those of `cstp token create`. */
+export async function openAccess(settings: Settings, log: Log): Promise<Access> {
+  const { data_dir } = settings
+  const fixed = settings.auth_tokens ?? (await ownCredentials(data_dir))
+  const elapsed = () => performance.now()
+  const agents = followTokens({ data_dir, fixed, grants: grantsOf(settings), log, now: Date.now, elapsed })
   return { authenticate: createAuthenticator(agents), signatures: openSignatures(agents, Date.now), agents }
 }
 

@@ -234,7 +234,7 @@ async function serveProgram(program: Program, settings: Settings, log: Log): Pro
   const mcp = createMcp({ dispatch, newRequestId, cors_origins, stopping: stopping.signal, log })
   const gateway = openGatewayRoute(settings, services, { newRequestId, stopping: stopping.signal, metrics })
   const limits = createLimits(settings, log, metrics, shared?.lease)
-  const access = await openAccess(settings)
+  const access = await openAccess(settings, log)
   const options = {
     dispatch,
     authenticate: access.authenticate,

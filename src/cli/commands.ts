@@ -28,6 +28,7 @@ import { retention } from './retention.ts'
 import { serve } from './serve.ts'
 import { service } from './service.ts'
 import { context, show } from './show.ts'
+import { token } from './token.ts'
 import { verify } from './verify.ts'
 import { witness } from './witness.ts'
 import { link, record, review, unlink } from './write.ts'
@@ -51,6 +52,7 @@ export const commands: readonly Command[] = [
   hook,
   gateway,
   approvals,
+  token,
   audit,
   verify,
   importDecisions,

@@ -2,6 +2,7 @@
 import { settings as declared, type SettingName, scopesOfAgents, shownValue } from '../app/config/config.ts'
 import { defineCommand } from './command.ts'
 import { plain, print, table } from './terminal.ts'
+import { tokenHolders } from './token.ts'
 
 export const config = defineCommand({
   name: 'config',
@@ -29,7 +30,7 @@ export const config = defineCommand({
         value: secret || typeof settings[name] === 'string' ? settings[name] && shown : settings[name],
       }
     })
-    const agents = scopesOfAgents(settings)
+    const agents = [...scopesOfAgents(settings), ...tokenHolders(settings)]
     const result = { ...Object.fromEntries(rows.map(({ name, shown: _, ...rest }) => [name, rest])), agents }
     const { width, paint } = terminal
     await print({ json, terminal }, result, () => {

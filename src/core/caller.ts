@@ -87,12 +87,17 @@ export type Authenticate = (header: string | null) => Caller | null
 /** Agents that are granted a scope or a role by name. */
 export type Grants = Partial<Record<Scope | Role, readonly string[]>>
 
-/** An agent that may call, with the SHA-256 of its name and of its token. */
+/** A token that an agent may call with: the SHA-256 of the agent's name and of the token. */
 export interface Agent {
   name: Buffer
   hash: Buffer
   caller: Caller
+  /** Called when it was presented. */
+  used?(): void
 }
+
+/** The tokens that are valid now. An agent may have several. */
+export type Agents = () => readonly Agent[]
 
 /** An agent's scopes: those of its token, and those granted to it by name. A role takes the place of the default scopes. */
 export function grantedScopes({ agent, scopes: own }: Pick<Credential, 'agent' | 'scopes'>, grants: Grants): Scope[] {
@@ -101,6 +106,10 @@ export function grantedScopes({ agent, scopes: own }: Pick<Credential, 'agent' |
   const all = new Set<Scope>([...first, ...named.flatMap((role) => roles[role])])
   return scopes.filter((scope) => all.has(scope) || grants[scope]?.includes(agent))
 }
+
+/** Whether scopes let an agent answer requests that it could make itself. Only administrators may both write and approve. */
+export const vouches = (granted: readonly Scope[]): boolean =>
+  granted.includes('approve') && granted.includes('write') && !granted.includes('admin')
 
 /** The agents that may call, with the scopes that the settings give them. */
 export const agentsOf = (credentials: readonly Credential[], grants: Grants = {}): Agent[] =>
@@ -111,16 +120,17 @@ export const agentsOf = (credentials: readonly Credential[], grants: Grants = {}
   }))
 
 /** Compares names and tokens by their hashes, so that the time it takes reveals nothing about them. */
-export function createAuthenticator(entries: readonly Agent[]): Authenticate {
-  const known = entries.map(({ name, hash, caller }) => ({ login: Buffer.concat([name, hash]), caller }))
-  return (header) => {
+export const createAuthenticator =
+  (agents: Agents): Authenticate =>
+  (header) => {
     const match = /^Bearer +([^: ][^:]*):(.+)$/i.exec(header ?? '')
     if (!match) return null
-    const given = Buffer.concat([sha256(match[1]!), sha256(match[2]!)])
-    // Compares every entry, even after a match.
-    return known.filter(({ login }) => timingSafeEqual(login, given))[0]?.caller ?? null
+    const [name, token] = [sha256(match[1]!), sha256(match[2]!)]
+    // Compares every entry, even after a match, and both parts of each.
+    const found = agents().filter((one) => +timingSafeEqual(one.name, name) & +timingSafeEqual(one.hash, token))[0]
+    found?.used?.()
+    return found?.caller ?? null
   }
-}
 
 /** The client's address: the connection's, or the one that the outermost trusted proxy saw. */
 export function clientAddress(connection: string, forwarded: string | null, hops: number): string {

@@ -3,7 +3,7 @@
  * program on the service's port learns no token, and nothing that it answers counts as a verdict. `plugin/hooks/cstp-hook.mjs` has the other side.
  */
 import { createHmac, hash, timingSafeEqual } from 'node:crypto'
-import type { Agent, Caller } from './caller.ts'
+import type { Agents, Caller } from './caller.ts'
 
 /** The header of an answer with its proof. */
 export const proofHeader = 'cstp-proof'
@@ -45,8 +45,7 @@ export interface Signatures {
   prove(request: Request, response: Response): Response | Promise<Response>
 }
 
-export function openSignatures(agents: readonly Agent[], now: () => number): Signatures {
-  const known = new Map(agents.map((agent) => [agent.name.toString('hex'), agent]))
+export function openSignatures(agents: Agents, now: () => number): Signatures {
   const signed = new WeakMap<Request, Signed>()
   const seen = new Map<string, number>()
 
@@ -63,11 +62,13 @@ export function openSignatures(agents: readonly Agent[], now: () => number): Sig
       const given = header.exec(request.headers.get('authorization') ?? '')
       if (!given) return null
       const [, name = '', time = '', nonce = '', body_sha256 = '', mac = ''] = given
-      const agent = known.get(sha256Hex(nameIn(name)))
-      if (agent === undefined || Math.abs(now() - Number(time)) > windowMs) return null
+      if (Math.abs(now() - Number(time)) > windowMs) return null
       const target = request.url.slice(request.url.indexOf('/', request.url.indexOf('://') + 3))
-      const wanted = macOf(agent.hash, ['cstp request', request.method, target, time, nonce, body_sha256])
-      if (!isEqual(mac, wanted) || !isFirst(nonce, now())) return null
+      const parts = ['cstp request', request.method, target, time, nonce, body_sha256]
+      const named = keyOf(nameIn(name))
+      const agent = agents().find((one) => one.name.equals(named) && isEqual(mac, macOf(one.hash, parts)))
+      if (agent === undefined || !isFirst(nonce, now())) return null
+      agent.used?.()
       signed.set(request, { caller: agent.caller, key: agent.hash, nonce, body_sha256 })
       return agent.caller
     },

@@ -16,7 +16,7 @@ const secret = 's3cret-s3cret-s3cret'
 const long = (text: string) => text.padEnd(16, '-')
 
 const login = (tokens: Parameters<typeof parseTokens>[0], grants: Grants = {}) =>
-  createAuthenticator(agentsOf(parseTokens(tokens), grants))
+  createAuthenticator(() => agentsOf(parseTokens(tokens), grants))
 
 describe('entries', () => {
   test('are agent:token pairs, separated by commas; the first colon splits', () => {

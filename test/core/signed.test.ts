@@ -13,7 +13,7 @@ const agents = agentsOf(
     { agent: 'Jürgen ß', token: 'the-token-of-jürgen' },
   ]),
 )
-const open = (now = Date.now) => openSignatures(agents, now)
+const open = (now = Date.now) => openSignatures(() => agents, now)
 interface Sent {
   agent?: string
   token?: string

@@ -143,6 +143,7 @@ describe('help', () => {
       'hook',
       'gateway',
       'approvals',
+      'token',
       'audit',
       'verify',
       'import',

@@ -131,7 +131,7 @@ for (const [name, program] of runtimes)
         port: 0,
         fetch(request) {
           const [name = '', token = ''] = tokens.ada.split(':')
-          const signatures = openSignatures(agentsOf(parseTokens([{ agent: name, token }])), Date.now)
+          const signatures = openSignatures(() => agentsOf(parseTokens([{ agent: name, token }])), Date.now)
           expect(signatures.caller(request)?.agent).toBe('ada')
           const answer = (text: string, status: number) =>
             signatures.prove(request, new Response(text, { status, headers: { 'content-type': 'application/json' } }))

@@ -36,8 +36,8 @@ export function serveProgram(program: TestProgram): WireServer {
   const agents = agentsOf(credentials)
   const fetch = createFetch({
     dispatch: program.dispatch,
-    authenticate: createAuthenticator(agents),
-    signatures: openSignatures(agents, Date.now),
+    authenticate: createAuthenticator(() => agents),
+    signatures: openSignatures(() => agents, Date.now),
     requests: free,
     guesses: createGuesses({ limiter: free, log, observe() {} }),
     bodies: createBodies(134_217_728),

@@ -1,7 +1,7 @@
 /** Reads the settings in the order default < YAML file < environment < flag. They are declared in `table.ts`. */
 import { join, resolve } from 'node:path'
 import { type Document, parseDocument, type YAMLParseError } from 'yaml'
-import { type Credential, type Grants, grantedScopes, type Scope } from '../../core/caller.ts'
+import { type Credential, type Grants, grantedScopes, type Scope, vouches } from '../../core/caller.ts'
 import { causeOf } from '../../core/log.ts'
 import { withoutSecrets } from '../../core/secrets.ts'
 import { ownAgents } from '../../core/token-file.ts'
@@ -151,7 +151,7 @@ function accessProblems(values: Partial<Settings>, sources: Partial<Record<Setti
       )
   }
   for (const { agent, scopes } of agents)
-    if (scopes.includes('approve') && scopes.includes('write') && !scopes.includes('admin'))
+    if (vouches(scopes))
       problems.push(
         `CSTP_APPROVERS: the token of ${agent} has approve and write: only an administrator may have both; give it the scopes read and approve in the YAML file`,
       )

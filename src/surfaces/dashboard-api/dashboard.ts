@@ -1,5 +1,6 @@
 /** The dashboard over HTTP: its page and files, and the login that exchanges an agent's token for a session cookie. */
-import { type Agent, type Authenticate, type Caller, clientAddress } from '../../core/caller.ts'
+import { type Agents, type Authenticate, type Caller, clientAddress } from '../../core/caller.ts'
+import { keyOf } from '../../core/signed.ts'
 import type { Guesses } from '../http/limits.ts'
 import { json, plainError, type Route, tooMany, type Visit } from '../http/route.ts'
 
@@ -24,7 +25,7 @@ export interface Page {
 }
 
 export interface DashboardOptions {
-  agents: readonly Agent[]
+  agents: Agents
   authenticate: Authenticate
   sessions: SessionStore
   guesses: Guesses
@@ -95,7 +96,6 @@ export interface Dashboard {
 
 export function createDashboard(options: DashboardOptions): Dashboard {
   const { sessions, guesses, public_url, trust_proxy, authenticate } = options
-  const byName = new Map(options.agents.map((agent) => [agent.caller.agent, agent]))
 
   const isSecure = (request: Request): boolean =>
     public_url?.startsWith('https:') === true ||
@@ -122,8 +122,9 @@ export function createDashboard(options: DashboardOptions): Dashboard {
   const sessionOf = async (request: Request): Promise<{ caller: Caller; expires_ms: number } | null> => {
     const id = idOf(request)
     const session = id === null ? null : await sessions.find(id)
-    const agent = session && byName.get(session.agent)
-    if (!agent || !session.madeWith(agent.hash)) return null
+    const agent =
+      session && options.agents().find(({ caller, hash }) => caller.agent === session.agent && session.madeWith(hash))
+    if (!agent) return null
     return { caller: { ...agent.caller, tracked: false }, expires_ms: session.expires_ms }
   }
   const described = ({ agent, scopes }: Caller, expires_ms: number) => ({
@@ -154,7 +155,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     // Any session id that the browser sent ends here: every login gets a new one.
     const old = idOf(request)
     if (old !== null) await sessions.end(old)
-    const { id, expires_ms } = await sessions.start(caller.agent, byName.get(caller.agent)!.hash)
+    const { id, expires_ms } = await sessions.start(caller.agent, keyOf(given.token))
     await options.audit('login', caller.agent, newRequestId())
     const response = json(described(caller, expires_ms))
     response.headers.append('set-cookie', cookie(request, id, Math.floor((expires_ms - Date.now()) / 1_000)))

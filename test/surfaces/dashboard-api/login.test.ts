@@ -30,8 +30,8 @@ function open(
   const lines: object[] = []
   const failures: string[] = []
   const dashboard = createDashboard({
-    agents,
-    authenticate: createAuthenticator(agents),
+    agents: () => agents,
+    authenticate: createAuthenticator(() => agents),
     sessions: createLogins({
       store,
       now,
@@ -50,7 +50,7 @@ function open(
     audit: async (what, agent) => void told.push(`${what} ${agent}`),
   })
   const service = serviceOf({
-    authenticate: createAuthenticator(agents),
+    authenticate: createAuthenticator(() => agents),
     session: dashboard.caller,
     routes: { ...dashboard.routes, '/mine': { methods: ['GET'], scope: 'any', handle: () => new Response('mine') } },
   })

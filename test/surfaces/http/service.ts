@@ -60,7 +60,9 @@ export function serviceOf(options: Partial<HttpOptions> = {}): Service {
       calls.push(request)
       return echo(request)
     },
-    authenticate: createAuthenticator(agentsOf([alice!, bob!, nobody!], { admin: ['alice'], evidence: ['alice'] })),
+    authenticate: createAuthenticator(() =>
+      agentsOf([alice!, bob!, nobody!], { admin: ['alice'], evidence: ['alice'] }),
+    ),
     requests: createRateLimiter({ per_minute: 600, burst: 100, now }),
     guesses: createGuesses({
       limiter: createRateLimiter({ per_minute: 20, burst: 20, now }),
