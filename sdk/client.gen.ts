@@ -1989,10 +1989,15 @@ export interface PreActionResult {
     /** Meaning of the gap, whether proven or not. */ interpretation: Interpretation
     /** How to adjust the stated confidence; null unless the interval excludes a gap of 0. */ suggestion: string | null
   }
-  /** Patterns of the precedents, most frequent first. */
+  /**
+   * Patterns of the precedents with their outcomes, most frequent first; not those that only failed and were
+   * replaced.
+   */
   patterns_summary: {
     /** The abstract principle behind it. */ pattern: string
     /** Count. */ count: number
+    /** Those of them that succeeded. */ successes: number
+    /** Those of them that failed. */ failures: number
     /** Ids of some of these decisions. */ example_ids: string[]
   }[]
   /** Messages of the violations. */ block_reasons: string[]

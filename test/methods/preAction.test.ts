@@ -151,4 +151,28 @@ forEachBackend((open) => {
     })
     expect(await program.call('preAction', { action })).toMatchObject({ allowed: false, decision_id: null })
   })
+
+  test('patterns come with their outcomes, and that of a failure that was replaced is not among them', async () => {
+    const program = await open()
+    const decided = async (decision: string, pattern: string, outcome: 'success' | 'failure') => {
+      const id = await program.record({ decision, pattern })
+      await program.call('reviewDecision', { id, outcome }, 'bob')
+      return id
+    }
+    await decided('Cache the price list for an hour', 'Cache what is read often', 'success')
+    await decided('Cache the price list for a day', 'Cache what is read often', 'failure')
+    const old = await decided('Cache the price list in the browser', 'Let clients cache', 'failure')
+    const patterns = async () => {
+      const { patterns_summary } = await program.call('preAction', {
+        action: { ...action, description: 'Cache the price list' },
+        options: { auto_record: false },
+      })
+      return patterns_summary.map(({ pattern, count, successes, failures }) => [pattern, count, successes, failures])
+    }
+    const caching = ['Cache what is read often', 2, 1, 1]
+    expect(await patterns()).toEqual([caching, ['Let clients cache', 1, 0, 1]])
+    const source_id = await program.record({ decision: 'Cache the price list at the edge' })
+    await program.call('linkDecisions', { source_id, target_id: old, edge_type: 'supersedes' })
+    expect(await patterns()).toEqual([caching])
+  })
 })

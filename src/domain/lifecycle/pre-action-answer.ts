@@ -1,5 +1,6 @@
 /** The answer of preAction, from what its checks found and what was recorded. */
 import * as v from 'valibot'
+import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import { QueryHit } from '../../../sdk/schema/hit.ts'
 import { type ActionParams, PresentVerdict, Violation, verdictEntries } from '../../../sdk/schema/policy.ts'
 import type { RecordResult } from '../../../sdk/schema/record.ts'
@@ -41,8 +42,18 @@ export const PreActionResult = v.object({
   warnings: v.array(Violation),
   calibration_context: v.pipe(CalibrationContext, d('Calibration of earlier decisions like this one.')),
   patterns_summary: v.pipe(
-    v.array(v.object({ pattern: v.string(), count: v.number(), example_ids: v.array(v.string()) })),
-    d('Patterns of the precedents, most frequent first.'),
+    v.array(
+      v.object({
+        pattern: v.string(),
+        count: v.number(),
+        successes: v.pipe(v.number(), d('Those of them that succeeded.')),
+        failures: v.pipe(v.number(), d('Those of them that failed.')),
+        example_ids: v.array(v.string()),
+      }),
+    ),
+    d(
+      'Patterns of the precedents with their outcomes, most frequent first; not those that only failed and were replaced.',
+    ),
   ),
   block_reasons: v.pipe(v.array(v.string()), d('Messages of the violations.')),
   query_time_ms: v.number(),
@@ -99,13 +110,34 @@ export const notEvaluated: Check = {
   rules: [],
 }
 
-/** How often each pattern occurs among the precedents, for patterns of several agents or confirmed by another agent's review or by evidence. */
-function patternsOf(found: SearchResult): PreActionResult['patterns_summary'] {
-  const records = found.hits.map(({ text }) => parseRecord(text)).filter(({ pattern }) => pattern)
-  return [...Map.groupBy(records, ({ pattern }) => wordingOf(pattern!)).values()]
-    .map((of) => [of[0]!.pattern!, of] as const)
-    .filter(([, of]) => new Set(of.map(({ recorded_by }) => recorded_by)).size > 1 || of.some(isConfirmed))
-    .map(([pattern, of]) => ({ pattern, count: of.length, example_ids: of.slice(0, 3).map(({ id }) => id) }))
+/** Failed, and another decision has its place. */
+const isReplacedFailure = ({ record: { outcome }, superseded_by }: Known): boolean =>
+  superseded_by !== null && (outcome === 'failure' || outcome === 'partial')
+
+interface Known {
+  record: DecisionRecord
+  superseded_by: string | null
+}
+
+/**
+ * How often each pattern occurs among the precedents and with which outcomes, for patterns of several agents or confirmed by another
+ * agent's review or by evidence. A pattern of replaced failures alone is not among them: reading it would recommend it.
+ */
+function patternsOf(hits: SearchResult['hits']): PreActionResult['patterns_summary'] {
+  const known = hits
+    .map(({ text, superseded_by }): Known => ({ record: parseRecord(text), superseded_by }))
+    .filter(({ record }) => record.pattern)
+  return [...Map.groupBy(known, ({ record }) => wordingOf(record.pattern!)).values()]
+    .filter((of) => !of.every(isReplacedFailure))
+    .map((of) => of.map(({ record }) => record))
+    .filter((of) => new Set(of.map(({ recorded_by }) => recorded_by)).size > 1 || of.some(isConfirmed))
+    .map((of) => ({
+      pattern: of[0]!.pattern!,
+      count: of.length,
+      successes: of.filter(({ outcome }) => outcome === 'success').length,
+      failures: of.filter(({ outcome }) => outcome === 'failure').length,
+      example_ids: of.slice(0, 3).map(({ id }) => id),
+    }))
     .sort((a, b) => b.count - a.count || (a.pattern < b.pattern ? -1 : 1))
 }
 
@@ -182,7 +214,7 @@ export function answerOf(
       interpretation: 'insufficient_data',
       suggestion: null,
     },
-    patterns_summary: found && given.options.include_patterns ? patternsOf(found) : [],
+    patterns_summary: found && given.options.include_patterns ? patternsOf(found.hits) : [],
     block_reasons: violations.map(({ message }) => message),
     query_time_ms,
   }
