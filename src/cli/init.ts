@@ -95,7 +95,7 @@ export const init = defineCommand({
     'Commands are written with absolute paths, and the files are listed in .git/info/exclude, since they belong to this machine. At the end it starts the service and runs exactly the commands that it wrote: the exit status is 1 if one does not work.',
     'Hooks are in guard mode: rules of the pack irreversible stop a call, all others only note that they would have. --enforce enforces all rules, --shadow none. The model gets context and precedents in each mode.',
     '--shared writes files that can be committed to a repository: the hook script is in .cstp/, and nothing is specific to this machine. Calls of people who have not run cstp init are not stopped, unless --required.',
-    '--gateway puts cstp gateway in front of the other MCP servers in these files (not those in config.toml of Codex, and not those at an address), so that calls of their tools are judged whatever the client does.',
+    '--gateway puts cstp gateway in front of the other MCP servers in these files (not those at an address), so that calls of their tools are judged whatever the client does.',
     '--undo restores every file byte for byte, also in a folder that was moved or copied. If a file was changed since, it removes only what cstp init added.',
   ],
   flags: {

@@ -76,6 +76,87 @@ test('settings that changed since keep what was added, and lose the gateway', ()
     })
   }))
 
+const codexSettings = (folder: string) => `# My servers, in my order.
+model = "gpt-5"
+
+[mcp_servers.tools] # the ones of the team
+  args = [
+    '${toolServer}', # from the checkout
+    "${folder}",
+  ]
+command = "${process.execPath}"   # no arguments in here
+startup_timeout_sec = 20
+[mcp_servers.tools.env]
+A = "1 # 2"
+
+[mcp_servers."far away"]
+url = "https://mcp.example"
+
+[mcp_servers.'bare one']
+command = "x"
+[tui]
+notifications = true
+`
+
+test("Codex's servers are started through the gateway, its comments stay, and --undo gives the file back byte for byte", () =>
+  inTemporaryDir(async (dir) => {
+    const [project, behind] = [join(dir, 'project'), join(dir, 'behind')]
+    await mkdir(behind)
+    const path = join(project, '.codex', 'config.toml')
+    await mkdir(dirname(path), { recursive: true })
+    const before = codexSettings(behind)
+    await writeFile(path, before)
+    const env = { ...bareEnv(join(dir, 'data')), CSTP_EMBEDDER: 'hash' }
+    const run = (...flags: string[]) =>
+      cstp(['init', '--dir', project, '--client', 'codex', '--skip-proof', ...flags], env)
+    expect(await run('--gateway')).toMatchObject({ status: 0, err: '' })
+    const text = await readFile(path, 'utf8')
+    const { mcp_servers: servers, ...rest } = Bun.TOML.parse(text) as Record<string, Record<string, never>>
+    const { tools, 'far away': far, 'bare one': bare } = servers as unknown as Record<string, Record<string, string[]>>
+    expect(rest).toEqual({ model: 'gpt-5', tui: { notifications: true } } as never)
+    expect(far).toEqual({ url: 'https://mcp.example' } as never)
+    expect(tools).toMatchObject({ startup_timeout_sec: 20, env: { A: '1 # 2' } } as never)
+    expect(tools!.args!.slice(-4)).toEqual(['--', process.execPath, toolServer, behind])
+    expect(bare!.args!.slice(-6)).toEqual(['--name', 'bare-one', '--data-dir', join(dir, 'data'), '--', 'x'])
+    for (const comment of ['# My servers, in my order.', '# the ones of the team', '# no arguments in here'])
+      expect(text).toContain(comment)
+    await run('--gateway')
+    expect(await readFile(path, 'utf8')).toBe(text)
+    const client = new Client({ name: 'test', version: '1' })
+    await client.connect(
+      new StdioClientTransport({
+        command: String(tools!.command),
+        args: tools!.args!,
+        env: { ...env, HOME: dir },
+      }),
+    )
+    expect(textsOf(await client.callTool({ name: 'echo', arguments: { text: 'through' } }))).toBe('through')
+    await client.close()
+    expect((await run('--undo')).status).toBe(0)
+    expect(await readFile(path, 'utf8')).toBe(before)
+    // With a line that was added since, the servers lose the gateway and the line stays.
+    await run('--gateway')
+    await writeFile(path, `${await readFile(path, 'utf8')}[more]\na = 1\n`)
+    expect((await run('--undo')).status).toBe(0)
+    const { more, mcp_servers: own } = Bun.TOML.parse(await readFile(path, 'utf8')) as Record<string, unknown>
+    expect(more).toEqual({ a: 1 })
+    const wanted = Bun.TOML.parse(before) as Record<string, Record<string, object>>
+    const args: string[] = []
+    expect(own).toEqual({ ...wanted.mcp_servers, 'bare one': { command: 'x', args } })
+  }))
+
+test("a server of Codex's that is no table of its own is named, and nothing is written", () =>
+  inTemporaryDir(async (dir) => {
+    const path = join(dir, '.codex', 'config.toml')
+    await mkdir(dirname(path), { recursive: true })
+    const before = 'mcp_servers.tools = { command = "x" }\n'
+    await writeFile(path, before)
+    const line = ['init', '--dir', dir, '--client', 'codex', '--skip-proof', '--gateway']
+    const { status, err } = await cstp(line, bareEnv(join(dir, 'data')))
+    expect([status, err]).toEqual([1, expect.stringContaining('its server tools has no table [mcp_servers.tools]')])
+    expect(await readFile(path, 'utf8')).toBe(before)
+  }))
+
 test('files for a repository and the gateway exclude each other', async () => {
   const { status, err } = await cstp(['init', '--gateway', '--shared'], bareEnv('/tmp/none'))
   expect([status, err]).toEqual([2, expect.stringContaining('--gateway writes absolute paths')])

@@ -1,6 +1,7 @@
 /** What `cstp init` writes for each client: the files, and how each is edited. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { codexThroughGateway, codexWithoutGateway } from './codex-servers.ts'
 import { type Entries, editJson, withBlock, withHooks, withListed, withParagraph, withServer } from './edits.ts'
 import { throughGateway, withoutGateway } from './gateway.ts'
 import { claudeHooks, codexHooks, copilotHooks, cursorHooks, geminiHooks } from './hook-entries.ts'
@@ -113,8 +114,11 @@ export function filesOf(client: InitClient, wiring: Wiring, dir: string): { hook
         hooks: hooksIn(at('.codex', 'hooks.json'), codexHooks(wiring)),
         server: {
           path: at('.codex', 'config.toml'),
-          apply: (before) => withBlock(before, codexServer(wiring), /^[ \t]*\[mcp_servers\.(?:cstp|"cstp")\]/m),
-          undo: (now) => withBlock(now, null) || null,
+          apply(before) {
+            const others = wiring.gateway && before !== null ? codexThroughGateway(before, wiring) : before
+            return withBlock(others, codexServer(wiring), /^[ \t]*\[mcp_servers\.(?:cstp|"cstp")\]/m)
+          },
+          undo: (now) => codexWithoutGateway(withBlock(now, null)) || null,
         },
       }
     case 'gemini':
