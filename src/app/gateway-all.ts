@@ -4,7 +4,8 @@ import { type Aggregate, openAggregate } from '../surfaces/gateway/aggregate.ts'
 import { type Bridge, openBridge } from '../surfaces/gateway/bridge.ts'
 import type { Gate, ServerIdentity, ToolCall, ToolEntry } from '../surfaces/gateway/gate.ts'
 import type { Settings } from './config/config.ts'
-import { bridgeTools, connectTo, type GatewayOptions, openGate } from './gateway.ts'
+import { type GatewayOptions, openGate } from './gateway.ts'
+import { bridgeTools, connectTo } from './gateway-connect.ts'
 
 type Options = Omit<GatewayOptions, 'name' | 'upstream' | 'project'>
 
@@ -71,7 +72,7 @@ export async function openSessionWithAll(
   )
   let current: Aggregate
   const connect = async (): Promise<Transport> => {
-    const parts = servers.map(([name, upstream]) => ({ name, connect: async () => connectTo(upstream) }))
+    const parts = servers.map(([name, upstream]) => ({ name, connect: () => connectTo(upstream) }))
     current = openAggregate(parts, options.services.log)
     return current.transport
   }
@@ -82,6 +83,6 @@ export async function openSessionWithAll(
     gate: gateOfAll(gates, () => current),
     name: servers.map(([name]) => name).join(', '),
     approval_wait_ms: longest * 1_000,
-    ...bridgeTools(options.services),
+    ...bridgeTools(options.services.log),
   })
 }

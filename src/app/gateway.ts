@@ -1,6 +1,4 @@
-/** The gateway on this server: connects to the servers of tools, and judges and records what clients do with them. */
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+/** The gateway on this server: judges and records what clients do with servers of tools. */
 import type { Transport } from '@modelcontextprotocol/server'
 import { CstpError, codes } from '../../sdk/errors.ts'
 import type { Services } from '../calls/services.ts'
@@ -21,10 +19,11 @@ import { digestOf } from '../domain/hook/session.ts'
 import { openQuota } from '../domain/ledger/quota.ts'
 import { approvalFor, viewerOf } from '../domain/policy/approval/answers.ts'
 import { current } from '../domain/record/approval/approval.ts'
-import { type Bridge, type BridgeOptions, openBridge } from '../surfaces/gateway/bridge.ts'
+import { type Bridge, openBridge } from '../surfaces/gateway/bridge.ts'
 import type { Gate, ToolCall } from '../surfaces/gateway/gate.ts'
 import type { Metrics } from '../surfaces/http/metrics.ts'
-import { gatewayMethod, isCommand, type Upstream } from './config/upstreams.ts'
+import { gatewayMethod, type Upstream } from './config/upstreams.ts'
+import { bridgeTools, connectTo, placeOf } from './gateway-connect.ts'
 
 export interface GatewayOptions {
   services: Services
@@ -40,30 +39,6 @@ export interface GatewayOptions {
   metrics?: Pick<Metrics, 'call'>
   /** Aborts when the service stops. */
   stopping: AbortSignal
-}
-
-/** The longest message of a server. */
-const maxMessageBytes = 67_108_864
-
-/** How a server is started or reached: part of what is pinned. Values of headers and of the environment are not. */
-const placeOf = (upstream: Upstream): string => (isCommand(upstream) ? JSON.stringify(upstream.command) : upstream.url)
-
-export function connectTo(upstream: Upstream): Transport {
-  // The caller's credentials are never passed on: a server has its own, from the settings.
-  if (!isCommand(upstream)) {
-    const requestInit = { headers: upstream.headers }
-    return new StreamableHTTPClientTransport(new URL(upstream.url), { requestInit }) as unknown as Transport
-  }
-  const [command, ...args] = upstream.command
-  const { env, cwd } = upstream
-  return new StdioClientTransport({
-    command: command!,
-    args,
-    env,
-    ...(cwd !== undefined && { cwd }),
-    stderr: 'inherit',
-    maxBufferSize: maxMessageBytes,
-  }) as unknown as Transport
 }
 
 /** What judges and records the calls of one client. */
@@ -134,43 +109,22 @@ export function openGate(options: GatewayOptions): Gate {
       if (end.ok !== null) budget.ended(call.tool, digestOf(call.input), end.ok)
       await endCall(callOf(), call, end)
     },
-    shown: (result) => shownResult(result, upstream.max_result_bytes),
+    shown: async (result) => shownResult(result, upstream.max_result_bytes),
     async close() {
       if (used) await endSession(callOf())
     },
   }
 }
 
-/** What a bridge takes from the service. */
-export const bridgeTools = ({
-  log,
-  elapsed,
-  randomHex,
-}: Services): Pick<BridgeOptions, 'log' | 'elapsed' | 'randomHex' | 'sleep'> => ({
-  log,
-  elapsed,
-  randomHex,
-  sleep: (ms, signal) =>
-    new Promise((resolve) => {
-      const done = () => {
-        clearTimeout(timer)
-        signal.removeEventListener('abort', done)
-        resolve()
-      }
-      const timer = setTimeout(done, ms)
-      signal.addEventListener('abort', done)
-    }),
-})
-
 /** Connects a client with a server. @throws if the server can't be started */
 export const openSession = (front: Transport, options: GatewayOptions): Promise<Bridge> => {
   const { services, name, upstream } = options
   return openBridge({
     front,
-    connect: async () => connectTo(upstream),
+    connect: () => connectTo(upstream),
     gate: openGate(options),
     name,
     approval_wait_ms: upstream.approval_wait * 1_000,
-    ...bridgeTools(services),
+    ...bridgeTools(services.log),
   })
 }

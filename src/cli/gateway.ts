@@ -55,15 +55,17 @@ async function run({ flags: given, words, env, configuration, signal }: Run<type
       : upstreamOf(words, { env: Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined)) })
   const name = given.name ?? nameOf(words)
   const log = openLog(await configuration(), { quiet: true })
-  const [{ openProgram }, { openSession }] = await Promise.all([
-    import('../app/server.ts'),
-    import('../app/gateway.ts'),
+  const [{ openBridge }, { bridgeTools, connectTo }, { gateWhenOpen }] = await Promise.all([
+    import('../surfaces/gateway/bridge.ts'),
+    import('../app/gateway-connect.ts'),
+    import('../surfaces/gateway/gate.ts'),
   ])
-  const { services, close } = await openProgram(settings, log, {}, { brief: true })
   const stopping = new AbortController()
   let requests = 0
-  try {
-    const session = await openSession(new StdioServerTransport(process.stdin, process.stdout), {
+  const open = async () => {
+    const [{ openProgram }, { openGate }] = await Promise.all([import('../app/server.ts'), import('../app/gateway.ts')])
+    const { services, close } = await openProgram(settings, log, {}, { brief: true })
+    const gate = openGate({
       services,
       name,
       upstream,
@@ -72,17 +74,45 @@ async function run({ flags: given, words, env, configuration, signal }: Run<type
       shadow: given.shadow,
       newRequestId: () => `gateway-${process.pid}-${(requests++).toString(36)}`,
       stopping: stopping.signal,
+    })
+    return { gate, close }
+  }
+  const started = Promise.withResolvers<void>()
+  // The server starts first, and the data directory is opened meanwhile: some clients do not wait long for their servers.
+  const opening = started.promise.then(open)
+  const gate = opening.then((opened) => opened.gate)
+  // Whoever asks the gate gets the error.
+  gate.catch(() => {})
+  try {
+    const session = await openBridge({
+      front: new StdioServerTransport(process.stdin, process.stdout),
+      connect: async () => {
+        const wire = await connectTo(upstream)
+        const start = wire.start.bind(wire)
+        wire.start = async () => {
+          await start()
+          started.resolve()
+        }
+        return wire
+      },
+      gate: gateWhenOpen(gate),
+      name,
+      approval_wait_ms: upstream.approval_wait * 1_000,
+      ...bridgeTools(log),
     }).catch((error: Error) => {
       throw new Failure(`the server ${name} can't be started: ${error.message}`)
     })
     const ended = Promise.withResolvers<void>()
     for (const event of ['end', 'close', 'error']) process.stdin.once(event, () => ended.resolve())
-    await Promise.race([session.closed, ended.promise, aborted(signal)])
-    await session.close()
+    const unopened = gate.then(() => new Promise<never>(() => {}))
+    await Promise.race([session.closed, ended.promise, aborted(signal), unopened]).finally(session.close)
     return 0
   } finally {
     stopping.abort(new Error('the gateway ends'))
-    await close()
+    started.reject(new Error('the gateway ends'))
+    // Why it could not be opened was thrown above.
+    const opened = await opening.catch(() => null)
+    await opened?.close()
     log.flush()
     process.stdin.destroy()
   }

@@ -184,25 +184,24 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
 
   const handleResult = async (id: Id, sent: Sent, response: Response): Promise<void> => {
     const { call, start, notes } = sent
-    const duration_ms = elapsed() - start
-    if ('error' in response) {
-      await gate.ended(call, { ok: false, output: response.error, duration_ms })
-      return toClient(response, id)
-    }
-    const result = fieldsOf(response.result)
+    const isError = 'error' in response
+    const result = isError ? {} : fieldsOf(response.result)
     if (result.resultType === 'input_required') {
       continued.set(continuation(call, result.requestState), call)
       return toClient(response, id)
     }
+    const ok = !isError && result.isError !== true
+    const end = { ok, output: isError ? response.error : result, duration_ms: elapsed() - start }
     let recorded = true
-    await gate.ended(call, { ok: result.isError !== true, output: result, duration_ms }).catch((error) => {
+    await gate.ended(call, end).catch((error) => {
       recorded = false
       log('error', 'the end of a call could not be recorded', { server: name, ...describeError(error) })
     })
+    if (isError) return toClient(response, id)
     const all = recorded
       ? notes
       : [...notes, 'cstp could not record how this call ended: its result counts as unknown.']
-    const shown = gate.shown(result)
+    const shown = await gate.shown(result)
     const added = all.map((text) => ({ type: 'text', text }))
     const content = [...(Array.isArray(shown.content) ? shown.content : []), ...added]
     await toClient(success(id, added.length === 0 ? shown : { ...shown, content }), id)
@@ -236,8 +235,14 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
     if ('error' in response) return toClient(response, id)
     const result = fieldsOf(response.result)
     if (method === 'initialize' || method === 'server/discover') tools.identify(result)
-    if (method === 'tools/list') return toClient(success(id, { ...result, tools: await tools.page(result.tools) }), id)
-    return toClient(holdsContent.has(method) ? success(id, gate.shown(result)) : response, id)
+    try {
+      if (method === 'tools/list')
+        return await toClient(success(id, { ...result, tools: await tools.page(result.tools) }), id)
+      return await toClient(holdsContent.has(method) ? success(id, await gate.shown(result)) : response, id)
+    } catch (error) {
+      log('error', 'the gateway could not read an answer', { server: name, method, ...describeError(error) })
+      return toClient(failure(id, -32_603, `cstp can't check the answer to ${method}; its log says why`), id)
+    }
   }
 
   const fromClient = async (message: Message): Promise<void> => {

@@ -54,7 +54,18 @@ export interface Gate {
   /** Records how a call ended. */
   ended(call: ToolCall, end: Ended): Promise<void>
   /** The result as the client gets it: without secrets, bounded, and with a note about text that reads as instructions. */
-  shown(result: Readonly<Record<string, unknown>>): Record<string, unknown>
+  shown(result: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>>
   /** The session is over. */
   close(): Promise<void>
 }
+
+/** A gate that is still being opened: whatever it is asked waits for it. @param opening rejects if nothing can be judged */
+export const gateWhenOpen = (opening: Promise<Gate>): Gate => ({
+  list: async (...given) => (await opening).list(...given),
+  withheld: async (call) => (await opening).withheld(call),
+  judge: async (call) => (await opening).judge(call),
+  answered: async (approval) => (await opening).answered(approval),
+  ended: async (...given) => (await opening).ended(...given),
+  shown: async (result) => (await opening).shown(result),
+  close: async () => (await opening).close(),
+})

@@ -1,0 +1,48 @@
+/** Connects the gateway to a server of tools. Needs nothing of the service, so that a server can start while the service is still being opened. */
+import type { Transport } from '@modelcontextprotocol/server'
+import type { Log } from '../core/log.ts'
+import type { BridgeOptions } from '../surfaces/gateway/bridge.ts'
+import { isCommand, type Upstream } from './config/upstreams.ts'
+
+/** The longest message of a server. */
+const maxMessageBytes = 67_108_864
+
+/** How a server is started or reached: part of what is pinned. Values of headers and of the environment are not. */
+export const placeOf = (upstream: Upstream): string => (isCommand(upstream) ? JSON.stringify(upstream.command) : upstream.url)
+
+export async function connectTo(upstream: Upstream): Promise<Transport> {
+  // The caller's credentials are never passed on: a server has its own, from the settings.
+  if (!isCommand(upstream)) {
+    const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client')
+    const requestInit = { headers: upstream.headers }
+    return new StreamableHTTPClientTransport(new URL(upstream.url), { requestInit }) as unknown as Transport
+  }
+  const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio')
+  const [command, ...args] = upstream.command
+  const { env, cwd } = upstream
+  return new StdioClientTransport({
+    command: command!,
+    args,
+    env,
+    ...(cwd !== undefined && { cwd }),
+    stderr: 'inherit',
+    maxBufferSize: maxMessageBytes,
+  }) as unknown as Transport
+}
+
+/** What a bridge takes from the machine. */
+export const bridgeTools = (log: Log): Pick<BridgeOptions, 'log' | 'elapsed' | 'randomHex' | 'sleep'> => ({
+  log,
+  elapsed: () => performance.now(),
+  randomHex: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)).toHex(),
+  sleep: (ms, signal) =>
+    new Promise((resolve) => {
+      const done = () => {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', done)
+        resolve()
+      }
+      const timer = setTimeout(done, ms)
+      signal.addEventListener('abort', done)
+    }),
+})
