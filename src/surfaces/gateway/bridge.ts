@@ -5,6 +5,7 @@
  */
 import type { Transport } from '@modelcontextprotocol/server'
 import { describeError, type Log } from '../../core/log.ts'
+import { waitForAnswer } from './approval-wait.ts'
 import { openCalls } from './calls.ts'
 import { openConnection } from './connection.ts'
 import type { Gate, Judged, ToolCall, WaitingFor } from './gate.ts'
@@ -27,6 +28,7 @@ import {
   refusedWith,
   subscriptionIn,
   success,
+  withNotes,
   withoutOwnAnswer,
 } from './messages.ts'
 import { openToolList } from './tool-list.ts'
@@ -53,10 +55,10 @@ export interface Bridge {
   close(): Promise<void>
 }
 
-const pollMs = 500
 /** Results of these methods hold text that a tool or a resource returned. */
 const holdsContent = new Set(['resources/read', 'tasks/result'])
 
+const unrecorded = 'cstp could not record how this call ended: its result counts as unknown.'
 const lost = (name: string): string =>
   `The server ${name} ended before it answered. Whether the call took effect is unknown; it was not sent again. Check before you repeat it`
 
@@ -102,22 +104,20 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
     if (greeting !== null) void toClient({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' })
   }
 
-  /** Waits for the answer to an approval. */
-  const waitFor = async (id: Id, meta: Fields, approval: WaitingFor): Promise<boolean> => {
-    const until = elapsed() + approval_wait_ms
-    const token = meta.progressToken
-    for (let progress = 0; elapsed() < until && calls.has(id); progress++) {
-      const answer = await gate.answered(approval)
-      if (answer !== 'undecided') return true
-      if (token !== undefined && progress % 4 === 0) {
-        const message = `waits for approval ${approval.id}: ${approval.url}`
-        const params = { progressToken: token, progress, message }
+  const waitFor = (id: Id, { progressToken }: Fields, approval: WaitingFor): Promise<boolean> =>
+    waitForAnswer({
+      approval,
+      answered: gate.answered,
+      isOpen: () => calls.has(id),
+      elapsed,
+      wait_ms: approval_wait_ms,
+      sleep: (ms) => sleep(ms, stopping.signal),
+      async tell(progress, message) {
+        if (progressToken === undefined) return
+        const params = { progressToken, progress, message }
         await toClient({ jsonrpc: '2.0', method: 'notifications/progress', params } as Message, id)
-      }
-      await sleep(pollMs, stopping.signal)
-    }
-    return false
-  }
+      },
+    })
 
   const judged = async (call: ToolCall): Promise<Judged> => {
     const tool = await tools.find(call.tool, lastMeta)
@@ -198,13 +198,8 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
       log('error', 'the end of a call could not be recorded', { server: name, ...describeError(error) })
     })
     if (isError) return toClient(response, id)
-    const all = recorded
-      ? notes
-      : [...notes, 'cstp could not record how this call ended: its result counts as unknown.']
-    const shown = await gate.shown(result)
-    const added = all.map((text) => ({ type: 'text', text }))
-    const content = [...(Array.isArray(shown.content) ? shown.content : []), ...added]
-    await toClient(success(id, added.length === 0 ? shown : { ...shown, content }), id)
+    const all = recorded ? notes : [...notes, unrecorded]
+    await toClient(success(id, withNotes(await gate.shown(result), all)), id)
   }
 
   /** The request that a notification belongs to: named by its subscription or its progress token, else the latest call. */

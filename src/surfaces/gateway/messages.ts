@@ -68,6 +68,13 @@ export const refusal = (id: Id, text: string, meta: Fields): Message =>
     ...(isModern(meta) && { resultType: 'complete' }),
   })
 
+/** A result with texts of the gateway after its own. */
+export function withNotes(result: Record<string, unknown>, notes: readonly string[]): Record<string, unknown> {
+  if (notes.length === 0) return result
+  const content = Array.isArray(result.content) ? result.content : []
+  return { ...result, content: [...content, ...notes.map((text) => ({ type: 'text', text }))] }
+}
+
 const ownState = 'cstp-approval:'
 
 /** Asks the client to show the page of an approval to its user, and to call again. */
