@@ -8,7 +8,8 @@ import { isCommand, type Upstream } from './config/upstreams.ts'
 const maxMessageBytes = 67_108_864
 
 /** How a server is started or reached: part of what is pinned. Values of headers and of the environment are not. */
-export const placeOf = (upstream: Upstream): string => (isCommand(upstream) ? JSON.stringify(upstream.command) : upstream.url)
+export const placeOf = (upstream: Upstream): string =>
+  isCommand(upstream) ? JSON.stringify(upstream.command) : upstream.url
 
 export async function connectTo(upstream: Upstream): Promise<Transport> {
   // The caller's credentials are never passed on: a server has its own, from the settings.
