@@ -81,7 +81,7 @@ async function run({ flags: given, words, env, configuration, signal }: Run<type
   // The server starts first, and the data directory is opened meanwhile: some clients do not wait long for their servers.
   const opening = started.promise.then(open)
   const gate = opening.then((opened) => opened.gate)
-  // Whoever asks the gate gets the error.
+  // Each question to the gate fails with the same error.
   gate.catch(() => {})
   try {
     const session = await openBridge({

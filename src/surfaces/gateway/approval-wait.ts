@@ -1,4 +1,4 @@
-/** A call of a client that shows no pages waits for the answer to its approval, and its client is told so. */
+/** A call of a client that shows no pages waits for the answer to its approval, with notices of progress. */
 import type { Gate, WaitingFor } from './gate.ts'
 
 export interface Waiting extends Pick<Gate, 'answered'> {
