@@ -41,6 +41,19 @@ export const Defer = v.strictObject({
   expires: v.pipe(v.optional(duration, '1h'), d('After this time the same action is denied, for a day.')),
 })
 
+/** An option of a command that is replaced by a safer one. */
+export const OptionChange = v.strictObject({
+  program: v.pipe(nonEmptyText(128), d('The program, such as `git`.')),
+  subcommand: v.optional(v.pipe(nonEmptyText(256), d('Its first words, such as `push`.'))),
+  from: v.pipe(
+    v.array(v.pipe(v.string(), v.regex(/^-{1,2}[A-Za-z][\w-]*$/, 'an option such as --force'))),
+    v.minLength(1, 'at least one option'),
+    d('Spellings of the option.'),
+  ),
+  to: v.pipe(v.string(), v.regex(/^-{1,2}[A-Za-z][\w=-]*$/, 'an option such as --force-with-lease'), d('The option instead.')),
+})
+export type OptionChange = v.InferOutput<typeof OptionChange>
+
 /** How an action is changed before it may go on. */
 export const Modify = v.strictObject({
   set: v.pipe(
@@ -50,6 +63,12 @@ export const Modify = v.strictObject({
   remove: v.pipe(
     v.optional(v.array(name), () => []),
     d('Fields of the action or of its context to remove.'),
+  ),
+  options: v.pipe(
+    v.optional(v.array(OptionChange), () => []),
+    d(
+      'Options to replace in `context.command`, and where the input of the tool holds it. A command that does not say them plainly is denied.',
+    ),
   ),
 })
 export type Modify = v.InferOutput<typeof Modify>

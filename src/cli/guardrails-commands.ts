@@ -49,7 +49,7 @@ export async function explain(
         `  ${plain(message)}`,
         ...(suggestion === null ? [] : [`  Instead: ${plain(suggestion)}`]),
       ]),
-      `${found.allowed ? paint.green(found.rules.length > 0 ? 'allowed, with a warning' : 'allowed') : paint.red(found.verdict)} by ${plural(found.evaluated, 'rule')} about commands`,
+      `${found.allowed ? paint.green(found.instead !== null ? `runs instead: ${plain(found.instead)}\nchanged` : found.rules.length > 0 ? 'allowed, with a warning' : 'allowed') : paint.red(found.verdict)} by ${plural(found.evaluated, 'rule')} about commands`,
     ]
     return `${lines.join('\n')}\n`
   })

@@ -26,6 +26,8 @@ export interface Explanation {
   opaque: string[]
   verdict: string
   allowed: boolean
+  /** The command that would run instead, if a rule changes it. */
+  instead: string | null
   /** Rules that stop it or warn about it. */
   rules: Pick<Violation, 'guardrail_id' | 'name' | 'message' | 'suggestion' | 'severity'>[]
   /** Rules that look at commands. */
@@ -65,7 +67,7 @@ export async function explainCommand(
     context: { tool: 'Bash', command, cwd, project_dir: cwd },
   } as unknown as Action
   const rules = set.rules.filter(({ rule }) => rule.conditions.some(looksAtCommand))
-  const { allowed, verdict, violations, warnings } = await evaluate(
+  const { allowed, verdict, violations, warnings, changes } = await evaluate(
     rules,
     action,
     recordedHistory(now_ms, {}),
@@ -86,6 +88,7 @@ export async function explainCommand(
     opaque,
     verdict,
     allowed,
+    instead: (changes.findLast(({ field }) => field === 'context.command')?.after as string | undefined) ?? null,
     rules: [...violations, ...warnings].map(({ guardrail_id, name, message, suggestion, severity }) => ({
       guardrail_id,
       name,

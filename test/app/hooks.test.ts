@@ -122,6 +122,33 @@ describe('hooks', () => {
       expect(contextOf(answer)).toBe('cstp: think: Migrations are reviewed by two')
     })
 
+    test('a call with a safe form runs in it, with both in the reason; one whose input rules saw cut or masked is stopped', async () => {
+      const program = await open()
+      await program.rules(`
+- id: lease
+  action: modify
+  conditions: [{ type: command, program: git, subcommand: push, flags: { any: [--force] } }]
+  modify: { options: [{ program: git, subcommand: push, from: [--force, -f], to: --force-with-lease }] }
+  message: Others may have pushed
+`)
+      const { bash, event } = openHooks(program)
+      const answer = (await bash('git push -f origin')) as { hookSpecificOutput: Record<string, unknown> }
+      expect(answer.hookSpecificOutput).toMatchObject({
+        updatedInput: { command: 'git push --force-with-lease origin' },
+      })
+      expect(answer.hookSpecificOutput).not.toHaveProperty('permissionDecision')
+      expect(contextOf(answer)).toMatch(
+        /lease: Others may have pushed\. Asked: git push -f origin\. Runs instead: git push --force-with-lease origin \(/,
+      )
+      const listed = { tool_name: 'shell', tool_input: { command: ['git', 'push', '--force'] }, tool_use_id: 't2' }
+      expect(denied(await event('PreToolUse', listed))).toContain(
+        'Call the tool again with context.command "git push --force-with-lease"',
+      )
+      const hides = `git push -f && echo ${'x'.repeat(300_000)}`
+      expect(denied(await bash(hides))).not.toBeNull()
+      expect(await bash('git push -f origin', '', { mode: 'shadow' })).toEqual({})
+    })
+
     test('in shadow no call is stopped, no approval is requested, and the verdict is kept as would_block', async () => {
       const program = await open()
       await program.rules(rules)

@@ -20,9 +20,12 @@ test('explain shows what runs, the rule that stops it and what to do instead, an
         { program: 'sh', code_from: 'text' },
         { program: 'git', args: ['push'], flags: ['-f', '--force'], via: ['sudo', 'sh -c'] },
       ],
-      rules: [
-        { guardrail_id: 'irreversible.published-history', suggestion: expect.stringContaining('--force-with-lease') },
-      ],
+      rules: [{ guardrail_id: 'irreversible.forced-push', suggestion: expect.stringContaining('--force-with-lease') }],
+    })
+    expect((await explained(dir, 'git push -f origin main')).json).toMatchObject({
+      allowed: true,
+      verdict: 'modify',
+      instead: 'git push --force-with-lease origin main',
     })
     const text = await cstp(['guardrails', 'explain', 'rm -rf ~'], bareEnv(dir))
     expect(text.status).toBe(1)

@@ -62,11 +62,19 @@ describe.each(['codex', 'gemini', 'claude-code', 'opencode', 'copilot'] as const
   })
 
   test('a command that cannot be undone is stopped, with its reason and what to do instead', async () => {
-    const { result } = await agent.turn({}, { command: 'git push --force origin main' })
+    const { result } = await agent.turn({}, { command: 'git reset --hard' })
     expect(result).toContain('cstp stopped this call. irreversible.')
     expect(result).toContain('What would allow it:')
-    expect(result).toContain('--force-with-lease')
+    expect(result).toContain('git stash')
     expect(await agent.turn({})).toMatchObject({ ran: true })
+  })
+
+  test('a command with a safe form runs in it where the client takes that, and is else stopped with it', async () => {
+    const { result } = await agent.turn({}, { command: 'GIT_TRACE=1 git push --force origin main' })
+    const changes = client === 'codex' || client === 'gemini' || client === 'claude-code'
+    if (changes) expect(result).toContain('built-in: git push --force-with-lease origin main')
+    else expect(result).toContain('git push --force-with-lease origin main')
+    expect(result).not.toContain('built-in: git push --force origin')
   })
 
   test('the next session knows what was decided', async () => {
@@ -80,7 +88,7 @@ describe.each(['codex', 'gemini', 'claude-code', 'opencode', 'copilot'] as const
     await kill()
     expect(await agent.turn({})).toMatchObject({ ran: true })
     expect([pid() === first, pid()]).toEqual([false, expect.any(Number)])
-    const { result } = await agent.turn({}, { command: 'git push --force origin main' })
+    const { result } = await agent.turn({}, { command: 'git reset --hard' })
     expect(result).toContain('irreversible.')
   })
 
@@ -88,6 +96,6 @@ describe.each(['codex', 'gemini', 'claude-code', 'opencode', 'copilot'] as const
     expect(await cstp(['init', '--undo', '--dir', agent.project], env)).toMatchObject({ status: 0, err: '' })
     const { 'ran.txt': _, ...after } = await treeOf(agent.project)
     expect(after).toEqual(before)
-    expect((await agent.turn({}, { command: 'git push --force origin main' })).result).not.toContain('irreversible.')
+    expect((await agent.turn({}, { command: 'git reset --hard' })).result).not.toContain('irreversible.')
   })
 })

@@ -12,7 +12,16 @@ import { commandFacts } from '../policy/rules/command.ts'
 import type { Evaluation } from '../policy/rules/evaluate.ts'
 import { unjudgedCall } from '../policy/rules/packs.ts'
 import type { Tracker } from '../record/deliberation/tracker.ts'
-import { type CallReporter, type HookMode, type HookOutcome, type HookPlace, silent, type ToolCall } from './event.ts'
+import {
+  type CallReporter,
+  type Fields,
+  fieldsOf,
+  type HookMode,
+  type HookOutcome,
+  type HookPlace,
+  silent,
+  type ToolCall,
+} from './event.ts'
 import { commandOf, contradictionIn, fileOf, folderOf, shownInput } from './input.ts'
 
 export interface CheckCall extends PolicyCall {
@@ -71,21 +80,53 @@ const line = (text: string): string => shorten(plainText(text), 1_000)
 const changesCall = ({ field }: Change): boolean =>
   /^(?:description|context(?:\.(?:input|command|file_path|tool|cwd)\b.*)?)$/.test(field)
 
-/** The answer to the client. */
-export function outcomeOf({ violations, warnings, changes, record_id }: Evaluation): HookOutcome {
+/** The input of a tool as rules changed it; null if only the record changes, or if rules saw it cut or masked. */
+function changedInput({ modified_action, changes }: Evaluation, action: Action, tool: ToolCall): Fields | null {
+  const { input } = fieldsOf(modified_action?.context)
+  const isAll = changes.filter(changesCall).every(({ field }) => /^context\.(?:command$|input\.)/.test(field))
+  const isWhole = JSON.stringify(action.context.input) === JSON.stringify(tool.input)
+  return isAll && isWhole && JSON.stringify(input) !== JSON.stringify(tool.input) ? fieldsOf(input) : null
+}
+
+/** The answer to the client. @param input the changed input of the tool, if rules changed it */
+export function outcomeOf(
+  { violations, warnings, changes, record_id }: Evaluation,
+  input: Fields | null = null,
+): HookOutcome {
   const reasons = violations.map(
     ({ guardrail_id, message, suggestion }) =>
       `${guardrail_id}: ${line(message)}${suggestion === null ? '' : `. What would allow it: ${line(suggestion)}`}`,
   )
-  const wanted = changes
-    .filter(changesCall)
-    .map(
-      ({ field, after, rule }) =>
-        `${rule}: call the tool again with ${field} ${after === null ? 'left out' : line(JSON.stringify(after))}`,
+  const own = changes.filter(changesCall)
+  // Two names of one command are one change.
+  const told = own.filter(
+    ({ field, after }) =>
+      field === 'context.command' || !own.some((one) => one.field === 'context.command' && one.after === after),
+  )
+  const why = (rule: string): string => {
+    const found = warnings.find(({ guardrail_id }) => guardrail_id === rule)
+    return found === undefined ? rule : `${rule}: ${line(found.message)}`
+  }
+  const wanted = told.map(
+    ({ field, after, rule }) =>
+      `${why(rule)}. Call the tool again with ${field} ${after === null ? 'left out' : line(JSON.stringify(after))}`,
+  )
+  const stopped = (stops: readonly string[]): string =>
+    shorten(`cstp stopped this call. ${stops.join('; ')} (${record_id})`, maxReason)
+  if (reasons.length > 0) return { kind: 'deny', reason: stopped(reasons) }
+  if (wanted.length > 0) {
+    const deny = stopped(wanted)
+    if (input === null) return { kind: 'deny', reason: deny }
+    const both = told.map(
+      ({ before, after, rule }) => `${why(rule)}. Asked: ${line(String(before))}. Runs instead: ${line(String(after))}`,
     )
-  const stops = [...reasons, ...(reasons.length === 0 ? wanted : [])]
-  if (stops.length > 0)
-    return { kind: 'deny', reason: shorten(`cstp stopped this call. ${stops.join('; ')} (${record_id})`, maxReason) }
+    return {
+      kind: 'change',
+      input,
+      deny,
+      reason: shorten(`cstp changed this call. ${both.join('; ')} (${record_id})`, maxReason),
+    }
+  }
   if (warnings.length === 0) return silent
   const texts = warnings.map(({ guardrail_id, message }) => `${guardrail_id}: ${line(message)}`)
   return { kind: 'warn', text: shorten(`cstp: ${texts.join('; ')}`, maxReason) }
@@ -132,5 +173,5 @@ export async function checkTool(
   const why = unjudged(tool, action)
   const subject = { action, ...(why !== null && { stops: [stop(why)] }) }
   const evaluation = await judge(call, subject, call.mode, keep)
-  return { outcome: outcomeOf(evaluation), evaluation }
+  return { outcome: outcomeOf(evaluation, changedInput(evaluation, action, tool)), evaluation }
 }

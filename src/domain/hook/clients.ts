@@ -52,6 +52,8 @@ const eventNames: Partial<Record<HookKind, string>> = {
 
 /** The answers that Claude Code and Codex share. An allowed call gets an empty answer: `allow` would skip the user's own prompts. */
 function writeNamed(kind: HookKind, outcome: HookOutcome): Answer {
+  // In process, OpenCode's plugin does not change what it was given.
+  if (outcome.kind === 'change') return writeNamed(kind, { kind: 'deny', reason: outcome.deny })
   if (outcome.kind === 'go_on') return kind === 'stop' ? { decision: 'block', reason: outcome.reason } : {}
   const hookEventName = eventNames[kind]
   if (hookEventName === undefined || outcome.kind === 'silent') return {}
@@ -65,7 +67,40 @@ function writeNamed(kind: HookKind, outcome: HookOutcome): Answer {
  * Claude Code: https://code.claude.com/docs/en/hooks. OpenCode's plugin uses the same format, and so does Codex, whose schemas are in the
  * repository openai/codex, `codex-rs/hooks/schema`: objects allow no other keys, and `ask` runs the tool.
  */
-const claudeCode: HookAdapter = { read: readBy(named), write: writeNamed }
+const opencode: HookAdapter = { read: readBy(named), write: writeNamed }
+
+/** Claude Code judges a changed input by the user's own permissions, as `allow` would not. */
+const claudeCode: HookAdapter = {
+  ...opencode,
+  write: (kind, outcome) =>
+    outcome.kind === 'change'
+      ? {
+          hookSpecificOutput: {
+            hookEventName: 'PreToolUse',
+            updatedInput: outcome.input,
+            additionalContext: outcome.reason,
+          },
+          systemMessage: outcome.reason,
+        }
+      : writeNamed(kind, outcome),
+}
+
+/** Codex changes an input only with `allow`, which skips none of its approvals. */
+const codex: HookAdapter = {
+  ...opencode,
+  write: (kind, outcome) =>
+    outcome.kind === 'change'
+      ? {
+          hookSpecificOutput: {
+            hookEventName: 'PreToolUse',
+            permissionDecision: 'allow',
+            updatedInput: outcome.input,
+            additionalContext: outcome.reason,
+          },
+          systemMessage: outcome.reason,
+        }
+      : writeNamed(kind, outcome),
+}
 
 /** Copilot names MCP tools `<server>-<tool>`. None of its own tools has a hyphen, and names of MCP tools rarely do. */
 const copilotCall = (body: Fields): ToolCall | null => callOf(body, /^(.+)-/)
@@ -86,6 +121,8 @@ const copilot: HookAdapter = {
     switch (outcome.kind) {
       case 'deny':
         return { permissionDecision: 'deny', permissionDecisionReason: outcome.reason }
+      case 'change':
+        return { permissionDecision: 'deny', permissionDecisionReason: outcome.deny }
       case 'go_on':
         return kind === 'stop' ? { decision: 'block', reason: outcome.reason } : {}
       case 'context':
@@ -129,6 +166,9 @@ const cursor: HookAdapter = {
     switch (outcome.kind) {
       case 'deny':
         return { permission: 'deny', user_message: outcome.reason, agent_message: outcome.reason }
+      // An input is changed only with `permission: allow`, which would skip the user's own prompt.
+      case 'change':
+        return { permission: 'deny', user_message: outcome.deny, agent_message: outcome.deny }
       case 'go_on':
         return kind === 'stop' ? { followup_message: outcome.reason } : {}
       case 'context':
@@ -162,6 +202,11 @@ const gemini: HookAdapter = {
         return {}
       case 'deny':
         return { decision: 'deny', reason: outcome.reason }
+      case 'change':
+        return {
+          hookSpecificOutput: { hookEventName: 'BeforeTool', tool_input: outcome.input },
+          systemMessage: outcome.reason,
+        }
       case 'go_on':
         return kind === 'stop' ? { decision: 'deny', reason: outcome.reason } : {}
       case 'warn':
@@ -177,9 +222,9 @@ const gemini: HookAdapter = {
 /** The adapter of each client. */
 export const adapters: Readonly<Record<HookClient, HookAdapter>> = {
   'claude-code': claudeCode,
-  codex: claudeCode,
+  codex,
   cursor,
   gemini,
   copilot,
-  opencode: claudeCode,
+  opencode,
 }

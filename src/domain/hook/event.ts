@@ -57,6 +57,8 @@ export type HookOutcome =
   | { kind: 'deny'; reason: string }
   /** The tool may run; the model gets a warning. */
   | { kind: 'warn'; text: string }
+  /** The tool may run with another input: clients that can't change an input stop the call instead. */
+  | { kind: 'change'; input: Readonly<Record<string, unknown>>; reason: string; deny: string }
   /** The turn continues, with this as its next request. */
   | { kind: 'go_on'; reason: string }
 

@@ -90,6 +90,19 @@ test.each(denials)(
   },
 )
 
+test('a changed input goes to the clients that take it without skipping the user’s own prompt; the others are denied with it', () => {
+  const change = { kind: 'change', input: { command: 'b' }, reason: 'a, b', deny: 'call b' } as const
+  const answers = hookClients.map((client) => [client, adapters[client].write('before_tool', change)] as const)
+  expect(Object.fromEntries(answers)).toMatchObject({
+    'claude-code': { hookSpecificOutput: { updatedInput: { command: 'b' }, additionalContext: 'a, b' } },
+    codex: { hookSpecificOutput: { permissionDecision: 'allow', updatedInput: { command: 'b' } } },
+    gemini: { hookSpecificOutput: { tool_input: { command: 'b' } }, systemMessage: 'a, b' },
+    cursor: { permission: 'deny', agent_message: 'call b' },
+    copilot: { permissionDecision: 'deny', permissionDecisionReason: 'call b' },
+    opencode: { hookSpecificOutput: { permissionDecision: 'deny', permissionDecisionReason: 'call b' } },
+  })
+})
+
 test('text for the model goes where its client takes it', () => {
   const text = { kind: 'context', text: 'precedents' } as const
   expect(adapters.copilot.write('session_start', text)).toEqual({ additionalContext: 'precedents' })

@@ -230,10 +230,13 @@ async function evaluateOnce(
     }
     if (asked === 'modify') {
       try {
-        const { after, changed } = change!(modified)
-        modified = after
-        changes.push(...changed)
-        if (changed.length === 0) return
+        const made = change!(modified, modified !== action)
+        if (made?.changed.length === 0) return
+        if (made === null) asked = 'deny'
+        else {
+          modified = made.after
+          changes.push(...made.changed)
+        }
       } catch (thrown) {
         fault(thrown)
         asked = 'deny'

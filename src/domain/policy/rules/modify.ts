@@ -2,11 +2,21 @@
 import * as v from 'valibot'
 import type { Modify } from '../../../../sdk/schema/guardrail.ts'
 import { ActionParams, type Change } from '../../../../sdk/schema/policy.ts'
+import { withOptions } from '../command/rewrite.ts'
 import type { Action } from './action.ts'
 import { EvaluationError } from './action.ts'
 
-/** Applies the changes of one rule. @throws EvaluationError if a path leads through a value that is not an object */
-export type Modification = (action: Action) => { after: Action; changed: Change[] }
+interface Modified {
+  after: Action
+  changed: Change[]
+}
+
+/**
+ * Applies the changes of one rule; null if the command has no place for them. @throws EvaluationError if a path leads through a value that is
+ * not an object
+ * @param isChanged whether another rule changed the action before, which is then judged again
+ */
+export type Modification = (action: Action, isChanged: boolean) => Modified | null
 
 const given = ActionParams.entries
 type Given = keyof typeof given
@@ -18,9 +28,9 @@ export const givenOf = (action: Action): Record<string, unknown> =>
   Object.fromEntries(Object.keys(given).map((name) => [name, action[name as Given]]))
 
 /** What is wrong with the changes of a rule; null if nothing is. */
-export function modifyProblem({ set, remove }: Modify): string | null {
+export function modifyProblem({ set, remove, options }: Modify): string | null {
   const all = [...Object.keys(set), ...remove]
-  if (all.length === 0) return 'modify needs set or remove'
+  if (all.length + options.length === 0) return 'modify needs set, remove or options'
   for (const [name, value] of Object.entries(set)) {
     if (name.startsWith(context) && name.length > context.length) continue
     if (!isGiven(name)) return `modify can set fields of the action and context.<key>, not ${name}`
@@ -56,15 +66,39 @@ function valueAt(level: unknown, [step, ...rest]: readonly string[]): unknown {
 
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 
+/** The command with options replaced, and the fields of the tool's input that hold the same line; null if it does not say them plainly. */
+function withSafeOptions(
+  rule: string,
+  options: Modify['options'],
+  action: Action,
+  isChanged: boolean,
+): Modified | null {
+  const { command: before, input } = action.context
+  if (typeof before !== 'string') return null
+  const line = options.reduce((text, one) => withOptions(text, one) ?? text, before)
+  if (line === before) return isChanged ? { after: action, changed: [] } : null
+  const changed: Change[] = [{ field: 'context.command', before, after: line, rule }]
+  let context: Plain = { ...action.context, command: line }
+  if (isPlain(input))
+    for (const [key, value] of Object.entries(input)) {
+      if (value !== before) continue
+      context = withValue(context, ['input', key], line, 'context.input')
+      changed.push({ field: `context.input.${key}`, before, after: line, rule })
+    }
+  return { after: { ...action, context }, changed }
+}
+
 /** Compiles the changes of a rule. */
-export function compileModify(rule: string, { set, remove }: Modify): Modification {
+export function compileModify(rule: string, { set, remove, options }: Modify): Modification {
   const all: [string, unknown][] = [
     ...Object.entries(set),
     ...remove.map((name): [string, unknown] => [name, undefined]),
   ]
-  return (action) => {
-    let after = action
-    const changed: Change[] = []
+  return (action, isChanged) => {
+    const safe = options.length > 0 ? withSafeOptions(rule, options, action, isChanged) : { after: action, changed: [] }
+    if (safe === null) return null
+    let { after } = safe
+    const changed: Change[] = [...safe.changed]
     for (const [name, value] of all) {
       const key = name.slice(context.length)
       // A name with a dot is a single key if the context has that key.

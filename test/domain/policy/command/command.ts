@@ -9,8 +9,9 @@ import { readPolicy } from '../../../../src/policy/files.ts'
 export const project = '/home/ana/app'
 
 /** No rule of a pack asks for the past. */
-const noPast = new Proxy({} as History, {
-  get() {
+const noPast: History = new Proxy({} as History, {
+  get(_, name) {
+    if (name === 'ofChanged') return () => noPast
     throw new Error('a rule of a pack asks for the past')
   },
 })
