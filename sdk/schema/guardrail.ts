@@ -50,7 +50,11 @@ export const OptionChange = v.strictObject({
     v.minLength(1, 'at least one option'),
     d('Spellings of the option.'),
   ),
-  to: v.pipe(v.string(), v.regex(/^-{1,2}[A-Za-z][\w=-]*$/, 'an option such as --force-with-lease'), d('The option instead.')),
+  to: v.pipe(
+    v.string(),
+    v.regex(/^-{1,2}[A-Za-z][\w=-]*$/, 'an option such as --force-with-lease'),
+    d('The option instead.'),
+  ),
 })
 export type OptionChange = v.InferOutput<typeof OptionChange>
 
