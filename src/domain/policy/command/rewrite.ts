@@ -5,7 +5,7 @@ import { readLine } from './reader.ts'
 
 const nowhere = { cwd: null, project_dir: null }
 
-/** A word that stands on the line as it is run. */
+/** A word that the line contains as it is run. */
 const plainWord = (word: Word, line: string): string | null => {
   const text = line.slice(word.pos, word.end)
   return text === word.value ? text : null
