@@ -30,7 +30,7 @@ const pictures: Picture[] = [
   })),
   { name: 'overview', height: 960, show: at('?period=all') },
   { name: 'calibration', height: 1_000, show: at('/calibration?agent=migrator') },
-  { name: 'evidence', height: 1_000, dark: true, show: at('/evidence') },
+  { name: 'evidence', height: 1_000, dark: true, show: at('/proof') },
   { name: 'phone', height: 760, width: 360, show: at('/inbox') },
 ]
 

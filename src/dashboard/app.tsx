@@ -1,13 +1,10 @@
 /** The frame around the pages: login, navigation, and the page of the address. */
-import { Fragment } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { useCall } from './call.tsx'
-import { whole } from './figures.ts'
 import { Freshness } from './fresh.tsx'
 import { Login } from './login.tsx'
-import { waiting } from './pages/inbox/page.tsx'
-import { type Page, pageAt, pages } from './pages/registry.ts'
-import { Palette } from './palette.tsx'
+import { Menu, Tabs } from './menu.tsx'
+import { type Page, pageAt } from './pages/registry.ts'
+import { openPalette, Palette } from './palette.tsx'
 import { type Place, Titled, To, usePlace, ViewContext, viewOf } from './route.tsx'
 import { currentSession, logOut, onEnd, type Session } from './service.ts'
 import { texts } from './texts.ts'
@@ -54,7 +51,7 @@ export function App() {
         <Login note={note} done={(found) => setState({ session: found, note: null, login: false, begun: true })} />
       )}
       {session && (
-        <div key={session.agent} hidden={login}>
+        <div key={session.agent} class="frame" hidden={login}>
           <Frame session={session} leave={leave} begun={begun} />
         </div>
       )}
@@ -74,7 +71,8 @@ const itemOf = (page: Page | null, { path }: Place): string =>
 
 function Frame({ session, leave, begun }: { session: Session; leave: () => void; begun: boolean }) {
   const place = usePlace()
-  const page = pageAt(place.path)
+  const found = pageAt(place.path)
+  const page = found?.page ?? null
   const heading = useRef<HTMLHeadingElement>(null)
   const first = useRef(!begun)
   const [named, setNamed] = useState({ path: '', name: '' })
@@ -101,16 +99,9 @@ function Frame({ session, leave, begun }: { session: Session; leave: () => void;
         <To path="/" class="brand">
           cstp
         </To>
-        <nav aria-label={t.pages}>
-          {pages.map(({ path, title }) => (
-            <Fragment key={path}>
-              <To path={path} aria-current={isAt(place, path) ? 'page' : undefined}>
-                {title}
-              </To>
-              {path === '/inbox' && <Counter />}
-            </Fragment>
-          ))}
-        </nav>
+        <button type="button" class="search" onClick={openPalette}>
+          {t.search} <kbd>/</kbd>
+        </button>
         <div class="who">
           <span title={t.scopes(session.scopes.join(', '))}>{session.agent}</span>
           <button type="button" onClick={leave}>
@@ -119,7 +110,9 @@ function Frame({ session, leave, begun }: { session: Session; leave: () => void;
         </div>
       </header>
       <Palette />
+      <Menu at={found?.entry ?? null} />
       <main id="main" tabIndex={-1}>
+        {found && <Tabs of={found.entry} at={place.path} />}
         <div class="heading">
           <h1 ref={heading} tabIndex={-1} class={name.length > longHeading ? 'long' : ''}>
             {name}
@@ -139,18 +132,3 @@ function Frame({ session, leave, begun }: { session: Session; leave: () => void;
     </ViewContext.Provider>
   )
 }
-
-/** Number of items in the inbox. */
-function Counter() {
-  const { data } = useCall('waiting', waiting)
-  if (!data) return null
-  return (
-    <span class="count">
-      <span aria-hidden="true">{whole(data)}</span>
-      <span class="unseen">{texts.inbox.waiting(data)}</span>
-    </span>
-  )
-}
-
-const isAt = ({ path }: Place, start: string): boolean =>
-  start === '/' ? path === '/' : path === start || path.startsWith(`${start}/`)

@@ -83,22 +83,33 @@ const useFound = (typed: string): Entry[] =>
 const isField = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
 
+const opened = 'cstp:palette'
+/** Opens the palette, as its key does. */
+export const openPalette = (): void => void dispatchEvent(new Event(opened))
+
 export function Palette() {
   const view = useView()
   const dialog = useRef<HTMLDialogElement>(null)
   const [typed, setTyped] = useState('')
   const found = useFound(typed)
   useEffect(() => {
+    const show = () => {
+      setTyped('')
+      dialog.current?.showModal()
+    }
     const press = (event: KeyboardEvent) => {
       const slash = event.key === '/' && !isField(event.target) && !event.ctrlKey && !event.metaKey && !event.altKey
       const k = event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey)
       if ((!slash && !k) || dialog.current?.open) return
       event.preventDefault()
-      setTyped('')
-      dialog.current?.showModal()
+      show()
     }
     addEventListener('keydown', press)
-    return () => removeEventListener('keydown', press)
+    addEventListener(opened, show)
+    return () => {
+      removeEventListener('keydown', press)
+      removeEventListener(opened, show)
+    }
   }, [])
   const run = (entry: Entry) => {
     dialog.current?.close()

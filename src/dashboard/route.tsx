@@ -34,6 +34,13 @@ export function viewOf(place: Place, session: Session, id: string): View {
 export const ViewContext = createContext<View | null>(null)
 export const useView = (): View => useContext(ViewContext)!
 
+/** Addresses of pages that have moved: links and saved views to them still lead there. */
+const renamed: Record<string, string> = {
+  '/trust': '/agents',
+  '/guardrails': '/policy',
+  '/evidence': '/proof',
+}
+
 const here = (): Place => ({
   path: location.pathname.slice(base.length).replace(/(?<!\/)\/+$/, '') || '/',
   query: new URLSearchParams(location.search),
@@ -72,7 +79,11 @@ export function useTitle(title: string | undefined): void {
 }
 
 export function usePlace(): Place {
-  const [place, setPlace] = useState(here)
+  const [place, setPlace] = useState(() => {
+    const { path } = here()
+    if (renamed[path]) history.replaceState(history.state, '', base + renamed[path] + location.search + location.hash)
+    return here()
+  })
   useEffect(() => {
     // Content loads later than the browser would scroll.
     history.scrollRestoration = 'manual'

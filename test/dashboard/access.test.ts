@@ -3,24 +3,10 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { rm } from 'node:fs/promises'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { temporaryDir } from '../support/process.ts'
-import { executable, launch, logIn, open, settled, visit } from './browser.ts'
+import { executable, launch, logIn, menuLink, open, settled, shape, tabLink, visit } from './browser.ts'
 import { type DashboardPlace, people, startPlace } from './place.ts'
 
 setDefaultTimeout(120_000)
-const titles = [
-  'Overview',
-  'Inbox',
-  'Decisions',
-  'Trust',
-  'Calibration',
-  'Guardrails',
-  'Breakers',
-  'Approvals',
-  'Evidence',
-  'Deliberation',
-]
-const pathOf = (title: string) => (title === 'Overview' ? '' : `/${title.toLowerCase()}`)
-
 /** A node of the tree that a screen reader is given. */
 interface AxNode {
   nodeId: string
@@ -50,7 +36,12 @@ describe.skipIf(!executable)('the dashboard', () => {
     if (dir) await rm(dir, { recursive: true, force: true })
   })
 
-  const paths = () => [...titles.map(pathOf), '/decisions?q=cluster', `/decisions/${place.pendingId}`, '/nowhere']
+  const paths = () => [
+    ...shape.map(([path]) => path),
+    '/decisions?q=cluster',
+    `/decisions/${place.pendingId}`,
+    '/nowhere',
+  ]
 
   /** Whether the focus is somewhere, and can be seen there. */
   const focusOf = (page: Page) =>
@@ -79,8 +70,7 @@ describe.skipIf(!executable)('the dashboard', () => {
   test('does every job by keyboard, and the focus is never lost', async () => {
     const { page, context, complaints } = await open(browser)
     const button = (name: string | RegExp) => page.getByRole('button', { name })
-    const menu = (name: string) =>
-      page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name, exact: true })
+    const menu = (name: string) => menuLink(page, name)
     const follow = async (target: Locator, key: 'Tab' | 'Shift+Tab' = 'Tab') => {
       await reach(page, target, key)
       await page.keyboard.press('Enter')
@@ -100,7 +90,7 @@ describe.skipIf(!executable)('the dashboard', () => {
     await page.keyboard.press('Control+A')
     await page.keyboard.type(people.root)
     await page.keyboard.press('Enter')
-    await atHeading(page, 'Overview')
+    await atHeading(page, 'Today')
 
     // The skip link is the first stop, and the next one is in the content.
     await page.reload()
@@ -111,8 +101,10 @@ describe.skipIf(!executable)('the dashboard', () => {
     await page.keyboard.press('Tab')
     expect(await page.evaluate(() => document.activeElement?.closest('main') !== null)).toBe(true)
 
-    for (const title of titles.toReversed()) {
-      await follow(menu(title), 'Shift+Tab')
+    for (const [, title, entry, tab] of shape.toReversed()) {
+      await follow(menu(entry), 'Shift+Tab')
+      await atHeading(page, entry)
+      if (tab !== undefined) await follow(tabLink(page, entry, tab), 'Shift+Tab')
       await atHeading(page, title)
       expect(await page.title()).toBe(`${title} · cstp`)
     }
@@ -159,7 +151,9 @@ describe.skipIf(!executable)('the dashboard', () => {
     await atHeading(page, 'Switch regions one by one, a day apart')
     await settled(page)
 
-    await follow(menu('Breakers'), 'Shift+Tab')
+    await follow(menu('Policy'), 'Shift+Tab')
+    await atHeading(page, 'Policy')
+    await follow(tabLink(page, 'Policy', 'Breakers'), 'Shift+Tab')
     await atHeading(page, 'Breakers')
     await settled(page)
     const note = () => page.waitForFunction(() => document.activeElement?.getAttribute('role') === 'status')
@@ -176,8 +170,8 @@ describe.skipIf(!executable)('the dashboard', () => {
     await note()
     expect(await place.server.call('getCircuitState', { scope: 'stakes:critical' })).toMatchObject({ state: 'closed' })
 
-    await follow(menu('Guardrails'), 'Shift+Tab')
-    await atHeading(page, 'Guardrails')
+    await follow(menu('Policy'), 'Shift+Tab')
+    await atHeading(page, 'Policy')
     await reach(page, page.getByLabel('Planned action'))
     await page.keyboard.type('Deploy')
     await reach(page, page.getByLabel('Stakes'))
@@ -186,8 +180,8 @@ describe.skipIf(!executable)('the dashboard', () => {
     await page.getByText(/^(?:Allowed|Blocked)\.$/).waitFor()
     expect([(await focusOf(page)).text, await page.getByLabel('Stakes').inputValue()]).toEqual(['Try it', 'critical'])
 
-    await follow(menu('Evidence'), 'Shift+Tab')
-    await atHeading(page, 'Evidence')
+    await follow(menu('Proof'), 'Shift+Tab')
+    await atHeading(page, 'Proof')
     await settled(page)
     await follow(button('Verify the chain'))
     await page.getByText('Intact.').waitFor()
@@ -271,7 +265,7 @@ describe.skipIf(!executable)('the dashboard', () => {
   test('tells what an action has led to where it was announced before', async () => {
     const { page, context } = await open(browser)
     await logIn(page, url, 'root', people.root)
-    await visit(page, url, '/guardrails')
+    await visit(page, url, '/policy')
     // A live region that comes together with its text is often not read.
     await page.getByRole('region', { name: 'Try an action' }).locator('[role=status]').waitFor({ state: 'attached' })
     await page.getByLabel('Planned action').fill('Deploy')

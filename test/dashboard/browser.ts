@@ -1,9 +1,30 @@
 /** A real browser for the dashboard's tests, which notes everything that a page complains about. */
 import axe, { type AxeResults, type RunOptions } from 'axe-core'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core'
 
 export const executable = Bun.which('chromium') ?? Bun.which('google-chrome')
 if (!executable) console.warn('no chromium found: the dashboard is not tried in a browser')
+
+/** Each page that the menu or a tab leads to: its address, its heading, the entry of the menu, and its tab there. */
+export const shape: readonly [path: string, title: string, entry: string, tab?: string][] = [
+  ['', 'Today', 'Today'],
+  ['/inbox', 'Inbox', 'Today', 'Inbox'],
+  ['/decisions', 'Decisions', 'Decisions'],
+  ['/agents', 'Agents', 'Agents'],
+  ['/calibration', 'Calibration', 'Agents', 'Calibration'],
+  ['/deliberation', 'Deliberation', 'Agents', 'Deliberation'],
+  ['/policy', 'Policy', 'Policy'],
+  ['/approvals', 'Approvals', 'Policy', 'Approvals'],
+  ['/breakers', 'Breakers', 'Policy', 'Breakers'],
+  ['/proof', 'Proof', 'Proof'],
+]
+
+/** A link of the menu. */
+export const menuLink = (page: Page, name: string): Locator =>
+  page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name, exact: true })
+/** A link of the tabs of an entry. */
+export const tabLink = (page: Page, entry: string, name: string): Locator =>
+  page.getByRole('navigation', { name: entry, exact: true }).getByRole('link', { name: new RegExp(`^${name}`) })
 
 export const launch = (): Promise<Browser> =>
   chromium.launch({ executablePath: executable!, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
@@ -55,7 +76,7 @@ export async function logIn(page: Page, url: string, agent: string, token: strin
   await page.getByLabel('Agent', { exact: true }).fill(agent)
   await page.getByLabel('Token', { exact: true }).fill(token)
   await page.getByRole('button', { name: 'Log in' }).click()
-  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+  await page.getByRole('heading', { level: 1, name: 'Today' }).waitFor()
 }
 
 /** Goes to an address of the dashboard and waits until nothing loads any more. */

@@ -37,8 +37,8 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
 
   test('trust at critical stakes is one click away, and its cells are those of the method', async () => {
     await visit(page, server.url, '')
-    await menu('Trust').click()
-    await page.getByRole('heading', { level: 1, name: 'Trust' }).waitFor()
+    await menu('Agents').click()
+    await page.getByRole('heading', { level: 1, name: 'Agents' }).waitFor()
     await settled(page)
     const { agent, stakes } = truths.hidden
     const headline = await page.locator('.lead').innerText()
@@ -83,7 +83,7 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
       expect(text).toContain(`In the last 30 days: Decisions of ${drifting.agent} are overconfident by`)
       expect([path, await verdict()]).toEqual([path, 'overconfident'])
     }
-    expect(await lead('/trust')).toContain(`of ${hidden.agent} at ${hidden.stakes} stakes`)
+    expect(await lead('/agents')).toContain(`of ${hidden.agent} at ${hidden.stakes} stakes`)
     expect(await lead(`/calibration?agent=${hidden.agent}`)).toContain(
       `Decisions at ${hidden.stakes} stakes are overconfident`,
     )
@@ -127,7 +127,7 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
 
   test('the trail says what stopped an action, what only warned, and which breaker was reset; logins do not drown it', async () => {
     await server.call('resetCircuit', { scope: 'tag:nightly', reason: 'The import is fixed' })
-    await visit(page, server.url, '/guardrails')
+    await visit(page, server.url, '/policy')
     const trail = page.getByRole('region', { name: 'Audit trail' })
     const first = trail.locator('tbody tr').first()
     expect(await first.innerText()).toContain(
@@ -155,7 +155,7 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
       ['agent_stakes', ''],
       ['category_stakes', '90d'],
     ] as const) {
-      const path = `/trust?by=${by}&window=${period}`
+      const path = `/agents?by=${by}&window=${period}`
       await visit(page, server.url, path)
       const links = page.getByRole('table').first().locator('.cell a')
       const count = await links.count()
@@ -362,7 +362,7 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
   })
 
   test('what lacks evidence is grouped by its reason, and the proof of an event is on top of its page', async () => {
-    await visit(page, server.url, '/evidence')
+    await visit(page, server.url, '/proof')
     const { insufficient_evidence: lacks } = (await server.call('mapControls', {})) as {
       insufficient_evidence: { seq: number; reason: string }[]
     }
@@ -383,10 +383,10 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     await field.fill('Critical ones')
     await page.getByRole('option', { name: 'Save this view as “Critical ones”' }).click()
     await page.keyboard.press('Control+k')
-    await page.keyboard.type('trust')
+    await page.keyboard.type('agents')
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('Enter')
-    await page.waitForURL(/\/trust$/)
+    await page.waitForURL(/\/agents$/)
     await page.keyboard.press('Control+k')
     await page.keyboard.type('critical')
     await page.getByRole('option', { name: 'Critical ones saved view' }).click()
@@ -408,7 +408,7 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
   })
 
   test('a rule is tried, back-tested and put in shadow mode in four clicks', async () => {
-    await menu('Guardrails').click()
+    await menu('Policy').click()
     await settled(page)
     const bench = page.getByRole('region', { name: 'Workbench' })
     await bench.getByRole('button', { name: 'Take an example' }).click()
@@ -446,9 +446,9 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     await logIn(phone.page, server.url, 'root', fleetTokens.root!)
     const { entries } = (await server.call('listAudit', { allowed: false, limit: 1 })) as { entries: { seq: number }[] }
     for (const path of [
-      '/trust',
+      '/agents',
       '/inbox',
-      '/guardrails',
+      '/policy',
       '/decisions?q=rollback+plan&stakes=critical',
       `/blocks/${entries[0]!.seq}`,
       '/breakers/category%3Adeployment',

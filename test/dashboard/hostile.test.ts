@@ -116,9 +116,9 @@ describe.skipIf(!executable)('the dashboard', () => {
     [`/decisions?q=${encodeURIComponent(evil('question'))}`, ['decision', 'precedent']],
     ['/decisions?category=x', []],
     ['/calibration', ['scope']],
-    ['/guardrails', ['rule-name', 'rule-description']],
+    ['/policy', ['rule-name', 'rule-description']],
     ['/breakers', ['scope']],
-    ['/evidence', ['payload', 'payload-name']],
+    ['/proof', ['payload', 'payload-name']],
     ['/deliberation', ['waiting-thought']],
     [
       '/decisions/ID',
@@ -149,7 +149,7 @@ describe.skipIf(!executable)('the dashboard', () => {
 
   test('shows markup in what a rule says as text', async () => {
     const { page, complaints } = watched
-    await visit(page, url(), '/guardrails')
+    await visit(page, url(), '/policy')
     await page.getByLabel('Planned action').fill(evil('action'))
     await page.getByLabel('Stakes').selectOption('critical')
     await page.getByRole('button', { name: 'Try it' }).click()

@@ -35,7 +35,7 @@ describe.skipIf(!executable)('the jobs of the dashboard', () => {
   test('on paper a long panel begins on the page that it is on, and one that is only a form is left out', async () => {
     const { page } = watched
     await page.emulateMedia({ media: 'print' })
-    for (const path of ['/trust', '/breakers/category%3Adeployment']) {
+    for (const path of ['/agents', '/breakers/category%3Adeployment']) {
       await visit(page, server.url, path)
       const breaks = await page
         .locator('.panel')

@@ -81,7 +81,7 @@ export const jobs: readonly Job[] = [
     name: 'trust',
     clicks: 1,
     async run(hands) {
-      await hands.press(menu(hands, 'Trust'))
+      await hands.press(menu(hands, 'Agents'))
       return hands.page.locator('.lead', { hasText: 'decisions of migrator at critical stakes' })
     },
   },
@@ -119,7 +119,7 @@ export const jobs: readonly Job[] = [
     clicks: 3,
     async run(hands) {
       const { page } = hands
-      await hands.press(menu(hands, 'Guardrails'))
+      await hands.press(menu(hands, 'Policy'))
       const bench = page.getByRole('region', { name: 'Workbench' })
       await hands.type(bench.getByLabel('Rules as YAML'), draft)
       await hands.press(bench.getByRole('button', { name: 'Try the draft' }))

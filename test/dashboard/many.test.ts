@@ -187,6 +187,6 @@ describe.skipIf(!executable)(`the dashboard over ${shown(size)} decisions`, () =
     const { decisions } = await listed({ offset: size / 2 })
     await look(`/decisions/${decisions[0]!.id}`)
     expect(await page.locator('h1').innerText()).toBe(decisions[0]!.title)
-    for (const path of ['/guardrails', '/breakers', '/evidence', '/deliberation']) await look(path)
+    for (const path of ['/policy', '/breakers', '/proof', '/deliberation']) await look(path)
   })
 })

@@ -4,25 +4,23 @@ import { rm } from 'node:fs/promises'
 import type { RunOnly } from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import { temporaryDir } from '../support/process.ts'
-import { executable, launch, logIn, open, settled, violations, visit, type Watched } from './browser.ts'
+import {
+  executable,
+  launch,
+  logIn,
+  menuLink,
+  open,
+  settled,
+  shape,
+  tabLink,
+  violations,
+  visit,
+  type Watched,
+} from './browser.ts'
 import { type DashboardPlace, hasData, people, startPlace } from './place.ts'
 
 setDefaultTimeout(120_000)
 const runs = executable !== null && hasData
-
-/** Each page of the menu, and what its first heading says. */
-const pages: [path: string, title: string][] = [
-  ['', 'Overview'],
-  ['/inbox', 'Inbox'],
-  ['/decisions', 'Decisions'],
-  ['/trust', 'Trust'],
-  ['/calibration', 'Calibration'],
-  ['/guardrails', 'Guardrails'],
-  ['/breakers', 'Breakers'],
-  ['/approvals', 'Approvals'],
-  ['/evidence', 'Evidence'],
-  ['/deliberation', 'Deliberation'],
-]
 
 const wcag: RunOnly = {
   type: 'tag',
@@ -89,7 +87,7 @@ describe.skipIf(!runs)('the dashboard', () => {
     test(`every page passes axe and fits a phone, ${dark ? 'dark' : 'light'}`, async () => {
       const phone = await open(browser, { width: 360, height: 740, dark })
       await logIn(phone.page, url, 'root', people.root)
-      const paths = [...pages.map(([path]) => path), '/decisions?q=generators', `/decisions/${place.hostileId}`]
+      const paths = [...shape.map(([path]) => path), '/decisions?q=generators', `/decisions/${place.hostileId}`]
       for (const path of paths) {
         await visit(phone.page, url, path)
         // The two looks differ in nothing but their colours.
@@ -107,15 +105,40 @@ describe.skipIf(!runs)('the dashboard', () => {
   test('the menu leads to every page, and each is named by its heading and title', async () => {
     await visit(page, url, '')
     const names = await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allInnerTexts()
-    expect(names).toEqual(pages.map(([, title]) => title))
-    for (const [path, title] of pages) {
-      await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: title, exact: true }).click()
+    expect(names).toEqual([...new Set(shape.map(([, , entry]) => entry))])
+    for (const [path, title, entry, tab] of shape) {
+      await menuLink(page, entry).click()
+      if (tab !== undefined) await tabLink(page, entry, tab).click()
       await page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor()
       await settled(page)
       expect([new URL(page.url()).pathname, await page.title()]).toEqual([`/dashboard${path}`, `${title} · cstp`])
     }
     await visit(page, url, '/nowhere')
     expect(await page.locator('main').innerText()).toContain('There is no page at this address')
+    quiet()
+  })
+
+  test('an address of before leads to the page that has its content now, with its query', async () => {
+    for (const [before, now] of [
+      ['/trust?by=agent_category', '/agents?by=agent_category'],
+      ['/guardrails?allowed=no', '/policy?allowed=no'],
+      ['/evidence?proof=4', '/proof?proof=4'],
+    ] as const) {
+      await visit(page, url, before)
+      expect(page.url()).toBe(`${url}/dashboard${now}`)
+    }
+    quiet()
+  })
+
+  test('the menu folds to its signs, and stays folded after a reload', async () => {
+    await visit(page, url, '')
+    await page.getByRole('button', { name: 'Fold the menu' }).click()
+    await page.reload()
+    const unfold = page.getByRole('button', { name: 'Unfold the menu' })
+    await unfold.waitFor()
+    expect((await page.getByRole('navigation', { name: 'Pages' }).boundingBox())!.width).toBeLessThan(80)
+    expect(await menuLink(page, 'Policy').getAttribute('title')).toBe('Policy')
+    await unfold.click()
     quiet()
   })
 
@@ -208,7 +231,7 @@ describe.skipIf(!runs)('the dashboard', () => {
   })
 
   test('an action is tried out: which rules match and why; no decision is recorded, and the trail says that it was a dry run', async () => {
-    await visit(page, url, '/guardrails')
+    await visit(page, url, '/policy')
     const { total } = (await place.server.call('getStats', {})) as { total: number }
     const newest = async (limit: number) =>
       ((await place.server.call('listAudit', { limit })) as { entries: object[] }).entries
@@ -265,7 +288,7 @@ describe.skipIf(!runs)('the dashboard', () => {
   })
 
   test('evidence is verified, proven and exported', async () => {
-    await visit(page, url, '/evidence?proof=4')
+    await visit(page, url, '/proof?proof=4')
     await page.getByRole('button', { name: 'Verify the chain' }).click()
     await page.getByText('Intact.').waitFor()
     const { root_hash } = (await place.server.call('getInclusionProof', { seq: 4 })) as { root_hash: string }

@@ -95,7 +95,7 @@ describe.skipIf(executable === null)('the dashboard', () => {
   })
 
   test('a verification tells how far it is, then what it found', async () => {
-    await visit(page, server.url, '/evidence')
+    await visit(page, server.url, '/proof')
     const { latest } = (await server.call('getVerification', {})) as unknown as GetVerificationResult
     const chain = page.getByRole('region', { name: 'Chain', exact: true })
     await chain.getByText('Last verified: ').waitFor()
@@ -125,7 +125,7 @@ describe.skipIf(executable === null)('the dashboard', () => {
   })
 
   test('a walk of another server shows as one of unknown length', async () => {
-    await visit(page, server.url, '/evidence')
+    await visit(page, server.url, '/proof')
     const idle = { running: false, records: null, total: null, started_at: null, latest: null }
     let released = (): void => {}
     const held = new Promise<void>((resolve) => {
@@ -167,7 +167,7 @@ describe.skipIf(executable === null)('the dashboard', () => {
       for (const hash of [root_hash!, leaf_hash!]) expect(path).toContain(hash)
     }
     await evidence.getByRole('link', { name: '20,000', exact: true }).click()
-    await page.waitForURL(/evidence\?proof=20000/)
+    await page.waitForURL(/proof\?proof=20000/)
     await settled(page)
     expect(await page.getByRole('region', { name: 'Proof of one event' }).innerText()).toContain(
       'Event 20000 is in the log',
@@ -175,7 +175,7 @@ describe.skipIf(executable === null)('the dashboard', () => {
     quiet()
   })
   test('events are listed from the newest on, and from the oldest where that is asked for', async () => {
-    await visit(page, server.url, '/evidence')
+    await visit(page, server.url, '/proof')
     const table = page.getByRole('table', { name: 'Events' })
     const numbers = async () => {
       await settled(page)
@@ -219,7 +219,7 @@ describe.skipIf(executable === null)('the dashboard', () => {
   })
 
   test('what was typed is kept when the session ends, for the same agent', async () => {
-    await visit(page, server.url, '/guardrails')
+    await visit(page, server.url, '/policy')
     await page.getByLabel('Planned action').fill('Switch every region')
     await page.context().clearCookies()
     await page.getByRole('button', { name: 'Try it' }).click()
@@ -245,7 +245,7 @@ describe.skipIf(executable === null)('the dashboard', () => {
       storageState: await page.context().storageState(),
     })
     const there = await context.newPage()
-    await there.goto(`${server.url}/dashboard/evidence`)
+    await there.goto(`${server.url}/dashboard/proof`)
     const time = there.locator('time').first()
     await time.waitFor()
     const at = (await time.getAttribute('datetime'))!

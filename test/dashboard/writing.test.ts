@@ -268,7 +268,7 @@ describe.skipIf(!executable)('writing from the dashboard', () => {
   test('where the service may write no rules, the file to add by hand is given', async () => {
     const other = await open(browser)
     await logIn(other.page, server.url, 'root', people.root)
-    await visit(other.page, server.url, '/guardrails')
+    await visit(other.page, server.url, '/policy')
     const bench = other.page.getByRole('region', { name: 'Workbench' })
     await bench.getByLabel('Rules as YAML').fill('- { id: calm, action: block, condition_stakes: high, message: m }')
     await bench.getByRole('button', { name: 'Try the draft' }).click()

@@ -1,4 +1,4 @@
-/** The pages and their addresses. The menu shows them in this order. */
+/** The pages and their addresses. The menu shows the five entries in this order; an entry's pages are tabs below it. */
 import type { FunctionComponent } from 'preact'
 import { texts } from '../texts.ts'
 import { Approval, Approvals } from './approvals.tsx'
@@ -28,35 +28,83 @@ export interface Page {
   View: FunctionComponent
 }
 
-/** The pages of the menu. */
-export const pages: Page[] = [
-  { path: '/', title: t.overview, View: Overview },
-  { path: '/inbox', title: t.inbox, View: Inbox },
-  { path: '/decisions', title: t.decisions, View: Decisions },
-  { path: '/trust', title: t.trust, View: Trust },
-  { path: '/calibration', title: t.calibration, View: Calibration },
-  { path: '/guardrails', title: t.guardrails, View: Guardrails },
-  { path: '/breakers', title: t.breakers, View: Breakers },
-  { path: '/approvals', title: t.approvals, View: Approvals },
-  { path: '/evidence', title: t.evidence, View: Evidence },
-  { path: '/deliberation', title: t.deliberation, every_s: 3, View: Deliberation },
+/** An entry of the menu: its own page, the tabs below it, and pages of single items, whose name follows the path. */
+export interface Entry extends Page {
+  /** Name of its own page among the tabs. */
+  tab: string
+  tabs: Page[]
+  items: Page[]
+}
+
+export const entries: Entry[] = [
+  {
+    path: '/',
+    title: t.today,
+    tab: t.today,
+    View: Overview,
+    tabs: [{ path: '/inbox', title: t.inbox, View: Inbox }],
+    items: [],
+  },
+  {
+    path: '/decisions',
+    title: t.decisions,
+    tab: t.decisions,
+    View: Decisions,
+    tabs: [],
+    items: [
+      { path: '/record', title: t.record, every_s: 0, View: Recording },
+      { path: '/decisions/', title: t.decision, View: Decision },
+      { path: '/edit/', title: t.edit, View: Edit },
+    ],
+  },
+  {
+    path: '/agents',
+    title: t.agents,
+    tab: t.trust,
+    View: Trust,
+    tabs: [
+      { path: '/calibration', title: t.calibration, View: Calibration },
+      { path: '/deliberation', title: t.deliberation, every_s: 3, View: Deliberation },
+    ],
+    items: [],
+  },
+  {
+    path: '/policy',
+    title: t.policy,
+    tab: t.rules,
+    View: Guardrails,
+    tabs: [
+      { path: '/approvals', title: t.approvals, View: Approvals },
+      { path: '/breakers', title: t.breakers, View: Breakers },
+    ],
+    items: [
+      { path: '/approvals/', title: t.approval, View: Approval },
+      { path: '/breakers/', title: t.breaker, every_s: 5, View: Breaker },
+      { path: '/blocks/', title: t.block, View: Block },
+    ],
+  },
+  {
+    path: '/proof',
+    title: t.proof,
+    tab: t.evidence,
+    View: Evidence,
+    tabs: [],
+    items: [{ path: '/dossiers/', title: t.dossier, View: Dossier }],
+  },
 ]
 
-/** Pages outside the menu: of a single item, whose name follows the path, or reached from other pages. */
-const single: Page[] = [
-  { path: '/record', title: t.record, every_s: 0, View: Recording },
-  { path: '/decisions/', title: t.decision, View: Decision },
-  { path: '/edit/', title: t.edit, View: Edit },
-  { path: '/dossiers/', title: t.dossier, View: Dossier },
-  { path: '/breakers/', title: t.breaker, every_s: 5, View: Breaker },
-  { path: '/blocks/', title: t.block, View: Block },
-  { path: '/approvals/', title: t.approval, View: Approval },
-]
+/** Every page that the menu or a tab leads to. */
+export const pages: Page[] = entries.flatMap((entry) => [entry, ...entry.tabs])
 
-/** The page of an address; null if there is none. */
-export const pageAt = (path: string): Page | null =>
-  [...pages, ...single].find((page) => page.path === path) ??
-  single.find(
-    (page) => page.path.endsWith('/') && path.startsWith(page.path) && /^[^/]+$/.test(path.slice(page.path.length)),
-  ) ??
-  null
+const shows = ({ path: start }: Page, path: string): boolean =>
+  start === path ||
+  (start !== '/' && start.endsWith('/') && path.startsWith(start) && /^[^/]+$/.test(path.slice(start.length)))
+
+/** The page of an address and the entry that it belongs to; null if there is none. */
+export function pageAt(path: string): { page: Page; entry: Entry } | null {
+  for (const entry of entries) {
+    const page = [entry, ...entry.tabs, ...entry.items].find((one) => shows(one, path))
+    if (page) return { page, entry }
+  }
+  return null
+}

@@ -30,7 +30,7 @@ export function Block() {
   return (
     <>
       <p>
-        <To path="/guardrails" query={{ allowed: 'no' }}>
+        <To path="/policy" query={{ allowed: 'no' }}>
           {t.all}
         </To>
       </p>

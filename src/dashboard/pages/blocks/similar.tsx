@@ -54,7 +54,7 @@ export function Similar({ of }: { of: AuditEntry }) {
                 ])}
               />
               <p>
-                <To path="/guardrails" query={{ rule, allowed: 'no' }}>
+                <To path="/policy" query={{ rule, allowed: 'no' }}>
                   {t.allSimilar}
                 </To>
               </p>

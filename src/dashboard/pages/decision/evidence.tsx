@@ -62,7 +62,7 @@ function Item({ event: { seq, event_type, evidence_class, source, ts, payload } 
         <Badge of={evidence_class} />{' '}
         {t.event(
           <strong>{event_type}</strong>,
-          <To path="/evidence" query={{ proof: seq }}>
+          <To path="/proof" query={{ proof: seq }}>
             {whole(seq)}
           </To>,
         )}{' '}

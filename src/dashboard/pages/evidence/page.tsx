@@ -136,7 +136,7 @@ export function Evidence() {
                     <summary>{t.whichEvents}</summary>
                     {seqs.slice(0, mostSeqs).map((seq) => (
                       <Fragment key={seq}>
-                        <To path="/evidence" query={{ proof: seq }}>
+                        <To path="/proof" query={{ proof: seq }}>
                           {whole(seq)}
                         </To>{' '}
                       </Fragment>

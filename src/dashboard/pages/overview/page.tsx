@@ -79,7 +79,7 @@ export function Overview() {
                 <Figure
                   name={t.confidence}
                   term="verdict"
-                  value={<To path="/trust">{verdictWords(calibration, recent)}</To>}
+                  value={<To path="/agents">{verdictWords(calibration, recent)}</To>}
                   note={verdictNote(calibration)}
                 />
               </dl>
