@@ -232,7 +232,7 @@ describe.skipIf(executable === null)('the dashboard', () => {
     await settled(page)
     expect([await page.getByLabel('Planned action').inputValue(), await page.title()]).toEqual([
       'Switch every region',
-      'Guardrails · cstp',
+      'Policy · cstp',
     ])
     await page.getByRole('button', { name: 'Try it' }).click()
     await page.getByText(/^(?:Allowed|Blocked)\.$/).waitFor()
