@@ -4,6 +4,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import { generateKeyPairSync } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { SQL } from 'bun'
 import { suiteOptions } from '../../sdk/storage/conformance/store/records.ts'
 import { countDecisions } from '../../sdk/storage/groups.ts'
 import { connect } from '../../src/drivers/shared/postgres/client.ts'
@@ -13,6 +14,14 @@ import { startServer, testDir, until } from '../support/process.ts'
 
 setDefaultTimeout(120_000)
 
+/** @returns path of a new key in a folder */
+function newKey(dir: string): string {
+  const key = join(dir, 'evidence.pem')
+  const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })
+  writeFileSync(key, pem, { mode: 0o600 })
+  return key
+}
+
 const server = postgres()
 const isOwn = server !== null && !process.env.CSTP_TEST_POSTGRES
 const title = 'without its database a server fails cleanly, and needs no restart when it is back'
@@ -21,9 +30,7 @@ if (!isOwn) test.skip(`${title} (${server === null ? whyNoPostgres : 'the databa
 else
   test(title, async () => {
     const dir = await testDir()
-    const key = join(dir, 'evidence.pem')
-    const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })
-    writeFileSync(key, pem, { mode: 0o600 })
+    const key = newKey(dir)
     const env = {
       CSTP_STORE_URL: freshSchema(server),
       CSTP_AUTH_TOKENS: 'local:t0ken-of-the-test',
@@ -61,6 +68,22 @@ else
   })
 
 if (server !== null) {
+  test('a server whose tables are gone is not ready', async () => {
+    const address = freshSchema(server)
+    const dir = await testDir()
+    const running = await startServer({
+      dir,
+      env: { CSTP_STORE_URL: address, CSTP_AUTH_TOKENS: 'local:t0ken-of-the-test', CSTP_EVIDENCE_KEY: newKey(dir) },
+    })
+    const ready = async () => (await fetch(`${running.url}/ready`)).status
+    expect(await ready()).toBe(200)
+    const direct = new SQL(server.url, { max: 1 })
+    await direct.unsafe(`drop schema ${new URL(address).searchParams.get('schema')} cascade`)
+    await direct.close()
+    await until('/ready tells', async () => (await ready()) === 503)
+    await running.kill()
+  })
+
   test('a database that a newer program has changed is refused', async () => {
     const url = freshSchema(server)
     await (await openPostgresStore({ ...suiteOptions, url })).close()

@@ -3,7 +3,7 @@
 import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
 import { messageOf } from '../../../core/log.ts'
 import { isLost, isLostAtOnce, storageErrorOf } from './errors.ts'
-import { openPool, type Query, type Session } from './pool.ts'
+import { openPool, type Pool, type PoolOptions, type Query, type Session } from './pool.ts'
 
 export { isLost, isRetryable, storageErrorOf } from './errors.ts'
 export type { Query } from './pool.ts'
@@ -19,8 +19,8 @@ export interface Client {
   begin<T>(work: (query: Query) => Promise<T>, first?: string): Promise<T>
   /** Like `begin`, for statements that may take hours: the client waits as long as the database answers pings. */
   beginWithoutTimeout<T>(work: (query: Query) => Promise<T>): Promise<T>
-  /** Resolves when the database answers, even if all connections are busy. @throws if it doesn't answer within a few seconds */
-  ping(): Promise<void>
+  /** Resolves when the database answers this, even if all connections are busy. @throws if it doesn't within a few seconds */
+  ping(sql?: string): Promise<void>
   close(): Promise<void>
 }
 
@@ -134,15 +134,47 @@ async function transaction<T>(session: Session, work: (query: Query) => Promise<
   }
 }
 
-/** @throws StorageError `invalid` if the settings of the session do not reach the database, as through a pooler in transaction mode */
-async function refusePooled({ read }: Pick<Client, 'read'>, search_path: string): Promise<void> {
-  const sql = `select current_setting('search_path') as path, current_setting('default_transaction_isolation') as isolation`
-  const [seen] = await read<{ path: string; isolation: string }>(sql)
-  if (seen?.path === search_path && seen.isolation === isolation) return
-  throw new StorageError(
+/** What is wrong with a pooler that gives a session to several clients in turn: there are no settings and no statements of a session. */
+const pooled = (what: string) =>
+  new StorageError(
     'invalid',
-    'postgres: the settings of a session do not reach the database: connect to it directly, or through a pooler in session mode (pgbouncer: pool_mode = session)',
+    `postgres: ${what}, as behind a pooler in transaction mode: connect directly, or in session mode as the guide of scaling describes (docs/guide/scaling.md)`,
   )
+
+const isOfPooler = (error: unknown): boolean =>
+  error instanceof Error && /unsupported startup parameter|statement pooling mode/.test(error.message)
+
+/** A connection of the database by its process, or null if it does not answer at once. */
+const backend = async ({ query }: Session): Promise<number | null> => {
+  const asked = query<{ pid: number }>('select pg_backend_pid() as pid').then(([row]) => row!.pid)
+  return Promise.race([asked, Bun.sleep(pingSeconds * 500).then(() => null)])
+}
+
+/** @throws StorageError `invalid` if there is no session: its settings do not arrive, or another client's transaction takes its connection */
+async function refusePooled(pool: Pool, another: PoolOptions, schema: string): Promise<void> {
+  const others = openPool(another)
+  const settings = `select current_setting('search_path') as path, current_setting('default_transaction_isolation') as isolation`
+  const look = (mine: Session) =>
+    others.use(async (other) => {
+      const [seen] = await mine.query<{ path: string; isolation: string }>(settings)
+      if (seen?.path.replaceAll('"', '') !== schema || seen.isolation !== isolation)
+        throw pooled('the settings of a session do not reach the database')
+      const own = await backend(mine)
+      await other.query('begin')
+      try {
+        await backend(other)
+        if ((await backend(mine)) !== own) throw pooled('a session does not keep its connection')
+      } finally {
+        await other.query('rollback')
+      }
+    })
+  try {
+    await retrying(() => pool.use(look))
+  } catch (error) {
+    throw isOfPooler(error) ? pooled('a pooler refuses the settings or the transactions of a session') : error
+  } finally {
+    await others.close(0)
+  }
 }
 
 /** Opens the pool and creates a missing schema. @throws StorageError `unavailable` */
@@ -168,16 +200,11 @@ export async function connect(options: ClientOptions): Promise<Client> {
   const common = { url, settings: session }
   const pool = openPool({ ...common, max: connections, connect_s: connectSeconds, limit_ms, wait_ms })
   const pingLimit_ms = pingSeconds * 1_000
-  const pings = openPool({
-    ...common,
-    max: 1,
-    connect_s: pingSeconds,
-    limit_ms: pingLimit_ms,
-    wait_ms: 2 * pingLimit_ms,
-  })
-  const ping = () =>
+  const single = { ...common, max: 1, connect_s: pingSeconds, limit_ms: pingLimit_ms, wait_ms: 2 * pingLimit_ms }
+  const pings = openPool(single)
+  const ping = (sql = 'select 1') =>
     pings.use(async ({ query }) => {
-      await query('select 1')
+      await query(sql)
     })
 
   /** Only a failed BEGIN is repeated. */
@@ -196,14 +223,21 @@ export async function connect(options: ClientOptions): Promise<Client> {
     read: (...statement) => retrying(() => pool.use(({ query }) => query(...statement))),
     begin: (work, first) => begin((session) => transaction(session, work), first),
     beginWithoutTimeout: (work) =>
-      begin((session) => session.waitWhile(ping, () => transaction(session, work)), 'set local statement_timeout = 0'),
-    ping: () => retrying(ping),
+      begin(
+        (session) =>
+          session.waitWhile(
+            () => ping(),
+            () => transaction(session, work),
+          ),
+        'set local statement_timeout = 0',
+      ),
+    ping: (sql) => retrying(() => ping(sql)),
     async close() {
       await Promise.all([pool.close(drain_ms), pings.close(0)])
     },
   }
   try {
-    await refusePooled(client, path)
+    await refusePooled(pool, single, schema)
     const [found] = await client.read('select 1 from pg_namespace where nspname = $1', [schema])
     if (!found && make)
       await client.begin(async (query) => {

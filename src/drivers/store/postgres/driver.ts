@@ -22,7 +22,7 @@ export type PostgresStoreOptions = StoreOptions & Pick<ClientOptions, 'url'> & P
 export interface PostgresStore extends Store {
   /** Takes up to `tokens` of a rate limit that servers share; resolves with the number taken. */
   lease(agent: string, tokens: number, bucket: { per_minute: number; burst: number }): Promise<number>
-  /** Resolves when the database answers. @throws if it doesn't */
+  /** Resolves when the database answers, and has the tables. @throws if it doesn't */
   ping(): Promise<void>
 }
 
@@ -96,7 +96,7 @@ export async function openPostgresStore({
     reconcile: async () => [],
     // PostgreSQL itself removes row versions that are no longer visible.
     scrub: async () => [],
-    ping: () => client.ping(),
+    ping: () => client.ping('select from generations limit 1'),
     close() {
       isClosed = true
       return client.close()
