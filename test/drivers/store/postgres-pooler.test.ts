@@ -21,7 +21,7 @@ afterAll(() => {
   for (const one of started) one.kill()
 })
 
-/** Parameters of a session, which pgbouncer refuses unless it is told to ignore them. */
+/** Parameters of a session, which pgbouncer refuses unless it is set to ignore them. */
 const ignored =
   'ignore_startup_parameters = search_path,default_transaction_isolation,statement_timeout,jit,idle_in_transaction_session_timeout,tcp_keepalives_idle,tcp_keepalives_interval,tcp_keepalives_count'
 
