@@ -94,7 +94,7 @@ describe.each(['codex', 'gemini', 'claude-code', 'opencode', 'copilot'] as const
       await rule('[]')
       await connect('--enforce', '--url', running.url)
       const tool = { name: 'get_stats', input: {} }
-      const turn = await agent.turn(ada, { tool })
+      const turn = await agent.turn(ada, { tools: [tool] })
       expect(turn.result).toContain('total_decisions')
       expect(await sessions()).toMatchObject([{ client, actions: 1, verdicts: { allow: 1 } }])
     })

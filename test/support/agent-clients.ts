@@ -1,16 +1,19 @@
 /**
  * Agents' clients, each the real program in a home of its own, before a model that asks for one command and then ends. CSTP_AGENT_CLIENTS names
- * the folder with their packages (`node_modules`). `.ci/run` installs Codex and Gemini CLI there; Claude Code, OpenCode and Copilot CLI run in
- * `bun run soak` where somebody has put them there, or into PATH.
+ * the folder with their packages (`node_modules`). `.ci/run` installs Codex, Gemini CLI and Claude Code there. OpenCode and Copilot CLI, and the
+ * hooks of Claude Code, whose newest version they need, run in `bun run soak` where somebody has put them there, or into PATH.
  */
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { content, type Model, messages, responses } from './agent-models.ts'
+import { content, type Model, messages, responses, type Wanted } from './agent-models.ts'
 import { type Ended, run } from './process.ts'
 
 const packages = process.env.CSTP_AGENT_CLIENTS
+
+/** What the user asks for by default. */
+const asked = 'make a file'
 
 interface Client {
   /** Below the folder of packages; the first that is there counts. */
@@ -50,7 +53,7 @@ requires_openai_auth = false
       ...(trusted ? ['--dangerously-bypass-hook-trust'] : []),
       '--skip-git-repo-check',
       '--json',
-      'make a file',
+      asked,
     ],
     env: () => ({ FAKE_KEY: 'x' }),
   },
@@ -69,7 +72,7 @@ requires_openai_auth = false
       'node',
       program,
       '-p',
-      'make a file',
+      asked,
       '--approval-mode',
       'yolo',
       '-m',
@@ -86,7 +89,7 @@ requires_openai_auth = false
     model: messages,
     settings: () => ({}),
     // The user is asked nothing: whatever stops a call is a hook.
-    line: (program) => [program, '-p', 'make a file', '--model', 'claude-sonnet-5', '--dangerously-skip-permissions'],
+    line: (program) => [program, '-p', asked, '--model', 'claude-sonnet-5', '--dangerously-skip-permissions'],
     env: (url) => ({
       ANTHROPIC_BASE_URL: url,
       ANTHROPIC_API_KEY: 'x',
@@ -114,7 +117,7 @@ requires_openai_auth = false
         },
       }),
     }),
-    line: (program) => [program, 'run', '--format', 'json', 'make a file'],
+    line: (program) => [program, 'run', '--format', 'json', asked],
     env: () => ({
       OPENCODE_DISABLE_AUTOUPDATE: '1',
       OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
@@ -133,7 +136,7 @@ requires_openai_auth = false
       ...(trusted ? ['env', 'COPILOT_ALLOW_ALL=true'] : []),
       program,
       '-p',
-      'make a file',
+      asked,
       '--allow-all-tools',
     ],
     env: (url) => ({
@@ -155,10 +158,10 @@ function programOf(client: RealClient): string | null {
   return found || (name ? Bun.which(name) : null)
 }
 
-/** Why a client can't be tested here; null if it can. */
-export function whyNot(client: RealClient): string | null {
+/** Why a client can't be tested here; null if it can. @param always though its hooks are tested in `bun run soak` only */
+export function whyNot(client: RealClient, always = false): string | null {
   const { name, soak }: Client = clients[client]
-  if (soak && process.env.CSTP_SOAK !== '1') return `${client} runs in bun run soak`
+  if (soak && !always && process.env.CSTP_SOAK !== '1') return `${client} runs in bun run soak`
   if (programOf(client) !== null) return null
   return name ? `neither CSTP_AGENT_CLIENTS nor PATH has ${name}` : `CSTP_AGENT_CLIENTS names no folder with ${client}`
 }
@@ -168,6 +171,8 @@ export interface Turn {
   saw(text: string): boolean
   /** What the tool returned to the model, at last. */
   result: string
+  /** What each call of a tool returned. */
+  results: string[]
   /** Whether the command was run. */
   ran: boolean
   output: string
@@ -177,8 +182,10 @@ interface How {
   trusted?: boolean
   /** What the model wants to run, instead of `touch ran.txt`. */
   command?: string
-  /** A tool that the model wants instead, by the end of its name, and its input. */
-  tool?: { name: string; input: object }
+  /** Tools that the model wants instead, one after the other. */
+  tools?: readonly Wanted[]
+  /** What the user asks for. */
+  prompt?: string
   /** Options of its command line. */
   options?: string[]
   /** Called with what the tool returned; then the model asks for the same once more. */
@@ -208,7 +215,7 @@ export async function openAgent(name: RealClient): Promise<Agent> {
   let meanwhile: How['meanwhile']
   let times = 1
   let command = ''
-  let tool: How['tool']
+  let tools: How['tools']
   const model = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
@@ -219,7 +226,7 @@ export async function openAgent(name: RealClient): Promise<Agent> {
       if (path.includes('count_tokens')) return Response.json({ input_tokens: 1 })
       if (request.method !== 'POST' || !client.model.path.test(path)) return Response.json({}, { status: 404 })
       seen += text
-      const told = client.model.reply({ body: JSON.parse(text), path, command, times, ...(tool && { tool }) })
+      const told = client.model.reply({ body: JSON.parse(text), path, command, times, ...(tools && { tools }) })
       if (told.results.length > results.length) {
         results = told.results
         if (results.length === 1) await meanwhile?.(results[0]!)
@@ -247,14 +254,16 @@ export async function openAgent(name: RealClient): Promise<Agent> {
       meanwhile = how.meanwhile
       times = meanwhile ? 2 : 1
       command = how.command ?? 'touch ran.txt'
-      tool = how.tool
+      tools = how.tools
       await rm(join(project, 'ran.txt'), { force: true })
-      const line = [...client.line(program, how.trusted ?? true), ...(how.options ?? [])]
+      const words = client.line(program, how.trusted ?? true)
+      const line = [...words.map((word) => (word === asked ? (how.prompt ?? asked) : word)), ...(how.options ?? [])]
       const { out, err } = await run(line, { cwd: project, env: { ...own, ...env }, input: '' })
       const text = seen
       return {
         ran: existsSync(join(project, 'ran.txt')),
         result: results.at(-1) ?? '',
+        results,
         output: out + err,
         saw: (part) => text.includes(part),
       }

@@ -1,14 +1,23 @@
-/** Models that agents' clients talk to in tests: each asks for one command, or several times for it, and then ends. One per protocol. */
+/** Models that agents' clients talk to in tests: each asks for one command, or several times for it, or for tools, and then ends. One per protocol. */
 
 type Json = Record<string, unknown>
 const list = (value: unknown): Json[] => (Array.isArray(value) ? value : [])
+
+/** A tool that a model asks for, by the end of its name, in which clients replace characters. */
+export interface Wanted {
+  name: string
+  input: object
+}
+
+const isNamed = (name: unknown, wanted: string): boolean =>
+  String(name).replaceAll('-', '_').endsWith(wanted.replaceAll('-', '_'))
 
 interface Asked {
   body: Json
   path: string
   command: string
-  /** What is asked for instead of the command, by the end of its name; the Messages API alone has it. */
-  tool?: { name: string; input: object }
+  /** What is asked for instead of the command, one after the other; Gemini's model has none. */
+  tools?: readonly Wanted[]
   /** How often the command is asked for. */
   times: number
 }
@@ -33,20 +42,27 @@ const stream = (events: readonly Json[]): Response => {
 /** The Responses API, as a stream. */
 export const responses: Model = {
   path: /responses/,
-  reply({ body, command, times }) {
-    const names = list(body.tools).map(({ name, type }) => String(name ?? type))
-    const name = names.find((one) => ['exec_command', 'shell_command', 'shell'].includes(one))
+  reply({ body, command, times, tools }) {
     const outputs = list(body.input).filter(({ type }) => /_output$/.test(String(type)))
+    // The tools of a server are in a namespace.
+    const all = list(body.tools).flatMap(({ name: namespace, tools: inner, type }) =>
+      inner ? list(inner).map(({ name }) => ({ name, namespace })) : [{ name: namespace ?? type }],
+    )
+    const wanted = tools?.[outputs.length]
+    const tool = all.find(({ name }) =>
+      tools ? wanted && isNamed(name, wanted.name) : ['exec_command', 'shell_command', 'shell'].includes(String(name)),
+    )
     const id = crypto.randomUUID()
     const args =
-      name === 'shell'
+      wanted?.input ??
+      (tool?.name === 'shell'
         ? { command: ['bash', '-lc', command] }
-        : name === 'shell_command'
+        : tool?.name === 'shell_command'
           ? { command }
-          : { cmd: command }
+          : { cmd: command })
     const item =
-      name && outputs.length < times
-        ? { type: 'function_call', id: `fc_${id}`, call_id: `call_${id}`, name, arguments: JSON.stringify(args) }
+      tool && (tools || outputs.length < times)
+        ? { type: 'function_call', id: `fc_${id}`, call_id: `call_${id}`, ...tool, arguments: JSON.stringify(args) }
         : { type: 'message', id: `m_${id}`, role: 'assistant', content: [{ type: 'output_text', text: 'done' }] }
     const usage = {
       input_tokens: 1,
@@ -88,16 +104,17 @@ export const content: Model = {
 /** The Messages API, as a stream or whole. */
 export const messages: Model = {
   path: /\/messages$/,
-  reply({ body, command, times, tool: other }) {
-    const name = list(body.tools)
-      .map((tool) => String(tool.name))
-      .find((one) => (other ? one.endsWith(other.name) : /^bash$/i.test(one)))
+  reply({ body, command, times, tools }) {
     const results = list(body.messages).flatMap(({ content: parts }) =>
       list(parts).filter(({ type }) => type === 'tool_result'),
     )
     const id = crypto.randomUUID().replaceAll('-', '')
-    const input = other?.input ?? { command, description: 'Run it' }
-    const wants = name !== undefined && results.length < times
+    const wanted = tools?.[results.length]
+    const name = list(body.tools)
+      .map((tool) => String(tool.name))
+      .find((one) => (tools ? wanted && isNamed(one, wanted.name) : /^bash$/i.test(one)))
+    const input = wanted?.input ?? { command, description: 'Run it' }
+    const wants = name !== undefined && (tools !== undefined || results.length < times)
     const block = wants ? { type: 'tool_use', id: `toolu_${id}`, name, input } : { type: 'text', text: 'done' }
     const stop = { stop_reason: wants ? 'tool_use' : 'end_turn', stop_sequence: null }
     const usage = { input_tokens: 1, output_tokens: 1 }

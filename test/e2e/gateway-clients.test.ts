@@ -1,0 +1,235 @@
+/**
+ * Real clients with real servers of tools behind the gateway: what a client gets through it is what it gets without it, at the first try. Then
+ * clients that disobey.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Agent, openAgent, type RealClient, whyNot } from '../support/agent-clients.ts'
+import type { Wanted } from '../support/agent-models.ts'
+import { bareEnv, cstp, cstpCommand, root, run } from '../support/process.ts'
+import { tokens } from '../support/serving.ts'
+import { openBehind, toolServer } from '../surfaces/gateway/gateway.ts'
+
+const servers = process.env.CSTP_MCP_SERVERS
+const inspector = process.env.CSTP_INSPECTOR
+const serverPath = (name: string) => join(servers!, '@modelcontextprotocol', `server-${name}`, 'dist/index.js')
+
+// Claude Code asks its model before slow servers are there, unless this makes it wait.
+const patient = { MCP_CONNECTION_NONBLOCKING: 'false' }
+
+type Commands = Record<string, string[]>
+const settings = { CSTP_EMBEDDER: 'hash', CSTP_PACKS: 'none' }
+
+/** The commands of the servers. @param folder of the one with files */
+const direct = (folder: string): Commands => ({
+  everything: ['node', serverPath('everything')],
+  files: ['node', serverPath('filesystem'), folder],
+  memory: ['node', serverPath('memory')],
+})
+const throughGateway = (commands: Commands, data: string): Commands =>
+  Object.fromEntries(
+    Object.entries(commands).map(([name, words]) => [
+      name,
+      [...cstpCommand, 'gateway', '--name', name, '--data-dir', data, '--', ...words],
+    ]),
+  )
+
+/** What starts servers, as each client's settings name it; their options, if it is not read without. */
+const configured: Partial<Record<RealClient, (agent: Agent, commands: Commands, env: object) => Promise<string[]>>> = {
+  async codex({ home }, commands, env) {
+    const path = join(home, '.codex/config.toml')
+    const pairs = Object.entries(env).map(([key, value]) => `${key} = ${JSON.stringify(value)}`)
+    const tables = Object.entries(commands).map(
+      ([name, [command, ...args]]) =>
+        `[mcp_servers.${name}]\ncommand = ${JSON.stringify(command)}\nargs = ${JSON.stringify(args)}\nenv = { ${pairs.join(', ')} }\n`,
+    )
+    // It asks its model after a second, with the tools that are there by then.
+    const grace = 'mcp_optional_startup_grace_ms = 60000\n'
+    const own = (await readFile(path, 'utf8')).replace(grace, '').replace(/\[mcp_servers[\s\S]*$/, '')
+    await writeFile(path, `${grace}${own}${tables.join('\n')}`)
+    return []
+  },
+  async 'claude-code'({ project }, commands, env) {
+    const mcpServers = Object.fromEntries(
+      Object.entries(commands).map(([name, [command, ...args]]) => [name, { command, args, env }]),
+    )
+    await writeFile(join(project, '.mcp.json'), JSON.stringify({ mcpServers }))
+    return ['--mcp-config', '.mcp.json', '--strict-mcp-config']
+  },
+}
+
+/** A call of each tool that the client is shown. */
+const calls = (folder: string): Wanted[] => [
+  { name: 'echo', input: { message: 'hello' } },
+  { name: 'get-sum', input: { a: 19, b: 23 } },
+  { name: 'get-tiny-image', input: {} },
+  { name: 'get-annotated-message', input: { messageType: 'error', includeImage: true } },
+  { name: 'get-structured-content', input: { location: 'Chicago' } },
+  { name: 'get-resource-links', input: { count: 3 } },
+  { name: 'get-resource-reference', input: { resourceType: 'Text', resourceId: 1 } },
+  { name: 'gzip-file-as-resource', input: { name: 'a.txt', data: 'data:text/plain,hello', outputType: 'resource' } },
+  { name: 'trigger-long-running-operation', input: { duration: 0.2, steps: 2 } },
+  { name: 'toggle-simulated-logging', input: {} },
+  { name: 'toggle-subscriber-updates', input: {} },
+  { name: 'trigger-elicitation-request', input: {} },
+  { name: 'write_file', input: { path: join(folder, 'a.txt'), content: 'written' } },
+  { name: 'read_text_file', input: { path: join(folder, 'a.txt') } },
+  { name: 'directory_tree', input: { path: folder } },
+  {
+    name: 'create_entities',
+    input: { entities: [{ name: 'cstp', entityType: 'service', observations: ['decides'] }] },
+  },
+  { name: 'read_graph', input: {} },
+  { name: 'search_nodes', input: { query: 'cstp' } },
+]
+const resources: Partial<Record<RealClient, Wanted[]>> = {
+  codex: [
+    { name: 'list_mcp_resources', input: { server: 'everything' } },
+    { name: 'list_mcp_resource_templates', input: { server: 'everything' } },
+    { name: 'read_mcp_resource', input: { server: 'everything', uri: 'demo://resource/static/document/features.md' } },
+  ],
+  'claude-code': [
+    { name: 'ListMcpResourcesTool', input: { server: 'everything' } },
+    {
+      name: 'ReadMcpResourceTool',
+      input: { server: 'everything', uri: 'demo://resource/static/document/features.md' },
+    },
+  ],
+}
+
+/** A result without what differs from one call to the next. */
+const plain = (result: string): unknown =>
+  JSON.parse(result, (key, value) => {
+    if (key === 'cache_control') return undefined
+    if (typeof value !== 'string') return value
+    if (/(?:^|_)id$/.test(key)) return ''
+    return value.replace(/Wall time: [\d.]+ seconds| saved to \S+/, '').replace(/\d{1,2}:\d\d:\d\d(?: [AP]M)?/g, 'time')
+  })
+
+describe.each(['codex', 'claude-code'] as const)('%s', (client) => {
+  const reason =
+    whyNot(client, true) ?? (servers ? null : 'CSTP_MCP_SERVERS names no folder with the reference servers')
+  if (reason !== null) {
+    test.skip(reason, () => {})
+    return
+  }
+  let agent: Agent
+  let folder: string
+  beforeAll(async () => {
+    agent = await openAgent(client)
+    folder = await mkdtemp(join(tmpdir(), 'cstp-gateway-'))
+  })
+  afterAll(async () => {
+    await agent.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+  const data = () => join(folder, 'data')
+  const using = async (commands: Commands, env: object) => configured[client]!(agent, commands, { ...settings, ...env })
+
+  test('each tool and resource returns through the gateway what it returns without it', async () => {
+    // Below the folder that clients name as their root.
+    const files = join(agent.project, 'files')
+    const tools = [...calls(files), ...resources[client]!]
+    const got: unknown[][] = []
+    for (const commands of [direct(files), throughGateway(direct(files), data())]) {
+      await rm(files, { recursive: true, force: true })
+      await mkdir(files)
+      const options = await using(commands, { MEMORY_FILE_PATH: join(folder, `memory-${got.length}.json`) })
+      const { results, output } = await agent.turn(patient, { tools, options })
+      expect([results.length, output]).toEqual([tools.length, expect.anything()])
+      got.push(results.map(plain))
+    }
+    expect(got[1]).toEqual(got[0]!)
+    const shown = JSON.stringify(got[1])
+    for (const text of ['Echo: hello', '42', 'written', 'decides', 'image']) expect(shown).toContain(text)
+  })
+
+  if (client === 'claude-code')
+    test('a prompt of a server is a command of the user', async () => {
+      const { everything } = throughGateway(direct(folder), data())
+      const options = await using({ everything: everything! }, {})
+      const turn = await agent.turn(patient, { tools: [], prompt: '/mcp__everything__simple-prompt', options })
+      expect([turn.saw('This is a simple prompt without arguments'), turn.output]).toEqual([true, 'done\n'])
+    })
+
+  test('its hooks are switched off, and its servers are called as it likes: what a rule denies is not made', async () => {
+    const rules = join(folder, 'rules.yaml')
+    const stops = (id: string, tool: string, field: string, value: string) => `
+- id: ${id}
+  action: block
+  conditions:
+    - { type: field, field: context.tool, operator: in, value: [${tool}] }
+    - { type: field, field: ${field}, operator: contains, value: ${value} }
+  message: Nobody does this
+`
+    await writeFile(rules, stops('no-production', 'deploy', 'context.input.to', 'production'))
+    const behind = join(folder, 'behind')
+    await mkdir(behind)
+    const env = { ...settings, GUARDRAILS_PATHS: rules }
+    // The repository calls its server as it likes; the gateway in front of it is that of the machine.
+    const commands = throughGateway({ tools: [process.execPath, toolServer, behind] }, data())
+    const options = await using({ trusted: commands.tools! }, env)
+    const connect = ['init', '--dir', agent.project, '--client', client, '--enforce', '--skip-proof']
+    expect(await cstp(connect, bareEnv(data(), env))).toMatchObject({ status: 0 })
+    if (client === 'claude-code') {
+      await mkdir(join(agent.project, '.claude'), { recursive: true })
+      await writeFile(join(agent.project, '.claude', 'settings.json'), JSON.stringify({ disableAllHooks: true }))
+    }
+    const tools = [
+      client === 'codex'
+        ? { name: 'exec_command', input: { cmd: 'touch ran.txt' } }
+        : { name: 'Bash', input: { command: 'touch ran.txt', description: 'Make a file' } },
+      { name: 'deploy', input: { to: 'production' } },
+      { name: 'deploy', input: { to: 'production' } },
+      { name: 'deploy', input: { to: 'staging' } },
+    ]
+    // Codex runs no hook that is not trusted.
+    const turn = await agent.turn({ ...patient, ...env }, { tools, options, trusted: false })
+    // No service runs, so a hook would have stopped it.
+    expect(turn.ran).toBe(true)
+    expect(turn.results).toHaveLength(4)
+    for (const denied of turn.results.slice(1, 3)) expect(denied).toContain('no-production: Nobody does this')
+    const made = (await readFile(join(behind, 'calls'), 'utf8')).trim().split('\n')
+    expect(made.map((line) => JSON.parse(line))).toEqual([{ name: 'deploy', input: { to: 'staging' } }])
+  })
+})
+
+const missing = !inspector ? 'CSTP_INSPECTOR is not set' : !servers ? 'CSTP_MCP_SERVERS is not set' : ''
+
+test.skipIf(missing !== '')(
+  `the MCP inspector gets through the gateway what it gets without it ${missing}`,
+  async () => {
+    const home = await mkdtemp(join(tmpdir(), 'cstp-inspector-'))
+    const command = ['node', serverPath('everything')]
+    const behind = await openBehind({ more: { everything: { command } } })
+    const inspect = async (target: string[], ...args: string[]) => {
+      const line = [process.execPath, '--bun', inspector!, '--cli', ...target, '--method', ...args]
+      const { out, err, status } = await run(line, { cwd: root, env: bareEnv(home) })
+      if (status !== 0) throw new Error(`${args}: ${err}${out}`)
+      return plain(out)
+    }
+    const url = `${behind.serving.url}/gateway/everything`
+    const through = [url, '--transport', 'http', '--header', `Authorization: Bearer ${tokens.ada}`]
+    const document = 'demo://resource/static/document/features.md'
+    try {
+      for (const args of [
+        ['tools/list'],
+        ['tools/call', '--tool-name', 'get-structured-content', '--tool-arg', 'location=Chicago'],
+        ['tools/call', '--tool-name', 'get-annotated-message', '--tool-arg', 'messageType=debug'],
+        ['resources/list'],
+        ['resources/read', '--uri', document],
+        ['resources/templates/list'],
+        ['prompts/list'],
+        ['prompts/get', '--prompt-name', 'args-prompt', '--prompt-args', 'city=Chicago'],
+      ] as const) {
+        const [direct, judged] = await Promise.all([inspect(command, ...args), inspect(through, ...args)])
+        expect([args[0], judged]).toEqual([args[0], direct])
+      }
+    } finally {
+      await behind.close()
+      await rm(home, { recursive: true, force: true })
+    }
+  },
+)
