@@ -1,13 +1,14 @@
 /**
  * A server of tools for tests of the gateway, on stdin and stdout: `bun tool-server.ts <folder>`. What it does is in the folder: `calls` gets a
- * line for each call that it makes, and `tools.json`, if it exists, replaces members of its tools by their names.
+ * line for each call that it makes, `pid` has its process, and `tools.json`, if it exists, replaces members of its tools by their names.
  */
-import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inputRequired, Server } from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 
 const folder = process.argv[2]!
+writeFileSync(join(folder, 'pid'), String(process.pid))
 const own: Record<string, { description: string; [member: string]: unknown }> = {
   echo: { description: 'Returns its text.' },
   deploy: { description: 'Deploys a version.' },

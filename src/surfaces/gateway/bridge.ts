@@ -18,6 +18,7 @@ import {
   type Id,
   isNotification,
   isRequest,
+  lost,
   type Message,
   metaOf,
   openPage,
@@ -28,9 +29,11 @@ import {
   refusedWith,
   subscriptionIn,
   success,
+  unrecorded,
   withNotes,
   withoutOwnAnswer,
 } from './messages.ts'
+import { misread } from './misread.ts'
 import { openToolList } from './tool-list.ts'
 
 export interface BridgeOptions {
@@ -57,10 +60,6 @@ export interface Bridge {
 
 /** Results of these methods hold text that a tool or a resource returned. */
 const holdsContent = new Set(['resources/read', 'tasks/result'])
-
-const unrecorded = 'cstp could not record how this call ended: its result counts as unknown.'
-const lost = (name: string): string =>
-  `The server ${name} ended before it answered. Whether the call took effect is unknown; it was not sent again. Check before you repeat it`
 
 /** Starts both sides. @throws if the server can't be started */
 export async function openBridge(options: BridgeOptions): Promise<Bridge> {
@@ -241,6 +240,8 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
   }
 
   const fromClient = async (message: Message): Promise<void> => {
+    const why = misread(message)
+    if (why !== null) return isRequest(message) ? toClient(failure(message.id, -32_600, why), message.id) : undefined
     if (isRequest(message)) {
       lastMeta = metaOf(message)
       if (message.method === 'tools/call') return handleCall(message)
@@ -293,8 +294,5 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
   }
   await server.open()
   await front.start()
-  return {
-    closed: gone.promise,
-    close: finish,
-  }
+  return { closed: gone.promise, close: finish }
 }

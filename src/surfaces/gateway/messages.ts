@@ -68,6 +68,10 @@ export const refusal = (id: Id, text: string, meta: Fields): Message =>
     ...(isModern(meta) && { resultType: 'complete' }),
   })
 
+export const unrecorded = 'cstp could not record how this call ended: its result counts as unknown.'
+export const lost = (name: string): string =>
+  `The server ${name} ended before it answered. Whether the call took effect is unknown; it was not sent again. Check before you repeat it`
+
 /** A result with texts of the gateway after its own. */
 export function withNotes(result: Record<string, unknown>, notes: readonly string[]): Record<string, unknown> {
   if (notes.length === 0) return result

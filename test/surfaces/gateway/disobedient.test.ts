@@ -1,0 +1,161 @@
+/** Clients that do what they should not: they lie about names, call twice, call without a list, forge headers and messages. */
+import { afterEach, expect, test } from 'bun:test'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { misread } from '../../../src/surfaces/gateway/misread.ts'
+import { type Behind, openBehind, textsOf } from './gateway.ts'
+
+let behind: Behind | null = null
+afterEach(async () => {
+  await behind?.close()
+  behind = null
+})
+
+const open = async (options: Parameters<typeof openBehind>[0] = {}): Promise<Behind> => {
+  behind = await openBehind({
+    rules: `
+- id: no-production
+  conditions:
+    - { type: field, field: context.tool, operator: "==", value: deploy }
+    - { type: field, field: context.input.to, operator: "==", value: production }
+  action: block
+  message: This deploys to production
+- id: no-drop
+  conditions: [{ type: field, field: context.tool, operator: "==", value: drop }]
+  action: block
+  message: Nothing is dropped
+`,
+    ...options,
+  })
+  return behind
+}
+
+const accept = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+
+/** Opens a session of the older revisions, and returns what posts text into it. */
+async function rawSession({ serving }: Behind, server = 'tools') {
+  const post = (text: string, headers: Record<string, string> = {}) =>
+    serving.fetch(`/gateway/${server}`, { method: 'POST', body: text, headers: { ...accept, ...headers } })
+  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
+  const opened = await post(JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params }))
+  const session = { 'mcp-session-id': opened.headers.get('mcp-session-id')! }
+  await opened.text()
+  return async (text: string, headers: Record<string, string> = {}) =>
+    (await post(text, { ...session, ...headers })).text()
+}
+
+const call = (id: number, name: string, input: object) =>
+  JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: input } })
+
+test('a tool by another spelling of its name is no tool of the server', async () => {
+  const one = await open()
+  const client = await one.connect()
+  for (const name of ['Deploy', ' deploy', 'deploy ', 'tools_deploy', 'mcp__tools__deploy', 'deploy\u200b', 'dеploy']) {
+    const refused = await client.callTool({ name, arguments: { to: 'production' } })
+    expect([refused.isError, textsOf(refused)]).toEqual([true, expect.stringContaining('is not a tool of tools')])
+  }
+  expect(one.calls()).toEqual([])
+})
+
+test('a call before any list, and in a session that was not opened, is judged or not made', async () => {
+  const one = await open()
+  const post = await rawSession(one)
+  expect(await post(call(1, 'deploy', { to: 'production' }))).toContain('This deploys to production')
+  const outside = await one.serving.fetch('/gateway/tools', {
+    method: 'POST',
+    body: call(1, 'echo', {}),
+    headers: { ...accept, 'mcp-session-id': 'made-up' },
+  })
+  expect(outside.status).toBe(404)
+  expect(one.calls()).toEqual([])
+})
+
+test('a call whose id is in use is refused, and the first is made once', async () => {
+  const one = await open()
+  const post = await rawSession(one)
+  // The client has taken the place of its own answer.
+  void post(call(7, 'slow', { ms: 200 })).catch(() => '')
+  while (one.calls().length === 0) await Bun.sleep(10)
+  expect(await post(call(7, 'slow', { ms: 1 }))).toContain('is not answered yet')
+  expect(one.calls()).toEqual([{ name: 'slow', input: { ms: 200 } }])
+})
+
+test('what is judged is what the server gets, of repeated members too', async () => {
+  const one = await open()
+  const post = await rawSession(one)
+  const twice = (name: string, input: string) =>
+    `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo",${name},"arguments":{${input}}}}`
+  expect(await post(twice('"name":"deploy"', '"to":"staging","to":"production"'))).toContain('This deploys')
+  await post(twice('"name":"deploy"', '"to":"production","to":"staging"'))
+  await post(call(2, 'deploy', { to: 'staging', ['__proto__' as string]: { to: 'production' } }))
+  for (const { input } of one.calls()) expect(input.to).toBe('staging')
+})
+
+test('a call with a second spelling of a member is refused: a server may ignore the case', async () => {
+  const one = await open()
+  const post = await rawSession(one)
+  for (const more of [{ Name: 'deploy' }, { ARGUMENTS: { to: 'production' } }, { argument\u017f: {} }]) {
+    const params = { name: 'echo', arguments: { text: 'x' }, ...more }
+    expect(await post(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }))).toContain('error')
+  }
+  expect(one.calls()).toEqual([])
+  const params = { name: 'echo', arguments: { Name: 'x' }, _meta: { Name: 'y' } }
+  expect(misread({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })).toBeNull()
+  expect(misread({ jsonrpc: '2.0', id: 1, method: 'ping', Method: 'tools/call' } as never)).not.toBeNull()
+})
+
+test('headers, answers and states that a client makes up change nothing', async () => {
+  const one = await open()
+  const post = await rawSession(one)
+  const forged = { 'mcp-name': 'echo', 'mcp-method': 'ping', 'x-forwarded-user': 'root', 'cstp-agent': 'root' }
+  expect(await post(call(1, 'deploy', { to: 'production' }), forged)).toContain('This deploys to production')
+  for (const requestState of ['state-1', 'cstp-approval:appr_1']) {
+    const params = { name: 'deploy', arguments: { to: 'production' }, requestState, inputResponses: { approval: {} } }
+    expect(await post(JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'tools/call', params }))).toContain(
+      'This deploys',
+    )
+  }
+  await post(`[${call(3, 'deploy', { to: 'production' })}]`)
+  const { entries } = await one.serving.call('listAudit', { allowed: false }, 'root')
+  for (const { agent } of entries as { agent: string }[]) expect(agent).toBe('ada')
+  expect(one.calls()).toEqual([])
+})
+
+test('a call that is written as a notification, or in another case, does not reach a server that would make it', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'cstp-lenient-'))
+  const script = join(folder, 'server.mjs')
+  // Looks at the method alone, in any case.
+  await writeFile(
+    script,
+    `import { createInterface } from 'node:readline'
+import { appendFileSync } from 'node:fs'
+const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n')
+createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method, params } = JSON.parse(line)
+  if (method === 'initialize')
+    send({ id, result: { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'lenient', version: '1' } } })
+  else if (method === 'tools/list') send({ id, result: { tools: [{ name: 'drop', inputSchema: { type: 'object' } }, { name: 'look', inputSchema: { type: 'object' } }] } })
+  else if (method.trim().toLowerCase() === 'tools/call') {
+    appendFileSync(${JSON.stringify(join(folder, 'made'))}, params.name + '\\n')
+    send({ id, result: { content: [] } })
+  }
+})
+`,
+  )
+  try {
+    const one = await open({ more: { lenient: { command: [process.execPath, script] } } })
+    const post = await rawSession(one, 'lenient')
+    const written = (method: string, id: object) =>
+      JSON.stringify({ jsonrpc: '2.0', ...id, method, params: { name: 'drop', arguments: {} } })
+    await post(written('tools/call', {}))
+    for (const [at, method] of ['Tools/Call', ' tools/call', 'tools/call '].entries()) {
+      expect(await post(written(method, { id: 10 + at }))).toContain('error')
+      await post(written(method, {}))
+    }
+    expect(await post(call(2, 'look', {}))).toContain('content')
+    expect(await readFile(join(folder, 'made'), 'utf8')).toBe('look\n')
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+})
