@@ -4,6 +4,7 @@ import { CstpError, codes } from '../../sdk/errors.ts'
 import type { Services } from '../calls/services.ts'
 import { audit } from '../core/audit.ts'
 import type { Caller } from '../core/caller.ts'
+import { type Observe, traceparentOf } from '../core/observed.ts'
 import { openBudget } from '../domain/gateway/budget.ts'
 import {
   type EndOfCall,
@@ -21,7 +22,6 @@ import { approvalFor, viewerOf } from '../domain/policy/approval/answers.ts'
 import { current } from '../domain/record/approval/approval.ts'
 import { type Bridge, openBridge } from '../surfaces/gateway/bridge.ts'
 import type { Gate, ToolCall } from '../surfaces/gateway/gate.ts'
-import type { Metrics } from '../surfaces/http/metrics.ts'
 import { gatewayMethod, type Upstream } from './config/upstreams.ts'
 import { bridgeTools, connectTo, placeOf } from './gateway-connect.ts'
 
@@ -35,15 +35,15 @@ export interface GatewayOptions {
   /** Nothing is stopped; what rules would have stopped is kept. */
   shadow: boolean
   newRequestId(): string
-  /** Counts judged calls, with the time that judging took; absent if nobody reads the figures. */
-  metrics?: Pick<Metrics, 'call'>
+  /** Notified of judged calls, with the time that judging took; absent if nobody asks. */
+  observe?: Observe
   /** Aborts when the service stops. */
   stopping: AbortSignal
 }
 
 /** What judges and records the calls of one client. */
 export function openGate(options: GatewayOptions): Gate {
-  const { services, name, upstream, caller, project, shadow, newRequestId, metrics, stopping } = options
+  const { services, name, upstream, caller, project, shadow, newRequestId, observe, stopping } = options
   const quota = openQuota(services)
   const { store } = quota.of(caller.agent)
   const session_id = `${name}-${services.randomHex(8)}`
@@ -87,15 +87,25 @@ export function openGate(options: GatewayOptions): Gate {
       used = true
       const start = services.elapsed()
       let code = codes.internal_error as number
+      const judging = callOf()
       try {
-        const judged = await judgeCall(callOf(), call)
+        const judged = await judgeCall(judging, call)
         code = 0
         return judged
       } catch (error) {
         if (error instanceof CstpError) code = error.code
         throw error
       } finally {
-        metrics?.call(gatewayMethod(name), code, services.elapsed() - start)
+        const { method, request_id } = judging
+        observe?.({
+          method,
+          request_id,
+          agent: caller.agent,
+          code,
+          duration_ms: services.elapsed() - start,
+          traceparent: traceparentOf(call.meta),
+          tool: { name: call.tool, call_id: call.id },
+        })
       }
     },
     async answered({ id }) {

@@ -2,6 +2,7 @@
 import { CstpError } from '../../sdk/errors.ts'
 import type { Services } from '../calls/services.ts'
 import { describeError, failureLevel } from '../core/log.ts'
+import type { Observe } from '../core/observed.ts'
 import { answerHook } from '../domain/hook/answer.ts'
 import { adapters } from '../domain/hook/clients.ts'
 import {
@@ -15,7 +16,6 @@ import {
 } from '../domain/hook/event.ts'
 import { openQuota } from '../domain/ledger/quota.ts'
 import type { HookOptions } from '../surfaces/http/hooks.ts'
-import type { Metrics } from '../surfaces/http/metrics.ts'
 
 const methodOf = (client: HookClient): string => `POST /hooks/${client}`
 /** Method names of hooks in the audit trail and in the metrics. */
@@ -28,16 +28,12 @@ function failedOutcome(event: HookEvent, mode: HookMode, error: unknown): HookOu
   return { kind: 'deny', reason: `cstp can't judge this call: ${why}` }
 }
 
-export function hookAnswers(
-  services: Services,
-  prompts: 'text' | 'digest',
-  metrics: Pick<Metrics, 'call'>,
-): HookOptions {
+export function hookAnswers(services: Services, prompts: 'text' | 'digest', observe: Observe): HookOptions {
   const quota = openQuota(services)
   const { log, elapsed } = services
   return {
     clients: hookClients,
-    async answer({ client: name, body, caller, request_id, signal, mode: given, project, branch }) {
+    async answer({ client: name, body, caller, request_id, signal, mode: given, project, branch, traceparent }) {
       const client = name as HookClient
       const { read, write } = adapters[client]
       const event = read(body)
@@ -62,7 +58,11 @@ export function hookAnswers(
         outcome = failedOutcome(event, mode, error)
       }
       const duration_ms = elapsed() - start
-      metrics.call(method, code, duration_ms)
+      const ended = { method, agent: caller.agent, request_id, traceparent, code, duration_ms }
+      observe({
+        ...ended,
+        ...('call' in event && { tool: { name: event.call.tool, call_id: event.call.tool_use_id } }),
+      })
       const entry = { request_id, agent: caller.agent, method, event: event.kind, outcome: outcome.kind, code }
       log('info', 'hook', { ...entry, duration_ms: Math.round(duration_ms * 1_000) / 1_000 })
       return { answer: write(event.kind, outcome), failed: code !== 0 }

@@ -1,9 +1,10 @@
 /** The server's paths: the handler of each, who may call it, and its rate limit. */
-import type { Dispatch, Observe } from '../calls/dispatch.ts'
+import type { Dispatch } from '../calls/dispatch.ts'
 import type { Services } from '../calls/services.ts'
 import { auditAppended } from '../core/audit.ts'
 import { createAuthenticator, type Scope } from '../core/caller.ts'
 import type { Log } from '../core/log.ts'
+import type { Observe } from '../core/observed.ts'
 import { openSignatures, type Signatures } from '../core/signed.ts'
 import { timestamp } from '../core/time.ts'
 import { ownCredentials } from '../core/token-file.ts'
@@ -93,6 +94,8 @@ interface RoutesOptions {
   services: Services
   dispatch: Dispatch
   metrics: Metrics
+  /** Notified of each call of a hook. */
+  observe: Observe
   guesses: Guesses
   access: Access
   mcp: Route
@@ -120,7 +123,7 @@ export function createRoutes(options: RoutesOptions): { routes: Record<string, R
       ...logRoutes(filesOfLog(services), { reads: tileReads, trust_proxy }),
       ...authzenRoutes(options),
       ...opaRoutes(options),
-      '/hooks/': hooksRoute(hookAnswers(services, settings.hook_prompts, options.metrics)),
+      '/hooks/': hooksRoute(hookAnswers(services, settings.hook_prompts, options.observe)),
       ...(settings.github_webhook_secret !== null && {
         '/webhooks/github': githubRoute({
           secret: settings.github_webhook_secret,
@@ -137,16 +140,17 @@ export function createRoutes(options: RoutesOptions): { routes: Record<string, R
   }
 }
 
-/** Records each call: a metric, and a log line without parameters and result. */
-export const observing =
-  (metrics: Metrics, log: Log): Observe =>
-  ({ request, code, duration_ms }) => {
-    metrics.call(request.method, code, duration_ms)
+/** Reports each call, and writes a log line without parameters and result. */
+export const logging =
+  (observe: Observe, log: Log): Observe =>
+  (call) => {
+    observe(call)
+    const { request_id, agent, method, duration_ms, code } = call
     log('info', 'call', {
-      request_id: request.request_id,
-      agent: request.caller.agent,
+      request_id,
+      agent,
       // An unknown method's name is arbitrary text.
-      method: request.method.slice(0, 64),
+      method: method.slice(0, 64),
       duration_ms: Math.round(duration_ms * 1_000) / 1_000,
       code,
     })

@@ -6,6 +6,7 @@ import { mkdir } from 'node:fs/promises'
 import { createDispatch, type Dispatch, discover } from '../calls/dispatch.ts'
 import type { Services } from '../calls/services.ts'
 import { describeError, type Log } from '../core/log.ts'
+import type { Observer } from '../core/observed.ts'
 import { version } from '../core/version.ts'
 import { openPhrases } from '../domain/learn/memory/clusters.ts'
 import { openWisdom } from '../domain/learn/memory/wisdom.ts'
@@ -44,8 +45,9 @@ import { closing, later, openAdmission } from './lifecycle.ts'
 import { type Listening, listen } from './listen.ts'
 import { openPublisher } from './publisher.ts'
 import { loadRetention } from './retention.ts'
-import { createLimits, createRoutes, health, observing, openAccess } from './routes.ts'
+import { createLimits, createRoutes, health, logging, openAccess } from './routes.ts'
 import { followSearchedTexts } from './search.ts'
+import { openObserver } from './telemetry/telemetry.ts'
 import { checkStart, followThread, refuseLostStore } from './thread-mark.ts'
 
 /** How long a record waits for its vectors before they are left to the outbox. */
@@ -61,6 +63,7 @@ interface Program {
   services: Services
   dispatch: Dispatch
   metrics: Metrics
+  observer: Observer
   /** Set if other servers work on the same database. */
   shared: Shared | undefined
   /** Whether the store can be written to now. */
@@ -105,6 +108,8 @@ export async function openProgram(
     await Promise.allSettled(opening)
     const [{ store, shared, reachable }, bare, evidence] = await Promise.all(opening)
     const embedder = metered(bare, metrics)
+    const watched = brief ? null : { env: process.env, settings, store, now, log }
+    const observer = keep(await openObserver(metrics, watched))
     const index = keep(await openIndex(settings, store, embedder.id, log, search_wait_ms))
 
     // Services
@@ -178,6 +183,7 @@ export async function openProgram(
       reindexProgress: metrics.reindex,
       service_version: version,
       log,
+      judged: observer.judged,
       now,
       elapsed: () => performance.now(),
       yieldToEventLoop: () => Bun.sleep(0),
@@ -187,8 +193,8 @@ export async function openProgram(
     keep(startErasing(services))
     if (!brief) keep(followSearchedTexts(services))
 
-    const dispatch = createDispatch(methods, services, observing(metrics, log), { admission: openAdmission() })
-    return { services, dispatch, metrics, shared, reachable, failure, place, close }
+    const dispatch = createDispatch(methods, services, logging(observer.ended, log), { admission: openAdmission() })
+    return { services, dispatch, observer, metrics, shared, reachable, failure, place, close }
   } catch (error) {
     await close()
     throw error
@@ -219,31 +225,31 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
 }
 
 async function serveProgram(program: Program, settings: Settings, log: Log): Promise<Serving> {
-  const { services, dispatch, metrics, shared, reachable } = program
+  const { services, dispatch, observer, metrics, shared, reachable } = program
   const { cors_origins, max_body_bytes, trust_proxy } = settings
   await enact(services.store, await services.policy.current(), services.now())
   const stopping = new AbortController()
   const started = Date.now()
   const boot = services.randomHex(4)
-  let requests = 0
-  let ready = true
+  let [requests, ready] = [0, true]
   const url = () => settings.public_url ?? port.url
   const newRequestId = () => `${boot}-${(requests++).toString(36)}`
 
   // Surfaces
   const mcp = createMcp({ dispatch, newRequestId, cors_origins, stopping: stopping.signal, log })
-  const gateway = openGatewayRoute(settings, services, { newRequestId, stopping: stopping.signal, metrics })
+  const gateway = openGatewayRoute(settings, services, {
+    newRequestId,
+    stopping: stopping.signal,
+    observe: observer.ended,
+  })
   const limits = createLimits(settings, log, metrics, shared?.lease)
   const access = await openAccess(settings, log)
   const options = {
     dispatch,
-    authenticate: access.authenticate,
-    signatures: access.signatures,
+    ...access,
     ...limits,
-    cors_origins,
-    max_body_bytes,
+    ...{ cors_origins, max_body_bytes, trust_proxy },
     hosts: hostsOf(settings),
-    trust_proxy,
     newRequestId,
     ready: () => ready,
     reachable,
@@ -254,15 +260,9 @@ async function serveProgram(program: Program, settings: Settings, log: Log): Pro
     a2aCard: () => a2aCard(url(), methods),
     metrics: async () => ({ text: await metrics.render(services), content_type: metrics.content_type }),
     ...createRoutes({
-      settings,
-      services,
-      dispatch,
-      metrics,
-      guesses: limits.guesses,
-      access,
+      ...{ settings, services, dispatch, metrics, observe: observer.ended, guesses: limits.guesses, access, url },
       mcp: mcp.route,
       gateway: gateway.route,
-      url,
     }),
     stopping: stopping.signal,
   }

@@ -5,6 +5,7 @@ import { nearest } from '../../sdk/nearest.ts'
 import { isStorageError, type StorageErrorKind } from '../../sdk/storage/errors.ts'
 import { type Caller, mayRead } from '../core/caller.ts'
 import { describeError, failureLevel } from '../core/log.ts'
+import type { Observe } from '../core/observed.ts'
 import { compileParams } from '../core/params.ts'
 import { certainSecret, withoutSecretTexts } from '../core/secrets.ts'
 import { openQuota } from '../domain/ledger/quota.ts'
@@ -23,10 +24,9 @@ export interface Request {
   signal: AbortSignal
   /** The caller prints the result as JSON, so it may be a {@link JsonText}. */
   prints?: boolean
+  /** W3C `traceparent` of the caller. */
+  traceparent?: string | null | undefined
 }
-
-/** Called after every call, for metrics and the log. `code` is 0 for a success. */
-export type Observe = (seen: { request: Request; code: number; duration_ms: number }) => void
 
 /** Resolves with the method's result. @throws only CstpError */
 export type Dispatch = (request: Request) => Promise<unknown>
@@ -187,7 +187,9 @@ export function createDispatch(
 
   return async (request) => {
     const start = performance.now()
-    const ended = (code: number) => observe({ request, code, duration_ms: performance.now() - start })
+    const { method, caller, request_id, traceparent } = request
+    const ended = (code: number) =>
+      observe({ method, agent: caller.agent, request_id, traceparent, code, duration_ms: performance.now() - start })
     let failure: ErrorName = 'internal_error'
     try {
       let result: unknown

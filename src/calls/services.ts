@@ -4,6 +4,7 @@ import type { Evidence } from '../../sdk/storage/evidence.ts'
 import type { Store } from '../../sdk/storage/store.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Log } from '../core/log.ts'
+import type { GivenVerdict } from '../core/observed.ts'
 import type { PeriodicJob } from '../core/periodic-job.ts'
 import type { RetentionRule } from '../domain/erasure/retention-rules.ts'
 import type { WisdomReader } from '../domain/learn/memory/wisdom.ts'
@@ -44,6 +45,8 @@ export interface Services {
   /** Computes vectors that were not ready when a decision was recorded. */
   outbox: PeriodicJob
   log: Log
+  /** Notified of each verdict. */
+  judged(given: GivenVerdict): void
   /** Milliseconds since 1970. */
   now(): number
   /** `bytes` random bytes as lowercase hex. */

@@ -85,13 +85,43 @@ const replay = defineCommand({
   },
 })
 
+const exported = defineCommand({
+  name: 'audit export',
+  summary: 'Write the audit trail for other tools.',
+  about: [
+    'One JSON object a line, newest first: as cstp keeps it, or as events of OCSF 1.5 (API Activity; Authorize Session for a granted approval), which tools for security events read. A running service sends the same by itself as OpenTelemetry logs if OTEL_EXPORTER_OTLP_ENDPOINT is set.',
+    'Without --texts nothing that agents or people wrote is in it: names, ids, digests, rules and verdicts only.',
+  ],
+  flags: {
+    ...flags,
+    limit: { ...flags.limit, about: 'Most entries; by default all.' },
+    format: { kind: 'value', value: 'name', about: 'cstp or ocsf; by default cstp.' },
+    texts: { kind: 'switch', about: 'With descriptions, reasons and other texts, without secrets.' },
+  },
+  examples: [['cstp audit export --format ocsf --since 24h > audit.jsonl', 'a day for a SIEM']],
+  async run(run) {
+    const { terminal, flags: given } = run
+    const { format = 'cstp' } = given
+    if (format !== 'cstp' && format !== 'ocsf')
+      throw misuse(`--format needs cstp or ocsf; received ${JSON.stringify(format)}`)
+    const { filter, limit, caller } = asked(run)
+    const { ocsfEvent, withoutTexts } = await import('../app/telemetry/ocsf.ts')
+    await withConnection(caller, async (connection) => {
+      for await (const found of auditEntries(connection, { ...filter, ...(limit !== undefined && { limit }) })) {
+        const entry = given.texts ? found : withoutTexts(found)
+        await terminal.out(jsonLine(format === 'ocsf' ? ocsfEvent(entry) : entry))
+      }
+    })
+  },
+})
+
 export const audit = defineCommand({
   name: 'audit',
   summary: 'Show the audit trail, or re-evaluate its inputs.',
   about: [
     'Every evaluation of guardrails and every write is recorded as an entry: agent, time, method, verdict and the rules that fired. Newest first. With --json each line is an object that also contains the input without its secrets, its digest, the hash of the rules and the duration.',
   ],
-  verbs: [replay],
+  verbs: [replay, exported],
   flags,
   examples: [
     ['cstp audit --since 24h --blocked', 'what was stopped since yesterday'],

@@ -11,6 +11,7 @@ interface MetricText {
 async function exposed(): Promise<MetricText[]> {
   const metrics = createMetrics('0', new Set(['cstp.getStats']))
   metrics.call('cstp.getStats', 0, 1)
+  metrics.verdict('allow', 'enforce')
   metrics.embed('query', 1, 1, false)
   metrics.embed('query', 1, 1, true)
   metrics.authFailure('cstp')

@@ -2,9 +2,10 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { CstpError } from '../../sdk/errors.ts'
 import { StorageError, type StorageErrorKind } from '../../sdk/storage/errors.ts'
-import { createDispatch, type Observe } from '../../src/calls/dispatch.ts'
+import { createDispatch } from '../../src/calls/dispatch.ts'
 import type { Services } from '../../src/calls/services.ts'
 import type { Log } from '../../src/core/log.ts'
+import type { Observe } from '../../src/core/observed.ts'
 import { methods } from '../../src/methods/table.ts'
 import { callers, openMemoryProgram, type TestProgram } from '../support/program.ts'
 
@@ -151,7 +152,7 @@ test('every call is observed once, with its code and time', async () => {
   await call('cstp.getStats')
   await call('cstp.getDecision', { id: 'x' })
   await call('nope')
-  expect(seen.map(({ request, code }) => [request.method, code])).toEqual([
+  expect(seen.map(({ method, code }) => [method, code])).toEqual([
     ['cstp.getStats', 0],
     ['cstp.getDecision', -32602],
     ['nope', -32601],

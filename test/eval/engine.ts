@@ -75,6 +75,7 @@ export async function openEngine(shared?: Embedder): Promise<Engine> {
       wisdom: openWisdom(store, openPhrases(embedder)),
       tracker,
       tracker_ttl_ms,
+      judged() {},
       policy: {
         current: async () => noRules,
         reload: async () => [],

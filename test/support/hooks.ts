@@ -33,7 +33,7 @@ export function openHooks({ services }: TestProgram): Hooks {
     body,
     { as = 'alice', mode = 'enforce', project = null, branch = null, prompts = 'text' } = {},
   ) =>
-    hookAnswers(services, prompts, { call() {} }).answer({
+    hookAnswers(services, prompts, () => {}).answer({
       client,
       body,
       caller: callers[as],
@@ -42,6 +42,7 @@ export function openHooks({ services }: TestProgram): Hooks {
       mode,
       project,
       branch,
+      traceparent: null,
     })
   const event: Hooks['event'] = async (hook_event_name, body = {}, sent = {}) =>
     (await post('claude-code', { ...place, permission_mode: 'default', hook_event_name, ...body }, sent)).answer

@@ -281,6 +281,7 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
     embedder,
     outbox,
     log,
+    judged() {},
     now,
     randomHex,
     embed_wait_ms: 30,

@@ -47,4 +47,16 @@ export const serverSettings = {
     oneOf('on', 'off'),
     'Serves /dashboard; off removes the pages and their logins.',
   ),
+  telemetry_audit: setting(
+    'telemetry.audit',
+    'cstp',
+    oneOf('cstp', 'ocsf', 'off'),
+    'Form in which the audit trail is sent as OpenTelemetry logs, if OTEL_EXPORTER_OTLP_ENDPOINT is set: as it is, as OCSF 1.5, or not at all.',
+  ),
+  telemetry_texts: setting(
+    'telemetry.texts',
+    'off',
+    oneOf('off', 'on'),
+    'Whether these logs contain what agents and people wrote; off sends names, ids, digests and verdicts only.',
+  ),
 }

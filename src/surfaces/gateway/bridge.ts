@@ -125,8 +125,7 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
   }
 
   const handleCall = async (request: Request): Promise<void> => {
-    const { id } = request
-    const meta = metaOf(request)
+    const [id, meta] = [request.id, metaOf(request)]
     const given = fieldsOf(request.params)
     const answered = withoutOwnAnswer(given)
     let params = answered ?? given
@@ -137,6 +136,7 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
       tool: params.name,
       input: params.arguments ?? {},
       annotations: null,
+      meta,
     }
     calls.begin(id)
     let notes: readonly string[] = []

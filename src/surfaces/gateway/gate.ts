@@ -13,6 +13,8 @@ export interface ToolCall {
   input: unknown
   /** What the server says of the tool; a claim. */
   annotations: unknown
+  /** `_meta` of the request. */
+  meta?: unknown
 }
 
 /** An approval that a call waits for. */

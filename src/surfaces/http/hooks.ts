@@ -16,6 +16,8 @@ export interface HookPost {
   /** Project and branch of the repository, as configured in the hook. */
   project: string | null
   branch: string | null
+  /** W3C `traceparent` of the agent's turn. */
+  traceparent: string | null
 }
 
 export interface HookOptions {
@@ -52,6 +54,7 @@ export const hooksRoute = ({ clients, answer }: HookOptions): Route => ({
       mode: searchParams.get('mode'),
       project: name(searchParams.get('project')),
       branch: name(searchParams.get('branch')),
+      traceparent: request.headers.get('traceparent'),
     })
     const response = json(answered.answer)
     if (answered.failed) response.headers.set(failedHeader, 'true')

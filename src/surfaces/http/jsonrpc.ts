@@ -15,6 +15,8 @@ export interface Exchange {
   caller: Caller
   signal: AbortSignal
   newRequestId(): string
+  /** W3C `traceparent` of the request. */
+  traceparent?: string | null
   /** Called once, for the entries after the first. Returns the seconds to wait, 0 to proceed. */
   take(cost: number): number | Promise<number>
 }
@@ -81,10 +83,10 @@ async function answerOne(value: unknown, exchange: Exchange, dispatch: Dispatch)
   const envelope = readEnvelope(value)
   if ('error' in envelope) return failed(envelope.error, envelope.id)
   const { method, params, id } = envelope
-  const { caller, signal } = exchange
+  const { caller, signal, traceparent } = exchange
   const request_id = exchange.newRequestId()
   try {
-    return succeeded(await dispatch({ method, params, caller, request_id, signal, prints: true }), id)
+    return succeeded(await dispatch({ method, params, caller, request_id, signal, traceparent, prints: true }), id)
   } catch (error) {
     if (!(error instanceof CstpError)) throw error
     return failed(error, id)
@@ -224,7 +226,9 @@ export async function answerRpc(
   if (!answers.hasRoom(caller.agent)) return unread()
   const bytes = refusedBody(request, limit) ?? (await read(limit))
   if (bytes instanceof Response) return bytes
-  const { body, error, retry_after } = await answer(bytes, { caller, signal: stopping, newRequestId, take }, dispatch)
+  const traceparent = request.headers.get('traceparent')
+  const exchange = { caller, signal: stopping, newRequestId, traceparent, take }
+  const { body, error, retry_after } = await answer(bytes, exchange, dispatch)
   return body === null
     ? new Response(null, { status: 204 })
     : (answers.send(body, caller.agent, (error && statusOf[error]) ?? 200, retry_after) ?? unread())

@@ -9,6 +9,7 @@ import type { GuessedAt } from './limits.ts'
 
 export interface Metrics {
   call(method: string, code: number, duration_ms: number): void
+  verdict(verdict: string, mode: string): void
   embed(kind: 'document' | 'query', texts: number, duration_ms: number, failed: boolean): void
   /** Wrong credentials, by where they were presented. */
   authFailure(surface: GuessedAt): void
@@ -46,6 +47,12 @@ export function createMetrics(version: string, known: ReadonlySet<string>): Metr
     new Histogram({ name, help, labelNames, buckets: seconds, registers })
 
   const requests = counter('cstp_requests_total', 'Calls by method and JSON-RPC code; 0 is success.', 'method', 'code')
+  const verdicts = counter(
+    'cstp_verdicts_total',
+    'Verdicts on actions, by the mode in which they were given.',
+    'verdict',
+    'mode',
+  )
   const latency = durations('cstp_request_duration_seconds', 'Time from dispatch to result.', 'method')
   const decisions = gauge('cstp_decisions', 'Decisions in the store.')
   const outbox = gauge('cstp_outbox_depth', 'Decisions waiting to be embedded.')
@@ -76,6 +83,7 @@ export function createMetrics(version: string, known: ReadonlySet<string>): Metr
       requests.inc({ method, code })
       latency.observe({ method }, duration_ms / 1_000)
     },
+    verdict: (verdict, mode) => verdicts.inc({ verdict, mode }),
     embed(kind, texts, duration_ms, failed) {
       embedLatency.observe({ kind }, duration_ms / 1_000)
       if (failed) embedFailures.inc({ kind })

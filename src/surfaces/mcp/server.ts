@@ -5,6 +5,7 @@ import { nearest } from '../../../sdk/nearest.ts'
 import type { Dispatch } from '../../calls/dispatch.ts'
 import { toolNames } from '../../calls/method.ts'
 import type { Caller } from '../../core/caller.ts'
+import { traceparentOf } from '../../core/observed.ts'
 import { serviceName, version } from '../../core/version.ts'
 import { orElicit } from './approvals.ts'
 import { getPrompt, instructions, prompts } from './prompts.ts'
@@ -40,8 +41,13 @@ const unknown = (what: string, name: string, known: readonly string[]): Protocol
 }
 
 export function createServer({ caller, dispatch, newRequestId, stopping }: Client): Server {
-  const call: CallMethod = (method, params, signal) =>
-    dispatch({ method, params, caller, request_id: newRequestId(), signal: AbortSignal.any([signal, stopping]) })
+  const tracedBy =
+    (traceparent: string | null): CallMethod =>
+    (method, params, given) => {
+      const signal = AbortSignal.any([given, stopping])
+      return dispatch({ method, params, caller, request_id: newRequestId(), signal, traceparent })
+    }
+  const call = tracedBy(null)
   /** Approvals already shown to the client. */
   const asked = new Set<string>()
   const server = new Server(
@@ -58,8 +64,8 @@ export function createServer({ caller, dispatch, newRequestId, stopping }: Clien
     },
   )
   server.setRequestHandler('tools/list', () => ({ tools: listTools() }))
-  server.setRequestHandler('tools/call', async ({ params: { name, arguments: input = {} } }, context) => {
-    const result = await callTool(name, input, call, context.mcpReq.signal)
+  server.setRequestHandler('tools/call', async ({ params: { name, arguments: input = {}, _meta } }, context) => {
+    const result = await callTool(name, input, tracedBy(traceparentOf(_meta)), context.mcpReq.signal)
     if (result === null) throw unknown('tool', name, toolNames)
     return orElicit(result, server, context, asked)
   })

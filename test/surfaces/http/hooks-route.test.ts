@@ -23,7 +23,7 @@ function service(down = false) {
     },
   })
   const services = down ? { ...program.services, store } : program.services
-  const options = hookAnswers(services, 'text', { call() {} })
+  const options = hookAnswers(services, 'text', () => {})
   return serviceOf({ max_body_bytes: 4_096, routes: { '/hooks/': hooksRoute(options) } }).fetch
 }
 

@@ -2,6 +2,7 @@
 import type { Violation } from '../../../../sdk/schema/policy.ts'
 import type { Embedder } from '../../../../sdk/storage/embedder.ts'
 import type { Store } from '../../../../sdk/storage/store.ts'
+import type { GivenVerdict } from '../../../core/observed.ts'
 import type { Desk } from '../../record/approval/approval.ts'
 import type { Past } from '../../record/history/past.ts'
 import type { IndexSync } from '../../search/index-sync.ts'
@@ -29,6 +30,8 @@ export interface PolicyCall {
   approvalContext: Desk
   now(): number
   elapsed(): number
+  /** Notified of each verdict. */
+  judged(given: GivenVerdict): void
 }
 
 /**

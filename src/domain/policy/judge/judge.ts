@@ -8,6 +8,7 @@ import type { Violation } from '../../../../sdk/schema/policy.ts'
 import type { AuditEntry, Transaction } from '../../../../sdk/storage/store.ts'
 import { stableJson } from '../../../core/canonical.ts'
 import { failureLevel } from '../../../core/log.ts'
+import type { GivenVerdict } from '../../../core/observed.ts'
 import { bounded, redact } from '../../../core/secrets.ts'
 import { timestamp } from '../../../core/time.ts'
 import { newActId } from '../../record/act-ids.ts'
@@ -36,6 +37,16 @@ const settlements: Record<Mode, Settlement | null> = {
   guard: 'use',
   shadow: null,
   dry_run: 'look',
+}
+
+const shownModes: Record<Mode, GivenVerdict['mode']> = {
+  enforce: 'enforce',
+  hold: 'enforce',
+  refused: 'enforce',
+  warn: 'warn',
+  guard: 'guard',
+  shadow: 'shadow',
+  dry_run: 'dry_run',
 }
 
 /** The grants of an action were used up before its record was written. */
@@ -112,6 +123,9 @@ export async function prepareJudgement(call: PolicyCall, subject: Subject): Prom
       }
       const { entry, input } = auditEntry(call, subject, mode, evaluation, verdict)
       await tx.append({ audit: [entry] })
+      const { request_id } = call
+      const { record_id, fired: rules } = verdict
+      call.judged({ request_id, record_id, rules, verdict: verdict.verdict, mode: shownModes[mode] })
       const isStopped = !verdict.allowed && mode !== 'dry_run' && mode !== 'shadow'
       if (isStopped && verdict.approval === null) await noticeBlock(call, tx, input, verdict)
       return verdict

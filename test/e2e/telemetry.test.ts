@@ -1,0 +1,141 @@
+/** OpenTelemetry: spans of calls in the caller's trace, and the audit trail as logs, both to a collector over HTTP. */
+import { expect, test } from 'bun:test'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { startCollector } from '../support/collector.ts'
+import { bareEnv, cstp, run, serve, testDir, until } from '../support/process.ts'
+
+const token = 'ada:ada-t0ken-of-tests'
+const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+const traceId = '0af7651916cd43dd8448eb211c80319c'
+const parent = 'b7ad6b7169203331'
+const traceparent = `00-${traceId}-${parent}-01`
+
+const envOf = (dir: string, more: Record<string, string>) =>
+  bareEnv(dir, { CSTP_AUTH_TOKENS: token, OTEL_BSP_SCHEDULE_DELAY: '100', ...more })
+
+const call = (url: string, method: string, params: unknown, more: Record<string, string> = {}) =>
+  fetch(`${url}/cstp`, {
+    method: 'POST',
+    headers: { ...headers, ...more },
+    body: JSON.stringify({ jsonrpc: '2.0', method: `cstp.${method}`, params, id: 1 }),
+  }).then((response) => response.json() as Promise<{ result?: Record<string, unknown>; error?: unknown }>)
+
+test('the verdict on a call is in the trace of its caller, over JSON-RPC, MCP and a hook', async () => {
+  await using collector = startCollector()
+  const dir = await testDir()
+  const service = await serve(envOf(dir, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }))
+  const action = { description: 'rm -rf / of the agents', category: 'tool_use', stakes: 'critical', confidence: 0.2 }
+  await call(service.url, 'checkGuardrails', { action }, { traceparent })
+
+  const client = new Client({ name: 'test', version: '1' })
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(`${service.url}/mcp`), { requestInit: { headers } }) as never,
+  )
+  await client.callTool({ name: 'check_action', arguments: action, _meta: { traceparent } })
+  await client.close()
+
+  const event = {
+    hook_event_name: 'PreToolUse',
+    session_id: 's1',
+    cwd: '/home/ada/shop',
+    tool_name: 'Bash',
+    tool_use_id: 'toolu_1',
+    tool_input: { command: 'rm -rf /' },
+  }
+  await fetch(`${service.url}/hooks/claude-code`, {
+    method: 'POST',
+    headers: { ...headers, traceparent },
+    body: JSON.stringify(event),
+  })
+  await until('three spans', async () => collector.spans.length >= 3)
+  const shown = collector.spans
+    .filter((span) => span.traceId === traceId)
+    .map(({ name, parentSpanId, attributes }) => [name, parentSpanId, attributes['cstp.verdict']])
+  expect(shown).toEqual([
+    ['cstp.checkGuardrails', parent, expect.any(String)],
+    ['cstp.checkGuardrails', parent, expect.any(String)],
+    ['POST /hooks/claude-code', parent, 'deny'],
+  ])
+  const hook = collector.spans.find(({ name }) => name.startsWith('POST /hooks'))!.attributes
+  expect(hook).toMatchObject({
+    'gen_ai.operation.name': 'execute_tool',
+    'gen_ai.tool.name': 'Bash',
+    'gen_ai.tool.call.id': 'toolu_1',
+    'gen_ai.agent.id': 'ada',
+    'cstp.mode': 'enforce',
+  })
+  expect(JSON.stringify(collector.spans)).not.toContain('rm -rf')
+  await service.stop()
+})
+
+test('every audit entry arrives once and in order, over an unavailable collector and a restart', async () => {
+  await using collector = startCollector()
+  const dir = await testDir()
+  const env = envOf(dir, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_TIMEOUT: '500' })
+  const record = (url: string, n: number) =>
+    call(url, 'recordDecision', { decision: `Use the queue ${n}`, category: 'architecture', confidence: 0.8 })
+  const before = await serve(bareEnv(dir, { CSTP_AUTH_TOKENS: token }))
+  await record(before.url, 0)
+  await before.stop()
+
+  const first = await serve(env)
+  await until('readiness', async () => (await fetch(`${first.url}/ready`)).ok)
+  await record(first.url, 1)
+  await until('a log', async () => collector.logs.length >= 1)
+  collector.state.up = false
+  for (const n of [2, 3, 4]) await record(first.url, n)
+  await until('a refusal', async () => collector.state.refused > 0)
+  await first.stop('SIGKILL')
+  collector.state.up = true
+  const second = await serve(env)
+  await record(second.url, 5)
+  const trail = await cstp(
+    ['audit', '--json', '--url', second.url, '--as', 'ada', '--agent', 'ada', '--token', token.slice(4)],
+    env,
+  )
+  const entries = trail.out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { seq: number })
+    .reverse()
+  // What was there before telemetry was turned on is not sent.
+  const expected = entries.map(({ seq }) => seq).filter((seq) => seq > Number(entries[0]!.seq))
+  await until('the newest entry', async () =>
+    collector.logs.some(({ attributes }) => attributes['cstp.seq'] === expected.at(-1)),
+  )
+  const sent = collector.logs.map(({ attributes }) => Number(attributes['cstp.seq']))
+  expect(sent).toEqual(expected.slice(expected.indexOf(sent[0]!)))
+  expect(collector.resources[0]).toMatchObject({ 'service.name': 'cstp' })
+  expect(collector.logs[0]).toMatchObject({ eventName: 'cstp.audit', severity: 'INFO' })
+  expect(JSON.stringify(collector.logs)).not.toContain('Use the queue')
+  await second.stop()
+})
+
+test('an address that sends nothing is refused at the start, by its variable', async () => {
+  const dir = await testDir()
+  const refused = await cstp(['serve', '--port', '0'], envOf(dir, { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' }))
+  expect(refused.status).not.toBe(0)
+  expect(refused.err).toContain('OTEL_EXPORTER_OTLP_ENDPOINT: expected an address that begins with http://')
+  const grpc = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4317', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }
+  expect((await cstp(['serve', '--port', '0'], envOf(dir, grpc))).err).toContain('expected http/json')
+})
+
+test.each([
+  [{}, false],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' }, true],
+])('the modules of telemetry are loaded only if it is on: %j', async (more, isOn) => {
+  const dir = await testDir()
+  const program = `
+    const { loadSettings } = await import('./src/app/config/config.ts')
+    const { serve } = await import('./src/app/server.ts')
+    const { settings } = await loadSettings({ env: process.env, flags: {}, readFile: async () => '' })
+    const serving = await serve(settings, Object.assign(() => {}, { flush() {} }))
+    const loaded = Object.keys(require.cache).filter((name) => name.includes('@opentelemetry/sdk'))
+    console.log(loaded.length)
+    process.exit(0)`
+  const { out, err } = await run([process.execPath, '-e', program], {
+    cwd: `${import.meta.dir}/../..`,
+    env: envOf(dir, { CSTP_PORT: '0', ...(more as Record<string, string>) }),
+  })
+  expect([err, Number(out.trim()) > 0]).toEqual(['', isOn])
+})
