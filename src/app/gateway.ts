@@ -2,7 +2,7 @@
 import type { Transport } from '@modelcontextprotocol/server'
 import { CstpError, codes } from '../../sdk/errors.ts'
 import type { Services } from '../calls/services.ts'
-import { audit } from '../core/audit.ts'
+import { attributed, audit } from '../core/audit.ts'
 import type { Caller } from '../core/caller.ts'
 import { type Observe, traceparentOf } from '../core/observed.ts'
 import { openBudget } from '../domain/gateway/budget.ts'
@@ -45,7 +45,7 @@ export interface GatewayOptions {
 export function openGate(options: GatewayOptions): Gate {
   const { services, name, upstream, caller, project, shadow, newRequestId, observe, stopping } = options
   const quota = openQuota(services)
-  const { store } = quota.of(caller.agent)
+  const store = attributed(quota.of(caller.agent).store, caller)
   const session_id = `${name}-${services.randomHex(8)}`
   const budget = openBudget(upstream)
   const place = placeOf(upstream)

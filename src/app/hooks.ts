@@ -1,6 +1,7 @@
 /** Hooks of agents' clients: which domain call handles each event, and the answer if the service fails. */
 import { CstpError } from '../../sdk/errors.ts'
 import type { Services } from '../calls/services.ts'
+import { attributed } from '../core/audit.ts'
 import { describeError, failureLevel } from '../core/log.ts'
 import type { Observe } from '../core/observed.ts'
 import { answerHook } from '../domain/hook/answer.ts'
@@ -40,7 +41,7 @@ export function hookAnswers(services: Services, prompts: 'text' | 'digest', obse
       const mode = hookModes.find((one) => one === given) ?? 'enforce'
       const method = methodOf(client)
       const start = elapsed()
-      const { store } = quota.of(caller.agent)
+      const store = attributed(quota.of(caller.agent).store, caller)
       const call = { ...services, store, caller, method, request_id, signal, client, mode, project, branch }
       let outcome: HookOutcome
       let code = 0

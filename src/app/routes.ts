@@ -21,6 +21,7 @@ import {
 } from '../surfaces/dashboard-api/dashboard.ts'
 import { createLogins } from '../surfaces/dashboard-api/logins.ts'
 import { type Answers, createAnswers } from '../surfaces/http/answers.ts'
+import { type Issuer, metadataRoutes } from '../surfaces/http/bearer.ts'
 import { evidenceRoutes } from '../surfaces/http/evidence.ts'
 import { type GithubOptions, githubRoute } from '../surfaces/http/github.ts'
 import { hooksRoute } from '../surfaces/http/hooks.ts'
@@ -42,6 +43,7 @@ import { opaRoutes } from '../surfaces/policy/opa.ts'
 import { bundlesPlace, grantsOf, type Settings } from './config/config.ts'
 import { hookAnswers } from './hooks.ts'
 import { later } from './lifecycle.ts'
+import { openIssuer } from './oidc/issuer.ts'
 import { filesOfLog } from './publisher.ts'
 import { followTokens } from './tokens.ts'
 
@@ -58,7 +60,7 @@ interface Limits {
   bodies: Bodies
   answers: Answers
 }
-type Access = Pick<DashboardOptions, 'authenticate' | 'agents'> & { signatures: Signatures }
+type Access = Pick<DashboardOptions, 'authenticate' | 'agents'> & { signatures: Signatures; issuer?: Issuer }
 
 /** @param lease given if servers share an agent's rate limit */
 export function createLimits(
@@ -81,12 +83,19 @@ export function createLimits(
 }
 
 /** The agents that may call: those of the settings, or those created at the first start; and those of `cstp token create`. */
-export async function openAccess(settings: Settings, log: Log): Promise<Access> {
-  const { data_dir } = settings
-  const fixed = settings.auth_tokens ?? (await ownCredentials(data_dir))
+export async function openAccess(settings: Settings, url: () => string, log: Log): Promise<Access> {
+  const { data_dir, store_url, auth_tokens } = settings
+  // Servers that share a database don't share the files of their data directories.
+  const fixed = auth_tokens ?? (store_url === null ? await ownCredentials(data_dir) : [])
   const elapsed = () => performance.now()
   const agents = followTokens({ data_dir, fixed, grants: grantsOf(settings), log, now: Date.now, elapsed })
-  return { authenticate: createAuthenticator(agents), signatures: openSignatures(agents, Date.now), agents }
+  const issuer = openIssuer(settings, url, agents, log)
+  return {
+    authenticate: createAuthenticator(agents),
+    signatures: openSignatures(agents, Date.now),
+    agents,
+    ...(issuer && { issuer }),
+  }
 }
 
 interface RoutesOptions {
@@ -119,6 +128,7 @@ export function createRoutes(options: RoutesOptions): { routes: Record<string, R
     routes: {
       '/mcp': mcp,
       ...(Object.keys(settings.gateway).length > 0 && { '/gateway': gateway, '/gateway/': gateway }),
+      ...(options.access.issuer && metadataRoutes(options.access.issuer)),
       ...evidenceRoutes({ dispatch, reads, trust_proxy, verifier_key, bundle_dir: bundlesPlace(settings) }),
       ...logRoutes(filesOfLog(services), { reads: tileReads, trust_proxy }),
       ...authzenRoutes(options),

@@ -236,14 +236,14 @@ async function serveProgram(program: Program, settings: Settings, log: Log): Pro
   const newRequestId = () => `${boot}-${(requests++).toString(36)}`
 
   // Surfaces
-  const mcp = createMcp({ dispatch, newRequestId, cors_origins, stopping: stopping.signal, log })
+  const access = await openAccess(settings, url, log)
+  const mcp = createMcp({ dispatch, newRequestId, cors_origins, stopping: stopping.signal, log, issuer: access.issuer })
   const gateway = openGatewayRoute(settings, services, {
     newRequestId,
     stopping: stopping.signal,
     observe: observer.ended,
   })
   const limits = createLimits(settings, log, metrics, shared?.lease)
-  const access = await openAccess(settings, log)
   const options = {
     dispatch,
     ...access,

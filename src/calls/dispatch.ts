@@ -3,6 +3,7 @@ import * as v from 'valibot'
 import { CstpError, type ErrorName, invalidParam } from '../../sdk/errors.ts'
 import { nearest } from '../../sdk/nearest.ts'
 import { isStorageError, type StorageErrorKind } from '../../sdk/storage/errors.ts'
+import { attributed } from '../core/audit.ts'
 import { type Caller, mayRead } from '../core/caller.ts'
 import { describeError, failureLevel } from '../core/log.ts'
 import type { Observe } from '../core/observed.ts'
@@ -161,7 +162,8 @@ export function createDispatch(
     if (method.effect !== 'read') await quota.require(caller.agent)
     const given = parse(request.params)
     const params = method.keeps_texts ? withoutSecrets(given, services.secrets) : given
-    const { store, chain } = quota.of(caller.agent)
+    const { store: counted, chain } = quota.of(caller.agent)
+    const store = attributed(counted, caller)
     const call: Call = { ...services, store, chain, caller, method: request.method, request_id, signal }
     const found = await method.handle(call, params)
     const made = prints && method.page && !(found instanceof JsonText) ? printPage(found, method.page) : found

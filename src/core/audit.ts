@@ -1,5 +1,6 @@
 /** Rows of the audit trail for writes: who called which method, and which decisions it concerned. */
 import type { AuditEntry, Store, Transaction } from '../../sdk/storage/store.ts'
+import type { Caller } from './caller.ts'
 import { type Log, messageOf } from './log.ts'
 import { timestamp } from './time.ts'
 
@@ -9,6 +10,25 @@ interface AuditedCall {
   method: string
   request_id: string
   now(): number
+}
+
+/** The store for the writes of a caller: every audit entry contains the identity that the issuer of its token gave it. */
+export function attributed(store: Store, { identity }: Pick<Caller, 'identity'>): Store {
+  if (identity === undefined) return store
+  const named = (entry: AuditEntry): AuditEntry => ({
+    ...entry,
+    detail: { ...(entry.detail as object | null), identity },
+  })
+  return Object.assign(Object.create(store) as Store, {
+    transaction: <T>(work: (tx: Transaction) => Promise<T>): Promise<T> =>
+      store.transaction((tx) =>
+        work({
+          ...tx,
+          append: ({ audit: entries, ...rest }) =>
+            tx.append({ ...rest, ...(entries && { audit: entries.map(named) }) }),
+        }),
+      ),
+  })
 }
 
 /** Adds the audit entry of a write to the same transaction. @param stopped_by ids of the rules that refused the action */

@@ -30,13 +30,32 @@ export const mayRead = ({ scopes }: Pick<Caller, 'scopes'>): boolean => scopes.h
 /** Whether the caller may read calls of others and the answers to them, such as the audit trail. */
 export const seesAll = ({ scopes }: Pick<Caller, 'scopes'>): boolean => scopes.has('admin') || scopes.has('audit')
 
+/** Who an issuer of tokens says a caller is. A name or an address may pass to somebody else; issuer and subject never do. */
+export interface Identity {
+  issuer: string
+  /** The person, or the agent that acts for nobody. */
+  sub: string
+  /** A person, or a program: one with its own credentials, or one that acts for a person. */
+  kind: 'person' | 'agent'
+  /** The program that acts for `sub`; absent if nobody does. */
+  actor?: string
+  /** The client that the token was issued to, if it says so. */
+  client_id?: string
+}
+
 /** The authenticated caller of a request. */
 export interface Caller {
   agent: string
   scopes: ReadonlySet<Scope>
+  /** Absent if the caller has a token of this service. */
+  identity?: Identity
   /** False for a person at the dashboard, whose reads are not deliberation of the agent. */
   tracked?: boolean
 }
+
+/** What requests of one caller share, such as a session: the agent, and the person that it acts for. */
+export const callerKey = ({ agent, identity }: Caller): string =>
+  identity ? JSON.stringify([agent, identity.issuer, identity.sub]) : agent
 
 interface TokenEntry {
   agent: string

@@ -127,6 +127,12 @@ export const paths: readonly PathText[] = [
     503,
   ),
   get('/', null, 'The addresses of the service; a browser is sent to the dashboard.', 302),
+  get(
+    '/.well-known/oauth-protected-resource',
+    null,
+    'RFC 9728, with `CSTP_OIDC_ISSUER`: the issuer of access tokens and the names of scopes.',
+  ),
+  get('/.well-known/oauth-protected-resource/mcp', null, 'The same for the path `/mcp`.'),
   get('/.well-known/agent.json', null, 'The agent card of the cstp protocol.'),
   get('/.well-known/agent-card.json', null, 'The agent card of A2A 1.0.'),
   get(

@@ -154,6 +154,37 @@ test('notices of a webhook are signed, and neither secret nor address is shown',
   expect(shownValue('approver_roles', { a: ['b', 'c'], d: ['e'] })).toBe('a=b+c,d=e')
 })
 
+describe('the issuer of access tokens', () => {
+  test('keeps its own form, and its claims have names by default', async () => {
+    const { settings: found } = await load({ env: { CSTP_OIDC_ISSUER: 'https://tenant.example/' } })
+    expect(found.oidc_issuer).toBe('https://tenant.example/')
+    expect(found.oidc_claims).toEqual({ agent: 'sub', scopes: 'scope', roles: 'roles', prefix: 'cstp:' })
+    const yaml = 'auth: { oidc: { claims: { roles: realm_access.roles, prefix: "" } } }'
+    expect((await load({ yaml })).settings.oidc_claims).toMatchObject({ roles: 'realm_access.roles', prefix: '' })
+    const env = { CSTP_OIDC_CLAIMS: 'agent=client_id,scopes=permissions' }
+    const { oidc_claims } = (await load({ env })).settings
+    expect(shownValue('oidc_claims', oidc_claims)).toBe('agent=client_id,scopes=permissions,roles=roles,prefix=cstp:')
+  })
+
+  test.each([
+    ['CSTP_OIDC_ISSUER', 'http://issuer.example', 'expected a URL of https (or of http on this machine)'],
+    ['CSTP_OIDC_ISSUER', 'https://issuer.example?x=1', 'without query and fragment'],
+    ['CSTP_OIDC_ISSUER', 'issuer.example', 'expected a URL of https'],
+    ['CSTP_OIDC_CLAIMS', 'name=sub', 'known are agent, scopes, roles, prefix'],
+    ['CSTP_OIDC_CLAIMS', 'agent=', 'known are agent, scopes, roles, prefix'],
+    ['CSTP_OIDC_CLAIMS', 'agent=email', 'an e-mail address may pass to somebody else'],
+  ])('%s=%s is refused', async (name, value, expected) => {
+    const [problem] = await problems({ env: { [name]: value } })
+    expect(problem).toStartWith(`${name} (environment ${name}): `)
+    expect(problem).toContain(expected)
+  })
+
+  test('http is for an issuer on this machine', async () => {
+    for (const url of ['http://127.0.0.1:3000', 'http://localhost/realms/a', 'http://[::1]:1'])
+      expect((await load({ env: { CSTP_OIDC_ISSUER: url } })).settings.oidc_issuer).toBe(url)
+  })
+})
+
 describe('the file', () => {
   test('takes ${VAR} from the environment, anywhere in a text', async () => {
     const yaml =

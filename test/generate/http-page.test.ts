@@ -8,7 +8,10 @@ import { type Running, startServing } from '../support/serving.ts'
 
 let running: Running
 beforeAll(async () => {
-  running = await startServing({ CSTP_GITHUB_WEBHOOK_SECRET: 'a-secret-of-this-test' })
+  running = await startServing({
+    CSTP_GITHUB_WEBHOOK_SECRET: 'a-secret-of-this-test',
+    CSTP_OIDC_ISSUER: 'https://issuer.example',
+  })
 })
 afterAll(() => running?.stop())
 

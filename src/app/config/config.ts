@@ -96,12 +96,14 @@ function flatten(tree: unknown, file: string, problems: string[]): Map<string, u
 
 /** Servers that share a database need the same tokens and evidence key, so these can't be generated. */
 function sharedProblems(values: Partial<Settings>): string[] {
-  const { store_url, provenance_db, auth_tokens, evidence_key, webhook_url, webhook_secret } = values
+  const { store_url, provenance_db, auth_tokens, evidence_key, webhook_url, webhook_secret, oidc_issuer } = values
   const problems: string[] = []
   if (webhook_url && webhook_secret === null)
     problems.push('CSTP_WEBHOOK_SECRET: required with CSTP_WEBHOOK_URL: notices are signed')
-  if (store_url && auth_tokens === null)
-    problems.push('CSTP_AUTH_TOKENS: required with CSTP_STORE_URL: every server needs the same tokens')
+  if (store_url && auth_tokens === null && oidc_issuer === null)
+    problems.push(
+      'CSTP_AUTH_TOKENS: required with CSTP_STORE_URL, unless CSTP_OIDC_ISSUER is set: every server needs the same tokens',
+    )
   if (evidence_key === null && (store_url || isPostgres(provenance_db ?? null)))
     problems.push('CSTP_EVIDENCE_KEY: required with evidence in PostgreSQL: every server needs the same key')
   if (store_url && provenance_db && !isPostgres(provenance_db))
@@ -220,6 +222,10 @@ export function shownValue(name: SettingName, value: unknown): string {
   if (value === null) return '(none)'
   if (name === 'auth_tokens') return (value as Credential[]).map(({ agent }) => `${agent}:****`).join(',')
   if (settings[name].secret) return '****'
+  if (name === 'oidc_claims')
+    return Object.entries(value as Settings['oidc_claims'])
+      .map(([what, claim]) => `${what}=${claim}`)
+      .join(',')
   if (name === 'approver_roles')
     return Object.entries(value as Settings['approver_roles'])
       .map(([role, agents]) => `${role}=${agents.join('+')}`)

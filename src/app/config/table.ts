@@ -3,6 +3,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { type RulePack, rulePacks } from '../../domain/policy/rules/packs.ts'
 import { type NoticeKind, noticeKinds } from '../../domain/record/approval/approval.ts'
+import { oidcSettings } from './oidc-settings.ts'
 import {
   credentials,
   fileOrPostgres,
@@ -79,6 +80,7 @@ export const settings = named({
     list,
     'Agents with the scope audit: they read everything and write nothing, if their token names no other scopes.',
   ),
+  ...oidcSettings,
   store_url: setting(
     'store.url',
     null,

@@ -1,6 +1,6 @@
 /** The gateway over HTTP: `/gateway/<name>` in front of each server that the settings name. */
 import { classifyInboundRequest, type Transport } from '@modelcontextprotocol/server'
-import type { Caller } from '../../core/caller.ts'
+import { type Caller, callerKey } from '../../core/caller.ts'
 import { describeError, type Log } from '../../core/log.ts'
 import { dayMs } from '../../core/time.ts'
 import { openSessions, type Sessions } from '../mcp/sessions.ts'
@@ -69,7 +69,7 @@ export function openGateway(options: GatewayOptions): Gateway {
   }
 
   const sharedOf = (name: string, caller: Caller): Shared => {
-    const key = `${name}:${caller.agent}`
+    const key = `${name}:${callerKey(caller)}`
     const known = shared.get(key)
     if (known) return known
     const connection = openOneConnection()

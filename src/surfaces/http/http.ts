@@ -1,18 +1,11 @@
 /** HTTP: the service's paths, and what they share: methods, OPTIONS, CORS, logins, limits. */
-import { type Authenticate, type Caller, clientAddress, mayRead } from '../../core/caller.ts'
+import { type Caller, clientAddress, mayRead } from '../../core/caller.ts'
 import type { Signatures } from '../../core/signed.ts'
+import { type AdmitOptions, admission } from './admit.ts'
+import { insufficient } from './bearer.ts'
 import { answerRpc, type RpcOptions } from './jsonrpc.ts'
-import type { Bodies, GuessedAt, Guesses, Limiter } from './limits.ts'
-import {
-  type Address,
-  type DisableIdleTimeout,
-  hostCheck,
-  json,
-  plainError,
-  type Route,
-  rateLimited,
-  tooMany,
-} from './route.ts'
+import type { Bodies, GuessedAt } from './limits.ts'
+import { type Address, type DisableIdleTimeout, hostCheck, json, plainError, type Route, rateLimited } from './route.ts'
 
 interface IndexCounts {
   complete: boolean
@@ -59,7 +52,7 @@ export type Fetch = (request: Request, address: Address, disableIdleTimeout?: Di
 const evidenceBodyBytes = 16 * 1_048_576
 /** Bytes of a body that count as one more request of its sender. */
 const bytesPerRequest = 65_536
-const exposed = 'Retry-After, Mcp-Session-Id'
+const exposed = 'Retry-After, Mcp-Session-Id, WWW-Authenticate'
 
 /** The largest body that any caller may send. */
 export const largestBody = (options: Pick<HttpOptions, 'max_body_bytes'>): number =>
@@ -67,7 +60,7 @@ export const largestBody = (options: Pick<HttpOptions, 'max_body_bytes'>): numbe
 
 export function createFetch(options: HttpOptions): Fetch {
   const { admit, admitPerson } = admission(options)
-  const { trust_proxy, signatures } = options
+  const { trust_proxy, signatures, issuer } = options
   const bodies = signatures ? withSignatures(options.bodies, signatures) : options.bodies
   const limitOf = (caller: Caller | null): number =>
     caller?.scopes.has('evidence') ? largestBody(options) : options.max_body_bytes
@@ -81,15 +74,20 @@ export function createFetch(options: HttpOptions): Fetch {
   }
 
   const rpc: Handler = async (request, address) => {
-    const caller = await admitPerson(request, address, 'cstp')
+    const caller = await admitPerson(request, address, { surface: 'cstp', path: '/cstp', scope: null })
     if (caller instanceof Response) return caller
-    return answerRpc(request, caller, limitOf(caller), (limit) => charged(request, limit, caller), options)
+    const read = (limit: number) => charged(request, limit, caller)
+    const { response, lacks } = await answerRpc(request, caller, limitOf(caller), read, options)
+    return lacks === null ? response : insufficient(response, issuer, caller, '/cstp', lacks)
   }
 
   const metrics: Handler = async (request, address) => {
-    const caller = await admit(request, address, 'metrics')
+    const caller = await admit(request, address, { surface: 'metrics', path: '/metrics', scope: 'read' })
     if (caller instanceof Response) return caller
-    if (!mayRead(caller)) return plainError(403, 'forbidden', 'The metrics need the scope read')
+    if (!mayRead(caller)) {
+      const forbidden = plainError(403, 'forbidden', 'The metrics need the scope read')
+      return insufficient(forbidden, issuer, caller, '/metrics', 'read')
+    }
     const { text, content_type } = await options.metrics()
     return new Response(text, { headers: { 'content-type': content_type } })
   }
@@ -108,10 +106,13 @@ export function createFetch(options: HttpOptions): Fetch {
       let caller: Caller | null = null
       if (scope) {
         const surface: GuessedAt = path === '/mcp' ? 'mcp' : 'other'
-        const admitted = await (sessions ? admitPerson : admit)(request, address, surface)
+        const needed = scope === 'any' ? null : scope
+        const admitted = await (sessions ? admitPerson : admit)(request, address, { surface, path, scope: needed })
         if (admitted instanceof Response) return admitted
-        if (scope !== 'any' && !admitted.scopes.has(scope) && !(scope === 'read' && mayRead(admitted)))
-          return plainError(403, 'forbidden', `This path needs the scope ${scope}`)
+        if (needed !== null && !admitted.scopes.has(needed) && !(needed === 'read' && mayRead(admitted))) {
+          const forbidden = plainError(403, 'forbidden', `This path needs the scope ${needed}`)
+          return insufficient(forbidden, issuer, admitted, path, needed)
+        }
         caller = admitted
       }
       const { newRequestId, stopping: signal } = options
@@ -224,73 +225,4 @@ function pathOf(url: string): string {
   const path = url.slice(start)
   const end = path.search(/[?#]/)
   return end === -1 ? path : path.slice(0, end)
-}
-
-// Admission of requests: credentials, dashboard sessions, and the limits on requests and failed logins.
-
-export interface AdmitOptions {
-  authenticate: Authenticate
-  /** Checks signed requests, and proves the answers to them. */
-  signatures?: Signatures
-  /** Limits the requests of an agent. */
-  requests: Limiter
-  guesses: Guesses
-  trust_proxy: number
-  ready(): boolean
-  /** The person behind a dashboard request, called if there are no credentials; null if there is no session. */
-  session?(request: Request): Promise<Caller | null>
-}
-
-type Admitted = Caller | Response
-
-/** 429 in the form of the path: JSON-RPC or plain. */
-const refuse = (surface: GuessedAt, wait: number, why?: string): Response =>
-  surface === 'cstp' || surface === 'mcp' ? rateLimited(wait, why) : tooMany(wait, why ?? 'Too many requests')
-
-export interface Admit {
-  /** The caller, or the response that refuses it: 401, or 429 after too many failures of one address. */
-  login(request: Request, address: Address, surface: GuessedAt): Admitted
-  /** The caller, charged with one request; or the response that refuses it. */
-  admit(request: Request, address: Address, surface: GuessedAt): Promise<Admitted>
-  /** Like `admit`, but also accepts the cookie of a session. */
-  admitPerson(request: Request, address: Address, surface: GuessedAt): Promise<Admitted>
-}
-
-export function admission(options: AdmitOptions): Admit {
-  const { authenticate, signatures, requests, guesses, trust_proxy, ready, session } = options
-  function login(request: Request, address: Address, surface: GuessedAt): Admitted {
-    const header = request.headers.get('authorization')
-    const caller = authenticate(header) ?? signatures?.caller(request)
-    if (caller) return caller
-    const from = clientAddress(address(), request.headers.get('x-forwarded-for'), trust_proxy)
-    // Text without a colon may be a bare token: none of it is logged.
-    const wait = guesses.failed(surface, /^Bearer +([^: ][^:]*):/i.exec(header ?? '')?.[1] ?? null, from)
-    if (wait > 0) return refuse(surface, wait, 'Too many failed logins')
-    return plainError(401, 'unauthorized', 'A valid Authorization header is needed: Bearer <agent>:<token>', {
-      'www-authenticate': 'Bearer realm="cstp"',
-    })
-  }
-
-  async function chargeRateLimit(caller: Admitted, surface: GuessedAt): Promise<Admitted> {
-    if (caller instanceof Response) return caller
-    const wait = await requests.take(caller.agent, 1)
-    return wait > 0 ? refuse(surface, wait) : caller
-  }
-
-  async function admit(request: Request, address: Address, surface: GuessedAt): Promise<Admitted> {
-    if (!ready()) return plainError(503, 'unavailable', 'The server is shutting down', { 'retry-after': '1' })
-    return chargeRateLimit(login(request, address, surface), surface)
-  }
-
-  return {
-    login,
-    admit,
-    async admitPerson(request, address, surface) {
-      const { headers } = request
-      const cookie = !headers.has('authorization') && headers.has('cookie')
-      if (!session || !cookie || !ready()) return admit(request, address, surface)
-      const caller = (await session(request)) ?? plainError(401, 'unauthorized', 'There is no session: log in')
-      return chargeRateLimit(caller, surface)
-    },
-  }
 }

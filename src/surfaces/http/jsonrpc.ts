@@ -2,7 +2,7 @@
 import { CstpError, type ErrorName } from '../../../sdk/errors.ts'
 import type { Dispatch } from '../../calls/dispatch.ts'
 import { isTooLong, JsonText, maxAnswerBytes, type Pieces } from '../../calls/page.ts'
-import type { Caller } from '../../core/caller.ts'
+import type { Caller, Scope } from '../../core/caller.ts'
 import { parseJson } from '../../core/json.ts'
 import type { Answers } from './answers.ts'
 import type { Limiter } from './limits.ts'
@@ -27,6 +27,8 @@ export interface Answer {
   /** Set if a single request failed; determines the HTTP status. */
   error: ErrorName | null
   retry_after: number
+  /** The scope that a single request lacked; null or absent if none. */
+  lacks?: Scope | null
 }
 
 type Id = string | number | null
@@ -67,6 +69,7 @@ const failed = (error: CstpError, id: Id | undefined, retry_after = retryAfter(e
   body: id === undefined ? null : [errorBody(error, id)],
   error: error.error,
   retry_after,
+  lacks: error.error === 'forbidden' ? ((error.data?.scope as Scope | undefined) ?? null) : null,
 })
 
 /** The answer to a call that succeeded. */
@@ -212,6 +215,7 @@ const unread = (): Response =>
   )
 
 /**
+ * The response, and the scope that a single call lacked.
  * @param limit the longest body that the caller may send, in bytes
  * @param read reads the body, or returns the response that refuses it
  */
@@ -221,15 +225,17 @@ export async function answerRpc(
   limit: number,
   read: (limit: number) => Promise<Uint8Array | Response>,
   { dispatch, answers, requests, newRequestId, stopping }: RpcOptions,
-): Promise<Response> {
+): Promise<{ response: Response; lacks: Scope | null }> {
   const take = (cost: number) => requests.take(caller.agent, cost)
-  if (!answers.hasRoom(caller.agent)) return unread()
+  if (!answers.hasRoom(caller.agent)) return { response: unread(), lacks: null }
   const bytes = refusedBody(request, limit) ?? (await read(limit))
-  if (bytes instanceof Response) return bytes
+  if (bytes instanceof Response) return { response: bytes, lacks: null }
   const traceparent = request.headers.get('traceparent')
   const exchange = { caller, signal: stopping, newRequestId, traceparent, take }
-  const { body, error, retry_after } = await answer(bytes, exchange, dispatch)
-  return body === null
-    ? new Response(null, { status: 204 })
-    : (answers.send(body, caller.agent, (error && statusOf[error]) ?? 200, retry_after) ?? unread())
+  const { body, error, retry_after, lacks = null } = await answer(bytes, exchange, dispatch)
+  const response =
+    body === null
+      ? new Response(null, { status: 204 })
+      : (answers.send(body, caller.agent, (error && statusOf[error]) ?? 200, retry_after) ?? unread())
+  return { response, lacks }
 }

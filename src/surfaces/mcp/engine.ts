@@ -4,7 +4,7 @@ import type { Caller } from '../../core/caller.ts'
 import { describeError, type Log } from '../../core/log.ts'
 import { dayMs } from '../../core/time.ts'
 import { type Client, createServer } from './server.ts'
-import { openSessions } from './sessions.ts'
+import { authInfoOf, openSessions } from './sessions.ts'
 
 export interface EngineOptions extends Omit<Client, 'caller'> {
   log: Log
@@ -37,9 +37,7 @@ export function openEngine(options: EngineOptions): Engine {
   return {
     async handle(request, body, caller) {
       if (await isLegacyRequest(request, body)) return sessions.handle(request, body, caller)
-      // The token is not passed on: handlers only need to know whose it is.
-      const authInfo = { token: '', clientId: caller.agent, scopes: [...caller.scopes], extra: { caller } }
-      return modern.fetch(request, { authInfo, ...(body !== undefined && { parsedBody: body }) })
+      return modern.fetch(request, { authInfo: authInfoOf(caller), ...(body !== undefined && { parsedBody: body }) })
     },
     async close() {
       clearInterval(timer)

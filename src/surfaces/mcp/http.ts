@@ -1,13 +1,17 @@
 /** MCP over HTTP: one path for both families of protocol revisions, behind the same login and limits as every other path. */
 import { CstpError } from '../../../sdk/errors.ts'
-import type { Caller } from '../../core/caller.ts'
+import type { Caller, Scope } from '../../core/caller.ts'
 import { describeError, type Log } from '../../core/log.ts'
+import { methods } from '../../methods/table.ts'
+import { type Issuer, insufficient } from '../http/bearer.ts'
 import { allowedOrigin, plainError, type Route, rateLimited, readJson, rpcError, type Visit } from '../http/route.ts'
 import type { Engine, EngineOptions } from './engine.ts'
 
 export interface McpOptions extends EngineOptions {
   /** Origins that browsers may call from; `*` means those of this machine. */
   cors_origins: readonly string[]
+  /** The issuer of access tokens, if they are accepted. */
+  issuer?: Issuer | undefined
 }
 
 export interface McpSurface {
@@ -67,7 +71,29 @@ export function mcpRoute(options: {
   }
 }
 
+interface ToolCall {
+  method?: unknown
+  params?: { name?: unknown; arguments?: unknown }
+}
+
+/**
+ * The scope that a caller with an access token lacks for the first tool that it calls; null if it lacks none. Its client can then ask the
+ * issuer for it, which it can't after a refusal inside the protocol, as other callers get it.
+ */
+function lackedScope(body: unknown, { scopes, identity, ...caller }: Caller): Scope | null {
+  if (identity === undefined) return null
+  for (const one of Array.isArray(body) ? body : [body]) {
+    const { method, params } = (one ?? {}) as ToolCall
+    if (method !== 'tools/call') continue
+    const tool = [...methods.values()].find(({ mcp }) => mcp?.name === params?.name)
+    if (!tool || scopes.has(tool.scope) || (tool.effect === 'read' && scopes.has('audit'))) continue
+    if (!tool.also?.({ ...caller, scopes, identity }, params?.arguments)) return tool.scope
+  }
+  return null
+}
+
 export function createMcp(options: McpOptions): McpSurface {
+  const { issuer } = options
   let engine: Promise<Engine> | null = null
   // Loaded with the first client: the protocol's library takes longer to load than the rest of the server.
   const load = (): Promise<Engine> => {
@@ -78,7 +104,12 @@ export function createMcp(options: McpOptions): McpSurface {
     route: mcpRoute({
       ...options,
       scope: 'any',
-      handle: async (request, body, { caller }) => (await load()).handle(request, body, caller as Caller),
+      async handle(request, body, { caller, path }) {
+        const lacks = lackedScope(body, caller!)
+        if (lacks === null) return (await load()).handle(request, body, caller!)
+        const forbidden = plainError(403, 'forbidden', `This tool needs the scope ${lacks}`)
+        return insufficient(forbidden, issuer, caller!, path, lacks)
+      },
     }),
     async close() {
       await (await engine)?.close()

@@ -1,5 +1,11 @@
 /** The MCP server of one client: answers its requests from tools, resources and prompts, as one agent. */
-import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError, Server } from '@modelcontextprotocol/server'
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  ResourceNotFoundError,
+  Server,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
 import { CstpError, codes } from '../../../sdk/errors.ts'
 import { nearest } from '../../../sdk/nearest.ts'
 import type { Dispatch } from '../../calls/dispatch.ts'
@@ -41,13 +47,14 @@ const unknown = (what: string, name: string, known: readonly string[]): Protocol
 }
 
 export function createServer({ caller, dispatch, newRequestId, stopping }: Client): Server {
-  const tracedBy =
-    (traceparent: string | null): CallMethod =>
+  /** Calls as the caller of this request: within a session, its scopes may change with its access token. */
+  const callAs =
+    ({ http }: ServerContext, traceparent: string | null = null): CallMethod =>
     (method, params, given) => {
+      const own = (http?.authInfo?.extra?.caller as Caller | undefined) ?? caller
       const signal = AbortSignal.any([given, stopping])
-      return dispatch({ method, params, caller, request_id: newRequestId(), signal, traceparent })
+      return dispatch({ method, params, caller: own, request_id: newRequestId(), signal, traceparent })
     }
-  const call = tracedBy(null)
   /** Approvals already shown to the client. */
   const asked = new Set<string>()
   const server = new Server(
@@ -65,35 +72,32 @@ export function createServer({ caller, dispatch, newRequestId, stopping }: Clien
   )
   server.setRequestHandler('tools/list', () => ({ tools: listTools() }))
   server.setRequestHandler('tools/call', async ({ params: { name, arguments: input = {}, _meta } }, context) => {
-    const result = await callTool(name, input, tracedBy(traceparentOf(_meta)), context.mcpReq.signal)
+    const result = await callTool(name, input, callAs(context, traceparentOf(_meta)), context.mcpReq.signal)
     if (result === null) throw unknown('tool', name, toolNames)
     return orElicit(result, server, context, asked)
   })
   server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: templates }))
-  server.setRequestHandler('resources/list', async (_, { mcpReq: { signal } }) => {
-    const resources = await listResources(call, signal).catch((error) => {
+  server.setRequestHandler('resources/list', async (_, context) => {
+    const resources = await listResources(callAs(context), context.mcpReq.signal).catch((error) => {
       throw asProtocolError(error)
     })
     return { resources }
   })
-  server.setRequestHandler('resources/read', async ({ params: { uri } }, { mcpReq: { signal } }) => {
-    const found = await readResource(uri, call, signal).catch((error) => {
+  server.setRequestHandler('resources/read', async ({ params: { uri } }, context) => {
+    const found = await readResource(uri, callAs(context), context.mcpReq.signal).catch((error) => {
       throw asProtocolError(error, uri)
     })
     if (found === null) throw new ResourceNotFoundError(uri)
     return found
   })
   server.setRequestHandler('prompts/list', () => ({ prompts }))
-  server.setRequestHandler(
-    'prompts/get',
-    async ({ params: { name, arguments: given = {} } }, { mcpReq: { signal } }) => {
-      const found = await getPrompt(name, given, call, signal).catch((error) => {
-        throw asProtocolError(error)
-      })
-      const known = prompts.map((one) => one.name)
-      if (found === null) throw unknown('prompt', name, known)
-      return found
-    },
-  )
+  server.setRequestHandler('prompts/get', async ({ params: { name, arguments: given = {} } }, context) => {
+    const found = await getPrompt(name, given, callAs(context), context.mcpReq.signal).catch((error) => {
+      throw asProtocolError(error)
+    })
+    const known = prompts.map((one) => one.name)
+    if (found === null) throw unknown('prompt', name, known)
+    return found
+  })
   return server
 }

@@ -1,6 +1,6 @@
 /** Sessions of clients that speak a revision before 2026-07-28: each belongs to the agent that opened it, and ends when idle. */
 import { type Transport, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
-import type { Caller } from '../../core/caller.ts'
+import { type Caller, callerKey } from '../../core/caller.ts'
 
 export interface SessionOptions {
   createServer(caller: Caller): { connect(transport: Transport): Promise<void> }
@@ -13,8 +13,17 @@ export interface SessionOptions {
   now(): number
 }
 
+/** The caller for handlers. The token is not passed on: they only need to know whose it is. */
+export const authInfoOf = (caller: Caller) => ({
+  token: '',
+  clientId: caller.agent,
+  scopes: [...caller.scopes],
+  extra: { caller },
+})
+
 interface Session {
-  agent: string
+  /** Whose it is: {@link callerKey}. */
+  of: string
   transport: WebStandardStreamableHTTPServerTransport
   used_ms: number
   /** Open event streams. */
@@ -67,30 +76,31 @@ export function openSessions({ createServer, idle_ms, most, now, streams = false
   }
 
   /** Makes room for one more session of the agent. */
-  const makeRoom = async (agent: string) => {
-    const own = [...sessions].filter(([, session]) => session.agent === agent)
+  const makeRoom = async (of: string) => {
+    const own = [...sessions].filter(([, session]) => session.of === of)
     if (own.length < most) return
     own.sort(([, a], [, b]) => Number(a.streams > 0) - Number(b.streams > 0) || a.used_ms - b.used_ms)
     await end(own[0]![0])
   }
 
   const open = async (request: Request, body: unknown, caller: Caller): Promise<Response> => {
-    await makeRoom(caller.agent)
+    const of = callerKey(caller)
+    await makeRoom(of)
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => crypto.randomUUID(),
       enableJsonResponse: !streams,
       onsessioninitialized: (id) => {
-        sessions.set(id, { agent: caller.agent, transport, used_ms: now(), streams: 0 })
+        sessions.set(id, { of, transport, used_ms: now(), streams: 0 })
       },
       onsessionclosed: (id) => void sessions.delete(id),
     })
     await createServer(caller).connect(transport)
-    return transport.handleRequest(request, { parsedBody: body })
+    return transport.handleRequest(request, { parsedBody: body, authInfo: authInfoOf(caller) })
   }
 
-  const resume = async (session: Session, request: Request, body: unknown): Promise<Response> => {
+  const resume = async (session: Session, request: Request, body: unknown, caller: Caller): Promise<Response> => {
     session.used_ms = now()
-    const response = await session.transport.handleRequest(request, { parsedBody: body })
+    const response = await session.transport.handleRequest(request, { parsedBody: body, authInfo: authInfoOf(caller) })
     session.used_ms = now()
     if (request.method !== 'GET' || !response.ok || response.body === null) return response
     session.streams++
@@ -114,8 +124,8 @@ export function openSessions({ createServer, idle_ms, most, now, streams = false
       }
       const session = sessions.get(id)
       // Another agent's session is answered like one that ended: 404 makes a client open a new one.
-      if (session?.agent !== caller.agent) return refusal(404, -32_001, 'Session not found')
-      return resume(session, request, body)
+      if (session?.of !== callerKey(caller)) return refusal(404, -32_001, 'Session not found')
+      return resume(session, request, body, caller)
     },
     async sweep() {
       const quiet = now() - idle_ms

@@ -176,7 +176,9 @@ describe('browsers', () => {
       await fetch(post(rpc('echo'), { origin: 'https://a.example' }), ''),
     ]) {
       expect(response.headers.get('access-control-allow-origin')).toBe('*')
-      expect(response.headers.get('access-control-expose-headers')).toBe('Retry-After, Mcp-Session-Id')
+      expect(response.headers.get('access-control-expose-headers')).toBe(
+        'Retry-After, Mcp-Session-Id, WWW-Authenticate',
+      )
       expect(response.headers.get('access-control-allow-credentials')).toBeNull()
     }
   })

@@ -1,0 +1,90 @@
+/** Who a verified access token is for, and what it allows. */
+import { type Caller, type Identity, roles, type Scope, scopes, vouches } from '../../core/caller.ts'
+
+/** Names of the claims that are read. A name with dots may also be a path into objects, such as `realm_access.roles`. */
+export interface ClaimNames {
+  /** Names the agent. */
+  agent: string
+  /** Scopes, as text with spaces or as a list. */
+  scopes: string
+  /** Roles and scopes of a person, as a list. */
+  roles: string
+  /** What names of scopes and roles of this service begin with; names without it are accepted too. */
+  prefix: string
+}
+
+export const claimNames: ClaimNames = { agent: 'sub', scopes: 'scope', roles: 'roles', prefix: 'cstp:' }
+
+type Claims = Readonly<Record<string, unknown>>
+
+const isObject = (value: unknown): value is Claims =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)
+
+/** A claim by its name, or by its path. Names of claims may themselves contain dots. */
+function claimOf(claims: Claims, name: string): unknown {
+  if (Object.hasOwn(claims, name)) return claims[name]
+  let found: unknown = claims
+  for (const step of name.split('.')) found = isObject(found) && Object.hasOwn(found, step) ? found[step] : undefined
+  return found
+}
+
+const textOf = (value: unknown): string | null => (typeof value === 'string' && value.trim() !== '' ? value : null)
+
+function namesIn(value: unknown, prefix: string): string[] {
+  const all = typeof value === 'string' ? value.split(/[ ,]+/) : Array.isArray(value) ? value : []
+  return all
+    .filter((one): one is string => typeof one === 'string')
+    .map((one) => (one.startsWith(prefix) ? one.slice(prefix.length) : one))
+}
+
+/** The scopes that the claims name, themselves or through roles; in the order of {@link scopes}. */
+function grantedBy(claims: Claims, names: ClaimNames): Scope[] {
+  // Some issuers name it scp, by default.
+  const own = claimOf(claims, names.scopes) ?? (names.scopes === claimNames.scopes ? claims.scp : undefined)
+  const named = [...namesIn(own, names.prefix), ...namesIn(claimOf(claims, names.roles), names.prefix)]
+  const all = new Set<string>(
+    named.flatMap((one) => [one, ...(Object.hasOwn(roles, one) ? roles[one as keyof typeof roles] : [])]),
+  )
+  return scopes.filter((scope) => all.has(scope))
+}
+
+const longestName = 256
+const isName = (name: string): boolean => name.length <= longestName && name.trim() === name && !/\p{C}/u.test(name)
+
+/**
+ * The caller of verified claims; or why they name none.
+ *
+ * An agent, which acts for a person (`act`) or has its own credentials, never gets `approve`. A person whose token has `approve` does not
+ * write with it, unless it has `admin` too: the same holds for tokens of this service.
+ * @param isTaken whether a token of this service is in this name
+ */
+export function callerOf(
+  claims: Claims,
+  names: ClaimNames,
+  issuer: string,
+  isTaken: (name: string) => boolean,
+): Caller | string {
+  const sub = textOf(claims.sub)
+  if (sub === null) return 'it has no sub'
+  const actor = isObject(claims.act) ? textOf(claims.act.sub) : null
+  if (claims.act !== undefined && actor === null) return 'its claim act has no sub'
+  const client = textOf(claims.client_id) ?? textOf(claims.azp)
+  const isAgent = actor !== null || sub === client
+  const agent = actor ?? textOf(claimOf(claims, names.agent))
+  if (agent === null || !isName(agent)) return `its claim ${names.agent} can't name an agent`
+  if (isTaken(agent)) return `the name ${/^[\w.@-]+$/.test(agent) ? agent : 'in it'} belongs to a token of this service`
+  const all = grantedBy(claims, names)
+  const granted = isAgent
+    ? all.filter((scope) => scope !== 'approve')
+    : vouches(all)
+      ? all.filter((scope) => scope !== 'write')
+      : all
+  const identity: Identity = {
+    issuer,
+    sub,
+    kind: isAgent ? 'agent' : 'person',
+    ...(actor !== null && { actor }),
+    ...(client !== null && { client_id: client }),
+  }
+  return { agent, scopes: new Set(granted), identity }
+}
