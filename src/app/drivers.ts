@@ -11,7 +11,7 @@ import { openHashEmbedder } from '../drivers/embedder/hash.ts'
 import type { Lease } from '../surfaces/http/limits.ts'
 import type { Metrics } from '../surfaces/http/metrics.ts'
 import { evidencePlace, isPostgres, type Settings } from './config/config.ts'
-import { later } from './lifecycle.ts'
+import { later, StoreLost } from './lifecycle.ts'
 import { loadDrivers } from './own-drivers.ts'
 import { openSearch } from './search.ts'
 
@@ -97,11 +97,13 @@ export const randomHex = (bytes: number): string => crypto.getRandomValues(new U
  * `reachable` tells whether it can be written to now.
  * @param options.brief the process exits when its work is done
  * @param acted called when there are acts to sequence
+ * @param failed called with a {@link StoreLost}
  */
 export async function openStore(
   { store_url, data_dir, drivers }: Settings,
   options: StoreOptions & { log: Log; brief?: boolean },
   acted: () => void = () => {},
+  failed: (error: unknown) => void = () => {},
 ): Promise<{ store: Store; shared?: Shared; reachable(): Promise<boolean>; close(): Promise<void> }> {
   const tools = { now: options.now, randomHex }
   const opened = async (store: Store) => {
@@ -120,7 +122,8 @@ export async function openStore(
     return { store: await opened(store), reachable: writable(data_dir), close: store.close }
   }
   const { openPostgresStore } = await import('../drivers/store/postgres/driver.ts')
-  const { lease, ping, ...store } = await openPostgresStore({ ...options, url: store_url })
+  const { lease, ping, lost, ...store } = await openPostgresStore({ ...options, url: store_url })
+  lost.then((cause) => failed(new StoreLost(cause)))
   const reachable = askedRarely(() => ping().then(() => true), false)
   return { store: await opened(store), shared: { lease }, reachable, close: store.close }
 }
@@ -157,6 +160,7 @@ export function metered(embedder: Embedder, metrics: Metrics): Embedder {
  * Opens the search index and keeps it up to date with the store. Logs any limits on search.
  * @param embedder id of the configured one
  * @param max_wait_ms a search waits so long for the index; by default until it is up to date
+ * @param afresh made again from the store, since what is kept of it is of another history
  */
 export async function openIndex(
   settings: Settings,
@@ -164,8 +168,10 @@ export async function openIndex(
   embedder: string,
   log: Log,
   max_wait_ms?: number,
+  afresh = false,
 ): Promise<IndexSync> {
   const search = await openSearch(settings, store, log)
+  if (afresh) await search.keepOnly(-1)
   const index = await openIndexSync({
     store,
     search,

@@ -2,6 +2,16 @@
 import { type Admission, createAdmission } from '../calls/admission.ts'
 import { describeError, type Log } from '../core/log.ts'
 
+/** How a program is opened. */
+export interface Opening {
+  /** How long searches wait for the index; by default until it is up to date. */
+  search_wait_ms?: number
+  /** For a few calls. */
+  brief?: boolean
+  /** With a new search index. */
+  afresh?: boolean
+}
+
 interface Closable {
   close(): Promise<void>
 }
@@ -24,6 +34,14 @@ export function closing(log: Log): Closing {
       for (const one of opened.splice(0).reverse())
         await one.close().catch((error) => log('error', 'closing failed', describeError(error)))
     },
+  }
+}
+
+/** The store turned out to be an earlier state of itself: nothing that was loaded from it can be relied on. */
+export class StoreLost extends Error {
+  constructor(cause: Error) {
+    super(cause.message, { cause })
+    this.name = 'StoreLost'
   }
 }
 

@@ -41,7 +41,7 @@ import { evidenceServices } from './evidence.ts'
 import { folderInside, folderOfDecisions } from './folders.ts'
 import { gatewayMethods, openGatewayRoute } from './gateway-route.ts'
 import { hookMethods } from './hooks.ts'
-import { closing, later, openAdmission } from './lifecycle.ts'
+import { closing, later, type Opening, openAdmission } from './lifecycle.ts'
 import { type Listening, listen } from './listen.ts'
 import { openPublisher } from './publisher.ts'
 import { loadRetention } from './retention.ts'
@@ -68,7 +68,7 @@ interface Program {
   shared: Shared | undefined
   /** Whether the store can be written to now. */
   reachable(): Promise<boolean>
-  /** Rejects if the embedder, which loads in the background, can't be loaded; never resolves. */
+  /** Rejects if the embedder, which loads in the background, can't be loaded, or with {@link StoreLost}; never resolves. */
   failure: Promise<never>
   /** The address at which people reach the service. */
   place: { url: string }
@@ -77,13 +77,12 @@ interface Program {
 
 /**
  * Opens everything behind the methods, for the server and for commands that open a data directory themselves.
- * @param running searches wait `search_wait_ms` for the index, by default until it is up to date; `brief`: for a few calls
  */
 export async function openProgram(
   settings: Settings,
   log: Log,
   overrides: Partial<Services> = {},
-  { search_wait_ms, brief = false }: { search_wait_ms?: number; brief?: boolean } = {},
+  { search_wait_ms, brief = false, afresh = false }: Opening = {},
 ): Promise<Program> {
   const { data_dir } = settings
   await mkdir(data_dir, { recursive: true, mode: 0o700 })
@@ -100,17 +99,16 @@ export async function openProgram(
 
     let thread: Thread | undefined
     const opening = [
-      openStore(settings, { analyse, now, log, brief }, () => thread?.wake()).then(keep),
+      openStore(settings, { analyse, now, log, brief }, () => thread?.wake(), fail).then(keep),
       openEmbedder(settings, log, fail).then(keep),
       openEvidence(settings).then(keep),
     ] as const
-    // If one fails, those that open after it must be closed too.
     await Promise.allSettled(opening)
     const [{ store, shared, reachable }, bare, evidence] = await Promise.all(opening)
     const embedder = metered(bare, metrics)
     const watched = brief ? null : { env: process.env, settings, store, now, log }
     const observer = keep(await openObserver(metrics, watched))
-    const index = keep(await openIndex(settings, store, embedder.id, log, search_wait_ms))
+    const index = keep(await openIndex(settings, store, embedder.id, log, search_wait_ms, afresh))
 
     // Services
     const outbox = keep(
@@ -205,7 +203,7 @@ export interface Serving {
   url: string
   /** Reloads the guardrail files; problems with them are logged. */
   reload(): Promise<void>
-  /** Rejects if the embedder, which loads in the background, can't be loaded; the service must then stop. */
+  /** Rejects as that of the program; the service must then stop. */
   failure: Promise<never>
   /** Milliseconds since the last call began or ended. Questions about its health are no calls. */
   idleMs(): number
@@ -214,8 +212,8 @@ export interface Serving {
 }
 
 /** Starts the service. Resolves once it accepts calls. */
-export async function serve(settings: Settings, log: Log): Promise<Serving> {
-  const program = await openProgram(settings, log, {}, { search_wait_ms: searchWaitMs })
+export async function serve(settings: Settings, log: Log, afresh = false): Promise<Serving> {
+  const program = await openProgram(settings, log, {}, { search_wait_ms: searchWaitMs, afresh })
   try {
     return await serveProgram(program, settings, log)
   } catch (error) {

@@ -72,7 +72,7 @@ export const serve = defineCommand({
     const log = openLog(configured)
     try {
       // Loaded only here, so that other commands don't wait for it.
-      const serving = await (await import('../app/server.ts')).serve(settings, log)
+      const serving = await (await import('../app/serving.ts')).serveOn(settings, log)
       const { url } = serving
       const fileOf = (agent: string) => (auth_tokens ? null : tokenPath(data_dir, agent))
       const files = { token_file: fileOf(localAgent), admin_token_file: fileOf(adminAgent) }

@@ -3,9 +3,11 @@
  * writers, runs them, and commits once. Every server holds this lock until its commit, so all transactions behave as if they had run one
  * after the other, what a transaction reads stays so until it ends, and the numbers of changes ascend in the order of commits.
  */
+import { sql } from 'drizzle-orm'
 import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
 import { type Client, isLost, isRetryable, type Query, storageErrorOf } from '../../shared/postgres/client.ts'
 import { openDatabase } from '../../shared/postgres/database.ts'
+import type { History } from './history.ts'
 import { type Access, type Group, openTransaction } from './transaction.ts'
 import { openWrites } from './writes.ts'
 
@@ -29,7 +31,7 @@ const maxIdleMs = 2_000
 const first = `set local idle_in_transaction_session_timeout = ${maxIdleMs}; ${writerLock}`
 
 /** @returns runs `work` in a transaction, and resolves once it is durable */
-export function openBatcher({ begin }: Pick<Client, 'begin'>): <T>(work: Work<T>) => Promise<T> {
+export function openBatcher({ begin }: Pick<Client, 'begin'>, history: History): <T>(work: Work<T>) => Promise<T> {
   const queue: Job[] = []
   let isRunning = false
   let connection: Query | null = null
@@ -64,7 +66,12 @@ export function openBatcher({ begin }: Pick<Client, 'begin'>): <T>(work: Work<T>
       }
     }
     if (changed.size > 0) group.writes.numberChanges([...changed])
-    await group.writes.flush()
+    const flushed = group.writes.flush()
+    // Behind the writes, under the lock: what this server has seen is still there, and nothing is acknowledged otherwise.
+    const looked = db.select(history.columns()).from(sql`(select) as one`)
+    const [[row]] = await Promise.all([looked, flushed])
+    const newest = history.check(row!)
+    answers.unshift(() => history.saw(newest))
     answers.push(() => queue.unshift(...again))
     return answers
   }

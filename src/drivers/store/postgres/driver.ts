@@ -11,6 +11,7 @@ import { openBatcher } from './batcher.ts'
 import { decisionWriter } from './decisions.ts'
 import { embeddingWriter } from './embeddings.ts'
 import { feedReader } from './feed.ts'
+import { followHistory } from './history.ts'
 import { keyedReader, keyedWriter } from './keyed.ts'
 import { migrations } from './migrate.ts'
 import { decisionReader, edgeReader } from './read.ts'
@@ -24,6 +25,8 @@ export interface PostgresStore extends Store {
   lease(agent: string, tokens: number, bucket: { per_minute: number; burst: number }): Promise<number>
   /** Resolves when the database answers, and has the tables. @throws if it doesn't */
   ping(): Promise<void>
+  /** Resolves if the database turns out to be an earlier state of itself. Every write fails from then on: the store must be opened again. */
+  lost: Promise<StorageError>
 }
 
 /**
@@ -47,18 +50,30 @@ export async function openPostgresStore({
   }
   const db = openDatabase(client.read)
   const reads = translating((error) => storageErrorOf(error, 'cannot read'))
-  const transaction = openBatcher(client)
+  const history = followHistory()
+  const transaction = openBatcher(client, history)
+  const feed = feedReader(db, history)
+  const thread = threadReader(client)
   let isClosed = false
   return {
     driver: 'postgres',
     decisions: reads(decisionReader(db)),
     edges: reads(edgeReader(db)),
-    feed: reads(feedReader(db)),
+    feed: reads(feed),
     keyed: reads(keyedReader(db)),
     audit: reads(auditReader(db)),
-    thread: reads(threadReader(client)),
+    thread: reads({
+      ...thread,
+      async head() {
+        const head = await thread.head()
+        // Nothing is signed that contradicts what was signed before.
+        await feed.head()
+        return head
+      },
+    }),
     transaction: async (work) => {
       if (isClosed) throw new StorageError('unavailable', 'the store is closed')
+      history.require()
       return transaction((access) => {
         const { verb } = access
         const [decisions, trail, thread] = [
@@ -96,7 +111,11 @@ export async function openPostgresStore({
     reconcile: async () => [],
     // PostgreSQL itself removes row versions that are no longer visible.
     scrub: async () => [],
-    ping: () => client.ping('select from generations limit 1'),
+    async ping() {
+      history.require()
+      await client.ping('select from generations limit 1')
+    },
+    lost: history.lost,
     close() {
       isClosed = true
       return client.close()

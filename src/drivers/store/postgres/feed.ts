@@ -4,18 +4,21 @@ import type { Feed, Generation } from '../../../../sdk/storage/store.ts'
 import type { Database } from '../../shared/postgres/database.ts'
 import { unpackVectors } from '../shared.ts'
 import { selectedFields } from './filter.ts'
+import type { History } from './history.ts'
 import { changes, decisions, embeddings, generations } from './schema.ts'
 
-export const feedReader = (db: Database): Feed => ({
+export const feedReader = (db: Database, history: History): Feed => ({
   async head() {
     const { number, embedder, dimensions, state } = generations
     const rows = await db
       .select({
         seq: sql<number>`coalesce((select max(${changes.seq}) from ${changes}), 0)::float8`,
         generation: { number, embedder, dimensions, state },
+        ...history.columns(),
       })
       .from(sql`(select) as one`)
       .leftJoin(generations, sql`true`)
+    history.saw(history.check(rows[0]!))
     const inState = (wanted: Generation['state']) =>
       rows.find(({ generation }) => generation?.state === wanted)?.generation ?? null
     return { seq: rows[0]!.seq, active: inState('active'), building: inState('building') }
