@@ -204,9 +204,9 @@ export function outputOf(
   const given = before.text
   switch (program) {
     case 'echo': {
-      const words = [...raw]
-      let isEscaped = false
-      while (/^-[neE]+$/.test(words[0] ?? '')) isEscaped ||= words.shift()!.includes('e')
+      const first = raw.findIndex((one) => !/^-[neE]+$/.test(one))
+      const words = first === -1 ? [] : raw.slice(first)
+      const isEscaped = raw.slice(0, raw.length - words.length).some((one) => one.includes('e'))
       const text = words.join(' ')
       return stream(`${isEscaped ? unescaped(text) : text}\n`, 'text', words)
     }
