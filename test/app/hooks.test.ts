@@ -149,6 +149,28 @@ describe('hooks', () => {
       expect(await bash('git push -f origin', '', { mode: 'shadow' })).toEqual({})
     })
 
+    test('the root of the project and the script that is run are judged, not what the input calls so', async () => {
+      const program = await open()
+      await program.rules(`
+- id: outside
+  action: block
+  conditions: [{ type: command, targets: { access: delete, outside: true } }]
+  message: Outside
+`)
+      const { event } = openHooks(program)
+      const call = (command: string, more: object = {}, tool_input: object = {}) =>
+        event('PreToolUse', { tool_name: 'Bash', tool_input: { command, ...tool_input }, tool_use_id: 't1', ...more })
+      const inside = { cwd: '/srv/shop/packages/a', project_dir: '/srv/shop' }
+      expect(denied(await call('rm -rf ../b', { cwd: inside.cwd }))).not.toBeNull()
+      expect(denied(await call('rm -rf ../b', inside))).toBeNull()
+      for (const project_dir of ['/', '/home/ana', '/srv/other', 'shop'])
+        expect(denied(await call('rm -rf ../b', { cwd: '/home/ana/a', project_dir }))).not.toBeNull()
+      expect(denied(await call('rm -rf ../b', { cwd: inside.cwd }, { project_dir: '/srv/shop' }))).not.toBeNull()
+      const script = { script_path: '/srv/shop/x.sh', script_text: 'rm -rf /srv/other' }
+      expect(denied(await call('bash x.sh', { cwd: '/srv/shop' }))).toBeNull()
+      expect(denied(await call('bash x.sh', { cwd: '/srv/shop', ...script }))).not.toBeNull()
+    })
+
     test('in shadow no call is stopped, no approval is requested, and the verdict is kept as would_block', async () => {
       const program = await open()
       await program.rules(rules)

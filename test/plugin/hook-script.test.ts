@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { repositoryAt } from '../../plugin/hooks/cstp-hook.mjs'
+import { repositoryAt, surroundings } from '../../plugin/hooks/cstp-hook.mjs'
 import { agentsOf, parseTokens } from '../../src/core/caller.ts'
 import { openSignatures } from '../../src/core/signed.ts'
 import { testNeeding } from '../support/needing.ts'
@@ -299,4 +299,51 @@ testNeeding('git', 'project and branch are those of the repository, in a folder 
   await git('config', '--add', 'remote.other.url', 'git@github.com:acme/other.git')
   await git('config', 'remote.origin.url', 'https://github.com/acme/books')
   expect(repositoryAt(shop)).toEqual({ project: 'acme/books', branch: 'main' })
+})
+
+test('the root of a project is that of its repository; a home folder that is a repository is none', async () => {
+  const home = await mkdtemp(join(dir, 'home-'))
+  const app = join(home, 'app')
+  await mkdir(join(home, '.git'))
+  await mkdir(join(app, 'packages/a'), { recursive: true })
+  expect(surroundings({}, join(app, 'packages/a'), home)).toEqual({})
+  await mkdir(join(app, '.git'))
+  expect(surroundings({}, join(app, 'packages/a'), home)).toEqual({ project_dir: app })
+  expect(surroundings({}, home, home)).toEqual({})
+})
+
+test('the text of a script goes along if it is about to be run, small, a regular file, and inside the project', async () => {
+  const app = await mkdtemp(join(dir, 'app-'))
+  await mkdir(join(app, '.git'))
+  await mkdir(join(app, 'sub'))
+  await writeFile(join(app, 'sub/x.sh'), 'rm -rf ~')
+  await writeFile(join(app, 'big.sh'), 'x'.repeat(65_537))
+  await writeFile(join(app, 'bin.sh'), 'a\0b')
+  await symlink('/etc/passwd', join(app, 'out.sh'))
+  await symlink('/dev/zero', join(app, 'zero.sh'))
+  await run(['mkfifo', join(app, 'fifo.sh')], { cwd: app, env: bareEnv(app) })
+  const found = (command: unknown) => surroundings({ tool_input: { command } }, app).script_path ?? null
+  for (const line of [
+    'sub/x.sh',
+    './sub/x.sh a b',
+    'bash -e sub/x.sh',
+    'cd sub && ./x.sh',
+    'ls; A=1 sudo timeout 5 sh "sub/x.sh"',
+    '. ./sub/x.sh',
+    `${app}/sub/x.sh`,
+    ['bash', 'sub/x.sh'],
+  ])
+    expect([line, found(line)]).toEqual([line, join(app, 'sub/x.sh')])
+  for (const line of [
+    'cat sub/x.sh',
+    'bash big.sh',
+    'bash bin.sh',
+    'bash out.sh',
+    'bash zero.sh',
+    'bash fifo.sh',
+    'bash none.sh',
+    7,
+  ])
+    expect([line, found(line)]).toEqual([line, null])
+  expect(surroundings({ toolArgs: '{"command":"bash sub/x.sh"}' }, app).script_text).toBe('rm -rf ~')
 })

@@ -42,7 +42,12 @@ const hookCallOf = (call: GatewayCall): HookCall => ({
   prompts: 'digest',
 })
 
-const placeOf = ({ session_id }: GatewayCall): HookPlace => ({ session_id, cwd: null, permission_mode: null })
+const placeOf = ({ session_id }: GatewayCall): HookPlace => ({
+  session_id,
+  cwd: null,
+  project_dir: null,
+  permission_mode: null,
+})
 
 const reported = ({ server }: GatewayCall, { id, tool, input }: PassingCall): ReportedCall => ({
   tool,

@@ -3,7 +3,7 @@ import type { ActionParams, Change, Violation } from '../../../sdk/schema/policy
 import type { Transaction } from '../../../sdk/storage/store.ts'
 import { plainText, shorten } from '../../core/quote.ts'
 import { redact } from '../../core/secrets.ts'
-import { baseOf, resolve } from '../policy/command/paths.ts'
+import { baseOf, projectAround, resolve } from '../policy/command/paths.ts'
 import type { PolicyCall } from '../policy/judge/call.ts'
 import { judge } from '../policy/judge/judge.ts'
 import { asAction, checkedAction, warning } from '../policy/judge/request.ts'
@@ -48,6 +48,7 @@ export function actionOf(client: CallReporter, project: string | null, place: Ho
   const [command, file_path, folder] = [commandOf(call), fileOf(call), folderOf(call)]
   const { input, not_shown } = shownInput(call.input)
   const { cwd } = place
+  const root = projectAround(cwd, place.project_dir) ?? (folder === null ? null : cwd)
   return {
     description: shortCall(call),
     category: 'tool_use',
@@ -65,7 +66,8 @@ export function actionOf(client: CallReporter, project: string | null, place: Ho
       mcp_server: call.mcp_server,
       // A command that names its folder runs there; its project stays the session's.
       cwd: folder === null ? cwd : resolve(folder, baseOf({ cwd, project_dir: null })),
-      ...(folder !== null && cwd !== null && { project_dir: cwd }),
+      ...(root !== null && { project_dir: root }),
+      ...(command !== null && call.script && { script_path: call.script.path, script_text: call.script.text }),
       permission_mode: place.permission_mode,
       client,
       session_id: place.session_id,

@@ -11,6 +11,7 @@ import {
   noEvent,
   placeOf,
   prompt,
+  scriptOf,
   stop,
   textAt,
 } from './event.ts'
@@ -140,7 +141,13 @@ function cursorCommand(body: Fields): ToolCall | null {
   const command = textAt(body, 'command')
   return command === null
     ? null
-    : { tool: 'Shell', tool_use_id: textAt(body, 'tool_use_id'), input: { command }, mcp_server: null }
+    : {
+        tool: 'Shell',
+        tool_use_id: textAt(body, 'tool_use_id'),
+        input: { command },
+        mcp_server: null,
+        ...scriptOf(body),
+      }
 }
 
 /** Cursor identifies the server of an MCP tool by its address or command. */

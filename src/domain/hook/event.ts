@@ -21,6 +21,8 @@ export interface HookPlace {
   /** The client's name for its session. */
   session_id: string
   cwd: string | null
+  /** The root of the repository around `cwd`, as the hook found it. */
+  project_dir: string | null
   permission_mode: string | null
 }
 
@@ -32,6 +34,8 @@ export interface ToolCall {
   input: unknown
   /** The MCP server that has the tool; null for a tool of the client. */
   mcp_server: string | null
+  /** The script of the project that the call runs, as the hook read it. */
+  script?: { path: string; text: string }
 }
 
 export type HookEvent =
@@ -108,6 +112,7 @@ export const keyPart = (name: string): string =>
 export const placeOf = (body: Fields): HookPlace => ({
   session_id: textAt(body, 'session_id', 'sessionId', 'conversation_id') ?? 'unnamed',
   cwd: textAt(body, 'cwd'),
+  project_dir: textAt(body, 'project_dir'),
   permission_mode: textAt(body, 'permission_mode'),
 })
 
@@ -120,7 +125,16 @@ export function callOf(body: Fields, mcpShape = mcpName): ToolCall | null {
   if (tool === null) return null
   const server = textAt(fieldsOf(body.mcp_context), 'server_name') ?? mcpShape.exec(tool)?.[1] ?? null
   const input = parsed(body.tool_input ?? body.toolArgs)
-  return { tool, tool_use_id: textAt(body, 'tool_use_id'), input, mcp_server: server }
+  return { tool, tool_use_id: textAt(body, 'tool_use_id'), input, mcp_server: server, ...scriptOf(body) }
+}
+
+/** Most characters of a script that rules look into. */
+const maxScript = 65_536
+
+/** The script that `cstp hook` read for a call. */
+export function scriptOf(body: Fields): Pick<ToolCall, 'script'> {
+  const [path, text] = [textAt(body, 'script_path'), textAt(body, 'script_text')]
+  return path === null || text === null || text.length > maxScript ? {} : { script: { path, text } }
 }
 
 /** Lines in which tools that run commands report a nonzero exit status. */

@@ -1,6 +1,7 @@
 /** What rules see of a command line or of a tool for files. */
 import { type Edit, editOf } from './edit.ts'
 import type { Access, Invocation, Surroundings, Target, Understanding } from './model.ts'
+import { normal } from './paths.ts'
 import { readLine } from './reader.ts'
 
 /** The parts of a context that facts are computed from. */
@@ -8,6 +9,8 @@ export interface Judged {
   command: string | null
   /** The text of the script that the command runs, if the caller read it. */
   script_text: string | null
+  /** Its absolute path; null for a script of a shell that the command runs as a whole. */
+  script_path: string | null
   tool: string | null
   input: unknown
   file_path: string | null
@@ -47,12 +50,18 @@ const withoutCommand = (input: unknown): unknown =>
   input !== null && typeof input === 'object' && 'command' in input ? { ...input, command: null } : input
 
 /** What is understood of a call. Never throws. */
-export function understand({ command, script_text, tool, input, file_path, surroundings }: Judged): CommandFacts {
+export function understand(judged: Judged): CommandFacts {
+  const { command, script_text, script_path, tool, input, file_path, surroundings } = judged
   const read =
     command === null
       ? { invocations: [], opaque: [], fork_bomb: false, unread: false }
       : readLine(command, surroundings)
-  if (command !== null && script_text !== null) {
+  if (command !== null && script_text !== null && script_path !== null) {
+    // What is too much of a file, or no code, is no reason to stop it: the command alone says what is not read.
+    const ran = readLine(command, surroundings, new Map([[normal(script_path), script_text]]))
+    read.invocations = ran.invocations
+    read.fork_bomb = ran.fork_bomb
+  } else if (command !== null && script_text !== null) {
     const script = readLine(script_text, surroundings)
     for (const one of script.invocations) one.via.unshift('script')
     read.invocations.push(...script.invocations)

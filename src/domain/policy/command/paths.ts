@@ -21,6 +21,13 @@ const homeOf = (path: string): string | null =>
 
 const slashed = (path: string): string => (/^[A-Za-z]:\\/.test(path) ? path.replaceAll('\\', '/') : path)
 
+/** The root that a client names for the project around a folder; null unless it is one: a home folder that is a repository is no project. */
+export function projectAround(cwd: string | null, root: string | null): string | null {
+  if (cwd === null || root === null || !/^(?:\/|[A-Za-z]:[\\/])/.test(root)) return null
+  const [here, all] = [normal(slashed(cwd)), normal(slashed(root))]
+  return isBelow(here, all) && homeOf(all) !== all && !/^(?:[A-Za-z]:)?\/$/.test(all) ? all : null
+}
+
 /** The base of a line. Unknown folders are assumed to be a project in a home folder. */
 export function baseOf({ cwd, project_dir }: Surroundings): Base {
   const here = cwd !== null && /^(?:\/|[A-Za-z]:[\\/])/.test(cwd) ? normal(slashed(cwd)) : null

@@ -15,8 +15,12 @@ const maxDepth = 14
 const maxCommands = 400
 const maxLoops = 8
 
-/** Reads a line. Bounded in time, and never throws. */
-export function readLine(text: string, surroundings: Surroundings): Understanding {
+/** Reads a line. Bounded in time, and never throws. @param written texts of files by their absolute path, which the line may run */
+export function readLine(
+  text: string,
+  surroundings: Surroundings,
+  written: ReadonlyMap<string, string> = new Map(),
+): Understanding {
   const all: Collected = {
     invocations: [],
     opaque: new Set(),
@@ -25,7 +29,7 @@ export function readLine(text: string, surroundings: Surroundings): Understandin
     tainted: new Map(),
     taintedNames: new Map(),
     downloaded: new Set(),
-    written: new Map(),
+    written: new Map(written),
     left: maxCommands,
   }
   const scope: Scope = {

@@ -21,6 +21,7 @@ export function commandFacts(action: Action): CommandFacts {
   const facts = understand({
     command: line,
     script_text: text(context.script_text),
+    script_path: text(context.script_path),
     tool: text(context.tool),
     input: context.input ?? null,
     file_path: text(context.file_path),

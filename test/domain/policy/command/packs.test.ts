@@ -70,6 +70,15 @@ const mentions: readonly ((line: string) => string)[] = [
   (line) => `rg ${single(line)} | head`,
 ]
 
+/** Programs whose options are read one after the other, and options. */
+const programs =
+  'echo printf test read cd env sudo timeout nice xargs find tar sed awk perl python3 node sh bash base64 xxd tr openssl cat tee dd git docker kubectl ssh make npm npx parallel watch flock su chroot set trap declare'.split(
+    ' ',
+  )
+const options = '-e -n -E -en -c -i -d -r -p -x -u -o -C -I{} -0 -s -t -f -a -- - -exec + \\; -rf --help -e=1'.split(
+  ' ',
+)
+
 /** Short ones, which stay readable in three dresses. */
 const clear = [
   'rm -rf /',
@@ -133,6 +142,17 @@ describe('dresses', () => {
     )
   })
 
+  test('any program with any options is read, and to its end', async () => {
+    const part = fc.oneof(fc.constantFrom(...options), fc.constantFrom('a', '$x', '"$@"', '{}', 'x.sh', '~'))
+    const one = fc.tuple(fc.constantFrom(...programs), fc.array(part, { maxLength: 6 }))
+    await fc.assert(
+      fc.asyncProperty(fc.array(one, { minLength: 1, maxLength: 4 }), async (all) => {
+        await command(all.map(([program, words]) => [program, ...words].join(' ')).join(' | '))
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
   test('any text is read without an error', async () => {
     const pieces = fc.array(
       fc.oneof(
@@ -167,6 +187,8 @@ describe('dresses', () => {
           '\\',
           '>',
           '<(',
+          ...programs,
+          ...options,
         ),
         fc.string(),
       ),
@@ -207,6 +229,20 @@ test('a script that the caller read is judged with the command that runs it', as
   const context = { tool: 'Bash', command: './clean.sh', cwd: project }
   expect((await judge(context)).allowed).toBe(true)
   expect((await judge({ ...context, script_text: '#!/bin/sh\nrm -rf ~\n' })).allowed).toBe(false)
+})
+
+test.each([
+  ['bash x.sh', 'cd /tmp && rm -rf ~\n', false],
+  ['cd sub && ./x.sh', '#!/usr/bin/env bash\nset -e\ngit reset --hard\n', true],
+  ['./x.sh', '#!/usr/bin/env python3\nimport shutil\nshutil.rmtree("/home/ana")\n', false],
+  ['python3 x.sh', 'import os\nos.system("rm -rf ~")\n', false],
+  ['cat x.sh', 'rm -rf ~', true],
+  ['bash x.sh', `${'echo ok\n'.repeat(2_000)}`, true],
+  ['bash x.sh', 'if [ "', true],
+  ['rm -rf ~; bash x.sh', 'echo ok', false],
+])('%s that runs %p is allowed: %p', async (command, script_text, allowed) => {
+  const context = { tool: 'Bash', command, cwd: project, script_path: `${project}/x.sh`, script_text }
+  expect((await judge(context)).allowed).toBe(allowed)
 })
 
 test('a folder above the working folder belongs to the project if the client names its root', async () => {
