@@ -10,6 +10,7 @@ import {
   fstatSync,
   openSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
@@ -17,7 +18,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { homedir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join, resolve, sep } from 'node:path'
 
 const gates = /^(?:PreToolUse|preToolUse|BeforeTool|beforeShellExecution|beforeMCPExecution)$/
 /** Deadline of everything that the script does: clients wait 5 s, and then run the call. */
@@ -73,17 +74,75 @@ function originIn(config) {
   return null
 }
 
-/** The folder of git's files above a directory; that of a worktree names another one. */
-function gitFolder(from) {
+/** The folder around a directory that has an entry `.git`. */
+function gitRoot(from) {
   for (let at = resolve(from); ; at = dirname(at)) {
-    const path = join(at, '.git')
-    if (existsSync(path)) {
-      const link = statSync(path).isFile() ? /^gitdir: (.+)$/m.exec(text(path) ?? '') : null
-      return link ? resolve(at, link[1]) : path
-    }
+    if (existsSync(join(at, '.git'))) return at
     if (dirname(at) === at) return null
   }
 }
+
+/** The folder of git's files above a directory; that of a worktree names another one. */
+function gitFolder(from, root = gitRoot(from)) {
+  if (root === null) return null
+  const path = join(root, '.git')
+  const link = statSync(path).isFile() ? /^gitdir: (.+)$/m.exec(text(path) ?? '') : null
+  return link ? resolve(root, link[1]) : path
+}
+
+const interpreter = /^(?:.*\/)?(?:(?:ba|da|z|k)?sh|source|\.|python[\d.]*|node|bun|deno|perl|ruby|php|tsx)$/
+const words = /((?:"[^"\n]*"|'[^'\n]*'|[^\s;&|()"'])+)|([\n;&|()])/g
+/** Words before a command. */
+const wrapper = /^(?:sudo|env|time|nice|nohup|exec|command|timeout|-\w+|\d+[smh]?|\w+=\S*|if|then|do|else|!)$/
+
+/** The first script inside the project that a command runs, if it is small: its path and text. */
+function scriptIn(command, from, root) {
+  let at = from
+  /** What the next word is: the start of a command, a file that is run, the folder of cd, or anything else. */
+  let next = 'start'
+  for (const [, word, end] of command.slice(0, maxFile).matchAll(words)) {
+    if (end !== undefined) {
+      next = 'start'
+      continue
+    }
+    const plain = word.replace(/["']/g, '')
+    if (next === 'folder') at = resolve(at, plain)
+    if ((next === 'file' && !plain.startsWith('-')) || (next === 'start' && plain.includes('/'))) {
+      const path = resolve(at, plain)
+      const content = isInside(path, root) ? text(path) : null
+      if (content && !content.includes('\0')) return { script_path: path, script_text: content }
+    }
+    const isPassed = next === 'start' ? wrapper.test(plain) : next === 'file' && plain.startsWith('-')
+    if (next === 'start' && plain === 'cd') next = 'folder'
+    else if (next === 'start' && interpreter.test(plain)) next = 'file'
+    else if (!isPassed) next = 'other'
+  }
+  return {}
+}
+
+/** Whether a file is really inside of a folder: a link may lead out of it. */
+function isInside(path, root) {
+  try {
+    return realpathSync(path).startsWith(join(realpathSync(root), sep))
+  } catch {
+    return false
+  }
+}
+
+/** What only this machine knows of a call: the root of its project, which a home folder is not, and the script that it runs. */
+export function surroundings(event, from, home = homedir()) {
+  const root = gitRoot(from)
+  const isProject = root !== null && root !== resolve(home) && dirname(root) !== root
+  const input = event?.tool_input ?? parsed(event?.toolArgs) ?? event
+  const given = input?.command ?? input?.cmd ?? input?.script
+  const command = Array.isArray(given) ? given.join(' ') : given
+  const script = typeof command === 'string' ? scriptIn(command, from, isProject ? root : from) : {}
+  return { ...(isProject && { project_dir: root }), ...script }
+}
+
+/** The body with more fields, which stand above those of the same name. */
+const withFields = (body, fields) =>
+  Object.keys(fields).length === 0 ? body : `${body.trimEnd().slice(0, -1)},${JSON.stringify(fields).slice(1)}`
 
 /** Project (owner/name of the remote) and branch of the repository around a directory. */
 export function repositoryAt(from) {
@@ -388,14 +447,15 @@ const isHarmless = (event) =>
   !secrets.test(JSON.stringify(event.tool_input ?? event.toolArgs ?? ''))
 
 /** Resolves with the exit status and what to print. */
-export async function hook({ client, flags = {}, env, body, cwd, signal = AbortSignal.timeout(timeoutMs) }) {
+export async function hook({ client, flags = {}, env, body: given, cwd, signal = AbortSignal.timeout(timeoutMs) }) {
   const { dir, url, agent, token } = connectionOf({ flags, env })
   const spool = join(dir, 'hook-spool.jsonl')
-  const event = parsed(body)
+  const event = parsed(given)
   const name = event?.hook_event_name
   const isGate = !name || gates.test(name)
   const mode = flags.shadow ? 'shadow' : flags.guard ? 'guard' : null
   const from = event?.cwd || cwd
+  const body = name && gates.test(name) ? withFields(given, surroundings(event, from, env.HOME)) : given
   const query = { ...repositoryAt(from), ...(mode && { mode }) }
   if (flags.shared && token === '' && name !== 'CstpCheck' && !isRequired(from))
     return { status: 0, out: /^sessionstart$/i.test(name) ? invitation(from, client) : '', err: '' }
