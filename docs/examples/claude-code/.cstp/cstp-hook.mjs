@@ -140,7 +140,7 @@ export function surroundings(event, from, home = homedir()) {
   return { ...(isProject && { project_dir: root }), ...script }
 }
 
-/** The body with more fields, which stand above those of the same name. */
+/** The body with more fields, which replace those of the same name. */
 const withFields = (body, fields) =>
   Object.keys(fields).length === 0 ? body : `${body.trimEnd().slice(0, -1)},${JSON.stringify(fields).slice(1)}`
 
