@@ -1,7 +1,7 @@
 /** The server's paths: the handler of each, who may call it, and its rate limit. */
 import type { Dispatch } from '../calls/dispatch.ts'
 import type { Services } from '../calls/services.ts'
-import { auditAppended } from '../core/audit.ts'
+import { attributed, auditAppended } from '../core/audit.ts'
 import { createAuthenticator, type Scope } from '../core/caller.ts'
 import type { Log } from '../core/log.ts'
 import type { Observe } from '../core/observed.ts'
@@ -20,6 +20,7 @@ import {
   type PageFile,
 } from '../surfaces/dashboard-api/dashboard.ts'
 import { createLogins } from '../surfaces/dashboard-api/logins.ts'
+import type { PersonIssuer } from '../surfaces/dashboard-api/person.ts'
 import { type Answers, createAnswers } from '../surfaces/http/answers.ts'
 import { type Issuer, metadataRoutes } from '../surfaces/http/bearer.ts'
 import { evidenceRoutes } from '../surfaces/http/evidence.ts'
@@ -60,7 +61,11 @@ interface Limits {
   bodies: Bodies
   answers: Answers
 }
-type Access = Pick<DashboardOptions, 'authenticate' | 'agents'> & { signatures: Signatures; issuer?: Issuer }
+type Access = Pick<DashboardOptions, 'authenticate' | 'agents'> & {
+  signatures: Signatures
+  issuer?: Issuer
+  people?: PersonIssuer
+}
 
 /** @param lease given if servers share an agent's rate limit */
 export function createLimits(
@@ -89,12 +94,12 @@ export async function openAccess(settings: Settings, url: () => string, log: Log
   const fixed = auth_tokens ?? (store_url === null ? await ownCredentials(data_dir) : [])
   const elapsed = () => performance.now()
   const agents = followTokens({ data_dir, fixed, grants: grantsOf(settings), log, now: Date.now, elapsed })
-  const issuer = openIssuer(settings, url, agents, log)
+  const issuers = openIssuer(settings, url, agents, log)
   return {
     authenticate: createAuthenticator(agents),
     signatures: openSignatures(agents, Date.now),
     agents,
-    ...(issuer && { issuer }),
+    ...issuers,
   }
 }
 
@@ -211,11 +216,13 @@ async function makePage(): Promise<Page> {
   }
 }
 
-function openDashboard({ settings, services, access, guesses }: RoutesOptions): Dashboard {
+function openDashboard({ settings, services, access, guesses, url }: RoutesOptions): Dashboard {
   const { store, now, randomHex, log } = services
   let made: Promise<Page> | null = null
   return createDashboard({
-    ...access,
+    authenticate: access.authenticate,
+    agents: access.agents,
+    ...(access.people && { people: { issuer: access.people, url, newId: () => randomHex(32) } }),
     guesses,
     sessions: createLogins({ store, now, randomHex }),
     public_url: settings.public_url,
@@ -224,10 +231,13 @@ function openDashboard({ settings, services, access, guesses }: RoutesOptions): 
       made ??= makePage()
       return made
     },
-    async audit(what, agent, request_id) {
+    async audit(what, caller, request_id) {
+      const { agent } = caller
       log('info', what, { request_id, agent })
       const entry = { at: timestamp(now()), agent, method: `dashboard.${what}`, request_id, ids: [] }
-      await store.transaction((tx) => tx.append({ audit: [{ ...entry, allowed: null, rules: [], detail: null }] }))
+      await attributed(store, caller).transaction((tx) =>
+        tx.append({ audit: [{ ...entry, allowed: null, rules: [], detail: null }] }),
+      )
     },
   })
 }

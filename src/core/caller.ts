@@ -41,6 +41,9 @@ export interface Identity {
   actor?: string
   /** The client that the token was issued to, if it says so. */
   client_id?: string
+  /** When a person at the dashboard authenticated, in seconds since 1970, and how, if the issuer says so. */
+  auth_time?: number
+  acr?: string
 }
 
 /** The authenticated caller of a request. */

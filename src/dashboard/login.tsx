@@ -2,7 +2,7 @@
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { useJob } from './call.tsx'
 import { Act, Field, Form, type Read } from './form.tsx'
-import { explain, logIn, type Session } from './service.ts'
+import { explain, logIn, loginAtIssuer, type Session } from './service.ts'
 import { texts } from './texts.ts'
 import { code } from './ui.tsx'
 
@@ -11,6 +11,7 @@ const t = texts.login
 export function Login({ note, done }: { note: string | null; done: (session: Session) => void }) {
   const { error, busy, run } = useJob<void>()
   const heading = useRef<HTMLHeadingElement>(null)
+  const issuer = loginAtIssuer()
   useLayoutEffect(() => {
     const { title, activeElement } = document
     document.title = `${t.title} · cstp`
@@ -39,6 +40,13 @@ export function Login({ note, done }: { note: string | null; done: (session: Ses
       {note && (
         <p class="notice" id="login-note">
           {note}
+        </p>
+      )}
+      {issuer !== null && (
+        <p>
+          <a class="button main" href={`${issuer}?return=${encodeURIComponent(location.pathname + location.search)}`}>
+            {t.atIssuer}
+          </a>
         </p>
       )}
       <Form submit={submit}>

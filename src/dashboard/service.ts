@@ -69,9 +69,15 @@ export async function callAll<C extends BatchCall>(
 
 const sessionPath = '/dashboard/session'
 
+let issuerLogin: string | null = null
+/** The path that leads to the issuer of people, as the service last said; null if there is none. */
+export const loginAtIssuer = (): string | null => issuerLogin
+
 export async function currentSession(): Promise<Session | null> {
   const response = await fetchOwn(sessionPath)
-  return response.ok ? response.json() : null
+  const { login = null, ...body } = (await response.json()) as Session & { login?: string }
+  issuerLogin = login
+  return response.ok ? body : null
 }
 
 /** Exchanges a token for a session. @throws Error with a sentence for the person */

@@ -140,6 +140,9 @@ export const paths: readonly PathText[] = [
     null,
     'The page of the dashboard; its data comes from `/cstp` with the session’s cookie. `CSTP_DASHBOARD=off` removes it.',
   ),
+  path('GET')('/dashboard/login', null, 'Leads a person to the issuer, with `CSTP_OIDC_CLIENT_ID`.', 303, 400, 503),
+  path('GET')('/dashboard/callback', null, 'Where the issuer leads the browser back; begins a session.', 303, 400),
+  post('/dashboard/backchannel-logout', null, 'The issuer says that a person has logged out.', 400, 429),
   get('/dashboard/', null, 'Views of the dashboard, and its assets.', 404),
   path('GET', 'POST', 'DELETE')(
     '/dashboard/session',
@@ -157,6 +160,7 @@ const statusTexts: readonly [number, string][] = [
   [202, 'An MCP notification was accepted.'],
   [204, 'Done, nothing to say: notifications only, `OPTIONS`, the end of a session.'],
   [302, 'The root, asked for by a browser: the dashboard is elsewhere.'],
+  [303, 'A login at the issuer: the browser goes there, or comes back from there.'],
   [400, 'The body, a header or a parameter is not of the form that the path takes; the message says which.'],
   [
     401,

@@ -11,6 +11,7 @@ beforeAll(async () => {
   running = await startServing({
     CSTP_GITHUB_WEBHOOK_SECRET: 'a-secret-of-this-test',
     CSTP_OIDC_ISSUER: 'https://issuer.example',
+    CSTP_OIDC_CLIENT_ID: 'dashboard',
   })
 })
 afterAll(() => running?.stop())

@@ -33,9 +33,11 @@ async function newKey(kid: string) {
 }
 
 /** @param more settings of the provider, and clients */
-export async function openIssuer(more: { port?: number; clients?: Record<string, unknown>[] } = {}): Promise<Issuer> {
+export async function openIssuer(
+  more: { port?: number; host?: string; clients?: Record<string, unknown>[] } = {},
+): Promise<Issuer> {
   const port = more.port ?? (await freePort())
-  const url = `http://127.0.0.1:${port}`
+  const url = `http://${more.host ?? '127.0.0.1'}:${port}`
   const account = { id: 'person-1', roles: [] as string[] }
   let key = await newKey('key-1')
   let fetched = 0

@@ -172,8 +172,9 @@ export async function startServer(input: {
   env?: Record<string, string>
   first?: string
   command?: readonly string[]
+  port?: number
 }): Promise<RunningServer> {
-  const port = await freePort()
+  const port = input.port ?? (await freePort())
   const url = `http://127.0.0.1:${port}`
   const given = input.first ?? input.env?.CSTP_AUTH_TOKENS?.split(',')[0]
   const first = given?.split(':')[0] ?? 'local'

@@ -1,7 +1,12 @@
 /** What a browser does with cookies and redirects, for tests that need no page. */
 
-/** Visits an address and follows redirects, until one leads to `end`. @returns the address of that redirect */
-export async function follow(start: string | URL, end: string, jar = new Map<string, string>()): Promise<URL> {
+/** Visits an address and follows redirects, until one leads to `end`, but not to a path `through`. @returns the address of that redirect */
+export async function follow(
+  start: string | URL,
+  end: string,
+  jar = new Map<string, string>(),
+  through?: string,
+): Promise<URL> {
   let at = new URL(start)
   for (let step = 0; step < 20; step++) {
     const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
@@ -14,7 +19,7 @@ export async function follow(start: string | URL, end: string, jar = new Map<str
     const location = response.headers.get('location')
     if (location === null) throw new Error(`${at} answers ${response.status}: ${(await response.text()).slice(0, 500)}`)
     at = new URL(location, at)
-    if (at.href.startsWith(end)) return at
+    if (at.href.startsWith(end) && at.pathname !== through) return at
   }
   throw new Error(`too many redirects: ${at}`)
 }

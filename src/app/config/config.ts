@@ -100,6 +100,10 @@ function sharedProblems(values: Partial<Settings>): string[] {
   const problems: string[] = []
   if (webhook_url && webhook_secret === null)
     problems.push('CSTP_WEBHOOK_SECRET: required with CSTP_WEBHOOK_URL: notices are signed')
+  if (oidc_issuer === null && (values.oidc_client_id ?? values.oidc_client_secret ?? null) !== null)
+    problems.push('CSTP_OIDC_ISSUER: required with CSTP_OIDC_CLIENT_ID')
+  if (values.oidc_client_secret && values.oidc_client_id === null)
+    problems.push('CSTP_OIDC_CLIENT_ID: required with CSTP_OIDC_CLIENT_SECRET')
   if (store_url && auth_tokens === null && oidc_issuer === null)
     problems.push(
       'CSTP_AUTH_TOKENS: required with CSTP_STORE_URL, unless CSTP_OIDC_ISSUER is set: every server needs the same tokens',

@@ -37,6 +37,19 @@ const claims = (value: unknown): ClaimNames => {
 }
 
 export const oidcSettings = {
+  oidc_client_id: setting(
+    'auth.oidc.client_id',
+    null,
+    optional(text),
+    'Id of the dashboard as a client of the issuer: people then log in there. Its redirect URI is the public address with /dashboard/callback.',
+  ),
+  oidc_client_secret: setting(
+    'auth.oidc.client_secret',
+    null,
+    optional(text),
+    'Secret of this client (client_secret_basic); without one it is a public client, with PKCE.',
+    true,
+  ),
   oidc_issuer: setting(
     'auth.oidc.issuer',
     null,

@@ -1,7 +1,7 @@
 /** Verifies access tokens: signature, issuer, audience, time, type; loaded with the first one. */
 import { errors, jwtVerify } from 'jose'
 import type { Caller } from '../../core/caller.ts'
-import type { Log } from '../../core/log.ts'
+import { causeOf, type Log } from '../../core/log.ts'
 import type { Refusal } from '../../surfaces/http/bearer.ts'
 import { type ClaimNames, callerOf } from './claims.ts'
 import { IssuerAway, openKeys } from './keys.ts'
@@ -56,21 +56,29 @@ function reasonOf(error: unknown): string | null {
   return error instanceof errors.JOSEError || error instanceof TypeError ? 'it is malformed' : null
 }
 
-export function createVerifier(options: VerifierOptions): (token: string) => Promise<Caller | Refusal> {
+export interface Verifier {
+  access(token: string): Promise<Caller | Refusal>
+  /** Whose logins at a client have ended; null if the token is not valid. @see OpenID Connect Back-Channel Logout 1.0 */
+  logout(token: string, client_id: string): Promise<{ issuer: string; sub: string | null; sid: string | null } | null>
+}
+
+const logoutTypes = new Set([undefined, 'jwt', 'logout+jwt', 'application/logout+jwt'])
+const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout'
+/** How old a logout token may be. */
+const logoutAge = '10m'
+const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
+
+export function createVerifier(options: VerifierOptions): Verifier {
   const { issuer, audiences, claims, isTaken, log, now, elapsed } = options
   const keys = openKeys(issuer, log, elapsed)
   const invalid = (why: string): Refusal => ({ cause: 'invalid', why })
 
-  return async (token) => {
+  const common = () => ({ issuer, algorithms, clockTolerance: skew, currentDate: new Date(now()) })
+
+  async function access(token: string): Promise<Caller | Refusal> {
     try {
-      const { payload, protectedHeader } = await jwtVerify(token, keys, {
-        issuer,
-        audience: audiences(),
-        algorithms,
-        clockTolerance: skew,
-        currentDate: new Date(now()),
-        requiredClaims: ['exp', 'sub'],
-      })
+      const rest = { audience: audiences(), requiredClaims: ['exp', 'sub'] }
+      const { payload, protectedHeader } = await jwtVerify(token, keys, { ...common(), ...rest })
       if (!types.has(protectedHeader.typ?.toLowerCase())) return invalid('its type is not that of an access token')
       if (payload.iat !== undefined && payload.iat > now() / 1_000 + skew) return invalid('it was issued in the future')
       // Anyone who stole it could use it here, which its binding is there to prevent.
@@ -85,4 +93,19 @@ export function createVerifier(options: VerifierOptions): (token: string) => Pro
       return invalid(why)
     }
   }
+
+  async function logout(token: string, client_id: string) {
+    const rest = { audience: client_id, requiredClaims: ['iat', 'jti', 'events'], maxTokenAge: logoutAge }
+    const found = await jwtVerify(token, keys, { ...common(), ...rest }).catch((error) => {
+      log('warn', 'a logout token was refused', { issuer, error: causeOf(error) })
+      return null
+    })
+    if (found === null || !logoutTypes.has(found.protectedHeader.typ?.toLowerCase())) return null
+    const { events, nonce, sub, sid } = found.payload
+    const isLogout = typeof events === 'object' && events !== null && Object.hasOwn(events, logoutEvent)
+    const who = { issuer, sub: textOf(sub), sid: textOf(sid) }
+    return isLogout && nonce === undefined && (who.sub ?? who.sid) !== null ? who : null
+  }
+
+  return { access, logout }
 }

@@ -23,6 +23,7 @@ export const frame = {
 export const login = {
   title: 'Log in',
   heading: 'Log in to cstp',
+  atIssuer: 'Log in with your organisation',
   agent: 'Agent',
   token: 'Token',
   help: (code: Mark) => [

@@ -3,13 +3,8 @@ import { type Agents, type Authenticate, type Caller, clientAddress } from '../.
 import { keyOf } from '../../core/signed.ts'
 import type { Guesses } from '../http/limits.ts'
 import { json, plainError, type Route, tooMany, type Visit } from '../http/route.ts'
-
-/** Dashboard sessions by id. */
-export interface SessionStore {
-  start(agent: string, token_hash: Uint8Array): Promise<{ id: string; expires_ms: number }>
-  find(id: string): Promise<{ agent: string; expires_ms: number; madeWith(token_hash: Uint8Array): boolean } | null>
-  end(id: string): Promise<void>
-}
+import type { Logins } from './logins.ts'
+import { loginPath, type PersonIssuer, personRoutes } from './person.ts'
 
 /** A file of the page, plain and gzipped. */
 export interface PageFile {
@@ -27,13 +22,15 @@ export interface Page {
 export interface DashboardOptions {
   agents: Agents
   authenticate: Authenticate
-  sessions: SessionStore
+  sessions: Logins
   guesses: Guesses
   public_url: string | null
   trust_proxy: number
+  /** The issuer at which people may log in, and the address of the service that leads back. */
+  people?: { issuer: PersonIssuer; url(): string; newId(): string }
   page(): Promise<Page>
   /** Called at every login and logout. */
-  audit(what: 'login' | 'logout', agent: string, request_id: string): Promise<void>
+  audit(what: 'login' | 'logout', caller: Caller, request_id: string): Promise<void>
 }
 
 /** The pages send this header with every call. Other sites can't send it without a CORS preflight, which does not allow it. */
@@ -95,7 +92,7 @@ export interface Dashboard {
 }
 
 export function createDashboard(options: DashboardOptions): Dashboard {
-  const { sessions, guesses, public_url, trust_proxy, authenticate } = options
+  const { sessions, guesses, public_url, trust_proxy, authenticate, people } = options
 
   const isSecure = (request: Request): boolean =>
     public_url?.startsWith('https:') === true ||
@@ -108,8 +105,13 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     const parts = [`${cookieName(secure)}=${id}`, 'Path=/', 'HttpOnly', 'SameSite=Strict', `Max-Age=${seconds}`]
     return [...parts, ...(secure ? ['Secure'] : [])].join('; ')
   }
-  const idOf = (request: Request): string | null => {
-    const name = `${cookieName(isSecure(request))}=`
+  // Sent when the issuer leads the browser back, which is another site.
+  const pendingCookie = (request: Request, id: string): string => {
+    const rest = `HttpOnly; SameSite=Lax; Max-Age=${id === '' ? 0 : 600}${isSecure(request) ? '; Secure' : ''}`
+    return `cstp-login=${id}; Path=/dashboard/callback; ${rest}`
+  }
+  const cookieIn = (request: Request, cookieNamed: string): string | null => {
+    const name = `${cookieNamed}=`
     const parts = request.headers.get('cookie')?.split(';') ?? []
     return (
       parts
@@ -118,10 +120,12 @@ export function createDashboard(options: DashboardOptions): Dashboard {
         ?.slice(name.length) ?? null
     )
   }
+  const idOf = (request: Request): string | null => cookieIn(request, cookieName(isSecure(request)))
 
   const sessionOf = async (request: Request): Promise<{ caller: Caller; expires_ms: number } | null> => {
     const id = idOf(request)
     const session = id === null ? null : await sessions.find(id)
+    if (session?.person) return { caller: { ...session.person.caller, tracked: false }, expires_ms: session.expires_ms }
     const agent =
       session && options.agents().find(({ caller, hash }) => caller.agent === session.agent && session.madeWith(hash))
     if (!agent) return null
@@ -131,9 +135,33 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     agent,
     scopes: [...scopes],
     expires_at: new Date(expires_ms).toISOString(),
+    ...(people && { login: loginPath }),
   })
 
-  const noSession = () => plainError(401, 'unauthorized', 'There is no session: log in')
+  const noSession = () => {
+    const message = 'There is no session: log in'
+    return people
+      ? json({ error: 'unauthorized', message, login: loginPath }, 401)
+      : plainError(401, 'unauthorized', message)
+  }
+
+  /** Answers with the cookie of a session that has just begun. */
+  async function entered(
+    request: Request,
+    visit: Pick<Visit, 'newRequestId'>,
+    caller: Caller,
+    begin: () => Promise<{ id: string; expires_ms: number }>,
+    respond: (expires_ms: number) => Response,
+  ): Promise<Response> {
+    // Any session id that the browser sent ends here: every login gets a new one.
+    const old = idOf(request)
+    if (old !== null) await sessions.end(old)
+    const { id, expires_ms } = await begin()
+    await options.audit('login', caller, visit.newRequestId())
+    const response = respond(expires_ms)
+    response.headers.append('set-cookie', cookie(request, id, Math.floor((expires_ms - Date.now()) / 1_000)))
+    return response
+  }
 
   const login = async (request: Request, { address, body, newRequestId }: Visit): Promise<Response> => {
     const from = clientAddress(address(), request.headers.get('x-forwarded-for'), trust_proxy)
@@ -152,21 +180,20 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     // Other logins from this address may have failed while the body arrived.
     const late = guesses.wait(from)
     if (late > 0) return tooMany(late, 'Too many failed logins')
-    // Any session id that the browser sent ends here: every login gets a new one.
-    const old = idOf(request)
-    if (old !== null) await sessions.end(old)
-    const { id, expires_ms } = await sessions.start(caller.agent, keyOf(given.token))
-    await options.audit('login', caller.agent, newRequestId())
-    const response = json(described(caller, expires_ms))
-    response.headers.append('set-cookie', cookie(request, id, Math.floor((expires_ms - Date.now()) / 1_000)))
-    return response
+    return entered(
+      request,
+      { newRequestId },
+      caller,
+      () => sessions.start(caller.agent, keyOf(given.token)),
+      (expires_ms) => json(described(caller, expires_ms)),
+    )
   }
 
   const logout = async (request: Request, { newRequestId }: Visit): Promise<Response> => {
     const id = idOf(request)
     const session = await sessionOf(request)
     if (id !== null) await sessions.end(id)
-    if (session) await options.audit('logout', session.caller.agent, newRequestId())
+    if (session) await options.audit('logout', session.caller, newRequestId())
     const response = new Response(null, { status: 204 })
     response.headers.append('set-cookie', cookie(request, '', 0))
     return response
@@ -198,8 +225,28 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     },
   }
 
+  const ofPeople = people
+    ? personRoutes({
+        ...people,
+        logins: sessions,
+        guesses,
+        trust_proxy,
+        cookie: pendingCookie,
+        cookieIn: (request) => cookieIn(request, 'cstp-login'),
+        enter: (request, visit, person, location) =>
+          entered(
+            request,
+            visit,
+            person.caller,
+            () => sessions.startPerson(person),
+            () => new Response(null, { status: 303, headers: { location } }),
+          ),
+      })
+    : {}
+
   return {
     routes: {
+      ...ofPeople,
       '/dashboard': pages,
       '/dashboard/': pages,
       '/dashboard/session': {

@@ -4,22 +4,38 @@
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import type { KeyedWriter, Store } from '../../../sdk/storage/store.ts'
+import type { Identity, Scope } from '../../core/caller.ts'
+import type { Pending, Person, PersonLogins } from './person.ts'
 
 /** A dashboard login, stored under the hash of its id. The id itself is not stored. */
 interface Login {
   agent: string
-  /** Binds the login to the token that created it; lowercase hex. */
+  /** Binds the login to the token that created it; lowercase hex. Empty if an issuer authenticated the person. */
   seal: string
+  /** The person whom an issuer authenticated, as it said at the login. */
+  person?: { scopes: readonly Scope[]; identity: Identity; sid: string | null }
   used_ms: number
   /** Absolute end, regardless of use. */
   ends_ms: number
 }
 
-export interface Logins {
+/** A login that was found. */
+export interface Found {
+  agent: string
+  expires_ms: number
+  /** Whether this token created it; false for a person of an issuer. */
+  madeWith(token_hash: Uint8Array): boolean
+  /** Whom an issuer authenticated; null if a token created the login. */
+  person: Person | null
+}
+
+export interface Logins extends PersonLogins {
   /** Starts a login with a new id. @param token_hash SHA-256 of the presented token */
   start(agent: string, token_hash: Uint8Array): Promise<{ id: string; expires_ms: number }>
-  /** The login with this id, and a test whether a given token created it; null if the login has ended. */
-  find(id: string): Promise<{ agent: string; expires_ms: number; madeWith(token_hash: Uint8Array): boolean } | null>
+  /** The same for a person whom an issuer authenticated. */
+  startPerson(person: Person): Promise<{ id: string; expires_ms: number }>
+  /** The login with this id; null if it has ended. */
+  find(id: string): Promise<Found | null>
   end(id: string): Promise<void>
 }
 
@@ -30,6 +46,11 @@ export const idle_ms = 2 * 3_600_000
 const noted_ms = 60_000
 const idBytes = 32
 const collection = 'login'
+/** Ways to the issuer and back, by the hash of the browser's id. */
+const pendingCollection = 'login_pending'
+/** When an issuer said that a person, or a session, has logged out. */
+const endedCollection = 'login_ended'
+const pending_ms = 600_000
 const expiredAtOnce = 100
 
 /** Form of an id. Nothing else is looked up. */
@@ -38,6 +59,9 @@ const idForm = new RegExp(`^[0-9a-f]{${2 * idBytes}}$`)
 const hashOf = (id: string): string => createHash('sha256').update(id).digest('hex')
 /** Ends the login when the token changes. The HMAC is keyed with the id, so it reveals nothing about the token to a reader of the store. */
 const sealOf = (id: string, token_hash: Uint8Array): string => createHmac('sha256', id).update(token_hash).digest('hex')
+
+const keyOfSub = (issuer: string, sub: string): string => hashOf(JSON.stringify(['sub', issuer, sub]))
+const keyOfSid = (issuer: string, sid: string): string => hashOf(JSON.stringify(['sid', issuer, sid]))
 
 export function createLogins(input: {
   store: Pick<Store, 'keyed' | 'transaction'>
@@ -57,26 +81,64 @@ export function createLogins(input: {
       if (stored !== undefined) await put(keyed, id_hash, { ...(stored.value as Login), used_ms: now() })
     })
 
+  async function begin(login: (id: string) => Pick<Login, 'agent' | 'seal' | 'person'>) {
+    const id = randomHex(idBytes)
+    const ends_ms = now() + longest_ms
+    await store.transaction(async ({ keyed }) => {
+      await keyed.expire(collection, now(), expiredAtOnce)
+      await put(keyed, hashOf(id), { ...login(id), used_ms: now(), ends_ms })
+    })
+    return { id, expires_ms: ends_ms }
+  }
+
+  /** Whether the issuer said that the person has logged out since. */
+  async function isOver({ person, ends_ms }: Login): Promise<boolean> {
+    if (person === undefined) return false
+    const { identity, sid } = person
+    const { issuer, sub } = identity
+    const keys = [keyOfSub(issuer, sub), ...(sid === null ? [] : [keyOfSid(issuer, sid)])]
+    const ended = await store.keyed.get(endedCollection, keys)
+    return ended.some(({ value }) => (value as { at_ms: number }).at_ms >= ends_ms - longest_ms)
+  }
+
   return {
-    async start(agent, token_hash) {
-      const id = randomHex(idBytes)
-      const ends_ms = now() + longest_ms
+    start: (agent, token_hash) => begin((id) => ({ agent, seal: sealOf(id, token_hash) })),
+    startPerson: ({ caller: { agent, scopes, identity }, sid }) =>
+      begin(() => ({ agent, seal: '', person: { scopes: [...scopes], identity: identity!, sid } })),
+    async pend(id, pending) {
       await store.transaction(async ({ keyed }) => {
-        await keyed.expire(collection, now(), expiredAtOnce)
-        await put(keyed, hashOf(id), { agent, seal: sealOf(id, token_hash), used_ms: now(), ends_ms })
+        await keyed.expire(pendingCollection, now(), expiredAtOnce)
+        await keyed.put(pendingCollection, hashOf(id), pending, { expires_ms: now() + pending_ms })
       })
-      return { id, expires_ms: ends_ms }
+    },
+    take: (id) =>
+      store.transaction(async ({ keyed }) => {
+        const [stored] = await keyed.get(pendingCollection, [hashOf(id)])
+        if (stored === undefined) return null
+        await keyed.delete(pendingCollection, [hashOf(id)])
+        return stored.expires_ms !== null && stored.expires_ms <= now() ? null : (stored.value as Pending)
+      }),
+    async endAll({ issuer, sub, sid }) {
+      const key = sid === null ? keyOfSub(issuer, sub!) : keyOfSid(issuer, sid)
+      await store.transaction(async ({ keyed }) => {
+        await keyed.expire(endedCollection, now(), expiredAtOnce)
+        await keyed.put(endedCollection, key, { at_ms: now() }, { expires_ms: now() + longest_ms })
+      })
     },
     async find(id) {
       if (!idForm.test(id)) return null
       const [stored] = await store.keyed.get(collection, [hashOf(id)])
       const login = stored?.value as Login | undefined
-      if (login === undefined || !alive(login)) return null
+      if (login === undefined || !alive(login) || (await isOver(login))) return null
       if (now() - login.used_ms >= noted_ms) await note(hashOf(id))
-      const { agent, seal, ends_ms } = login
+      const { agent, seal, ends_ms, person } = login
       const madeWith = (token_hash: Uint8Array) =>
-        timingSafeEqual(Buffer.from(seal), Buffer.from(sealOf(id, token_hash)))
-      return { agent, expires_ms: ends_ms, madeWith }
+        seal !== '' && timingSafeEqual(Buffer.from(seal), Buffer.from(sealOf(id, token_hash)))
+      const known = person && {
+        caller: { agent, scopes: new Set(person.scopes), identity: person.identity },
+        sid: person.sid,
+      }
+      return { agent, expires_ms: ends_ms, madeWith, person: known ?? null }
     },
     async end(id) {
       if (idForm.test(id)) await store.transaction(({ keyed }) => keyed.delete(collection, [hashOf(id)]))

@@ -11,7 +11,7 @@ const here = 'https://cstp.example'
 function verifierOf({ url }: Pick<Issuer, 'url'>) {
   const clock = { now: Date.now(), elapsed: 0 }
   const lines: string[] = []
-  const verify = createVerifier({
+  const { access: verify, logout } = createVerifier({
     issuer: url,
     audiences: () => [here, `${here}/mcp`],
     claims: claimNames,
@@ -20,7 +20,7 @@ function verifierOf({ url }: Pick<Issuer, 'url'>) {
     now: () => clock.now,
     elapsed: () => clock.elapsed,
   })
-  return { verify, clock, lines }
+  return { verify, logout, clock, lines }
 }
 const seconds = () => Math.floor(Date.now() / 1_000)
 const now = seconds()

@@ -47,7 +47,7 @@ function open(
     public_url: given.public_url ?? null,
     trust_proxy: given.trust_proxy ?? 0,
     page: async () => ({ html: file, files: new Map([['main-1.js', file]]) }),
-    audit: async (what, agent) => void told.push(`${what} ${agent}`),
+    audit: async (what, { agent }) => void told.push(`${what} ${agent}`),
   })
   const service = serviceOf({
     authenticate: createAuthenticator(() => agents),
