@@ -125,7 +125,7 @@ export const CelCondition = v.strictObject({
   type: v.literal('cel'),
   expression: v.pipe(
     nonEmptyText(4_000),
-    d('A CEL expression over `action`, `command` and `edit`; the condition holds if it is true.'),
+    d('A CEL expression over `action`, `command`, `edit`, `sql` and `url`; the condition holds if it is true.'),
   ),
 })
 

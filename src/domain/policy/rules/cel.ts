@@ -6,6 +6,7 @@ import { actionFields } from '../../../../sdk/schema/action.ts'
 import { skeleton } from '../../../../sdk/storage/skeleton.ts'
 import { messageOf } from '../../../core/log.ts'
 import { type Action, EvaluationError, isNullable } from './action.ts'
+import { argumentVariables } from './arguments.ts'
 import { commandVariables } from './command.ts'
 import { type FactGroup, type Facts, factGroups } from './fact-names.ts'
 
@@ -32,6 +33,8 @@ const environment = new Environment({
   .registerVariable({ name: 'action', schema })
   .registerVariable('command', 'map<string, dyn>')
   .registerVariable('edit', 'map<string, dyn>')
+  .registerVariable('sql', 'map<string, dyn>')
+  .registerVariable('url', 'map<string, dyn>')
   .registerFunction('fold(string): string', skeleton)
   .registerFunction('matches(string, string): bool', (text: string, expression: string) =>
     expressionOf(expression).matcher(text).find(),
@@ -129,6 +132,7 @@ export function compileCel(expression: string): CompiledCel {
     const reason = costly(program.ast, false)
     if (reason !== null) return refuse(reason)
     const readsCommand = /(?<![\w.])(?:command|edit)\b/.test(expression)
+    const readsArguments = /(?<![\w.])(?:sql|url)\b/.test(expression)
     return {
       error: null,
       evaluate(action, facts) {
@@ -138,7 +142,11 @@ export function compileCel(expression: string): CompiledCel {
             facts === null
               ? typedOf(action)
               : { action: { ...action, stakes: action.stakes ?? assumedStakes, ...facts } }
-          answer = program(readsCommand ? { ...given, ...commandVariables(action) } : given)
+          const more = {
+            ...(readsCommand && commandVariables(action)),
+            ...(readsArguments && argumentVariables(action)),
+          }
+          answer = program(readsCommand || readsArguments ? { ...given, ...more } : given)
         } catch (error) {
           throw new EvaluationError(firstLine(error))
         }
