@@ -635,6 +635,8 @@ export const methods = {
 export interface AcceptPinsParams {
   /** Name of the server. */ server: string
   /** The tool; all that wait if it is absent. */ tool?: string | null | undefined
+  /** `seen_at` of the tool in listPins: refused if the server has changed it since. With it, `tool` is required. */
+  seen_at?: string | null | undefined
   /** Why; kept in the audit trail. */ reason?: string | null | undefined
 }
 

@@ -9,6 +9,7 @@ import * as evidence from './texts/evidence.ts'
 import * as frame from './texts/frame.ts'
 import * as inbox from './texts/inbox.ts'
 import * as overview from './texts/overview.ts'
+import * as pins from './texts/pins.ts'
 import * as policy from './texts/policy.ts'
 import * as trust from './texts/trust.ts'
 import * as write from './texts/write.ts'
@@ -25,6 +26,7 @@ export const texts = {
   ...frame,
   ...inbox,
   ...overview,
+  ...pins,
   ...policy,
   ...trust,
   ...write,

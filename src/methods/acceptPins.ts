@@ -4,7 +4,7 @@ import { invalidParam } from '../../sdk/errors.ts'
 import { nonEmptyText } from '../../sdk/schema/decision.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
-import { acceptPins as accept } from '../domain/gateway/pins.ts'
+import { acceptPins as accept, isAsSeen } from '../domain/gateway/pins.ts'
 
 const d = v.description
 
@@ -13,6 +13,10 @@ export const acceptPins = defineMethod({
   params: v.object({
     server: v.pipe(nonEmptyText(64), d('Name of the server.')),
     tool: v.pipe(v.optional(v.nullable(nonEmptyText(256)), null), d('The tool; all that wait if it is absent.')),
+    seen_at: v.pipe(
+      v.optional(v.nullable(nonEmptyText(64)), null),
+      d('`seen_at` of the tool in listPins: refused if the server has changed it since. With it, `tool` is required.'),
+    ),
     reason: v.pipe(v.optional(v.nullable(nonEmptyText(2_000)), null), d('Why; kept in the audit trail.')),
   }),
   result: v.object({
@@ -20,8 +24,11 @@ export const acceptPins = defineMethod({
   }),
   scope: 'admin',
   effect: 'write',
-  async handle(call, { server, tool, reason }) {
+  async handle(call, { server, tool, seen_at, reason }) {
+    if (seen_at !== null && tool === null) throw invalidParam('tool', 'the name of the tool that seen_at is of', '')
     return call.store.transaction(async (tx) => {
+      if (seen_at !== null && tool !== null && !(await isAsSeen(tx.keyed, server, tool, seen_at)))
+        throw invalidParam('seen_at', 'that of the tool as it waits now; it has changed, see listPins', seen_at)
       const accepted = await accept(tx, server, tool, call.caller.agent, call.now())
       if (accepted.length === 0 && tool !== null)
         throw invalidParam('tool', 'the name of a tool of this server that waits; see listPins', tool)

@@ -16,6 +16,7 @@ export const shape: readonly [path: string, title: string, entry: string, tab?: 
   ['/policy', 'Policy', 'Policy'],
   ['/approvals', 'Approvals', 'Policy', 'Approvals'],
   ['/breakers', 'Breakers', 'Policy', 'Breakers'],
+  ['/tools', 'Tools', 'Policy', 'Tools'],
   ['/proof', 'Proof', 'Proof'],
 ]
 

@@ -14,6 +14,7 @@ import { Evidence } from './evidence/page.tsx'
 import { Guardrails } from './guardrails/page.tsx'
 import { Inbox } from './inbox/page.tsx'
 import { Overview } from './overview/page.tsx'
+import { Pins } from './pins.tsx'
 import { Trust } from './trust/page.tsx'
 import { Edit } from './write/edit.tsx'
 import { Recording } from './write/record.tsx'
@@ -76,6 +77,7 @@ export const entries: Entry[] = [
     tabs: [
       { path: '/approvals', title: t.approvals, View: Approvals },
       { path: '/breakers', title: t.breakers, View: Breakers },
+      { path: '/tools', title: t.tools, View: Pins },
     ],
     items: [
       { path: '/approvals/', title: t.approval, View: Approval },

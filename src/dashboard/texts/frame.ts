@@ -109,6 +109,7 @@ export const titles = {
   rules: 'Rules',
   proof: 'Proof',
   breakers: 'Breakers',
+  tools: 'Tools',
   approvals: 'Approvals',
   evidence: 'Evidence',
   deliberation: 'Deliberation',

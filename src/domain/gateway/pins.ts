@@ -156,6 +156,18 @@ export async function acceptPins(
   return waiting.map(([name, { digest }]) => ({ tool: name, digest }))
 }
 
+/** Whether what waits of a tool is what was shown: it was first seen at that time. */
+export async function isAsSeen(
+  keyed: Pick<KeyedReader, 'get'>,
+  server: string,
+  tool: string,
+  seen_at: string,
+): Promise<boolean> {
+  const pins = await readPins(keyed, server)
+  const waiting = pins !== null && Object.hasOwn(pins, tool) ? pins[tool]!.waiting : null
+  return waiting !== null && timestamp(waiting.seen_ms) === seen_at
+}
+
 function changesOf(before: SeenTool, after: SeenTool): PinChange[] {
   const fields = [...new Set([...Object.keys(before.definition), ...Object.keys(after.definition)])].sort()
   const changes = fields.map((field) => ({

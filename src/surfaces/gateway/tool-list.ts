@@ -7,7 +7,7 @@ export interface ToolList {
   identify(greeted: Fields): void
   /** Takes a page that the client asked for, and returns what it may see of it. */
   page(listed: unknown): Promise<ToolEntry[]>
-  /** The tool, if it may be called. Lists all tools first, if they are not known as they are now. @param meta of a request of the client */
+  /** The tool, if it may be called. Lists all tools first, if it is not known. @param meta of a request of the client */
   find(name: string, meta: Fields): Promise<ToolEntry | undefined>
   /** The list may have changed. */
   forget(): void
@@ -53,7 +53,10 @@ export function openToolList(gate: Gate, ask: (method: string, params: Fields) =
       return shown
     },
     async find(name, meta) {
-      tools ??= await listAll(meta)
+      const known = tools?.get(name)
+      if (known !== undefined) return known
+      // A person may have accepted it since.
+      tools = await listAll(meta)
       return tools.get(name)
     },
     forget() {

@@ -49,8 +49,9 @@ test('a tool whose description changes is withheld, its call is refused and audi
   expect(await one.serving.call('acceptPins', { server: 'tools', tool: 'echo' }, 'root')).toEqual({
     accepted: ['echo'],
   })
-  expect(await namesOf(client)).toContain('echo')
+  // Without another list.
   expect(textsOf(await client.callTool({ name: 'echo', arguments: { text: 'fine' } }))).toBe('fine')
+  expect(await namesOf(client)).toContain('echo')
 })
 
 test('a tool that changes between two lists is noticed though the client lists nothing', async () => {
@@ -122,4 +123,24 @@ test('only an administrator accepts tools; an unknown server or tool is named', 
   await expect(one.serving.call('acceptPins', { server: 'tools' })).rejects.toThrow('scope admin')
   expect(await one.serving.call('acceptPins', { server: 'other' }, 'root')).toEqual({ accepted: [] })
   await expect(one.serving.call('acceptPins', { server: 'tools', tool: 'deploy' }, 'root')).rejects.toThrow('tool')
+})
+
+test('who accepts what was shown accepts nothing that has changed since', async () => {
+  const one = await open()
+  const client = await one.connect()
+  await namesOf(client)
+  const seen = async (): Promise<string> => {
+    const { pins } = await one.serving.call('listPins', { waiting: true }, 'root')
+    return (pins as { seen_at: string }[])[0]!.seen_at
+  }
+  await one.change({ echo: { description: 'Changed' } })
+  await namesOf(client)
+  const seen_at = await seen()
+  await Bun.sleep(5)
+  await one.change({ echo: { description: 'Changed again' } })
+  await namesOf(client)
+  const accept = (params: object) => one.serving.call('acceptPins', { server: 'tools', ...params }, 'root')
+  await expect(accept({ tool: 'echo', seen_at })).rejects.toThrow('it has changed')
+  await expect(accept({ seen_at })).rejects.toThrow('tool')
+  expect(await accept({ tool: 'echo', seen_at: await seen() })).toEqual({ accepted: ['echo'] })
 })

@@ -1,0 +1,25 @@
+/** The texts of the page about tools of servers behind the gateway. */
+
+export const pins = {
+  what: 'The gateway keeps each tool of a server as it was first listed. A tool that is new, that has changed, or whose description hides text is withheld until a person accepts it: a description is text that the model follows.',
+  needsAdmin: 'To accept a tool your agent needs the scope admin.',
+  none: 'No client has used a server through the gateway yet. Put servers under gateway in the settings, or run cstp init --gateway.',
+  waiting: (count: string) => `Waiting: ${count}`,
+  noneWaits: 'No tool waits.',
+  acceptedTools: 'Accepted tools',
+  noneAccepted: 'No tool is accepted.',
+  heads: ['Server', 'Tool', 'Accepted', 'By'],
+  atFirst: 'first list',
+  of: (server: string) => `of ${server}`,
+  since: 'Seen like this since',
+  before: (by: string | null) => (by === null ? 'Accepted before with the first list.' : `Accepted before by ${by}.`),
+  contains: (finding: string) => `It contains ${finding}.`,
+  absent: '(absent)',
+  removed: 'removed:',
+  added: 'added:',
+  accept: (tool: string) => `Accept ${tool}`,
+  acceptOf: (tool: string, server: string) => `Accept ${tool} of ${server}`,
+  reasonFor: (tool: string) => `Why ${tool} may be used`,
+  accepted: (tool: string, server: string) => `${tool} of ${server} is accepted as it was shown.`,
+  pages: 'Pages of tools',
+}
