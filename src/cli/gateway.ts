@@ -7,6 +7,7 @@ import { aborted, defineCommand, type Run } from './command.ts'
 import { connectionFlags } from './connection.ts'
 import { Failure, misuse } from './failure.ts'
 import { gatewayPins } from './gateway-pins.ts'
+import { isHere, serverUrl } from './remote.ts'
 import { openLog } from './terminal.ts'
 
 const flags = {
@@ -54,6 +55,11 @@ async function run({ flags: given, words, env, configuration, signal }: Run<type
       ? configured!
       : upstreamOf(words, { env: Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined)) })
   const name = given.name ?? nameOf(words)
+  const url = env.CSTP_URL ? serverUrl(env.CSTP_URL, settings) : null
+  if (url !== null && !isHere(url))
+    throw misuse(
+      `CSTP_URL names the service at ${url}, whose rules, approvals and pins do not apply to a server that is started here. Name the server in gateway of that service's settings and connect the client to ${url}/gateway/${name}; or unset CSTP_URL to judge by ${settings.data_dir}`,
+    )
   const log = openLog(await configuration(), { quiet: true })
   const [{ openBridge }, { bridgeTools, connectTo }, { gateWhenOpen }] = await Promise.all([
     import('../surfaces/gateway/bridge.ts'),

@@ -18,7 +18,7 @@ import { timestamp } from '../core/time.ts'
 import { defineCommand } from './command.ts'
 import { Failure, misuse } from './failure.ts'
 import { askToImport, offerLine, offerOf } from './init-offer.ts'
-import { addressOf } from './remote.ts'
+import { addressOf, isHere } from './remote.ts'
 import { plain, print, type Terminal } from './terminal.ts'
 
 /** Signs that a client is in use: its program is installed, or the project has its folder. */
@@ -137,6 +137,10 @@ export const init = defineCommand({
     if (flags.gateway && flags.shared) throw misuse('--gateway writes absolute paths, which --shared excludes')
     if (flags.required && !flags.shared) throw misuse('--required is for --shared')
     const url = flags.url === undefined ? null : addressOf(flags.url, configuration)
+    if (flags.gateway && url !== null && !isHere(url))
+      throw misuse(
+        `--gateway starts servers on this machine, where the rules of ${url} do not apply: name the servers in gateway of its settings, and connect the clients to ${url}/gateway/<name>`,
+      )
     const hasToken = Boolean(env.CSTP_AGENT && env.CSTP_TOKEN)
     const wiring: Wiring = {
       shared: flags.shared,

@@ -16,6 +16,9 @@ export type Get = (path: string) => Promise<Response>
 const startMs = 30_000
 
 const loopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/
+/** Whether an address is one of this machine. */
+export const isHere = (url: string): boolean => loopback.test(new URL(url).hostname)
+
 const everywhere = new Set(['0.0.0.0', '::', '[::]'])
 
 /** Address of the server to call. @throws Failure if it is invalid or unknown */
@@ -128,12 +131,12 @@ export async function openRemote(options: {
     options.admin !== undefined &&
     agent === undefined &&
     token === undefined &&
-    loopback.test(new URL(url).hostname) &&
+    isHere(url) &&
     (await readToken(data_dir, adminAgent).catch(() => null)) !== null
   const chosen = mayBeAdmin && options.admin === 'always' ? adminAgent : agent
   const login = await loginOf(chosen, token, data_dir)
   const asAdmin = new Set<string>()
-  const isLocal = loopback.test(new URL(url).hostname)
+  const isLocal = isHere(url)
   const request = async (path: string, by: Login, init: RequestInit & { body?: string } = {}): Promise<Response> => {
     const ended = init.signal && signal ? AbortSignal.any([init.signal, signal]) : (init.signal ?? signal)
     const ask = async (at: string): Promise<Response> => {

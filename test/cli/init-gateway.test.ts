@@ -157,6 +157,15 @@ test("a server of Codex's that is no table of its own is named, and nothing is w
     expect(await readFile(path, 'utf8')).toBe(before)
   }))
 
+test('a service on another machine and the gateway exclude each other: it says what to do', async () => {
+  const line = ['init', '--gateway', '--client', 'cursor', '--url', 'https://cstp.example']
+  const { status, err } = await cstp(line, bareEnv('/tmp/none'))
+  expect([status, err]).toEqual([
+    2,
+    expect.stringContaining('connect the clients to https://cstp.example/gateway/<name>'),
+  ])
+})
+
 test('files for a repository and the gateway exclude each other', async () => {
   const { status, err } = await cstp(['init', '--gateway', '--shared'], bareEnv('/tmp/none'))
   expect([status, err]).toEqual([2, expect.stringContaining('--gateway writes absolute paths')])

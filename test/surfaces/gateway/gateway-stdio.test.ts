@@ -111,6 +111,20 @@ test('a server that does not exist is an error of the command, with its name', (
     expect(stderr.toString()).toContain("the server server can't be started")
   }))
 
+test('with the address of a service on another machine it says what to do, and starts nothing', () =>
+  inTemporaryDir(async (dir) => {
+    const { exitCode, stderr } = Bun.spawnSync(
+      [process.execPath, main, 'gateway', '--', 'touch', join(dir, 'started')],
+      {
+        env: { ...process.env, CSTP_DATA_DIR: join(dir, 'data'), CSTP_URL: 'https://cstp.example' },
+        stdin: 'ignore',
+      },
+    )
+    expect(exitCode).toBe(2)
+    expect(stderr.toString()).toContain('connect the client to https://cstp.example/gateway/')
+    expect(existsSync(join(dir, 'started'))).toBe(false)
+  }))
+
 const servers = process.env.CSTP_MCP_SERVERS
 const serverPath = (name: string) => join(servers!, '@modelcontextprotocol', name, 'dist/index.js')
 const reason = servers ? '' : ' (skipped: CSTP_MCP_SERVERS names no folder with the reference servers)'
