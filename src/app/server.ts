@@ -181,7 +181,7 @@ export async function openProgram(
       reindexProgress: metrics.reindex,
       service_version: version,
       log,
-      judged: observer.judged,
+      ...{ judged: observer.judged, ranAstray: observer.ranAstray },
       now,
       elapsed: () => performance.now(),
       yieldToEventLoop: () => Bun.sleep(0),

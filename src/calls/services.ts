@@ -47,6 +47,8 @@ export interface Services {
   log: Log
   /** Notified of each verdict. */
   judged(given: GivenVerdict): void
+  /** Notified of a call that ran against its verdict, or without one. */
+  ranAstray(how: string): void
   /** Milliseconds since 1970. */
   now(): number
   /** `bytes` random bytes as lowercase hex. */

@@ -2,6 +2,7 @@
 import { hook as sendHook } from '../../plugin/hooks/cstp-hook.mjs'
 import { initClients } from '../app/init/wiring.ts'
 import { dayMs, timestamp } from '../core/time.ts'
+import type { Astray } from '../domain/hook/astray.ts'
 import { numberOf } from './args.ts'
 import { defineCommand } from './command.ts'
 import { connectionFlags, type Result, withConnection } from './connection.ts'
@@ -17,6 +18,8 @@ interface Stopped {
   agent: string
   /** False if the call was stopped, true if it would have been in enforcing mode. */
   shadow: boolean
+  /** How the call ran that should not have run so; null if this is about a verdict. */
+  ran: Astray | null
   rules: string[]
   description: string
   input: unknown
@@ -25,9 +28,15 @@ interface Stopped {
 
 type Entry = Result<'listAudit'>['entries'][number]
 
-/** The call that an audit entry reports as stopped, or as one that would have been; null if there is none. */
+/** What an entry says of a call that was stopped, or would have been, or ran all the same; null if it says none of it. */
 function stoppedBy({ at, agent, method, detail, allowed }: Entry): Stopped | null {
-  if (allowed === null || detail === null || typeof detail !== 'object') return null
+  if (detail === null || typeof detail !== 'object') return null
+  const client = method.slice('POST /hooks/'.length)
+  if ('ran' in detail) {
+    const { ran, tool, evaluation } = detail as { ran: Astray; tool: string; evaluation: string | null }
+    return { at, client, agent, shadow: false, ran, rules: [], description: tool, input: null, record_id: evaluation }
+  }
+  if (allowed === null) return null
   const {
     violations = [],
     would_block = [],
@@ -42,15 +51,34 @@ function stoppedBy({ at, agent, method, detail, allowed }: Entry): Stopped | nul
   const rules = [...violations, ...would_block]
   if (rules.length === 0) return null
   const description = input?.description ?? ''
-  const client = method.slice('POST /hooks/'.length)
-  return { at, client, agent, shadow: allowed, rules, description, input: input?.context?.input ?? null, record_id }
+  return {
+    at,
+    client,
+    agent,
+    shadow: allowed,
+    ran: null,
+    rules,
+    description,
+    input: input?.context?.input ?? null,
+    record_id,
+  }
+}
+
+const ranAs: Record<Astray, string> = {
+  though_denied: 'RAN though stopped',
+  other_than_judged: 'RAN with another input',
+  unjudged: 'RAN unjudged',
 }
 
 const columns = (paint: Paint): Column<Stopped>[] => [
   { title: 'time', text: ({ at }) => at.slice(0, 19).replace('T', ' ') },
   { title: 'client', text: ({ client }) => client, paint: (text) => paint.cyan(text) },
   { title: 'agent', text: ({ agent }) => plain(agent), rank: 1 },
-  { title: 'verdict', text: ({ shadow }) => (shadow ? 'would stop' : 'stopped') },
+  {
+    title: 'verdict',
+    text: ({ shadow, ran }) => (ran !== null ? ranAs[ran] : shadow ? 'would stop' : 'stopped'),
+    paint: (text, { ran }) => (ran === null ? text : paint.red(text)),
+  },
   { title: 'rules', text: ({ rules }) => plain(rules.join(' ')), rank: 3 },
   { title: 'call', text: ({ description }) => plain(description), grows: true },
 ]
@@ -58,7 +86,10 @@ const columns = (paint: Paint): Column<Stopped>[] => [
 const report = defineCommand({
   name: 'hook report',
   summary: 'Show what hooks stopped, or would have stopped in shadow mode.',
-  about: ['Newest first, from the audit trail. With --json each line has the input of the call, without its secrets.'],
+  about: [
+    'Newest first, from the audit trail. Calls that ran though they were stopped, with another input than the checked one, or without a check are in red: the client did not obey its hook.',
+    'With --json each line has the input of the call, without its secrets.',
+  ],
   flags: {
     days: { kind: 'value', value: 'n', about: `Days to look back; by default ${defaultDays}.` },
     client: { kind: 'list', value: 'name', about: 'Only of these clients.' },

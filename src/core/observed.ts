@@ -31,6 +31,8 @@ export interface GivenVerdict {
 export interface Observer {
   ended: Observe
   judged(given: GivenVerdict): void
+  /** A call ran against its verdict, with another input, or without a verdict. */
+  ranAstray(how: string): void
 }
 
 /** The `traceparent` that an MCP client put into the `_meta` of a request; null if there is none. */

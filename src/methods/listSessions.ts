@@ -6,6 +6,7 @@ import { boundMs, DateBound, shortened, whole } from '../../sdk/schema/params.ts
 import { defineMethod } from '../calls/method.ts'
 import { seesAll } from '../core/caller.ts'
 import { timestamp } from '../core/time.ts'
+import { isUngated } from '../domain/hook/astray.ts'
 import { callReporters } from '../domain/hook/event.ts'
 import { type HookSession, listHookSessions } from '../domain/hook/session.ts'
 
@@ -37,6 +38,13 @@ const Session = v.object({
     d('Checked calls, by verdict.'),
   ),
   would_block: v.pipe(count, d('Calls that a rule in shadow mode would have blocked.')),
+  ran_though_denied: v.pipe(count, d('Calls that ran although they were stopped: the client does not obey its hook.')),
+  ran_other_than_judged: v.pipe(count, d('Calls that ran with another input than the one that was checked.')),
+  ran_unjudged: v.pipe(count, d('Calls that ran and were never checked.')),
+  ungated: v.pipe(
+    v.boolean(),
+    d('Calls were reported, and none was checked: the hook that asks before a call is missing or turned off.'),
+  ),
   seal: v.pipe(
     v.nullable(
       v.object({
@@ -64,6 +72,10 @@ const show = (one: HookSession): v.InferInput<typeof Session> => ({
   errors: one.errors,
   verdicts: { deny: 0, defer: 0, step_up: 0, modify: 0, allow: 0, ...one.verdicts },
   would_block: one.would_block,
+  ran_though_denied: one.ran?.though_denied ?? 0,
+  ran_other_than_judged: one.ran?.other_than_judged ?? 0,
+  ran_unjudged: one.ran?.unjudged ?? 0,
+  ungated: isUngated(one),
   seal: one.ended_ms === null ? null : { at: timestamp(one.ended_ms), digest: one.digest },
 })
 

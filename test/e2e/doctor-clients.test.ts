@@ -209,3 +209,39 @@ test('a service that is down is named with the time and the line that starts it;
   expect(readServiceFile(data)?.pid).toBeNumber()
   expect((await doctor()).broken).toEqual([])
 })
+
+test('a client that ran what it did not ask about, or what was stopped, is named', async () => {
+  const { data, doctor } = at
+  const { url } = readServiceFile(data)!
+  const token = (await readFile(join(data, 'token'), 'utf8')).trim()
+  const send = async (event: string, session_id: string, command: string) => {
+    const body = { hook_event_name: event, session_id, cwd: '/', tool_name: 'Bash', tool_use_id: 't1' }
+    const answer = await fetch(`${url}/hooks/claude-code`, {
+      method: 'POST',
+      headers: { authorization: `Bearer local:${token}` },
+      body: JSON.stringify({ ...body, tool_input: { command }, tool_response: '' }),
+    })
+    expect(answer.status).toBe(200)
+  }
+  await send('PostToolUse', 's1', 'ls')
+  await send('PreToolUse', 's2', 'rm -rf /')
+  await send('PostToolUse', 's2', 'rm -rf /')
+  expect((await doctor()).broken).toEqual([
+    {
+      check: 'hooks',
+      severity: 'error',
+      what: 'Claude Code: 1 call of the last 7 days ran though stopped',
+      fix: expect.stringContaining('cstp hook report'),
+    },
+    {
+      check: 'hooks',
+      severity: 'warning',
+      what: expect.stringMatching(/^Claude Code: 1 session of the last 7 days reported calls and asked before none/),
+      fix: expect.stringContaining('/hooks'),
+    },
+  ])
+  const { out, err } = await cstp(['hook', 'report', '--url', url], at.env)
+  expect(err).toBe('')
+  expect(out).toContain('RAN though stopped')
+  expect(out).toContain('RAN unjudged')
+})

@@ -76,6 +76,7 @@ export async function openEngine(shared?: Embedder): Promise<Engine> {
       tracker,
       tracker_ttl_ms,
       judged() {},
+      ranAstray() {},
       policy: {
         current: async () => noRules,
         reload: async () => [],

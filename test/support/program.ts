@@ -282,6 +282,7 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
     outbox,
     log,
     judged() {},
+    ranAstray() {},
     now,
     randomHex,
     embed_wait_ms: 30,

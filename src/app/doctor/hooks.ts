@@ -3,7 +3,9 @@ import { existsSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import { quoted } from '../../../plugin/hooks/cstp-hook.mjs'
-import { timestamp } from '../../core/time.ts'
+import { dayMs, timestamp } from '../../core/time.ts'
+import { type Astray, astray, isUngated } from '../../domain/hook/astray.ts'
+import type { HookSession } from '../../domain/hook/session.ts'
 import { hookCollections } from '../../domain/record/hook-records.ts'
 import { manifests } from '../init/apply.ts'
 import { begin } from '../init/begin.ts'
@@ -26,6 +28,48 @@ function heard(data_dir: string): Map<string, number> {
     .query<{ key: string; value: string }, [string]>('select key, value from keyed_records where collection = ?')
     .all(hookCollections.client)
   return new Map(rows.map(({ key, value }) => [key, (JSON.parse(value) as { last_ms: number }).last_ms]))
+}
+
+const lookedDays = 7
+
+const ranAs: Record<Astray, string> = {
+  though_denied: 'ran though stopped',
+  other_than_judged: 'ran with another input than was checked',
+  unjudged: 'ran unchecked',
+}
+
+const counted = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`
+
+/** Calls of the last days that ran against their verdict, or without one, by what the clients' hooks reported. */
+function* disobeyed(data_dir: string): Generator<Finding> {
+  using db = openCatalogue({ data_dir })
+  if (db === null) return
+  const since = Date.now() - lookedDays * dayMs
+  const sessions = db
+    .query<{ value: string }, [string]>('select value from keyed_records where collection = ?')
+    .all(hookCollections.session)
+    .map(({ value }) => JSON.parse(value) as HookSession)
+    .filter(({ last_ms, client }) => last_ms >= since && client !== 'gateway')
+  for (const client of new Set(sessions.map((one) => one.client))) {
+    const own = sessions.filter((one) => one.client === client)
+    const name = clientNames[client as InitClient]
+    const ungated = own.filter(isUngated)
+    for (const how of astray) {
+      const those = own.filter((one) => how !== 'unjudged' || !isUngated(one))
+      const calls = those.reduce((sum, { ran }) => sum + (ran?.[how] ?? 0), 0)
+      if (calls === 0) continue
+      const found = how === 'though_denied' ? error : warning
+      yield found(
+        `${name}: ${counted(calls, 'call')} of the last ${lookedDays} days ${ranAs[how]}`,
+        'cstp hook report lists them; what must not run belongs behind cstp gateway, which does not depend on the client',
+      )
+    }
+    if (ungated.length > 0)
+      yield warning(
+        `${name}: ${counted(ungated.length, 'session')} of the last ${lookedDays} days reported calls and asked before none: the hook that asks was removed or turned off`,
+        use(client as InitClient),
+      )
+  }
 }
 
 const fixes: Partial<Record<InitClient, string>> = {
@@ -106,6 +150,7 @@ export const checkHooks = (env: Record<string, string | undefined>): Check => ({
         `${ownCommand().map(quoted).join(' ')} service install keeps it running`,
       )
     const known = store_url === null && !(await foreignPorts(settings)).includes('store') ? heard(data_dir) : null
+    if (known !== null) yield* disobeyed(data_dir)
     for (const { client, wiring, dir, at } of pairs) {
       const name = clientNames[client]
       if (!existsSync(dir)) {

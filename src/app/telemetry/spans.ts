@@ -56,7 +56,7 @@ function samplerOf({ OTEL_TRACES_SAMPLER: name = '', OTEL_TRACES_SAMPLER_ARG: gi
 /** JSON-RPC codes of failures of the service; all others are answers to the caller. */
 const isFailure = (code: number): boolean => code === -32_603 || code === -32_010
 
-export function openSpans(env: Env): Observer & { close(): Promise<void> } {
+export function openSpans(env: Env): Pick<Observer, 'ended' | 'judged'> & { close(): Promise<void> } {
   const processor = new BatchSpanProcessor({
     exporter: new OTLPTraceExporter(),
     scheduledDelayMillis: getNumberFromEnv('OTEL_BSP_SCHEDULE_DELAY') ?? 5_000,

@@ -8,7 +8,7 @@ import type { Metrics } from '../../surfaces/http/metrics.ts'
 import { ConfigError } from '../config/config.ts'
 import type { AuditLogsOptions } from './audit-logs.ts'
 
-interface Telemetry extends Observer {
+interface Telemetry extends Pick<Observer, 'ended' | 'judged'> {
   /** Sends what is waiting, for some seconds at most. */
   close(): Promise<void>
 }
@@ -64,9 +64,9 @@ async function openTelemetry(options: TelemetryOptions): Promise<Telemetry | nul
  * @throws ConfigError
  */
 export async function openObserver(
-  metrics: Pick<Metrics, 'call' | 'verdict'>,
+  metrics: Pick<Metrics, 'call' | 'verdict' | 'astray'>,
   options: TelemetryOptions | null,
-): Promise<Telemetry> {
+): Promise<Telemetry & Observer> {
   const telemetry = options && (await openTelemetry(options))
   return {
     ended(call) {
@@ -77,6 +77,7 @@ export async function openObserver(
       metrics.verdict(given.verdict, given.mode)
       telemetry?.judged(given)
     },
+    ranAstray: metrics.astray,
     close: async () => telemetry?.close(),
   }
 }

@@ -140,7 +140,7 @@ const session: Left = ({ value }, found) => {
 const action: Left = ({ value }, found) => {
   const stored = value as HookAction
   if (stored.record_id === null || !found.evaluations.has(stored.record_id) || stored.input_digest === '') return value
-  return { ...stored, input_digest: '', output_digest: null }
+  return { ...stored, input_digest: '', output_digest: null, may_run: undefined }
 }
 
 /**

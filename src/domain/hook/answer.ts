@@ -12,6 +12,7 @@ import type { RecordCall } from '../lifecycle/record.ts'
 import { addToSession, noteRequest } from '../policy/facts/session.ts'
 import { hitOf } from '../record/decision/hits.ts'
 import { precedents } from '../search/search.ts'
+import { type Astray, astrayOf, noteAstray } from './astray.ts'
 import { type CheckCall, type CheckedCall, checkTool, shortCall } from './check.ts'
 import { consequenceOf } from './consequence.ts'
 import { type HookEvent, type HookOutcome, silent } from './event.ts'
@@ -40,6 +41,8 @@ export interface HookCall extends CheckCall, RecordCall {
   branch: string | null
   /** Whether the text of a prompt is kept, or only its digest. */
   prompts: 'text' | 'digest'
+  /** Notified of a call that ran against its verdict, or without one. */
+  ranAstray(how: string): void
 }
 
 /** Most characters of text for the model: below 9 500, the smallest limit of a client. */
@@ -122,7 +125,7 @@ export async function checkCall(
   const recording = new Set(
     (await call.policy.current()).rules.flatMap(({ rule }) => (rule.record === 'decision' ? [rule.id] : [])),
   )
-  return checkTool(call, project, place, tool, async (tx, evaluation) => {
+  return checkTool(call, project, place, tool, async (tx, { evaluation, runs }) => {
     const { verdict, record_id, would_block, fired, at_ms } = evaluation
     await changeSession(tx, source, place, at_ms, async (before) => {
       const { session, id } = opened(before, tool)
@@ -130,6 +133,7 @@ export async function checkCall(
         tool: tool.tool.slice(0, 256),
         at_ms,
         input_digest: digestOf(tool.input),
+        may_run: runs === undefined ? null : digestOf(runs),
         verdict,
         record_id,
         would_block: would_block.length > 0,
@@ -158,6 +162,7 @@ async function afterTool(call: HookCall, event: On<'after_tool'>): Promise<HookO
   const [input_digest, output_digest] = [digestOf(tool.input), digestOf(output)]
   const done = ok ? consequenceOf(tool, output, mask) : null
   const name = tool.tool.slice(0, 256)
+  let astray: Astray | null = null
   const isObserved = ok && call.client === 'gateway' && (await call.policy.current()).keeps_sessions
   await call.store.transaction(async (tx) => {
     if (isObserved) {
@@ -176,8 +181,13 @@ async function afterTool(call: HookCall, event: On<'after_tool'>): Promise<HookO
       const row = { ...(known ?? unchecked), tool: name, at_ms: known?.at_ms ?? at_ms, input_digest }
       const result = { ...row, ok, output_digest, duration_ms }
       await putAction(tx, key, id, result)
+      // The gateway sends what it judged, and nothing else.
+      const ran = call.client === 'gateway' ? null : astrayOf(known, event, input_digest)
+      if (ran !== null) await noteAstray(tx, call, at_ms, { ran, place, action: result })
+      astray = ran
       return {
         ...session,
+        ...(ran !== null && { ran: { ...session.ran, [ran]: (session.ran?.[ran] ?? 0) + 1 } }),
         actions: session.actions + 1,
         errors: session.errors + (ok ? 0 : 1),
         digest: digestOf([session.digest, id, result]),
@@ -185,6 +195,7 @@ async function afterTool(call: HookCall, event: On<'after_tool'>): Promise<HookO
       }
     })
   })
+  if (astray !== null) call.ranAstray(astray)
   return silent
 }
 
@@ -226,8 +237,8 @@ async function onEnd(call: HookCall, event: On<'session_end'>): Promise<HookOutc
   const source = sourceOf(call)
   await call.store.transaction(async (tx: Transaction) => {
     const ended = await changeSession(tx, source, event.place, at_ms, (one) => ({ ...one, ended_ms: at_ms }))
-    const { session_id, client, actions, errors, verdicts, would_block, digest, first_index } = ended
-    const counts = { session_id, client, actions, errors, verdicts, would_block, digest }
+    const { session_id, client, actions, errors, verdicts, would_block, ran, digest, first_index } = ended
+    const counts = { session_id, client, actions, errors, verdicts, would_block, ...(ran && { ran }), digest }
     const places = { session: sessionKey(source, event.place), first_index: first_index ?? 1, last_index }
     const detail = { sealed: { ...counts, ...places } }
     const { method, request_id } = call

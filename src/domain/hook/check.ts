@@ -137,6 +137,8 @@ export function outcomeOf(
 export interface CheckedCall {
   outcome: HookOutcome
   evaluation: Evaluation
+  /** The input with which the call may run; undefined if it is stopped. */
+  runs: unknown
 }
 
 /** Why a call is stopped whatever the rules say: they would judge something else than what runs. */
@@ -168,12 +170,17 @@ export async function checkTool(
   project: string | null,
   place: HookPlace,
   tool: ToolCall,
-  keep: (tx: Transaction, evaluation: Evaluation) => Promise<void>,
+  keep: (tx: Transaction, checked: CheckedCall) => Promise<void>,
 ): Promise<CheckedCall> {
   const given = actionOf(call.client, project, place, tool)
   const action = await checkedAction(call, asAction(call.caller.agent, given, 'check'), {})
   const why = unjudged(tool, action)
   const subject = { action, ...(why !== null && { stops: [stop(why)] }) }
-  const evaluation = await judge(call, subject, call.mode, keep)
-  return { outcome: outcomeOf(evaluation, changedInput(evaluation, action, tool)), evaluation }
+  const checkedBy = (evaluation: Evaluation): CheckedCall => {
+    const input = changedInput(evaluation, action, tool)
+    const outcome = outcomeOf(evaluation, input)
+    const runs = outcome.kind === 'deny' ? undefined : outcome.kind === 'change' ? outcome.input : tool.input
+    return { outcome, evaluation, runs }
+  }
+  return checkedBy(await judge(call, subject, call.mode, (tx, evaluation) => keep(tx, checkedBy(evaluation))))
 }

@@ -5,6 +5,7 @@ import type { KeyedReader, KeyedRecord, Transaction } from '../../../sdk/storage
 import { stableJson } from '../../core/canonical.ts'
 import { dayMs } from '../../core/time.ts'
 import { type HookAction, hookCollections } from '../record/hook-records.ts'
+import type { Astray } from './astray.ts'
 import type { Consequence } from './consequence.ts'
 import type { CallReporter, HookPlace, ToolCall } from './event.ts'
 import { keyPart } from './event.ts'
@@ -38,6 +39,8 @@ export interface HookSession {
   /** Calls that were checked, by verdict. */
   verdicts: Partial<Record<VerdictValue, number>>
   would_block: number
+  /** Completed calls that ran against their verdict, or without one; absent in sessions of before. */
+  ran?: Partial<Record<Astray, number>>
   /** Hash chain over the completed calls, SHA-256: it changes if one is left out. */
   digest: string
   /** The request of this turn without secrets, or its digest. */

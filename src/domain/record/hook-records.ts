@@ -20,6 +20,8 @@ export interface HookAction {
   tool: string
   at_ms: number
   input_digest: string
+  /** Digest of the input with which it may run; null if it was stopped, absent if it was not checked. */
+  may_run?: string | null
   verdict: VerdictValue | null
   record_id: string | null
   would_block: boolean

@@ -10,6 +10,8 @@ import type { GuessedAt } from './limits.ts'
 export interface Metrics {
   call(method: string, code: number, duration_ms: number): void
   verdict(verdict: string, mode: string): void
+  /** A tool call that ran against its verdict, or without one. */
+  astray(how: string): void
   embed(kind: 'document' | 'query', texts: number, duration_ms: number, failed: boolean): void
   /** Wrong credentials, by where they were presented. */
   authFailure(surface: GuessedAt): void
@@ -53,6 +55,11 @@ export function createMetrics(version: string, known: ReadonlySet<string>): Metr
     'verdict',
     'mode',
   )
+  const strays = counter(
+    'cstp_tool_calls_astray_total',
+    'Tool calls that ran though denied, other than judged, or unjudged, by the reports of hooks.',
+    'how',
+  )
   const latency = durations('cstp_request_duration_seconds', 'Time from dispatch to result.', 'method')
   const decisions = gauge('cstp_decisions', 'Decisions in the store.')
   const outbox = gauge('cstp_outbox_depth', 'Decisions waiting to be embedded.')
@@ -83,6 +90,7 @@ export function createMetrics(version: string, known: ReadonlySet<string>): Metr
       requests.inc({ method, code })
       latency.observe({ method }, duration_ms / 1_000)
     },
+    astray: (how) => strays.inc({ how }),
     verdict: (verdict, mode) => verdicts.inc({ verdict, mode }),
     embed(kind, texts, duration_ms, failed) {
       embedLatency.observe({ kind }, duration_ms / 1_000)

@@ -1,0 +1,43 @@
+/** Calls that ran otherwise than they were judged: what a client reports after a call is compared with what was said before it. */
+import type { Transaction } from '../../../sdk/storage/store.ts'
+import { timestamp } from '../../core/time.ts'
+import type { HookAction } from '../record/hook-records.ts'
+import type { HookEvent, HookPlace } from './event.ts'
+
+/** A call ran although it was stopped, or with another input than the judged one, or without a check. */
+export const astray = ['though_denied', 'other_than_judged', 'unjudged'] as const
+export type Astray = (typeof astray)[number]
+
+/** Whether calls were reported, and not one was checked before it ran: the hook that asks is missing or turned off. */
+export const isUngated = ({ actions, verdicts }: { actions: number; verdicts: object }): boolean =>
+  actions > 0 && Object.keys(verdicts).length === 0
+
+/** What every refusal begins with: a client may report it as the failure of the call. */
+const refusal = 'cstp stopped this call'
+
+/** How a completed call went astray; null if it ran as it was judged. @param known as it was checked; null if it was not */
+export function astrayOf(
+  known: Pick<HookAction, 'may_run'> | null,
+  { ok, output }: Pick<Extract<HookEvent, { kind: 'after_tool' }>, 'ok' | 'output'>,
+  input_digest: string,
+): Astray | null {
+  if (known === null) return 'unjudged'
+  // Erased, or checked by an earlier version.
+  if (known.may_run === undefined) return null
+  if (known.may_run === null) return !ok && JSON.stringify(output ?? '').includes(refusal) ? null : 'though_denied'
+  return known.may_run === input_digest ? null : 'other_than_judged'
+}
+
+/** Writes it to the audit trail, and so to the log. */
+export function noteAstray(
+  tx: Transaction,
+  { caller, method, request_id }: { caller: { agent: string }; method: string; request_id: string },
+  at_ms: number,
+  { ran, place, action }: { ran: Astray; place: HookPlace; action: Omit<HookAction, 'session'> },
+): Promise<void> {
+  const { tool, record_id: evaluation, input_digest } = action
+  const detail = { ran, tool, evaluation, input_digest, session_id: place.session_id.slice(0, 256).toWellFormed() }
+  const { agent } = caller
+  const at = timestamp(at_ms)
+  return tx.append({ audit: [{ at, agent, method, request_id, ids: [], allowed: null, rules: [], detail }] })
+}
