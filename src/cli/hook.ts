@@ -2,7 +2,6 @@
 import { hook as sendHook } from '../../plugin/hooks/cstp-hook.mjs'
 import { initClients } from '../app/init/wiring.ts'
 import { dayMs, timestamp } from '../core/time.ts'
-import type { Astray } from '../domain/hook/astray.ts'
 import { numberOf } from './args.ts'
 import { defineCommand } from './command.ts'
 import { connectionFlags, type Result, withConnection } from './connection.ts'
@@ -64,7 +63,9 @@ function stoppedBy({ at, agent, method, detail, allowed }: Entry): Stopped | nul
   }
 }
 
-const ranAs: Record<Astray, string> = {
+type Astray = keyof typeof ranAs
+
+const ranAs = {
   though_denied: 'RAN though stopped',
   other_than_judged: 'RAN with another input',
   unjudged: 'RAN unjudged',
