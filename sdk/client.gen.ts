@@ -1833,6 +1833,11 @@ export interface ListSessionsResult {
       /** Allowed. */ allow: number
     }
     /** Calls that a rule in shadow mode would have blocked. */ would_block: number
+    /** Calls that ran although they were stopped: the client does not obey its hook. */ ran_though_denied: number
+    /** Calls that ran with another input than the one that was checked. */ ran_other_than_judged: number
+    /** Calls that ran and were never checked. */ ran_unjudged: number
+    /** Calls were reported, and none was checked: the hook that asks before a call is missing or turned off. */
+    ungated: boolean
     /** When the session ended; null while it is open. */
     seal: {
       /** RFC 3339. */ at: string
