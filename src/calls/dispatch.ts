@@ -162,9 +162,9 @@ export function createDispatch(
     if (method.effect !== 'read') await quota.require(caller.agent)
     const given = parse(request.params)
     const params = method.keeps_texts ? withoutSecrets(given, services.secrets) : given
-    const { store: counted, chain } = quota.of(caller.agent)
-    const store = attributed(counted, caller)
-    const call: Call = { ...services, store, chain, caller, method: request.method, request_id, signal }
+    const counted = quota.of(caller.agent)
+    const store = attributed(counted.store, caller)
+    const call: Call = { ...services, ...counted, store, caller, method: request.method, request_id, signal }
     const found = await method.handle(call, params)
     const made = prints && method.page && !(found instanceof JsonText) ? printPage(found, method.page) : found
     const result = options.verify_results ? verified(method, made) : made

@@ -2,6 +2,7 @@
 import { expect, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
 import { residentMb, testDir, testServer } from '../support/process.ts'
+import { startServing, tokens } from '../support/serving.ts'
 
 const isLinux = process.platform === 'linux'
 const megabytes = 25
@@ -64,6 +65,23 @@ test('a body without credentials is refused before it is read, on every path', a
     expect([path, (await promise).slice(9, 12)]).toEqual([path, expect.stringMatching(/^(?:401|403|404|405)$/)])
     socket.destroy()
   }
+})
+
+test('a web page that makes a browser send a thousand requests without credentials stops no login', async () => {
+  const running = await startServing()
+  for (let at = 0; at < 1_000; at += 50)
+    await Promise.all(
+      Array.from({ length: 50 }, () => running.fetch('/metrics', { as: null }).then((one) => one.text())),
+    )
+  const [agent, token] = tokens.ada.split(':')
+  const response = await running.fetch('/dashboard/session', {
+    method: 'POST',
+    as: null,
+    body: JSON.stringify({ agent, token }),
+    headers: { 'content-type': 'application/json', origin: running.url, 'x-cstp-dashboard': '1' },
+  })
+  expect(response.status).toBe(200)
+  await running.stop()
 })
 
 test('a name that is not the service’s is refused on every path: a page cannot reach it under its own', async () => {

@@ -153,7 +153,7 @@ export const settings = named({
     'store.agent_bytes_per_day',
     1_073_741_824,
     whole(0, Number.MAX_SAFE_INTEGER),
-    'Bytes that an agent, or the source of a webhook, may write per day (UTC): decisions, thoughts, evidence, and the audit entries of its checks; 0 for no limit.',
+    'Bytes that an agent, or the source of a webhook, may write per day (UTC): decisions, thoughts, evidence, exported bundles, the audit entries of its checks and what its queries note; 0 for no limit.',
   ),
   retention: setting(
     'store.retention',

@@ -1,12 +1,15 @@
 /**
- * Limits the bytes that an agent may write in a day (UTC): decisions, thoughts, audit entries, evidence. The source of a webhook counts as an agent.
+ * Limits the bytes that an agent may write in a day (UTC): decisions, thoughts, audit entries, evidence, exported bundles, and what its reads
+ * note for its next decision. The source of a webhook counts as an agent.
  * Bytes are counted as they are written. One of the agent's transactions adds them to the shared count in the store, once for every 256 KiB.
  */
 import { CstpError } from '../../../sdk/errors.ts'
 import type { AuditEntry, Store, Transaction } from '../../../sdk/storage/store.ts'
 import { auditTexts, recordText } from '../../core/canonical.ts'
 import { dayMs, timestamp } from '../../core/time.ts'
+import type { Tracker } from '../record/deliberation/tracker.ts'
 import type { Chain, NewEvent } from './evidence/chain.ts'
+import type { BundleFiles, NewFile } from './evidence/report/text.ts'
 
 /** Name of the collection; not moved to another store. */
 const collection = 'agent_bytes'
@@ -30,18 +33,24 @@ interface Count {
 interface Counted {
   store: Store
   chain: Chain
+  tracker: Tracker
+  bundles: BundleFiles
 }
 
+/** What a noted input takes beside its text: a session in a new scope has records of its own. */
+const notedBytes = 1_024
+
 export interface Quota {
-  /** Store and evidence chain for the writes of an agent. The agent's next transaction adds the bytes of the chain to the shared count. */
+  /**
+   * What an agent writes with. Its next transaction adds to the shared count what others than the store wrote. Beyond the limit nothing is
+   * noted of what it reads.
+   */
   of(agent: string): Counted
   /** @throws CstpError `rate_limited` if the agent has reached its limit for today */
   require(agent: string): Promise<void>
 }
 
-interface QuotaOptions {
-  store: Store
-  chain: Chain
+interface QuotaOptions extends Counted {
   now(): number
   /** 0 for no limit. */
   agent_bytes_per_day: number
@@ -77,10 +86,11 @@ function counting(tx: Transaction, count: (bytes: number) => void): Transaction 
   }
 }
 
-export function openQuota({ store, chain, now, agent_bytes_per_day }: QuotaOptions): Quota {
+export function openQuota(options: QuotaOptions): Quota {
+  const { store, chain, tracker, now, agent_bytes_per_day } = options
   const unshared = Math.min(unsharedBytes, Math.ceil(agent_bytes_per_day * unsharedPart) || unsharedBytes)
   const counts = new Map<string, Count>()
-  const agents = new Map<string, Counted>()
+  const agents = new Map<string, Omit<Counted, 'bundles'>>()
   const keyOf = (agent: string, { day_ms }: Count) => `${timestamp(day_ms).slice(0, 10)} ${agent}`
 
   function countOf(agent: string): Count {
@@ -152,14 +162,50 @@ export function openQuota({ store, chain, now, agent_bytes_per_day }: QuotaOptio
     },
   })
 
+  const isFull = ({ shared, pending }: Count): boolean =>
+    agent_bytes_per_day > 0 && shared + pending >= agent_bytes_per_day
+
+  const trackerOf = (agent: string): Tracker => ({
+    ...tracker,
+    note(name, source, input) {
+      const count = countOf(agent)
+      if (isFull(count)) return
+      count.pending += notedBytes + sizeOf(input)
+      tracker.note(name, source, input)
+    },
+  })
+
+  const bundlesOf = (agent: string, bundles: BundleFiles): BundleFiles => ({
+    ...bundles,
+    write: (folder, files) =>
+      bundles.write(
+        folder,
+        files.map(
+          ({ name, content }): NewFile => ({
+            name,
+            async *content(written) {
+              for await (const part of content(written)) {
+                countOf(agent).pending += part.length
+                yield part
+              }
+            },
+          }),
+        ),
+      ),
+  })
+
   return {
     of(agent) {
       let counted = agents.get(agent)
       if (counted === undefined) {
-        counted = { store: storeOf(agent), chain: chainOf(agent) }
+        counted = {
+          store: storeOf(agent),
+          chain: chainOf(agent),
+          tracker: trackerOf(agent),
+        }
         agents.set(agent, counted)
       }
-      return counted
+      return { ...counted, bundles: bundlesOf(agent, options.bundles) }
     },
     async require(agent) {
       if (agent_bytes_per_day === 0) return
@@ -169,8 +215,8 @@ export function openQuota({ store, chain, now, agent_bytes_per_day }: QuotaOptio
         const [stored] = await store.keyed.get(collection, [keyOf(agent, count)])
         count.shared = Math.max(count.shared, (stored?.value as number | undefined) ?? 0)
       }
+      if (!isFull(count)) return
       const written = count.shared + count.pending
-      if (written < agent_bytes_per_day) return
       const resets_ms = count.day_ms + dayMs
       throw new CstpError(
         'rate_limited',

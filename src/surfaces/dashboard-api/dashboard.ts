@@ -165,21 +165,18 @@ export function createDashboard(options: DashboardOptions): Dashboard {
 
   const login = async (request: Request, { address, body, newRequestId }: Visit): Promise<Response> => {
     const from = clientAddress(address(), request.headers.get('x-forwarded-for'), trust_proxy)
-    // Checked before the credentials: over the limit, right and wrong tokens get the same answer, so further guesses reveal nothing.
-    const early = guesses.wait(from)
-    if (early > 0) return tooMany(early, 'Too many failed logins')
     const bytes = await body(largestLogin)
     if (bytes instanceof Response) return bytes
     const given = readLogin(bytes)
+    // Checked before the credentials: over the limit, right and wrong tokens get the same answer, so further guesses reveal nothing.
+    const early = guesses.wait(from, given?.agent ?? null)
+    if (early > 0) return tooMany(early, 'Too many failed logins')
     const caller = given && authenticate(`Bearer ${given.agent}:${given.token}`)
     if (!caller) {
       const wait = guesses.failed('dashboard', given?.agent ?? null, from)
       if (wait > 0) return tooMany(wait, 'Too many failed logins')
       return plainError(401, 'unauthorized', 'Wrong agent or token')
     }
-    // Other logins from this address may have failed while the body arrived.
-    const late = guesses.wait(from)
-    if (late > 0) return tooMany(late, 'Too many failed logins')
     return entered(
       request,
       { newRequestId },

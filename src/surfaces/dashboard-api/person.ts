@@ -117,7 +117,7 @@ export function personRoutes(options: PersonOptions): Record<string, Route> {
 
   async function logout(request: Request, { address, body }: Visit): Promise<Response> {
     const from = clientAddress(address(), request.headers.get('x-forwarded-for'), trust_proxy)
-    const wait = guesses.wait(from)
+    const wait = guesses.wait(from, null)
     if (wait > 0) return tooMany(wait, 'Too many failed logins')
     const bytes = await body(largestLogout)
     if (bytes instanceof Response) return bytes

@@ -253,21 +253,30 @@ export function createSharedLimiter(input: {
 export type GuessedAt = 'cstp' | 'mcp' | 'dashboard' | 'metrics' | 'webhook' | 'other'
 
 export interface Guesses {
-  /** Seconds until an address may present credentials again; 0 if it may now. */
-  wait(address: string): number
-  /** Counts a failure. Returns the seconds to wait if the address had too many, else 0. @param agent the given name */
+  /** Seconds until credentials of this name may be presented again from an address; 0 if they may now. */
+  wait(address: string, agent: string | null): number
+  /**
+   * Counts wrong credentials. Returns the seconds to wait if there were too many of this name from the address, or of all names, else 0.
+   * What names nobody counts on its own: any web page can make a browser send requests without credentials, and stops no login by them.
+   * @param agent the given name
+   */
   failed(surface: GuessedAt, agent: string | null, address: string): number
 }
 
 const longestName = 64
 
-/** @param input.limiter failures of an address @param input.observe called for every failure */
+/** Of all names together an address may present eight times as many as of one. */
+const partOfAll = 1 / 8
+
+/** @param input.limiter failures of a name from an address @param input.observe called for every failure */
 export function createGuesses(input: { limiter: RateLimiter; log: Log; observe(surface: GuessedAt): void }): Guesses {
   const { limiter, log, observe } = input
+  const keyOf = (address: string, agent: string | null) => `${address} ${agent?.slice(0, longestName) ?? ''}`
   return {
-    wait: (address) => limiter.wait(address),
+    wait: (address, agent) => Math.max(limiter.wait(keyOf(address, agent)), agent === null ? 0 : limiter.wait(address)),
     failed(surface, agent, address) {
-      const wait = limiter.take(address, 1)
+      const ofAll = agent === null ? 0 : limiter.take(address, partOfAll)
+      const wait = Math.max(limiter.take(keyOf(address, agent), 1), ofAll)
       observe(surface)
       // Failures beyond the limit are only counted, so that they can't fill the log.
       if (wait === 0)

@@ -63,6 +63,29 @@ forEachBackend((open) => {
       expect(await call('listDecisions', {}, 'reader')).toBeNull()
     })
 
+    test('queries in ever new sessions count: beyond the limit they are answered, and nothing more is noted', async () => {
+      const program = await open()
+      const call = limited(program)
+      const sessions = async () => {
+        await program.services.tracker.flush()
+        return (await program.store.keyed.list('session', { limit: 1_000 })).length
+      }
+      const query = (at: number) => ({ query: 'sqlite', tracker_scope: `scope ${at}` })
+      let at = 0
+      for (; at < 200; at++) expect(await call('queryDecisions', query(at), 'reader')).toBeNull()
+      const noted = await sessions()
+      expect(noted).toBeLessThan(200)
+      for (; at < 220; at++) expect(await call('queryDecisions', query(at), 'reader')).toBeNull()
+      expect(await sessions()).toBe(noted)
+    })
+
+    test('exported bundles count by their bytes', async () => {
+      const program = await open()
+      const call = limited(program)
+      await ingest(program, event({ payload: { text: long } }))
+      expect(await exhaust([call], 'exportEvidenceBundle', {}, 'root')).toBeLessThan(20)
+    })
+
     test('thoughts count, and evidence', async () => {
       const call = limited(await open())
       expect(await exhaust([call], 'recordThought', { text: long })).toBeLessThan(50)

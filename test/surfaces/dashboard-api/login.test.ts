@@ -115,7 +115,7 @@ describe('login', () => {
     expect(await response.text()).not.toContain('wrong')
   })
 
-  test('after 20 failures an address is answered 429, with the right token too; each is logged by its name and counted', async () => {
+  test('after 20 failures a name is answered 429 from that address, with the right token too; each is logged by its name and counted', async () => {
     const { login, lines, failures } = open()
     const statuses: number[] = []
     for (let at = 0; at < 21; at++) statuses.push((await login({ agent: 'bob', token: 'wrong-token-0001' })).status)
@@ -125,6 +125,14 @@ describe('login', () => {
     expect(failures).toEqual(Array(20).fill('dashboard'))
     expect(lines).toHaveLength(20)
     expect(lines[1]).toEqual({ message: 'wrong credentials', surface: 'dashboard', agent: 'bob', address: '1.1.1.1' })
+    expect((await login({ agent: 'alice', token: 'token-of-alice-0001' })).status).not.toBe(429)
+  })
+
+  test('is limited over all names of an address too', async () => {
+    const { login } = open()
+    const statuses: number[] = []
+    for (let at = 0; at < 161; at++) statuses.push((await login({ agent: `agent-${at}`, token: 'wrong-token' })).status)
+    expect(statuses.indexOf(429)).toBeWithin(150, 161)
   })
 
   test('cannot be used from another origin, whichever CORS allows elsewhere', async () => {
