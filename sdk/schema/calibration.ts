@@ -16,32 +16,87 @@ export const Interpretation = v.picklist([
 ])
 export type Interpretation = v.InferOutput<typeof Interpretation>
 
-/** What is proven of the confidence of some decisions: of all of them, or of the part that is worst. */
+/** What a verdict can say: of a gap, or that confidences do not separate successes from failures. */
+export const VerdictInterpretation = v.picklist([...Interpretation.options, 'uninformative'])
+export type VerdictInterpretation = v.InferOutput<typeof VerdictInterpretation>
+
+/** Stated confidence and result of the decisions of a period. */
+export const CalibrationSide = v.object({
+  scored: v.pipe(v.number(), d('Scored decisions.')),
+  mean_confidence: v.pipe(fraction, d('Mean stated confidence.')),
+  accuracy: v.pipe(fraction, d('Mean result.')),
+  calibration_gap: v.pipe(v.number(), d('Accuracy minus mean confidence; below 0 is overconfident.')),
+  gap_low: figure('Lower bound of the 95 % interval of the gap; null with fewer than five decisions.'),
+  gap_high: figure('Upper bound of the interval.'),
+})
+export type CalibrationSide = v.InferOutput<typeof CalibrationSide>
+
+const sides = {
+  recent: v.pipe(v.nullable(CalibrationSide), d('Decisions of the last 30 days; null without any.')),
+  before: v.pipe(v.nullable(CalibrationSide), d('Earlier decisions; null without any.')),
+  harm: v.pipe(
+    v.number(),
+    d(
+      'Expected harm now: the recent gap towards overconfidence × the number of recent decisions, each weighted by its stakes (1, 2, 4 or 8); 0 without recent decisions.',
+    ),
+  ),
+}
+
+const provenBy = v.picklist(['agent', 'category', 'stakes', 'agent_category', 'agent_stakes', 'category_stakes'])
+
+/** What is proven of the confidence of some decisions: of all of them, or of the part from which most harm is to be expected. */
 export const Verdict = v.object({
   interpretation: v.pipe(
-    Interpretation,
+    VerdictInterpretation,
     d(
-      'The worst proven finding. If nothing is proven: `well_calibrated` if the gap of all decisions is within 0.05 (the recommendations cover single ranges of confidence), `insufficient_data` if chance alone may explain a larger gap.',
+      'The worst proven finding. If no gap is proven: `uninformative` if results contradict that higher confidence means more successes; `well_calibrated` if the gap of all decisions is within 0.05 and confidence separates successes from failures as far as it claims to (the recommendations cover single ranges of confidence); else `insufficient_data`.',
     ),
   ),
   proven_by: v.pipe(
     v.nullable(
       v.object({
-        by: v.pipe(
-          v.picklist(['agent', 'category', 'stakes', 'agent_category', 'agent_stakes', 'category_stakes']),
-          d('Field that defines the part, or two fields.'),
-        ),
+        by: v.pipe(provenBy, d('Field that defines the part, or two fields.')),
         key: v.pipe(
           v.string(),
           d('Value of the field, such as the name of the agent; two values are joined by ` / `.'),
         ),
-        n: v.pipe(v.number(), d('Scored decisions of the part.')),
+        period: v.pipe(
+          v.picklist(['recent', 'all']),
+          d('The decisions that prove it: those of the last 30 days, or all.'),
+        ),
+        n: v.pipe(v.number(), d('Scored decisions of the part in that period.')),
         gap: v.pipe(v.number(), d('Accuracy minus mean confidence; below 0 is overconfident.')),
         low: v.pipe(v.number(), d('Lower bound of the interval of the gap: 95 % for all parts together.')),
         high: v.pipe(v.number(), d('Upper bound of the interval.')),
       }),
     ),
     d('The part that is proven to be worse than all decisions together; null if there is none.'),
+  ),
+  subject: v.pipe(
+    v.nullable(
+      v.object({
+        by: v.pipe(provenBy, d('Field that defines the part, or two fields.')),
+        key: v.pipe(v.string(), d('Value of the field; two values are joined by ` / `.')),
+      }),
+    ),
+    d(
+      'The headline, which `recent`, `before` and `harm` describe: the part from which most harm is to be expected. It is proven to be off, or an agent to watch that is overconfident in the last 30 days by a single look; null for all decisions.',
+    ),
+  ),
+  ...sides,
+  resolution: v.pipe(
+    v.nullable(
+      v.object({
+        finding: v.pipe(
+          v.picklist(['shown', 'none', 'open']),
+          d(
+            '`shown` if successes rise with confidence; `none` if results contradict the differences that the confidences claim; `open` if there are too few decisions to tell.',
+          ),
+        ),
+        p_value: v.pipe(fraction, d('Probability of such a resolution if confidence had nothing to do with results.')),
+      }),
+    ),
+    d('Test of the resolution of all decisions; null with fewer than 20, or if confidence or results never differ.'),
   ),
 })
 export type Verdict = v.InferOutput<typeof Verdict>
@@ -83,12 +138,17 @@ export const CalibrationCell = v.object({
     v.nullable(
       v.object({
         interpretation: Interpretation,
+        period: v.pipe(
+          v.picklist(['recent', 'all']),
+          d('The decisions that prove it: those of the last 30 days, or all.'),
+        ),
         low: v.pipe(v.number(), d('Lower bound of the interval of the gap: 95 % for all parts together.')),
         high: v.pipe(v.number(), d('Upper bound of the interval.')),
       }),
     ),
     d('Meaning of the gap, if it is proven by the criterion of the verdict; null if chance explains it.'),
   ),
+  ...sides,
   trend: v.pipe(
     v.nullable(
       v.object({
@@ -143,7 +203,12 @@ export const CalibrationReport = v.object({
       std_dev: figure('Population standard deviation.'),
       min: figure('Lowest confidence.'),
       max: figure('Highest confidence.'),
-      habituation_detected: v.pipe(v.boolean(), d('True if the confidence hardly varies.')),
+      habituation_detected: v.pipe(
+        v.boolean(),
+        d(
+          'True if results contradict that higher confidence means more successes, or if the confidence is always the same and results do not bear it out.',
+        ),
+      ),
       histogram: v.pipe(v.array(v.number()), d('Decisions by range of confidence, each 0.1 wide.')),
     }),
     d('Distribution of stated confidence.'),
@@ -179,104 +244,3 @@ export const CalibrationReport = v.object({
   ),
 })
 export type CalibrationReport = v.InferOutput<typeof CalibrationReport>
-
-/** A figure of two periods. */
-export const FigureChange = v.object({
-  recent: v.pipe(v.number(), d('Value in the recent period.')),
-  historical: v.pipe(v.number(), d('Value in the historical period.')),
-  change: v.pipe(v.number(), d('Recent minus historical value.')),
-  p_value: v.pipe(
-    fraction,
-    d('Probability of such a deterioration by chance alone; given at each point, with or without an alert.'),
-  ),
-})
-const change = (about: string) =>
-  v.pipe(v.nullable(FigureChange), d(`${about} of both periods; null if either has fewer than five scored decisions.`))
-
-/** Findings of a comparison of the two periods. */
-export const DriftFinding = v.object({
-  drift_detected: v.pipe(
-    v.boolean(),
-    d('True if the sequential test found that results fell, until they recover, confidence follows, or closeDrift.'),
-  ),
-  recent_scored: v.pipe(v.number(), d('Scored decisions in the recent period.')),
-  historical_scored: v.pipe(v.number(), d('Scored decisions in the historical period.')),
-  brier_score: change('Brier score'),
-  accuracy: change('Accuracy'),
-})
-export type DriftFinding = v.InferOutput<typeof DriftFinding>
-
-/** What checkDrift would have found at one instant, with the reviews that were known then. */
-export const DriftPoint = v.object({
-  at: v.pipe(v.string(), d('The time, RFC 3339, UTC; both periods are counted back from it.')),
-  ...DriftFinding.entries,
-})
-export type DriftPoint = v.InferOutput<typeof DriftPoint>
-
-const side = (about: string) =>
-  v.pipe(
-    v.object({
-      scored: v.pipe(v.number(), d('Scored decisions.')),
-      mean_confidence: v.pipe(fraction, d('Mean stated confidence.')),
-      accuracy: v.pipe(fraction, d('Mean result.')),
-      calibration_gap: v.pipe(v.number(), d('Accuracy minus mean confidence; below 0 is overconfident.')),
-      brier_score: v.pipe(v.number(), d('Brier score.')),
-    }),
-    d(about),
-  )
-
-/** Current calibration compared with that of an earlier period. */
-export const DriftReport = v.object({
-  drift_detected: v.pipe(v.boolean(), d('True if an alert is above `info`.')),
-  change: v.pipe(
-    v.nullable(
-      v.object({
-        since: v.pipe(v.string(), d('First day of the change, UTC.')),
-        found: v.pipe(v.string(), d('Day on which the evidence sufficed.')),
-        before: side('What came before; what the change is measured against.'),
-        after: side('What came since.'),
-      }),
-    ),
-    d('The fall that was found and is not over; null if there is none. Decisions count from the day of their review.'),
-  ),
-  verdict: v.pipe(Verdict, d('Proven calibration in the recent period.')),
-  alerts: v.pipe(
-    v.array(
-      v.object({
-        type: v.picklist(['brier_degradation', 'accuracy_drop']),
-        recent_value: v.pipe(v.number(), d('Value since the change; of an `info` alert, in the recent period.')),
-        historical_value: v.pipe(
-          v.number(),
-          d('Value before the change; of an `info` alert, in the historical period.'),
-        ),
-        change_pct: v.pipe(v.nullable(v.number()), d('Change in per cent; null if the historical value is 0.')),
-        p_value: v.pipe(fraction, d('Probability of such evidence by chance alone.')),
-        severity: v.pipe(
-          v.picklist(['info', 'warning', 'critical']),
-          d('`info` if only the two periods differ, which chance may explain; `critical` from twice the threshold.'),
-        ),
-      }),
-    ),
-    d('What got worse.'),
-  ),
-  recent_period: v.pipe(v.string(), d('The recent period.')),
-  historical_period: v.pipe(v.string(), d('The historical period.')),
-  recent_scored: v.pipe(v.number(), d('Scored decisions in the recent period.')),
-  historical_scored: v.pipe(v.number(), d('Scored decisions in the historical period.')),
-  recommendations: v.pipe(v.array(v.string()), d('What to do.')),
-  by_reviewer: v.pipe(
-    v.object({
-      self: v.pipe(DriftFinding, d('Reviewed by the agent that recorded the decision.')),
-      others: v.pipe(DriftFinding, d('Reviewed by another agent.')),
-      observed: v.pipe(DriftFinding, d('Outcome from evidence.')),
-    }),
-    d('The same comparison by who determined the outcomes.'),
-  ),
-  history: v.pipe(
-    v.array(DriftPoint),
-    d(
-      'The comparison at earlier times, oldest first; empty unless history_points was given. A decision with several reviews counts from the review that determines its outcome.',
-    ),
-  ),
-})
-export type DriftReport = v.InferOutput<typeof DriftReport>

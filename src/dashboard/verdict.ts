@@ -33,6 +33,7 @@ export function verdictSentence(report: Report): string {
   if (gap_low === null || gap_high === null) return t.tooFewReviewed
   const known = `${inPoints({ low: gap_low, high: gap_high })} (95 %, ${texts.amount.scoredDecision(scored)})`
   const off = rangesOff(report)
+  if (interpretation === 'uninformative') return t.uninformative(known)
   if (!['insufficient_data', 'well_calibrated'].includes(interpretation)) return t.all(known)
   if (off > 0) return t.noneButRanges(ranges(off), known)
   return interpretation === 'well_calibrated' ? t.none(known) : t.tooFew(known)

@@ -1,7 +1,7 @@
 /** cstp.checkDrift: whether results fell, and how recent decisions differ from old ones. */
 import * as v from 'valibot'
-import { DriftReport } from '../../sdk/schema/calibration.ts'
 import { fraction, nonEmptyText } from '../../sdk/schema/decision.ts'
+import { DriftReport } from '../../sdk/schema/drift.ts'
 import { whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import { driftHistory, driftOf } from '../domain/learn/calibration/drift-periods.ts'

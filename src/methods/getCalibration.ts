@@ -10,6 +10,7 @@ import { defineMethod, toolInput } from '../calls/method.ts'
 import { dayMs } from '../core/time.ts'
 import { cellKinds, cellsOf, trendDays } from '../domain/learn/calibration/cells.ts'
 import { report } from '../domain/learn/calibration/report.ts'
+import { verdictSums } from '../domain/learn/calibration/stored-verdict.ts'
 import { given } from '../domain/record/decision/lookup.ts'
 import { openPast } from '../domain/record/history/past.ts'
 
@@ -61,7 +62,7 @@ export const getCalibration = defineMethod({
     const filter = given({ ...rest, stakes: stakes && [stakes], created_from_ms })
     const [outcomes, sums] = await Promise.all([
       outcomeGroups(store.decisions, filter),
-      scoreSums(store.decisions, filter),
+      verdictSums(store, filter, now()),
     ])
     const from_ms = now() - trendDays * dayMs
     const ever = { ...filter, created_from_ms: undefined }

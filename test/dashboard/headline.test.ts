@@ -13,8 +13,9 @@ const at = (value: number, count: number) => {
   ])
 }
 const of = (by: NonNullable<Verdict['proven_by']>['by'], key: string): Verdict => ({
+  ...at(80, 90).verdict,
   interpretation: 'overconfident',
-  proven_by: { by, key, n: 90, gap: -0.2, low: -0.28, high: -0.004 },
+  proven_by: { by, key, period: 'all', n: 90, gap: -0.2, low: -0.28, high: -0.004 },
 })
 const proven = (by: NonNullable<Verdict['proven_by']>['by'], key: string) => ({ ...at(80, 90), verdict: of(by, key) })
 /** Of the unsure ones none came true, of the sure ones all. */
@@ -41,29 +42,29 @@ test.each<[string, CalibrationReport, string, string | null, string]>([
   [
     'all',
     at(60, 100),
-    'The decisions are overconfident by 20 to 40 points (95 %, 100 scored decisions).',
-    'overconfident by 20 to 40 points',
+    'The decisions are overconfident by 18 to 44 points (95 %, 100 scored decisions).',
+    'overconfident by 18 to 44 points',
     'overconfident',
   ],
   [
     'nothing, of many',
     at(900, 1_000),
-    'No agent, category or stakes is proven to be off. All decisions together are between 2 points overconfident and 2 underconfident (95 %, 1,000 scored decisions).',
-    'between 2 points overconfident and 2 underconfident',
+    'No agent, category or stakes is proven to be off. All decisions together are between 3 points overconfident and 3 underconfident (95 %, 1,000 scored decisions).',
+    'between 3 points overconfident and 3 underconfident',
     'well calibrated',
   ],
   [
     'ranges that cancel out',
     mixed,
-    'No agent, category or stakes is proven to be off, but 2 of the five ranges of confidence are. All decisions together are between 9 points overconfident and 9 underconfident (95 %, 120 scored decisions).',
-    'between 9 points overconfident and 9 underconfident',
+    'No agent, category or stakes is proven to be off, but 2 of the five ranges of confidence are. All decisions together are between 13 points overconfident and 12 underconfident (95 %, 120 scored decisions).',
+    'between 13 points overconfident and 12 underconfident',
     'ranges off',
   ],
   [
     'six of six',
     at(6, 6),
-    'Too few decisions to tell a gap from chance: they are between 36 points overconfident and 10 underconfident (95 %, 6 scored decisions). Review more of them.',
-    'between 36 points overconfident and 10 underconfident',
+    'Too few decisions to tell a gap from chance: they are between 64 points overconfident and 10 underconfident (95 %, 6 scored decisions). Review more of them.',
+    'between 64 points overconfident and 10 underconfident',
     'insufficient data',
   ],
   [

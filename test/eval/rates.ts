@@ -1,6 +1,7 @@
 /** How often verdicts and drift alarms are right about simulated agents, as the tables of the guide to calibration. */
 import { percent, table } from './figures.ts'
 import { fallRates, falseNotices, recoveryDays, verdictRates } from './simulated.ts'
+import { calledOff, everCalledOff, habits, intervals, resolutionRates, sizes } from './simulated-looks.ts'
 
 const teams = [
   [2, 50],
@@ -20,10 +21,55 @@ const series = [
 
 const days = (value: number): string => (Number.isFinite(value) ? `${value}` : 'never')
 
-/** All tables. @param histories simulated for each row: of teams, and of agents over time */
-export function rateTables(histories: { teams: number; series: number }): string {
+/** Bounds that are broken, in words; filled while the tables are made. */
+type Broken = string[]
+const bound = (broken: Broken, holds: boolean, what: string): void => {
+  if (!holds) broken.push(what)
+}
+
+const shares = (values: readonly number[]): string => values.map((value) => Math.round(100 * value)).join(' / ')
+
+/** How often each kind of interval calls an agent off, by number of decisions. */
+function intervalTable(histories: number, broken: Broken): string {
+  const rows = Object.keys(intervals).map((name) => {
+    const [right, ...off] = [0, 0.1, 0.15, 0.2].map((over) => calledOff(name, histories, over))
+    const ever = everCalledOff(name, histories)
+    if (name === 'for continuous looking') {
+      bound(broken, ever <= 0.05, `intervals: a calibrated agent is called off in ${percent(ever)} % within 180 days`)
+      bound(broken, off[2]![2]! >= 0.9, `intervals: 20 points are found in ${percent(off[2]![2]!)} % at 100 decisions`)
+    }
+    return [name, shares(right!), percent(ever), ...off.map(shares)]
+  })
+  const header = ['interval', 'calibrated', 'ever in 180 days', '10 points', '15 points', '20 points']
+  return table(header, 1, rows)
+}
+
+/** How often confidences are called a habit, and well calibrated. */
+function resolutionTable(histories: number, broken: Broken): string {
+  const rows = Object.entries(habits).map(([name, { honest }]) => {
+    const { flagged, ever, fine } = resolutionRates(name, histories)
+    const worst = honest ? Math.max(...flagged) : 1 - flagged.at(-1)!
+    const most = honest ? 0.05 : name.includes('.76') ? 0.5 : 0.05
+    bound(broken, worst <= most, `resolution: ${name} is judged wrongly in ${percent(worst)} %`)
+    if (!honest) bound(broken, fine.at(-1)! <= 0.05, `${name} is called well calibrated in ${percent(fine.at(-1)!)} %`)
+    return [name, shares(flagged), percent(ever), shares(fine)]
+  })
+  return table(['confidences', 'habit', 'habit, ever in 180 days', 'well calibrated'], 1, rows)
+}
+
+/** All tables, and which bounds they break. @param histories simulated for each row: of teams, and of agents over time */
+export function rateTables(histories: { teams: number; series: number; looks: number }): {
+  text: string
+  broken: Broken
+} {
+  const broken: Broken = []
   const verdicts = teams.map(([agents, each]) => {
     const { false_parts, false_verdicts, found } = verdictRates(histories.teams, agents, each)
+    bound(
+      broken,
+      false_verdicts <= 0.05,
+      `verdicts: ${agents} calibrated agents are off in ${percent(false_verdicts)} %`,
+    )
     return [agents, each, ...[false_parts, false_verdicts, found].map(percent)]
   })
   const drifts = series.map(([perDay, sure]) => {
@@ -32,6 +78,16 @@ export function rateTables(histories: { teams: number; series: number }): string
       ReturnType<typeof fallRates>,
     ]
     const notices = falseNotices(histories.series, perDay, sure)
+    bound(broken, notices <= 0.16, `drift: ${notices.toFixed(2)} false notices a year at ${perDay} a day, ${sure}`)
+    if (perDay === 1) {
+      // At .6 even a detector that knows the true rate takes 20 days at this rate of false notices.
+      bound(broken, thirty.days <= (sure < 0.7 ? 24 : 21), `drift: 30 points take ${thirty.days} days at ${sure}`)
+      bound(
+        broken,
+        thirty.shown >= 0.95,
+        `drift: 30 points are shown on day 240 in ${percent(thirty.shown)} % at ${sure}`,
+      )
+    }
     return [
       perDay,
       sure,
@@ -43,7 +99,7 @@ export function rateTables(histories: { teams: number; series: number }): string
     ]
   })
   const recovered = (['results', 'confidence'] as const).map((by) => [by, days(recoveryDays(histories.series, by))])
-  return [
+  const text = [
     `**Verdicts**, in percent of ${histories.teams} teams: a calibrated one in which a part, or anything at all, is called off (wrong), and one whose first half states 20 points too much and whose second half 20 too little, in which an agent of the first half is named (right).`,
     table(
       ['agents', 'decisions of each', 'part named, wrong', 'anything off, wrong', 'agent named, right'],
@@ -66,8 +122,13 @@ export function rateTables(histories: { teams: number; series: number }): string
     ),
     `**Recovery** from a fall of 30 points that lasted 60 days: the median of the days until the finding is over.`,
     table(['right again', 'days'], 1, recovered),
+    `**Intervals**, in percent of ${histories.looks} histories of one agent, at ${sizes.join(', ')} decisions: called off at one look if it is calibrated (coverage is the rest) or states 10, 15 or 20 points too much (power), and called off at least once in 180 daily looks if it is calibrated.`,
+    intervalTable(histories.looks, broken),
+    `**Resolution**, in percent of ${histories.looks} histories at ${sizes.join(', ')} decisions: \`habituation_detected\`, also at least once in 180 daily looks, and the verdict \`well_calibrated\`.`,
+    resolutionTable(histories.looks, broken),
   ].join('\n\n')
+  return { text, broken }
 }
 
 /** As many as the guide's tables are of. */
-export const histories = { teams: 200, series: 400 }
+export const histories = { teams: 200, series: 1_000, looks: 300 }

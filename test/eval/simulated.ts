@@ -50,7 +50,7 @@ function verdictOn(habits: readonly Habit[], next: Next) {
       const part = { agent: `agent ${at}`, category: pick(categories), stakes: pick(stakesValues) }
       sums.push({ ...part, count: 1, confidence: group.confidence!, value })
     }
-  return report(groups, sums)
+  return report(groups, { sums, recent: [] })
 }
 
 interface VerdictRates {

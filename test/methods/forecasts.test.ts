@@ -79,7 +79,7 @@ forEachBackend((open) => {
       expect(all).toMatchObject({ total_decisions: 1_518, reviewed_decisions: 1_512 })
       expect(shown(all)).toMatchObject(independent(forecasts))
       // All together fit, and so does each model and branch; that what is called 27 % comes true in 10 % is said of its range.
-      expect(all.verdict).toEqual({ interpretation: 'well_calibrated', proven_by: null })
+      expect(all.verdict).toMatchObject({ interpretation: 'well_calibrated', proven_by: null })
       expect(all.recommendations.map(({ type, message }) => [type, message])).toEqual([
         [
           'overconfident_range',

@@ -118,6 +118,8 @@ export const verdict = {
   noneButRanges: (off: string, known: string) =>
     `No agent, category or stakes is proven to be off, but ${off}. All decisions together are ${known}.`,
   none: (known: string) => `No agent, category or stakes is proven to be off. All decisions together are ${known}.`,
+  uninformative: (known: string) =>
+    `Confidence does not separate successes from failures: it says nothing about a single decision. All decisions together are ${known}.`,
   tooFew: (known: string) => `Too few decisions to tell a gap from chance: they are ${known}. Review more of them.`,
   rangesOff: 'ranges off',
   lately: (recent: string) => `In the last 30 days: ${recent}`,

@@ -2,8 +2,9 @@
 import type { CalibrationReport, OverallFigures, Verdict } from '../../../../sdk/schema/calibration.ts'
 import { bucketed, bucketNames, countOf, interpret, meanOf, minScored, type Scored } from '../../../core/figures.ts'
 import { quotedName } from '../../../core/quote.ts'
-import { exactInterval, type Interval } from './interval.ts'
-import { separator } from './verdict.ts'
+import { anytimeInterval } from './anytime.ts'
+import type { Interval } from './interval.ts'
+import { separator } from './sums.ts'
 
 type Recommendation = CalibrationReport['recommendations'][number]
 
@@ -53,7 +54,7 @@ const aboutBuckets = (groups: readonly Scored[]): Recommendation[] =>
     if (count < minInBucket) return []
     const predicted = meanOf(bucket, ({ confidence }) => confidence)
     const actual = meanOf(bucket, ({ value }) => value)
-    const { low, high } = exactInterval(actual * count, count, bucketError)
+    const { low, high } = anytimeInterval(actual * count, count, bucketError)
     if (predicted >= low && predicted <= high) return []
     if (interpret(actual - predicted, count) === 'well_calibrated') return []
     const share = `${percent(actual)} of the time (${count} of them; interval ${Math.round(100 * low)} to ${percent(high)})`
@@ -98,7 +99,7 @@ export function recommend(
       },
     ]
   }
-  const off = !['well_calibrated', 'insufficient_data'].includes(verdict.interpretation)
+  const off = !['well_calibrated', 'insufficient_data', 'uninformative'].includes(verdict.interpretation)
   const advice = [...(off ? aboutVerdict(verdict, overall) : []), ...aboutBuckets(groups)]
   // Without a proven gap, a skill below 0 counts as chance.
   if (advice.length > 0 && overall.skill !== null && overall.skill < 0) {
@@ -108,7 +109,14 @@ export function recommend(
       severity: 'warning',
     })
   }
-  if (stats.habituation_detected) {
+  const isUninformative = verdict.resolution?.finding === 'none'
+  if (isUninformative)
+    advice.push({
+      type: 'uninformative',
+      message: `Your confidences, from ${stats.min} to ${stats.max}, do not separate successes from failures (${scored} scored): state more only where you know more, else ${stated(overall.accuracy ?? 0)}, your share of successes.`,
+      severity: 'warning',
+    })
+  else if (stats.habituation_detected) {
     advice.push({
       type: 'habituation',
       message: `Your confidence hardly varies (${stats.min} to ${stats.max}, mean ${stats.mean}): use the whole scale, so that it tells sure from unsure.`,

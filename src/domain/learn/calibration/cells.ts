@@ -5,18 +5,10 @@ import { compareText } from '../../../../sdk/storage/fields.ts'
 import type { ScoreSum } from '../../../../sdk/storage/groups.ts'
 import { interpret, minScored, round } from '../../../core/figures.ts'
 import { exactInterval } from './interval.ts'
-import {
-  type Dimension,
-  dimensions,
-  familiesOf,
-  gapInterval,
-  gapOf,
-  isWhollyOf,
-  type Part,
-  partsBy,
-  provenGap,
-  type Sum,
-} from './verdict.ts'
+import { harmOf, sidesOf } from './standing.ts'
+import type { VerdictSums } from './stored-verdict.ts'
+import { type Dimension, gapInterval, gapOf, type Part, partsBy, partsIn, type Sum } from './sums.ts'
+import { proofsIn } from './verdict.ts'
 
 export const cellKinds = ['agent_stakes', 'agent_category', 'category_stakes'] as const
 export type CellKind = (typeof cellKinds)[number]
@@ -40,19 +32,6 @@ function cellsBy(sums: readonly ScoreSum[], kind: CellKind): Map<string, Cell> {
       return [textOf(key), { ...part, key }]
     }),
   )
-}
-
-/** The error of the interval that proves a cell's gap: the same as in the verdict, so that both agree. */
-function errors(whole: Sum, sums: readonly ScoreSum[]): (part: Part) => number {
-  const [single, pair] = familiesOf(whole, sums).map(({ error, parts }) => error / Math.max(1, parts.length)) as [
-    number,
-    number,
-  ]
-  const isSingle = isWhollyOf(dimensions.flatMap((name) => partsBy(sums, [name])))
-  return (part) => {
-    if (part.count === whole.count) return 0.05
-    return part.names.length === 1 || isSingle(part) ? single : pair
-  }
 }
 
 /**
@@ -84,11 +63,12 @@ function trendOf(recent: Sum | undefined, before: Sum | undefined): CalibrationC
 
 /**
  * The cells, rows, columns and the whole, largest first.
+ * @param last those of `sums` of the last 30 days
  * @param recent the sums of the last 90 days, whatever period `sums` covers; `earlier` those of the time before
  */
 export function cellsOf(
   kind: CellKind,
-  sums: readonly ScoreSum[],
+  { sums, recent: last }: VerdictSums,
   recent: readonly ScoreSum[],
   earlier: readonly ScoreSum[],
 ): CalibrationCell[] {
@@ -98,8 +78,9 @@ export function cellsOf(
     confidence: 0,
     value: 0,
   } as Sum)
-  const errorOf = errors(whole, sums)
+  const proofOf = proofsIn(whole, sums, last)
   const [now, then] = [cellsBy(recent, kind), cellsBy(earlier, kind)]
+  const lastOf = partsIn(last)
   return [...all]
     .sort(
       ([a, one], [b, other]) => other.count - one.count || one.names.length - other.names.length || compareText(a, b),
@@ -108,7 +89,8 @@ export function cellsOf(
       const gap = gapOf(sum)
       const [low, high] =
         sum.count < minScored ? [null, null] : Object.values(exactInterval(sum.value, sum.count, 0.05)).map(round)
-      const proven = provenGap(sum, errorOf(sum))
+      const standing = { all: sum, recent: lastOf(sum) }
+      const proven = proofOf(sum)
       return {
         ...key,
         scored: sum.count,
@@ -117,7 +99,14 @@ export function cellsOf(
         accuracy_low: low ?? null,
         accuracy_high: high ?? null,
         calibration_gap: round(gap),
-        proven: proven && { interpretation: interpret(gap, sum.count), low: proven.low, high: proven.high },
+        proven: proven && {
+          interpretation: interpret(proven.gap, proven.n),
+          period: proven.period,
+          low: proven.low,
+          high: proven.high,
+        },
+        ...sidesOf(standing),
+        harm: round(harmOf(standing)),
         trend: trendOf(now.get(text), then.get(text)),
       }
     })

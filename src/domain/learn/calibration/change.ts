@@ -3,8 +3,8 @@
  * false alarms than the rate it was designed for.
  *
  * A CUSUM of likelihood ratios of "results fell" against "as before". What to expect of a decision is learnt from those before the current
- * suspicion: their mean result, moved by as much as stated confidence explained results so far, less one standard error, so that a short past
- * raises no alarm. The threshold grows with the number of decisions a year, which keeps the false alarms per year at the same rate.
+ * suspicion: their mean result, moved by as much as stated confidence explained results so far, less most of its standard
+ * error, so that a short past raises no alarm. The threshold grows with the number of decisions a year, which keeps the false alarms per year at the same rate.
  * A finding stays until the same test, run the other way, shows results as expected again, or somebody closes it.
  * The constants were chosen by simulation (`bun run eval --calibration`).
  * @see Page, "Continuous inspection schemes", Biometrika 41 (1954)
@@ -32,15 +32,17 @@ export interface Change {
   p: number
 }
 
-/** The fall that the test is most sensitive to, as a logarithm of odds: 80 to 47 %. */
-const fall = 1.5
+/** The fall that the test is most sensitive to, as a logarithm of odds: 80 to 53 %. */
+const fall = 1.25
 /** The recovery that ends a finding is tested against a fall of 17 points, so that a lasting one of 20 is not taken for recovered. */
 const lasting = 0.17
 /** Evidence for a finding at one decision a day, and for its end, as logarithms of likelihood ratios. */
-const threshold = 5.4
-const endThreshold = 4
+const threshold = 5.25
+const endThreshold = 3.7
 /** Decisions that are only learnt from. */
-const learning = 40
+const learning = 50
+/** How much of its standard error the expectation is lowered by, so that a short past raises no alarm. */
+const caution = 0.85
 /** Weight of the assumption that confidence means what it says, as a sum of squares. */
 const trust = 0.6
 const [least, most] = [0.1, 0.97]
@@ -73,7 +75,7 @@ const within = (value: number, low: number, high: number): number => Math.min(hi
 function expectation({ n, c, v, cc, cv }: Sums): (confidence: number) => number {
   const [mean, result] = [c / n, v / n]
   const slope = within((cv - (c * v) / n + trust) / (cc - (c * c) / n + trust), 0, 1)
-  const error = Math.sqrt(Math.max(0.05, result * (1 - result)) / (n + 1))
+  const error = caution * Math.sqrt(Math.max(0.05, result * (1 - result)) / (n + 1))
   return (confidence) => within(result + slope * (confidence - mean) - error, least, most)
 }
 

@@ -1,8 +1,8 @@
 /** Drift of the stored decisions, now and in each of the last weeks: of all decisions, by category or by agent. */
-import type { DriftFinding, DriftPoint, DriftReport } from '../../../../sdk/schema/calibration.ts'
+import type { DriftFinding, DriftPoint, DriftReport } from '../../../../sdk/schema/drift.ts'
 import type { DecisionGroup } from '../../../../sdk/storage/decisions.ts'
 import { compareText, scoredValue } from '../../../../sdk/storage/fields.ts'
-import { countBy, type OutcomeGroup, outcomeGroups, scoreSums } from '../../../../sdk/storage/groups.ts'
+import { countBy, type OutcomeGroup, outcomeGroups } from '../../../../sdk/storage/groups.ts'
 import type { DecisionFilter, Store } from '../../../../sdk/storage/store.ts'
 import { byReviewer, type Scored, scoredOf } from '../../../core/figures.ts'
 import { type PeriodicJob, startPeriodicJob } from '../../../core/periodic-job.ts'
@@ -10,16 +10,15 @@ import { dayMs } from '../../../core/time.ts'
 import type { Desk } from '../../record/approval/approval.ts'
 import { queueNotice } from '../../record/approval/notices.ts'
 import { type Change, changes, type ReviewedDay } from './change.ts'
-import { advice, changeAlerts, type DriftAlert, drift, driftPoint, historicalDays, recentDays } from './drift.ts'
+import { advice, changeAlerts, type DriftAlert, drift, driftPoint, historicalDays } from './drift.ts'
 import { closedDays, closings } from './drift-closed.ts'
-import { sumOf, verdictOf } from './verdict.ts'
+import { recentFrom, verdictOn } from './stored-verdict.ts'
 
 const weekMs = 7 * dayMs
 
 const dayAt = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 const dayStart = (ms: number): number => Math.floor(ms / dayMs) * dayMs
 // Whole UTC days: a store answers the same question again from memory.
-const recentFrom = (at: number): number => dayStart(at) - recentDays * dayMs
 const historicalTo = (at: number): number => dayStart(at) - historicalDays * dayMs
 
 // The sequence of scored decisions by the day of the review that counts: what was known on a day stays known.
@@ -121,7 +120,7 @@ export async function driftOf(
   const closed = await closedDays(store, filter)
   return {
     ...drift(recent, historical, latest(days, closed, now_ms), thresholds),
-    verdict: verdictOf(sumOf(recent), await scoreSums(store.decisions, of.recent)),
+    verdict: await verdictOn(store, filter, now_ms),
     by_reviewer: byReviewer<Pick<OutcomeGroup, 'settled_by'>, DriftFinding>((passes) =>
       driftPoint(recent.filter(passes), historical.filter(passes), latest(days.filter(passes), closed, now_ms)),
     ),

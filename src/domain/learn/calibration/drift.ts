@@ -1,11 +1,11 @@
 /** Drift: whether results fell behind what the past predicts, and how two fixed periods compare. */
 
-import type { DriftFinding, DriftReport } from '../../../../sdk/schema/calibration.ts'
+import type { DriftFinding, DriftReport } from '../../../../sdk/schema/drift.ts'
 import { brierOf, countOf, meanOf, minScored, round, type Scored } from '../../../core/figures.ts'
 import type { Change } from './change.ts'
 import { type Counted, permutationTest } from './permutation.ts'
+import { standingDays } from './standing.ts'
 
-export const recentDays = 30
 export const historicalDays = 90
 
 /** Changes that raise an alert. */
@@ -124,7 +124,7 @@ export function drift(
   const common = {
     drift_detected: change !== null,
     change: change && shownChange(change),
-    recent_period: `last ${recentDays} days`,
+    recent_period: `last ${standingDays} days`,
     historical_period: `${historicalDays} days ago and earlier`,
     recent_scored: countOf(recent),
     historical_scored: countOf(historical),

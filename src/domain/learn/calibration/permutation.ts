@@ -41,7 +41,7 @@ function sumsOf(pool: readonly Counted[], size: number, random: () => number): (
 }
 
 /** Share of a normal distribution beyond `z` deviations. @see Abramowitz and Stegun, "Handbook of Mathematical Functions", 7.1.26 */
-function upperTail(z: number): number {
+export function upperTail(z: number): number {
   const x = Math.abs(z) / Math.SQRT2
   const t = 1 / (1 + 0.3275911 * x)
   const series = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))))

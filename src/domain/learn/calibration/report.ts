@@ -2,7 +2,7 @@
 
 import type { CalibrationReport, OverallFigures } from '../../../../sdk/schema/calibration.ts'
 import { compareText, confidenceRank } from '../../../../sdk/storage/fields.ts'
-import type { OutcomeGroup, ScoreSum } from '../../../../sdk/storage/groups.ts'
+import type { OutcomeGroup } from '../../../../sdk/storage/groups.ts'
 import {
   brierOf,
   bucketed,
@@ -23,7 +23,10 @@ import {
   wilson,
 } from '../../../core/figures.ts'
 import { recommend } from './advice.ts'
-import { gapInterval, sumOf, verdictOf } from './verdict.ts'
+import { resolutionOf } from './resolution.ts'
+import type { VerdictSums } from './stored-verdict.ts'
+import { gapInterval, sumOf } from './sums.ts'
+import { provenGap, verdictOf } from './verdict.ts'
 
 const orNull = (value: number | null): number | null => (value === null || Number.isNaN(value) ? null : round(value))
 
@@ -83,8 +86,14 @@ function tenth(confidence: number): number {
   return at
 }
 
-/** Spread of all confidences stated at recording, reviewed or not. */
-function confidenceStats(given: readonly OutcomeGroup[]): ConfidenceStats {
+/** Results fit the one confidence that is always stated: cases may be alike. */
+const isBorneOut = (scored: readonly Scored[]): boolean => countOf(scored) >= 10 && provenGap(sumOf(scored)) === null
+
+/**
+ * Spread of all confidences stated at recording, reviewed or not, and whether they have become a habit: meaningless by the test of their
+ * resolution, or always the same without results that bear it out.
+ */
+function confidenceStats(given: readonly OutcomeGroup[], scored: readonly Scored[]): ConfidenceStats {
   const groups = statedOf(given)
   const n = countOf(groups)
   const mean = meanOf(groups, ({ confidence }) => confidence)
@@ -93,8 +102,8 @@ function confidenceStats(given: readonly OutcomeGroup[]): ConfidenceStats {
   const max = groups.reduce((most, { confidence }) => Math.max(most, confidence), Number.NEGATIVE_INFINITY)
   const histogram = Array.from({ length: 10 }, () => 0)
   for (const { confidence, count } of groups) histogram[tenth(confidence)]! += count
-  const flat = std_dev < 0.05 && Math.max(...histogram) > 0.7 * n
-  const habituation_detected = n >= 10 && (flat || (mean > 0.85 && min > 0.75) || (mean < 0.65 && max < 0.75))
+  const isSame = std_dev < 0.05 && Math.max(...histogram) > 0.7 * n
+  const habituation_detected = n >= 10 && (isSame ? !isBorneOut(scored) : resolutionOf(scored)?.finding === 'none')
   const shown = (value: number) => (n === 0 ? null : round(value))
   return {
     mean: shown(mean),
@@ -116,19 +125,18 @@ const ordered = (groups: readonly OutcomeGroup[]): OutcomeGroup[] =>
       a.count - b.count,
   )
 
-/** @param sums the scored decisions by agent, category and stakes, for the verdict */
 export function report(
   given: readonly OutcomeGroup[],
-  sums: readonly ScoreSum[] = [],
+  { sums, recent }: VerdictSums = { sums: [], recent: [] },
   cells: CalibrationReport['cells'] = [],
 ): CalibrationReport {
   const groups = ordered(given)
   const scored = scoredOf(groups)
   const figures = overall(scored)
-  const stats = confidenceStats(groups)
+  const stats = confidenceStats(groups, scored)
   const five = buckets(scored)
   const by_reviewer = byReviewer<(typeof scored)[number], OverallFigures>((passes) => overall(scored.filter(passes)))
-  const verdict = verdictOf(sumOf(scored), sums)
+  const verdict = verdictOf(scored, sums, recent)
   return {
     total_decisions: countOf(groups),
     reviewed_decisions: countOf(groups.filter(({ outcome }) => outcome !== null)),

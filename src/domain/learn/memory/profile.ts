@@ -1,15 +1,17 @@
 /** An agent's profile: how much it decided, how well, and in which categories. */
 
 import * as v from 'valibot'
-import { Interpretation, OverallFigures, Verdict } from '../../../../sdk/schema/calibration.ts'
+import { Interpretation, OverallFigures, Verdict, VerdictInterpretation } from '../../../../sdk/schema/calibration.ts'
 import { fraction } from '../../../../sdk/schema/decision.ts'
 import { parseRecord } from '../../../../sdk/storage/decisions.ts'
-import { type OutcomeGroup, outcomeGroups, scoreSums } from '../../../../sdk/storage/groups.ts'
+import { type OutcomeGroup, outcomeGroups } from '../../../../sdk/storage/groups.ts'
 import type { Store } from '../../../../sdk/storage/store.ts'
 import { countOf, groupsByCategory, minScored, type Scored, scoredOf } from '../../../core/figures.ts'
 import { inPoints, instead } from '../calibration/advice.ts'
 import { overall } from '../calibration/report.ts'
-import { provenGap, sumOf, verdictOf } from '../calibration/verdict.ts'
+import { verdictOn } from '../calibration/stored-verdict.ts'
+import { sumOf } from '../calibration/sums.ts'
+import { provenGap } from '../calibration/verdict.ts'
 
 const d = v.description
 
@@ -35,7 +37,7 @@ export const AgentProfile = v.object({
   accuracy: figures.accuracy,
   brier_score: figures.brier_score,
   tendency: v.pipe(
-    Interpretation,
+    VerdictInterpretation,
     d('Proven calibration of its confidence: the worst finding for all its decisions, a category or stakes.'),
   ),
   tendency_of: v.pipe(
@@ -68,14 +70,18 @@ export const byCategory = (split: readonly OutcomeGroup[]): readonly CategoryCal
     .sort((a, b) => b.decisions - a.decisions || (a.category < b.category ? -1 : 1))
 
 /** @param split the agent's decisions by category */
-export async function agentProfile(store: Store, agent: string, split: readonly OutcomeGroup[]): Promise<AgentProfile> {
-  const [groups, sums, { texts }] = await Promise.all([
+export async function agentProfile(
+  store: Store,
+  agent: string,
+  split: readonly OutcomeGroup[],
+  now_ms: number,
+): Promise<AgentProfile> {
+  const [groups, verdict, { texts }] = await Promise.all([
     outcomeGroups(store.decisions, { agent }),
-    scoreSums(store.decisions, { agent }),
+    verdictOn(store, { agent }, now_ms),
     store.decisions.list({ filter: { agent }, sort: 'created_at', order: 'asc', offset: 0, limit: 1 }),
   ])
   const { accuracy, brier_score } = overall(scoredOf(groups))
-  const verdict = verdictOf(sumOf(scoredOf(groups)), sums)
   const ranked = byCategory(split)
     .filter(({ accuracy: own }) => own !== null)
     .sort((a, b) => (b.accuracy ?? 0) - (a.accuracy ?? 0) || (a.category < b.category ? -1 : 1))

@@ -162,7 +162,7 @@ export async function sessionContext(
   const [found, agent_profile, ready_queue, confirmed_patterns, wisdom, circuit_breakers, contradictions] =
     await Promise.all([
       relevant(call, query.task, query.parts.includes('decisions') ? query.decisions_limit : 0),
-      agentProfile(store, caller.agent, own),
+      agentProfile(store, caller.agent, own, call.now()),
       when('ready', async () => (await readyActions({ store, breakers, now_ms: call.now() }, due)).actions),
       when('patterns', async () => confirmedPatterns(await learnt())),
       when('wisdom', async () => (await learnt()).categories.filter(({ decisions }) => decisions >= minReviewed)),

@@ -33,20 +33,13 @@ const anySums = fc
       sumOf(one.agent, one.category, one.stakes, one.stated, Math.round(share * count), count),
     ),
   )
-const wholeOf = (sums: readonly ScoreSum[]) =>
-  sums.reduce(
-    (all, { count, confidence, value }) => ({
-      count: all.count + count,
-      confidence: all.confidence + confidence,
-      value: all.value + value,
-    }),
-    { count: 0, confidence: 0, value: 0 },
-  )
+const groupsOf = (sums: readonly ScoreSum[]) =>
+  sums.map(({ count, confidence, value }) => ({ count, confidence: confidence / count, value: value / count }))
 
 test('a row is the sum of its cells, and every interval holds what came true', () => {
   fc.assert(
     fc.property(anySums, (sums) => {
-      const cells = cellsOf('agent_stakes', sums, [], [])
+      const cells = cellsOf('agent_stakes', { sums, recent: [] }, [], [])
       const scored = (test: (cell: (typeof cells)[number]) => boolean) =>
         cells.filter(test).reduce((all, one) => all + one.scored, 0)
       for (const { agent, stakes, scored: own } of cells) {
@@ -67,14 +60,14 @@ test('a row is the sum of its cells, and every interval holds what came true', (
 test('what the verdict proves is proven in its cell, with the same interval', () => {
   fc.assert(
     fc.property(anySums, (sums) => {
-      const { proven_by, interpretation } = verdictOf(wholeOf(sums), sums)
+      const { proven_by, interpretation } = verdictOf(groupsOf(sums), sums, [])
       if (proven_by === null) return
       const names = proven_by.by.split('_') as ('agent' | 'category' | 'stakes')[]
       const kind = cellKinds.find((one) => names.every((name) => one.split('_').includes(name)))!
       const key = { agent: null, category: null, stakes: null, ...valuesOf(names, proven_by.key) }
       const { low, high, n, gap } = proven_by
       // Those of its kind that have a category are alike in all three tables.
-      const cell = cellsOf(kind, sums, [], []).find(
+      const cell = cellsOf(kind, { sums, recent: [] }, [], []).find(
         ({ agent, category, stakes }) => agent === key.agent && category === key.category && stakes === key.stakes,
       )
       expect(cell).toMatchObject({ scored: n, calibration_gap: gap, proven: { interpretation, low, high } })
@@ -88,7 +81,9 @@ const valuesOf = (names: readonly string[], key: string) => {
 
 test('a gap that grew is worsening, one that shrank improving, one that chance explains steady', () => {
   const trend = (recent: ScoreSum, earlier: ScoreSum) =>
-    cellsOf('agent_stakes', [recent, earlier], [recent], [earlier]).find(({ agent, stakes }) => agent && stakes)!.trend
+    cellsOf('agent_stakes', { sums: [recent, earlier], recent: [] }, [recent], [earlier]).find(
+      ({ agent, stakes }) => agent && stakes,
+    )!.trend
   const of = (value: number, count: number) => sumOf('alice', 'a', 'high', 0.8, value, count)
   expect(trend(of(40, 80), of(160, 200))).toEqual({
     direction: 'worsening',

@@ -222,20 +222,49 @@ test('certainty that was wrong costs much in the log score, but not without end'
 })
 
 describe('habituation', () => {
-  const of = (confidences: number[]) =>
-    report(groupsOf(confidences.map((confidence) => ({ confidence, outcome: null })))).confidence_stats
-      .habituation_detected
-  const times = (count: number, confidence: number) => Array.from({ length: count }, () => confidence)
-  test.each<[string, number[], boolean]>([
-    ['always the same', times(10, 0.7), true],
+  const times = (count: number, confidence: number, outcome: Outcome | null = null): Judged[] =>
+    Array.from({ length: count }, () => ({ confidence, outcome }))
+  const of = (decisions: Judged[]) => report(groupsOf(decisions)).confidence_stats.habituation_detected
+  test.each<[string, Judged[], boolean]>([
+    ['always the same, and not reviewed', times(10, 0.7), true],
     ['always the same, but few', times(9, 0.7), false],
-    ['all high', [...times(9, 0.9), 0.76], true],
-    ['all high but one', [...times(9, 0.95), 0.7], false],
-    ['all low', [...times(9, 0.5), 0.3], true],
-    ['all low but one', [...times(9, 0.5), 0.8], false],
+    ['always the same, and borne out', [...times(14, 0.7, 'success'), ...times(6, 0.7, 'failure')], false],
+    ['always the same, and wrong', [...times(4, 0.7, 'success'), ...times(16, 0.7, 'failure')], true],
+    ['all high but one', [...times(9, 0.95), ...times(1, 0.7)], false],
+    ['all low, not reviewed', [...times(9, 0.5), ...times(1, 0.3)], false],
     ['close together, but over the edge of a tenth', [...times(5, 0.69), ...times(5, 0.71)], false],
-    ['the whole scale', [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1], false],
-  ])('%s', (_, confidences, expected) => expect(of(confidences)).toBe(expected))
+    [
+      'two confidences of equal success',
+      [0.9, 0.6].flatMap((stated) => [...times(75, stated, 'success'), ...times(25, stated, 'failure')]),
+      true,
+    ],
+    [
+      'two confidences that are borne out',
+      [0.9, 0.6].flatMap((stated) => [
+        ...times(100 * stated, stated, 'success'),
+        ...times(100 - 100 * stated, stated, 'failure'),
+      ]),
+      false,
+    ],
+  ])('%s', (_, decisions, expected) => expect(of(decisions)).toBe(expected))
+})
+
+test('a mean that fits is not well calibrated if confidence says nothing', () => {
+  const of = (hits: (stated: number) => number) =>
+    report(
+      [0.9, 0.6].flatMap((confidence) => [
+        { confidence, outcome: 'success', settled_by: 'others', count: hits(confidence) },
+        { confidence, outcome: 'failure', settled_by: 'others', count: 100 - hits(confidence) },
+      ]),
+    )
+  expect(of(() => 75).verdict).toMatchObject({ interpretation: 'uninformative', resolution: { finding: 'none' } })
+  expect(of(() => 75).recommendations.map(({ type }) => type)).toContain('uninformative')
+  expect(of((stated) => 100 * stated).verdict).toMatchObject({
+    interpretation: 'well_calibrated',
+    resolution: { finding: 'shown' },
+  })
+  // Between the two, chance explains either.
+  expect(of((stated) => 100 * (0.75 + 0.3 * (stated - 0.75))).verdict.interpretation).not.toBe('well_calibrated')
 })
 
 test('advice says what to state instead, the worst first', () => {
@@ -248,13 +277,13 @@ test('advice says what to state instead, the worst first', () => {
     {
       type: 'verdict',
       message:
-        'These decisions are overconfident by 6 to 26 points (95 %), 100 scored: state about 16 points less confidence.',
+        'These decisions are overconfident by 3 to 30 points (95 %), 100 scored: state about 16 points less confidence.',
       severity: 'critical',
     },
     {
       type: 'overconfident_range',
       message:
-        'Your 0.8-1.0 decisions came true 58 % of the time (50 of them; interval 39 to 75 %): state 0.6 when you feel 0.9.',
+        'Your 0.8-1.0 decisions came true 58 % of the time (50 of them; interval 33 to 79 %): state 0.6 when you feel 0.9.',
       severity: 'critical',
     },
     {
@@ -274,25 +303,21 @@ test('advice needs five decisions in a range', () => {
     (_, at): Judged => ({ confidence: 0.5, outcome: at % 2 ? 'success' : 'failure' }),
   )
   const failed = (count: number) =>
-    Array.from({ length: count }, (): Judged => ({ confidence: 0.95, outcome: 'failure' }))
+    Array.from({ length: count }, (): Judged => ({ confidence: 0.99, outcome: 'failure' }))
   const ranges = (count: number) =>
     report(groupsOf([...others, ...failed(count)])).recommendations.filter(({ type }) => type === 'overconfident_range')
   expect([ranges(4).length, ranges(5).length]).toEqual([0, 1])
 })
 
 test('habituation is advised against, with its figures', () => {
-  const same = Array.from(
-    { length: 20 },
-    (_, at): Judged => ({ confidence: 0.9, outcome: at < 18 ? 'success' : 'failure' }),
-  )
-  expect(report(groupsOf(same)).recommendations).toEqual([
-    {
-      type: 'habituation',
-      message:
-        'Your confidence hardly varies (0.9 to 0.9, mean 0.9): use the whole scale, so that it tells sure from unsure.',
-      severity: 'warning',
-    },
-  ])
+  const same = Array.from({ length: 20 }, (): Judged => ({ confidence: 0.9, outcome: null }))
+  const other = Array.from({ length: 5 }, (): Judged => ({ confidence: 0.9, outcome: 'success' }))
+  expect(report(groupsOf([...same, ...other])).recommendations).toContainEqual({
+    type: 'habituation',
+    message:
+      'Your confidence hardly varies (0.9 to 0.9, mean 0.9): use the whole scale, so that it tells sure from unsure.',
+    severity: 'warning',
+  })
 })
 
 test('where nothing is off, the interval says how much is known', () => {
@@ -304,19 +329,19 @@ test('where nothing is off, the interval says how much is known', () => {
     {
       type: 'well_calibrated',
       message:
-        'No agent, category, stakes or range is proven to be off. The 40 scored decisions are between 17 points overconfident and 13 underconfident (95 %): keep stating it as you do.',
+        'No agent, category, stakes or range is proven to be off. The 40 scored decisions are between 23 points overconfident and 17 underconfident (95 %): keep stating it as you do.',
       severity: 'info',
     },
   ])
   // Six of six at 0.9: a gap of 10 points, which six decisions don't prove.
   const { overall, verdict, recommendations } = report(groupsOf(of(0.9, 6, 0)))
   expect(overall.interpretation).toBe('slightly_underconfident')
-  expect(verdict).toEqual({ interpretation: 'insufficient_data', proven_by: null })
+  expect(verdict).toMatchObject({ interpretation: 'insufficient_data', proven_by: null })
   expect(recommendations).toEqual([
     {
       type: 'insufficient_data',
       message:
-        'The 6 scored decisions are between 36 points overconfident and 10 underconfident (95 %): too few to tell a gap from chance. Review more.',
+        'The 6 scored decisions are between 64 points overconfident and 10 underconfident (95 %): too few to tell a gap from chance. Review more.',
       severity: 'info',
     },
   ])

@@ -92,7 +92,7 @@ describe('profile', () => {
   ]
   const profileOf = async (...records: DecisionRecord[]) => {
     const store = await storeOf(...records)
-    return agentProfile(store, 'alice', await outcomeGroupsByCategory(store.decisions, { agent: 'alice' }))
+    return agentProfile(store, 'alice', await outcomeGroupsByCategory(store.decisions, { agent: 'alice' }), Date.now())
   }
 
   test('one category alone is neither the strongest nor the weakest', async () => {
@@ -116,16 +116,20 @@ describe('profile', () => {
   })
 
   test('before a decision: the category where five were scored, else all; with the direction', async () => {
-    const store = await storeOf(...own('a', 1, 4), ...own('b', 4, 0), ...own('b', 4, 0, { recorded_by: 'bob' }))
+    const store = await storeOf(...own('a', 2, 8), ...own('b', 4, 0), ...own('b', 4, 0, { recorded_by: 'bob' }))
     const about = (category: string) => calibrationContext(store, 'alice', category)
-    expect(await about('a')).toMatchObject({ reviewed_decisions: 5, accuracy: 0.2, interpretation: 'overconfident' })
+    expect(await about('a')).toMatchObject({ reviewed_decisions: 10, accuracy: 0.2, interpretation: 'overconfident' })
     expect((await about('a')).suggestion).toBe(
-      'Your decisions in a succeeded less often than you said: overconfident by 8 to 79 points (95 %), 5 scored. This time state about 60 points less confidence.',
+      'Your decisions in a succeeded less often than you said: overconfident by 11 to 80 points (95 %), 10 scored. This time state about 60 points less confidence.',
     )
-    expect(await about('b')).toMatchObject({ reviewed_decisions: 9, accuracy: 0.5556, interpretation: 'overconfident' })
+    expect(await about('b')).toMatchObject({
+      reviewed_decisions: 14,
+      accuracy: 0.4286,
+      interpretation: 'overconfident',
+    })
     const timid = await storeOf(...own('a', 10, 0, { confidence: 0.5 }))
     expect((await calibrationContext(timid, 'alice', null)).suggestion).toContain(
-      'so far succeeded more often than you said: underconfident by 19 to 50 points (95 %), 10 scored',
+      'so far succeeded more often than you said: underconfident by 5 to 50 points (95 %), 10 scored',
     )
   })
 

@@ -286,7 +286,15 @@ describe('as Markdown', () => {
           accuracy: 1,
           brier_score: 0,
           tendency: 'overconfident' as const,
-          tendency_of: { by: 'category' as const, key: category, n: 9, gap: -0.3, low: -0.6, high: -0.1 },
+          tendency_of: {
+            by: 'category' as const,
+            key: category,
+            period: 'all' as const,
+            n: 9,
+            gap: -0.3,
+            low: -0.6,
+            high: -0.1,
+          },
           active_since: null,
         }
         const figures = {
