@@ -32,17 +32,17 @@ export interface Change {
   p: number
 }
 
-/** The fall that the test is most sensitive to, as a logarithm of odds: 80 to 53 %. */
-const fall = 1.25
+/** The fall that the test is most sensitive to, as a logarithm of odds: 80 to 55 %. */
+const fall = 1.2
 /** The recovery that ends a finding is tested against a fall of 17 points, so that a lasting one of 20 is not taken for recovered. */
 const lasting = 0.17
 /** Evidence for a finding at one decision a day, and for its end, as logarithms of likelihood ratios. */
 const threshold = 5.25
 const endThreshold = 3.7
 /** Decisions that are only learnt from. */
-const learning = 50
+const learning = 40
 /** How much of its standard error the expectation is lowered by, so that a short past raises no alarm. */
-const caution = 0.85
+const caution = 0.9
 /** Weight of the assumption that confidence means what it says, as a sum of squares. */
 const trust = 0.6
 const [least, most] = [0.1, 0.97]
