@@ -1,6 +1,6 @@
 /** The verdict on confidence in words: what is proven, of whom, and by how much. */
 import type { GetCalibrationResult } from '../../sdk/client.ts'
-import { words } from './figures.ts'
+import { percent, words } from './figures.ts'
 import { inPoints, partWords } from './texts/points.ts'
 import { texts } from './texts.ts'
 
@@ -10,7 +10,7 @@ type Verdict = GetCalibrationResult['verdict']
 type Overall = GetCalibrationResult['overall']
 
 /** The decisions of a part: `of coder in deployment`. */
-const partOf = ({ by, key }: NonNullable<Verdict['proven_by']>): string => {
+const partOf = ({ by, key }: NonNullable<Verdict['subject']>): string => {
   const values = by.includes('_') ? key.split(' / ') : [key]
   return partWords(Object.fromEntries(by.split('_').map((name, at) => [name, values[at]])))
 }
@@ -22,9 +22,21 @@ const ranges = (off: number): string => t.ranges(off)
 
 type Report = Pick<GetCalibrationResult, 'verdict' | 'overall' | 'recommendations'>
 
+/** What is proven of all decisions is proven by the last 30 days. */
+const isOnlyLate = ({ verdict, overall: { gap_low, gap_high } }: Report): boolean =>
+  verdict.proven_by === null && verdict.recent?.gap_low != null && (gap_low ?? 0) <= 0 && (gap_high ?? 0) >= 0
+
 /** The verdict in a sentence. */
 export function verdictSentence(report: Report): string {
-  const { interpretation, proven_by } = report.verdict
+  const { interpretation, proven_by, subject, recent, before } = report.verdict
+  if (subject !== null && recent !== null && proven_by?.key !== subject.key)
+    return t.watched(
+      partOf(subject),
+      percent(recent.mean_confidence),
+      percent(recent.accuracy),
+      recent.scored,
+      before && percent(before.accuracy),
+    )
   if (proven_by !== null) {
     const { n, low, high } = proven_by
     return t.proven(partOf(proven_by), inPoints({ low, high }), texts.amount.scoredDecision(n))
@@ -34,18 +46,31 @@ export function verdictSentence(report: Report): string {
   const known = `${inPoints({ low: gap_low, high: gap_high })} (95 %, ${texts.amount.scoredDecision(scored)})`
   const off = rangesOff(report)
   if (interpretation === 'uninformative') return t.uninformative(known)
-  if (!['insufficient_data', 'well_calibrated'].includes(interpretation)) return t.all(known)
+  if (!['insufficient_data', 'well_calibrated'].includes(interpretation)) {
+    // Calibrated on the whole, and proven to be off lately.
+    if (isOnlyLate(report) && recent)
+      return t.lately(
+        t.all(
+          `${inPoints({ low: recent.gap_low!, high: recent.gap_high! })} (${texts.amount.scoredDecision(recent.scored)})`,
+        ),
+      )
+    return t.all(known)
+  }
   if (off > 0) return t.noneButRanges(ranges(off), known)
   return interpretation === 'well_calibrated' ? t.none(known) : t.tooFew(known)
 }
 
 const isCalm = ({ verdict }: Report): boolean =>
-  ['insufficient_data', 'well_calibrated'].includes(verdict.interpretation)
+  verdict.subject === null && ['insufficient_data', 'well_calibrated'].includes(verdict.interpretation)
 
 /** The verdict in two words: never that all is well while a range is off, or the last 30 days are. */
 export const verdictWords = (report: Report, recent: Report | null = null): string => {
-  if (!isCalm(report)) return words(report.verdict.interpretation)
-  if (recent !== null && !isCalm(recent)) return `${words(recent.verdict.interpretation)} lately`
+  const found = ({ verdict }: Report): string =>
+    ['insufficient_data', 'well_calibrated'].includes(verdict.interpretation)
+      ? t.toWatch
+      : words(verdict.interpretation)
+  if (!isCalm(report)) return isOnlyLate(report) ? `${found(report)} lately` : found(report)
+  if (recent !== null && !isCalm(recent)) return `${found(recent)} lately`
   return rangesOff(report) > 0 ? t.rangesOff : words(report.verdict.interpretation)
 }
 
@@ -54,8 +79,12 @@ export const recentSentence = (recent: Report | null): string | null =>
   recent === null || isCalm(recent) ? null : t.lately(verdictSentence(recent))
 
 /** The subject of the verdict, in a few words. */
-export function verdictNote({ verdict: { proven_by }, overall: { gap_low, gap_high } }: Report): string | null {
-  if (proven_by !== null) return partOf(proven_by)
+export function verdictNote({
+  verdict: { subject, proven_by },
+  overall: { gap_low, gap_high },
+}: Report): string | null {
+  const part = subject ?? proven_by
+  if (part !== null) return partOf(part)
   return gap_low === null || gap_high === null ? null : inPoints({ low: gap_low, high: gap_high })
 }
 

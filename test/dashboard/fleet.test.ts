@@ -80,7 +80,7 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     for (const path of ['', '/calibration']) {
       const text = await lead(path)
       expect(text).toContain(`Decisions of ${hidden.agent} at ${hidden.stakes} stakes are overconfident by`)
-      expect(text).toContain(`In the last 30 days: Decisions of ${drifting.agent} are overconfident by`)
+      expect(text).toContain(`In the last 30 days: Decisions of ${drifting.agent} said`)
       expect([path, await verdict()]).toEqual([path, 'overconfident'])
     }
     expect(await lead('/agents')).toContain(`of ${hidden.agent} at ${hidden.stakes} stakes`)

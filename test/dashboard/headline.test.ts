@@ -15,6 +15,7 @@ const at = (value: number, count: number) => {
 const of = (by: NonNullable<Verdict['proven_by']>['by'], key: string): Verdict => ({
   ...at(80, 90).verdict,
   interpretation: 'overconfident',
+  subject: { by, key },
   proven_by: { by, key, period: 'all', n: 90, gap: -0.2, low: -0.28, high: -0.004 },
 })
 const proven = (by: NonNullable<Verdict['proven_by']>['by'], key: string) => ({ ...at(80, 90), verdict: of(by, key) })

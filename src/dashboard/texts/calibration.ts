@@ -113,6 +113,9 @@ export const breakdown = {
 export const verdict = {
   ranges: (off: number) => `${off} of the five ranges of confidence ${off === 1 ? 'is' : 'are'}`,
   proven: (part: string, gap: string, scored: string) => `Decisions ${part} are ${gap} (95 %, ${scored}).`,
+  watched: (part: string, said: string, came: string, scored: number, before: string | null) =>
+    `Decisions ${part} said ${said} lately and came true in ${came} (${scored} scored${before === null ? '' : `; before, ${before}`}): watch them.`,
+  toWatch: 'to watch',
   tooFewReviewed: 'Too few decisions were reviewed. Review more of them: the inbox lists the reviews that are due.',
   all: (known: string) => `The decisions are ${known}.`,
   noneButRanges: (off: string, known: string) =>

@@ -56,7 +56,7 @@ interface Errors {
 }
 const split = (error: number): Errors => ({ recent: error / 4, all: (3 * error) / 4, only: error })
 /** The interval of all decisions is the one that is shown beside them. */
-const wholeErrors: Errors = { ...split(0.05), all: 0.05 }
+const wholeErrors: Errors = { recent: 0.025, all: 0.05, only: 0.05 }
 
 /** Overconfidence is worse than underconfidence, since it lets failures pass; after that, a larger gap is worse. */
 const isWorse = ({ low, high }: Interval, base: number): boolean =>
@@ -144,6 +144,13 @@ function worstOf({ parts, error }: Family, { recentOf, isPastOf }: Now, base: nu
   return worstIn(found)
 }
 
+/** One look finds these decisions overconfident. */
+function isSuspect(sum: Sum, error: number): boolean {
+  const { count: n, confidence, value } = sum
+  if (n < minScored || value > confidence || interpret(gapOf(sum), n) === 'well_calibrated') return false
+  return upperTail((confidence - value) / Math.sqrt((confidence * (n - confidence)) / n)) < error
+}
+
 /**
  * The agent with the most expected harm among those that Spiegelhalter's z finds overconfident in the last 30 days: one look, so that it is
  * something to watch and no proof yet. Categories and stakes don't act; they need proof.
@@ -153,12 +160,10 @@ function watched({ parts }: Family, { recentOf }: Now, error: number): Found | n
   const agents = parts.filter(({ names }) => names[0] === 'agent')
   const found = agents.flatMap((part): Found[] => {
     const standing = { all: part, recent: recentOf(part) }
-    const { count: n, confidence, value } = standing.recent
-    const gap = n < minScored ? 0 : gapOf(standing.recent)
-    if (interpret(gap, n) === 'well_calibrated' || gap > 0) return []
-    const z = (confidence - value) / Math.sqrt((confidence * (n - confidence)) / n)
-    const evidence: Evidence = { n, gap, ...gapInterval(standing.recent), period: 'recent' }
-    return upperTail(z) < error ? [foundOf(part, standing, evidence)] : []
+    if (!isSuspect(standing.recent, error)) return []
+    const { count: n } = standing.recent
+    const evidence: Evidence = { n, gap: gapOf(standing.recent), ...gapInterval(standing.recent), period: 'recent' }
+    return [foundOf(part, standing, evidence)]
   })
   return worstIn(found)
 }
@@ -222,7 +227,7 @@ export function verdictOf(groups: readonly Scored[], sums: readonly ScoreSum[], 
   const watch = watched(families[0]!, now, worst === null ? 0.05 / families[0]!.parts.length : 0.05)
   const subject = watch !== null && watch.harm > (worst?.harm ?? 0) && !isWithin(worst, watch) ? watch : worst
   if (worst !== null) return answer(interpret(worst.evidence.gap, worst.evidence.n), worst, subject)
-  return answer(proven ? interpret(proven.gap, proven.n) : unproven(standing, resolution), null, subject)
+  return answer(proven ? interpret(proven.gap, proven.n) : unproven(standing, resolution, watch), null, subject)
 }
 
 /** The pair has a value that is the other part. */
@@ -236,12 +241,13 @@ function replaces(found: Found, worst: Found | null): boolean {
   return worst === null || found.harm >= worst.harm || isWithin(found, worst)
 }
 
-/** The verdict if no gap is proven: confidence that says nothing is not well calibrated, however well its mean fits. */
-function unproven(standing: Standing, resolution: Resolution | null): Verdict['interpretation'] {
+/** The verdict if no gap is proven: confidence that says nothing is not well calibrated, however well its mean fits, nor is a fall that is not proven yet. */
+function unproven(standing: Standing, resolution: Resolution | null, watch: Found | null): Verdict['interpretation'] {
   if (resolution?.finding === 'none') return 'uninformative'
   const isUntested = resolution?.finding === 'open' && resolution.testable
   const fits = interpret(gapOf(standing.all), standing.all.count) === 'well_calibrated'
-  return fits && !isUntested ? 'well_calibrated' : 'insufficient_data'
+  const isWatched = watch !== null || isSuspect(standing.recent, 0.05)
+  return fits && !isUntested && !isWatched ? 'well_calibrated' : 'insufficient_data'
 }
 
 /** What proves a part's gap in a table of cells: the criterion of the verdict, so that both agree. */
