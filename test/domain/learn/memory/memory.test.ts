@@ -127,9 +127,9 @@ describe('profile', () => {
       accuracy: 0.4286,
       interpretation: 'overconfident',
     })
-    const timid = await storeOf(...own('a', 10, 0, { confidence: 0.5 }))
+    const timid = await storeOf(...own('a', 20, 0, { confidence: 0.5 }))
     expect((await calibrationContext(timid, 'alice', null)).suggestion).toContain(
-      'so far succeeded more often than you said: underconfident by 5 to 50 points (95 %), 10 scored',
+      'so far succeeded more often than you said: underconfident by 19 to 50 points (95 %), 20 scored',
     )
   })
 
