@@ -189,13 +189,30 @@ forEachBackend((open) => {
 const at = (days: number) => new Date(testStart + days * day).toISOString()
 const reverted = (days: number) => ({ at: at(days), what: 'reverted' as const, is_inferred: false })
 test.each<[string, Parameters<typeof attribute>[1], number, string | null]>([
-  ['merged and stable', { merged_at: at(0), failed: null, closed_at: null, first_at: at(0) }, 7, 'success'],
-  ['merged, which closed it', { merged_at: at(0), failed: null, closed_at: at(0), first_at: at(0) }, 7, 'success'],
-  ['merged lately', { merged_at: at(0), failed: null, closed_at: null, first_at: at(0) }, 6, null],
-  ['reverted in time', { merged_at: at(0), failed: reverted(7), closed_at: null, first_at: at(0) }, 30, 'failure'],
-  ['reverted later', { merged_at: at(0), failed: reverted(8), closed_at: null, first_at: at(0) }, 30, 'success'],
-  ['closed without a merge', { merged_at: null, failed: null, closed_at: at(1), first_at: at(0) }, 30, 'abandoned'],
-  ['still open', { merged_at: null, failed: null, closed_at: null, first_at: at(0) }, 30, null],
+  ['merged and stable', { merged_at: at(0), failed: null, closed: null, first_at: at(0) }, 7, 'success'],
+  [
+    'merged, which closed it',
+    { merged_at: at(0), failed: null, closed: { at: at(0), how: 'unknown' }, first_at: at(0) },
+    7,
+    'success',
+  ],
+  ['merged lately', { merged_at: at(0), failed: null, closed: null, first_at: at(0) }, 6, null],
+  ['reverted in time', { merged_at: at(0), failed: reverted(7), closed: null, first_at: at(0) }, 30, 'failure'],
+  ['reverted later', { merged_at: at(0), failed: reverted(8), closed: null, first_at: at(0) }, 30, 'success'],
+  ...(
+    [
+      ['rejected', 'failure'],
+      ['by its author', 'abandoned'],
+      ['by another', 'abandoned'],
+      ['unknown', 'abandoned'],
+    ] as const
+  ).map(([how, outcome]): [string, Parameters<typeof attribute>[1], number, string] => [
+    `closed without a merge, ${how}`,
+    { merged_at: null, failed: null, closed: { at: at(1), how }, first_at: at(0) },
+    30,
+    outcome,
+  ]),
+  ['still open', { merged_at: null, failed: null, closed: null, first_at: at(0) }, 30, null],
 ])('by evidence: %s', (_, history, days, outcome) => {
   const found = attribute(
     filterFields(recordOf({ project: { name, feature: null, pr: 7, files: [] } }), false),

@@ -10,6 +10,7 @@ import { applyUpdate } from '../record/decision/decision.ts'
 import { type Attribution, replaces } from '../record/decision/outcome.ts'
 import { standing } from '../record/decision/overruled.ts'
 import { keepRevision, revisionsOf } from '../record/decision/revisions.ts'
+import { type Closed, closedBy, type ReviewEvent } from './closed.ts'
 import { type ReviewCall, review } from './review.ts'
 
 /** The events of a pull request in the evidence log: observed ones, and reverts that the service inferred from them. */
@@ -20,7 +21,7 @@ interface PullRequestHistory {
   /** First event of the pull request. */
   first_at: string
   /** Closed without a merge. */
-  closed_at: string | null
+  closed: Closed | null
 }
 
 interface Failed {
@@ -31,6 +32,14 @@ interface Failed {
 
 /** Events that show that a merged pull request failed. */
 const failures: Record<string, Failed['what']> = { pr_reverted: 'reverted', incident: 'named in an incident' }
+
+/** What a pull request that was closed without a merge says about the decision. */
+const ends: Record<Closed['how'], { outcome: Outcome; why: string }> = {
+  rejected: { outcome: 'failure', why: ' by somebody else than its author, after changes were requested' },
+  'by its author': { outcome: 'abandoned', why: ' by its author' },
+  'by another': { outcome: 'abandoned', why: '; nobody requested changes' },
+  unknown: { outcome: 'abandoned', why: '' },
+}
 
 /** From when on events count, milliseconds since 1970, and what happened then. */
 interface Counted {
@@ -71,7 +80,7 @@ export function attribute(
     const old = `the decision is ${days(Math.floor(age_ms / dayMs))} old`
     return age_ms >= stable_ms ? age('success', old) : age(null, `${old}, ${days(stability_days)} are needed`)
   }
-  const { merged_at, failed, closed_at } = history
+  const { merged_at, failed, closed } = history
   const evidence = (outcome: Outcome | null, reason: string): Attribution => ({ outcome, basis: 'evidence', reason })
   const failure = ({ what, is_inferred }: Failed, when: string): Attribution => ({
     outcome: 'failure',
@@ -81,10 +90,10 @@ export function attribute(
   const { event: then } = from
   const isEarlier = (at: string): boolean => Date.parse(at) < from.ms
   if (merged_at === null) {
-    if (closed_at === null) return evidence(null, `PR ${pr} is not merged yet`)
-    return isEarlier(closed_at)
-      ? evidence(null, `PR ${pr} was closed before ${then}`)
-      : evidence('abandoned', `PR ${pr} was closed without a merge`)
+    if (closed === null) return evidence(null, `PR ${pr} is not merged yet`)
+    if (isEarlier(closed.at)) return evidence(null, `PR ${pr} was closed before ${then}`)
+    const { outcome, why } = ends[closed.how]
+    return evidence(outcome, `PR ${pr} was closed without a merge${why}`)
   }
   if (isEarlier(merged_at)) return evidence(null, `PR ${pr} was merged before ${then}`)
   const merged_ms = Date.parse(merged_at)
@@ -102,16 +111,15 @@ export function attribute(
 
 const page = 500
 
-interface Seen {
-  event_type: string
-  ts: string
+interface Seen extends ReviewEvent {
   repo: string | null
   is_inferred: boolean
 }
 
-const seen = ({ event_type, ts, payload, evidence_class }: EvidenceRecord): Seen => {
-  const { repo } = JSON.parse(payload) as { repo?: unknown }
-  return { event_type, ts, repo: typeof repo === 'string' ? repo : null, is_inferred: evidence_class === 'inferred' }
+const seen = ({ event_type, ts, payload: text, evidence_class }: EvidenceRecord): Seen => {
+  const payload = JSON.parse(text) as Record<string, unknown>
+  const repo = typeof payload.repo === 'string' ? payload.repo : null
+  return { event_type, ts, payload, repo, is_inferred: evidence_class === 'inferred' }
 }
 
 /** Every record about a pull request number. */
@@ -143,15 +151,16 @@ export async function pullRequestHistory(
 ): Promise<PullRequestHistory | null> {
   const events = await eventsOf(evidence, project, pr)
   if (events.length === 0) return null
-  const history: PullRequestHistory = { merged_at: null, failed: null, closed_at: null, first_at: events[0]!.ts }
-  for (const { event_type, ts, is_inferred } of events) {
+  const history: PullRequestHistory = { merged_at: null, failed: null, closed: null, first_at: events[0]!.ts }
+  for (const event of events) {
+    const { event_type, ts, is_inferred } = event
     const what = failures[event_type]
     if (event_type === 'pr_merged') history.merged_at ??= ts
     else if (what !== undefined && history.merged_at !== null) {
       if (history.failed === null || (history.failed.is_inferred && !is_inferred))
         history.failed = { at: ts, what, is_inferred }
-    } else if (event_type === 'pr_closed') history.closed_at = ts
-    else if (event_type === 'pr_opened') history.closed_at = null
+    } else if (event_type === 'pr_closed') history.closed = closedBy(events, event)
+    else if (event_type === 'pr_opened') history.closed = null
   }
   return history
 }
