@@ -978,7 +978,11 @@ export interface GetCalibrationResult {
     /** Population standard deviation. */ std_dev: number | null
     /** Lowest confidence. */ min: number | null
     /** Highest confidence. */ max: number | null
-    /** True if the confidence hardly varies. */ habituation_detected: boolean
+    /**
+     * True if results contradict that higher confidence means more successes, or if the confidence is always the
+     * same and results do not bear it out.
+     */
+    habituation_detected: boolean
     /** Decisions by range of confidence, each 0.1 wide. */ histogram: number[]
   }
   /** Recommendations, most urgent first. */
@@ -1364,13 +1368,14 @@ export interface GetSessionContextResult {
     /** Mean result: 1 for success, 0.5 for partial, 0 for failure. */ accuracy: number | null
     /** Mean squared difference between confidence and result; 0 is best. */ brier_score: number | null
     /** Proven calibration of its confidence: the worst finding for all its decisions, a category or stakes. */
-    tendency: Interpretation
+    tendency: VerdictInterpretation
     /** The part that is proven to be worse than all its decisions together; null if there is none. */
     tendency_of: {
       /** Field that defines the part, or two fields. */
       by: 'agent' | 'category' | 'stakes' | 'agent_category' | 'agent_stakes' | 'category_stakes'
       /** Value of the field, such as the name of the agent; two values are joined by ` / `. */ key: string
-      /** Scored decisions of the part. */ n: number
+      /** The decisions that prove it: those of the last 30 days, or all. */ period: 'recent' | 'all'
+      /** Scored decisions of the part in that period. */ n: number
       /** Accuracy minus mean confidence; below 0 is overconfident. */ gap: number
       /** Lower bound of the interval of the gap: 95 % for all parts together. */ low: number
       /** Upper bound of the interval. */ high: number
@@ -2668,9 +2673,17 @@ export interface CalibrationCell {
   /** Meaning of the gap, if it is proven by the criterion of the verdict; null if chance explains it. */
   proven: {
     /** The gap in words. */ interpretation: Interpretation
+    /** The decisions that prove it: those of the last 30 days, or all. */ period: 'recent' | 'all'
     /** Lower bound of the interval of the gap: 95 % for all parts together. */ low: number
     /** Upper bound of the interval. */ high: number
   } | null
+  /** Decisions of the last 30 days; null without any. */ recent: CalibrationSide | null
+  /** Earlier decisions; null without any. */ before: CalibrationSide | null
+  /**
+   * Expected harm now: the recent gap towards overconfidence × the number of recent decisions, each weighted by
+   * its stakes (1, 2, 4 or 8); 0 without recent decisions.
+   */
+  harm: number
   /**
    * The last 90 days compared with all earlier decisions, regardless of the window; null with fewer than five in
    * either period.
@@ -2686,6 +2699,16 @@ export interface CalibrationCell {
     /** Earlier scored decisions. */ earlier_scored: number
     /** Gap of these decisions. */ earlier_gap: number
   } | null
+}
+
+/** Stated confidence and result of the decisions of a period. */
+export interface CalibrationSide {
+  /** Scored decisions. */ scored: number
+  /** Mean stated confidence. */ mean_confidence: number
+  /** Mean result. */ accuracy: number
+  /** Accuracy minus mean confidence; below 0 is overconfident. */ calibration_gap: number
+  /** Lower bound of the 95 % interval of the gap; null with fewer than five decisions. */ gap_low: number | null
+  /** Upper bound of the interval. */ gap_high: number | null
 }
 
 /** One change that `modify` rules make. */
@@ -2952,7 +2975,7 @@ export interface DriftReport {
       /** Brier score. */ brier_score: number
     }
   } | null
-  /** Proven calibration in the recent period. */ verdict: Verdict
+  /** The verdict of getCalibration on the same decisions. */ verdict: Verdict
   /** What got worse. */
   alerts: {
     /** Its kind. */ type: 'brier_degradation' | 'accuracy_drop'
@@ -3369,25 +3392,59 @@ export interface TrailLine {
   /** For an evaluation: digest and redacted copy of the input, verdict, policy hash. */ detail: unknown
 }
 
-/** What is proven of the confidence of some decisions: of all of them, or of the part that is worst. */
+/**
+ * What is proven of the confidence of some decisions: of all of them, or of the part from which most harm is to
+ * be expected.
+ */
 export interface Verdict {
   /**
-   * The worst proven finding. If nothing is proven: `well_calibrated` if the gap of all decisions is within 0.05
-   * (the recommendations cover single ranges of confidence), `insufficient_data` if chance alone may explain a
-   * larger gap.
+   * The worst proven finding. If no gap is proven: `uninformative` if results contradict that higher confidence
+   * means more successes; `well_calibrated` if the gap of all decisions is within 0.05 and confidence separates
+   * successes from failures as far as it claims to (the recommendations cover single ranges of confidence); else
+   * `insufficient_data`.
    */
-  interpretation: Interpretation
+  interpretation: VerdictInterpretation
   /** The part that is proven to be worse than all decisions together; null if there is none. */
   proven_by: {
     /** Field that defines the part, or two fields. */
     by: 'agent' | 'category' | 'stakes' | 'agent_category' | 'agent_stakes' | 'category_stakes'
     /** Value of the field, such as the name of the agent; two values are joined by ` / `. */ key: string
-    /** Scored decisions of the part. */ n: number
+    /** The decisions that prove it: those of the last 30 days, or all. */ period: 'recent' | 'all'
+    /** Scored decisions of the part in that period. */ n: number
     /** Accuracy minus mean confidence; below 0 is overconfident. */ gap: number
     /** Lower bound of the interval of the gap: 95 % for all parts together. */ low: number
     /** Upper bound of the interval. */ high: number
   } | null
+  /**
+   * The headline, which `recent`, `before` and `harm` describe: the part from which most harm is to be expected.
+   * It is proven to be off, or an agent to watch that is overconfident in the last 30 days by a single look; null
+   * for all decisions.
+   */
+  subject: {
+    /** Field that defines the part, or two fields. */
+    by: 'agent' | 'category' | 'stakes' | 'agent_category' | 'agent_stakes' | 'category_stakes'
+    /** Value of the field; two values are joined by ` / `. */ key: string
+  } | null
+  /** Decisions of the last 30 days; null without any. */ recent: CalibrationSide | null
+  /** Earlier decisions; null without any. */ before: CalibrationSide | null
+  /**
+   * Expected harm now: the recent gap towards overconfidence × the number of recent decisions, each weighted by
+   * its stakes (1, 2, 4 or 8); 0 without recent decisions.
+   */
+  harm: number
+  /** Test of the resolution of all decisions; null with fewer than 20, or if confidence or results never differ. */
+  resolution: {
+    /**
+     * `shown` if successes rise with confidence; `none` if results contradict the differences that the confidences
+     * claim; `open` if there are too few decisions to tell.
+     */
+    finding: 'shown' | 'none' | 'open'
+    /** Probability of such a resolution if confidence had nothing to do with results. */ p_value: number
+  } | null
 }
+
+/** What a verdict can say: of a gap, or that confidences do not separate successes from failures. */
+export type VerdictInterpretation = 'well_calibrated' | 'slightly_overconfident' | 'overconfident' | 'slightly_underconfident' | 'underconfident' | 'insufficient_data' | 'uninformative'
 
 /** A violation, or a warning; entries of circuit breakers carry the last three fields. */
 export interface Violation {
