@@ -44,6 +44,7 @@ async function forward(run: Run<typeof flags>): Promise<Backend> {
     token: run.flags.token ?? run.env.CSTP_TOKEN,
     data_dir: settings.data_dir,
     env: run.env,
+    session: crypto.randomUUID(),
   })
   return {
     async dispatch({ method, params, signal }) {
@@ -90,7 +91,7 @@ export const mcp = defineCommand({
     let requests = 0
     try {
       await serveMcpStdio({
-        caller: { agent: run.flags.agent ?? run.env.CSTP_AGENT ?? localAgent, scopes },
+        caller: { agent: run.flags.agent ?? run.env.CSTP_AGENT ?? localAgent, scopes, session: crypto.randomUUID() },
         dispatch: backend.dispatch,
         newRequestId: () => `mcp-${process.pid}-${(requests++).toString(36)}`,
         stdin: process.stdin,

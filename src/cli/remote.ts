@@ -2,6 +2,7 @@
 import { credentials, foreign, serviceOf, withService } from '../../plugin/hooks/cstp-hook.mjs'
 import { CstpError, codes, type ErrorName } from '../../sdk/errors.ts'
 import type { Configuration, Settings } from '../app/config/config.ts'
+import { sessionHeader } from '../core/caller.ts'
 import { checkKept } from '../core/params.ts'
 import { withoutSecrets } from '../core/secrets.ts'
 import { adminAgent, localAgent, readToken, tokenPath } from '../core/token-file.ts'
@@ -123,6 +124,8 @@ export async function openRemote(options: {
   admin?: 'if_needed' | 'always'
   /** Environment of the service of the data directory, which is started if it does not run; absent: it is not started. */
   env?: Record<string, string | undefined>
+  /** Names the session of the client in each call. */
+  session?: string
   signal?: AbortSignal
 }): Promise<{ send: Send; get: Get }> {
   const { url, agent, token, data_dir, signal } = options
@@ -183,7 +186,10 @@ export async function openRemote(options: {
       // JSON would turn an infinite number into null, which means that it was not given.
       checkKept(params)
       const body = JSON.stringify({ jsonrpc: '2.0', id: calls++, method, params })
-      const headers = { 'content-type': 'application/json' }
+      const headers = {
+        'content-type': 'application/json',
+        ...(options.session !== undefined && { [sessionHeader]: options.session }),
+      }
       const post = async (by: Login) =>
         read(await request('/cstp', by, { method: 'POST', headers, body, ...(given && { signal: given }) }), url)
       const admin = async () => post(await ownLogin(data_dir, adminAgent))

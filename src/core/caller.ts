@@ -54,7 +54,16 @@ export interface Caller {
   identity?: Identity
   /** False for a person at the dashboard, whose reads are not deliberation of the agent. */
   tracked?: boolean
+  /** The client's session, if it names one: what it read and thought is for its own next decision, not for those of others with its token. */
+  session?: string
 }
+
+/** The header in which a client names its session. */
+export const sessionHeader = 'cstp-session'
+
+/** The caller with the session that a request names; a name of another form is ignored. */
+export const inSession = (caller: Caller, session: string | null): Caller =>
+  session !== null && /^[\w.-]{1,128}$/.test(session) ? { ...caller, session } : caller
 
 /** What requests of one caller share, such as a session: the agent, and the person that it acts for. */
 export const callerKey = ({ agent, identity }: Caller): string =>

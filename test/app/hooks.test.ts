@@ -243,6 +243,22 @@ describe('hooks', () => {
         expect(await replay(set, async () => set, entry)).toMatchObject({ by_its_rules: { outcome: 'same' } })
     })
 
+    test('precedents are those of the project; others only if none of its own fits, and named so', async () => {
+      const program = await open()
+      const use = { decision: 'Use SQLite for the order store', category: 'architecture' as const }
+      await program.record({ ...use, project: 'acme/other' })
+      const { event } = openHooks(program)
+      const asks = async (project: string | null) =>
+        contextOf(await event('UserPromptSubmit', { prompt: use.decision }, { project }))
+      expect(await asks(null)).not.toContain('of other projects')
+      expect(await asks('acme/shop')).toContain('of other projects than acme/shop')
+      const own = await program.record({ ...use, project: 'acme/shop' })
+      const text = await asks('acme/shop')
+      expect(text).toContain(own)
+      expect(text!.match(/^- /gm)).toHaveLength(1)
+      expect(text).not.toContain('of other projects')
+    })
+
     test('a session starts with its context, and a prompt brings precedents or nothing', async () => {
       const program = await open()
       await program.record({ decision: 'Use SQLite for the order store', category: 'architecture' })

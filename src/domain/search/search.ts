@@ -277,5 +277,24 @@ async function searchIn(tools: Tools, given: SearchInput): Promise<SearchResult>
 }
 
 /** Precedents of a plan or a task, by meaning and by keyword. */
-export const precedents = (tools: SearchTools, query: string, limit: number): Promise<SearchResult> =>
-  search(tools, { query, mode: 'hybrid', side: 'both', weight: 0.7, filter: {}, offset: 0, limit })
+export const precedents = (
+  tools: SearchTools,
+  query: string,
+  limit: number,
+  filter: SearchInput['filter'] = {},
+): Promise<SearchResult> =>
+  search(tools, { query, mode: 'hybrid', side: 'both', weight: 0.7, filter, offset: 0, limit })
+
+/** Precedents of a project; those of others only if it has none that fits. */
+export async function precedentsFor(
+  tools: SearchTools,
+  project: string | null,
+  query: string,
+  limit: number,
+): Promise<SearchResult & { elsewhere: boolean }> {
+  if (project !== null) {
+    const own = await precedents(tools, query, limit, { project })
+    if (own.precedent !== 'none') return { ...own, elsewhere: false }
+  }
+  return { ...(await precedents(tools, query, limit)), elsewhere: project !== null }
+}

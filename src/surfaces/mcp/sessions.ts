@@ -86,8 +86,9 @@ export function openSessions({ createServer, idle_ms, most, now, streams = false
   const open = async (request: Request, body: unknown, caller: Caller): Promise<Response> => {
     const of = callerKey(caller)
     await makeRoom(of)
+    const session = crypto.randomUUID()
     const transport = new WebStandardStreamableHTTPServerTransport({
-      sessionIdGenerator: () => crypto.randomUUID(),
+      sessionIdGenerator: () => session,
       enableJsonResponse: !streams,
       onsessioninitialized: (id) => {
         sessions.set(id, { of, transport, used_ms: now(), streams: 0 })
@@ -95,12 +96,19 @@ export function openSessions({ createServer, idle_ms, most, now, streams = false
       onsessionclosed: (id) => void sessions.delete(id),
     })
     await createServer(caller).connect(transport)
-    return transport.handleRequest(request, { parsedBody: body, authInfo: authInfoOf(caller) })
+    return transport.handleRequest(request, { parsedBody: body, authInfo: authInfoOf({ session, ...caller }) })
   }
 
-  const resume = async (session: Session, request: Request, body: unknown, caller: Caller): Promise<Response> => {
+  const resume = async (
+    id: string,
+    session: Session,
+    request: Request,
+    body: unknown,
+    caller: Caller,
+  ): Promise<Response> => {
     session.used_ms = now()
-    const response = await session.transport.handleRequest(request, { parsedBody: body, authInfo: authInfoOf(caller) })
+    const authInfo = authInfoOf({ session: id, ...caller })
+    const response = await session.transport.handleRequest(request, { parsedBody: body, authInfo })
     session.used_ms = now()
     if (request.method !== 'GET' || !response.ok || response.body === null) return response
     session.streams++
@@ -125,7 +133,7 @@ export function openSessions({ createServer, idle_ms, most, now, streams = false
       const session = sessions.get(id)
       // Another agent's session is answered like one that ended: 404 makes a client open a new one.
       if (session?.of !== callerKey(caller)) return refusal(404, -32_001, 'Session not found')
-      return resume(session, request, body, caller)
+      return resume(id, session, request, body, caller)
     },
     async sweep() {
       const quiet = now() - idle_ms

@@ -22,6 +22,19 @@ interface Recorded {
   deliberation: { inputs: { type: string; content: string; source: string }[]; steps: { thought: string }[] }
 }
 
+/** Both ask something, and each decides. */
+async function apart(a: Peer, b: Peer, read: (id: unknown) => Promise<Recorded>): Promise<void> {
+  await use(a, 'query_decisions', { query: 'payment keys' })
+  await use(b, 'query_decisions', { query: 'style sheets' })
+  const asked = async (peer: Peer, decision: string) => {
+    const { decision_id } = await use(peer, 'log_decision', { decision, category: 'tooling', confidence: 0.5 })
+    const { inputs } = (await read(decision_id)).deliberation
+    return inputs.flatMap(({ type, content }) => (type === 'query' ? [content] : []))
+  }
+  expect(await asked(b, 'Use Tailwind')).toEqual(['style sheets'])
+  expect(await asked(a, 'Rotate the keys')).toEqual(['payment keys'])
+}
+
 const recorded = async (id: unknown, as: Agent) => (await server.call('getDecision', { id }, as)) as unknown as Recorded
 
 describe.each(lines.map((line, index) => [line, agents[index]!] as const))('%s', (line, agent) => {
@@ -52,6 +65,14 @@ describe.each(lines.map((line, index) => [line, agents[index]!] as const))('%s',
       'begun over MCP',
     )
   })
+
+  // The newest revision has no sessions: its clients name one with the header cstp-session.
+  if (!line.startsWith('v2 at'))
+    test('two clients of one token have each its own deliberation', async () => {
+      const other = await overHttp(line, server.url, tokens[agent])
+      await apart(peer, other, (id) => recorded(id, agent))
+      await other.close()
+    })
 
   test('agents behind one token are kept apart by agent_id and decision_id', async () => {
     await use(peer, 'query_decisions', { query: 'of one', agent_id: 'one', tracker_scope: 'task' })
@@ -102,6 +123,13 @@ test('a program on the same data shares the deliberation with the server', async
   } finally {
     await peer.close()
   }
+})
+
+test('two programs of one agent have each its own deliberation', async () => {
+  const forward = ['--agent', 'bob', '--token', tokens.bob.split(':')[1]!, '--url', server.url]
+  const [a, b] = await Promise.all([overStdio('v1', server.dir, forward), overStdio('v1', server.dir, forward)])
+  await apart(a, b, (id) => recorded(id, 'bob'))
+  await Promise.all([a.close(), b.close()])
 })
 
 /** A client and a server joined in memory. */

@@ -19,7 +19,7 @@ export const inputTypes = {
 
 /** What noting an input needs from a call. */
 export interface TrackedCall {
-  caller: { agent: string; tracked?: boolean }
+  caller: { agent: string; tracked?: boolean; session?: string }
   method: string
   tracker: Pick<Tracker, 'note'>
 }
@@ -34,6 +34,7 @@ interface SessionParams {
 /** The session that a call belongs to. Its agent is always the authenticated one. */
 export const sessionOf = ({ caller }: Pick<TrackedCall, 'caller'>, params: SessionParams): SessionName => ({
   agent: caller.agent,
+  ...(caller.session !== undefined && { client: caller.session }),
   agent_id: params.agent_id ?? null,
   scope: params.tracker_scope ?? null,
 })

@@ -92,6 +92,34 @@ export async function getTypes(
   return Object.keys(head.last).filter((type) => head.last[type]! > head.total - inputsKept)
 }
 
+/** Keys of the sessions that begin so and have not gone idle. */
+export async function keysBelow(
+  { keyed }: { keyed: Pick<KeyedReader, 'list'> },
+  prefix: string,
+  { now_ms, ttl_ms }: { now_ms: number; ttl_ms: number },
+): Promise<string[]> {
+  const records = await keyed.list(waiting, { prefix, limit: 2 * inputsKept })
+  return records.flatMap(({ key, value }) =>
+    key.endsWith('\n') && !isIdle(value as Head, now_ms, ttl_ms) ? [key.slice(0, -1)] : [],
+  )
+}
+
+/** Several sessions as one, with the inputs in their order. */
+export function merged(all: readonly Session[]): Session | null {
+  const [first] = all
+  if (first === undefined || all.length === 1) return first ?? null
+  return {
+    key: first.key,
+    agent: first.agent,
+    inputs: all
+      .flatMap(({ inputs }) => inputs)
+      .sort((a, b) => (a.timestamp < b.timestamp ? -1 : a.timestamp > b.timestamp ? 1 : 0)),
+    dropped: all.reduce((sum, { dropped }) => sum + dropped, 0),
+    created_ms: Math.min(...all.map(({ created_ms }) => created_ms)),
+    updated_ms: Math.max(...all.map(({ updated_ms }) => updated_ms)),
+  }
+}
+
 /** All sessions, or those of one agent, most recently updated first. */
 export async function listSessions({ keyed }: Pick<Store, 'keyed'>, agent?: string): Promise<Session[]> {
   const records: KeyedRecord[] = []

@@ -11,6 +11,8 @@ import {
   getSession,
   getTypes,
   inputsKept,
+  keysBelow,
+  merged,
   type Session,
   type SessionInput,
 } from './sessions.ts'
@@ -20,16 +22,21 @@ export interface SessionName {
   agent: string
   agent_id: string | null
   scope: string | null
+  /** The session of its client, if the client names one. */
+  client?: string | undefined
 }
 
+const clientPart = 'client:'
+
 /** The composite key of a session. */
-export const sessionKey = ({ agent, agent_id, scope }: SessionName): string =>
-  agent_id === null && scope === null
+export const sessionKey = ({ agent, agent_id, scope, client }: SessionName): string =>
+  agent_id === null && scope === null && client === undefined
     ? agent
     : [
         agent,
         ...(agent_id === null || agent_id === agent ? [] : [`as:${encodeURIComponent(agent_id)}`]),
         ...(scope === null ? [] : [`scope:${encodeURIComponent(scope)}`]),
+        ...(client === undefined ? [] : [`${clientPart}${encodeURIComponent(client)}`]),
       ].join('|')
 
 export type InputDraft = Pick<SessionInput, 'type' | 'text' | 'data'>
@@ -41,7 +48,10 @@ export interface Tracker {
   think(tx: Transaction, name: SessionName, source: string, text: string): Promise<void>
   /** The session, including inputs that are not durable yet; null if there is none or it has gone idle. */
   peek(name: SessionName): Promise<Session | null>
-  /** Types of the inputs of that session, without reading the inputs; null if there is none. */
+  /**
+   * Types of the inputs of that session, without reading the inputs; null if there is none. For a caller that names no session of its client, as
+   * a hook, those of all sessions of the agent: what they hold stays theirs.
+   */
   types(name: SessionName): Promise<ReadonlySet<string> | null>
   /** Takes the session for a decision; exactly one transaction gets it. Call {@link flush} before the transaction. */
   consume(tx: Transaction, name: SessionName, decision_id: string): Promise<Session | null>
@@ -162,6 +172,32 @@ export function startTracker({ store, now, newId, ttl_ms, after, failed }: Track
   /** Called before the stored session is read: an input that is committed in between is then in both, never in neither. */
   const notesOf = (key: string): Notes[] => [writing, waiting].flatMap((notes) => notes.get(key) ?? [])
 
+  /**
+   * The sessions that a call has: its own. Calls that name no session of a client, as over HTTP, share one with the only client that the agent
+   * has; if it has several, nobody knows which of them they are from.
+   * @param all with those of all clients for a call that names none
+   */
+  async function keysOf(name: SessionName, all = false): Promise<string[]> {
+    const own = sessionKey(name)
+    const base = sessionKey({ ...name, client: undefined })
+    const prefix = `${base}|${clientPart}`
+    const noted = [...writing.keys(), ...waiting.keys()].filter((key) => key.startsWith(prefix))
+    const clients = new Set([...(await keysBelow(store, prefix, { now_ms: now(), ttl_ms })), ...noted])
+    const isOnly = name.client === undefined ? all || clients.size <= 1 : [...clients].every((key) => key === own)
+    return isOnly ? [...new Set([base, ...clients, own])] : [own]
+  }
+
+  async function peekAt(key: string, agent: string): Promise<Session | null> {
+    const notes = notesOf(key)
+    const stored = await getSession(store, key)
+    const session = alive(stored) ? stored : null
+    const known = new Set(session?.inputs.map(({ id }) => id))
+    const fresh = notes.flatMap((one) => inputsOf(one).map(madeOf)).filter(({ id }) => !known.has(id))
+    if (fresh.length === 0) return session
+    const empty: Session = { key, agent, inputs: [], dropped: 0, created_ms: now(), updated_ms: now() }
+    return { ...(session ?? empty), inputs: [...(session?.inputs ?? []), ...fresh] }
+  }
+
   const write = async (): Promise<void> => {
     if (waiting.size === 0) return
     writing = waiting
@@ -213,23 +249,24 @@ export function startTracker({ store, now, newId, ttl_ms, after, failed }: Track
       await append(tx, name, [noted(source, { type: 'thought', text, data: null })], 0)
     },
     async peek(name) {
-      const key = sessionKey(name)
-      const notes = notesOf(key)
-      const stored = await getSession(store, key)
-      const session = alive(stored) ? stored : null
-      const known = new Set(session?.inputs.map(({ id }) => id))
-      const fresh = notes.flatMap((one) => inputsOf(one).map(madeOf)).filter(({ id }) => !known.has(id))
-      if (fresh.length === 0) return session
-      const empty: Session = { key, agent: name.agent, inputs: [], dropped: 0, created_ms: now(), updated_ms: now() }
-      return { ...(session ?? empty), inputs: [...(session?.inputs ?? []), ...fresh] }
+      const found = await Promise.all((await keysOf(name)).map((key) => peekAt(key, name.agent)))
+      return merged(found.filter((one) => one !== null))
     },
     async types(name) {
-      const key = sessionKey(name)
-      const types = notesOf(key).flatMap((notes) => [...notes.types.keys()])
-      const stored = await getTypes(store, key, { now_ms: now(), ttl_ms })
-      return stored === null && types.length === 0 ? null : new Set([...(stored ?? []), ...types])
+      const keys = await keysOf(name, true)
+      const types = keys.flatMap((key) => notesOf(key).flatMap((notes) => [...notes.types.keys()]))
+      const stored = await Promise.all(keys.map((key) => getTypes(store, key, { now_ms: now(), ttl_ms })))
+      const known = stored.filter((one) => one !== null)
+      return known.length === 0 && types.length === 0 ? null : new Set([...known.flat(), ...types])
     },
-    consume: (tx, name, decision_id) => consumeSession(tx, sessionKey(name), decision_id, { now_ms: now(), ttl_ms }),
+    async consume(tx, name, decision_id) {
+      const found: Session[] = []
+      for (const key of await keysOf(name)) {
+        const one = await consumeSession(tx, key, decision_id, { now_ms: now(), ttl_ms })
+        if (one !== null) found.push(one)
+      }
+      return merged(found)
+    },
     flush,
     expire,
     async close() {
