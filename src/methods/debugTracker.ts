@@ -3,6 +3,7 @@ import * as v from 'valibot'
 import { defineMethod } from '../calls/method.ts'
 import { seesAll } from '../core/caller.ts'
 import { listConsumed, listSessions } from '../domain/record/deliberation/sessions.ts'
+import { partsOf } from '../domain/record/deliberation/tracker.ts'
 
 const d = v.description
 const maxSessions = 100
@@ -53,11 +54,16 @@ export const debugTracker = defineMethod({
     const agent = seesAll(caller) ? undefined : caller.agent
     const seconds = (ms: number) => Math.max(0, Math.round((now() - ms) / 1_000))
     const since_ms = now() - tracker_ttl_ms
-    const sessions = (await listSessions(store, agent)).filter(({ updated_ms }) => updated_ms >= since_ms)
-    const consumed = await listConsumed(store, agent)
+    // A client sees nothing of the other clients that have its token.
+    const isOwn = ({ key }: { key: string }) => {
+      const { client } = partsOf(key)
+      return agent === undefined || caller.session === undefined || client === null || client === caller.session
+    }
+    const sessions = (await listSessions(store, agent)).filter((one) => one.updated_ms >= since_ms && isOwn(one))
+    const consumed = (await listConsumed(store, agent)).filter(isOwn)
     return {
       sessions: sessions.slice(0, maxSessions).map(({ key, agent, inputs, dropped, updated_ms }) => ({
-        key,
+        key: partsOf(key).key,
         agent,
         input_count: inputs.length,
         dropped,
@@ -72,7 +78,7 @@ export const debugTracker = defineMethod({
       })),
       consumed: consumed
         .slice(0, maxConsumed)
-        .map(({ consumed_ms, ...one }) => ({ ...one, age_seconds: seconds(consumed_ms) })),
+        .map(({ consumed_ms, key, ...one }) => ({ key: partsOf(key).key, ...one, age_seconds: seconds(consumed_ms) })),
     }
   },
 })

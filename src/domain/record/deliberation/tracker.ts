@@ -39,6 +39,14 @@ export const sessionKey = ({ agent, agent_id, scope, client }: SessionName): str
         ...(client === undefined ? [] : [`${clientPart}${encodeURIComponent(client)}`]),
       ].join('|')
 
+/** The key without the session of the client, and that session; null if it names none. */
+export function partsOf(key: string): { key: string; client: string | null } {
+  const at = key.lastIndexOf(`|${clientPart}`)
+  return at === -1
+    ? { key, client: null }
+    : { key: key.slice(0, at), client: decodeURIComponent(key.slice(at + 1 + clientPart.length)) }
+}
+
 export type InputDraft = Pick<SessionInput, 'type' | 'text' | 'data'>
 
 export interface Tracker {
