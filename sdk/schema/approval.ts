@@ -75,12 +75,36 @@ export const Approval = v.object({
     v.array(v.string()),
     d('Agents or roles that may decide; empty for everyone with the scope approve.'),
   ),
+  authentication: v.optional(
+    v.pipe(
+      v.nullable(
+        v.object({
+          max_age_s: v.pipe(v.nullable(v.number()), d('Seconds since the login, at most; null for any.')),
+          acr: v.pipe(v.nullable(v.array(v.string())), d('Accepted classes of authentication; null for any.')),
+        }),
+      ),
+      d('The login at the issuer that granting it requires; null or absent for none.'),
+    ),
+  ),
   remember: v.pipe(
     v.string(),
     d('`none`: the approval is valid for one action. `exact:24h`: the same action is allowed for that long.'),
   ),
   requested_at: v.pipe(v.string(), d('RFC 3339.')),
   decided_by: v.pipe(v.nullable(v.string()), d('Who answered the request.')),
+  decider: v.optional(
+    v.pipe(
+      v.nullable(
+        v.object({
+          issuer: v.pipe(v.string(), d('Who authenticated the person.')),
+          sub: v.pipe(v.string(), d('The person, as the issuer identifies it.')),
+          auth_time: v.optional(v.pipe(v.number(), d('When the person authenticated, in seconds since 1970.'))),
+          acr: v.optional(v.pipe(v.string(), d('Class of the authentication.'))),
+        }),
+      ),
+      d('The person who answered, if an issuer authenticated it.'),
+    ),
+  ),
   decided_at: v.pipe(v.nullable(v.string()), d('RFC 3339.')),
   reason: v.pipe(v.nullable(v.string()), d('Reason for the answer.')),
   approved_until: v.pipe(v.nullable(v.string()), d('End of validity of a granted approval, RFC 3339.')),

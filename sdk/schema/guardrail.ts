@@ -32,6 +32,19 @@ export const StepUp = v.strictObject({
     v.optional(v.boolean(), true),
     d('Also excludes the one on whose behalf the requester claims to act. The requester can never approve.'),
   ),
+  max_age: v.optional(
+    v.pipe(
+      duration,
+      d('The approver must have logged in at the issuer within this time; a token of the service does not suffice.'),
+    ),
+  ),
+  acr: v.optional(
+    v.pipe(
+      v.array(name),
+      v.minLength(1, 'at least one'),
+      d('The approver must have logged in at the issuer in one of these ways (authentication context classes).'),
+    ),
+  ),
 })
 export type StepUp = v.InferOutput<typeof StepUp>
 

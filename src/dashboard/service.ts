@@ -103,7 +103,8 @@ export async function logOut(): Promise<void> {
 
 /** An error as a sentence for a person. */
 export function explain(error: unknown): string {
-  if (isCstpError(error, 'forbidden')) return t.forbidden(error.data.scope)
+  // Without a scope, the message says what else is needed.
+  if (isCstpError(error, 'forbidden') && error.data.scope !== undefined) return t.forbidden(error.data.scope)
   if (isCstpError(error)) return error.message
   if (isClientError(error, 'unreachable')) return t.unreachable
   if (isClientError(error, 'timeout')) return t.timeout

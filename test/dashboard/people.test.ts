@@ -1,6 +1,7 @@
 /** People log in to the dashboard at a real issuer, and out: in a browser, and with everything that is refused. */
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { rm } from 'node:fs/promises'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { type Issuer, openIssuer } from '../support/issuer.ts'
 import { freePort, type RunningServer, startServer, temporaryDir } from '../support/process.ts'
@@ -31,9 +32,15 @@ beforeAll(async () => {
       },
     ],
   })
+  await mkdir(join(dir, 'rules'))
+  await writeFile(
+    join(dir, 'rules/pay.yaml'),
+    '- { id: pay, action: step_up, message: Payments need a person, condition_category: payment, step_up: { max_age: 5m } }\n',
+  )
   server = await startServer({
     dir,
     env: {
+      GUARDRAILS_PATHS: join(dir, 'rules'),
       CSTP_PUBLIC_URL: url,
       CSTP_OIDC_ISSUER: issuer.url,
       CSTP_OIDC_CLIENT_ID: 'dashboard',
@@ -64,6 +71,14 @@ function visitor() {
     session: async () => {
       const response = await fetch(`${server.url}/dashboard/session`, { headers: own() })
       return { status: response.status, ...((await response.json()) as Record<string, unknown>) }
+    },
+    call: async (method: string, params: unknown) => {
+      const response = await fetch(`${server.url}/cstp`, {
+        method: 'POST',
+        headers: { ...own(), 'content-type': 'application/json' },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: `cstp.${method}`, params }),
+      })
+      return (await response.json()) as { result?: unknown; error?: unknown }
     },
     logOut: () => fetch(`${server.url}/dashboard/session`, { method: 'DELETE', headers: own() }),
     callback: (search: string) =>
@@ -161,6 +176,30 @@ test('logging out ends the session here, and a message of the issuer ends it fro
   // A later login is another one.
   await one.logIn()
   expect((await one.session()).status).toBe(200)
+})
+
+test('a rule that wants a fresh login is not satisfied by a token; the approval names the person', async () => {
+  const action = { description: 'Pay the invoice', category: 'payment' }
+  const { approval } = (await server.call('checkGuardrails', { action })) as { approval: { id: string } }
+  const decide = { id: approval.id, decision: 'approve' }
+  const asRobot = async (token: string) => {
+    const response = await fetch(`${server.url}/cstp`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'cstp.decideApproval', params: decide }),
+    })
+    return ((await response.json()) as { error: { message: string } }).error.message
+  }
+  const token = await issuer.sign({ aud: server.url, sub: 'bob-1', scope: 'cstp:read cstp:approve' })
+  expect(await asRobot(token)).toContain('wants a login at the issuer within 300 s')
+  const ada = visitor()
+  await ada.logIn('/dashboard/login?max_age=300')
+  const { result } = await ada.call('decideApproval', decide)
+  expect(result).toMatchObject({
+    state: 'approved',
+    decided_by: 'ada-4711',
+    decider: { issuer: issuer.url, sub: 'ada-4711', auth_time: expect.any(Number) },
+  })
 })
 
 describe.skipIf(!executable)('in a browser', () => {

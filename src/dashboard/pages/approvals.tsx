@@ -6,12 +6,20 @@ import { Act, Form, LinesField, PlaceChoice, type Read, useResult } from '../for
 import { refreshPage } from '../fresh.tsx'
 import { Precedents } from '../precedents.tsx'
 import { To, ToDecision, ToList, useView } from '../route.tsx'
-import { service } from '../service.ts'
+import { loginAtIssuer, service } from '../service.ts'
 import { texts } from '../texts.ts'
 import { actionIn } from '../trail.ts'
 import { Badge, Figure, Pairs, Panel, prose, Table, Timeline, When } from '../ui.tsx'
 
 const t = texts.approvals
+
+/** The way to the issuer and back to this page, for a login as the rule wants it. */
+function loginFor(path: string, { max_age_s, acr }: NonNullable<GetApprovalResult['authentication']>): string {
+  const query = new URLSearchParams({ return: location.pathname + location.search })
+  if (max_age_s !== null) query.set('max_age', String(max_age_s))
+  if (acr !== null) query.set('acr', acr.join(' '))
+  return `${path}?${query}`
+}
 
 const states = ['pending', 'approved', 'denied', 'expired', 'consumed'] as const
 const pageSize = 50
@@ -141,6 +149,7 @@ function Answer({ of }: { of: GetApprovalResult }) {
   const { agent } = useView().session
   const { error, busy, run } = useJob<void>()
   const [result, show] = useResult()
+  const issuer = loginAtIssuer()
   const decide = (decision: 'approve' | 'deny') => (read: Read) =>
     run(async () => {
       const reason = read('reason').trim()
@@ -165,14 +174,21 @@ function Answer({ of }: { of: GetApprovalResult }) {
       ) : agent === of.requester ? (
         <p>{t.own}</p>
       ) : (
-        (['approve', 'deny'] as const).map((decision) => (
-          <Form key={decision} submit={decide(decision)} aria-label={decision}>
-            <LinesField label={decision === 'approve' ? t.whyApprove : t.whyDeny} name="reason" />
-            <Act busy={busy} main={decision === 'approve'}>
-              {decision === 'approve' ? t.grant : t.deny}
-            </Act>
-          </Form>
-        ))
+        [
+          of.authentication && issuer !== null && (
+            <p key="login">
+              <a href={loginFor(issuer, of.authentication)}>{t.freshLogin}</a>
+            </p>
+          ),
+          ...(['approve', 'deny'] as const).map((decision) => (
+            <Form key={decision} submit={decide(decision)} aria-label={decision}>
+              <LinesField label={decision === 'approve' ? t.whyApprove : t.whyDeny} name="reason" />
+              <Act busy={busy} main={decision === 'approve'}>
+                {decision === 'approve' ? t.grant : t.deny}
+              </Act>
+            </Form>
+          )),
+        ]
       )}
       {error !== null && <Failure error={error} />}
     </Panel>

@@ -36,6 +36,7 @@ export const approvals = {
   usableUntil: 'Usable until',
   used: 'Used',
   own: 'Your agent requested it, so somebody else decides.',
+  freshLogin: 'The rule wants a fresh login: log in again with your organisation',
   whyApprove: 'Reason to approve',
   whyDeny: 'Reason to deny',
   grant: 'Approve',

@@ -24,9 +24,13 @@ export interface Viewer extends Approver {
 }
 
 /** @param roles agents of each role of the settings */
-export const viewerOf = ({ agent, scopes }: Caller, roles: Readonly<Record<string, readonly string[]>>): Viewer => ({
+export const viewerOf = (
+  { agent, scopes, identity }: Caller,
+  roles: Readonly<Record<string, readonly string[]>>,
+): Viewer => ({
   agent,
   approves: scopes.has('approve') || scopes.has('audit'),
+  identity,
   roles: [...scopes, ...Object.keys(roles).filter((role) => roles[role]!.includes(agent))],
 })
 
@@ -116,9 +120,9 @@ export async function answer(
 ): Promise<Approval> {
   const now_ms = approvalContext.now()
   const before = await findApproval(tx.keyed, given.id, viewer)
-  const why = refusal(before, viewer, given.granted)
+  const why = refusal(before, viewer, given.granted, now_ms)
   if (why !== null) throw new CstpError('forbidden', `${before.id}: ${why}`, { id: before.id })
-  const after = decide(before, { ...given, by: viewer.agent }, now_ms)
+  const after = decide(before, { ...given, by: viewer.agent, identity: viewer.identity }, now_ms)
   if (after === null) {
     const { state, decided_by } = current(before, now_ms)
     const message = `${before.id} is ${state} already${decided_by === null ? '' : `, decided by ${decided_by}`}`

@@ -33,6 +33,8 @@ export interface AskingRule {
   text: string
   approvers: readonly string[]
   separation: boolean
+  /** The login at the issuer that granting it requires. */
+  authentication?: Approval['authentication']
   /** How long the request stays pending. */
   waits_ms: number
   /** For how long a grant lets the same action pass; null if the next action uses it up. */
@@ -67,7 +69,7 @@ export interface Settled {
 function groupsOf(asking: Asking, asked: Asked): { key: string; rules: AskingRule[] }[] {
   const groups = new Map<string, AskingRule[]>()
   for (const rule of asking.rules) {
-    const name = JSON.stringify([[...rule.approvers].sort(), rule.separation])
+    const name = JSON.stringify([[...rule.approvers].sort(), rule.separation, rule.authentication ?? null])
     groups.set(name, [...(groups.get(name) ?? []), rule])
   }
   return [...groups.values()].map((rules) => ({
@@ -194,6 +196,7 @@ async function request(
     rules: rules.map(({ guardrail_id, name, message, text }) => ({ guardrail_id, name, message, text })),
     approvers: [...rules[0]!.approvers],
     separation: rules[0]!.separation,
+    ...(rules[0]!.authentication && { authentication: rules[0]!.authentication }),
     remember:
       remember_ms === 0
         ? 'none'

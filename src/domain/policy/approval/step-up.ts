@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import type { ApprovalRef } from '../../../../sdk/schema/policy.ts'
 import type { Transaction } from '../../../../sdk/storage/store.ts'
+import type { Caller } from '../../../core/caller.ts'
 import { stableJson } from '../../../core/canonical.ts'
 import { dayMs, durationMs, timestamp } from '../../../core/time.ts'
 import { type Approval, current, type Desk } from '../../record/approval/approval.ts'
@@ -15,7 +16,7 @@ import { type AskingRule, type Settlement, settle } from './requests.ts'
 /** The evaluation with its step-ups approved, or with the approval that it waits for. */
 export async function withApprovals(
   tx: Transaction,
-  call: { approvalContext: Desk; caller: { agent: string }; request_id: string },
+  call: { approvalContext: Desk; caller: Pick<Caller, 'agent' | 'identity'>; request_id: string },
   set: PolicySet,
   { action, claims = {} }: { action: Action; claims?: Record<string, unknown> | undefined },
   evaluation: Evaluation,
@@ -28,7 +29,8 @@ export async function withApprovals(
   const asking = {
     approvalContext,
     agent: caller.agent,
-    on_behalf_of: textOf(claims.id) ?? textOf(claims.agent_id),
+    // What the issuer says goes before what the agent claims.
+    on_behalf_of: (caller.identity?.actor && caller.identity.sub) ?? textOf(claims.id) ?? textOf(claims.agent_id),
     session: textOf(session_id),
     evaluation_id: record_id,
     request_id,
@@ -75,7 +77,7 @@ function askingRules({ asks }: Evaluation, { rules }: PolicySet): AskingRule[] {
     const found = rules.find(({ rule }) => rule.id === guardrail_id)
     if (step_up === null || !found) return []
     const { file: _, line: __, column: ___, assumed_match: ____, ...rule } = found.rule
-    const { approvers, separation, expires, remember } = step_up
+    const { approvers, separation, expires, remember, max_age, acr } = step_up
     return {
       guardrail_id,
       name: rule.name ?? guardrail_id,
@@ -83,6 +85,10 @@ function askingRules({ asks }: Evaluation, { rules }: PolicySet): AskingRule[] {
       text: stableJson(rule),
       approvers,
       separation,
+      authentication:
+        max_age === undefined && acr === undefined
+          ? null
+          : { max_age_s: max_age === undefined ? null : durationMs(max_age) / 1_000, acr: acr ?? null },
       waits_ms: durationMs(expires),
       remember_ms: remember === 'none' ? null : durationMs(remember.slice('exact:'.length)),
     }

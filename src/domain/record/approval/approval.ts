@@ -3,6 +3,7 @@
  * Expiry is computed when an approval is read, so an unanswered request is refused even if nothing ran in the meantime.
  */
 import type { ApprovalState, Approval as Shown } from '../../../../sdk/schema/approval.ts'
+import type { Identity } from '../../../core/caller.ts'
 import { visibleCopy } from '../../../core/quote.ts'
 import { timestamp } from '../../../core/time.ts'
 
@@ -23,6 +24,8 @@ export interface Approval
     | 'rules'
     | 'approvers'
     | 'remember'
+    | 'authentication'
+    | 'decider'
     | 'decided_by'
     | 'reason'
   > {
@@ -57,6 +60,7 @@ export function approvalAsOf(approval: Approval, at_ms: number): Approval | null
       ...approval,
       state: 'pending',
       decided_by: null,
+      ...(approval.decider && { decider: null }),
       reason: null,
       decided_ms: null,
       approved_until_ms: null,
@@ -70,23 +74,43 @@ export interface Approver {
   agent: string
   /** Role names: the approver's scopes, and the groups that the settings assign it to. */
   roles: readonly string[]
+  /** Absent for an agent with a token of the service. */
+  identity?: Identity | undefined
+}
+
+/** Why the approver's login does not suffice; null if it does. */
+function staleLogin({ authentication }: Approval, { identity }: Approver, now_ms: number): string | null {
+  if (!authentication) return null
+  const { max_age_s, acr } = authentication
+  const wanted = [max_age_s !== null && `within ${max_age_s} s`, acr !== null && `as ${acr.join(' or ')}`]
+  const why = `the rule wants a login at the issuer ${wanted.filter(Boolean).join(', ')}: log in again`
+  if (max_age_s !== null && !(identity?.auth_time && now_ms / 1_000 - identity.auth_time <= max_age_s)) return why
+  return acr === null || (identity?.acr !== undefined && acr.includes(identity.acr)) ? null : why
 }
 
 /** Why this approver may not give this answer; null if it may. A claim to act for somebody takes the grant from him, and never the denial. */
-export function refusal(approval: Approval, { agent, roles }: Approver, granted: boolean): string | null {
+export function refusal(approval: Approval, approver: Approver, granted: boolean, now_ms: number): string | null {
+  const { agent, roles, identity } = approver
   const { requester, on_behalf_of, separation, approvers } = approval
   if (agent === requester) return 'an agent never decides its own request'
-  if (granted && separation && agent === on_behalf_of)
+  if (granted && separation && on_behalf_of !== null && [agent, identity?.sub].includes(on_behalf_of))
     return `${requester} acts for ${agent}, who therefore can't grant it`
   if (approvers.length > 0 && ![agent, ...roles].some((name) => approvers.includes(name)))
     return `the rule wants it decided by ${approvers.join(' or ')}`
-  return null
+  return granted ? staleLogin(approval, approver, now_ms) : null
 }
+
+const deciderOf = ({ issuer, sub, auth_time, acr }: Identity): NonNullable<Approval['decider']> => ({
+  issuer,
+  sub,
+  ...(auth_time !== undefined && { auth_time }),
+  ...(acr !== undefined && { acr }),
+})
 
 /** The approval with its answer; null if it is no longer pending. */
 export function decide(
   stored: Approval,
-  answer: { granted: boolean; by: string; reason: string | null },
+  answer: { granted: boolean; by: string; reason: string | null; identity?: Identity | undefined },
   now_ms: number,
 ): Approval | null {
   const approval = current(stored, now_ms)
@@ -95,6 +119,7 @@ export function decide(
     ...approval,
     state: answer.granted ? 'approved' : 'denied',
     decided_by: answer.by,
+    ...(answer.identity && { decider: deciderOf(answer.identity) }),
     decided_ms: now_ms,
     reason: answer.reason,
     approved_until_ms: answer.granted ? now_ms + approval.lasts_ms : null,

@@ -107,15 +107,44 @@ test('who may answer: never the requester, whatever its roles', () => {
       fc.array(fc.constantFrom('admin', 'approve', 'release-managers')),
       fc.boolean(),
       (approvers, roles, separation) =>
-        refusal(fresh({ approvers, separation }), { agent: 'alice', roles }, false) !== null,
+        refusal(fresh({ approvers, separation }), { agent: 'alice', roles }, false, 0) !== null,
     ),
   )
-  expect(refusal(fresh(), { agent: 'bob', roles: [] }, true)).toBeNull()
-  expect(refusal(fresh({ on_behalf_of: 'bob' }), { agent: 'bob', roles: [] }, true)).toContain('acts for bob')
-  expect(refusal(fresh({ on_behalf_of: 'bob', separation: false }), { agent: 'bob', roles: [] }, true)).toBeNull()
+  expect(refusal(fresh(), { agent: 'bob', roles: [] }, true, 0)).toBeNull()
+  expect(refusal(fresh({ on_behalf_of: 'bob' }), { agent: 'bob', roles: [] }, true, 0)).toContain('acts for bob')
+  expect(refusal(fresh({ on_behalf_of: 'bob', separation: false }), { agent: 'bob', roles: [] }, true, 0)).toBeNull()
   // A claim takes the grant from the one that it names, and never the denial.
-  expect(refusal(fresh({ on_behalf_of: 'bob' }), { agent: 'bob', roles: [] }, false)).toBeNull()
+  expect(refusal(fresh({ on_behalf_of: 'bob' }), { agent: 'bob', roles: [] }, false, 0)).toBeNull()
   const managed = fresh({ approvers: ['release-managers'] })
-  expect(refusal(managed, { agent: 'bob', roles: ['approve'] }, true)).toContain('release-managers')
-  expect(refusal(managed, { agent: 'bob', roles: ['approve', 'release-managers'] }, true)).toBeNull()
+  expect(refusal(managed, { agent: 'bob', roles: ['approve'] }, true, 0)).toContain('release-managers')
+  expect(refusal(managed, { agent: 'bob', roles: ['approve', 'release-managers'] }, true, 0)).toBeNull()
+})
+
+test('who may answer: a login at the issuer, as recent and of the kind that the rule wants; to deny none is needed', () => {
+  const now_ms = 1_000_000_000
+  const identity = { issuer: 'https://issuer.example', sub: 'b-1', kind: 'person' as const }
+  const bob = (more: object | null) => ({
+    agent: 'bob',
+    roles: [],
+    ...(more && { identity: { ...identity, ...more } }),
+  })
+  const recent = fresh({ authentication: { max_age_s: 300, acr: null } })
+  const strong = fresh({ authentication: { max_age_s: null, acr: ['mfa', 'hwk'] } })
+  const at = now_ms / 1_000
+  expect(refusal(recent, bob({ auth_time: at - 300 }), true, now_ms)).toBeNull()
+  for (const who of [null, {}, { auth_time: at - 301 }])
+    expect(refusal(recent, bob(who), true, now_ms)).toBe(
+      'the rule wants a login at the issuer within 300 s: log in again',
+    )
+  expect(refusal(recent, bob(null), false, now_ms)).toBeNull()
+  expect(refusal(strong, bob({ acr: 'hwk' }), true, now_ms)).toBeNull()
+  for (const who of [null, { auth_time: at }, { acr: 'pwd' }])
+    expect(refusal(strong, bob(who), true, now_ms)).toContain('as mfa or hwk')
+})
+
+test('who may answer: the person whom the issuer names does not grant what its agent asks for', () => {
+  const identity = { issuer: 'https://issuer.example', sub: 'b-1', kind: 'person' as const }
+  const asked = fresh({ on_behalf_of: 'b-1' })
+  expect(refusal(asked, { agent: 'bob', roles: [], identity }, true, 0)).toContain('acts for bob')
+  expect(refusal(asked, { agent: 'eve', roles: [], identity: { ...identity, sub: 'e-1' } }, true, 0)).toBeNull()
 })
