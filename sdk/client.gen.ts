@@ -860,10 +860,22 @@ export interface DecideApprovalResult {
     /** The rule as canonical JSON. */ text: string
   }[]
   /** Agents or roles that may decide; empty for everyone with the scope approve. */ approvers: string[]
+  /** The login at the issuer that granting it requires; null or absent for none. */
+  authentication?: {
+    /** Seconds since the login, at most; null for any. */ max_age_s: number | null
+    /** Accepted classes of authentication; null for any. */ acr: string[] | null
+  } | null | undefined
   /** `none`: the approval is valid for one action. `exact:24h`: the same action is allowed for that long. */
   remember: string
   /** RFC 3339. */ requested_at: string
   /** Who answered the request. */ decided_by: string | null
+  /** The person who answered, if an issuer authenticated it. */
+  decider?: {
+    /** Who authenticated the person. */ issuer: string
+    /** The person, as the issuer identifies it. */ sub: string
+    /** When the person authenticated, in seconds since 1970. */ auth_time?: number | undefined
+    /** Class of the authentication. */ acr?: string | undefined
+  } | null | undefined
   /** RFC 3339. */ decided_at: string | null
   /** Reason for the answer. */ reason: string | null
   /** End of validity of a granted approval, RFC 3339. */ approved_until: string | null
@@ -2580,10 +2592,22 @@ export interface Approval {
     /** The rule as canonical JSON. */ text: string
   }[]
   /** Agents or roles that may decide; empty for everyone with the scope approve. */ approvers: string[]
+  /** The login at the issuer that granting it requires; null or absent for none. */
+  authentication?: {
+    /** Seconds since the login, at most; null for any. */ max_age_s: number | null
+    /** Accepted classes of authentication; null for any. */ acr: string[] | null
+  } | null | undefined
   /** `none`: the approval is valid for one action. `exact:24h`: the same action is allowed for that long. */
   remember: string
   /** RFC 3339. */ requested_at: string
   /** Who answered the request. */ decided_by: string | null
+  /** The person who answered, if an issuer authenticated it. */
+  decider?: {
+    /** Who authenticated the person. */ issuer: string
+    /** The person, as the issuer identifies it. */ sub: string
+    /** When the person authenticated, in seconds since 1970. */ auth_time?: number | undefined
+    /** Class of the authentication. */ acr?: string | undefined
+  } | null | undefined
   /** RFC 3339. */ decided_at: string | null
   /** Reason for the answer. */ reason: string | null
   /** End of validity of a granted approval, RFC 3339. */ approved_until: string | null
