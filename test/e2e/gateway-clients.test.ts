@@ -17,7 +17,7 @@ const inspector = process.env.CSTP_INSPECTOR
 const serverPath = (name: string) => join(servers!, '@modelcontextprotocol', `server-${name}`, 'dist/index.js')
 
 // Claude Code asks its model before slow servers are there, unless this makes it wait.
-const patient = { MCP_CONNECTION_NONBLOCKING: 'false' }
+const patient = { MCP_CONNECTION_NONBLOCKING: 'false', MCP_CONNECT_TIMEOUT_MS: '100000', MCP_TIMEOUT: '100000' }
 
 type Commands = Record<string, string[]>
 const settings = { CSTP_EMBEDDER: 'hash', CSTP_PACKS: 'none' }
