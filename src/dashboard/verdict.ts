@@ -65,11 +65,10 @@ const isCalm = ({ verdict }: Report): boolean =>
 
 /** The verdict in two words: never that all is well while a range is off, or the last 30 days are. */
 export const verdictWords = (report: Report, recent: Report | null = null): string => {
-  const found = ({ verdict }: Report): string =>
-    ['insufficient_data', 'well_calibrated'].includes(verdict.interpretation)
-      ? t.toWatch
-      : words(verdict.interpretation)
-  if (!isCalm(report)) return isOnlyLate(report) ? `${found(report)} lately` : found(report)
+  const found = ({ verdict: { interpretation, subject, proven_by } }: Report): string =>
+    subject !== null && proven_by?.key !== subject.key ? t.toWatch : words(interpretation)
+  if (!isCalm(report))
+    return report.verdict.subject === null && isOnlyLate(report) ? `${found(report)} lately` : found(report)
   if (recent !== null && !isCalm(recent)) return `${found(recent)} lately`
   return rangesOff(report) > 0 ? t.rangesOff : words(report.verdict.interpretation)
 }

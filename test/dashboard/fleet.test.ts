@@ -81,7 +81,7 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
       const text = await lead(path)
       // The agent that fell does more harm now than the one that was always off at critical stakes.
       expect(text).toStartWith(`Decisions of ${drifting.agent} said`)
-      expect([path, await verdict()]).toEqual([path, 'overconfident'])
+      expect([path, await verdict()]).toEqual([path, 'to watch'])
     }
     expect(await lead('/agents')).toContain(`of ${hidden.agent} at ${hidden.stakes} stakes`)
     expect(await lead(`/calibration?agent=${hidden.agent}`)).toContain(
