@@ -98,6 +98,8 @@ export const EvidenceRequirement = v.strictObject({
   within: v.optional(v.pipe(duration, d('Maximum age of the event.'))),
   for: v.optional(v.pipe(name, d('Field that names the pull request or the commit; by default the action’s own.'))),
   conclusion: v.optional(v.pipe(name, d('Required conclusion, such as `success`.'))),
+  check: v.optional(v.pipe(name, d('Name of the check that must have it; the others must not contradict it.'))),
+  app: v.optional(v.pipe(name, d('App that must have reported it, such as `github-actions`.'))),
 })
 export type EvidenceRequirement = v.InferOutput<typeof EvidenceRequirement>
 

@@ -160,7 +160,7 @@ const checkOf = ({ source, payload: { check, name, app } }: Observed): string =>
 const neutral: readonly unknown[] = ['neutral', 'skipped']
 
 function recordsOf(requirement: EvidenceRequirement, known: Known, now_ms: number): Candidate[] {
-  const { evidence, conclusion } = requirement
+  const { evidence, conclusion, check, app } = requirement
   // What was inferred satisfies nothing; that a merge was reverted counts even so.
   let records = known.records.filter(
     ({ event_type, evidence_class }) => event_type === evidence && evidence_class === 'observed',
@@ -181,18 +181,25 @@ function recordsOf(requirement: EvidenceRequirement, known: Known, now_ms: numbe
   )
   if (against) return [{ seq: against.seq, why: `its conclusion is ${String(against.payload.conclusion)}` }]
   const reverted = evidence === 'pr_merged' && known.records.some(({ event_type }) => event_type === 'pr_reverted')
-  return records
-    .filter(({ payload }) => conclusion === undefined || payload.conclusion === conclusion)
-    .map((record) => {
-      const { reviewer, sender, actor_is_human: human } = record.payload
-      const by = { ts: record.ts, human, actor: loginOf(reviewer ?? sender) }
-      return { seq: record.seq, why: reverted ? 'it was reverted' : whyNot(requirement, known, now_ms, by) }
-    })
+  return (
+    records
+      .filter(({ payload }) => conclusion === undefined || payload.conclusion === conclusion)
+      // Anybody who may report checks can report a green one: the rule says whose counts.
+      .filter(({ payload }) => check === undefined || payload.name === check)
+      .filter(({ payload }) => app === undefined || payload.app === app)
+      .map((record) => {
+        const { reviewer, sender, actor_is_human: human } = record.payload
+        const by = { ts: record.ts, human, actor: loginOf(reviewer ?? sender) }
+        return { seq: record.seq, why: reverted ? 'it was reverted' : whyNot(requirement, known, now_ms, by) }
+      })
+  )
 }
 
-const described = ({ evidence, by, not_by, within, conclusion }: EvidenceRequirement): string =>
+const described = ({ evidence, by, not_by, within, conclusion, check, app }: EvidenceRequirement): string =>
   [
     conclusion === undefined ? evidence : `${evidence} with conclusion ${conclusion}`,
+    ...(check === undefined ? [] : [`of the check ${check}`]),
+    ...(app === undefined ? [] : [`of the app ${app}`]),
     ...(by === undefined ? [] : [by === 'human' ? 'by a person' : 'by a program']),
     ...(not_by === undefined ? [] : ['not by the author']),
     ...(within === undefined ? [] : [`within ${within}`]),

@@ -179,6 +179,23 @@ describe('a check', () => {
     await deliver(...deliveries)
     expect((await check({ pr: 7 })).allowed).toBe(allowed)
   })
+
+  test.each<[string, string, gh.Example[], boolean]>([
+    ['by its name', 'check: test', [run('test', 'success', 5)], true],
+    ['by its name, beside another green one', 'check: test', [run('lint', 'success', 5)], false],
+    [
+      'by its name, beside one that failed',
+      'check: test',
+      [run('test', 'success', 5), run('lint', 'failure', 5)],
+      false,
+    ],
+    ['by its app', 'app: actions', [run('test', 'success', 5)], true],
+    ['by another app', 'app: build-service', [run('test', 'success', 5)], false],
+  ])('that a rule names %s', async (_, named, deliveries, allowed) => {
+    const { check, deliver } = await withRule(await openMemoryProgram(), `${success}, ${named}`)
+    await deliver(opened, ...deliveries)
+    expect((await check({ pr: 7 })).allowed).toBe(allowed)
+  })
 })
 
 test.each([
