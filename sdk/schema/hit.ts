@@ -33,6 +33,10 @@ export const QueryHit = v.object({
     v.nullable(v.string()),
     d('The decision that superseded it; listed directly before it if it matches the filters.'),
   ),
+  weak: v.pipe(
+    v.optional(v.literal(true)),
+    d('True if it may not fit; only in preAction and getSessionContext, which leave out what does not fit.'),
+  ),
   reasons: v.optional(v.pipe(v.array(v.string()), d('Texts of the reasons; only with include_reasons.'))),
   context: v.optional(v.pipe(v.nullable(v.string()), d('Its context; only with include_context.'))),
 })

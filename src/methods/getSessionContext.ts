@@ -10,6 +10,9 @@ import { noteRequest } from '../domain/policy/facts/session.ts'
 const d = v.description
 const params = v.object({
   task_description: v.optional(v.pipe(text(10_000), d('The task, used to find precedents.'))),
+  project: v.optional(
+    v.pipe(text(256), d('Project, as owner/repo: its rules, and without a task its decisions in force.')),
+  ),
   include: v.optional(v.pipe(v.array(v.picklist(parts)), d('Parts to return; by default all.'))),
   decisions_limit: v.pipe(v.optional(whole(1, 50), 10), d('Maximum number of precedents.')),
   ready_limit: v.pipe(v.optional(whole(1, 50), 5), d('Maximum number of due actions.')),
@@ -19,7 +22,7 @@ const params = v.object({
 })
 
 export const getSessionContext = defineMethod({
-  summary: 'Returns what an agent needs at the start of a task: its track record, precedents, rules and due actions.',
+  summary: 'Returns what an agent needs at the start of a task: precedents, rules, its track record and due actions.',
   params,
   result: v.object({
     ...v.partial(SessionContext).entries,
@@ -41,11 +44,13 @@ export const getSessionContext = defineMethod({
       }),
     ),
   },
-  async handle(call, { task_description, include, decisions_limit, ready_limit, format, token_budget, track }) {
+  async handle(call, given) {
     const start = call.elapsed()
+    const { task_description, project, include, decisions_limit, ready_limit, format, token_budget, track } = given
     if (track && task_description?.trim()) await noteRequest(call, task_description)
-    const context = await sessionContext(call, {
+    const { context, for_model } = await sessionContext(call, {
       task: task_description?.trim() ? task_description : null,
+      project: project?.trim() || null,
       parts: include?.length ? include : parts,
       decisions_limit,
       ready_limit,
@@ -54,7 +59,7 @@ export const getSessionContext = defineMethod({
     if (format === 'json') return { ...context, query_time_ms }
     const { precedent, no_precedent, degraded, index } = context
     return {
-      markdown: toMarkdown(context, token_budget ?? null),
+      markdown: toMarkdown(for_model, token_budget ?? null),
       precedent,
       no_precedent,
       degraded,

@@ -284,6 +284,22 @@ describe('hooks', () => {
       })
     })
 
+    test('a prompt brings the whole decision with what came of it; a session, the decisions and failures of its project', async () => {
+      const program = await open()
+      const tail = 'because two regions must never disagree about the price of an article that is in a basket already'
+      const decision = `Keep the prices of the shop in one table that all servers read through, ${tail}`
+      const id = await program.record({ decision, project: 'acme/shop' }, 'bob')
+      await program.call('reviewDecision', { id, outcome: 'failure', actual_result: 'The table was locked at noon' })
+      await program.record({ decision: 'Keep prices in a cache of each server', project: 'acme/shop' }, 'bob')
+      const { event } = openHooks(program)
+      const prompt = contextOf(await event('UserPromptSubmit', { prompt: 'Keep the prices of the shop in one table' }))
+      expect(prompt).toContain(`${tail}" failed: "The table was locked at noon" (bob, today, reviewed by alice)`)
+      const start = contextOf(await event('SessionStart', { source: 'startup' }, { project: 'acme/shop' }))
+      expect(start).toContain('## Decisions of acme/shop in force\n\n- "Keep prices in a cache')
+      expect(start).toContain('## Newest failures')
+      expect(start).toContain('The table was locked at noon')
+    })
+
     test('a prompt is kept without secrets, or as its digest alone', async () => {
       const program = await open()
       const { event } = openHooks(program)

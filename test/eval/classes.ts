@@ -35,8 +35,8 @@ export interface Corpus {
   questions: Asked[]
 }
 
-const root = join(import.meta.dir, '../..')
-const lines = async <T>(path: string): Promise<T[]> => Bun.JSONL.parse(await Bun.file(path).text()) as T[]
+export const root = join(import.meta.dir, '../..')
+export const lines = async <T>(path: string): Promise<T[]> => Bun.JSONL.parse(await Bun.file(path).text()) as T[]
 const own = (name: string): string => join(import.meta.dir, 'corpora', name)
 /** What a record takes of a line of a corpus. */
 const fields = [
@@ -99,7 +99,15 @@ export function partOf({ name, decisions, questions }: Corpus, size: number, see
   return { name, decisions: chosen, questions: left }
 }
 
-const documentOf = ({ source, decision, context, reasons = [], actual_result, lessons, ...rest }: Given): Document => {
+export const documentOf = ({
+  source,
+  decision,
+  context,
+  reasons = [],
+  actual_result,
+  lessons,
+  ...rest
+}: Given): Document => {
   const rejected = (rest.alternatives_considered ?? []).map((one) =>
     typeof one === 'string' ? one : `${one.option}: ${one.reason ?? ''}`,
   )

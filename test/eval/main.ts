@@ -1,7 +1,7 @@
 /**
  * `bun run eval`: how well the three modes find real decisions, beside grep and plain BM25. `--part development` or `held-out` takes one
  * part of the questions (nothing is tuned on the held-out part), `--locomo <file>` measures on LoCoMo instead, `--calibration` the error
- * rates of verdicts, intervals, resolution and drift (fails where a bound is broken), `--classes` hybrid by corpus, size and class of question (fails where a rule is broken), `--segments` what a search of segments misses, `--write` puts the tables into the pages of the documentation.
+ * rates of verdicts, intervals, resolution and drift (fails where a bound is broken), `--context` what a model is shown for thirty tasks (fails where a rule is broken), `--classes` hybrid by corpus, size and class of question (fails where a rule is broken), `--segments` what a search of segments misses, `--write` puts the tables into the pages of the documentation.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,6 +20,7 @@ import {
   rules,
   shop,
 } from './classes.ts'
+import { brokenBy, contextTable, showAll, tasks } from './context.ts'
 import { type Engine, openEngine } from './engine.ts'
 import { answeredWithin, figureOf, percent, reciprocalRank, shown, table } from './figures.ts'
 import { identifierQuestions } from './identifiers.ts'
@@ -61,6 +62,7 @@ const { values } = parseArgs({
     locomo: { type: 'string' },
     calibration: { type: 'boolean' },
     classes: { type: 'boolean' },
+    context: { type: 'boolean' },
     segments: { type: 'boolean' },
     write: { type: 'boolean' },
   },
@@ -178,6 +180,16 @@ if (values.classes) {
   const note =
     'recall@1 / recall@5 in percent. The shop is the demonstration’s; numbers were chosen on it and on the development questions about PEPs.'
   await publish('reference/figures.md', 'classes', [note, classTable(rows), precedentTable(rows), rule].join('\n\n'))
+  process.exit(wrong.length === 0 ? 0 : 1)
+}
+if (values.context) {
+  const embedder = await openLocalEmbedder()
+  const { development, reported } = await tasks()
+  const shown = { development: await showAll(embedder, development), reported: await showAll(embedder, reported) }
+  await embedder.close()
+  const wrong = Object.entries(shown).flatMap(([part, of]) => brokenBy(of).map((one) => `- ${part}: ${one}`))
+  const rule = wrong.length === 0 ? 'No rule is broken.' : `Rules that are broken:\n\n${wrong.join('\n')}`
+  await publish('reference/figures.md', 'context', `${contextTable(shown)}\n\n${rule}`)
   process.exit(wrong.length === 0 ? 0 : 1)
 }
 if (values.locomo) {

@@ -40,7 +40,7 @@ circuit_breakers: [{ scope: "category:trading", failure_threshold: 3, window_ms:
     })
     expect(context.relevant_decisions![0]).toMatchObject({ title: 'Buy the dip' })
     expect(context.active_guardrails).toEqual([
-      { id: 'careful', action: 'warn', description: 'Look twice', applies: 'stakes = critical', scopes: [] },
+      { id: 'careful', action: 'warn', description: 'Look twice', applies: 'stakes is critical', scopes: [] },
     ])
     expect(context.calibration_by_category).toMatchObject([
       { category: 'architecture', decisions: 7, reviewed: 6, interpretation: 'underconfident' },
@@ -96,5 +96,56 @@ circuit_breakers: [{ scope: "category:trading", failure_threshold: 3, window_ms:
     expect(await told()).toEqual([own.sort(), ['cache reads']])
     for (const id of others) await program.call('reviewDecision', { id, outcome: 'failure' })
     expect(await told()).toEqual([own, []])
+  })
+
+  test('a project without a task: its decisions in force and its newest failures, for an agent that is new', async () => {
+    const program = await open()
+    const record = (decision: string, more: object = {}) => program.record({ decision, project: 'acme/shop', ...more })
+    const old = await record('Keep the basket in the browser')
+    await program.call('reviewDecision', { id: old, outcome: 'failure', lessons: 'Customers have several devices' })
+    const current = await record('Keep the basket on the server', { stakes: 'high' })
+    await program.call('linkDecisions', { source_id: current, target_id: old, edge_type: 'supersedes' })
+    const small = await record('Name the buttons')
+    await program.record({ decision: 'Elsewhere', project: 'acme/other' })
+    const given = { project: 'acme/shop', format: 'markdown' }
+    const { markdown = '' } = await program.call('getSessionContext', given, 'bob')
+    const ids = [...markdown.matchAll(/`([\d-]+decision-[0-9a-f]+)`/g)].map(([, id]) => id)
+    expect(ids).toEqual([current, small, old, current])
+    expect(markdown).toContain('## Decisions of acme/shop in force')
+    expect(markdown).toContain('failed: "Customers have several devices"')
+    expect(markdown).not.toContain('Elsewhere')
+    const { relevant_decisions } = await program.call('getSessionContext', { project: 'acme/shop' }, 'bob')
+    expect(relevant_decisions!.map(({ id }) => id)).toEqual([current, small, old])
+  })
+
+  test('rules are told if they can apply to the task, by project, category and what they are about', async () => {
+    const program = await open()
+    await program.rules(`
+- { id: sure, action: block, description: Risky actions need confidence, condition_stakes: high }
+- { id: elsewhere, action: block, description: Reviewed elsewhere, scope: acme/other, condition_stakes: high }
+- { id: here, action: warn, description: Tell the team, scope: acme/shop, condition_stakes: high }
+- { id: trade, action: block, description: Limits of trades, condition_category: trading }
+- { id: drop, action: step_up, description: Deletes a table of the database, conditions: [{ type: command, program: dropdb }] }
+- { id: push, action: step_up, description: Rewrites the history of a branch on the server, conditions: [{ type: command, program: git, subcommand: push }] }
+`)
+    await program.record({ decision: 'Keep the orders in one database', category: 'architecture' })
+    const rulesFor = async (given: object) => {
+      const { markdown = '' } = await program.call('getSessionContext', { format: 'markdown', ...given })
+      return [...markdown.matchAll(/^- \*\*\w+\*\* (\w+)/gm)].map(([, id]) => id).sort()
+    }
+    const task = { task_description: 'Delete the old orders table of the database' }
+    expect(await rulesFor(task)).toEqual(['drop', 'sure'])
+    expect(await rulesFor({ ...task, project: 'acme/shop' })).toEqual(['drop', 'here', 'sure'])
+    expect(await rulesFor({})).toEqual(['sure'])
+  })
+
+  test('what does not fit a task is left out, and what only may fit is marked', async () => {
+    const program = await open()
+    const fits = await program.record({ decision: 'Retry payments with growing pauses' })
+    await program.record({ decision: 'Paint the office green' })
+    const { relevant_decisions } = await program.call('getSessionContext', {
+      task_description: 'Retry failed payments',
+    })
+    expect(relevant_decisions!.map(({ id, weak }) => [id, weak])).toEqual([[fits, undefined]])
   })
 })

@@ -66,7 +66,6 @@ forEachBackend((open) => {
     })
     expect(calibration_context).toMatchObject({ reviewed_decisions: 6, accuracy: own.accuracy })
     const { markdown } = await program.call('getSessionContext', { ...task, format: 'markdown' })
-    expect(markdown).toContain('no category')
     expect(markdown).not.toMatch(/\bnull\b|uncategorized/)
   })
 

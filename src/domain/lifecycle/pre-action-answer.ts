@@ -8,11 +8,11 @@ import { parseRecord } from '../../../sdk/storage/decisions.ts'
 import { isConfirmed } from '../../../sdk/storage/fields.ts'
 import type { Transaction } from '../../../sdk/storage/store.ts'
 import { wordingOf } from '../learn/memory/clusters.ts'
+import { hitsOf, type Shown } from '../learn/memory/precedents.ts'
 import { CalibrationContext } from '../learn/memory/profile.ts'
 import { generalWarnings, shownVerdict, warning } from '../policy/judge/request.ts'
 import type { CompiledRule } from '../policy/rules/compiled.ts'
 import type { Evaluation } from '../policy/rules/evaluate.ts'
-import { hitOf } from '../record/decision/hits.ts'
 import { IndexState, type SearchResult, searchEntries } from '../search/search.ts'
 
 const d = v.description
@@ -24,7 +24,10 @@ export const PreActionResult = v.object({
     v.nullable(v.string()),
     d('Id of the recorded decision; null if it was blocked or not to be recorded.'),
   ),
-  relevant_decisions: v.pipe(v.array(QueryHit), d('Precedents, best first.')),
+  relevant_decisions: v.pipe(
+    v.array(QueryHit),
+    d('Precedents, best first, and at most two that may not fit (`weak`).'),
+  ),
   ...searchEntries,
   index: v.pipe(v.nullable(IndexState), d('How much of the corpus was searched; null if the search failed.')),
   guardrail_results: v.pipe(
@@ -68,12 +71,17 @@ export interface Check extends Omit<Evaluation, 'record_id'> {
   rules: readonly CompiledRule[]
 }
 
+/** What was searched, and what of it is shown. */
+export interface Found extends SearchResult {
+  shown: Shown[]
+}
+
 /** What the checks found. Each fails independently; null means unavailable. */
 export interface Checks {
   verdict: Check
   /** Consumes the grants that allowed the action, in the transaction of its record. @throws GrantsUsed */
   useGrants(tx: Transaction): Promise<void>
-  found: SearchResult | null
+  found: Found | null
   calibration: CalibrationContext | null
 }
 
@@ -123,8 +131,9 @@ interface Known {
  * How often each pattern occurs among the precedents and with which outcomes, for patterns of several agents or confirmed by another
  * agent's review or by evidence. A pattern of replaced failures alone is not among them: reading it would recommend it.
  */
-function patternsOf(hits: SearchResult['hits']): PreActionResult['patterns_summary'] {
+function patternsOf({ hits, states }: SearchResult): PreActionResult['patterns_summary'] {
   const known = hits
+    .filter((_, at) => states[at] !== 'none')
     .map(({ text, superseded_by }): Known => ({ record: parseRecord(text), superseded_by }))
     .filter(({ record }) => record.pattern)
   return [...Map.groupBy(known, ({ record }) => wordingOf(record.pattern!)).values()]
@@ -196,7 +205,7 @@ export function answerOf(
     allowed: violations.length === 0,
     ...shownVerdict(verdict),
     decision_id: record?.decision_id ?? null,
-    relevant_decisions: found?.hits.map(hitOf) ?? [],
+    relevant_decisions: found ? hitsOf(found.shown) : [],
     precedent: found?.precedent ?? null,
     no_precedent: found?.no_precedent ?? false,
     degraded: found?.degraded ?? true,
@@ -214,7 +223,7 @@ export function answerOf(
       interpretation: 'insufficient_data',
       suggestion: null,
     },
-    patterns_summary: found && given.options.include_patterns ? patternsOf(found.hits) : [],
+    patterns_summary: found && given.options.include_patterns ? patternsOf(found) : [],
     block_reasons: violations.map(({ message }) => message),
     query_time_ms,
   }

@@ -7,13 +7,21 @@ import { ActionParams, type Violation } from '../../../sdk/schema/policy.ts'
 import { RecordParams, type RecordResult } from '../../../sdk/schema/record.ts'
 import { audit } from '../../core/audit.ts'
 import { failureLevel } from '../../core/log.ts'
+import { precedentsOf } from '../learn/memory/precedents.ts'
 import { calibrationContext } from '../learn/memory/profile.ts'
 import { GrantsUsed, prepareJudgement } from '../policy/judge/judge.ts'
 import { toAction } from '../policy/judge/request.ts'
 import { projectOf } from '../policy/rules/action.ts'
 import { checkInput, noteInput, queryInput, type TrackedCall } from '../record/deliberation/inputs.ts'
 import { precedents } from '../search/search.ts'
-import { answerOf, type Check, type Checks, notEvaluated, type PreActionResult } from './pre-action-answer.ts'
+import {
+  answerOf,
+  type Check,
+  type Checks,
+  type Found,
+  notEvaluated,
+  type PreActionResult,
+} from './pre-action-answer.ts'
 import { prepareRecord, type RecordCall, recordOnce } from './record.ts'
 import { presentOf, RecordBlocked } from './record-policy.ts'
 
@@ -156,12 +164,17 @@ async function runChecks(call: PreActionCall, given: PreActionParams): Promise<C
   const { action, options } = given
   const [{ verdict, useGrants }, found, calibration] = await Promise.all([
     checkAction(call, given, options.auto_record ? 'hold' : 'enforce'),
-    orNull(call, 'precedents could not be searched', precedents(call, action.description, options.query_limit)),
+    orNull(call, 'precedents could not be searched', findPrecedents(call, action.description, options.query_limit)),
     orNull(call, 'calibration could not be read', calibrationContext(call.store, call.caller.agent, action.category)),
   ])
   if (found) noteInput(call, given, queryInput(action.description, found.hits))
   if (verdict !== notEvaluated) noteInput(call, given, checkInput(action.description, verdict))
   return { verdict, useGrants, found, calibration }
+}
+
+async function findPrecedents(call: PreActionCall, description: string, limit: number): Promise<Found> {
+  const found = await precedents(call, description, limit)
+  return { ...found, shown: await precedentsOf(call.store.decisions, found) }
 }
 
 /** The result of a check; a failure is logged and gives null, which the answer shows. */

@@ -43,7 +43,7 @@ export function saysOtherwise(a: string, b: string): boolean {
 }
 
 /** Cosine distance, for vectors of length 1. */
-function distanceOf(a: Float32Array, b: Float32Array): number {
+export function distanceOf(a: Float32Array, b: Float32Array): number {
   let dot = 0
   for (let at = 0; at < a.length; at++) dot += a[at]! * b[at]!
   return 1 - dot

@@ -6,7 +6,7 @@ import { fraction } from '../../../../sdk/schema/decision.ts'
 import { parseRecord } from '../../../../sdk/storage/decisions.ts'
 import { type OutcomeGroup, outcomeGroups } from '../../../../sdk/storage/groups.ts'
 import type { Store } from '../../../../sdk/storage/store.ts'
-import { countOf, groupsByCategory, minScored, type Scored, scoredOf } from '../../../core/figures.ts'
+import { countOf, groupsByCategory, meanOf, minScored, type Scored, scoredOf, wilson } from '../../../core/figures.ts'
 import { inPoints, instead } from '../calibration/advice.ts'
 import { overall } from '../calibration/report.ts'
 import { verdictOn } from '../calibration/stored-verdict.ts'
@@ -44,8 +44,14 @@ export const AgentProfile = v.object({
     Verdict.entries.proven_by,
     d('The part that is proven to be worse than all its decisions together; null if there is none.'),
   ),
-  strongest_category: v.pipe(v.nullable(v.string()), d('Category with the highest success rate.')),
-  weakest_category: v.pipe(v.nullable(v.string()), d('Category with the lowest success rate.')),
+  strongest_category: v.pipe(
+    v.nullable(v.string()),
+    d('Category with the highest success rate; null unless it is proven to differ from the weakest.'),
+  ),
+  weakest_category: v.pipe(
+    v.nullable(v.string()),
+    d('Category with the lowest success rate; null unless it is proven to differ from the strongest.'),
+  ),
   active_since: v.pipe(v.nullable(v.string()), d('Day of its first decision.')),
 })
 type AgentProfile = v.InferOutput<typeof AgentProfile>
@@ -69,6 +75,22 @@ export const byCategory = (split: readonly OutcomeGroup[]): readonly CategoryCal
     }))
     .sort((a, b) => b.decisions - a.decisions || (a.category < b.category ? -1 : 1))
 
+/** The categories with the highest and the lowest success rate; null unless their 95 % intervals are apart. */
+function provenOrder(split: readonly OutcomeGroup[]): { strongest: string; weakest: string } | null {
+  const ranked = [...groupsByCategory(split)]
+    .map(([category, groups]) => {
+      const scored = scoredOf(groups)
+      const [rate, of] = [meanOf(scored, ({ value }) => value), countOf(scored)]
+      return { category, rate, range: wilson(rate * of, of) }
+    })
+    .filter(({ range }) => range !== null)
+    .sort((a, b) => b.rate - a.rate || (a.category < b.category ? -1 : 1))
+  const [best, worst] = [ranked[0], ranked.at(-1)]
+  return best && worst && best.range!.low > worst.range!.high
+    ? { strongest: best.category, weakest: worst.category }
+    : null
+}
+
 /** @param split the agent's decisions by category */
 export async function agentProfile(
   store: Store,
@@ -82,9 +104,7 @@ export async function agentProfile(
     store.decisions.list({ filter: { agent }, sort: 'created_at', order: 'asc', offset: 0, limit: 1 }),
   ])
   const { accuracy, brier_score } = overall(scoredOf(groups))
-  const ranked = byCategory(split)
-    .filter(({ accuracy: own }) => own !== null)
-    .sort((a, b) => (b.accuracy ?? 0) - (a.accuracy ?? 0) || (a.category < b.category ? -1 : 1))
+  const proven = provenOrder(split)
   return {
     agent,
     total_decisions: countOf(groups),
@@ -93,9 +113,8 @@ export async function agentProfile(
     brier_score,
     tendency: verdict.interpretation,
     tendency_of: verdict.proven_by,
-    // A single category is neither the strongest nor the weakest.
-    strongest_category: ranked.length < 2 ? null : ranked[0]!.category,
-    weakest_category: ranked.length < 2 ? null : ranked.at(-1)!.category,
+    strongest_category: proven?.strongest ?? null,
+    weakest_category: proven?.weakest ?? null,
     active_since: texts[0] ? parseRecord(texts[0]).date : null,
   }
 }

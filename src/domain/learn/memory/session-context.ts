@@ -8,12 +8,15 @@ import { outcomeGroupsByCategory } from '../../../../sdk/storage/groups.ts'
 import type { Store } from '../../../../sdk/storage/store.ts'
 import { showBreakers } from '../../policy/judge/breakers.ts'
 import { scopesOf } from '../../policy/rules/compiled.ts'
-import { describeRule } from '../../policy/rules/describe.ts'
+import { ruleInWords } from '../../policy/rules/describe.ts'
 import type { Policy } from '../../policy/rules/set.ts'
-import { hitOf } from '../../record/decision/hits.ts'
 import type { IndexSync } from '../../search/index-sync.ts'
 import { indexState, precedents, type SearchTools, searchEntries } from '../../search/search.ts'
+import { aboutRule, type Bears, bearingOn, rulesFor, type ShownRule } from './bearing.ts'
+import { wordsOf } from './clusters.ts'
 import { listContradictions } from './contradictions.ts'
+import { latestOf, projectView } from './in-force.ts'
+import { hitsOf, precedentsOf, type Shown } from './precedents.ts'
 import { AgentProfile, agentProfile, byCategory, CategoryCalibration } from './profile.ts'
 import { actionTypes, readyActions } from './ready.ts'
 import type { Wisdom, WisdomReader } from './wisdom.ts'
@@ -34,7 +37,12 @@ type Part = (typeof parts)[number]
 
 export const SessionContext = v.object({
   agent_profile: v.pipe(v.nullable(AgentProfile), d('Track record of the caller.')),
-  relevant_decisions: v.pipe(v.array(QueryHit), d('Precedents for the task, or the latest decisions.')),
+  relevant_decisions: v.pipe(
+    v.array(QueryHit),
+    d(
+      'Precedents for the task, and at most two that may not fit (`weak`). Without a task: the decisions of the project in force and its newest failures, else the latest decisions of the caller.',
+    ),
+  ),
   ...searchEntries,
   active_guardrails: v.pipe(
     v.array(
@@ -86,26 +94,42 @@ const maxPatterns = 10
 const maxWaitMs = 500
 const maxContradictions = 5
 
-type Relevant = Pick<SessionContext, 'relevant_decisions' | keyof typeof searchEntries>
+/** What a model is shown of a session context. Lists have only what bears on the task, and decisions are ready to be told. */
+export interface ForModel extends Omit<SessionContext, 'relevant_decisions' | 'active_guardrails'> {
+  task: string | null
+  project: string | null
+  now_ms: number
+  precedents: Shown[]
+  /** Without a task: the project's decisions, or the caller's latest if it has none. */
+  in_force: Shown[]
+  failures: Shown[]
+  latest: Shown[]
+  rules: ShownRule[]
+}
 
-/** Precedents of the task; without one, the agent's latest decisions. With a limit of 0, only the state of the index. */
-async function relevant(call: ContextCall, task: string | null, limit: number): Promise<Relevant> {
+type Relevant = Pick<ForModel, 'precedents' | 'in_force' | 'failures' | 'latest' | keyof typeof searchEntries>
+
+/** Precedents of the task; without one, the project's decisions or the agent's latest. With a limit of 0, only the state of the index. */
+async function relevant(
+  call: ContextCall,
+  { task, project }: Pick<ContextQuery, 'task' | 'project'>,
+  limit: number,
+): Promise<Relevant> {
+  const none = { precedents: [], in_force: [], failures: [], latest: [] }
   if (task !== null && limit > 0) {
-    const { hits, precedent, no_precedent, degraded, index } = await precedents(call, task, limit)
-    return { relevant_decisions: hits.map(hitOf), precedent, no_precedent, degraded, index }
+    const found = await precedents(call, task, limit)
+    const { precedent, no_precedent, degraded, index } = found
+    const shown = await precedentsOf(call.store.decisions, found)
+    return { ...none, precedents: shown, precedent, no_precedent, degraded, index }
   }
   const index = await indexState(call.index)
   const state = { precedent: null, no_precedent: false, degraded: !index.complete, index }
-  if (limit === 0) return { relevant_decisions: [], ...state }
-  const { texts } = await call.store.decisions.list({
-    filter: { agent: call.caller.agent },
-    sort: 'created_at',
-    order: 'desc',
-    offset: 0,
-    limit,
-  })
-  const hits = texts.map((text) => hitOf({ text, distance: null, superseded_by: null, scores: null }))
-  return { relevant_decisions: hits, ...state }
+  if (limit === 0) return { ...none, ...state }
+  const view = project === null ? none : await projectView(call.store, project, limit)
+  // Of a project without decisions there is nothing to say, but the caller may know something from elsewhere.
+  if (view.in_force.length + view.failures.length === 0)
+    return { ...none, latest: await latestOf(call.store, { agent: call.caller.agent }, limit), ...state }
+  return { ...none, ...view, ...state }
 }
 
 /** The parts of a call that are needed. */
@@ -134,19 +158,29 @@ const confirmedPatterns = ({ categories }: Wisdom): SessionContext['confirmed_pa
       example_ids,
     }))
 
-/** The requested parts; the others are empty. */
+export interface ContextQuery {
+  task: string | null
+  /** Null if unknown. */
+  project: string | null
+  parts: readonly Part[]
+  decisions_limit: number
+  ready_limit: number
+}
+
+/** Everything that is asked for, and what of it a model is shown. Parts that are not asked for are empty. */
 export async function sessionContext(
   call: ContextCall,
-  query: { task: string | null; parts: readonly Part[]; decisions_limit: number; ready_limit: number },
-): Promise<SessionContext> {
+  query: ContextQuery,
+): Promise<{ context: SessionContext; for_model: ForModel }> {
   const { store, caller } = call
+  const { task, project } = query
   const when = async <T>(part: Part, work: () => T[] | Promise<T[]>): Promise<T[]> =>
     query.parts.includes(part) ? work() : []
   const { rules, breakers } = await call.policy.current()
+  const within = () => AbortSignal.any([call.signal, AbortSignal.timeout(maxWaitMs)])
   let learning: Promise<Wisdom> | undefined
   const learnt = () => {
-    const within = AbortSignal.any([call.signal, AbortSignal.timeout(maxWaitMs)])
-    learning ??= call.wisdom.of({ min_decisions: minForPrinciple }, within)
+    learning ??= call.wisdom.of({ min_decisions: minForPrinciple }, within())
     return learning
   }
   const own = await outcomeGroupsByCategory(store.decisions, { agent: caller.agent })
@@ -161,7 +195,7 @@ export async function sessionContext(
   // Parts that wait for the embedder and the index leave the store to the others.
   const [found, agent_profile, ready_queue, confirmed_patterns, wisdom, circuit_breakers, contradictions] =
     await Promise.all([
-      relevant(call, query.task, query.parts.includes('decisions') ? query.decisions_limit : 0),
+      relevant(call, query, query.parts.includes('decisions') ? query.decisions_limit : 0),
       agentProfile(store, caller.agent, own, call.now()),
       when('ready', async () => (await readyActions({ store, breakers, now_ms: call.now() }, due)).actions),
       when('patterns', async () => confirmedPatterns(await learnt())),
@@ -169,23 +203,85 @@ export async function sessionContext(
       when('breakers', () => showBreakers(store.keyed, breakers, call.now())),
       when('contradictions', () => listContradictions(store, maxContradictions)),
     ])
-  return {
+  const { precedents: shown, in_force, failures, latest, ...state } = found
+  const common = {
     agent_profile,
-    ...found,
-    active_guardrails: await when('guardrails', () =>
-      rules.map(({ rule }) => ({
-        id: rule.id,
-        action: rule.action,
-        description: rule.description ?? rule.message ?? null,
-        applies: describeRule(rule) || null,
-        scopes: scopesOf(rule),
-      })),
-    ),
+    ...state,
     calibration_by_category: await when('calibration', () => [...byCategory(own)]),
     ready_queue,
     confirmed_patterns,
     wisdom,
     circuit_breakers,
     contradictions,
+  }
+  const context = {
+    ...common,
+    relevant_decisions: hitsOf([...shown, ...in_force, ...failures, ...latest]),
+    active_guardrails: await when('guardrails', () =>
+      rules.map(({ rule }) => ({
+        id: rule.id,
+        action: rule.action,
+        description: rule.description ?? rule.message ?? null,
+        applies: ruleInWords(rule) || null,
+        scopes: scopesOf(rule),
+      })),
+    ),
+  }
+  const asked = query.parts.includes('guardrails') ? rules.map(({ rule }) => rule) : []
+  const tools = { phrases: call.wisdom.phrases, embedder: call.embedder, signal: within() }
+  const bears = task === null ? null : await bearingOn(tools, task, [...asked.map(aboutRule), ...textsOf(common)])
+  const named = task === null ? [] : wordsOf(task)
+  const categories = new Set([
+    ...shown.flatMap(({ hit, weak }) => (weak || hit.category === null ? [] : [hit.category])),
+    ...named,
+  ])
+  return {
+    context,
+    for_model: {
+      ...narrowed(
+        common,
+        bears,
+        new Set(shown.flatMap(({ hit, replaced }) => [hit, ...replaced.map((one) => one.hit)].map(({ id }) => id))),
+      ),
+      task,
+      project,
+      now_ms: call.now(),
+      precedents: shown,
+      in_force,
+      failures,
+      latest,
+      rules: rulesFor(asked, { project, categories }, bears),
+    },
+  }
+}
+
+type Learnt = Pick<SessionContext, 'confirmed_patterns' | 'wisdom'>
+
+/** The texts of principles and lessons. */
+const textsOf = ({ confirmed_patterns, wisdom }: Learnt): string[] => [
+  ...confirmed_patterns.map(({ pattern }) => pattern),
+  ...wisdom.flatMap(({ key_principles, failure_modes }) =>
+    [...key_principles, ...failure_modes].map(({ text }) => text),
+  ),
+]
+
+/** Without what does not bear on the task. @param bears null without a task @param ids the decisions that are shown */
+function narrowed<C extends Learnt & Pick<SessionContext, 'contradictions' | 'ready_queue'>>(
+  context: C,
+  bears: Bears | null,
+  ids: ReadonlySet<string>,
+): C {
+  if (bears === null) return context
+  const { confirmed_patterns, wisdom, contradictions, ready_queue } = context
+  return {
+    ...context,
+    confirmed_patterns: confirmed_patterns.filter(({ pattern }) => bears(pattern)),
+    wisdom: wisdom.map((entry) => ({
+      ...entry,
+      key_principles: entry.key_principles.filter(({ text }) => bears(text)),
+      failure_modes: entry.failure_modes.filter(({ text }) => bears(text)),
+    })),
+    contradictions: contradictions.filter(({ first_id, second_id }) => ids.has(first_id) || ids.has(second_id)),
+    ready_queue: ready_queue.filter(({ decision_id, detail }) => decision_id === null || detail.stakes === 'critical'),
   }
 }

@@ -29,6 +29,8 @@ export interface WisdomQuery {
 /** Returns what decisions taught, and caches the last answers until a decision changes. */
 export interface WisdomReader {
   of(query: WisdomQuery, signal: AbortSignal): Promise<Wisdom>
+  /** Vectors of short texts. */
+  phrases: Pick<Phrases, 'vectors'>
 }
 
 const newest = async ({ decisions }: Store, filter: DecisionFilter, limit: number): Promise<DecisionRecord[]> =>
@@ -115,6 +117,7 @@ export function openWisdom(store: Store, phrases: Phrases): WisdomReader {
   const known: Known = new Map()
   let kept_at = ''
   return {
+    phrases,
     async of(query, signal) {
       const { seq, active } = await store.feed.head()
       const at = `${seq} ${active?.number}`

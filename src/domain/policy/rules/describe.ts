@@ -30,14 +30,38 @@ function describeCommand({ program, subcommand, flags, targets, code_from, opaqu
   return `the command ${parts.join(' ')}`
 }
 
+const compared: Record<string, string> = {
+  '<': 'is below',
+  '<=': 'is at most',
+  '>': 'is above',
+  '>=': 'is at least',
+  '=': 'is',
+  '==': 'is',
+  '!=': 'is not',
+  in: 'is',
+  not_in: 'is not',
+}
+const signs: Record<string, string> = { '==': '=', in: 'is', not_in: 'is not' }
+
+/** How conditions name fields and comparisons: as rules do, or as a sentence does. */
+interface Style {
+  field(name: string): string
+  comparison(operator: string): string
+}
+const asWritten: Style = { field: (name) => name, comparison: (operator) => signs[operator] ?? operator }
+const asSaid: Style = {
+  field: (name) => name.replace(/^context\./, '').replace(/[_.]/g, ' '),
+  comparison: (operator) => compared[operator] ?? operator,
+}
+
 /** One condition in words. */
-function describe(condition: Condition): string {
+function describe(condition: Condition, style: Style): string {
+  const { field: named, comparison } = style
   switch (condition.type) {
     case 'field': {
       const { field, operator, value: bound } = condition
-      if (operator === 'exists') return `${field} is ${bound === false ? 'absent' : 'given'}`
-      const sign = { '==': '=', in: 'is', not_in: 'is not' }[operator as string] ?? operator
-      return `${field} ${sign} ${value(bound)}`
+      if (operator === 'exists') return `${named(field)} is ${bound === false ? 'absent' : 'given'}`
+      return `${named(field)} ${comparison(operator)} ${value(bound)}`
     }
     case 'semantic': {
       const { outcome, threshold, within_days, min_matches } = condition
@@ -53,10 +77,10 @@ function describe(condition: Condition): string {
     }
     case 'aggregate': {
       const { metric, category, operator, value: bound, window_days } = condition
-      return `${metric} of ${category ?? 'all'} decisions${days(window_days)} ${operator} ${bound}`
+      return `${named(metric)} of ${category ?? 'all'} decisions${days(window_days)} ${comparison(operator)} ${bound}`
     }
     case 'compound': {
-      const inner = condition.conditions.map(describe)
+      const inner = condition.conditions.map((one) => describe(one, style))
       if (condition.operator === 'not') return `not (${inner[0]})`
       return inner.length === 1 ? inner[0]! : `(${inner.join(` ${condition.operator} `)})`
     }
@@ -67,20 +91,26 @@ function describe(condition: Condition): string {
   }
 }
 
+type Described = Pick<LoadedRule, 'conditions' | 'requirements' | 'requires'>
+
 /** When a rule applies, in words: the conditions that must hold, and the requirements of which one must be missing. Empty for a rule that always applies. */
-export function describeRule({
-  conditions,
-  requirements,
-  requires,
-}: Pick<LoadedRule, 'conditions' | 'requirements' | 'requires'>): string {
+function inStyle({ conditions, requirements, requires }: Described, style: Style): string {
   const missing = [
-    ...requirements,
-    ...requires.map((one) => ('approval' in one ? `approval of ${one.approval}` : `evidence of ${one.evidence}`)),
+    ...requirements.map(style.field),
+    ...requires.map((one) =>
+      'approval' in one ? `approval of ${one.approval}` : `evidence of ${style.field(one.evidence)}`,
+    ),
   ]
   return [
-    conditions.map(describe).join(' and '),
+    conditions.map((one) => describe(one, style)).join(' and '),
     missing.length === 0 ? '' : `unless there is ${missing.join(' and ')}`,
   ]
     .filter((part) => part !== '')
     .join(', ')
 }
+
+/** When a rule applies, for those who write rules: with the names of fields and the signs of rules. */
+export const describeRule = (rule: Described): string => inStyle(rule, asWritten)
+
+/** When a rule applies, for a reader who does not know the syntax of rules. */
+export const ruleInWords = (rule: Described): string => inStyle(rule, asSaid)

@@ -1,12 +1,12 @@
 /** The bound on tokens: never below what the tokenizer of the shipped model counts, and not far above it for prose. */
 import { expect, test } from 'bun:test'
 import { Tokenizer } from '@huggingface/tokenizers'
-import { maxTokens, toMarkdown } from '../../../../src/domain/learn/memory/session-markdown.ts'
-import { hitOf } from '../../../../src/domain/record/decision/hits.ts'
+import { maxTokens } from '../../../../src/core/tokens.ts'
+import { toMarkdown } from '../../../../src/domain/learn/memory/session-markdown.ts'
 import { assets, readAsset } from '../../../../src/drivers/embedder/local/minilm.ts'
 import * as fc from '../../../support/property.ts'
-import { recordOf, textOf } from '../../../support/record.ts'
-import { emptyContext } from '../../../support/session-context.ts'
+import { recordOf } from '../../../support/record.ts'
+import { emptyContext, shownOf } from '../../../support/session-context.ts'
 
 const tokenizer = new Tokenizer(JSON.parse(new TextDecoder().decode(await readAsset(assets.tokenizer))), {})
 /** Without the two that mark begin and end. */
@@ -65,20 +65,18 @@ test('a session context has at most the tokens that were asked for', () => {
       fc.array(fc.constantFrom(...decisions), { minLength: 3, maxLength: 12 }),
       fc.integer({ min: 50, max: 1_000 }),
       (lines, budget) => {
-        const relevant_decisions = lines.map((line) => {
+        const precedents = lines.map((line) => {
           const { decision, lessons = null, outcome = null } = JSON.parse(line)
-          const record = recordOf({ title: decision.slice(0, 120), outcome, lessons })
-          return hitOf({ text: textOf(record), distance: null, superseded_by: null, scores: null })
+          return shownOf(recordOf({ title: decision.slice(0, 120), decision, outcome, lessons }))
         })
         const markdown = toMarkdown(
           {
             ...emptyContext,
-            relevant_decisions,
-            active_guardrails: lines.map((_, at) => ({
+            precedents,
+            rules: lines.map((_, at) => ({
               id: `no-high-stakes-${at}`,
               action: 'block',
-              description: 'Confidence below 0.5, or none given, at high or critical stakes',
-              applies: 'stakes is one of high, critical and confidence < 0.5',
+              text: 'Confidence below 0.5, or none given. Applies if stakes is high or critical and confidence is below 0.5',
               scopes: [],
             })),
             degraded: true,
