@@ -99,7 +99,7 @@ async function record(engine: Engine, decisions: readonly Decision[]): Promise<M
   return sources
 }
 
-/** The lines of the precedents, each with the decisions that its ids name. A replaced one is told without its id: it is its successor’s. */
+/** The lines of the precedents, each with the decisions that its ids name. A replaced one is shown without its id: it is its successor’s. */
 function linesOf(markdown: string, sources: ReadonlyMap<string, string>): ShownLine[] {
   return markdown
     .split('\n')

@@ -118,7 +118,7 @@ circuit_breakers: [{ scope: "category:trading", failure_threshold: 3, window_ms:
     expect(relevant_decisions!.map(({ id }) => id)).toEqual([current, small, old])
   })
 
-  test('rules are told if they can apply to the task, by project, category and what they are about', async () => {
+  test('rules are shown if they can apply to the task, by project, category and what they are about', async () => {
     const program = await open()
     await program.rules(`
 - { id: sure, action: block, description: Risky actions need confidence, condition_stakes: high }

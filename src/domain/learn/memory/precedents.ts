@@ -60,7 +60,7 @@ export async function withSuccessors(decisions: Reader, shown: readonly Shown[])
 }
 
 /**
- * The hits that are precedents, and at most two of those that only may be. A decision that was replaced is told with its successor, in the
+ * The hits that are precedents, and at most two of those that only may be. A decision that was replaced is shown with its successor, in the
  * place of the better one of them, unless the search ranked the successor lower: nobody moves a decision up by retiring his own.
  */
 export async function precedentsOf(
@@ -99,7 +99,7 @@ export async function precedentsOf(
   return withSuccessors(decisions, shown)
 }
 
-/** The hits in the order in which they are told, each marked if it only may fit. */
+/** The hits in the order in which they are shown, each marked if it only may fit. */
 export const hitsOf = (shown: readonly Shown[]): QueryHit[] =>
   shown.flatMap(({ hit, weak, replaced }) =>
     [hit, ...replaced.map((one) => one.hit)].map((one) => (weak ? { ...one, weak } : one)),

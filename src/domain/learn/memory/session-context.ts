@@ -94,7 +94,7 @@ const maxPatterns = 10
 const maxWaitMs = 500
 const maxContradictions = 5
 
-/** What a model is shown of a session context. Lists have only what bears on the task, and decisions are ready to be told. */
+/** What a model is shown of a session context. Lists have only what bears on the task, and decisions are ready to be shown. */
 export interface ForModel extends Omit<SessionContext, 'relevant_decisions' | 'active_guardrails'> {
   task: string | null
   project: string | null

@@ -145,7 +145,7 @@ describe('as Markdown', () => {
     expect(lineOf(retired)).toEndWith('; replaced by "Keep it on the server" `x`')
   })
 
-  test('a rule is told in words, and wisdom without content not at all', () => {
+  test('a rule is shown in words, and wisdom without content not at all', () => {
     const rules = [
       { id: 'sure', action: 'block' as const, text: 'Be sure. Applies if stakes is high', scopes: ['acme'] },
     ]
