@@ -246,7 +246,7 @@ export interface Methods {
    */
   getReceipt(params?: GetReceiptParams, options?: CallOptions): Promise<GetReceiptResult>
   /**
-   * Returns what an agent needs at the start of a task: its track record, precedents, rules and due actions. Scope
+   * Returns what an agent needs at the start of a task: precedents, rules, its track record and due actions. Scope
    * `read`, effect `read`.
    * @category Memory of an agent
    * @example
@@ -1358,6 +1358,7 @@ export interface GetReceiptResult {
 /** Parameters of `cstp.getSessionContext`. */
 export interface GetSessionContextParams {
   /** The task, used to find precedents. */ task_description?: string | undefined
+  /** Project, as owner/repo: its rules, and without a task its decisions in force. */ project?: string | undefined
   /** Parts to return; by default all. */
   include?: ('decisions' | 'guardrails' | 'calibration' | 'ready' | 'patterns' | 'wisdom' | 'breakers' | 'contradictions')[] | undefined
   /** Maximum number of precedents. Default `10`. */ decisions_limit?: number | undefined
@@ -1392,11 +1393,17 @@ export interface GetSessionContextResult {
       /** Lower bound of the interval of the gap: 95 % for all parts together. */ low: number
       /** Upper bound of the interval. */ high: number
     } | null
-    /** Category with the highest success rate. */ strongest_category: string | null
-    /** Category with the lowest success rate. */ weakest_category: string | null
+    /** Category with the highest success rate; null unless it is proven to differ from the weakest. */
+    strongest_category: string | null
+    /** Category with the lowest success rate; null unless it is proven to differ from the strongest. */
+    weakest_category: string | null
     /** Day of its first decision. */ active_since: string | null
   } | null | undefined
-  /** Precedents for the task, or the latest decisions. */ relevant_decisions?: QueryHit[] | undefined
+  /**
+   * Precedents for the task, and at most two that may not fit (`weak`). Without a task: the decisions of the
+   * project in force and its newest failures, else the latest decisions of the caller.
+   */
+  relevant_decisions?: QueryHit[] | undefined
   /**
    * `found`: the best hit fits as those of questions that have an answer. `weak`: it may fit; look at it. `none`:
    * nothing fits. Judged by how many decisions were searched. Null if nothing was searched.
@@ -1978,7 +1985,7 @@ export interface PreActionResult {
   /** Rules in shadow mode that would have blocked the action; left out if there are none. */
   would_block?: string[] | undefined
   /** Id of the recorded decision; null if it was blocked or not to be recorded. */ decision_id: string | null
-  /** Precedents, best first. */ relevant_decisions: QueryHit[]
+  /** Precedents, best first, and at most two that may not fit (`weak`). */ relevant_decisions: QueryHit[]
   /**
    * `found`: the best hit fits as those of questions that have an answer. `weak`: it may fit; look at it. `none`:
    * nothing fits. Judged by how many decisions were searched. Null if nothing was searched.
@@ -3255,6 +3262,8 @@ export interface QueryHit {
   instruction_like: boolean
   /** The decision that superseded it; listed directly before it if it matches the filters. */
   superseded_by: string | null
+  /** True if it may not fit; only in preAction and getSessionContext, which leave out what does not fit. */
+  weak?: true | undefined
   /** Texts of the reasons; only with include_reasons. */ reasons?: string[] | undefined
   /** Its context; only with include_context. */ context?: string | null | undefined
 }
