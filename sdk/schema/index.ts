@@ -1,6 +1,7 @@
 /** Every valibot schema of the wire and of the rule files; needs the package valibot. */
 export * from './approval.ts'
 export * from './as-of.ts'
+export * from './briefing.ts'
 export * from './bundle.ts'
 export * from './calibration.ts'
 export * from './control.ts'

@@ -114,7 +114,7 @@ function Frame({ session, leave, begun }: { session: Session; leave: () => void;
       <main id="main" tabIndex={-1}>
         {found && <Tabs of={found.entry} at={place.path} />}
         <div class="heading">
-          <h1 ref={heading} tabIndex={-1} class={name.length > longHeading ? 'long' : ''}>
+          <h1 ref={heading} tabIndex={-1} dir="auto" class={name.length > longHeading ? 'long' : ''}>
             {name}
           </h1>
           {page && page.every_s !== 0 && <Freshness every_s={page.every_s ?? 15} />}

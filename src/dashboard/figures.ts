@@ -2,10 +2,12 @@
 
 export const none = '–'
 
-export type Period = '30d' | '60d' | '90d' | 'all'
+export type Period = '24h' | '7d' | '30d' | '60d' | '90d' | 'all'
 /** The first instant of a period; undefined for all time. */
 export const startOf = (period: Period): string | undefined =>
-  period === 'all' ? undefined : new Date(Date.now() - Number.parseInt(period, 10) * 86_400_000).toISOString()
+  period === 'all'
+    ? undefined
+    : new Date(Date.now() - Number.parseInt(period, 10) * (period === '24h' ? 3_600_000 : 86_400_000)).toISOString()
 
 /** A figure that may be missing. */
 const given =
@@ -63,6 +65,17 @@ export function span(seconds: number): string {
     rest %= size
   }
   return parts.join(' ') || '0 s'
+}
+
+/** How long ago a time is, or how far ahead: `2 h ago`, `in 3 d`; of more than 30 days the day. */
+export function relative(rfc3339: string, now_ms = Date.now()): string {
+  const seconds = (Date.parse(rfc3339) - now_ms) / 1_000
+  const away = Math.abs(seconds)
+  if (away < 60) return 'now'
+  if (away > 30 * 86_400) return local(rfc3339).slice(0, 10)
+  const [size, name] = away < 3_600 ? [60, 'min'] : away < 86_400 ? [3_600, 'h'] : [86_400, 'd']
+  const count = `${Math.floor(away / Number(size))} ${name}`
+  return seconds < 0 ? `${count} ago` : `in ${count}`
 }
 
 /** `well_calibrated` as words. */

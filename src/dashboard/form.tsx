@@ -135,11 +135,28 @@ export function PlaceChoice({
   return <Choice {...choice} onChange={change} />
 }
 
-/** The period of the figures, kept in the address under this name, and the choice of another one. */
-export function usePeriod(name: string): [period: Period, choice: ComponentChildren] {
+const keptPeriod = 'cstp:period'
+/** On pages whose figures need more outcomes than a day or a week has. */
+const widened: Record<string, string> = { '24h': '30d', '7d': '30d' }
+
+/**
+ * The period of the figures, kept in the address under this name and from page to page, and the choice of another one.
+ * @param options the periods of this page; the first whose value is empty is the default, else all time
+ */
+export function usePeriod<P extends Period | ''>(
+  name: string,
+  options: readonly (readonly [P, string])[],
+): [period: P, choice: ComponentChildren] {
   const { place } = useView()
-  const period = texts.periods.find(([one]) => one === place.query.get(name))?.[0] ?? 'all'
-  return [period, <PlaceChoice label={t.period} name={name} value={period} options={texts.periods} otherwise="all" />]
+  const kept = sessionStorage.getItem(keptPeriod) ?? ''
+  const find = (asked: string | null) => options.find(([one]) => one === asked)?.[0]
+  const otherwise = find('') ?? find('all')!
+  const period = find(place.query.get(name)) ?? find(kept) ?? find(widened[kept] ?? null) ?? otherwise
+  const change = (value: string) => {
+    sessionStorage.setItem(keptPeriod, value)
+    goWith(place, { [name]: value, page: null })
+  }
+  return [period, <Choice label={t.period} name={name} value={period} options={options} onChange={change} />]
 }
 
 /** The page of a list in the address, from 1. */

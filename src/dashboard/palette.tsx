@@ -1,9 +1,11 @@
 /** The command palette, opened by `/` or Ctrl-K: pages, saved views and decisions that match the typed text. */
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { useCall } from './call.tsx'
 import { Combobox } from './combobox.tsx'
 import { useLike } from './like.ts'
 import { pages } from './pages/registry.ts'
 import { addressOf, go, useView, type View } from './route.tsx'
+import { service } from './service.ts'
 import { texts } from './texts.ts'
 
 const t = texts.palette
@@ -71,6 +73,20 @@ function entriesFor(typed: string, view: View): Entry[] {
 }
 
 const mostFound = 5
+const decisionId = /^(?:\d{4}-\d{2}-\d{2}-decision-)?[0-9a-f]{8,12}$/
+const approvalCode = /^[a-z0-9]{4}(?:-[a-z0-9]{4})+$/i
+
+/** The pages of the decision, the approval or the agents that the typed text names. */
+function named(typed: string, agents: readonly string[]): Entry[] {
+  const text = typed.trim()
+  const to = (name: string, kind: string, address: string): Entry => ({ name, kind, run: () => go(address) })
+  const own = agents.filter((name) => text !== '' && name.toLocaleLowerCase().includes(text.toLocaleLowerCase()))
+  return [
+    ...(decisionId.test(text) ? [to(t.openDecision(text), t.decision, addressOf(`/decisions/${text}`))] : []),
+    ...(approvalCode.test(text) ? [to(t.openApproval(text), t.approval, addressOf(`/approvals/${text}`))] : []),
+    ...own.slice(0, mostFound).map((name) => to(name, t.agent, addressOf('/calibration', { agent: name }))),
+  ]
+}
 
 /** The decisions nearest to the typed text. The search entry reports errors. */
 const useFound = (typed: string): Entry[] =>
@@ -92,6 +108,7 @@ export function Palette() {
   const dialog = useRef<HTMLDialogElement>(null)
   const [typed, setTyped] = useState('')
   const found = useFound(typed)
+  const agents = Object.keys(useCall('agents', (signal) => service.getStats({}, { signal })).data?.by_agent ?? {})
   useEffect(() => {
     const show = () => {
       setTyped('')
@@ -124,7 +141,7 @@ export function Palette() {
         placeholder={t.placeholder}
         value={typed}
         type={setTyped}
-        entries={[...entriesFor(typed, view), ...found]}
+        entries={[...named(typed, agents), ...entriesFor(typed, view), ...found]}
         pick={run}
       >
         {({ name, kind }) => (

@@ -173,5 +173,7 @@ export const ToList = ({ path, children }: { path: string; children: string }) =
 
 /** A link to a decision. */
 export const ToDecision = ({ id, children }: { id: string; children: ComponentChildren }) => (
-  <To path={`/decisions/${encodeURIComponent(id)}`}>{children}</To>
+  <To path={`/decisions/${encodeURIComponent(id)}`}>
+    <bdi>{children}</bdi>
+  </To>
 )

@@ -8,9 +8,9 @@ import * as deliberation from './texts/deliberation.ts'
 import * as evidence from './texts/evidence.ts'
 import * as frame from './texts/frame.ts'
 import * as inbox from './texts/inbox.ts'
-import * as overview from './texts/overview.ts'
 import * as pins from './texts/pins.ts'
 import * as policy from './texts/policy.ts'
+import * as today from './texts/today.ts'
 import * as trust from './texts/trust.ts'
 import * as write from './texts/write.ts'
 
@@ -25,9 +25,9 @@ export const texts = {
   ...evidence,
   ...frame,
   ...inbox,
-  ...overview,
   ...pins,
   ...policy,
+  ...today,
   ...trust,
   ...write,
 }

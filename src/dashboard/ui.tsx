@@ -1,7 +1,7 @@
 /** The parts that every page is made of. */
 import { type ComponentChildren, Fragment } from 'preact'
 import { useId, useState } from 'preact/hooks'
-import { local, utc } from './figures.ts'
+import { relative, time } from './figures.ts'
 import type { Mark } from './texts/mark.ts'
 import { type TermName, terms } from './texts/terms.ts'
 import { texts } from './texts.ts'
@@ -135,11 +135,10 @@ export const Badge = ({ of }: { of: string }) => (
   <span class={`badge ${tones[of] ?? ''}`}>{of.replaceAll('_', ' ')}</span>
 )
 
-/** A time to the minute in the reader's time zone, with UTC if that differs; the full time on hover. */
+/** How long ago a time is; on hover and on paper in full, in the reader's time zone, with UTC if that differs. */
 export const When = ({ at }: { at: string }) => (
-  <time dateTime={at} title={at}>
-    {local(at)}
-    {local(at) !== utc(at) && <span class="utc">{utc(at)}</span>}
+  <time dateTime={at} title={time(at)}>
+    {relative(at)}
   </time>
 )
 
@@ -271,7 +270,12 @@ export const Timeline = ({
   )
 
 /** A text with its line breaks. */
-export const prose = (text: string | null | undefined) => text && <span class="prose">{text}</span>
+export const prose = (text: string | null | undefined) =>
+  text && (
+    <span class="prose" dir="auto">
+      {text}
+    </span>
+  )
 
 /** Names and values; pairs without a value are left out. */
 export function Pairs({ rows }: { rows: readonly (readonly [name: string, value: ComponentChildren])[] }) {

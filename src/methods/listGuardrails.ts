@@ -3,8 +3,12 @@ import * as v from 'valibot'
 import { AsOf, AsOfBlock } from '../../sdk/schema/as-of.ts'
 import { nonEmptyText } from '../../sdk/schema/decision.ts'
 import { ruleActions } from '../../sdk/schema/guardrail.ts'
+import { boundMs, DateBound } from '../../sdk/schema/params.ts'
 import { RuleProblem } from '../../sdk/schema/policy.ts'
 import { defineMethod } from '../calls/method.ts'
+import { seesAll } from '../core/caller.ts'
+import { timestamp } from '../core/time.ts'
+import { firedSince } from '../domain/policy/judge/fired.ts'
 import { rulesOf } from '../domain/policy/judge/past.ts'
 import { scopesOf } from '../domain/policy/rules/compiled.ts'
 import { fileName } from '../domain/policy/rules/set.ts'
@@ -16,6 +20,7 @@ export const listGuardrails = defineMethod({
   summary: 'Lists the guardrails in force, and problems in their files.',
   params: v.object({
     scope: v.optional(v.pipe(nonEmptyText(256), d('Only rules of this scope or project, and rules without one.'))),
+    fired_since: v.optional(v.pipe(DateBound, d('Counts on or after this day or time how often each rule fired.'))),
     as_of: AsOf,
   }),
   result: v.object({
@@ -26,6 +31,16 @@ export const listGuardrails = defineMethod({
           name: v.pipe(v.nullable(v.string()), d('Short name.')),
           description: v.pipe(v.nullable(v.string()), d('Its purpose.')),
           action: v.pipe(v.picklist(ruleActions), d('Effect of a violation.')),
+          mode: v.pipe(
+            v.picklist(['enforce', 'shadow']),
+            d('`shadow`: it stops nothing, what it would have stopped is noted.'),
+          ),
+          fired: v.optional(
+            v.pipe(
+              v.number(),
+              d('Checks since `fired_from` in which it fired; with `fired_since`, for admin and audit.'),
+            ),
+          ),
           scope: v.pipe(v.nullable(v.string()), d('Scopes joined by commas; null for every scope.')),
           scopes: v.pipe(v.array(v.string()), d('The same as a list; empty for every scope.')),
           conditions: v.pipe(v.number(), d('Number of conditions.')),
@@ -36,6 +51,12 @@ export const listGuardrails = defineMethod({
       d('The rules, in the order of the files.'),
     ),
     total: v.number(),
+    fired_from: v.optional(
+      v.pipe(
+        v.string(),
+        d('When the counted checks begin, RFC 3339: `fired_since`, or later if there are more checks than are read.'),
+      ),
+    ),
     policy_hash: v.string(),
     errors: v.pipe(
       v.array(RuleProblem),
@@ -52,12 +73,14 @@ export const listGuardrails = defineMethod({
       'List the guardrails in force. To find out whether an action is allowed, use check_action, which evaluates them.',
   },
   failure: 'guardrail_eval_failed',
-  async handle(call, { scope, as_of }) {
+  async handle(call, { scope, fired_since, as_of }) {
     const past = as_of === undefined ? null : await openPast(call, as_of)
     const { rules, hash } = past ? await rulesOf(call, past) : await call.policy.current()
     const errors = call.policy.errors()
     if (past && errors.length > 0)
       past.limit('file_errors', 'Problems in the rule files are known only from their last reading')
+    const since_ms = fired_since === undefined || !seesAll(call.caller) ? null : boundMs(fired_since, false)
+    const fired = since_ms === null ? null : await firedSince(call.store.audit, since_ms)
     const guardrails = rules
       .filter(({ rule }) => scope === undefined || scopesOf(rule).length === 0 || scopesOf(rule).includes(scope))
       .map(({ rule }) => ({
@@ -65,6 +88,8 @@ export const listGuardrails = defineMethod({
         name: rule.name ?? null,
         description: rule.description ?? null,
         action: rule.action,
+        mode: rule.mode === 'shadow' ? ('shadow' as const) : ('enforce' as const),
+        ...(fired && { fired: fired.counts.get(rule.id) ?? 0 }),
         scope: scopesOf(rule).join(',') || null,
         scopes: scopesOf(rule),
         conditions: rule.conditions.length,
@@ -74,6 +99,7 @@ export const listGuardrails = defineMethod({
     return {
       guardrails,
       total: guardrails.length,
+      ...(fired && { fired_from: timestamp(fired.from_ms) }),
       policy_hash: hash,
       errors: errors.map((error) => ({ ...error, file: fileName(error.file) })),
       ...(past && { as_of: past.block() }),

@@ -130,13 +130,15 @@ describe.skipIf(!executable)('the dashboard', () => {
     await page.getByText('Added.').waitFor()
     expect((await focusOf(page)).text).toBe('Add the thought')
 
-    const outcome = page.getByLabel('Outcome')
-    await reach(page, outcome)
-    await page.keyboard.type('fail')
-    expect(await outcome.inputValue()).toBe('failure')
     await reach(page, page.getByLabel('What happened'))
     await page.keyboard.type('It was too soon.')
-    await follow(button('Save the review'))
+    // A failure asks for its lesson once, and the focus is where it is typed.
+    await follow(button('Failure'))
+    await page.getByText('Press Failure again').waitFor()
+    expect(await page.getByLabel('What to do differently').evaluate((field) => field === document.activeElement)).toBe(
+      true,
+    )
+    await follow(button('Failure'))
     await page.waitForFunction(() => document.activeElement?.textContent === 'Reviewed: failure.')
     expect(await place.server.call('getDecision', { id: place.pendingId })).toMatchObject({ outcome: 'failure' })
 
@@ -344,7 +346,7 @@ describe.skipIf(!executable)('the dashboard', () => {
   test('moves nothing for who asked for that, and is seen in the colours of the system', async () => {
     const { page, context } = await open(browser)
     await logIn(page, url, 'root', people.root)
-    await visit(page, url, '')
+    await visit(page, url, '/calibration')
     const moving = () =>
       page.evaluate(
         () =>
@@ -356,12 +358,12 @@ describe.skipIf(!executable)('the dashboard', () => {
     expect(await moving()).toBe(0)
     await page.emulateMedia({ forcedColors: 'active' })
     const colours = await page.evaluate(() =>
-      ['.track > span', '.stack .fill', '[aria-current=page]'].map((selector) => {
+      ['.track > span', '[aria-current=page]'].map((selector) => {
         const { backgroundColor, backgroundImage } = getComputedStyle(document.querySelector(selector)!)
         return backgroundImage === 'none' && backgroundColor === getComputedStyle(document.body).backgroundColor
       }),
     )
-    expect(colours).toEqual([false, false, false])
+    expect(colours).toEqual([false, false])
     // What a colour says, a word or a sign says too.
     await visit(page, url, `/decisions/${place.pendingId}`)
     const signs = await page.locator('.graph .sign').allTextContents()

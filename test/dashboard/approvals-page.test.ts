@@ -87,6 +87,29 @@ describe.skipIf(!executable)('approvals on the dashboard', () => {
     expect((await check('Pay 9000')).violations[0]!.message).toContain('was denied by root: too much')
   })
 
+  test('twelve requests take twelve keys; a denial asks for its reason first', async () => {
+    for (let number = 0; number < 12; number++) await check(`Pay invoice ${number}`)
+    const pending = async () =>
+      (
+        (await server.call('listApprovals', { state: 'pending' })) as {
+          approvals: { id: string; expires_at: string }[]
+        }
+      ).approvals
+    const before = await pending()
+    const [soonest] = before.sort((a, b) => (a.expires_at < b.expires_at ? -1 : 1))
+    await visit(page, server.url, `/approvals/${soonest!.id}`)
+    await page.keyboard.press('d')
+    expect(await page.getByLabel('Reason to deny').evaluate((field) => field === document.activeElement)).toBe(true)
+    await page.locator('h1').focus()
+    for (let keys = 0; keys < 12; keys++) {
+      const path = new URL(page.url()).pathname
+      await page.keyboard.press('a')
+      await page.waitForFunction((at) => location.pathname !== at, path)
+      await settled(page)
+    }
+    expect((await pending()).length).toBe(before.length - 12)
+  })
+
   test('the requester, and an agent without the scope, get no form', async () => {
     const own = await check('Pay myself', `root:${people.root}`)
     await page.goto(own.approval!.url)

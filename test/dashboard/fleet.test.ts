@@ -1,8 +1,8 @@
 /** The jobs of the dashboard over the fleet's 2 500 decisions, whose truth is known: in a real browser, on one server. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser, Page } from 'playwright-core'
-import type { GetCalibrationResult, ReadyResult, TryGuardrailsResult } from '../../sdk/client.ts'
-import { type FleetServer, fleetPolicies, fleetTokens, startFleet } from '../support/fleet.ts'
+import type { GetBriefingResult, GetCalibrationResult, ReadyResult, TryGuardrailsResult } from '../../sdk/client.ts'
+import { type FleetServer, fleetTokens, startFleet } from '../support/fleet.ts'
 import { fleet, truths } from '../support/fleet-plan.ts'
 import { executable, launch, logIn, open, settled, violations, visit, type Watched } from './browser.ts'
 
@@ -77,12 +77,11 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
         .first()
         .innerText()
     const { hidden, drifting, improving } = truths
-    for (const path of ['', '/calibration']) {
-      const text = await lead(path)
-      // The agent that fell does more harm now than the one that was always off at critical stakes.
-      expect(text).toStartWith(`Decisions of ${drifting.agent} said`)
-      expect([path, await verdict()]).toEqual([path, 'to watch'])
-    }
+    expect(await lead('/calibration')).toStartWith(`Decisions of ${drifting.agent} said`)
+    expect(await verdict()).toBe('to watch')
+    // The agent that fell does more harm now than the one that was always off at critical stakes.
+    await visit(page, server.url, '')
+    expect(await page.getByRole('region', { name: 'Getting worse' }).innerText()).toContain(`${drifting.agent}: `)
     expect(await lead('/agents')).toContain(`of ${hidden.agent} at ${hidden.stakes} stakes`)
     expect(await lead(`/calibration?agent=${hidden.agent}`)).toContain(
       `Decisions at ${hidden.stakes} stakes are overconfident`,
@@ -103,25 +102,68 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     quiet()
   })
 
-  test('the timeline marks the days on which rules changed, and leads to its decisions; back scrolls to where it was', async () => {
-    await visit(page, server.url, '')
-    const panel = page.getByRole('region', { name: 'Outcomes over time' })
-    await panel.getByText('Show as a table').click()
-    const rows = panel.locator('tbody tr')
-    const days = fleetPolicies.slice(1).map(({ days_ago }) => new Date(server.end_ms - days_ago * 86_400_000))
-    const marked = (await panel.locator('tbody td:last-child').allInnerTexts()).filter((text) => text !== '')
-    expect(marked).toEqual(days.map((day) => day.toISOString().slice(0, 10)))
-    expect(await panel.locator('path.mark').count()).toBe(marked.length)
-    const last = rows.last()
-    const counts = (await last.locator('td').allInnerTexts()).slice(0, 5).map(numberIn)
-    await last.getByRole('link').scrollIntoViewIfNeeded()
+  test('Today has at most 40 items, says what its sample tells, and back scrolls to where it was', async () => {
+    await visit(page, server.url, '?period=all')
+    const waits = page.getByRole('region', { name: 'Waits for you' })
+    const items = await waits.locator('li').count()
+    expect(items).toBeGreaterThan(12)
+    expect(items).toBeLessThanOrEqual(40)
+    expect(await waits.innerText()).toMatch(/These 12 of \d+ due reviews tell \d+ % of what all would tell/)
+    const stops = page.getByRole('table', { name: 'Stopped actions' })
+    const link = stops.locator('tbody tr').last().getByRole('link').last()
+    await link.scrollIntoViewIfNeeded()
     const at = await page.evaluate(() => Math.round(scrollY))
     expect(at).toBeGreaterThan(300)
-    await last.getByRole('link').click()
-    await page.waitForURL(/from=/)
-    expect(await listed()).toBe(counts.reduce((sum, count) => sum + count, 0))
+    await link.click()
+    await page.waitForURL(/blocks/)
     await page.goBack()
     await page.waitForFunction((wanted) => Math.abs(scrollY - wanted) < 200, at)
+    quiet()
+  })
+
+  test('the chart has the figures of the method, marks the weeks in which rules changed, and the week that is not over', async () => {
+    await visit(page, server.url, '')
+    const panel = page.getByRole('region', { name: 'Getting worse' })
+    await panel.getByText('Show as a table').click()
+    const { weeks } = (await server.call('getBriefing', {})) as unknown as GetBriefingResult
+    const rows = await panel.locator('tbody tr').all()
+    expect(rows.length).toBe(weeks.length)
+    for (const [at, row] of rows.entries()) {
+      const [scored, rate, , notes] = await row.locator('td').allInnerTexts()
+      const week = weeks[at]!
+      expect(numberIn(scored!)).toBe(week.scored)
+      expect(rate).toBe(week.rate === null ? '–' : `${(100 * week.rate).toFixed(0)} %`)
+      expect(notes!.includes('rules changed')).toBe(week.rules_changed)
+      expect(notes!.includes('not over')).toBe(!week.complete)
+    }
+    expect(await panel.locator('path.mark').count()).toBe(weeks.filter(({ rules_changed }) => rules_changed).length)
+    quiet()
+  })
+
+  test('the chosen period is kept from page to page', async () => {
+    await visit(page, server.url, '')
+    await page.getByLabel('Period').selectOption('30d')
+    await page.waitForURL(/period=30d/)
+    await settled(page)
+    await menu('Agents').click()
+    await page.getByRole('heading', { level: 1, name: 'Agents' }).waitFor()
+    expect(await page.getByLabel('Period').inputValue()).toBe('30d')
+    await page.getByLabel('Period').selectOption('all')
+    await settled(page)
+    quiet()
+  })
+
+  test('several items are snoozed at once, for this browser, and shown again', async () => {
+    await visit(page, server.url, '')
+    const reviews = page.locator('.inbox').last()
+    const before = await reviews.locator('li').count()
+    for (const at of [0, 1]) await reviews.getByRole('checkbox').nth(at).check()
+    await page.getByRole('button', { name: 'Snooze for a week' }).click()
+    await page.getByText('2 items snoozed for a week').waitFor()
+    expect(await reviews.locator('li').count()).toBe(before - 2)
+    await page.getByRole('button', { name: 'Show again' }).click()
+    expect(await reviews.locator('li').count()).toBe(before)
+    await settled(page)
     quiet()
   })
 
@@ -157,7 +199,7 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     ] as const) {
       const path = `/agents?by=${by}&window=${period}`
       await visit(page, server.url, path)
-      const links = page.getByRole('table').first().locator('.cell a')
+      const links = page.locator('.cell a')
       const count = await links.count()
       for (const at of [0, Math.floor(count / 2), count - 1]) {
         await visit(page, server.url, path)
@@ -170,9 +212,9 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     quiet()
   })
 
-  test('the cause and the remedy of a block are two clicks away from the overview', async () => {
+  test('the cause and the remedy of a block are two clicks away from Today', async () => {
     await visit(page, server.url, '')
-    const blocks = page.getByRole('table', { name: 'Latest blocks' })
+    const blocks = page.getByRole('table', { name: 'Stopped actions' })
     await blocks.getByRole('link', { name: 'Switch region 7 to the new checkout' }).click()
     await page.getByRole('heading', { level: 1, name: 'Block' }).waitFor()
     await settled(page)
@@ -260,10 +302,13 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     await page.keyboard.press('k')
     const href = (await first.getAttribute('href'))!
     await page.keyboard.press('r')
-    await page.waitForFunction(() => document.activeElement?.tagName === 'SELECT')
-    await page.keyboard.type('fail')
-    await page.keyboard.press('Tab')
+    await page.waitForFunction(() => document.activeElement?.getAttribute('name') === 'actual_result')
     await page.keyboard.type('It was taken back.')
+    await page.keyboard.press('Tab')
+    await page.keyboard.type('Ask first.')
+    // No outcome is preset: Enter in a text saves nothing, the third button is the failure.
+    await page.keyboard.press('Enter')
+    for (let tabs = 0; tabs < 3; tabs++) await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
     await page.getByRole('status').filter({ hasText: 'reviewed, failure.' }).waitFor()
     await settled(page)
@@ -407,6 +452,56 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     quiet()
   })
 
+  test('an agent that should not decide alone has a button that opens the workbench with the rule written and tried', async () => {
+    await visit(page, server.url, '/agents')
+    const table = page.getByRole('table', { name: 'May they decide alone?' })
+    const row = table.getByRole('row', { name: new RegExp(`^${truths.hidden.agent} `) })
+    expect(await row.innerText()).toContain('alone below critical')
+    await row.getByRole('link', { name: 'Ask a person at critical' }).click()
+    await page.waitForURL(/draft=/)
+    const bench = page.getByRole('region', { name: 'Workbench' })
+    expect(await bench.getByLabel('Rules as YAML').inputValue()).toContain(`id: ask-for-${truths.hidden.agent}`)
+    await bench.getByText(/It catches \d+ failures and costs \d+ success/).waitFor()
+    await settled(page)
+    quiet()
+  })
+
+  test('the palette leads to an agent by name and to a decision by its id; an address with a part scrolls there', async () => {
+    const { decisions } = (await server.call('listDecisions', { limit: 1 })) as { decisions: { id: string }[] }
+    await visit(page, server.url, '')
+    await page.getByRole('button', { name: /^Search or go to/ }).click()
+    await page.keyboard.type(decisions[0]!.id)
+    await page.getByRole('option', { name: /^Decision 2/ }).click()
+    await page.waitForURL(new RegExp(decisions[0]!.id))
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('migr')
+    await page.getByRole('option', { name: /^migrator agent/ }).click()
+    await page.waitForURL(/calibration\?agent=migrator/)
+    await visit(page, server.url, `/decisions/${decisions[0]!.id}#deliberation`)
+    await page.waitForFunction(() => scrollY > 100)
+    quiet()
+  })
+
+  test('no page scrolls sideways from 320 to 3 840 px, and the title keeps its column', async () => {
+    const wide = await open(browser)
+    await logIn(wide.page, server.url, 'root', fleetTokens.root!)
+    for (const width of [320, 760, 1_024, 1_200, 3_840]) {
+      await wide.page.setViewportSize({ width, height: 900 })
+      for (const path of ['', '/decisions', '/agents', '/policy', '/proof']) {
+        await visit(wide.page, server.url, path)
+        const spill = await wide.page.evaluate(
+          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+        )
+        expect([width, path, spill]).toEqual([width, path, 0])
+        if (path === '/decisions') {
+          const title = await wide.page.locator('tbody td').first().boundingBox()
+          expect([width, title!.width >= 240]).toEqual([width, true])
+        }
+      }
+    }
+    await wide.context.close()
+  })
+
   test('a rule is tried, back-tested and put in shadow mode in four clicks', async () => {
     await menu('Policy').click()
     await settled(page)
@@ -417,7 +512,9 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     await bench.getByRole('table', { name: 'On decisions whose outcome is known' }).waitFor()
     const { replay, backtest } = (await server.call('tryGuardrails', { rules })) as unknown as TryGuardrailsResult
     expect(backtest!.stopped.decisions).toBeGreaterThan(0)
-    expect(await bench.locator('.lead').innerText()).toContain(`of ${replay!.evaluations.toLocaleString('en')} checks`)
+    expect(await bench.locator('.lead').first().innerText()).toContain(
+      `of ${replay!.evaluations.toLocaleString('en')} checks`,
+    )
     const row = await bench.getByRole('row', { name: /Stopped by any of them/ }).innerText()
     expect(row.split(/\s+/)).toContain(backtest!.stopped.decisions.toLocaleString('en'))
     await bench.getByRole('button', { name: 'Put in shadow mode' }).click()
@@ -431,7 +528,7 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
       .getByText(/^Line 1: /)
       .first()
       .waitFor()
-    const inForce = page.getByRole('table', { name: 'Rules in force' })
+    const inForce = page.getByRole('table', { name: 'Rules', exact: true })
     await inForce
       .getByText(/^Applies when stakes/)
       .first()

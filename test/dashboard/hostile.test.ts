@@ -111,7 +111,7 @@ describe.skipIf(!executable)('the dashboard', () => {
   }
 
   const places: [path: string, fields: string[]][] = [
-    ['', ['decision', 'scope']],
+    ['', ['scope', 'lessons']],
     ['/decisions', ['decision', 'precedent', 'scope']],
     [`/decisions?q=${encodeURIComponent(evil('question'))}`, ['decision', 'precedent']],
     ['/decisions?category=x', []],

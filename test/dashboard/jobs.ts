@@ -90,7 +90,7 @@ export const jobs: readonly Job[] = [
     clicks: 2,
     async run(hands) {
       const { page } = hands
-      const blocks = page.getByRole('table', { name: 'Latest blocks' })
+      const blocks = page.getByRole('table', { name: 'Stopped actions' })
       await hands.press(blocks.getByRole('link', { name: 'Switch region 7 to the new checkout' }))
       const why = page.getByRole('region', { name: 'Why, and what would allow it' })
       await why.getByText('What would allow it: Find out what fails').waitFor()

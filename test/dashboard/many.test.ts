@@ -80,22 +80,18 @@ describe.skipIf(!executable)(`the dashboard over ${shown(size)} decisions`, () =
       .first()
       .innerText()
 
-  test('the overview has the figures of the methods, and its columns hold every decision', async () => {
-    await look('')
-    expect(await figure('Decisions')).toBe(shown(size))
-    const { overall, reviewed_decisions } = (await server.call('getCalibration', { window: 'all' })) as {
-      overall: { accuracy: number; brier_score: number }
-      reviewed_decisions: number
+  test('Today counts what the method counts, and asks for at most 40 things', async () => {
+    await look('?period=all')
+    const { reviewed, failed } = (await server.call('getBriefing', { since: '1970-01-01' })) as {
+      reviewed: number
+      failed: number
     }
-    expect(await figure('Reviewed')).toBe(reviewed_decisions.toLocaleString('en'))
-    expect(await figure('Accuracy')).toBe(`${(100 * overall.accuracy).toFixed(0)} %`)
-    expect(await figure('Brier score')).toBe(overall.brier_score.toFixed(3))
-    await page.getByText('Show as a table').first().click()
-    const cells = await page
-      .getByRole('region', { name: 'decisions by span and outcome' })
-      .locator('td')
-      .allInnerTexts()
-    expect(cells.reduce((sum, text) => sum + Number(text.replace(/\D/g, '')), 0)).toBe(size)
+    const changed = await page.getByRole('region', { name: 'Since you looked' }).innerText()
+    for (const count of [`${shown(size)} decisions`, `${shown(reviewed)} reviewed`, `${shown(failed)} failed`])
+      expect(changed).toContain(count)
+    const items = await page.getByRole('region', { name: 'Waits for you' }).locator('li').count()
+    expect(items).toBeGreaterThan(0)
+    expect(items).toBeLessThanOrEqual(40)
   })
 
   test('any page of the list is the one that the method gives, in every order', async () => {

@@ -181,9 +181,8 @@ describe.skipIf(!runs)('the dashboard', () => {
     await page.getByLabel('Add a thought').fill('Two of five are done.')
     await page.getByRole('button', { name: 'Add the thought' }).click()
     await page.locator('.timeline').getByText('Two of five are done.').waitFor()
-    await page.getByLabel('Outcome').selectOption('success')
     await page.getByLabel('What happened').fill('All five were switched.')
-    await page.getByRole('button', { name: 'Save the review' }).click()
+    await page.getByRole('button', { name: 'Success' }).click()
     await page.getByText('Reviewed: success.').waitFor()
     const record = await place.server.call('getDecision', { id: place.pendingId })
     expect(record).toMatchObject({ outcome: 'success', actual_result: 'All five were switched.', reviewed_by: 'root' })
@@ -208,6 +207,15 @@ describe.skipIf(!runs)('the dashboard', () => {
     const kinds = await acts.locator('strong').allInnerTexts()
     expect(kinds).toContain('decision')
     expect(await page.locator('.proved').count()).toBe(kinds.length)
+    for (const name of ['Policy as it was', 'Outcome and score'])
+      expect(await page.getByRole('heading', { name }).count()).toBe(1)
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download the signed file' }).click(),
+    ])
+    const saved = await Bun.file(await file.path()).text()
+    expect(JSON.parse(saved)).toMatchObject({ decision: { id: place.pendingId }, signature: expect.any(String) })
+    await page.getByText(new Bun.CryptoHasher('sha256').update(saved).digest('hex')).waitFor()
     await page.route('**/cstp', async (route) => {
       const response = await route.fetch()
       await route.fulfill({ response, body: (await response.text()).replaceAll('Switch regions', 'Switch nothing') })

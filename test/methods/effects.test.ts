@@ -62,6 +62,7 @@ async function prepared(): Promise<{ program: TestProgram; calls: Record<MethodN
     eraseDecision: { id: erased, basis: 'GDPR Art. 17', reason: 'asked for' },
     exportEvidenceBundle: {},
     getApproval: { id: approval!.id },
+    getBriefing: {},
     getCalibration: {},
     getCheckpoint: {},
     getCircuitState: { scope: breaker },

@@ -25,6 +25,7 @@ forEachBackend((open) => {
       name: null,
       description: null,
       action: 'block',
+      mode: 'enforce',
       scope: 'acme/app,trading',
       scopes: ['acme/app', 'trading'],
       conditions: 1,

@@ -1,17 +1,19 @@
 /** Approvals: pending requests, everything needed to answer one, and the answer. */
+import { useEffect, useRef } from 'preact/hooks'
 import type { GetApprovalResult } from '../../../sdk/client.ts'
 import { Failure, Show, useCall, useJob } from '../call.tsx'
 import { percent, time } from '../figures.ts'
-import { Act, Form, LinesField, PlaceChoice, type Read, useResult } from '../form.tsx'
+import { Act, Form, LinesField, PlaceChoice, useResult } from '../form.tsx'
 import { refreshPage } from '../fresh.tsx'
 import { Precedents } from '../precedents.tsx'
-import { To, ToDecision, ToList, useView } from '../route.tsx'
+import { addressOf, go, To, ToDecision, ToList, useView } from '../route.tsx'
 import { loginAtIssuer, service } from '../service.ts'
 import { texts } from '../texts.ts'
 import { actionIn } from '../trail.ts'
 import { Badge, Figure, Pairs, Panel, prose, Table, Timeline, When } from '../ui.tsx'
 
 const t = texts.approvals
+type Decided = 'approve' | 'deny'
 
 /** The way to the issuer and back to this page, for a login as the rule wants it. */
 function loginFor(path: string, { max_age_s, acr }: NonNullable<GetApprovalResult['authentication']>): string {
@@ -89,6 +91,7 @@ export function Approval() {
               <Figure name={t.confidence} term="confidence" value={percent(one.action.confidence)} />
             </dl>
             <div class="panels">
+              <Answer of={one} />
               <Panel title={t.action} lead={t.exactly}>
                 <Pairs
                   rows={[
@@ -133,7 +136,6 @@ export function Approval() {
                   />
                 </Panel>
               )}
-              <Answer of={one} />
               <Before agent={one.requester} />
               <Precedents text={one.action.description} />
             </div>
@@ -146,17 +148,50 @@ export function Approval() {
 
 /** The answer, or the form that gives it. */
 function Answer({ of }: { of: GetApprovalResult }) {
-  const { agent } = useView().session
+  const { may, session } = useView()
+  const { agent } = session
   const { error, busy, run } = useJob<void>()
   const [result, show] = useResult()
   const issuer = loginAtIssuer()
-  const decide = (decision: 'approve' | 'deny') => (read: Read) =>
+  const box = useRef<HTMLDivElement>(null)
+  const isOpen = of.state === 'pending' && agent !== of.requester && may('approve')
+  /** A denial always has a reason, a grant at critical stakes too. */
+  const needsReason = (decision: Decided): boolean => decision === 'deny' || of.action.stakes === 'critical'
+  const fieldOf = (decision: Decided) =>
+    box.current?.querySelector<HTMLTextAreaElement>(`[aria-label=${decision}] textarea`)
+  /** @param goOn whether the next request is shown afterwards, as for an answer by key */
+  const decide = (decision: Decided, reason: string, goOn = false) => {
+    if (needsReason(decision) && reason === '') return fieldOf(decision)?.focus()
     run(async () => {
-      const reason = read('reason').trim()
       const { state } = await service.decideApproval({ id: of.id, decision, ...(reason && { reason }) })
-      show(t.isSettled(state))
-      refreshPage()
+      show(goOn ? t.settledOne(of.action.description, state) : t.isSettled(state))
+      if (goOn) await next()
+      else void refreshPage()
     })
+  }
+  /** The request after this one that expires next, if any waits. */
+  const next = () =>
+    service.listApprovals({ state: 'pending', limit: 100 }).then(({ approvals }) => {
+      const open = approvals
+        .filter(({ id, requester }) => id !== of.id && requester !== agent)
+        .sort((a, b) => (a.expires_at < b.expires_at ? -1 : 1))
+      const later = open.find(({ expires_at }) => expires_at >= of.expires_at) ?? open[0]
+      go(addressOf(later ? `/approvals/${later.id}` : '/approvals'))
+    })
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      const typing = event.target instanceof HTMLElement && event.target.closest('input, textarea, select, dialog')
+      if (typing || event.ctrlKey || event.metaKey || event.altKey) return
+      const reason = (decision: Decided) => fieldOf(decision)?.value.trim() ?? ''
+      if (event.key === 'j') void next()
+      else if (event.key === 'a' && isOpen) decide('approve', reason('approve'), true)
+      else if (event.key === 'd' && isOpen) decide('deny', reason('deny'), true)
+      else return
+      event.preventDefault()
+    }
+    addEventListener('keydown', press)
+    return () => removeEventListener('keydown', press)
+  })
   return (
     <Panel title={t.decision}>
       {result}
@@ -173,23 +208,35 @@ function Answer({ of }: { of: GetApprovalResult }) {
         />
       ) : agent === of.requester ? (
         <p>{t.own}</p>
+      ) : !isOpen ? (
+        <p>{t.notYou}</p>
       ) : (
-        [
-          of.authentication && issuer !== null && (
-            <p key="login">
+        <div ref={box} key={of.id}>
+          <p class="quiet">{t.keys}</p>
+          {of.authentication && issuer !== null && (
+            <p>
               <a href={loginFor(issuer, of.authentication)}>{t.freshLogin}</a>
             </p>
-          ),
-          ...(['approve', 'deny'] as const).map((decision) => (
-            <Form key={decision} submit={decide(decision)} aria-label={decision}>
-              <LinesField label={decision === 'approve' ? t.whyApprove : t.whyDeny} name="reason" />
+          )}
+          {(['approve', 'deny'] as const).map((decision) => (
+            <Form key={decision} submit={(read) => decide(decision, read('reason').trim())} aria-label={decision}>
+              <LinesField
+                label={decision === 'approve' ? t.whyApprove : t.whyDeny}
+                name="reason"
+                required={needsReason(decision)}
+              />
               <Act busy={busy} main={decision === 'approve'}>
                 {decision === 'approve' ? t.grant : t.deny}
               </Act>
             </Form>
-          )),
-        ]
+          ))}
+        </div>
       )}
+      <p>
+        <button type="button" onClick={() => void next()}>
+          {t.next}
+        </button>
+      </p>
       {error !== null && <Failure error={error} />}
     </Panel>
   )

@@ -13,8 +13,8 @@ import { Deliberation } from './deliberation.tsx'
 import { Evidence } from './evidence/page.tsx'
 import { Guardrails } from './guardrails/page.tsx'
 import { Inbox } from './inbox/page.tsx'
-import { Overview } from './overview/page.tsx'
 import { Pins } from './pins.tsx'
+import { Today } from './today/page.tsx'
 import { Trust } from './trust/page.tsx'
 import { Edit } from './write/edit.tsx'
 import { Recording } from './write/record.tsx'
@@ -42,7 +42,7 @@ export const entries: Entry[] = [
     path: '/',
     title: t.today,
     tab: t.today,
-    View: Overview,
+    View: Today,
     tabs: [{ path: '/inbox', title: t.inbox, View: Inbox }],
     items: [],
   },
@@ -91,7 +91,7 @@ export const entries: Entry[] = [
     tab: t.evidence,
     View: Evidence,
     tabs: [],
-    items: [{ path: '/dossiers/', title: t.dossier, View: Dossier }],
+    items: [{ path: '/dossiers/', title: t.dossier, every_s: 0, View: Dossier }],
   },
 ]
 

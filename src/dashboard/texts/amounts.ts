@@ -18,7 +18,15 @@ export const amount = {
   more: (count: number) => `and ${whole(count)} more`,
 }
 
-/** Periods of figures. */
+/** Periods of what changed. */
+export const recent = [
+  ['24h', 'Last 24 hours'],
+  ['7d', 'Last 7 days'],
+  ['30d', 'Last 30 days'],
+  ['all', 'All time'],
+] as const
+
+/** Periods of figures: shorter ones hold too few outcomes. */
 export const periods = [
   ['30d', 'Last 30 days'],
   ['60d', 'Last 60 days'],

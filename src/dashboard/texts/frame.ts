@@ -52,10 +52,14 @@ export const fresh = {
 
 export const palette = {
   title: 'Go to',
-  placeholder: 'A page, a saved view, or a question',
+  placeholder: 'A page, an agent, an id, an approval, or a question',
   page: 'page',
   view: 'saved view',
   decision: 'decision',
+  agent: 'agent',
+  approval: 'approval',
+  openDecision: (id: string) => `Decision ${id}`,
+  openApproval: (id: string) => `Approval ${id}`,
   decisions: 'search',
   search: (typed: string) => `Search decisions for “${typed}”`,
   save: (name: string) => `Save this view as “${name}”`,
@@ -65,15 +69,10 @@ export const palette = {
 export const service = {
   wrongToken: 'Wrong agent or token.',
   notEnded: (status: number) => `The session was not ended (HTTP ${status}).`,
-  forbidden: (scope: string) => `Your agent lacks the scope ${scope}, which this needs.`,
+  forbidden: (scope: string) =>
+    `Your agent lacks the scope ${scope}, which this needs. The operator of this service grants it.`,
   unreachable: 'The service cannot be reached. Is it running?',
   timeout: 'The service did not answer in time.',
-}
-
-export const charts = {
-  columns: (unit: string) => `Columns of ${unit} by outcome; the table below has the figures`,
-  caption: (unit: string) => `${unit} by span and outcome`,
-  days: 'Days',
 }
 
 export const call = {

@@ -36,6 +36,16 @@ export const inbox = {
   reviewed: (title: string, result: ReviewDecisionResult) =>
     `${title}: ${result.counts ? `reviewed, ${result.outcome}.` : keptAsRemark(result)}`,
   cancel: 'Cancel',
-  all: (count: number) => `All ${counted(count, 'item')}`,
+  choose: (name: string) => `Choose ${name}`,
+  chosen: (count: number) => `${whole(count)} chosen`,
+  snooze: 'Snooze for a week',
+  snoozedSome: (count: number) => `${counted(count, 'item')} snoozed for a week, in this browser.`,
+  asleep: (count: number) => `${counted(count, 'item')} snoozed.`,
+  wake: 'Show again',
+  reviewAs: (outcome: string) => `All: ${outcome.toLowerCase()}`,
+  reviewedAll: (count: number, outcome: string) => `${counted(count, 'decision')} reviewed: ${outcome}.`,
+  bothHold: 'Both hold',
+  thisHolds: 'This one holds',
+  settled: (title: string, how: string) => `${title}: ${how.toLowerCase()}.`,
   waiting: (count: number) => counted(count, 'item waits', 'items wait'),
 }

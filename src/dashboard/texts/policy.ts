@@ -136,6 +136,10 @@ export const workbench = {
     `${counted(count, 'check')} depend on redacted text, on circuit breakers or on what was not kept.`,
   changeHeads: ['When', 'Agent', 'Action', 'Verdict', 'Rules'],
   backtest: 'On decisions whose outcome is known',
+  catchesNothing: (all: number) =>
+    `Of ${counted(all, 'decision')} whose outcome is known it would have stopped none that is scored.`,
+  catches: (count: number, rate: string, interval: string, all: string, failed: number, succeeded: number) =>
+    `It would have stopped ${counted(count, 'decision')} whose outcome is known: ${rate} of them failed (${interval}), of all ${all}. It catches ${counted(failed, 'failure')} and costs ${counted(succeeded, 'success', 'successes')}.`,
   heads: ['Rule', 'Applies to', 'Failed', 'Succeeded', 'Failure rate', '95 % interval'],
   stopped: 'Stopped by any of them',
   all: 'All with an outcome',
@@ -181,13 +185,14 @@ export const judged = {
 
 export const guardrails = {
   ...labels,
-  rulesInForce: 'Rules in force',
+  rulesInForce: 'Rules',
   broken: (file: string, line: number, message: string) =>
     `${file}, line ${line}: ${message}. The last valid rules stay in force.`,
   none: 'No rules are in force. Put rule files (YAML) into a folder and set GUARDRAILS_PATHS to it.',
   appliesTo: 'Applies to',
   tests: 'Tests',
-  fired: 'Fired',
+  fired: (from: string) => `Fired since ${from}`,
+  shadow: (action: string) => `shadow, would ${action}`,
   file: 'File',
   policy: 'Policy',
   auditTrail: 'Audit trail',

@@ -34,6 +34,36 @@ export const trust = {
   empty: 'Review decisions first: a cell needs outcomes.',
   lead: 'Said: the mean confidence. Came true: the mean outcome with its 95 % interval. n: the decisions counted. A badge is what is proven, 95 % for all parts together; without one chance explains the gap.',
   counted: (scored: string) => `${scored} scored decisions: reviewed, with a confidence, and not abandoned.`,
+  agents: {
+    title: 'May they decide alone?',
+    lead: 'Alone: the lower bound of what came true reaches the threshold. ○ said, ● came true, with its 95 % interval.',
+    threshold: 'Alone from a lower bound of',
+    thresholds: [
+      ['60', '60 %'],
+      ['70', '70 %'],
+      ['80', '80 %'],
+      ['90', '90 %'],
+    ] as [string, string][],
+    heads: ['Agent', 'Verdict', 'At high stakes', 'At critical stakes', 'What to do'],
+    alone: 'alone',
+    notAlone: 'not alone',
+    belowCritical: 'alone below critical',
+    notEnough: (stakes: string) => `not enough known at ${stakes}`,
+    none: 'none reviewed',
+    figures: (scored: string, said: string) => `of ${scored}, said ${said}`,
+    ask: (from: string) => `Ask a person at ${from}${from === 'high' ? ' and above' : ''}`,
+    failures: 'Its failures',
+    /** A rule that asks a person before the agent acts, at these stakes and above. */
+    rule: (agent: string, from: 'high' | 'critical') => `guardrails:
+  - id: ask-for-${agent.replace(/[^a-z0-9-]+/gi, '-')}
+    mode: shadow
+    action: step_up
+    conditions:
+      - { type: field, field: agent_id, operator: "=", value: ${JSON.stringify(agent)} }
+      - { type: field, field: stakes, operator: in, value: ${from === 'high' ? '[high, critical]' : '[critical]'} }
+    message: ${JSON.stringify(`A person decides what ${agent} does at ${from} stakes`)}
+`,
+  },
   compare: {
     title: 'Compare two agents',
     one: 'Agent',

@@ -33,7 +33,7 @@ function adviceOf(report: GetCalibrationResult, recent: GetCalibrationResult | n
 
 export function Calibration() {
   const { place } = useView()
-  const [window, periodChoice] = usePeriod('window')
+  const [window, periodChoice] = usePeriod('window', texts.periods)
   const { agent, category } = keptOf(place, ['agent', 'category'])
   const of = { ...(agent && { agent }), ...(category && { category }) }
   const loaded = useCall(place.query.toString(), (signal) => load({ ...of, window }, signal))

@@ -1,16 +1,18 @@
-/** The printable dossier of one decision: every act that concerns it, in the order of the log, each with its proof checked here. */
-import type { GetReceiptResult } from '../../../../sdk/client.ts'
-import { Show, useCall } from '../../call.tsx'
-import { time, whole, words } from '../../figures.ts'
+/** The dossier of one decision as a page to read and to print: decision, policy, approval, evidence, outcome, score, each act with its proof checked here; and the signed file. */
+import type { GetDossierResult } from '../../../../sdk/client.ts'
+import { Failure, Show, useCall, useJob } from '../../call.tsx'
+import { saveFile } from '../../csv.tsx'
+import { decimal, percent, time, whole, words } from '../../figures.ts'
+import { Act } from '../../form.tsx'
 import { type Checked, checkReceipt } from '../../merkle.ts'
-import { ToDecision, useTitle, useView } from '../../route.tsx'
+import { To, ToDecision, useTitle, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
-import { Panel, Timeline } from '../../ui.tsx'
+import { Badge, List, Pairs, Panel, prose, Timeline } from '../../ui.tsx'
 
 const t = texts.dossier
 
-type Receipt = GetReceiptResult['receipts'][number]
+type Receipt = GetDossierResult['receipts'][number]
 
 /** Members of an act that its line shows: those that readers look for first. */
 const shownMembers = [
@@ -68,29 +70,139 @@ const actOf = (receipt: Receipt, checked: Checked) => {
   }
 }
 
+/** What the dossier says, in the order in which it happened. */
+function Story({ of }: { of: GetDossierResult }) {
+  const { decision, policy, trail, approvals, evidence, score } = of
+  const judged = trail.find(({ allowed }) => allowed !== null)
+  return (
+    <>
+      <Panel title={texts.decision.decision} wide>
+        <p class="lead" dir="auto">
+          {decision.decision}
+        </p>
+        <Pairs
+          rows={[
+            [texts.decision.agent, `${decision.recorded_by}, ${time(decision.created_at)}`],
+            [texts.decision.confidence, percent(decision.confidence)],
+            [texts.decision.stakes, <Badge of={decision.stakes} />],
+            [texts.decision.context, prose(decision.context)],
+            [texts.decision.reasons, prose(decision.reasons.map(({ text }) => text).join('\n'))],
+          ]}
+        />
+      </Panel>
+      <Panel title={t.policy} wide>
+        {policy === null ? (
+          <p>{t.noPolicy}</p>
+        ) : (
+          <Pairs
+            rows={[
+              [t.verdict, judged && <Badge of={judged.allowed ? 'allowed' : 'blocked'} />],
+              [t.rulesFired, judged?.rules.join(', ')],
+              [t.inForce, policy.periods.map(({ from, until }) => t.from(time(from), until && time(until))).join('; ')],
+              [t.policyHash, <code>{policy.policy_hash}</code>],
+            ]}
+          />
+        )}
+      </Panel>
+      {approvals.length > 0 && (
+        <Panel title={texts.decision.approval} wide>
+          <List of={approvals}>
+            {({ id, state, decided_by, decided_at, reason }) => (
+              <>
+                <To path={`/approvals/${id}`}>{id}</To> <Badge of={state} /> {decided_by}{' '}
+                {decided_at && <span class="quiet">{time(decided_at)}</span>} {prose(reason)}
+              </>
+            )}
+          </List>
+        </Panel>
+      )}
+      <Panel title={texts.decision.evidence} wide>
+        <List of={evidence} empty={t.noEvidence}>
+          {({ seq, event_type, evidence_class, source, ts }) => (
+            <>
+              <Badge of={evidence_class} /> <strong>{event_type}</strong>{' '}
+              <To path="/proof" query={{ proof: seq }}>
+                {whole(seq)}
+              </To>{' '}
+              <span class="quiet">{texts.decisionEvidence.from(source, time(ts))}</span>
+            </>
+          )}
+        </List>
+      </Panel>
+      <Panel title={t.outcomeAndScore} wide>
+        <Pairs
+          rows={[
+            [texts.decision.outcome, <Badge of={decision.outcome ?? 'pending'} />],
+            [
+              t.settledBy,
+              decision.reviewed_by && `${decision.reviewed_by}, ${decision.reviewed_at && time(decision.reviewed_at)}`,
+            ],
+            [texts.decision.actual, prose(decision.actual_result)],
+            [texts.decision.lessons, prose(decision.lessons)],
+            [t.score, score && t.scored(percent(score.confidence), decimal(score.value, 1), decimal(score.brier))],
+          ]}
+        />
+      </Panel>
+    </>
+  )
+}
+
+/** The signed file, its digest, and the line that verifies it without this service. */
+function File({ of }: { of: GetDossierResult }) {
+  const { result, error, busy, run } = useJob<string>()
+  const name = `${of.decision.id}.dossier.json`
+  const save = () =>
+    run(async () => {
+      const bytes = new TextEncoder().encode(`${JSON.stringify(of)}\n`)
+      saveFile(name, new Blob([bytes], { type: 'application/json' }))
+      const digest = await crypto.subtle?.digest('SHA-256', bytes)
+      return digest ? [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, '0')).join('') : ''
+    })
+  return (
+    <div class="screen">
+      <p class="actions">
+        <Act busy={busy} onClick={save} main>
+          {t.download}
+        </Act>
+        <code>{t.verifyLine(name)}</code>
+        <button type="button" onClick={() => print()}>
+          {t.print}
+        </button>
+      </p>
+      {error !== null && <Failure error={error} />}
+      <p class="quiet" role="status">
+        {result && (
+          <>
+            {t.digest} <code>{result}</code>
+          </>
+        )}
+      </p>
+    </div>
+  )
+}
+
 export function Dossier() {
   const { id } = useView()
   const loaded = useCall(id, async (signal) => {
-    const [record, { receipts, pending, withheld }] = await Promise.all([
-      service.getDecision({ id }, { signal }),
+    const [dossier, { pending, withheld }] = await Promise.all([
+      service.getDossier({ id }, { signal }),
       service.getReceipt({ decision_id: id }, { signal }),
     ])
-    const checked = await Promise.all(receipts.map(checkReceipt))
-    return { record, receipts, checked, pending, withheld }
+    const checked = await Promise.all(dossier.receipts.map(checkReceipt))
+    return { dossier, checked, pending, withheld }
   })
-  useTitle(loaded.data?.record.decision)
+  useTitle(loaded.data?.dossier.decision.decision)
   return (
     <Show of={loaded}>
-      {({ record, receipts, checked, pending, withheld }) => {
+      {({ dossier, checked, pending, withheld }) => {
+        const { decision, receipts } = dossier
         const wrong = checked.filter(({ state }) => state === 'wrong').length
         return (
           <>
             <p class="status">
-              <ToDecision id={record.id}>{t.theDecision}</ToDecision>
-              <code>{record.id}</code>
-              <button type="button" class="screen" onClick={() => print()}>
-                {t.print}
-              </button>
+              <ToDecision id={decision.id}>{t.theDecision}</ToDecision>
+              <code>{decision.id}</code>
+              <span>{t.generated(time(dossier.generated_at))}</span>
             </p>
             <p class={`notice ${wrong > 0 ? 'bad' : 'good'}`} role="status">
               {wrong > 0
@@ -99,9 +211,14 @@ export function Dossier() {
               {pending && t.pending}
               {withheld > 0 && t.withheld(texts.amount.act(withheld))}
             </p>
+            <File of={dossier} />
+            <Story of={dossier} />
             <Panel title={t.acts} lead={t.actsLead} wide>
               <Timeline empty={t.none} of={receipts.map((receipt, at) => actOf(receipt, checked[at]!))} />
             </Panel>
+            <p class="quiet">
+              {t.signedBy} <code>{dossier.verifier_key}</code>
+            </p>
           </>
         )
       }}

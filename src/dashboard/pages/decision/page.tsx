@@ -1,5 +1,6 @@
 /** One decision: everything that is recorded of it, its deliberation, links, evidence and outcome. */
 import type { ComponentChildren } from 'preact'
+import { useLayoutEffect } from 'preact/hooks'
 import type { GetDecisionResult } from '../../../../sdk/client.ts'
 import { decisionFields, type Field } from '../../../../sdk/schema/decision-fields.ts'
 import { Show, useCall } from '../../call.tsx'
@@ -107,6 +108,14 @@ function StatusLine({ of: one }: { of: GetDecisionResult }) {
 export function Decision() {
   const { id, may } = useView()
   const loaded = useCall(id, (signal) => service.getDecision({ id, revisions: true }, { signal }))
+  // A link to a part is followed once the part is there, and a folded part is opened.
+  useLayoutEffect(() => {
+    const part = loaded.answered && location.hash !== '' && document.getElementById(location.hash.slice(1))
+    if (!part) return
+    const folded = part.querySelector(':scope > details')
+    if (folded instanceof HTMLDetailsElement) folded.open = true
+    part.scrollIntoView()
+  }, [id, loaded.answered])
   return (
     <Show of={loaded}>
       {(one) => (

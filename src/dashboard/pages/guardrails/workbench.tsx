@@ -1,9 +1,10 @@
 /** The workbench for rules that are not in force yet: a draft run over last week's checks and known outcomes, and findings of rules in shadow mode. */
-import { useRef } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import type { TryGuardrailsResult } from '../../../../sdk/client.ts'
 import { Failure, Show, useCall, useJob } from '../../call.tsx'
 import { percent, whole } from '../../figures.ts'
 import { Act, Field, Form } from '../../form.tsx'
+import { useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { Badge, Empty, figures, List, Panel, Table, When } from '../../ui.tsx'
@@ -67,16 +68,33 @@ function Changes({ of: { evaluations, changed, examples, uncertain, fired } }: {
   )
 }
 
+/** The costs and benefits of the draft in one sentence. */
+function sentence({ all, stopped }: Backtest): string {
+  if (stopped.failure_rate === null || stopped.failure_low === null) return t.catchesNothing(all.decisions)
+  const interval = t.between(percent(stopped.failure_low), percent(stopped.failure_high))
+  return t.catches(
+    stopped.decisions,
+    percent(stopped.failure_rate),
+    interval,
+    percent(all.failure_rate),
+    stopped.failed,
+    stopped.succeeded,
+  )
+}
+
 export function Workbench() {
   const field = useRef<HTMLTextAreaElement>(null)
+  const { place } = useView()
   const { result, error, busy, run } = useJob<TryGuardrailsResult & { tried: string }>()
+  const attempt = (rules: string) => run(async () => ({ ...(await service.tryGuardrails({ rules })), tried: rules }))
+  const draft = place.query.get('draft')
+  // A draft that a page has written is tried at once.
+  useEffect(() => {
+    if (draft) attempt(draft)
+  }, [draft])
   return (
     <Panel title={t.title} lead={t.lead} at="workbench" wide>
-      <Form
-        submit={(read) =>
-          run(async () => ({ ...(await service.tryGuardrails({ rules: read('rules') })), tried: read('rules') }))
-        }
-      >
+      <Form submit={(read) => attempt(read('rules'))}>
         <Field label={t.rules}>
           <textarea
             ref={field}
@@ -87,6 +105,7 @@ export function Workbench() {
             required
             maxLength={100_000}
             placeholder={t.draft}
+            defaultValue={draft ?? ''}
           />
         </Field>
         <p class="actions">
@@ -125,6 +144,7 @@ export function Workbench() {
       {result?.backtest && (
         <>
           <h3>{t.backtest}</h3>
+          <p class="lead">{sentence(result.backtest)}</p>
           <Outcomes of={result.backtest} />
           <PutInShadow key={result.tried} rules={result.tried} />
         </>

@@ -1,18 +1,20 @@
-/** The items of the inbox, walked with j and k; r opens the review of the one that has the focus. */
+/** The items of the inbox, walked with j and k; r opens the review of the one that has the focus. Several are settled or snoozed at once. */
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
-import type { ReadyResult, ReviewDecisionResult } from '../../../../sdk/client.ts'
+import type { Outcome, ReadyResult } from '../../../../sdk/client.ts'
 import { Failure, useJob } from '../../call.tsx'
-import { Act, Choice, Field, Form, type Read, useResult } from '../../form.tsx'
+import { Act, useResult } from '../../form.tsx'
 import { refreshPage } from '../../fresh.tsx'
 import { To, ToDecision, useView } from '../../route.tsx'
+import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { Badge } from '../../ui.tsx'
-import { outcomes, sendReview } from '../decision/review.tsx'
+import { OutcomeForm, outcomes } from '../decision/outcome.tsx'
+import { snooze, snoozed, wakeAll } from './snooze.ts'
 
 const t = texts.inbox
-type Action = ReadyResult['actions'][number]
+export type Action = ReadyResult['actions'][number]
 
-const isReview = ({ type }: Action): boolean => type === 'review_outcome' || type === 'stale_pending'
+export const isReview = ({ type }: Action): boolean => type === 'review_outcome' || type === 'stale_pending'
 const keyOf = ({ type, decision_id, category, detail }: Action): string =>
   `${type} ${decision_id ?? detail.scope ?? category} ${detail.other_id ?? ''}`
 const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
@@ -30,19 +32,104 @@ function Subject({ of: { type, decision_id, title, category, detail } }: { of: A
   return decision_id ? <ToDecision id={decision_id}>{title ?? decision_id}</ToDecision> : null
 }
 
-export function Items({ actions, reviews }: { actions: Action[]; reviews?: boolean }) {
-  const mayReview = useView().edits && reviews === true
+/** A contradiction is settled where it is shown: both hold, or this one does. */
+function Settle({ of: { decision_id, title, detail }, done }: { of: Action; done: (text: string) => void }) {
+  const { error, busy, run } = useJob<void>()
+  const [first, other] = [decision_id!, String(detail.other_id)]
+  const settle = (work: () => Promise<unknown>, said: string) => () =>
+    run(async () => {
+      await work()
+      done(said)
+    })
+  const bothHold = async () => {
+    const ends = { edge_type: 'contradicts', reason: t.bothHold } as const
+    const { removed } = await service.unlinkDecisions({ ...ends, source_id: first, target_id: other })
+    if (!removed) await service.unlinkDecisions({ ...ends, source_id: other, target_id: first })
+  }
+  const thisHolds = () =>
+    service.linkDecisions({ source_id: first, target_id: other, edge_type: 'supersedes', context: t.thisHolds })
+  return (
+    <div class="actions">
+      <Act busy={busy} onClick={settle(bothHold, t.settled(title ?? first, t.bothHold))}>
+        {t.bothHold}
+      </Act>
+      <Act busy={busy} onClick={settle(thisHolds, t.settled(title ?? first, t.thisHolds))}>
+        {t.thisHolds}
+      </Act>
+      {error !== null && <Failure error={error} />}
+    </div>
+  )
+}
+
+/** What is done with all chosen items at once. */
+function Bulk({ chosen, done }: { chosen: readonly Action[]; done: (text: string) => void }) {
+  const { error, busy, run } = useJob<void>()
+  const mayReview = useView().edits
+  const reviews = chosen.filter(isReview)
+  const review = (outcome: Outcome) => () =>
+    run(async () => {
+      const calls = reviews.map(({ decision_id }) => ({
+        method: 'reviewDecision' as const,
+        params: { decision_id: decision_id!, outcome },
+      }))
+      const answers = await service.batch(calls)
+      const failed = answers.find((answer) => !answer.ok)
+      done(t.reviewedAll(answers.filter(({ ok }) => ok).length, outcome))
+      if (failed && !failed.ok) throw failed.error
+    })
+  return (
+    <div class="actions bulk" role="group" aria-label={t.chosen(chosen.length)}>
+      <span>{t.chosen(chosen.length)}</span>
+      <button
+        type="button"
+        onClick={() => {
+          snooze(chosen.map(keyOf))
+          done(t.snoozedSome(chosen.length))
+        }}
+      >
+        {t.snooze}
+      </button>
+      {mayReview &&
+        reviews.length > 0 &&
+        outcomes.map((outcome) => (
+          <Act key={outcome} busy={busy} onClick={review(outcome)}>
+            {t.reviewAs(texts.review.outcomes[outcome])}
+          </Act>
+        ))}
+      {error !== null && <Failure error={error} />}
+    </div>
+  )
+}
+
+export function Items({ actions }: { actions: Action[] }) {
+  const mayReview = useView().edits
   const list = useRef<HTMLOListElement>(null)
   const [open, setOpen] = useState<string | null>(null)
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
+  const [asleep, setAsleep] = useState(snoozed)
   const [result, show] = useResult()
+  const shown = actions.filter((action) => asleep[keyOf(action)] === undefined)
+  const hidden = actions.length - shown.length
+  const picked = shown.filter((action) => chosen.has(keyOf(action)))
+  const done = (text: string) => {
+    setOpen(null)
+    setChosen(new Set())
+    setAsleep(snoozed())
+    show(text)
+    void refreshPage()
+  }
+  const turn = (key: string) =>
+    setChosen((before) =>
+      before.has(key) ? new Set([...before].filter((one) => one !== key)) : new Set([...before, key]),
+    )
   const onKeyDown = (event: KeyboardEvent) => {
     const target = event.target as HTMLElement
-    if (event.ctrlKey || event.metaKey || event.altKey || target.closest('input, select, textarea')) return
+    if (event.ctrlKey || event.metaKey || event.altKey || target.closest('input:not([type=checkbox]), textarea')) return
     const items = [...list.current!.children]
     const at = items.findIndex((item) => item.contains(target))
     if (event.key === 'j' || event.key === 'k')
       items[at + (event.key === 'j' ? 1 : -1)]?.querySelector<HTMLElement>('a')?.focus()
-    else if (event.key === 'r' && mayReview && actions[at] && isReview(actions[at])) setOpen(keyOf(actions[at]))
+    else if (event.key === 'r' && mayReview && shown[at] && isReview(shown[at])) setOpen(keyOf(shown[at]))
     else return
     event.preventDefault()
   }
@@ -50,11 +137,17 @@ export function Items({ actions, reviews }: { actions: Action[]; reviews?: boole
     <>
       {result}
       <ol class="plain inbox" ref={list} onKeyDown={onKeyDown}>
-        {actions.map((action) => {
+        {shown.map((action) => {
           const { type, priority, date, category, reason, suggestion, detail } = action
           const key = keyOf(action)
           return (
             <li key={key}>
+              <input
+                type="checkbox"
+                checked={chosen.has(key)}
+                onChange={() => turn(key)}
+                aria-label={t.choose(action.title ?? String(detail.scope ?? category ?? ''))}
+              />
               <p>
                 <Badge of={t.priorities[priority]} /> <strong>{t.types[type]}</strong> <Subject of={action} />
               </p>
@@ -62,22 +155,20 @@ export function Items({ actions, reviews }: { actions: Action[]; reviews?: boole
                 {[date, type === 'calibration_drift' || type === 'open_breaker' ? null : category]
                   .filter(Boolean)
                   .map((one) => `${one}. `)}
-                {sentence(reason)} {sentence(suggestion)}{' '}
+                {sentence(reason)} {isReview(action) ? '' : sentence(suggestion)}{' '}
                 {type === 'open_breaker' && action.decision_id && (
                   <ToDecision id={action.decision_id}>{t.trial}</ToDecision>
                 )}
                 {typeof detail.other_id === 'string' && <ToDecision id={detail.other_id}>{t.other}</ToDecision>}
               </p>
+              {type === 'contradiction' && mayReview && <Settle of={action} done={done} />}
               {isReview(action) &&
                 mayReview &&
                 (open === key ? (
                   <QuickReview
                     id={action.decision_id!}
-                    done={(result) => {
-                      setOpen(null)
-                      show(t.reviewed(action.title ?? action.decision_id!, result))
-                      refreshPage()
-                    }}
+                    done={(text) => done(text)}
+                    title={action.title ?? action.decision_id!}
                     cancel={() => setOpen(null)}
                   />
                 ) : (
@@ -89,39 +180,44 @@ export function Items({ actions, reviews }: { actions: Action[]; reviews?: boole
           )
         })}
       </ol>
+      {picked.length > 0 && <Bulk chosen={picked} done={done} />}
+      {hidden > 0 && (
+        <p class="quiet">
+          {t.asleep(hidden)}{' '}
+          <button
+            type="button"
+            onClick={() => {
+              wakeAll()
+              setAsleep({})
+            }}
+          >
+            {t.wake}
+          </button>
+        </p>
+      )}
     </>
   )
 }
 
 function QuickReview({
   id,
+  title,
   done,
   cancel,
 }: {
   id: string
-  done: (result: ReviewDecisionResult) => void
+  title: string
+  done: (text: string) => void
   cancel: () => void
 }) {
-  const { error, busy, run } = useJob<void>()
   const box = useRef<HTMLDivElement>(null)
-  useLayoutEffect(() => box.current?.querySelector('select')?.focus(), [])
-  const submit = (read: Read) => run(async () => done(await sendReview(id, read)))
+  useLayoutEffect(() => box.current?.querySelector('input')?.focus(), [])
   return (
-    <div ref={box}>
-      <Form class="filters" submit={submit} aria-label={t.review}>
-        <div class="row">
-          <Choice label={t.outcome} name="outcome" value="success" options={outcomes} />
-          <Field grow label={t.actual} name="actual_result" />
-          <Field grow label={t.lessons} name="lessons" />
-          <Act busy={busy} main>
-            {t.save}
-          </Act>
-          <button type="button" onClick={cancel}>
-            {t.cancel}
-          </button>
-        </div>
-        {error !== null && <Failure error={error} />}
-      </Form>
+    <div ref={box} class="filters">
+      <OutcomeForm id={id} short done={(result) => done(t.reviewed(title, result))} />
+      <button type="button" onClick={cancel}>
+        {t.cancel}
+      </button>
     </div>
   )
 }

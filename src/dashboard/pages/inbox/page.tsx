@@ -129,7 +129,7 @@ export function Inbox() {
                   )
                 ) : (
                   <Panel title={t.items} lead={may('write') ? t.keys : t.keysRead} wide>
-                    <Items actions={ready.actions} reviews />
+                    <Items actions={ready.actions} />
                     <Csv name="inbox" fields={fields} rows={() => csvRows(asked)} />
                   </Panel>
                 ))}

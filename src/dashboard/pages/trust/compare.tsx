@@ -1,7 +1,7 @@
 /** Two agents side by side, figure by figure. */
 import type { GetCalibrationResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
-import { decimal, gapPoints, type Period, percent, whole } from '../../figures.ts'
+import { decimal, gapPoints, percent, whole } from '../../figures.ts'
 import { PlaceChoice } from '../../form.tsx'
 import { To, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
@@ -28,7 +28,7 @@ export function Compare({
   cells,
 }: {
   agents: readonly string[]
-  window: Period
+  window: (typeof texts.periods)[number][0]
   since: string | undefined
   /** Cells of the agents, with what is proven of each. */
   cells: readonly Cell[]

@@ -8,6 +8,7 @@ import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { Empty, Panel, Table } from '../../ui.tsx'
 import { verdictSentence } from '../../verdict.ts'
+import { Agents } from './agents.tsx'
 import { Compare } from './compare.tsx'
 import { type Cell, overconfident, trustHeadline } from './verdict.ts'
 
@@ -75,7 +76,7 @@ const fields = [
 export function Trust() {
   const { place } = useView()
   const kind = kinds.find((one) => one === place.query.get('by')) ?? 'agent_stakes'
-  const [window, periodChoice] = usePeriod('window')
+  const [window, periodChoice] = usePeriod('window', texts.periods)
   const [row, column] = kind.split('_') as [Name, Name]
   const loaded = useCall(`${kind} ${window}`, async (signal) => {
     const since = startOf(window)
@@ -121,6 +122,7 @@ export function Trust() {
                 !kinds.some((one) => one === kind && one === report.verdict.proven_by?.by) && (
                   <p>{verdictSentence(report)}</p>
                 )}
+              {row === 'agent' && column === 'stakes' && cells.length > 0 && <Agents cells={cells} />}
               {cells.length === 0 ? (
                 <Empty>{t.empty}</Empty>
               ) : (

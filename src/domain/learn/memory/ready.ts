@@ -4,13 +4,14 @@ import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import type { BreakerRule } from '../../../../sdk/schema/guardrail.ts'
 import { ReadyAction } from '../../../../sdk/schema/memory.ts'
 import { parseRecord } from '../../../../sdk/storage/decisions.ts'
-import { countDecisions } from '../../../../sdk/storage/groups.ts'
+import { countDecisions, scoreSums } from '../../../../sdk/storage/groups.ts'
 import type { DecisionFilter, Store } from '../../../../sdk/storage/store.ts'
 import { dayMs } from '../../../core/time.ts'
 import { showBreakers } from '../../policy/judge/breakers.ts'
 import { percent } from '../calibration/advice.ts'
 import { driftingCategories } from '../calibration/drift-periods.ts'
 import { listContradictions } from './contradictions.ts'
+import { sampleOf } from './sample.ts'
 
 export const priorities = ReadyAction.entries.priority.pipe[0].options
 export const actionTypes = ReadyAction.entries.type.options
@@ -54,6 +55,8 @@ interface ReadyQuery {
   order: 'urgent' | 'newest'
   offset: number
   limit: number
+  /** Only so many of the due reviews: those that tell most. Undefined for all. */
+  sample?: number | undefined
 }
 
 const rank = (priority: Priority): number => priorities.indexOf(priority)
@@ -93,11 +96,57 @@ const add = (counts: Counts, type: ReadyAction['type'], count: number): void => 
   if (count > 0) counts[type] = (counts[type] ?? 0) + count
 }
 
+/** The due reviews that tell most about how reliable each agent is at each stakes, spread evenly over time, and the counts of all. */
+async function sampled({ store, now_ms }: ReadyTools, { filter, sample, ...wanted }: ReadyQuery) {
+  const counts: Counts = {}
+  const parts = await Promise.all(
+    dueParts(filter, now_ms).map(async (part) => {
+      const groups = await store.decisions.groups(part.filter, ['agent', 'stakes'])
+      for (const { count } of groups) add(counts, part.type, count)
+      return passes(part, wanted) ? groups.map((group) => ({ part, ...group })) : []
+    }),
+  )
+  const strata = [...Map.groupBy(parts.flat(), ({ agent, stakes }) => JSON.stringify([agent, stakes])).values()]
+  const sums = await scoreSums(store.decisions, filter)
+  const due = (those: (typeof strata)[number]) => those.reduce((sum, { count }) => sum + count, 0)
+  const { picks, share } = sampleOf(
+    strata.map((those) => {
+      const { agent, stakes } = those[0]!
+      const own = sums.filter((one) => one.agent === agent && one.stakes === stakes)
+      return {
+        stakes,
+        due: due(those),
+        scored: own.reduce((sum, { count }) => sum + count, 0),
+        value: own.reduce((sum, { value }) => sum + value, 0),
+      }
+    }),
+    sample ?? 0,
+  )
+  const actions = await Promise.all(
+    strata.flatMap((those, at) =>
+      Array.from({ length: picks[at]! }, async (_, pick) => {
+        // The middle of each of as many equal shares.
+        let place = Math.floor(((pick + 0.5) * due(those)) / picks[at]!)
+        const { part, agent, stakes } = those.find(({ count }) => {
+          if (place < count) return true
+          place -= count
+          return false
+        })!
+        const only = { ...part.filter, agent, stakes: [stakes] }
+        const page = { filter: only, sort: 'created_at', order: 'desc', offset: place, limit: 1 } as const
+        return (await store.decisions.list(page)).texts.map((text) => ofDecision(parseRecord(text), part, now_ms))
+      }),
+    ),
+  )
+  const of = strata.reduce((sum, those) => sum + due(those), 0)
+  return { actions: actions.flat(), counts, sample: { shown: actions.length, of, share } }
+}
+
 /** Overdue decisions that pass, the first of each part in the requested order, and the counts of all overdue ones. Reads only as many as can be shown. */
 async function overdue(
   { store, now_ms }: ReadyTools,
   { filter, order, offset, limit, ...wanted }: ReadyQuery,
-): Promise<{ actions: ReadyAction[]; counts: Counts }> {
+): Promise<{ actions: ReadyAction[]; counts: Counts; sample: null }> {
   const actions: ReadyAction[] = []
   const counts: Counts = {}
   const most = offset + limit
@@ -113,7 +162,7 @@ async function overdue(
     add(counts, part.type, found.total)
     actions.push(...found.texts.map((text) => ofDecision(parseRecord(text), part, now_ms)))
   }
-  return { actions, counts }
+  return { actions, counts, sample: null }
 }
 
 async function drifting({ store, now_ms }: ReadyTools, filter: DecisionFilter): Promise<ReadyAction[]> {
@@ -217,8 +266,9 @@ export async function readyActions(tools: ReadyTools, query: ReadyQuery) {
       return empty
     }
   }
-  const [{ actions: decisions, counts }, ...lists] = await Promise.all([
-    part('Overdue decisions', overdue(tools, query), { actions: [], counts: {} }),
+  const due = query.sample === undefined ? overdue(tools, query) : sampled(tools, query)
+  const [{ actions: decisions, counts, sample }, ...lists] = await Promise.all([
+    part<Awaited<typeof due>>('Overdue decisions', due, { actions: [], counts: {}, sample: null }),
     part('Drift', drifting(tools, filter), []),
     part('Circuit breakers', stopped(tools), []),
     part('Contradictions', contradicting(tools, filter), []),
@@ -236,5 +286,5 @@ export async function readyActions(tools: ReadyTools, query: ReadyQuery) {
           (b.date ?? latest).localeCompare(a.date ?? latest) || rank(b.priority) - rank(a.priority) || byType(b, a),
   )
   const actions = passing.slice(offset, offset + limit)
-  return { actions, total, by_type: counts, filtered: total - actions.length, warnings }
+  return { actions, total, by_type: counts, filtered: total - actions.length, ...(sample && { sample }), warnings }
 }

@@ -1,0 +1,120 @@
+/** One line for each agent: whether it may decide alone, by stakes, with a plot of what it said and what came true, and the rule that asks a person. */
+import { percent, whole } from '../../figures.ts'
+import { PlaceChoice } from '../../form.tsx'
+import { To, useView } from '../../route.tsx'
+import { texts } from '../../texts.ts'
+import { Panel, Table } from '../../ui.tsx'
+import type { Cell } from './verdict.ts'
+
+const t = texts.trust.agents
+const weighty = ['high', 'critical'] as const
+type Weighty = (typeof weighty)[number]
+type Finding = 'alone' | 'not' | 'unknown'
+
+/** Alone if the lower bound of what came true reaches the threshold; not if even the figure itself does not; else nobody knows yet. */
+const findingOf = (cell: Cell | undefined, threshold: number): Finding =>
+  cell === undefined || cell.accuracy_low === null
+    ? 'unknown'
+    : cell.accuracy_low >= threshold
+      ? 'alone'
+      : cell.accuracy < threshold
+        ? 'not'
+        : 'unknown'
+
+/** The stakes from which on a person should be asked; null if the agent may decide alone, or if too little is known. */
+const askFrom = (findings: Record<Weighty, Finding>): Weighty | null =>
+  findings.high === 'not' ? 'high' : findings.critical === 'not' ? 'critical' : null
+
+function wordsOf(findings: Record<Weighty, Finding>): [words: string, tone: string] {
+  const from = askFrom(findings)
+  if (from === 'high') return [t.notAlone, 'bad']
+  if (from === 'critical') return [t.belowCritical, 'warn']
+  const unknown = weighty.filter((stakes) => findings[stakes] === 'unknown')
+  return unknown.length > 0 ? [t.notEnough(unknown.join(', ')), ''] : [t.alone, 'good']
+}
+
+const [plotWidth, plotHeight] = [150, 18]
+
+/** Said ○, came true ●, with its interval, on a line from 0 to 100 %. */
+function Dots({ cell }: { cell: Cell }) {
+  const x = (share: number) => 8 + share * (plotWidth - 16)
+  const y = plotHeight / 2
+  return (
+    <svg class="dots" viewBox={`0 0 ${plotWidth} ${plotHeight}`} aria-hidden="true">
+      <path class="ideal" d={`M${x(0)} ${y}H${x(1)}`} />
+      {cell.accuracy_low !== null && (
+        <path class="whisker" d={`M${x(cell.accuracy_low)} ${y}H${x(cell.accuracy_high!)}`} />
+      )}
+      <circle class="stated" cx={x(cell.mean_confidence)} cy={y} r={4.5} />
+      <circle class="dot" cx={x(cell.accuracy)} cy={y} r={4} />
+    </svg>
+  )
+}
+
+export function Agents({ cells }: { cells: readonly Cell[] }) {
+  const { place, may } = useView()
+  const asked = place.query.get('alone') ?? '70'
+  const threshold = Number(asked) / 100
+  const of = (agent: string, stakes: string | null) =>
+    cells.find((one) => one.agent === agent && one.stakes === stakes && one.category === null)
+  const names = [
+    ...new Set(cells.flatMap(({ agent, category }) => (agent !== null && category === null ? [agent] : []))),
+  ]
+  const rows = names.map((agent) => {
+    const findings = {
+      high: findingOf(of(agent, 'high'), threshold),
+      critical: findingOf(of(agent, 'critical'), threshold),
+    }
+    return { agent, findings, all: of(agent, null) }
+  })
+  const order: Finding[] = ['not', 'unknown', 'alone']
+  const rank = ({ findings }: (typeof rows)[number]) =>
+    2 * order.indexOf(findings.high) + order.indexOf(findings.critical)
+  return (
+    <Panel title={t.title} lead={t.lead} wide>
+      <div class="bar">
+        <PlaceChoice label={t.threshold} name="alone" value={asked} options={t.thresholds} otherwise="70" />
+      </div>
+      <Table
+        caption={t.title}
+        heads={t.heads}
+        rows={rows
+          .sort((a, b) => rank(a) - rank(b))
+          .map(({ agent, findings, all }) => {
+            const [words, tone] = wordsOf(findings)
+            const from = askFrom(findings)
+            return [
+              <To path="/calibration" query={{ agent }}>
+                {agent}
+              </To>,
+              <span class={`badge ${tone}`}>{words}</span>,
+              ...weighty.map((stakes) => {
+                const cell = of(agent, stakes)
+                return cell ? (
+                  <>
+                    <strong>{percent(cell.accuracy)}</strong>{' '}
+                    <span class="quiet">{t.figures(whole(cell.scored), percent(cell.mean_confidence))}</span>
+                    <Dots cell={cell} />
+                  </>
+                ) : (
+                  <span class="quiet">{t.none}</span>
+                )
+              }),
+              <>
+                {from && may('admin') && (
+                  <To path="/policy" query={{ draft: t.rule(agent, from) }}>
+                    {t.ask(from)}
+                  </To>
+                )}{' '}
+                {all && (
+                  <To path="/decisions" query={{ agent, outcome: 'failure' }}>
+                    {t.failures}
+                  </To>
+                )}
+              </>,
+            ]
+          })}
+      />
+    </Panel>
+  )
+}

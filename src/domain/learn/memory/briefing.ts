@@ -1,0 +1,219 @@
+/** What changed since a time, what got worse, and what was learnt: the first page that a person reads. */
+import type { Briefing } from '../../../../sdk/schema/briefing.ts'
+import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
+import type { BreakerRule } from '../../../../sdk/schema/guardrail.ts'
+import { parseRecord } from '../../../../sdk/storage/decisions.ts'
+import { countBy, countDecisions, type ScoreSum, scoreSums } from '../../../../sdk/storage/groups.ts'
+import type { DecisionFilter, Store, StoredAuditEntry } from '../../../../sdk/storage/store.ts'
+import { minScored, round } from '../../../core/figures.ts'
+import { dayMs, timestamp } from '../../../core/time.ts'
+import { policyChanges } from '../../policy/judge/archive.ts'
+import { showBreakers } from '../../policy/judge/breakers.ts'
+import { exactInterval } from '../calibration/interval.ts'
+
+const recentDays = 30
+const weekDays = 7
+const weeksShown = 12
+/** Most audit entries, failures, and decisions of the period that are read. */
+const [maxEntries, maxFailures, maxDecisions] = [2_000, 300, 500]
+const [maxCauseIds, maxLessons] = [20, 8]
+/** Methods by which a person sets a decision of the program aside. */
+const overriding = ['cstp.overruleEvidence', 'cstp.resetCircuit']
+
+export interface BriefingTools {
+  store: Store
+  breakers: readonly BreakerRule[]
+  now_ms: number
+  /** The caller if it may see only its own calls; else undefined. */
+  only?: string
+}
+
+type Rate = NonNullable<Briefing['worse']>['recent']
+
+function rateOf(value: number, count: number): Rate {
+  if (count === 0) return { scored: 0, rate: null, low: null, high: null }
+  const { low, high } = exactInterval(value, count, 0.05)
+  return { scored: count, rate: round(value / count), low: round(low), high: round(high) }
+}
+
+/** How far the later rate is below the earlier one at least, by the interval of their difference; 0 unless a fall is proven. */
+function provenFall(now: Rate, then: Rate): number {
+  if (now.scored < minScored || then.scored < minScored) return 0
+  const change = now.rate! - then.rate!
+  return Math.max(0, -(change + Math.hypot(now.high! - now.rate!, then.rate! - then.low!)))
+}
+
+/** The agent with the largest proven fall. */
+function worseOf(recent: readonly ScoreSum[], earlier: readonly ScoreSum[]): Briefing['worse'] {
+  const rateOfAgent = (sums: readonly ScoreSum[], agent: string): Rate => {
+    const own = sums.filter((one) => one.agent === agent)
+    return rateOf(
+      own.reduce((sum, { value }) => sum + value, 0),
+      own.reduce((sum, { count }) => sum + count, 0),
+    )
+  }
+  const falls = [...new Set(recent.map(({ agent }) => agent))].map((agent) => {
+    const [now, then] = [rateOfAgent(recent, agent), rateOfAgent(earlier, agent)]
+    return { agent, recent: now, earlier: then, fall: provenFall(now, then) }
+  })
+  const [worst] = falls.filter(({ fall }) => fall > 0).sort((a, b) => b.fall - a.fall)
+  return worst ? { agent: worst.agent, recent: worst.recent, earlier: worst.earlier } : null
+}
+
+const startOfDay = (ms: number): number => Math.floor(ms / dayMs) * dayMs
+const dayOf = (ms: number): string => timestamp(ms).slice(0, 10)
+
+/** Success rates of the last weeks, each ending on the weekday of today. */
+function weeksOf(
+  { store, now_ms }: BriefingTools,
+  filter: DecisionFilter,
+  changes: readonly string[],
+): Promise<Briefing['weeks']> {
+  const end = startOfDay(now_ms) + dayMs
+  const starts = Array.from({ length: weeksShown }, (_, at) => end - (weeksShown - at) * weekDays * dayMs)
+  return Promise.all(
+    starts.map(async (from) => {
+      const bounds = { created_from_ms: from, created_to_ms: from + weekDays * dayMs - 1 }
+      const sums = await scoreSums(store.decisions, { ...filter, ...bounds })
+      const { value, count } = sums.reduce(
+        (all, one) => ({ value: all.value + one.value, count: all.count + one.count }),
+        {
+          value: 0,
+          count: 0,
+        },
+      )
+      const until = from + weekDays * dayMs
+      return {
+        from: dayOf(from),
+        complete: until < end,
+        rules_changed: changes.some((at) => Date.parse(at) >= from && Date.parse(at) < until),
+        ...rateOf(value, count),
+      }
+    }),
+  )
+}
+
+const newest = async ({ store }: BriefingTools, filter: DecisionFilter, limit: number): Promise<DecisionRecord[]> =>
+  (await store.decisions.list({ filter, sort: 'created_at', order: 'desc', offset: 0, limit })).texts.map(parseRecord)
+
+/** The text that two failures share if they have the same cause: letters, digits and case apart. */
+const plain = (text: string): string => text.toLowerCase().replace(/\s+/g, ' ').trim()
+
+function causeOf(failures: readonly DecisionRecord[]): Briefing['cause'] {
+  const groups = Map.groupBy(failures, ({ lessons, actual_result }) => plain(lessons ?? actual_result ?? ''))
+  groups.delete('')
+  const [most] = [...groups.values()].sort((a, b) => b.length - a.length)
+  if (most === undefined || most.length < 2) return null
+  const [{ lessons, actual_result }] = most as [DecisionRecord]
+  return { text: lessons ?? actual_result!, failures: most.length, ids: most.slice(0, maxCauseIds).map(({ id }) => id) }
+}
+
+/** Lessons of reviews since the start, and before how many decisions of the period they were found. */
+function lessonsOf(reviewed: readonly DecisionRecord[], decided: readonly DecisionRecord[]): Briefing['lessons'] {
+  const found = new Map<string, number>()
+  for (const { related_to } of decided) for (const { id } of related_to) found.set(id, (found.get(id) ?? 0) + 1)
+  const groups = Map.groupBy(
+    reviewed.filter(({ lessons }) => lessons),
+    ({ lessons }) => plain(lessons!),
+  )
+  return [...groups.values()]
+    .map((those) => ({
+      text: those[0]!.lessons!,
+      id: those[0]!.id,
+      agent: those[0]!.recorded_by,
+      outcome: those[0]!.outcome ?? 'pending',
+      shown: those.reduce((sum, { id }) => sum + (found.get(id) ?? 0), 0),
+    }))
+    .sort((a, b) => b.shown - a.shown)
+    .slice(0, maxLessons)
+}
+
+const isDryRun = ({ detail }: StoredAuditEntry): boolean =>
+  typeof detail === 'object' && detail !== null && 'dry_run' in detail && detail.dry_run === true
+
+function describedIn({ detail, method }: StoredAuditEntry): string {
+  const input = typeof detail === 'object' && detail !== null && 'input' in detail ? detail.input : null
+  const text = typeof input === 'object' && input !== null && 'description' in input ? input.description : null
+  return typeof text === 'string' ? text : method
+}
+
+async function stopsOf({ store, only }: BriefingTools, since_ms: number): Promise<Briefing['stops']> {
+  const entries = await store.audit.list({
+    allowed: false,
+    since_ms,
+    limit: maxEntries,
+    ...(only !== undefined && { agent: only }),
+  })
+  const stopped = entries.filter((entry) => entry.rules.length > 0 && !isDryRun(entry))
+  return [...Map.groupBy(stopped, ({ agent, rules }) => JSON.stringify([agent, rules[0]])).values()].map((those) => {
+    const [last, first] = [those[0]!, those.at(-1)!]
+    return {
+      agent: last.agent,
+      rule: last.rules[0]!,
+      count: those.length,
+      first_at: first.at,
+      last_at: last.at,
+      last_seq: last.seq,
+      description: describedIn(last),
+    }
+  })
+}
+
+async function overridesOf({ store, only }: BriefingTools, since_ms: number): Promise<number> {
+  const lists = await Promise.all(
+    overriding.map((method) =>
+      store.audit.list({ method, since_ms, limit: maxEntries, ...(only !== undefined && { agent: only }) }),
+    ),
+  )
+  return lists.flat().length
+}
+
+/** @param filter agent and project of the decisions */
+export async function briefingOf(tools: BriefingTools, filter: DecisionFilter, since_ms: number): Promise<Briefing> {
+  const { store, breakers, now_ms } = tools
+  const { decisions } = store
+  const period = { ...filter, created_from_ms: since_ms }
+  const since = timestamp(since_ms)
+  const recent_ms = now_ms - recentDays * dayMs
+  const [recorded, outcomes, agents, before, failures, decided, reviewedRecords, recent, earlier] = await Promise.all([
+    countDecisions(decisions, period),
+    decisions.groups({ ...filter, status: ['reviewed'] }, ['reviewed_day', 'outcome']),
+    countBy(decisions, period, 'agent'),
+    countBy(decisions, { ...filter, created_to_ms: since_ms - 1 }, 'agent'),
+    newest(tools, { ...filter, outcome: ['failure'] }, maxFailures),
+    newest(tools, period, maxDecisions),
+    newest(tools, { ...filter, status: ['reviewed'] }, maxDecisions),
+    scoreSums(decisions, { ...filter, created_from_ms: recent_ms }),
+    scoreSums(decisions, { ...filter, created_to_ms: recent_ms - 1 }),
+  ])
+  const worse = worseOf(recent, earlier)
+  // The first rules are not a change.
+  const changes = (await policyChanges(store)).slice(0, -1).map(({ in_force_from }) => in_force_from)
+  const [weeks, stops, overrides, states] = await Promise.all([
+    weeksOf(tools, worse === null ? filter : { ...filter, agent: worse.agent }, changes),
+    stopsOf(tools, since_ms),
+    overridesOf(tools, since_ms),
+    showBreakers(store.keyed, breakers, now_ms),
+  ])
+  const lately = outcomes.filter(({ reviewed_day }) => reviewed_day !== null && reviewed_day >= since.slice(0, 10))
+  const isLate = ({ reviewed_at }: DecisionRecord) => reviewed_at !== null && reviewed_at >= since
+  const known = new Set(before.map(({ value }) => value))
+  const count = (groups: readonly { count: number }[]) => groups.reduce((sum, one) => sum + one.count, 0)
+  return {
+    since,
+    decisions: recorded,
+    reviewed: count(lately),
+    failed: count(lately.filter(({ outcome }) => outcome === 'failure')),
+    cause: causeOf(failures.filter(isLate)),
+    rules_changed: changes.filter((at) => at >= since),
+    new_agents: agents.map(({ value }) => value).filter((name) => !known.has(name)),
+    breakers_opened: states
+      .filter(({ state, opened_at }) => state !== 'closed' && opened_at !== null && opened_at >= since)
+      .map(({ scope }) => scope),
+    overrides,
+    stops,
+    worse,
+    weeks,
+    lessons: lessonsOf(reviewedRecords.filter(isLate), decided),
+  }
+}
