@@ -119,6 +119,16 @@ export interface Methods {
    */
   getApproval(params: GetApprovalParams, options?: CallOptions): Promise<GetApprovalResult>
   /**
+   * Summarizes what changed since a time: decisions, failures and their common cause, rules, agents, stopped
+   * actions, the success rate by week and lessons. Scope `read`, effect `read`.
+   * @category Operation
+   * @example
+   * ```ts
+   * await cstp.getBriefing()
+   * ```
+   */
+  getBriefing(params?: GetBriefingParams, options?: CallOptions): Promise<GetBriefingResult>
+  /**
    * Compares stated confidence with outcomes: Brier score, calibration and recommendations. Scope `read`, effect
    * `read`.
    * @category Learning
@@ -583,6 +593,7 @@ export const methods = {
   eraseDecision: 'write',
   exportEvidenceBundle: 'write',
   getApproval: 'read',
+  getBriefing: 'read',
   getCalibration: 'read',
   getCheckpoint: 'read',
   getCircuitState: 'read',
@@ -953,6 +964,16 @@ export interface GetApprovalParams {
 
 /** Result of `cstp.getApproval`. */
 export type GetApprovalResult = Approval
+
+/** Parameters of `cstp.getBriefing`. */
+export interface GetBriefingParams {
+  /** On or after this day or time; by default the last 24 hours. */ since?: string | undefined
+  /** Only decisions of this agent. */ agent?: string | undefined
+  /** Only decisions of this project. */ project?: string | undefined
+}
+
+/** Result of `cstp.getBriefing`. */
+export type GetBriefingResult = Briefing
 
 /** Parameters of `cstp.getCalibration`. */
 export interface GetCalibrationParams {
@@ -1787,6 +1808,7 @@ export interface ListEvidenceResult {
 /** Parameters of `cstp.listGuardrails`. */
 export interface ListGuardrailsParams {
   /** Only rules of this scope or project, and rules without one. */ scope?: string | undefined
+  /** Counts on or after this day or time how often each rule fired. */ fired_since?: string | undefined
   /** Time to answer for, RFC 3339. */ as_of?: string | undefined
 }
 
@@ -1798,6 +1820,9 @@ export interface ListGuardrailsResult {
     /** Short name. */ name: string | null
     /** Its purpose. */ description: string | null
     /** Effect of a violation. */ action: 'block' | 'defer' | 'step_up' | 'modify' | 'warn' | 'log'
+    /** `shadow`: it stops nothing, what it would have stopped is noted. */ mode: 'enforce' | 'shadow'
+    /** Checks since `fired_from` in which it fired; with `fired_since`, for admin and audit. */
+    fired?: number | undefined
     /** Scopes joined by commas; null for every scope. */ scope: string | null
     /** The same as a list; empty for every scope. */ scopes: string[]
     /** Number of conditions. */ conditions: number
@@ -1805,6 +1830,8 @@ export interface ListGuardrailsResult {
     /** Name of the file. */ file: string
   }[]
   /** Total number. */ total: number
+  /** When the counted checks begin, RFC 3339: `fired_since`, or later if there are more checks than are read. */
+  fired_from?: string | undefined
   /** SHA-256 of the rules in force. */ policy_hash: string
   /** Problems found when the files were last read; the last valid rules stay in force. */ errors: RuleProblem[]
   /** Only with the parameter `as_of`: the time that the answer is for, and its limits. */ as_of?: AsOfBlock | undefined
@@ -2118,6 +2145,9 @@ export interface ReadyParams {
   /** Maximum number of results. Default `20`. */ limit?: number | undefined
   /** Only this category. */ category?: string | undefined
   /** Decisions of this agent. */ agent?: string | undefined
+  /** Decisions of this project. */ project?: string | undefined
+  /** Only so many of the due reviews: those whose outcomes tell most about how reliable agents are. */
+  sample?: number | undefined
 }
 
 /** Result of `cstp.ready`. */
@@ -2126,6 +2156,12 @@ export interface ReadyResult {
   /** Number of all due actions, regardless of types and priority. */ total: number
   /** The same number by type; types without actions are left out. */ by_type: Record<string, number>
   /** Number of actions left out by the filters or the limit. */ filtered: number
+  /** The drawn sample; only with `sample`. */
+  sample?: {
+    /** Due reviews in the sample. */ shown: number
+    /** Due reviews that it was drawn from. */ of: number
+    /** Its information, as a share of that of all of them. */ share: number
+  } | undefined
   /** Parts that could not be read. */ warnings: string[]
 }
 
@@ -2688,6 +2724,73 @@ export interface BridgeInput {
   /** Features that are irrelevant. Default `[]`. */ tolerance?: string[] | undefined
   /** Features that must be present. Default `[]`. */ enforcement?: string[] | undefined
   /** Features that must be absent. Default `[]`. */ prevention?: string[] | undefined
+}
+
+/** What changed since a time, what got worse, and what was learnt. */
+export interface Briefing {
+  /** Start of the period, RFC 3339. */ since: string
+  /** Decisions recorded in the period. */ decisions: number
+  /** Decisions reviewed since the day on which the period starts. */ reviewed: number
+  /** Those of them that failed. */ failed: number
+  /** What most failures of the period share; null if no two share a text. */
+  cause: {
+    /** The lesson of these failures; without lessons, what happened. */ text: string
+    /** Failures with this text, at least two. */ failures: number
+    /** Their decisions, at most 20. */ ids: string[]
+  } | null
+  /** When rule sets came into force in the period, newest first. */ rules_changed: string[]
+  /** Agents whose first decision is in the period. */ new_agents: string[]
+  /** Scopes of breakers that opened in the period and are not closed. */ breakers_opened: string[]
+  /** Evidence overruled and breakers reset by people in the period. */ overrides: number
+  /**
+   * Stopped actions by agent and rule, the latest first; only those of the caller without the scopes admin or
+   * audit.
+   */
+  stops: {
+    /** The authenticated agent. */ agent: string
+    /** The rule or breaker that stopped its actions. */ rule: string
+    /** Stopped actions. */ count: number
+    /** The first of them, RFC 3339. */ first_at: string
+    /** The last of them, RFC 3339. */ last_at: string
+    /** Audit entry of the last one. */ last_seq: number
+    /** The action that was stopped last. */ description: string
+  }[]
+  /** The agent whose success rate of the last 30 days fell furthest below the time before, if that is proven. */
+  worse: {
+    /** The authenticated agent. */ agent: string
+    /** Its last 30 days. */
+    recent: {
+      /** Scored decisions. */ scored: number
+      /** Mean outcome; null without scored decisions. */ rate: number | null
+      /** Lower bound of its 95 % interval; null without scored decisions. */ low: number | null
+      /** Upper bound of its 95 % interval; null without scored decisions. */ high: number | null
+    }
+    /** The time before. */
+    earlier: {
+      /** Scored decisions. */ scored: number
+      /** Mean outcome; null without scored decisions. */ rate: number | null
+      /** Lower bound of its 95 % interval; null without scored decisions. */ low: number | null
+      /** Upper bound of its 95 % interval; null without scored decisions. */ high: number | null
+    }
+  } | null
+  /** Success rate by week of decision, oldest first: of the agent in `worse`, else of all agents. */
+  weeks: {
+    /** First day of the week. */ from: string
+    /** False for the current week. */ complete: boolean
+    /** True if other rules came into force in it. */ rules_changed: boolean
+    /** Scored decisions. */ scored: number
+    /** Mean outcome; null without scored decisions. */ rate: number | null
+    /** Lower bound of its 95 % interval; null without scored decisions. */ low: number | null
+    /** Upper bound of its 95 % interval; null without scored decisions. */ high: number | null
+  }[]
+  /** Lessons of reviews in the period, those shown most first. */
+  lessons: {
+    /** The lesson. */ text: string
+    /** The newest decision with it. */ id: string
+    /** The authenticated agent. */ agent: string
+    /** The outcome; null while pending. */ outcome: string
+    /** Decisions of the period before which an agent found a decision with it. */ shown: number
+  }[]
 }
 
 /** Scored decisions of one agent, category or stakes, or of two of them; null stands for all values. */
