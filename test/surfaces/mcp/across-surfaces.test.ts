@@ -186,7 +186,9 @@ describe('a call', () => {
       return {}
     }, 'reader')
     await client.callTool({ name: 'list_breakers', arguments: {} })
-    expect(seen).toEqual([{ method: 'cstp.listBreakers', params: {}, caller: callers.reader, request_id: 'r1', traceparent: null }])
+    expect(seen).toEqual([
+      { method: 'cstp.listBreakers', params: {}, caller: callers.reader, request_id: 'r1', traceparent: null },
+    ])
     await client.close()
   })
 
