@@ -38,7 +38,9 @@ test('no secret of a day of hooks is in a file of the service', async () => {
       parts.reduce<string[]>((all, part) => all.flatMap((one) => (part === '' ? [one] : one.split(part))), [text]),
     )
     const longest = pieces.reduce((a, b) => (b.length > a.length ? b : a))
-    if (longest.length >= 16) secrets.push(longest.slice(0, 12))
+    // fast-check likes to make names such as propertyIsEnumerable, which no rule takes for a secret.
+    const isWord = Object.getOwnPropertyNames(Object.prototype).some((name) => longest.startsWith(name.slice(0, 12)))
+    if (longest.length >= 16 && !isWord) secrets.push(longest.slice(0, 12))
     return made!
   }
   let sent = 0
