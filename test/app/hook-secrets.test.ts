@@ -39,8 +39,9 @@ test('no secret of a day of hooks is in a file of the service', async () => {
     )
     const longest = pieces.reduce((a, b) => (b.length > a.length ? b : a))
     // fast-check likes to make names such as propertyIsEnumerable, which no rule takes for a secret.
-    const isWord = Object.getOwnPropertyNames(Object.prototype).some((name) => longest.startsWith(name.slice(0, 12)))
-    if (longest.length >= 16 && !isWord) secrets.push(longest.slice(0, 12))
+    const piece = longest.slice(0, 12)
+    const isWord = Object.getOwnPropertyNames(Object.prototype).some((name) => name.includes(piece))
+    if (longest.length >= 16 && !isWord) secrets.push(piece)
     return made!
   }
   let sent = 0

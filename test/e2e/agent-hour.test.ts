@@ -129,6 +129,6 @@ test('what an agent gives is found again, and its outcome is settled by what Git
   await as('root', 'attributeOutcomes', settle)
   expect(await tool('get_decision', { id })).toMatchObject({ ...settled, outcome: 'failure' })
   const last = await tool<{ markdown: string }>('get_session_context', { task_description: description })
-  expect(last.markdown).toContain('failure')
+  expect(last.markdown).toContain('failed, lesson')
   await peer.close()
 })

@@ -228,7 +228,7 @@ describe('with a server', () => {
     expect(await shown('review', id, 'success', '--lessons', 'Hash the compiler too')).toBe(
       `${id} is reviewed: success\n`,
     )
-    expect(await shown('context', 'cache', 'builds')).toContain('Lesson: "Hash the compiler too"')
+    expect(await shown('context', 'cache', 'builds')).toContain('succeeded, lesson "Hash the compiler too"')
     expect(await shown('show', 'late')).toStartWith('Ship on Fridays\n')
     expect(JSON.parse(await shown('call', 'getDecision', 'id=late')).source_key).toBe('late')
   })

@@ -112,7 +112,7 @@ circuit_breakers: [{ scope: "category:trading", failure_threshold: 3, window_ms:
     const ids = [...markdown.matchAll(/`([\d-]+decision-[0-9a-f]+)`/g)].map(([, id]) => id)
     expect(ids).toEqual([current, small, old, current])
     expect(markdown).toContain('## Decisions of acme/shop in force')
-    expect(markdown).toContain('failed: "Customers have several devices"')
+    expect(markdown).toContain('failed, lesson "Customers have several devices"')
     expect(markdown).not.toContain('Elsewhere')
     const { relevant_decisions } = await program.call('getSessionContext', { project: 'acme/shop' }, 'bob')
     expect(relevant_decisions!.map(({ id }) => id)).toEqual([current, small, old])

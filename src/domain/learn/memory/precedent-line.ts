@@ -13,11 +13,12 @@ const outcomeOf = ({ outcome }: QueryHit): string => (outcome === null ? 'is ope
 /** The first sentence: a clause says why. */
 const clauseOf = (text: string): string => plainText(text).match(/^.{20,}?[.!?](?=\s|$)/u)?.[0] ?? plainText(text)
 
-/** A lesson of a failure, and what came of a success; the other if there is only that. */
+/** What came of it, and the lesson; of a failure the lesson alone, if there is one. */
 function whyOf(hit: QueryHit, most: number): string {
   const { lessons, actual_result } = hit
-  const why = isFailure(hit) ? lessons || actual_result : actual_result || lessons
-  return why ? `: ${quoted(shorten(clauseOf(why), most), most)}` : ''
+  const said = (text: string) => quoted(shorten(clauseOf(text), most), most)
+  const result = actual_result && !(isFailure(hit) && lessons) ? `: ${said(actual_result)}` : ''
+  return `${result}${lessons && lessons !== actual_result ? `, lesson ${said(lessons)}` : ''}`
 }
 
 const units: [name: string, days: number][] = [

@@ -123,7 +123,7 @@ describe('as Markdown', () => {
       }),
     )
     expect(lineOf(failed)).toBe(
-      `- "Cache \\*all\\*" failed: "Ask \\*first\\* and above all." (alice, today, reviewed by bob) \`${failed.hit.id}\``,
+      `- "Cache \\*all\\*" failed, lesson "Ask \\*first\\* and above all." (alice, today, reviewed by bob) \`${failed.hit.id}\``,
     )
     const old = { date: '2025-05-01', lessons: null, actual_result: 'It took a day' }
     const bySelf = shownOf(reviewed('success', { ...old, self_reviewed: true }))
@@ -140,7 +140,7 @@ describe('as Markdown', () => {
   test('a successor is in the place of what it replaced, and a replaced one names its successor', () => {
     const old = shownOf(reviewed('failure', { decision: 'Keep it in the browser', lessons: 'Devices change' }))
     const successor = { ...shownOf(recordOf({ decision: 'Keep it on the server' })), replaced: [old] }
-    expect(lineOf(successor)).toEndWith('; replaced "Keep it in the browser", which failed: "Devices change"')
+    expect(lineOf(successor)).toEndWith('; replaced "Keep it in the browser", which failed, lesson "Devices change"')
     const retired = { ...old, replaced_by: { id: 'x', title: 'Keep it on the server' } }
     expect(lineOf(retired)).toEndWith('; replaced by "Keep it on the server" `x`')
   })
@@ -201,7 +201,7 @@ describe('as Markdown', () => {
     )
     expect(linesOf(found)).toHaveLength(2)
     expect(linesOf(found)[0]).toMatch(
-      /^- "cache prices for an hour\." failed: "Prices change at noon" .*\. Alike: 1 success, 1 pending$/,
+      /^- "cache prices for an hour\." failed, lesson "Prices change at noon" .*\. Alike: 1 success, 1 pending$/,
     )
   })
 
