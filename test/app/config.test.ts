@@ -62,6 +62,18 @@ test('defaults are those of the reference', async () => {
   expect(new Set(Object.values(sources))).toEqual(new Set(['default']))
 })
 
+test('a misspelt variable of the environment is refused with the name that was meant', async () => {
+  const env = { CSTP_RATE_LIMITS: '60', CSTP_DATADIR: '/data', CSTP_TEST_PROGRAM: 'dist/cstp', CSTP_QQQQQQQQQQQQ: 'x' }
+  expect(await problems({ env })).toEqual([
+    'CSTP_DATADIR (environment): unknown setting; did you mean CSTP_DATA_DIR?',
+    'CSTP_QQQQQQQQQQQQ (environment): unknown setting; cstp help settings lists them',
+    'CSTP_RATE_LIMITS (environment): unknown setting; did you mean CSTP_RATE_LIMIT?',
+    'CSTP_TEST_PROGRAM (environment): unknown setting; cstp help settings lists them',
+  ])
+  const others = { CSTP_AGENT: 'ada', CSTP_TOKEN: 'x', CSTP_URL: 'https://cstp.example', CSTP_EMPTY: '', CSTPX: '1' }
+  expect((await load({ env: others })).settings.rate_limit).toBe(6_000)
+})
+
 test('a flag goes before the environment, that before the file, that before the default', async () => {
   const yaml = 'server: { port: 1, host: file }\nlog: { level: debug }'
   const env = { CSTP_PORT: '2', CSTP_HOST: 'env' }

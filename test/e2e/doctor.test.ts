@@ -120,11 +120,6 @@ test('a folder that is not there yet', async () => {
 describe('finds what is wrong with', () => {
   const broken: [string, () => unknown, RegExp][] = [
     [
-      'settings: unknown',
-      () => ({ CSTP_LOG_LEVELS: 'x' }),
-      /^settings warning: unknown setting CSTP_LOG_LEVELS → did you mean CSTP_LOG_LEVEL\?/,
-    ],
-    [
       'settings: open to the network',
       () => ({ CSTP_HOST: '0.0.0.0' }),
       /^settings warning: the service listens on 0\.0\.0\.0/,

@@ -5,6 +5,7 @@ import { type Credential, type Grants, grantedScopes, type Scope, vouches } from
 import { causeOf } from '../../core/log.ts'
 import { withoutSecrets } from '../../core/secrets.ts'
 import { ownAgents } from '../../core/token-file.ts'
+import { unknownVariables } from './environment.ts'
 import { isPostgres, type Setting } from './read.ts'
 import { settings } from './table.ts'
 
@@ -175,7 +176,7 @@ export async function loadSettings(input: {
   flags: Record<string, string>
   readFile(path: string): Promise<string>
 }): Promise<Configuration> {
-  const problems: string[] = []
+  const problems = [...unknownVariables(input.env)]
   const file = input.flags['--config'] ?? input.env.CSTP_CONFIG
   let fromFile = new Map<string, unknown>()
   if (file) {

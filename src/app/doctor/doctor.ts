@@ -1,9 +1,8 @@
 /** Checks settings and data without changing anything, and reports each problem with its severity and a fix. */
-import { nearest } from '../../../sdk/nearest.ts'
 import { messageOf } from '../../core/log.ts'
 import { adminAgent } from '../../core/token-file.ts'
 import { checkRules } from '../../policy/check.ts'
-import { type Settings, scopesOfAgents, settings as table } from '../config/config.ts'
+import { type Settings, scopesOfAgents } from '../config/config.ts'
 import { foreignPorts, type PortWithFiles, unknownFiles } from '../own-drivers.ts'
 import { type Check, error, type Finding, note, warning } from './finding.ts'
 import { checkFolder } from './folder.ts'
@@ -15,35 +14,10 @@ import { checkSessions, checkThread } from './thread.ts'
 
 export type { Finding, Severity } from './finding.ts'
 
-/** Environment variables of this program that are not settings. */
-const others = [
-  'CSTP_CONFIG',
-  'CSTP_AGENT',
-  'CSTP_TOKEN',
-  'CSTP_URL',
-  'CSTP_SOAK',
-  'CSTP_BENCH_DIR',
-  'CSTP_RUNS',
-  'CSTP_TEST_STORES',
-  'CSTP_TEST_POSTGRES',
-]
-const names = [...Object.values(table).map(({ env }) => env), ...others]
-
 const loopback = /^(?:localhost|127\.\d+\.\d+\.\d+|::1)$/
 
 /** Settings that are valid but probably unintended. */
-function* checkSettings(settings: Settings, env: Record<string, string | undefined>): Generator<Finding> {
-  for (const name of Object.keys(env).sort()) {
-    if (!name.startsWith('CSTP_') || names.includes(name)) continue
-    const near = nearest(
-      name.toLowerCase(),
-      names.map((one) => one.toLowerCase()),
-    )
-    yield warning(
-      `unknown setting ${name}`,
-      near ? `did you mean ${near.toUpperCase()}?` : 'cstp help settings lists them all',
-    )
-  }
+function* checkSettings(settings: Settings): Generator<Finding> {
   const { host, embedder, public_url, rate_limit, record_guardrails } = settings
   if (!loopback.test(host) && !public_url?.startsWith('https:'))
     yield warning(
@@ -124,14 +98,9 @@ const checks: readonly Check[] = [
   checkGuardrails,
 ]
 
-/** Runs all checks in sequence. @param env the environment, searched for unknown CSTP_ variables */
+/** Runs all checks in sequence. @param env the environment, which clients would have too */
 export async function* examine(settings: Settings, env: Record<string, string | undefined>): AsyncGenerator<Examined> {
-  const all: Check[] = [
-    { name: 'settings', run: (given) => checkSettings(given, env) },
-    checkDrivers,
-    ...checks,
-    checkHooks(env),
-  ]
+  const all: Check[] = [{ name: 'settings', run: checkSettings }, checkDrivers, ...checks, checkHooks(env)]
   // A module that can't be loaded is a finding of the checks that need it.
   const foreign = await foreignPorts(settings).catch((): PortWithFiles[] => [])
   for (const { name, run, files = [] } of all) {

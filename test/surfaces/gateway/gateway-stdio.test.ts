@@ -5,7 +5,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { inTemporaryDir } from '../../support/process.ts'
+import { bareEnv, inTemporaryDir } from '../../support/process.ts'
 import { textsOf, toolServer } from './gateway.ts'
 
 const main = resolve(import.meta.dir, '../../../src/main.ts')
@@ -91,7 +91,7 @@ test('a gateway that is killed leaves no call made twice, and each made call rec
     const again = await start(dir)
     try {
       const shown = Bun.spawnSync([process.execPath, main, 'audit', '--local', '--json'], {
-        env: { ...process.env, CSTP_DATA_DIR: join(dir, 'data'), CSTP_EMBEDDER: 'hash', CSTP_PACKS: 'none' },
+        env: bareEnv(join(dir, 'data'), { CSTP_PACKS: 'none' }),
       })
       expect(shown.stdout.toString()).toContain('gateway tools')
       expect(textsOf(await again.client.callTool({ name: 'echo', arguments: { text: 'on' } }))).toBe('on')
@@ -104,7 +104,7 @@ test('a gateway that is killed leaves no call made twice, and each made call rec
 test('a server that does not exist is an error of the command, with its name', () =>
   inTemporaryDir(async (dir) => {
     const { exitCode, stderr } = Bun.spawnSync([process.execPath, main, 'gateway', '--', '/no/such/server'], {
-      env: { ...process.env, CSTP_DATA_DIR: join(dir, 'data'), CSTP_EMBEDDER: 'hash' },
+      env: bareEnv(join(dir, 'data')),
       stdin: 'ignore',
     })
     expect(exitCode).toBe(1)
@@ -116,7 +116,7 @@ test('with the address of a service on another machine it says what to do, and s
     const { exitCode, stderr } = Bun.spawnSync(
       [process.execPath, main, 'gateway', '--', 'touch', join(dir, 'started')],
       {
-        env: { ...process.env, CSTP_DATA_DIR: join(dir, 'data'), CSTP_URL: 'https://cstp.example' },
+        env: bareEnv(join(dir, 'data'), { CSTP_URL: 'https://cstp.example' }),
         stdin: 'ignore',
       },
     )
