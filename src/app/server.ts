@@ -122,7 +122,7 @@ export async function openProgram(
       }),
     )
     const { threadSigner, ...ofEvidence } = await evidenceServices(settings, evidence, store.thread, now, log)
-    await checkStart(settings, { store, evidence, signer: threadSigner })
+    await checkStart(settings, { store, evidence, signer: threadSigner, log })
     // Closed after the thread, so that the mark covers its last acts.
     keep(followThread(data_dir, store.thread, threadSigner, log))
     thread = keep(

@@ -83,6 +83,26 @@ export async function refuseLostStore(settings: Settings): Promise<void> {
   if (lost) throw new Error(`${lost}. ${wayOn}`)
 }
 
+/** A mark is written within seconds of the first entries. */
+const marked_ms = 60_000
+
+export const wayOnWithoutMark =
+  'nothing shows any more whether the ledger was set back to an earlier state: compare its size with the checkpoint of a witness, or with a backup; the service writes a new mark'
+
+/** The problem if the mark is missing although the ledger has entries that it covered; else null. Other servers of a database may be new. */
+export async function lostMark(
+  settings: Settings,
+  mark: Mark | null,
+  thread: Pick<ThreadReads, 'head' | 'read'>,
+  now_ms: number,
+): Promise<string | null> {
+  if (mark !== null || settings.store_url !== null || (await foreignPorts(settings)).includes('store')) return null
+  const { seq } = await thread.head()
+  const [first] = seq === 0 ? [] : await thread.read({ from: 1, limit: 1 })
+  if (first === undefined || now_ms - Date.parse(first.at) < marked_ms) return null
+  return `${markPath(settings.data_dir)} is missing, although the ledger has ${seq} entries`
+}
+
 /** A contradiction between thread, evidence log and mark, naming the file; null if they agree. */
 export async function contradiction(
   settings: Settings,
@@ -102,9 +122,11 @@ export async function contradiction(
  */
 export async function checkStart(
   settings: Settings,
-  { store, evidence, signer }: { store: Store; evidence: Evidence; signer: Signer },
+  { store, evidence, signer, log }: { store: Store; evidence: Evidence; signer: Signer; log: Log },
 ): Promise<void> {
   const read = await readMark(settings.data_dir)
+  const lost = await lostMark(settings, read, store.thread, Date.now())
+  if (lost) log('warn', lost, { fix: wayOnWithoutMark })
   const own = read !== null && isOf(read.note, signer)
   const [last] = await store.thread.checkpoints(1)
   const adopted = last !== undefined && isOf(last.note, signer)

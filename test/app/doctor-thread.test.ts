@@ -1,9 +1,13 @@
 /** cstp doctor compares the seals of sessions with the thread. */
 import { expect, test } from 'bun:test'
+import { mkdirSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { Settings } from '../../src/app/config/config.ts'
-import { checkSessions } from '../../src/app/doctor/thread.ts'
+import { checkSessions, checkThread } from '../../src/app/doctor/thread.ts'
+import { markPath, writeMark } from '../../src/app/thread-mark.ts'
 import { actOf } from '../../src/domain/ledger/thread/acts.ts'
 import { freshDir, openAt } from '../drivers/store/sqlite-tools.ts'
+import { testSigner } from '../support/program.ts'
 import { allActs } from '../support/thread.ts'
 
 const at = '2026-01-01T00:00:00.000Z'
@@ -29,4 +33,22 @@ test('a session of which an action is missing is found, and nothing where all ar
       actions === 12 ? [] : ['session ada:claude-code:s1: 12 actions sealed, 11 found'],
     )
   }
+})
+
+test('a mark that was deleted is named, with what can still be compared', async () => {
+  const dir = freshDir()
+  const store = await openAt(dir)
+  await store.transaction((tx) => tx.append({ acts: [act('session', 'seal', { actions: 0, verdicts: {} })] }))
+  await allActs(store)
+  mkdirSync(dirname(markPath(dir)))
+  await writeMark(dir, store.thread, testSigner)
+  await store.close()
+  const settings = { store_url: null, data_dir: dir, drivers: [], provenance_db: null } as unknown as Settings
+  const said = async () => (await Array.fromAsync(checkThread.run(settings))).map(({ what, fix }) => `${what}: ${fix}`)
+  const isOfMark = (text: string) => text.includes('thread.mark')
+  expect((await said()).filter(isOfMark)).toEqual([])
+  rmSync(markPath(dir))
+  expect((await said()).filter(isOfMark)).toEqual([
+    `${markPath(dir)} is missing, although the ledger has 1 entries: nothing shows any more whether the ledger was set back to an earlier state: compare its size with the checkpoint of a witness, or with a backup; the service writes a new mark`,
+  ])
 })

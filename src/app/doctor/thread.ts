@@ -5,7 +5,7 @@ import { versionOf } from '../../drivers/shared/sqlite/connect.ts'
 import { readersOf } from '../../drivers/store/sqlite/inspect.ts'
 import { migrations } from '../../drivers/store/sqlite/migrate.ts'
 import { evidencePlace, type Settings } from '../config/config.ts'
-import { contradiction, readMark, wayOn } from '../thread-mark.ts'
+import { contradiction, lostMark, readMark, wayOn, wayOnWithoutMark } from '../thread-mark.ts'
 import { type Check, error, type Finding, warning } from './finding.ts'
 import { openCatalogue, openReader } from './stores.ts'
 
@@ -68,6 +68,8 @@ export const checkThread: Check = {
     const mark = await readMark(settings.data_dir)
     const byHand: string[] = []
     try {
+      const lost = await lostMark(settings, mark, opened.thread, Date.now())
+      if (lost) yield warning(lost, wayOnWithoutMark)
       const contradicts = evidence && (await contradiction(settings, { ...opened, evidence }, mark))
       if (contradicts) yield error(`${contradicts}: no server starts`, wayOn)
       const yieldToEventLoop = () => Bun.sleep(0)
