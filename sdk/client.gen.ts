@@ -2224,6 +2224,8 @@ export interface RecordDecisionParams {
   /** The same key within 24 hours returns the first result. */ idempotency_key?: string | null | undefined
   /** Import only (scope admin): when it was decided, RFC 3339 or a day. */ created_at?: string | null | undefined
   /** Import only (scope admin): the agent that decided. */ recorded_by?: string | null | undefined
+  /** Import only (scope admin): the confidence that is scored, if `confidence` was changed since; null: not scored. */
+  confidence_at_record?: number | null | undefined
   /** Import only (scope admin): key in the system of origin; a second record of it returns the first. */
   source_key?: string | null | undefined
   /**

@@ -114,6 +114,10 @@ export const RecordParams = v.object({
     d('Import only (scope admin): when it was decided, RFC 3339 or a day.'),
   ),
   recorded_by: v.pipe(v.nullish(nonEmptyText(256), null), d('Import only (scope admin): the agent that decided.')),
+  confidence_at_record: v.pipe(
+    v.optional(v.nullable(fraction)),
+    d('Import only (scope admin): the confidence that is scored, if `confidence` was changed since; null: not scored.'),
+  ),
   source_key: v.pipe(
     v.nullish(nonEmptyText(256), null),
     d('Import only (scope admin): key in the system of origin; a second record of it returns the first.'),

@@ -16,9 +16,9 @@ const tidy = <T extends object>(value: T): T =>
   Object.fromEntries(Object.entries(value).filter(([, inner]) => !empty(inner))) as T
 
 /** The fields of a record that are parameters of recordDecision; an import names the source, the time and the agent otherwise. */
-const givenFields = Object.keys(v.omit(RecordParams, ['created_at', 'recorded_by', 'source_key']).entries).filter(
-  (name): name is keyof DecisionRecord => name in DecisionRecord.entries,
-)
+const givenFields = Object.keys(
+  v.omit(RecordParams, ['created_at', 'recorded_by', 'source_key', 'confidence_at_record']).entries,
+).filter((name): name is keyof DecisionRecord => name in DecisionRecord.entries)
 
 /**
  * Converts a stored decision to an import line, without derived data (id, title, quality, an extracted bridge) and what an import can't
@@ -45,5 +45,8 @@ export function importLine(record: DecisionRecord, targets: ReadonlyMap<string, 
     links,
   })
   // Both are required, but null if an import or preAction did not give them.
-  return { ...rest, category: record.category, confidence: record.confidence } as ImportLine
+  const { category, confidence, confidence_at_record } = record
+  // Scores are of the confidence at recording, which an update of the other leaves as it was.
+  const scored = confidence_at_record === confidence ? {} : { confidence_at_record }
+  return { ...rest, category, confidence, ...scored } as ImportLine
 }

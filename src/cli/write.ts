@@ -18,7 +18,14 @@ async function textOf(given: string): Promise<string> {
 const recorded = parametersOf(recordDecision.params, {
   decision: null,
   // Left out: fields for imports, and fields that tools set about their own deliberation.
-  ...{ created_at: null, recorded_by: null, source_key: null, deliberation: null, pre_decision_protocol: null },
+  ...{
+    created_at: null,
+    recorded_by: null,
+    source_key: null,
+    confidence_at_record: null,
+    deliberation: null,
+    pre_decision_protocol: null,
+  },
   ...{ agent_id: null, decision_id: null, reasoning_trace: null, bridge: null },
   reasons: 'reason',
   alternatives_considered: 'alternative',

@@ -13,7 +13,7 @@ const { entries } = RecordParams
 /** The tool leaves out what a model seldom has or may not give. */
 const { decision_id, ...toolEntries } = v.omit(RecordParams, [
   ...(['alternatives_considered', 'review_in', 'reasoning_trace', 'bridge', 'pre_decision_protocol'] as const),
-  ...(['deliberation', 'idempotency_key', 'created_at', 'recorded_by', 'source_key'] as const),
+  ...(['deliberation', 'idempotency_key', 'created_at', 'recorded_by', 'source_key', 'confidence_at_record'] as const),
 ]).entries
 
 /** The method's parameters with the project as flat fields. */

@@ -57,7 +57,7 @@ const written = [
     'reviewed_by',
     'self_reviewed',
     'curated',
-    'confidence_at_record',
+
     'confidence_at_review',
   ],
   ...['review_history', 'breaker_scopes', 'revision_count', 'preserve', 'auto_attributed', 'attribution_basis'],
@@ -72,7 +72,7 @@ test('every field of a record is a parameter of recordDecision, or written by th
 // What identifies a decision, how it came about, and what its score depends on.
 const fixed = [
   ...['category', 'stakes', 'alternatives_considered', 'review_in', 'reasoning_trace', 'deliberation', 'agent_id'],
-  ...['pre_decision_protocol', 'created_at', 'recorded_by', 'source_key'],
+  ...['pre_decision_protocol', 'created_at', 'recorded_by', 'source_key', 'confidence_at_record'],
 ]
 
 test('every field that recordDecision takes can be updated, or is fixed', () => {

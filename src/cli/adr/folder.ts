@@ -57,7 +57,17 @@ function targetOf({ target }: NamedLink, from: string, all: readonly Found[]): F
 }
 
 /** Fields by which a file that anyone may have written would enter somebody's scores. */
-const scores = ['confidence', 'outcome', 'actual_result', 'lessons', 'notes', 'basis', 'agent', 'recorded_by']
+const scores = [
+  'confidence',
+  'confidence_at_record',
+  'outcome',
+  'actual_result',
+  'lessons',
+  'notes',
+  'basis',
+  'agent',
+  'recorded_by',
+]
 
 /** The import line for a record. */
 export function lineOf({ adr, source, links }: Found, date: string | null, project: string | null): unknown {

@@ -86,7 +86,7 @@ interface Origin {
   source?: 'hook'
 }
 
-const importFields = ['created_at', 'recorded_by', 'source_key'] as const
+const importFields = ['created_at', 'recorded_by', 'source_key', 'confidence_at_record'] as const
 const requiredUnlessImported = [
   ['confidence', 'a number from 0 to 1'],
   ['category', 'text of 1 to 64 characters'],
@@ -95,7 +95,8 @@ const firstMs = Date.parse('0000-01-01T00:00:00Z')
 
 /** Checks the import fields, which only an administrator may give, and returns when the decision was made and whether it was imported. */
 function originOf(call: RecordCall, given: RecordParams): Origin {
-  const used = importFields.filter((field) => given[field] !== null)
+  // A null of confidence_at_record says something too: that the decision is not scored.
+  const used = importFields.filter((field) => given[field] !== (field === 'confidence_at_record' ? undefined : null))
   if (used.length > 0 && !call.caller.scopes.has('admin')) {
     throw new CstpError('forbidden', `${used.join(', ')}: the import fields need the scope admin`, { scope: 'admin' })
   }

@@ -52,8 +52,15 @@ export function reviewDay(from_ms: number, review_in: string): string {
 /** The fields of a new decision that the caller gives; everything else is derived or empty. */
 export type Draft = Pick<
   DecisionRecord,
-  Exclude<keyof DecisionRecord & keyof RecordParams, 'created_at' | 'bridge'> | 'imported_by' | 'source' | 'recorded_at'
-> & { bridge: DecisionRecord['bridge'] | null }
+  | Exclude<keyof DecisionRecord & keyof RecordParams, 'created_at' | 'bridge' | 'confidence_at_record'>
+  | 'imported_by'
+  | 'source'
+  | 'recorded_at'
+> & {
+  bridge: DecisionRecord['bridge'] | null
+  /** If it is not the confidence: of an import. */
+  confidence_at_record?: number | null | undefined
+}
 
 /** For a decision recorded here the service knows what came before it; for an import only what its source says is known. */
 const protocolOf = ({ imported_by, pre_decision_protocol: protocol }: Draft): Pick<Draft, 'pre_decision_protocol'> => ({
@@ -99,7 +106,7 @@ export function newRecord(
     reviewed_at: null,
     reviewed_by: null,
     self_reviewed: null,
-    confidence_at_record: draft.confidence,
+    confidence_at_record: draft.confidence_at_record === undefined ? draft.confidence : draft.confidence_at_record,
     confidence_at_review: null,
     review_history: [],
     breaker_scopes: scopesOfRecord(draft),
