@@ -167,14 +167,16 @@ async function overdue(
 
 async function drifting({ store, now_ms }: ReadyTools, filter: DecisionFilter): Promise<ReadyAction[]> {
   return (await driftingCategories(store, filter, now_ms)).map(
-    ({ name: category, change, alerts, recommendation }): ReadyAction => ({
+    ({ name: category, change, alerts }): ReadyAction => ({
       type: 'calibration_drift',
       priority: alerts.some(({ severity }) => severity === 'critical') ? 'high' : 'medium',
       decision_id: null,
       category,
       date: null,
       title: null,
-      reason: alerts
+      reason: [...alerts]
+        // What came true first: everybody reads it.
+        .sort((a, b) => Number(a.type === 'brier_degradation') - Number(b.type === 'brier_degradation'))
         .map(({ type, historical_value, recent_value }) =>
           type === 'brier_degradation'
             ? `Brier score went from ${historical_value} to ${recent_value}`
@@ -182,7 +184,9 @@ async function drifting({ store, now_ms }: ReadyTools, filter: DecisionFilter): 
         )
         .join('; ')
         .concat(` since ${change.since}`),
-      suggestion: recommendation,
+      suggestion: alerts.every(({ type }) => type === 'brier_degradation')
+        ? 'State lower confidence until the score falls, and look at what has changed'
+        : 'Review the latest failures before the next decision of this kind',
       detail: { alerts, since: change.since },
     }),
   )
