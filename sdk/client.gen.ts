@@ -2233,6 +2233,8 @@ export interface RecordDecisionParams {
    * `"stored"`.
    */
   durability?: Durability | undefined
+  /** Refuse what a rule blocks, even if the service only warns when a decision is recorded. Default `false`. */
+  enforce?: boolean | undefined
 }
 
 /** Result of `cstp.recordDecision`. */

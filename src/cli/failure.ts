@@ -1,5 +1,6 @@
 /** Errors of the command line, and how errors are shown to a person or a program. */
 import { CstpError, type Issue } from '../../sdk/errors.ts'
+import type { Violation } from '../../sdk/schema/policy.ts'
 import { ConfigError } from '../app/config/config.ts'
 import { messageOf } from '../core/log.ts'
 import { plain } from './terminal.ts'
@@ -21,6 +22,13 @@ export const misuse = (message: string): Failure => new Failure(message, 2)
 /** The exit status for an error. */
 export const statusOf = (error: unknown): number =>
   error instanceof Failure ? error.status : error instanceof ConfigError ? 2 : 1
+
+/** What each rule that refused says, and the way out. */
+const violationLines = ({ data }: CstpError): string[] =>
+  (Array.isArray(data?.violations) ? (data.violations as Violation[]) : []).map(
+    ({ guardrail_id, message, suggestion }) =>
+      `\n  ${plain(`${guardrail_id}: ${message}${suggestion ? ` → ${suggestion}` : ''}`)}`,
+  )
 
 const issuesOf = (error: CstpError): Issue[] =>
   Array.isArray(error.data?.issues) ? (error.data.issues as Issue[]) : []
@@ -52,7 +60,7 @@ export function describe(error: unknown): string {
   const issues = issuesOf(error)
   const head = issues.length > 0 ? 'Invalid params' : plain(error.message)
   const lines = issues.map(({ path, message }) => `\n  ${plain(path ? `${path}: ${message}` : message)}`)
-  return `${head} (${error.code})${lines.join('')}`
+  return `${head} (${error.code})${[...lines, ...violationLines(error)].join('')}`
 }
 
 /** Describes an error for a program. */

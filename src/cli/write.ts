@@ -26,7 +26,7 @@ const recorded = parametersOf(recordDecision.params, {
     deliberation: null,
     pre_decision_protocol: null,
   },
-  ...{ agent_id: null, decision_id: null, reasoning_trace: null, bridge: null },
+  ...{ enforce: null, agent_id: null, decision_id: null, reasoning_trace: null, bridge: null },
   reasons: 'reason',
   alternatives_considered: 'alternative',
   tags: 'tag',
@@ -38,11 +38,16 @@ export const record: Command = defineCommand({
   usage: '<decision …> --category <name> --confidence <0..1>',
   summary: 'Record a decision.',
   about: [
-    'The decision is one or several words, or stdin for -. Rules are checked first, as for every decision: what they block is not recorded, and the exit status is 1.',
+    'The decision is one or several words, or stdin for -. Rules are checked first, as for every decision: what they block is not recorded, and the exit status is 1. With --anyway it is recorded with the violation, unless the service itself refuses such records.',
     'The confidence is how sure you are that it will turn out well: later reviews show how far it could be trusted.',
     'Prints the id and suggestions to improve the quality of the record.',
   ],
-  flags: { ...recorded.flags, ...place.flags, ...connectionFlags },
+  flags: {
+    ...recorded.flags,
+    ...place.flags,
+    anyway: { kind: 'switch', about: 'Record it even if a rule blocks it; the violation is kept with the record.' },
+    ...connectionFlags,
+  },
   examples: [
     ['cstp record "Use SQLite for the catalogue" --category architecture --confidence 0.8', 'a decision'],
     [
@@ -58,12 +63,15 @@ export const record: Command = defineCommand({
       ...given,
       decision: await textOf(run.words.join(' ')),
       project: Object.keys(at).length === 0 ? project : { name: project, ...at },
+      enforce: run.flags.anyway !== true,
     } as Params<'recordDecision'>
     const { paint } = run.terminal
     await printCall(run, 'recordDecision', params, ({ decision_id, replayed, guardrail_warnings, quality }) =>
       [
         `${paint.green(replayed ? 'recorded before' : 'recorded')} ${paint.cyan(shortId(decision_id))}  ${plain(params.decision)}`,
-        ...guardrail_warnings.map(({ message }) => paint.yellow(`warning: ${plain(message)}`)),
+        ...guardrail_warnings.map(({ severity, guardrail_id, message }) =>
+          paint.yellow(plain(severity === 'block' ? `against ${guardrail_id}: ${message}` : `warning: ${message}`)),
+        ),
         ...quality.suggestions.map((one) => paint.dim(`could be better: ${plain(one)}`)),
         '',
       ].join('\n'),

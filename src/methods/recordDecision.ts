@@ -35,7 +35,14 @@ const LogDecision = toolInput(
 
 export const recordDecision = defineMethod({
   summary: 'Records a decision: durable, indexed by meaning and by keyword.',
-  params: v.object({ ...entries, durability: Durability }),
+  params: v.object({
+    ...entries,
+    durability: Durability,
+    enforce: v.pipe(
+      v.optional(v.boolean(), false),
+      d('Refuse what a rule blocks, even if the service only warns when a decision is recorded.'),
+    ),
+  }),
   result: RecordResult,
   scope: 'write',
   effect: 'keyed',
@@ -49,8 +56,9 @@ export const recordDecision = defineMethod({
       'Record a decision that was already made and checked. Prefer pre_action with auto_record, which checks first. Previous queries, checks and thoughts are attached.',
     input: LogDecision,
   },
-  async handle(call, { durability, ...given }) {
-    const result = await record(call, given)
+  async handle(call, { durability, enforce, ...given }) {
+    const isStrict = enforce && call.record_guardrails === 'warn'
+    const result = await record(isStrict ? { ...call, record_guardrails: 'block' } : call, given)
     if (durability === 'logged') await placed(call.thread)
     return result
   },
