@@ -70,38 +70,21 @@ function writeNamed(kind: HookKind, outcome: HookOutcome): Answer {
  */
 const opencode: HookAdapter = { read: readBy(named), write: writeNamed }
 
-/** Claude Code judges a changed input by the user's own permissions, as `allow` would not. */
-const claudeCode: HookAdapter = {
+/** An adapter whose client takes a changed input. @param more what its answer says besides */
+const changing = (more: Fields): HookAdapter => ({
   ...opencode,
-  write: (kind, outcome) =>
-    outcome.kind === 'change'
-      ? {
-          hookSpecificOutput: {
-            hookEventName: 'PreToolUse',
-            updatedInput: outcome.input,
-            additionalContext: outcome.reason,
-          },
-          systemMessage: outcome.reason,
-        }
-      : writeNamed(kind, outcome),
-}
+  write(kind, outcome) {
+    if (outcome.kind !== 'change') return writeNamed(kind, outcome)
+    const { input: updatedInput, reason } = outcome
+    const answer = { hookEventName: 'PreToolUse', ...more, updatedInput, additionalContext: reason }
+    return { hookSpecificOutput: answer, systemMessage: reason }
+  },
+})
 
+/** Claude Code judges a changed input by the user's own permissions, as `allow` would not. */
+const claudeCode = changing({})
 /** Codex changes an input only with `allow`, which skips none of its approvals. */
-const codex: HookAdapter = {
-  ...opencode,
-  write: (kind, outcome) =>
-    outcome.kind === 'change'
-      ? {
-          hookSpecificOutput: {
-            hookEventName: 'PreToolUse',
-            permissionDecision: 'allow',
-            updatedInput: outcome.input,
-            additionalContext: outcome.reason,
-          },
-          systemMessage: outcome.reason,
-        }
-      : writeNamed(kind, outcome),
-}
+const codex = changing({ permissionDecision: 'allow' })
 
 /** Copilot names MCP tools `<server>-<tool>`. None of its own tools has a hyphen, and names of MCP tools rarely do. */
 const copilotCall = (body: Fields): ToolCall | null => callOf(body, /^(.+)-/)
