@@ -10,7 +10,8 @@ import { backup, copyTogether } from '../../src/app/backup/take.ts'
 import type { Settings } from '../../src/app/config/config.ts'
 import { examine } from '../../src/app/doctor/doctor.ts'
 import { adoptKey } from '../../src/app/evidence.ts'
-import { readMark } from '../../src/app/thread-mark.ts'
+import { openProgram } from '../../src/app/server.ts'
+import { markPath, readMark } from '../../src/app/thread-mark.ts'
 import { event, log, settingsOf, withProgram } from '../support/opened.ts'
 import { freshDatabase, postgres, whyNoPostgres } from '../support/postgres.ts'
 import { testDir } from '../support/process.ts'
@@ -208,3 +209,27 @@ else
     const other = await settingsOf(home, { ...env, CSTP_STORE_URL: await freshDatabase(server) })
     await refused(other, 'the database of CSTP_STORE_URL', 'is an older copy')
   })
+
+test('a start without the mark says so in the log, once the ledger has entries that it covered', async () => {
+  const dir = await testDir()
+  const settings = await settingsOf(dir)
+  const warned: string[] = []
+  const listening = Object.assign((level: string, message: string) => level === 'warn' && warned.push(message), {
+    flush() {},
+  }) as unknown as typeof log
+  const start = async (ago_ms: number) => {
+    const { dispatch, close } = await openProgram(settings, listening, { now: () => Date.now() - ago_ms })
+    const params = { decision: 'Use SQLite', confidence: 0.8, category: 'architecture' }
+    const { signal } = new AbortController()
+    await dispatch({ method: 'cstp.recordDecision', params, caller, request_id: 'r', signal })
+    await close()
+  }
+  await start(120_000)
+  await start(0)
+  expect(warned.filter((text) => text.includes('thread.mark'))).toEqual([])
+  rmSync(markPath(dir))
+  await start(0)
+  expect(warned.filter((text) => text.includes('thread.mark'))).toEqual([
+    expect.stringMatching(/thread\.mark is missing, although the ledger has \d+ entries$/),
+  ])
+})

@@ -9,7 +9,9 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readPolicy } from '../../src/verify/policy.ts'
 import { verifyReceipts } from '../../src/verify/receipt.ts'
-import { inTemporaryDir, startServer } from '../support/process.ts'
+import { startCollector } from '../support/collector.ts'
+import { ocsfProblems } from '../support/ocsf.ts'
+import { inTemporaryDir, startServer, until } from '../support/process.ts'
 import { openMemoryProgram, type TestProgram } from '../support/program.ts'
 
 setDefaultTimeout(120_000)
@@ -211,7 +213,7 @@ const rows: Row[] = [
     level: 'SHOULD',
     not: 'the distance of an action from the request of its session is not measured',
   },
-  { req: 'R8', test: 'Configure SIEM export', level: 'SHOULD', not: 'there is no export to a SIEM' },
+  { req: 'R8', test: 'Configure SIEM export', level: 'SHOULD', run: exportedToSiem },
   {
     req: 'R9',
     test: 'Submit read operation',
@@ -219,6 +221,24 @@ const rows: Row[] = [
     not: 'out of scope: the service issues no credentials for the tools of others',
   },
 ]
+
+/** A collector, which feeds any SIEM, gets the verdict as an event of OCSF. */
+async function exportedToSiem(): Promise<void> {
+  await using collector = startCollector()
+  await inTemporaryDir(async (dir) => {
+    const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, CSTP_TELEMETRY_AUDIT: 'ocsf' }
+    const server = await startServer({ dir, env })
+    const action = { description: 'Drop the table', category: 'tool_use' }
+    await until('an event', async () => {
+      await server.call('checkGuardrails', { action })
+      return collector.logs.length > 0
+    })
+    const event = JSON.parse(collector.logs[0]!.body) as Record<string, unknown>
+    expect(ocsfProblems(event)).toEqual([])
+    expect(event).toMatchObject({ class_uid: 6003, action: 'Allowed', api: { operation: 'cstp.checkGuardrails' } })
+    await server.kill('SIGTERM')
+  })
+}
 
 async function unavailable(): Promise<void> {
   await inTemporaryDir(async (dir) => {
