@@ -47,10 +47,18 @@ const signs: Record<string, string> = { '==': '=', in: 'is', not_in: 'is not' }
 interface Style {
   field(name: string): string
   comparison(operator: string): string
+  /** What a requirement asks for. */
+  required(name: string): string
 }
-const asWritten: Style = { field: (name) => name, comparison: (operator) => signs[operator] ?? operator }
+const asWritten: Style = {
+  field: (name) => name,
+  comparison: (operator) => signs[operator] ?? operator,
+  required: (name) => name,
+}
+const spoken = (name: string): string => name.replace(/^context\./, '').replace(/[_.]/g, ' ')
 const asSaid: Style = {
-  field: (name) => name.replace(/^context\./, '').replace(/[_.]/g, ' '),
+  field: spoken,
+  required: (name) => spoken(name).replace(/^has /, 'a '),
   comparison: (operator) => compared[operator] ?? operator,
 }
 
@@ -65,8 +73,9 @@ function describe(condition: Condition, style: Style): string {
     }
     case 'semantic': {
       const { outcome, threshold, within_days, min_matches } = condition
-      const kind = outcome === undefined ? 'decisions' : `decisions with outcome ${outcome}`
-      return `at least ${min_matches} ${kind}${days(within_days)} are similar to it (${threshold})`
+      const [kind, are] = min_matches === 1 ? ['decision', 'is'] : ['decisions', 'are']
+      const ended = outcome === undefined ? '' : ` with outcome ${outcome}`
+      return `at least ${min_matches} ${kind}${ended}${days(within_days)} ${are} similar to it (${threshold})`
     }
     case 'temporal': {
       const { field, value: counted, window_hours, max_occurrences, between, weekdays, timezone = 'UTC' } = condition
@@ -96,7 +105,7 @@ type Described = Pick<LoadedRule, 'conditions' | 'requirements' | 'requires'>
 /** When a rule applies, in words: the conditions that must hold, and the requirements of which one must be missing. Empty for a rule that always applies. */
 function inStyle({ conditions, requirements, requires }: Described, style: Style): string {
   const missing = [
-    ...requirements.map(style.field),
+    ...requirements.map(style.required),
     ...requires.map((one) =>
       'approval' in one ? `approval of ${one.approval}` : `evidence of ${style.field(one.evidence)}`,
     ),

@@ -1,12 +1,12 @@
 /** Rules in words: every kind of condition, joined as the rule joins them. */
 import { expect, test } from 'bun:test'
-import { describeRule } from '../../../../src/domain/policy/rules/describe.ts'
+import { describeRule, ruleInWords } from '../../../../src/domain/policy/rules/describe.ts'
 import { parseRules } from '../../../../src/domain/policy/rules/parse.ts'
 
-const wordsOf = (yaml: string): string => {
+const wordsOf = (yaml: string, inWords = describeRule): string => {
   const { rules, errors } = parseRules(yaml, 'test.yaml')
   expect(errors).toEqual([])
-  return describeRule(rules[0]!)
+  return inWords(rules[0]!)
 }
 
 test.each([
@@ -46,3 +46,14 @@ test.each([
     'stakes = high, unless there is evidence of pr_review_approved and approval of lead',
   ],
 ])('%s', (yaml, words) => expect(wordsOf(yaml)).toBe(words))
+
+test.each([
+  [
+    '- { id: a, condition_phase: record, requires_has_query: true, requires_rollback_plan: true }',
+    'phase is record, unless there is a query and rollback plan',
+  ],
+  [
+    '- { id: a, conditions: [{ type: semantic, threshold: 0.6, outcome: failure, min_matches: 1 }] }',
+    'at least 1 decision with outcome failure is similar to it (0.6)',
+  ],
+])('for a reader who does not know rules: %s', (yaml, words) => expect(wordsOf(yaml, ruleInWords)).toBe(words))
