@@ -2530,6 +2530,7 @@ export interface UpdateDecisionParams {
   updates: {
     /** What was decided. */ decision?: string | undefined
     /** Stored and shown; scores use the confidence at recording. */ confidence?: number | undefined
+    /** Of a decision that has none yet, before its outcome is known. */ category?: string | undefined
     /** Context of the decision or action. */ context?: string | null | undefined
     /** Tags for search and filters. */ tags?: string[] | undefined
     /** The abstract principle behind it. */ pattern?: string | null | undefined

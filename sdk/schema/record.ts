@@ -129,6 +129,7 @@ export type RecordParams = v.InferOutput<typeof RecordParams>
 export const RecordUpdates = {
   decision: v.optional(nonEmptyText(10_000)),
   confidence: v.optional(v.pipe(fraction, d('Stored and shown; scores use the confidence at recording.'))),
+  category: v.optional(v.pipe(Category, d('Of a decision that has none yet, before its outcome is known.'))),
   context: v.optional(v.nullable(text(100_000))),
   tags: v.optional(v.pipe(v.array(nonEmptyText(64)), v.maxLength(50, 'at most 50 entries'))),
   pattern: v.optional(v.nullable(text(10_000))),

@@ -7,11 +7,20 @@ import { byCurators, defineMethod, toolInput } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
 import { timestamp } from '../core/time.ts'
 import { type ProjectUpdate, requireFirst, requireUnmerged, withProject } from '../domain/lifecycle/project.ts'
-import { enterScopes, requireUnreviewed, unscoredAdoption } from '../domain/lifecycle/update.ts'
+import { checkRecord, keptVerdict, settlingRefusal } from '../domain/lifecycle/record-policy.ts'
+import {
+  enterScopes,
+  isTakenUp,
+  requireUncategorized,
+  requireUnreviewed,
+  unscoredAdoption,
+} from '../domain/lifecycle/update.ts'
 import { stateId } from '../domain/record/act-ids.ts'
-import { applyUpdate, requireUnchanged, type Updates } from '../domain/record/decision/decision.ts'
+import { applyUpdate, isUnadopted, requireUnchanged, type Updates } from '../domain/record/decision/decision.ts'
 import { given, requireOwn, resolveId } from '../domain/record/decision/lookup.ts'
 import { keepRevision, requireSize } from '../domain/record/decision/revisions.ts'
+import { sessionOf, takeSession } from '../domain/record/deliberation/inputs.ts'
+import type { Session } from '../domain/record/deliberation/sessions.ts'
 import { embedInTime, keepVectors } from '../domain/search/embeddings.ts'
 import { type Embedded, embeddedTexts } from '../domain/search/searched.ts'
 
@@ -20,6 +29,9 @@ const updates = v.pipe(
   v.check((value) => Object.keys(value).length > 0, 'at least one field to change'),
   v.description('Fields to change; `deliberation` can only be extended with recordThought.'),
 )
+
+const withSession = (record: DecisionRecord, session: Session | null): DecisionRecord =>
+  session === null ? record : { ...record, ...takeSession(record, session) }
 
 const textsOf = (record: Embedded): string => JSON.stringify(embeddedTexts(record))
 
@@ -75,29 +87,42 @@ export const updateDecision = defineMethod({
     requireUnchanged(before.record, params.revision_count)
     const unscored = await unscoredAdoption({ evidence: call.evidence, keyed: call.store.keyed }, before.record, texts)
     if (project) await requireUnmerged(call.evidence, before.record, project, call.caller)
-    const planned = updated(before.record).record
+    // What an agent makes of an observed decision is judged as its record, with the deliberation that an adoption takes.
+    const isJudged = isTakenUp(before.record, texts)
+    const session = sessionOf(call, {})
+    await (isJudged && call.tracker.flush())
+    const noted = isJudged ? await call.tracker.peek(session) : null
+    const planned = updated(withSession(before.record, noted), unscored === null).record
     const plannedTexts = textsOf(planned)
-    const made = plannedTexts === textsOf(before.record) ? null : await embedInTime(call, id, planned)
-    return call.store.transaction(async (tx) => {
-      // Applied to the current record, so that an update committed since then is not lost.
-      const now = await requireOwn(tx, id, params.id, call.caller)
-      requireUnchanged(now.record, params.revision_count)
-      requireUnreviewed(now.record, changesOf(now.record), call.caller)
-      if (project) requireFirst(now.record, project, call.caller)
-      // The time is that of the commit: the vectors may have taken long.
-      const { record, applied, revision } = updated(now.record, unscored === null)
-      await tx.decisions.put(requireSize(record), now.revision)
-      await enterScopes(call, tx, now.record, record)
-      await keepRevision(tx, id, record.revision_count, revision)
-      await audit(call, tx, [id], { applied })
-      const texts = textsOf(record)
-      const told = unscored === null ? {} : { unscored }
-      const done = { success: true, id, record_id: stateId(id, now.revision + 1), applied, ...told }
-      if (texts === textsOf(now.record)) return { ...done, indexed: now.indexed }
-      await tx.embeddings.put(id, null)
-      const fitting = texts === plannedTexts ? made : null
-      const indexed = await keepVectors(tx, call, id, fitting?.vectors ?? null)
-      return { ...done, indexed, ...(fitting?.bridge_too_far && { bridge_too_far: true }) }
+    return settlingRefusal(async () => {
+      const policy = isJudged ? await checkRecord(call, planned, { context: {}, stakes: null, scope: null }) : null
+      const made = plannedTexts === textsOf(before.record) ? null : await embedInTime(call, id, planned)
+      return call.store.transaction(async (tx) => {
+        // Applied to the current record, so that an update committed since then is not lost.
+        const now = await requireOwn(tx, id, params.id, call.caller)
+        requireUnchanged(now.record, params.revision_count)
+        requireUnreviewed(now.record, changesOf(now.record), call.caller)
+        requireUncategorized(now.record, texts, call.caller)
+        if (project) requireFirst(now.record, project, call.caller)
+        const settled = (await policy?.settle(tx)) ?? null
+        const isAdopted = isUnadopted(now.record) && typeof texts.confidence === 'number'
+        const taken = withSession(now.record, isAdopted ? await call.tracker.consume(tx, session, id) : null)
+        // The time is that of the commit: the vectors may have taken long.
+        const { record: next, applied, revision } = updated(taken, unscored === null)
+        const record = settled === null ? next : { ...next, verdict: keptVerdict(settled, null) }
+        await tx.decisions.put(requireSize(record), now.revision)
+        await enterScopes(call, tx, now.record, record)
+        await keepRevision(tx, id, record.revision_count, revision)
+        await audit(call, tx, [id], { applied })
+        const newTexts = textsOf(record)
+        const told = unscored === null ? {} : { unscored }
+        const done = { success: true, id, record_id: stateId(id, now.revision + 1), applied, ...told }
+        if (newTexts === textsOf(now.record)) return { ...done, indexed: now.indexed }
+        await tx.embeddings.put(id, null)
+        const fitting = newTexts === plannedTexts ? made : null
+        const indexed = await keepVectors(tx, call, id, fitting?.vectors ?? null)
+        return { ...done, indexed, ...(fitting?.bridge_too_far && { bridge_too_far: true }) }
+      })
     })
   },
 })

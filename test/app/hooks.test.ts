@@ -369,6 +369,67 @@ describe('hooks', () => {
       expect((await program.call('listDecisions', {})).total).toBe(2)
     })
 
+    test('where records are blocked, an observed decision is kept with its verdict, and its adoption is judged as a record', async () => {
+      const program = await open()
+      const { services, call, refused } = program
+      services.record_guardrails = 'block'
+      const asks =
+        '- { id: asked, action: block, message: Ask first, condition_phase: record, condition_has_query: false }'
+      await program.rules(asks, { categories: ['process'], environments: null })
+      const { event, bash } = openHooks(program)
+      await bash('git commit -m one', '[main 1a2b3c4] one')
+      const { reason } = await event('Stop')
+      expect(reason).toContain('Rules say of it: no_category: The action has no category (Name one of the allowed')
+      const { id } = (await call('listDecisions', {})).decisions[0]!
+      const kept = await call('getDecision', { id })
+      expect(kept.verdict).toMatchObject({ allowed: false, rules: ['no_category', 'asked'] })
+      const adopt = { decision: 'Commit in one step', confidence: 0.9 }
+      const of = (updates: object) => ({ id, updates })
+      const rulesOf = ({ data }: { data?: unknown }) =>
+        (data as { violations: { guardrail_id: string }[] }).violations.map(({ guardrail_id }) => guardrail_id)
+      const refusal = await refused('updateDecision', of(adopt))
+      expect([refusal.error, rulesOf(refusal)]).toEqual(['record_failed', ['no_category', 'asked']])
+      // Nor are its words replaced without a confidence, in the category of none.
+      expect(rulesOf(await refused('updateDecision', of({ context: 'x', category: 'other' })))).toContain(
+        'unknown_category',
+      )
+      expect(await call('getDecision', { id })).toEqual(kept)
+      const { entries } = await call('listAudit', { method: 'cstp.updateDecision' }, 'root')
+      expect(entries).toMatchObject([{ allowed: false }, { allowed: false, ids: [] }])
+      await call('updateDecision', of({ project: { name: 'acme/shop' } }))
+      await call('queryDecisions', { query: 'commits' })
+      await call('updateDecision', of({ ...adopt, category: 'process' }))
+      expect(await call('getDecision', { id })).toMatchObject({
+        category: 'process',
+        confidence_at_record: 0.9,
+        verdict: { allowed: true },
+        pre_decision_protocol: { query_run: true },
+      })
+      // The adoption took the query; a category is named once.
+      expect(rulesOf(await refused('recordDecision', { ...adopt, category: 'process' }))).toEqual(['asked'])
+      expect(await refused('updateDecision', of({ category: 'process2' }))).toMatchObject({
+        data: { issues: [{ path: 'updates.category', received: 'process2' }] },
+      })
+    })
+
+    test('what the agent asked before a commit is seen by rules on its record, and left to the agent’s own', async () => {
+      const program = await open()
+      const { call } = program
+      await program.rules(
+        '- { id: asked, action: warn, message: Ask, condition_phase: record, condition_has_query: false }',
+      )
+      program.services.record_guardrails = 'warn'
+      await call('queryDecisions', { query: 'commits' })
+      const { event, bash } = openHooks(program)
+      await bash('git commit -m one', '[main 1a2b3c4] one')
+      await event('Stop')
+      const { decisions } = await call('listDecisions', {})
+      const kept = await call('getDecision', { id: decisions[0]!.id })
+      expect(kept).toMatchObject({ deliberation: null, verdict: { allowed: true, rules: [] } })
+      const own = await call('recordDecision', { decision: 'Commit', confidence: 0.9, category: 'process' })
+      expect(own.deliberation_inputs_count).toBeGreaterThan(0)
+    })
+
     test('an observed decision enters no score until it is adopted, and none once its outcome is known', async () => {
       const program = await open()
       const { event, bash } = openHooks(program)

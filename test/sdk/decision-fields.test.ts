@@ -71,7 +71,7 @@ test('every field of a record is a parameter of recordDecision, or written by th
 
 // What identifies a decision, how it came about, and what its score depends on.
 const fixed = [
-  ...['category', 'stakes', 'alternatives_considered', 'review_in', 'reasoning_trace', 'deliberation', 'agent_id'],
+  ...['stakes', 'alternatives_considered', 'review_in', 'reasoning_trace', 'deliberation', 'agent_id'],
   ...['pre_decision_protocol', 'created_at', 'recorded_by', 'source_key', 'confidence_at_record'],
 ]
 

@@ -214,15 +214,15 @@ async function onStop(call: HookCall, { place, said, again }: On<'stop'>): Promi
   }
   const commit = await prepareObserved(call, session, observedParams(session, said, mask))
   const asks = !session.asked && !again && call.mode !== 'shadow'
-  const id = await call.store.transaction(async (tx) => {
+  const kept = await call.store.transaction(async (tx) => {
     const now = await readHookSession(tx.keyed, sessionKey(source, place))
     // Another event of the same turn came first.
     if (now === null || now.pending.length < session.pending.length) return null
     const made = await commit(tx)
-    await changeSession(tx, source, place, call.now(), settled(made, asks))
+    await changeSession(tx, source, place, call.now(), settled(made.decision_id, asks))
     return made
   })
-  return id !== null && asks ? askToAdopt(id, session.pending[0]!) : silent
+  return kept !== null && asks ? askToAdopt(kept, session.pending[0]!) : silent
 }
 
 /** Ends the session and writes its counts to the audit trail, with the range of its places in the thread, so that omissions can be found. */

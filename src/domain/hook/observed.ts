@@ -1,6 +1,6 @@
 /** Decisions that no agent recorded: observed calls become a record without confidence, which the agent or a person can adopt. */
 import * as v from 'valibot'
-import { RecordParams } from '../../../sdk/schema/record.ts'
+import { RecordParams, type RecordResult } from '../../../sdk/schema/record.ts'
 import { parseRecord } from '../../../sdk/storage/decisions.ts'
 import type { Transaction } from '../../../sdk/storage/store.ts'
 import { plainText, shorten } from '../../core/quote.ts'
@@ -54,13 +54,13 @@ export async function prepareObserved(
   call: RecordCall,
   session: HookSession,
   params: RecordParams,
-): Promise<(tx: Transaction) => Promise<string>> {
-  const commit = await prepareRecord(call, params, { imported: true, created_ms: call.now(), source: 'hook' })
+): Promise<(tx: Transaction) => Promise<RecordResult>> {
+  const commit = await prepareRecord(call, params, { imported: false, created_ms: call.now(), source: 'hook' })
   const commits = [...new Set(session.pending.flatMap(({ sha }) => sha ?? []))]
   return async (tx) => {
-    const { decision_id } = await commit(tx)
-    await keepCommits(tx, decision_id, commits)
-    return decision_id
+    const result = await commit(tx)
+    await keepCommits(tx, result.decision_id, commits)
+    return result
   }
 }
 
@@ -76,8 +76,18 @@ export async function hasRecorded(call: RecordCall, { agent, turn_ms }: HookSess
   return texts.some((text) => parseRecord(text).source !== 'hook')
 }
 
-/** Asks the model to adopt the recorded decision. */
-export const askToAdopt = (decision_id: string, { text }: Consequence): HookOutcome => ({
-  kind: 'go_on',
-  reason: `You did something that deserves a decision, and recorded none: ${text}. It is kept as ${decision_id}, without confidence. If it was yours to decide, adopt it now with update_decision: decision_id ${decision_id}, updates with the decision in your words, your confidence and your reasons. Then go on. You are asked once in a session.`,
-})
+/** Asks the model to adopt the recorded decision, and says what rules say against it. */
+export function askToAdopt(
+  { decision_id, guardrail_warnings }: Pick<RecordResult, 'decision_id' | 'guardrail_warnings'>,
+  { text }: Consequence,
+): HookOutcome {
+  const against = guardrail_warnings.map(
+    ({ guardrail_id, message, suggestion }) =>
+      `${guardrail_id}: ${plainText(message)}${suggestion === null ? '' : ` (${plainText(suggestion)})`}`,
+  )
+  const rules = against.length === 0 ? '' : ` Rules say of it: ${shorten(against.join('; '), maxSaid)}.`
+  return {
+    kind: 'go_on',
+    reason: `You did something that deserves a decision, and recorded none: ${text}. It is kept as ${decision_id}, without confidence.${rules} If it was yours to decide, adopt it now with update_decision: decision_id ${decision_id}, updates with the decision in your words, its category, your confidence and your reasons. Then go on. You are asked once in a session.`,
+  }
+}

@@ -31,6 +31,16 @@ export class RecordBlocked extends CstpError {
   }
 }
 
+/** Does the work; a refusal by policy is in the audit trail before it is thrown. */
+export async function settlingRefusal<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof RecordBlocked) throw new RecordBlocked(await error.settle(), error.settle)
+    throw error
+  }
+}
+
 /** The verdict that allowed the action just before: rules whose step-up was approved, and the action as given if rules changed it. */
 export interface Approved extends Omit<KeptVerdict, 'rules'>, Pick<Evaluation, 'fired' | 'approved_rules'> {
   /** Consumes the grants that allowed the action. @throws GrantsUsed */
@@ -61,17 +71,21 @@ const subjectOf = (
   claims: record.agent_id === null ? undefined : { agent_id: record.agent_id },
 })
 
-/** Checks a planned record against policy, and returns the steps for its transaction. @throws RecordBlocked */
+/**
+ * Checks a planned record against policy, and returns the steps for its transaction.
+ * @param isObserved its record is the only trace of what was done: it gets its verdict, and is kept whatever that is
+ * @throws RecordBlocked
+ */
 export async function checkRecord(
   call: RecordPolicyCall,
   planned: DecisionRecord,
   seen: Pick<Action, 'context' | 'stakes' | 'scope'>,
-  approved: Approved | null,
+  { approved = null, isObserved = false }: { approved?: Approved | null; isObserved?: boolean } = {},
 ) {
   const subject = subjectOf(planned, seen)
   const judgement = call.record_guardrails === 'off' ? null : await prepareJudgement(call, { ...subject, approved })
   const { breakers } = judgement?.set ?? (await call.policy.current())
-  const isStrict = call.record_guardrails === 'block'
+  const isStrict = call.record_guardrails === 'block' && !isObserved
   const refuse = ({ evaluation, settle }: Judgement): never => {
     throw new RecordBlocked(evaluation, () => call.store.transaction((tx) => settle(tx, 'refused')))
   }

@@ -33,8 +33,8 @@ import {
   checkRecord,
   keptVerdict,
   presentVerdict,
-  RecordBlocked,
   type RecordPolicyCall,
+  settlingRefusal,
 } from './record-policy.ts'
 
 /** What recording needs from a call. */
@@ -68,21 +68,15 @@ export async function record(call: RecordCall, given: RecordParams): Promise<Rec
   }
 }
 
-/** Like {@link once}; a refusal by policy is in the audit trail before it is thrown. */
-export async function recordOnce<T extends object>(...request: Parameters<typeof once<T>>): Promise<Replayable<T>> {
-  try {
-    return await once<T>(...request)
-  } catch (error) {
-    if (error instanceof RecordBlocked) throw new RecordBlocked(await error.settle(), error.settle)
-    throw error
-  }
-}
+/** Like {@link once} and {@link settlingRefusal}. */
+export const recordOnce = <T extends object>(...request: Parameters<typeof once<T>>): Promise<Replayable<T>> =>
+  settlingRefusal(() => once<T>(...request))
 
 interface Origin {
   /** True if it was decided before: no rules are checked, and no deliberation is consumed. */
   imported: boolean
   created_ms: number
-  /** What observed the decision, if no agent recorded it. */
+  /** What observed the decision, if no agent recorded it: it is judged but never refused, and leaves the deliberation to the agent's own. */
   source?: 'hook'
 }
 
@@ -139,7 +133,7 @@ function draftOf({ caller, now }: RecordCall, given: RecordParams, { imported, s
     tags: [...new Set(given.tags)],
     deliberation: given.deliberation as Deliberation | null,
     recorded_by: recorded_by ?? caller.agent,
-    imported_by: imported && source === undefined ? caller.agent : null,
+    imported_by: imported ? caller.agent : null,
     ...sourceOf(source, given.source_key),
     ...(created_at !== null && { recorded_at: timestamp(now()) }),
   }
@@ -162,6 +156,7 @@ export async function prepareRecord(
   if (existing) return async () => existing
   if (given.source_key !== null) await requireUnerased(call.store.keyed, call.sourceMark, given.source_key)
   const { imported, created_ms } = origin
+  const isObserved = origin.source !== undefined
   const draft = draftOf(call, given, origin)
   // A decision that is recorded when it is made is as old as its record.
   const now_ms = draft.recorded_at === undefined ? created_ms : Date.parse(draft.recorded_at)
@@ -177,7 +172,12 @@ export async function prepareRecord(
     // An import was decided long ago: no rule checks it, and no breaker uses it as its trial.
     imported
       ? null
-      : await checkRecord(call, planned, { context, stakes: given.stakes ?? null, scope: given.scope }, approved),
+      : await checkRecord(
+          call,
+          planned,
+          { context, stakes: given.stakes ?? null, scope: given.scope },
+          { approved, isObserved },
+        ),
   )
   const nearness = await nearnessOf(call, made?.vectors.both ?? null, noted)
   return async (tx) => {
@@ -186,7 +186,7 @@ export async function prepareRecord(
     if (given.source_key !== null) await requireUnerased(tx.keyed, call.sourceMark, given.source_key)
     await approved?.useGrants(tx)
     const settled = (await policy?.settle(tx)) ?? null
-    const session = imported ? null : await call.tracker.consume(tx, name, planned.id)
+    const session = imported || isObserved ? null : await call.tracker.consume(tx, name, planned.id)
     const built = committedAt(inputIds(session) === inputIds(noted) ? planned : build(session), call.now())
     const relations = session && relationsOf(session, built.id, built.updated_at, nearness)
     const verdict = keptVerdict(settled, approved)

@@ -1,5 +1,5 @@
 /** What an update may no longer change once others know how it went, and the breakers whose scopes it brings a decision into. */
-import { CstpError } from '../../../sdk/errors.ts'
+import { CstpError, invalidParams } from '../../../sdk/errors.ts'
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import type { Evidence } from '../../../sdk/storage/evidence.ts'
 import type { KeyedReader, Transaction } from '../../../sdk/storage/store.ts'
@@ -31,6 +31,23 @@ export function requireUnreviewed(record: DecisionRecord, updates: Updates, call
   const message = `${changed.join(', ')}: others reviewed this decision, so only the scopes curate and admin may change its texts`
   throw new CstpError('forbidden', message, { scope: 'curate' })
 }
+
+/** The category of a decision without one is named once, before the outcome is known. @throws CstpError `invalid_params` */
+export function requireUncategorized({ category, status }: DecisionRecord, updates: Updates, caller: Caller): void {
+  if (updates.category == null || updates.category === category) return
+  if (category === null && (status === 'pending' || mayCurate(caller))) return
+  const expected = 'no category: it is named once, before the outcome is known'
+  throw invalidParams({
+    path: 'updates.category',
+    message: `expected ${expected}`,
+    expected,
+    received: updates.category,
+  })
+}
+
+/** Whether an agent makes an observed decision its own by this update, which is then judged as its record. */
+export const isTakenUp = ({ source, adopted_by }: DecisionRecord, { project: _, ...texts }: Updates): boolean =>
+  source === 'hook' && adopted_by === undefined && Object.keys(texts).length > 0
 
 /**
  * Brings a decision into the scopes of breakers that an update adds. It is judged there as if it were recorded now: a breaker stops it, or uses
