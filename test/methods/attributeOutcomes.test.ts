@@ -283,7 +283,7 @@ forEachBackend((open) => {
     const program = await open()
     program.services.attribution.by_age = true
     const bridge = { structure: 'a queue', function: 'to keep orders when the shop is down' }
-    const failed = await program.record({ bridge, project: { name } })
+    const failed = await program.record({ decision: 'Queue orders in a table', bridge, project: { name } })
     await program.call('reviewDecision', { id: failed, outcome: 'failure' })
     const id = await decided(program, 20, { bridge })
     const { decisions } = await program.call('attributeOutcomes', { project: name })

@@ -232,6 +232,54 @@ circuit_breakers: [{ scope: "category:deploy", failure_threshold: 1, window_ms: 
     expect((await program.call('getSessionContext')).contradictions).toEqual([])
   })
 
+  const purpose = { structure: 'a queue', function: 'to keep orders when the shop is down' }
+  test.each([
+    [
+      'choices without a stated purpose',
+      [{ decision: 'Queue orders in Redis' }, { decision: 'Queue orders in a table' }],
+      0,
+    ],
+    [
+      'the same act twice',
+      [
+        { decision: 'Release shop 3.8.7', bridge: purpose },
+        { decision: 'Release shop 4.1', bridge: purpose },
+      ],
+      0,
+    ],
+    [
+      'a replaced choice',
+      [
+        { decision: 'Queue orders in Redis', bridge: purpose },
+        { decision: 'Queue orders in a table', bridge: purpose, replaced: true },
+      ],
+      0,
+    ],
+    [
+      'three options: one cluster',
+      ['Redis', 'a table', 'memory'].map((where) => ({ decision: `Queue orders in ${where}`, bridge: purpose })),
+      1,
+    ],
+    [
+      'an act that is repeated in other words',
+      ['Release the shop', 'Ship the shop', 'Deploy the shop', 'Publish the shop', 'Roll the shop out'].map(
+        (decision) => ({ decision, bridge: purpose }),
+      ),
+      0,
+    ],
+  ] as const)('%s', async (_, choices, expected) => {
+    const program = await open()
+    for (const [at, { replaced, ...given }] of (choices as readonly Record<string, unknown>[]).entries()) {
+      const id = await program.record({ ...given, project: { name: 'acme/shop' } })
+      if (replaced) {
+        const source_id = await program.record({ decision: 'Something else' })
+        await program.call('linkDecisions', { source_id, target_id: id, edge_type: 'supersedes' })
+      }
+      await program.call('reviewDecision', { id, outcome: at % 2 ? 'failure' : 'success' })
+    }
+    expect((await program.call('getSessionContext')).contradictions).toHaveLength(expected)
+  })
+
   test('linked contradictions hold between live decisions only, once for each pair', async () => {
     const program = await open()
     const [a, b, c] = [await program.record(), await program.record(), await program.record()]

@@ -72,9 +72,10 @@ export function deliberations(at: At, ago: Ago, call: CallAs): void {
       const days = 20 + pair * 9 + (outcome === 'success' ? 4 : 0)
       at(ago(days), async () => {
         const given = {
-          decision: `Use ${about}`,
+          decision: `${outcome === 'success' ? 'Buy' : 'Build'} ${about}`,
           category: 'architecture',
           confidence: 0.7,
+          bridge: { structure: about, function: `have ${about}` },
           project: `shop/part-${pair}`,
         }
         id = (await call('planner', 'recordDecision', given)).decision_id as string
