@@ -4,10 +4,12 @@ import * as v from 'valibot'
 import { Dossier } from '../../sdk/schema/dossier.ts'
 import { DecisionId } from '../../sdk/schema/params.ts'
 import { readDecision, writtenRecord } from '../../sdk/storage/decisions.ts'
-import type { ActEntry } from '../../sdk/storage/thread.ts'
+import type { StoredAuditEntry } from '../../sdk/storage/store.ts'
+import type { ActEntry, StoredAct } from '../../sdk/storage/thread.ts'
 import { defineMethod } from '../calls/method.ts'
 import type { Call } from '../calls/services.ts'
 import { seesAll } from '../core/caller.ts'
+import { auditDigest } from '../core/canonical.ts'
 import { type DossierSources, dossierOf } from '../domain/ledger/evidence/dossier.ts'
 import { actsThatFit, maySee, receiptsOf, redactionsOf } from '../domain/ledger/thread/receipts.ts'
 import { approvalFor, viewerOf } from '../domain/policy/approval/answers.ts'
@@ -23,10 +25,21 @@ const maxTries = 5
 
 const updates: ReadonlySet<string> = new Set(['revision', 'link', 'review'])
 
-/** The sequenced acts. If there are too many, the oldest updates are left out, as each repeats the record. */
-async function placedActs({ store, thread }: Call, decision_id: string, others: readonly string[]) {
+/** The acts, in the order of the ledger. If there are too many, the oldest updates are left out, as each repeats the record. */
+async function placedActs(
+  { store, thread }: Call,
+  decision_id: string,
+  others: readonly string[],
+  lines: readonly StoredAuditEntry[],
+) {
   await thread.sequence()
-  const newest = (await store.thread.ofDecision(decision_id, maxLooked)).filter(({ seq }) => seq !== null).reverse()
+  const newest = (await store.thread.ofDecision(decision_id, maxLooked)).reverse()
+  // A line about several decisions is named by an act about one of them, such as the source of a link.
+  const shared = lines.filter(({ ids }) => ids.some((id) => id !== decision_id))
+  const [times, beyond] = [new Set(shared.map(({ at }) => at)), new Set(shared.flatMap(({ ids }) => ids))]
+  beyond.delete(decision_id)
+  for (const id of beyond)
+    newest.push(...(await store.thread.ofDecision(id, maxLooked)).filter(({ at }) => times.has(at)))
   // Kept, since the record is compared with its last state.
   const last = newest.find(({ kind }) => updates.has(kind))
   const rank = (one: ActEntry) => (one === last ? 0 : updates.has(one.kind) ? 2 : 1)
@@ -37,8 +50,11 @@ async function placedActs({ store, thread }: Call, decision_id: string, others: 
   )
   const beside = await store.thread.read({ record_ids: others })
   const redactions = await redactionsOf(store, [...acts, ...beside])
-  const all = new Map([...acts, ...beside, ...redactions].map((act) => [act.record_id, act]))
-  return { acts: [...all.values()].filter(({ seq }) => seq !== null).sort((a, b) => a.seq! - b.seq!), isCut }
+  const digests = new Set(shared.map(auditDigest))
+  const isOwn = ({ decision_id: of, payload }: StoredAct) =>
+    of === decision_id || digests.has(JSON.parse(payload ?? '{}').audit_sha256)
+  const all = new Map([...acts.filter(isOwn), ...beside, ...redactions].map((act) => [act.record_id, act]))
+  return { acts: [...all.values()].sort((a, b) => Number(a.seq) - Number(b.seq)), isCut }
 }
 
 /** Times of the acts on a decision: all calls, which are few, and the newest of the others. */
@@ -67,10 +83,10 @@ export const getDossier = defineMethod({
       now,
       thread_key: call.thread.signer.verifier_key,
       actedAt: (of) => actedAt(call, of),
-      acts: (of, others) => placedActs(call, of, others),
+      acts: (of, others, lines) => placedActs(call, of, others, lines),
       seesAct: (act) => maySee(act, caller),
       async receipts(acts) {
-        const last = acts.reduce((end, { seq }) => Math.max(end, seq!), 0)
+        const last = acts.reduce((end, { seq }) => Math.max(end, Number(seq)), 0)
         return last === 0 ? [] : receiptsOf(store.thread, await call.publisher.covering(last), acts)
       },
       seesLine: ({ agent }) => agent === caller.agent || seesAll(caller),

@@ -189,5 +189,5 @@ export function checkActs({ receipts, trail, decision, decision_sha256 }: Fields
         fail(
           `line ${shown(line.seq)} of the trail is not the one that the act ${shown(record_id)} names: it was changed`,
         )
-  return last !== undefined && missing.length === 0
+  return last !== undefined && missing.length === 0 && lines.every(({ digest }) => named.has(digest))
 }

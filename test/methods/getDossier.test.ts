@@ -47,6 +47,7 @@ forEachBackend((open) => {
         'verdict',
         'approval',
         'verdict',
+        'approval',
         'verdict',
         'decision',
         'call',

@@ -16,6 +16,8 @@ export const rule: AskingRule = {
   remember_ms: null,
 }
 
+let evaluations = 0
+
 /** What agent alice asks for. */
 export const asking = (
   { services }: TestProgram,
@@ -26,7 +28,7 @@ export const asking = (
   agent: 'alice',
   on_behalf_of: null,
   session: null,
-  evaluation_id: 'e1',
+  evaluation_id: `e${++evaluations}`,
   request_id: 'r1',
   policy_hash: 'p1',
   action: toAction(

@@ -8,6 +8,9 @@ export const stateId = (decision_id: string, revision: number): string => `${dec
 /** The id of a step that an approval takes once. */
 export const approvalStepId = (approval: string, step: 'requested' | 'decided'): string => `${approval}/${step}`
 
+/** The id of a use of a grant, of which there are several while it is remembered. @param evaluation the id of the evaluation that used it */
+export const useId = (approval: string, evaluation: string): string => `${approval}/consumed/${evaluation}`
+
 /** The id of a record of the evidence log. */
 export const evidenceId = (seq: number): string => `evidence/${seq}`
 

@@ -7,23 +7,24 @@ import { dataFormat } from '../../../../sdk/schema/format.ts'
 import { parseRecord } from '../../../../sdk/storage/decisions.ts'
 import type { Evidence, EvidenceRecord } from '../../../../sdk/storage/evidence.ts'
 import { outcomeValue, scoredValue, settlerOf } from '../../../../sdk/storage/fields.ts'
-import type { AuditReader, EdgeReader, KeyedReader, StoredAuditEntry } from '../../../../sdk/storage/store.ts'
+import type { KeyedReader, Store, StoredAuditEntry } from '../../../../sdk/storage/store.ts'
 import type { StoredAct } from '../../../../sdk/storage/thread.ts'
 import { stableJson } from '../../../core/canonical.ts'
 import { archivedPolicy } from '../../policy/judge/archive.ts'
-import { approvalStepId, evidenceId } from '../../record/act-ids.ts'
+import { approvalStepId, evidenceId, useId } from '../../record/act-ids.ts'
 import { revisionsOf } from '../../record/decision/revisions.ts'
 import type { Signer } from '../engine/note.ts'
+import { type Audit, linesNear } from './audit-lines.ts'
 import { contentDigest, type LinkDetail, linkMethod, recordDigest } from './content.ts'
+import { checkLines, linksOf } from './dossier-checks.ts'
 import { claims, signStatement } from './statement.ts'
 
 /** Most events of a dossier; a decision usually has a handful. */
 const maxEvents = 200
-const maxEdges = 500
 const pageSize = 500
 
 export interface DossierSources {
-  store: { keyed: KeyedReader; audit: Pick<AuditReader, 'list'>; edges: EdgeReader }
+  store: Pick<Store, 'keyed' | 'edges' | 'decisions' | 'thread'> & { audit: Audit }
   evidence: Pick<Evidence, 'read' | 'ofPullRequest'>
   signer: Signer
   /** Milliseconds since 1970. */
@@ -35,8 +36,12 @@ export interface DossierSources {
   thread_key: string
   /** Times of acts on the decision, as in the audit trail: of all calls, such as links of evidence, and of the newest other acts. */
   actedAt(decision_id: string): Promise<string[]>
-  /** Acts of the thread that concern the decision or have one of these ids, each with its place, and whether some were left out. */
-  acts(decision_id: string, record_ids: readonly string[]): Promise<{ acts: StoredAct[]; isCut: boolean }>
+  /** Acts of the thread that concern the decision, have one of these ids or one of these times, and whether some were left out. */
+  acts(
+    decision_id: string,
+    record_ids: readonly string[],
+    lines: readonly StoredAuditEntry[],
+  ): Promise<{ acts: StoredAct[]; isCut: boolean }>
   /** Whether the caller may see an act. */
   seesAct(act: StoredAct): boolean
   receipts(acts: readonly StoredAct[]): Promise<Dossier['receipts']>
@@ -44,7 +49,6 @@ export interface DossierSources {
   approval(id: string): Promise<Approval | 'withheld' | null>
 }
 
-type Audit = Pick<AuditReader, 'list'>
 type Relation = Dossier['evidence'][number]['relation']
 
 /** Events linked to the decision, the records of these links, and events of the pull request that it names. */
@@ -84,7 +88,8 @@ function scoreOf(record: DecisionRecord): Dossier['score'] {
   return { confidence, outcome, settled_by, value: outcomeValue[outcome]!, brier: (confidence - value) ** 2 }
 }
 
-type Named = { record_id?: unknown; approval?: unknown; approval_id?: unknown }
+type Named = { record_id?: unknown; approval?: unknown; approval_id?: unknown; used_by?: unknown }
+const isText = (value: unknown): value is string => typeof value === 'string'
 const namesIn = ({ detail }: StoredAuditEntry): Named => (detail ?? {}) as Named
 const approvalIn = (line: StoredAuditEntry): unknown => namesIn(line).approval ?? namesIn(line).approval_id
 
@@ -136,7 +141,7 @@ export async function dossierOf(sources: DossierSources, written: DecisionRecord
   const acted = [...(await sources.actedAt(record.id)), ...revisions.map(({ updated_at }) => updated_at)]
   const own = await linesOf(store.audit, record, acted)
   const links = own.filter(({ method, ids }) => method === linkMethod && ids.includes(record.id))
-  const named = [...new Set(own.map(approvalIn))].filter((id) => typeof id === 'string')
+  const named = [...new Set(own.map(approvalIn))].filter(isText)
   const found = await Promise.all(named.map((id) => sources.approval(id)))
   const approvals = found.filter((one) => one !== null && one !== 'withheld')
   const steps = await approvalLines(store.audit, approvals)
@@ -144,11 +149,17 @@ export async function dossierOf(sources: DossierSources, written: DecisionRecord
   const trail = lines.filter(sources.seesLine).sort((a, b) => a.seq - b.seq)
   const events = await eventsOf(sources, record, links)
   const listed = events.slice(0, maxEvents)
-  const evaluations = lines.map((line) => namesIn(line).record_id).filter((one) => typeof one === 'string')
-  const asked = approvals.flatMap(({ id }) => [approvalStepId(id, 'requested'), approvalStepId(id, 'decided')])
+  const evaluations = [...lines.map((line) => namesIn(line).record_id), record.verdict?.record_id].filter(isText)
+  const users = [...evaluations, ...lines.map((line) => namesIn(line).used_by)]
+  const asked = named.flatMap((id) => [
+    ...[approvalStepId(id, 'requested'), approvalStepId(id, 'decided')],
+    ...users.map((user) => useId(id, String(user))),
+  ])
   const proofs = listed.map(({ record: { seq } }) => evidenceId(seq))
-  const { acts: every, isCut } = await sources.acts(record.id, [...new Set([...evaluations, ...asked, ...proofs])])
-  const seen = every.filter(sources.seesAct)
+  const asking = [...new Set([...evaluations, ...asked, ...proofs])]
+  const { acts: every, isCut } = await sources.acts(record.id, asking, lines)
+  if (!isCut) checkLines(lines, every)
+  const seen = every.filter((act) => act.seq !== null && sources.seesAct(act))
   const inLedger = new Set(seen.map(({ record_id }) => record_id))
   const evidence = listed
     .filter(({ record: { seq } }) => inLedger.has(evidenceId(seq)))
@@ -169,13 +180,13 @@ export async function dossierOf(sources: DossierSources, written: DecisionRecord
     receipts: await sources.receipts(seen),
     verifier_key: signer.verifier_key,
     thread_key: sources.thread_key,
-    links: await store.edges.of([record.id], { direction: 'both', limit: maxEdges }),
+    links: await linksOf(sources, written),
     score: scoreOf(record),
     statement: { ...signStatement(signer, { record, approvals, evidence }) },
     withheld: [
       ...(trail.length < lines.length ? (['trail'] as const) : []),
       ...(found.includes('withheld') ? (['approvals'] as const) : []),
-      ...(isCut || seen.length < every.length ? (['receipts'] as const) : []),
+      ...(isCut || every.some((act) => act.seq !== null && !sources.seesAct(act)) ? (['receipts'] as const) : []),
     ],
     claims: [...claims],
   }
@@ -183,50 +194,4 @@ export async function dossierOf(sources: DossierSources, written: DecisionRecord
   const plain = JSON.parse(JSON.stringify(unsigned)) as Omit<Dossier, 'signature'>
   const sha256 = createHash('sha256').update(stableJson(plain)).digest('hex')
   return { ...plain, signature: signer.sign(dossierNote(sha256)) }
-}
-
-// Finds audit entries around known instants: the trail has no index by decision, but it is ordered by time.
-
-/** The instants of a record and of its audit entry are taken a moment apart. */
-const slackMs = 5_000
-const linesAtOnce = 100
-/** Most audit entries that are read for one instant; if there are more around it, the older ones are missed. */
-const maxLines = 5_000
-
-type Reader = Pick<AuditReader, 'list'>
-
-/** The position after the last row at or before a time, by binary search. */
-async function placeAfter(audit: Reader, at_ms: number, newest: number): Promise<number> {
-  let [low, high] = [1, newest + 1]
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2)
-    const [line] = await audit.list({ cursor: middle, limit: 1 })
-    if (line && Date.parse(line.at) > at_ms) high = middle - 1
-    else low = middle
-  }
-  return low
-}
-
-/** The matching rows near any of these instants, oldest first. */
-async function linesNear(
-  audit: Reader,
-  instants_ms: readonly number[],
-  matches: (line: StoredAuditEntry) => boolean,
-): Promise<StoredAuditEntry[]> {
-  const [last] = await audit.list({ limit: 1 })
-  const found = new Map<number, StoredAuditEntry>()
-  let covered_ms = Number.NEGATIVE_INFINITY
-  for (const at_ms of instants_ms.toSorted((a, b) => a - b)) {
-    if (!last || at_ms <= covered_ms) continue
-    covered_ms = at_ms + slackMs
-    let cursor = await placeAfter(audit, covered_ms, last.seq)
-    for (let seen = 0; seen < maxLines; seen += linesAtOnce) {
-      const page = await audit.list({ cursor, limit: linesAtOnce })
-      for (const line of page) if (matches(line)) found.set(line.seq, line)
-      const oldest = page.at(-1)
-      if (page.length < linesAtOnce || !oldest || Date.parse(oldest.at) < at_ms - slackMs) break
-      cursor = oldest.seq
-    }
-  }
-  return [...found.values()].sort((a, b) => a.seq - b.seq)
 }

@@ -10,7 +10,7 @@ import type { ActKind, NewAct } from '../../../../sdk/storage/thread.ts'
 import { auditDigest, textOf } from '../../../core/canonical.ts'
 import { timestamp } from '../../../core/time.ts'
 import { policyCollections } from '../../policy/judge/archive.ts'
-import { approvalStepId, newActId, stateId } from '../../record/act-ids.ts'
+import { approvalStepId, newActId, stateId, useId } from '../../record/act-ids.ts'
 import { type HookAction, hookCollections } from '../../record/hook-records.ts'
 import { type Attestation, attestationOf, subjectOf } from './attested.ts'
 import { commitmentOf } from './commitment.ts'
@@ -169,9 +169,9 @@ function lineAct(line: AuditEntry, tools: ActTools): Act {
   const from = { method, request_id, ids, audit_sha256: auditDigest(line) }
   if (method.startsWith('approval.')) {
     const step = method.slice('approval.'.length)
-    const once = step === 'requested' || step === 'decided'
     const id = detail.approval as string
-    const record_id = once ? approvalStepId(id, step) : `${id}/${step}/${tools.randomHex(6)}`
+    const record_id =
+      step === 'requested' || step === 'decided' ? approvalStepId(id, step) : useId(id, detail.used_by as string)
     return { ...common, kind: 'approval', record_id, detail: { ...from, rules, step, ...detail } }
   }
   const kind = 'sealed' in detail ? 'session' : 'call'

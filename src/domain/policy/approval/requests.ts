@@ -228,10 +228,11 @@ const endOf = ({ expires_ms, lasts_ms }: Approval): number => expires_ms + lasts
 /** Stores an approval after a step, with its audit entry and, if the webhook wants it, a notice. */
 export async function keep(
   tx: Transaction,
-  { approvalContext, agent, request_id }: Pick<Asking, 'approvalContext' | 'agent' | 'request_id'>,
+  asking: Pick<Asking, 'approvalContext' | 'agent' | 'request_id'> & { evaluation_id?: string },
   approval: Approval,
   step: 'requested' | 'decided' | 'consumed',
 ): Promise<void> {
+  const { approvalContext, agent, request_id } = asking
   const { id, state, requester, request_digest, evaluation_id, reason, rules } = approval
   await tx.keyed.put(all, id, approval, { expires_ms: endOf(approval) })
   await tx.append({
@@ -251,6 +252,7 @@ export async function keep(
           request_digest,
           evaluation_id,
           ...(step === 'decided' && { reason }),
+          ...(step === 'consumed' && { used_by: asking.evaluation_id }),
         },
       },
     ],

@@ -9,6 +9,7 @@ import { examineThread, type ThreadFlaw } from '../../../../src/domain/ledger/th
 import { keyedFlaws } from '../../../../src/domain/ledger/thread/examine/keyed.ts'
 import { attestExisting } from '../../../../src/domain/ledger/thread/threaded.ts'
 import { readersOf } from '../../../../src/drivers/store/sqlite/inspect.ts'
+import { pathsOf, withEdit } from '../../../support/evidence/edits.ts'
 import { threadedStory } from '../../../support/evidence/threaded-story.ts'
 import { openSqliteProgram, type TestProgram } from '../../../support/program.ts'
 
@@ -74,23 +75,6 @@ afterAll(async () => {
   await program.close()
   await rm(dir, { recursive: true, force: true })
 })
-
-/** Every leaf of a value, and every empty list or object, by the path to it. */
-function* pathsOf(value: unknown, path: (string | number)[] = []): Generator<(string | number)[]> {
-  const inner = value !== null && typeof value === 'object' ? Object.entries(value) : []
-  if (inner.length === 0) yield path
-  for (const [key, one] of inner) yield* pathsOf(one, [...path, key])
-}
-const edited = (value: unknown): unknown =>
-  typeof value === 'string' ? `${value}x` : typeof value === 'number' ? value + 1 : value === null ? 1 : null
-
-/** The value with what is at a path replaced. */
-function withEdit(value: unknown, [first, ...rest]: readonly (string | number)[]): unknown {
-  if (first === undefined) return edited(value)
-  const copy: Record<string, unknown> = Array.isArray(value) ? ([...value] as never) : { ...(value as object) }
-  copy[first] = withEdit(copy[first], rest)
-  return copy
-}
 
 /** Changes a copy of the store and looks at it. */
 async function tampered(
