@@ -1887,7 +1887,10 @@ export interface ListSessionsResult {
     /** Calls that ran although they were stopped: the client does not obey its hook. */ ran_though_denied: number
     /** Calls that ran with another input than the one that was checked. */ ran_other_than_judged: number
     /** Calls that ran and were never checked. */ ran_unjudged: number
-    /** Calls were reported, and none was checked: the hook that asks before a call is missing or turned off. */
+    /**
+     * Calls were reported, or reached this service over MCP, and none was checked, though hooks of this client were
+     * heard before: the hook that asks is missing or turned off.
+     */
     ungated: boolean
     /** When the session ended; null while it is open. */
     seal: {

@@ -9,6 +9,7 @@ import { describeError, failureLevel } from '../core/log.ts'
 import type { Observe } from '../core/observed.ts'
 import { compileParams } from '../core/params.ts'
 import { certainSecret, withoutSecretTexts } from '../core/secrets.ts'
+import { openUngated } from '../domain/hook/ungated.ts'
 import { openQuota } from '../domain/ledger/quota.ts'
 import { AlteredRecord } from '../domain/ledger/thread/attested.ts'
 import { type Admission, costOf, sizeOf } from './admission.ts'
@@ -128,6 +129,7 @@ export function createDispatch(
   options: { admission?: Admission; verify_results?: boolean } = {},
 ): Dispatch {
   const quota = openQuota(services)
+  const ungated = openUngated()
   const names = [...methods.keys()]
   const table = new Map([...methods].map(([name, method]) => [name, { method, parse: compileParams(method.params) }]))
 
@@ -165,6 +167,7 @@ export function createDispatch(
     const counted = quota.of(caller.agent)
     const store = attributed(counted.store, caller)
     const call: Call = { ...services, ...counted, store, caller, method: request.method, request_id, signal }
+    await ungated.note(call, params)
     const found = await method.handle(call, params)
     const made = prints && method.page && !(found instanceof JsonText) ? printPage(found, method.page) : found
     const result = options.verify_results ? verified(method, made) : made

@@ -47,9 +47,9 @@ async function forward(run: Run<typeof flags>): Promise<Backend> {
     session: crypto.randomUUID(),
   })
   return {
-    async dispatch({ method, params, signal }) {
+    async dispatch({ method, params, signal, caller }) {
       try {
-        return await remote.send(method, params, signal)
+        return await remote.send(method, params, signal, caller.mcp)
       } catch (error) {
         if (error instanceof Failure) throw new CstpError('internal_error', error.message, undefined, { cause: error })
         throw error

@@ -2,14 +2,14 @@
 import { credentials, foreign, serviceOf, withService } from '../../plugin/hooks/cstp-hook.mjs'
 import { CstpError, codes, type ErrorName } from '../../sdk/errors.ts'
 import type { Configuration, Settings } from '../app/config/config.ts'
-import { sessionHeader } from '../core/caller.ts'
+import { type Caller, mcpHeader, sessionHeader } from '../core/caller.ts'
 import { checkKept } from '../core/params.ts'
 import { withoutSecrets } from '../core/secrets.ts'
 import { adminAgent, localAgent, readToken, tokenPath } from '../core/token-file.ts'
 import { Failure, misuse } from './failure.ts'
 
 /** Calls a method by its wire name; `signal` aborts the call. @throws CstpError if the method refuses, Failure if no server answers */
-export type Send = (method: string, params: unknown, signal?: AbortSignal) => Promise<unknown>
+export type Send = (method: string, params: unknown, signal?: AbortSignal, mcp?: Caller['mcp']) => Promise<unknown>
 /** A GET request with the same credentials, for resources that are not methods. */
 export type Get = (path: string) => Promise<Response>
 
@@ -182,13 +182,14 @@ export async function openRemote(options: {
   }
   let calls = 0
   return {
-    async send(method, params, given) {
+    async send(method, params, given, mcp) {
       // JSON would turn an infinite number into null, which means that it was not given.
       checkKept(params)
       const body = JSON.stringify({ jsonrpc: '2.0', id: calls++, method, params })
       const headers = {
         'content-type': 'application/json',
         ...(options.session !== undefined && { [sessionHeader]: options.session }),
+        ...(mcp && { [mcpHeader]: `${mcp.since_ms}:${mcp.client}` }),
       }
       const post = async (by: Login) =>
         read(await request('/cstp', by, { method: 'POST', headers, body, ...(given && { signal: given }) }), url)

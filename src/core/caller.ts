@@ -56,14 +56,26 @@ export interface Caller {
   tracked?: boolean
   /** The client's session, if it names one: what it read and thought is for its own next decision, not for those of others with its token. */
   session?: string
+  /** The program that calls over MCP by its own name, and when it connected, in milliseconds since 1970; absent if it keeps no connection. */
+  mcp?: { client: string; since_ms: number }
 }
 
 /** The header in which a client names its session. */
 export const sessionHeader = 'cstp-session'
 
-/** The caller with the session that a request names; a name of another form is ignored. */
-export const inSession = (caller: Caller, session: string | null): Caller =>
-  session !== null && /^[\w.-]{1,128}$/.test(session) ? { ...caller, session } : caller
+/** The header in which `cstp mcp` forwards {@link Caller.mcp}. */
+export const mcpHeader = 'cstp-mcp-client'
+
+/** The caller with the session and the MCP client that a request names; a name of another form is ignored. */
+export function inSession(caller: Caller, headers: Headers): Caller {
+  const session = headers.get(sessionHeader)
+  const [, since_ms, client] = /^(\d{1,15}):([\w.-]{1,128})$/.exec(headers.get(mcpHeader) ?? '') ?? []
+  return {
+    ...caller,
+    ...(session !== null && /^[\w.-]{1,128}$/.test(session) && { session }),
+    ...(client !== undefined && { mcp: { client, since_ms: Number(since_ms) } }),
+  }
+}
 
 /** What requests of one caller share, such as a session: the agent, and the person that it acts for. */
 export const callerKey = ({ agent, identity }: Caller): string =>

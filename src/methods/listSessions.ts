@@ -43,7 +43,9 @@ const Session = v.object({
   ran_unjudged: v.pipe(count, d('Calls that ran and were never checked.')),
   ungated: v.pipe(
     v.boolean(),
-    d('Calls were reported, and none was checked: the hook that asks before a call is missing or turned off.'),
+    d(
+      'Calls were reported, or reached this service over MCP, and none was checked, though hooks of this client were heard before: the hook that asks is missing or turned off.',
+    ),
   ),
   seal: v.pipe(
     v.nullable(

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { listHookSessions } from '../../src/domain/hook/session.ts'
 import { replay } from '../../src/domain/policy/trial/replay.ts'
 import { contextOf, denied, openHooks, place } from '../support/hooks.ts'
-import { forEachBackend, type TestProgram } from '../support/program.ts'
+import { callers, forEachBackend, type TestProgram } from '../support/program.ts'
 
 const rules = `
 - id: no-force-push
@@ -330,6 +330,53 @@ describe('hooks', () => {
         await program.call('listDecisions', {}),
       ]
       expect(JSON.stringify(kept)).not.toContain(secret.slice(0, 30))
+    })
+
+    test('a client with hooks that calls over MCP without them is reported, and no other client', async () => {
+      const program = await open()
+      const { dispatch, clock, call } = program
+      let calls = 0
+      const over = (client: string, since_ms: number, as: 'alice' | 'bob' = 'alice') =>
+        dispatch({
+          method: 'cstp.listBreakers',
+          params: {},
+          caller: { ...callers[as], session: `${client}-${since_ms}`, mcp: { client, since_ms } },
+          request_id: `m${calls++}`,
+          signal: new AbortController().signal,
+        })
+      const ungated = async () =>
+        (await call('listSessions', {}, 'root')).sessions.filter((one) => one.ungated).map((one) => one.session_id)
+      // Nothing was heard of its hooks yet.
+      await over('claude-code', clock.now)
+      const { bash } = openHooks(program)
+      await bash('ls')
+      const first = clock.now
+      await over('claude-code-2', first)
+      clock.now += 3_600_000
+      await over('claude-code', first - 50_000)
+      // Other clients, and other agents, have no hooks.
+      await over('cursor-vscode', clock.now)
+      await over('some-client', clock.now)
+      await over('claude-code', clock.now, 'bob')
+      expect(await ungated()).toEqual([])
+      await over('claude-code', clock.now)
+      await over('claude-code', clock.now)
+      expect(await ungated()).toEqual([`claude-code-${clock.now}`])
+      const { sessions } = await call('listSessions', { limit: 1 })
+      expect(sessions).toMatchObject([{ client: 'claude-code', actions: 2, ran_unjudged: 2 }])
+      expect((await call('listAudit', { method: 'POST /hooks/claude-code' }, 'root')).entries).toMatchObject([
+        { detail: { ran: 'unjudged', tool: 'cstp.listBreakers' } },
+        { detail: { ran: 'unjudged' } },
+        {},
+      ])
+      // Its hooks are back.
+      const later = clock.now
+      await bash('ls')
+      await over('claude-code', later + 1)
+      // Eight days without one: they were taken out on purpose.
+      clock.now += 8 * 86_400_000
+      await over('claude-code', clock.now)
+      expect(await ungated()).toEqual([`claude-code-${later}`])
     })
 
     test('a commit that nobody recorded becomes a decision without confidence, and is offered once to be adopted', async () => {

@@ -236,7 +236,7 @@ test('a client that ran what it did not ask about, or what was stopped, is named
     {
       check: 'hooks',
       severity: 'warning',
-      what: expect.stringMatching(/^Claude Code: 1 session of the last 7 days reported calls and asked before none/),
+      what: expect.stringMatching(/^Claude Code: 1 session of the last 7 days called tools and asked before none/),
       fix: expect.stringContaining('/hooks'),
     },
   ])

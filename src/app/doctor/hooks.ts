@@ -66,7 +66,7 @@ function* disobeyed(data_dir: string): Generator<Finding> {
     }
     if (ungated.length > 0)
       yield warning(
-        `${name}: ${counted(ungated.length, 'session')} of the last ${lookedDays} days reported calls and asked before none: the hook that asks was removed or turned off`,
+        `${name}: ${counted(ungated.length, 'session')} of the last ${lookedDays} days called tools and asked before none: the hook that asks was removed or turned off`,
         use(client as InitClient),
       )
   }

@@ -8,7 +8,7 @@ import type { HookEvent, HookPlace } from './event.ts'
 export const astray = ['though_denied', 'other_than_judged', 'unjudged'] as const
 export type Astray = (typeof astray)[number]
 
-/** Whether calls were reported, and not one was checked before it ran: the hook that asks is missing or turned off. */
+/** Whether calls are known, and not one was checked before it ran: the hook that asks is missing or turned off. */
 export const isUngated = ({ actions, verdicts }: { actions: number; verdicts: object }): boolean =>
   actions > 0 && Object.keys(verdicts).length === 0
 
@@ -33,7 +33,11 @@ export function noteAstray(
   tx: Transaction,
   { caller, method, request_id }: { caller: { agent: string }; method: string; request_id: string },
   at_ms: number,
-  { ran, place, action }: { ran: Astray; place: HookPlace; action: Omit<HookAction, 'session'> },
+  {
+    ran,
+    place,
+    action,
+  }: { ran: Astray; place: HookPlace; action: Pick<HookAction, 'tool' | 'record_id' | 'input_digest'> },
 ): Promise<void> {
   const { tool, record_id: evaluation, input_digest } = action
   const detail = { ran, tool, evaluation, input_digest, session_id: place.session_id.slice(0, 256).toWellFormed() }

@@ -50,6 +50,8 @@ export interface HookSession {
   pending: Consequence[]
   /** Whether the model was asked in this session to adopt a decision. */
   asked: boolean
+  /** True if no hook reported it: its calls reached this service over MCP. */
+  mcp?: true
   /** Keys of calls in progress without a name, by the digest of their input. */
   open: Record<string, string>
 }
@@ -124,7 +126,7 @@ export async function changeSession(
     await keyed.put(starts, `${String(now_ms).padStart(15, '0')}:${key}`, { agent: source.agent }, { expires_ms })
     for (const one of [sessions, starts, actions]) await keyed.expire(one, now_ms, expiredAtOnce)
   }
-  if (known === null || now_ms - before.last_ms >= heardMs)
+  if (!next.mcp && (known === null || now_ms - before.last_ms >= heardMs))
     await keyed.put(clients, source.client, { last_ms: now_ms, agent: source.agent })
   return next
 }

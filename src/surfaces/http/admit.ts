@@ -1,12 +1,5 @@
 /** Admission of requests: credentials, access tokens, dashboard sessions, and the limits on requests and failed logins. */
-import {
-  type Authenticate,
-  type Caller,
-  clientAddress,
-  inSession,
-  type Scope,
-  sessionHeader,
-} from '../../core/caller.ts'
+import { type Authenticate, type Caller, clientAddress, inSession, type Scope } from '../../core/caller.ts'
 import type { Signatures } from '../../core/signed.ts'
 import { type Issuer, jwtIn, type Refusal, unauthorized } from './bearer.ts'
 import type { GuessedAt, Guesses, Limiter } from './limits.ts'
@@ -67,13 +60,11 @@ export function admission(options: AdmitOptions): Admit {
   async function login(request: Request, address: Address, visited: Visited): Promise<Admitted> {
     const header = request.headers.get('authorization')
     const caller = authenticate(header) ?? signatures?.caller(request)
-    if (caller) return inSession(caller, request.headers.get(sessionHeader))
+    if (caller) return inSession(caller, request.headers)
     const token = issuer ? jwtIn(header) : null
     if (token === null) return refused(request, address, visited)
     const found = await issuer!.verify(token)
-    return 'agent' in found
-      ? inSession(found, request.headers.get(sessionHeader))
-      : refused(request, address, visited, found)
+    return 'agent' in found ? inSession(found, request.headers) : refused(request, address, visited, found)
   }
 
   async function chargeRateLimit(caller: Admitted, { surface }: Visited): Promise<Admitted> {

@@ -6,7 +6,7 @@ import { dayMs } from '../../core/time.ts'
 import { type Client, createServer } from './server.ts'
 import { authInfoOf, openSessions } from './sessions.ts'
 
-export interface EngineOptions extends Omit<Client, 'caller'> {
+export interface EngineOptions extends Omit<Client, 'caller' | 'since_ms'> {
   log: Log
   /** Milliseconds after which an idle session ends. */
   session_idle_ms?: number
@@ -27,7 +27,8 @@ const sweepMs = 60_000
 export function openEngine(options: EngineOptions): Engine {
   const { log, session_idle_ms = dayMs, most_sessions = 256, now = Date.now, ...client } = options
   const serverFor = (caller: Caller) => createServer({ ...client, caller })
-  const sessions = openSessions({ createServer: serverFor, idle_ms: session_idle_ms, most: most_sessions, now })
+  const connected = (caller: Caller) => createServer({ ...client, caller, since_ms: now() })
+  const sessions = openSessions({ createServer: connected, idle_ms: session_idle_ms, most: most_sessions, now })
   const modern = createMcpHandler(({ authInfo }) => serverFor(authInfo?.extra?.caller as Caller), {
     legacy: 'reject',
     onerror: (error) => log('debug', 'MCP', describeError(error)),

@@ -24,6 +24,8 @@ export interface Client {
   newRequestId(): string
   /** Aborts when the server stops. */
   stopping: AbortSignal
+  /** When the client connected; absent if each request stands alone. */
+  since_ms?: number
 }
 
 /** How long a client may cache what is the same for all clients and changes only with the program. */
@@ -46,12 +48,12 @@ const unknown = (what: string, name: string, known: readonly string[]): Protocol
   )
 }
 
-export function createServer({ caller, dispatch, newRequestId, stopping }: Client): Server {
+export function createServer({ caller, dispatch, newRequestId, stopping, since_ms }: Client): Server {
   /** Calls as the caller of this request: within a session, its scopes may change with its access token. */
   const callAs =
-    ({ http }: ServerContext, traceparent: string | null = null): CallMethod =>
+    ({ http }: ServerContext, traceparent: string | null = null, more: Pick<Caller, 'mcp'> = {}): CallMethod =>
     (method, params, given) => {
-      const own = (http?.authInfo?.extra?.caller as Caller | undefined) ?? caller
+      const own = { ...((http?.authInfo?.extra?.caller as Caller | undefined) ?? caller), ...more }
       const signal = AbortSignal.any([given, stopping])
       return dispatch({ method, params, caller: own, request_id: newRequestId(), signal, traceparent })
     }
@@ -72,7 +74,9 @@ export function createServer({ caller, dispatch, newRequestId, stopping }: Clien
   )
   server.setRequestHandler('tools/list', () => ({ tools: listTools() }))
   server.setRequestHandler('tools/call', async ({ params: { name, arguments: input = {}, _meta } }, context) => {
-    const result = await callTool(name, input, callAs(context, traceparentOf(_meta)), context.mcpReq.signal)
+    const client = server.getClientVersion()?.name.replace(/[^\w.-]+/g, '-').slice(0, 128)
+    const from = client && since_ms !== undefined ? { mcp: { client, since_ms } } : {}
+    const result = await callTool(name, input, callAs(context, traceparentOf(_meta), from), context.mcpReq.signal)
     if (result === null) throw unknown('tool', name, toolNames)
     return orElicit(result, server, context, asked)
   })

@@ -5,7 +5,7 @@ import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/s
 import { describeError, type Log } from '../../core/log.ts'
 import { type Client, createServer } from './server.ts'
 
-export interface StdioOptions extends Omit<Client, 'stopping'> {
+export interface StdioOptions extends Omit<Client, 'stopping' | 'since_ms'> {
   stdin: Readable
   stdout: Writable
   /** Longest message in bytes. */
@@ -61,7 +61,8 @@ export async function serveMcpStdio(options: StdioOptions): Promise<void> {
   const requests = countOpen(wire)
   const gone = Promise.withResolvers<void>()
   const stopping = new AbortController()
-  const handle = serveStdio(() => createServer({ ...client, stopping: stopping.signal }), {
+  const since_ms = Date.now()
+  const handle = serveStdio(() => createServer({ ...client, stopping: stopping.signal, since_ms }), {
     transport: wire,
     onerror: (error) => log('debug', 'MCP', describeError(error)),
   })

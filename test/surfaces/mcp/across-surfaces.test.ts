@@ -135,7 +135,7 @@ test('two programs of one agent have each its own deliberation', async () => {
 /** A client and a server joined in memory. */
 async function joined(dispatch: Dispatch, as: keyof typeof callers = 'alice', stopping = new AbortController().signal) {
   const [here, there] = InMemoryTransport.createLinkedPair()
-  await createServer({ caller: callers[as], dispatch, newRequestId: () => 'r1', stopping }).connect(there)
+  await createServer({ caller: callers[as], dispatch, newRequestId: () => 'r1', stopping, since_ms: 1 }).connect(there)
   const client = new Client({ name: 'test', version: '1' })
   await client.connect(here as never)
   return client
@@ -187,7 +187,10 @@ describe('a call', () => {
     }, 'reader')
     await client.callTool({ name: 'list_breakers', arguments: {} })
     expect(seen).toEqual([
-      { method: 'cstp.listBreakers', params: {}, caller: callers.reader, request_id: 'r1', traceparent: null },
+      {
+        ...{ method: 'cstp.listBreakers', params: {}, request_id: 'r1', traceparent: null },
+        caller: { ...callers.reader, mcp: { client: 'test', since_ms: 1 } },
+      },
     ])
     await client.close()
   })

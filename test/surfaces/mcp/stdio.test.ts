@@ -55,6 +55,21 @@ describe('a client that writes and closes', () => {
   })
 })
 
+test('a call that is forwarded says which client makes it, and since when', async () => {
+  const seen: (string | null)[] = []
+  await using server = Bun.serve({
+    port: 0,
+    fetch(request) {
+      seen.push(request.headers.get('cstp-mcp-client'))
+      return Response.json({ result: { breakers: [] } })
+    },
+  })
+  const forward = ['mcp', '--url', `http://127.0.0.1:${server.port}`, '--agent', 'a', '--token', 'b'.repeat(16)]
+  const given = { ...hello, params: { ...(hello.params as object), clientInfo: { name: 'Claude Code', version: '1' } } }
+  await cstp(forward, bareEnv(await testDir()), lines(given, ready, call(2, 'list_breakers')))
+  expect(seen).toEqual([expect.stringMatching(/^\d{13}:Claude-Code$/)])
+})
+
 test.each(['SIGTERM', 'SIGINT'] as const)('%s ends it cleanly', async (signal) => {
   const dir = await testDir()
   const open = Bun.spawn([...cstpCommand, 'mcp'], {
