@@ -74,7 +74,10 @@ export function createServer({ caller, dispatch, newRequestId, stopping, since_m
   )
   server.setRequestHandler('tools/list', () => ({ tools: listTools() }))
   server.setRequestHandler('tools/call', async ({ params: { name, arguments: input = {}, _meta } }, context) => {
-    const client = server.getClientVersion()?.name.replace(/[^\w.-]+/g, '-').slice(0, 128)
+    const client = server
+      .getClientVersion()
+      ?.name.replace(/[^\w.-]+/g, '-')
+      .slice(0, 128)
     const from = client && since_ms !== undefined ? { mcp: { client, since_ms } } : {}
     const result = await callTool(name, input, callAs(context, traceparentOf(_meta), from), context.mcpReq.signal)
     if (result === null) throw unknown('tool', name, toolNames)
