@@ -16,7 +16,7 @@ function discarded(call: Call): string[] {
   if (word === 'restore')
     return has(call, '--staged') && !has(call, '--worktree') ? [] : has(call, '--pathspec-from-file') ? ['.'] : rest
   if (word !== 'checkout') return []
-  if (call.raw.some((one) => one.startsWith('--pathspec-from-file'))) return ['.']
+  if (has(call, '--pathspec-from-file')) return ['.']
   const dashes = call.raw.indexOf('--')
   if (dashes !== -1) return call.raw.slice(dashes + 1)
   if (has(call, '--new', '--orphan', '-t', '--track', '--detach', '-d')) return []

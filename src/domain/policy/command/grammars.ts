@@ -36,7 +36,7 @@ export const grammars: Record<string, Grammar> = {
   'git checkout': {
     same: '-f --force, -b --new, -B --new',
     values: '-b -B --orphan --conflict --pathspec-from-file --inter-hunk-context --unified',
-    long: '--force --ours --theirs --patch --detach --merge',
+    long: '--force --ours --theirs --patch --detach --merge --pathspec-from-file',
   },
   'git switch': {
     same: '-f --force --discard-changes, -c --create, -C --force-create',
@@ -67,7 +67,7 @@ export const grammars: Record<string, Grammar> = {
     values: '-m --message -F --file -u --local-user --sort --format',
   },
   'git stash': { same: '-u --include-untracked, -m --message', values: '-m --message' },
-  'git worktree': { same: '-f --force' },
+  'git worktree': { same: '-f --force', long: '--force' },
   'git rebase': { values: '--onto -x --exec -s --strategy -X' },
   find: {
     single: true,

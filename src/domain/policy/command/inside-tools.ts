@@ -1,11 +1,12 @@
 /** Programs whose options, settings or input are commands. */
 import { readCode } from './code.ts'
-import { effectsOf } from './effects.ts'
+import { type Call, effectsOf } from './effects.ts'
 import { afterOptions, type Run } from './inside-run.ts'
 import type { Target } from './model.ts'
+import { splitArguments } from './options.ts'
 import { fromBase64 } from './output.ts'
 import { resolve, targetOf } from './paths.ts'
-import { nothing, variableOf } from './scope.ts'
+import { nothing, type Scope, variableOf } from './scope.ts'
 
 /** Settings of git whose value is a command. */
 const commandSettings =
@@ -22,8 +23,21 @@ const gitPrograms = [
   'GIT_ASKPASS',
 ]
 
+/** Settings of git on the line, also those in variables. */
+function gitSettings(call: Call, at: Scope): string[] {
+  const variable = (name: string) => variableOf(at, name) ?? ''
+  const count = Math.min(Number(variable('GIT_CONFIG_COUNT')) || 0, 50)
+  const counted = Array.from(
+    { length: count },
+    (_, one) => `${variable(`GIT_CONFIG_KEY_${one}`)}=${variable(`GIT_CONFIG_VALUE_${one}`)}`,
+  )
+  const quoted = [...variable('GIT_CONFIG_PARAMETERS').matchAll(/'([^']+)'(?:='([^']*)')?/g)]
+  const given = (call.values['-c'] ?? '').split('\n').filter(Boolean)
+  return [...given, ...counted, ...quoted.map(([, key, value]) => (value === undefined ? key! : `${key}=${value}`))]
+}
+
 export const git: Run = (call, { lines, words, reader, at }) => {
-  const settings = (call.values['-c'] ?? '').split('\n').filter(Boolean)
+  const settings = gitSettings(call, at)
   const [name] = call.args
   for (const setting of settings) {
     const equals = setting.indexOf('=')
@@ -37,7 +51,8 @@ export const git: Run = (call, { lines, words, reader, at }) => {
     const value = variableOf(at, variable)
     if (value !== null) lines(value)
   }
-  const folder = call.values['-C']
+  // After its first word, -C is another option.
+  const folder = splitArguments('git', call.raw.slice(0, call.end)).values['-C']
   const deeper =
     folder === undefined
       ? null
@@ -70,18 +85,21 @@ export const git: Run = (call, { lines, words, reader, at }) => {
 }
 
 /** A program whose code calls a shell by `system` or similar. */
-export const awk: Run = (call, { lines, scope }) => {
+export const awk: Run = (call, { lines, scope, given }) => {
   const [code = ''] = call.args
   if (!/system|getline|\|/.test(code)) return null
   const read = readCode(code, 'awk')
+  // A field of the input is a command.
+  const runsInput = /system\s*\(\s*\$/.test(code)
   lines(
+    ...(runsInput ? [given.stdin?.text ?? undefined] : []),
     ...read.lines,
     ...[...code.matchAll(/"([^"]{1,400})"\s*\|\s*getline|\|\s*"([^"]{1,400})"/g)].map((one) => one[1] ?? one[2]),
   )
   const targets = effectsOf(call).paths.flatMap(([word, access, recursive]): Target[] =>
     [targetOf(word, access, scope.base, recursive)].filter((one) => one !== null),
   )
-  return { targets, code }
+  return { targets, code, ...(runsInput && given.stdin && { code_from: given.stdin.source }) }
 }
 
 export const sed: Run = (call, { lines }) => {

@@ -17,10 +17,11 @@ export function runInterpreter(
   [, language, option]: (typeof interpreters)[number],
 ): Stream | null {
   const at = raw.findIndex((one) => option.test(one))
+  const attached = option.exec(raw[at] ?? '')?.[1]
   let code: string | null = null
   let source: CodeSource = 'text'
   const file = raw.find((one) => !one.startsWith('-'))
-  if (at !== -1 && (language !== 'perl' || !/^-\d/.test(raw[at]!))) code = raw[at + 1] ?? ''
+  if (at !== -1 && (language !== 'perl' || !/^-\d/.test(raw[at]!))) code = attached ?? raw[at + 1] ?? ''
   else if (file === undefined || file === '-') {
     if (given.stdin === null || raw.some((one) => /^-(?:-version|-help|[mVvh])/.test(one))) return null
     code = given.stdin.text

@@ -33,7 +33,7 @@ const wrappers: Record<string, Wrapper> = {
   doas: w('-u -C', { assigns: true }),
   pkexec: w('--user'),
   gosu: { skip: 1 },
-  env: w('-u --unset -C --chdir --argv0 -a', { assigns: true, code: '-S --split-string', folder: '-C --chdir' }),
+  env: w('-P -u --unset -C --chdir --argv0 -a', { assigns: true, code: '-S --split-string', folder: '-C --chdir' }),
   nice: w('-n --adjustment'),
   ionice: w('-c --class -n --classdata -p -P -u'),
   chrt: w('-T -P -D', { skip: 1 }),
@@ -239,7 +239,8 @@ export function unwrap(program: string, given: readonly string[]): Unwrapped | n
   const rest = given.slice(at)
   if (rest.length === 0) return found
   if (wrapper.dashes && given[at - 1] !== '--' && wrapper.word !== null) return found
-  if (wrapper.shell)
+  // watch joins its words for a shell, except with -x.
+  if (wrapper.shell && !(program === 'watch' && given.slice(0, at).some((one) => /^(?:-[a-z]*x|--exec)$/.test(one))))
     found.code.push(program === 'concurrently' || program === 'hyperfine' ? rest.join('\n') : rest.join(' '))
   else found.words = [...rest]
   return found
@@ -265,15 +266,19 @@ export const shells: ReadonlySet<string> = new Set([
   'hush',
 ])
 
-/** Interpreters by name: the option with code, and the language. */
+/** Interpreters by name: the option with code, which may be in the same word (captured), and the language. */
 export const interpreters: readonly [RegExp, language: Language, code: RegExp][] = [
-  [/^(?:python|pypy)[\d.]*w?$|^ipython\d?$/, 'python', /^-[A-Za-z]*c$/],
-  [/^(?:node|nodejs|bun|deno|tsx|ts-node)$/, 'javascript', /^(?:-e|--eval|-p|--print|-pe|eval)$/],
-  [/^perl[\d.]*$/, 'perl', /^-[A-Za-z\d]*[eE]$/],
-  [/^(?:ruby|jruby)[\d.]*$/, 'ruby', /^-[A-Za-z]*e$/],
-  [/^php[\d.]*$/, 'php', /^-r$/],
-  [/^(?:lua|luajit)[\d.]*$/, 'lua', /^-e$/],
-  [/^osascript$/, 'applescript', /^-e$/],
+  [/^(?:python|pypy)[\d.]*w?$|^ipython\d?$/, 'python', /^-(?:[bBdEhiIOqsSuvVx]*c(.+)|[A-Za-z]*c)$/s],
+  [
+    /^(?:node|nodejs|bun|deno|tsx|ts-node)$/,
+    'javascript',
+    /^(?:-e|--eval|-p|--print|-pe|eval)$|^--(?:eval|print)=(.*)$/s,
+  ],
+  [/^perl[\d.]*$/, 'perl', /^-(?:[acflnpsStTuUvwWX\d]*[eE](.+)|[A-Za-z\d]*[eE])$/s],
+  [/^(?:ruby|jruby)[\d.]*$/, 'ruby', /^-(?:[aclnpsSw\d]*e(.+)|[A-Za-z]*e)$/s],
+  [/^php[\d.]*$/, 'php', /^-r(.+)?$/s],
+  [/^(?:lua|luajit)[\d.]*$/, 'lua', /^-e(.+)?$/s],
+  [/^osascript$/, 'applescript', /^-e(.+)?$/s],
   [/^Rscript$/, 'r', /^-e$/],
   [/^(?:elixir|iex)$/, 'elixir', /^-e$/],
   [/^(?:groovy|julia|scala)$/, 'javascript', /^-e$/],
