@@ -99,7 +99,7 @@ export async function countKeyed(keyed: Pick<KeyedReader, 'list'>, collection: s
 }
 
 /**
- * All records of a collection whose key begins with `prefix`, one by one, in descending order of key: for reading the newest first.
+ * All records of a collection whose key begins with `prefix` and comes before `after`, one by one, in descending order of key: for reading the newest first.
  * @example
  * ```ts
  * for await (const { value } of newestKeyed(store.keyed, 'revision', `${id}/`)) return value
@@ -109,9 +109,10 @@ export async function* newestKeyed(
   keyed: Pick<KeyedReader, 'list'>,
   collection: string,
   prefix: string,
+  after?: string,
 ): AsyncGenerator<KeyedRecord> {
   const limit = 50
-  for (let after: string | undefined; ; ) {
+  for (;;) {
     const page = await keyed.list(collection, {
       prefix,
       order: 'desc',

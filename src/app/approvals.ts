@@ -5,6 +5,7 @@ import { describeError, type Log } from '../core/log.ts'
 import type { PeriodicJob } from '../core/periodic-job.ts'
 import { type DriftTools, startDriftReports } from '../domain/learn/calibration/drift-periods.ts'
 import type { Desk, NoticeKind } from '../domain/record/approval/approval.ts'
+import { formatted } from '../domain/record/approval/messages.ts'
 import { keyOf, signed, startNotices } from '../domain/record/approval/notices.ts'
 import type { Settings } from './config/config.ts'
 import { later } from './lifecycle.ts'
@@ -39,23 +40,24 @@ export const openDesk = (
 
 /** Delivers notices to the one address that the operator set; null if there is none. */
 export function openNotices(
-  { webhook_url, webhook_secret }: Pick<Settings, 'webhook_url' | 'webhook_secret'>,
+  { webhook_url, webhook_secret, webhook_format }: Pick<Settings, 'webhook_url' | 'webhook_secret' | 'webhook_format'>,
   store: Store,
   now: () => number,
   log: Log,
 ): PeriodicJob | null {
-  if (webhook_url === null || webhook_secret === null) return null
-  const key = keyOf(webhook_secret)
+  if (webhook_url === null) return null
+  const key = webhook_secret === null ? null : keyOf(webhook_secret)
   return startNotices({
     store,
     now,
     after: later,
-    async send(id, body, signal) {
+    async send(id, notice, signal) {
+      const body = formatted(webhook_format, notice)
       const response = await fetch(webhook_url, {
         method: 'POST',
         // A redirect could lead into the operator's own network.
         redirect: 'manual',
-        headers: { 'content-type': 'application/json', ...signed(key, id, body, now()) },
+        headers: { 'content-type': 'application/json', ...(key && signed(key, id, body, now())) },
         body,
         signal: AbortSignal.any([signal, AbortSignal.timeout(answerMs)]),
       })

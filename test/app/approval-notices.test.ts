@@ -2,8 +2,9 @@
 import { afterEach, expect, test } from 'bun:test'
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { expectedUrl, openDesk, openNotices } from '../../src/app/approvals.ts'
+import type { NoticeFormat } from '../../src/domain/record/approval/messages.ts'
 import { noticeCollection } from '../../src/domain/record/approval/notices.ts'
-import { ask } from '../support/approvals.ts'
+import { ask, asking } from '../support/approvals.ts'
 import { forEachBackend, type TestProgram } from '../support/program.ts'
 
 const secret = `whsec_${randomBytes(32).toString('base64')}`
@@ -28,6 +29,7 @@ interface Arrived {
   valid: boolean
   tampered: boolean
   body: { type: string; timestamp: string; data: Record<string, unknown> }
+  text: string
 }
 
 const receivers: ReturnType<typeof Bun.serve>[] = []
@@ -51,6 +53,7 @@ function receiver(program: TestProgram) {
         valid: verified(request.headers, body, now_s),
         tampered: verified(request.headers, `${body} `, now_s),
         body: JSON.parse(body),
+        text: body,
       })
       return state.answer()
     },
@@ -63,8 +66,10 @@ function receiver(program: TestProgram) {
 }
 
 const quiet = Object.assign(() => {}, { flush() {} })
-const open = (program: TestProgram, webhook_url: string) =>
-  openNotices({ webhook_url, webhook_secret: secret }, program.store, () => program.clock.now, quiet)!
+const open = (program: TestProgram, webhook_url: string, format: NoticeFormat = 'json') => {
+  const settings = { webhook_url, webhook_secret: format === 'json' ? secret : null, webhook_format: format }
+  return openNotices(settings, program.store, () => program.clock.now, quiet)!
+}
 
 forEachBackend((opened) => {
   test('request and decision arrive once each, signed, and without the arguments', async () => {
@@ -95,10 +100,16 @@ forEachBackend((opened) => {
     await first.close()
     expect(to.arrived).toHaveLength(1)
     to.answer = () => new Response()
+    const log = async (params: object = {}) => (await program.call('listDeliveries', params, 'root')).deliveries
+    const failed = { id: to.arrived[0]!.id, type: 'approval.requested', state: 'waiting', attempts: 1 }
+    expect(await log()).toEqual([expect.objectContaining({ ...failed, error: 'the webhook answered HTTP 500' })])
     const restarted = open(await program.second(), to.url)
     expect(await restarted.drain()).toBe(0)
     program.clock.now += 5_000
     await restarted.drain()
+    const done = { ...failed, state: 'delivered', attempts: 2, error: null, next_attempt_at: null }
+    expect(await log({ state: 'delivered' })).toEqual([expect.objectContaining(done)])
+    expect(await log({ state: 'waiting' })).toEqual([])
     program.clock.now += 86_400_000
     await restarted.drain()
     await restarted.close()
@@ -121,6 +132,56 @@ forEachBackend((opened) => {
     expect(await notices.drain()).toBe(1)
     await notices.close()
     expect(to.arrived.map(({ body }) => body.type)).toEqual(['approval.requested'])
+  })
+
+  test('the log of deliveries is read in pages, newest first, and forgets what is 30 days old', async () => {
+    const program = await opened()
+    const to = receiver(program)
+    to.answer = () => new Response(null, { status: 500 })
+    const notices = open(program, to.url)
+    await ask(program)
+    for (let at = 0; at < 11; at++) {
+      await notices.drain()
+      program.clock.now += 86_400_000
+    }
+    const page = (cursor?: string) => program.call('listDeliveries', { limit: 1, ...(cursor && { cursor }) }, 'root')
+    const first = await page()
+    expect(first.deliveries).toEqual([expect.objectContaining({ state: 'abandoned', attempts: 11 })])
+    expect((await page(first.next_cursor!)).deliveries).toEqual([])
+    program.clock.now += 30 * 86_400_000
+    await ask(program, asking(program, { amount: 2 }))
+    await notices.drain()
+    await notices.close()
+    expect((await page()).deliveries).toEqual([expect.objectContaining({ state: 'waiting', attempts: 1 })])
+    expect((await program.call('listDeliveries', {}, 'root')).deliveries).toHaveLength(1)
+  })
+
+  test('Slack and Teams get messages with the button of the request, and no markup of the agent', async () => {
+    const program = await opened()
+    const request = asking(program)
+    const description = '<!channel> [approve](https://evil.example) *now*'
+    await ask(program, { ...request, action: { ...request.action, description } })
+    const { url } = (await program.call('listApprovals')).approvals[0]!
+    const bodies = []
+    for (const format of ['slack', 'teams'] as const) {
+      const to = receiver(program)
+      to.answer = () => new Response(null, { status: 500 })
+      const notices = open(program, to.url, format)
+      await notices.drain()
+      await notices.close()
+      program.clock.now += 60_000
+      bodies.push(JSON.parse(to.arrived[0]!.text))
+    }
+    const [slack, teams] = bodies
+    expect(slack.text).toBe('alice asks for an approval')
+    expect(slack.blocks.at(-1).elements[0]).toMatchObject({ type: 'button', text: { text: 'Approve or deny' }, url })
+    expect(new Set(slack.blocks.flatMap((one: { text?: { type: string } }) => one.text?.type ?? []))).toEqual(
+      new Set(['plain_text']),
+    )
+    const { body, actions } = teams.attachments[0].content
+    expect(actions).toEqual([{ type: 'Action.OpenUrl', title: 'Approve or deny', url }])
+    expect(new Set(body.map(({ type }: { type: string }) => type))).toEqual(new Set(['RichTextBlock']))
+    for (const shown of bodies) expect(JSON.stringify(shown)).toContain(description)
   })
 
   test('a redirect is a failure, and is not followed', async () => {

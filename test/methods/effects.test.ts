@@ -87,6 +87,7 @@ async function prepared(): Promise<{ program: TestProgram; calls: Record<MethodN
     listAudit: {},
     listBreakers: {},
     listDecisions: {},
+    listDeliveries: {},
     listEvidence: {},
     listGuardrails: {},
     listPins: {},

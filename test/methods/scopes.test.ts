@@ -24,6 +24,7 @@ const admin = [
   'compact',
   'reloadGuardrails',
   'listAudit',
+  'listDeliveries',
   'tryGuardrails',
 ]
 const curate = ['closeDrift', 'overruleEvidence', 'setHold']

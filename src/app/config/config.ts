@@ -99,7 +99,7 @@ function flatten(tree: unknown, file: string, problems: string[]): Map<string, u
 function sharedProblems(values: Partial<Settings>): string[] {
   const { store_url, provenance_db, auth_tokens, evidence_key, webhook_url, webhook_secret, oidc_issuer } = values
   const problems: string[] = []
-  if (webhook_url && webhook_secret === null)
+  if (webhook_url && webhook_secret === null && values.webhook_format === 'json')
     problems.push('CSTP_WEBHOOK_SECRET: required with CSTP_WEBHOOK_URL: notices are signed')
   if (oidc_issuer === null && (values.oidc_client_id ?? values.oidc_client_secret ?? null) !== null)
     problems.push('CSTP_OIDC_ISSUER: required with CSTP_OIDC_CLIENT_ID')

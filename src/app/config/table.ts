@@ -3,6 +3,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { type RulePack, rulePacks } from '../../domain/policy/rules/packs.ts'
 import { type NoticeKind, noticeKinds } from '../../domain/record/approval/approval.ts'
+import { type NoticeFormat, noticeFormats } from '../../domain/record/approval/messages.ts'
 import { oidcSettings } from './oidc-settings.ts'
 import {
   credentials,
@@ -185,6 +186,12 @@ export const settings = named({
     ['approvals'],
     listOf(...noticeKinds),
     'Events to send notices for, comma-separated: approvals, breakers that open or close, blocks, drift of an agent.',
+  ),
+  webhook_format: setting<NoticeFormat>(
+    'approvals.webhook_format',
+    'json',
+    oneOf(...noticeFormats),
+    'Body of the notices: json, or a message that Slack or Teams shows with a button. Slack and Teams check no signature, so these need no secret.',
   ),
   webhook_secret: setting(
     'approvals.webhook_secret',

@@ -13,7 +13,7 @@ import { actionSessionCollection } from '../../domain/policy/facts/session.ts'
 import { policyCollections } from '../../domain/policy/judge/archive.ts'
 import { breakerCollection } from '../../domain/policy/judge/breakers.ts'
 import { evidenceCursor } from '../../domain/record/act-ids.ts'
-import { noticeCollection } from '../../domain/record/approval/notices.ts'
+import { deliveryCollection, noticeCollection } from '../../domain/record/approval/notices.ts'
 import { commitCollection } from '../../domain/record/decision/commits.ts'
 import { resultCollection } from '../../domain/record/decision/idempotency.ts'
 import { revisionCollection } from '../../domain/record/decision/revisions.ts'
@@ -95,7 +95,13 @@ export async function copyVectors({ from, to, now_ms, signal, progress }: Copyin
 const collections = {
   sessions: [sessionCollections.waiting, sessionCollections.consumed, actionSessionCollection, deferralCollection],
   breakers: [breakerCollection],
-  approvals: [...Object.values(approvalCollections), noticeCollection, driftCollection, driftClosedCollection],
+  approvals: [
+    ...Object.values(approvalCollections),
+    noticeCollection,
+    deliveryCollection,
+    driftCollection,
+    driftClosedCollection,
+  ],
   results: [resultCollection],
   revisions: [revisionCollection, formerLinkCollection],
   compactions: [compactionCollection],

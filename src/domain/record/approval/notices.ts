@@ -4,6 +4,7 @@
  * @see https://www.standardwebhooks.com
  */
 import { createHmac, hash } from 'node:crypto'
+import { type KeyedReader, newestKeyed } from '../../../../sdk/storage/keyed.ts'
 import type { Store, Transaction } from '../../../../sdk/storage/store.ts'
 import { type PeriodicJob, startPeriodicJob } from '../../../core/periodic-job.ts'
 import { timestamp } from '../../../core/time.ts'
@@ -11,11 +12,60 @@ import { type Approval, type Desk, show } from './approval.ts'
 
 /** Name of the collection, for moving it to another store. */
 export const noticeCollection = 'notice'
+/** Name of the collection of the delivery log: no texts, and nothing about decisions. */
+export const deliveryCollection = 'delivery'
 
 interface Notice {
   body: string
   attempts: number
 }
+
+/** The state of a notice's delivery, under its time and id. */
+interface StoredDelivery {
+  type: string
+  state: 'waiting' | 'delivered' | 'abandoned'
+  attempts: number
+  /** Milliseconds since 1970 of the latest attempt, and of the next one. */
+  last_ms: number | null
+  next_ms: number | null
+  /** Why the latest attempt failed. */
+  error: string | null
+}
+
+const kept_ms = 30 * 86_400_000
+
+const writeDelivery = (
+  { keyed }: Transaction,
+  id: string,
+  body: string,
+  now_ms: number,
+  rest: Omit<StoredDelivery, 'type'>,
+) => {
+  const { type, timestamp } = JSON.parse(body) as { type: string; timestamp: string }
+  const value: StoredDelivery = { type, ...rest }
+  return keyed.put(deliveryCollection, `${timestamp}/${id}`, value, { expires_ms: now_ms + kept_ms })
+}
+
+const at = (ms: number | null): string | null => (ms === null ? null : timestamp(ms))
+
+/** A page of the delivery log, newest first. @param after cursor of the previous page */
+export async function listDeliveries(
+  keyed: Pick<KeyedReader, 'list'>,
+  { state, after, limit }: { state?: StoredDelivery['state'] | undefined; after?: string | undefined; limit: number },
+) {
+  const deliveries = []
+  for await (const { key, value } of newestKeyed(keyed, deliveryCollection, '', after)) {
+    if (deliveries.length === limit) break
+    const { last_ms, next_ms, ...rest } = value as StoredDelivery
+    const [queued_at, id] = key.split('/') as [string, string]
+    if (state === undefined || rest.state === state)
+      deliveries.push({ id, queued_at, ...rest, last_attempt_at: at(last_ms), next_attempt_at: at(next_ms) })
+  }
+  return deliveries
+}
+
+/** The cursor after an entry of the delivery log. */
+export const afterDelivery = ({ queued_at, id }: { queued_at: string; id: string }): string => `${queued_at}/${id}`
 
 /** The data of a notice about an approval: who requests what, without the arguments, which the page shows to those who may see them. */
 export function approvalData(approval: Approval, approvalContext: Desk): object {
@@ -54,6 +104,8 @@ export async function queueNotice(
   const body = JSON.stringify({ type, timestamp: timestamp(now_ms), data })
   const notice: Notice = { body, attempts: 0 }
   await tx.keyed.put(noticeCollection, idOf(id), notice, { expires_ms: now_ms })
+  const fresh = { state: 'waiting', attempts: 0, last_ms: null, next_ms: now_ms, error: null } as const
+  await writeDelivery(tx, idOf(id), body, now_ms, fresh)
 }
 
 const minute_ms = 60_000
@@ -100,6 +152,7 @@ export function startNotices(options: {
         return [key, { body, attempts: attempts + 1 }]
       })
       for (const [id, notice] of taken) await keyed.put(noticeCollection, id, notice, { expires_ms: now() + lease_ms })
+      await keyed.expire(deliveryCollection, now(), batch)
       return taken
     })
 
@@ -113,11 +166,19 @@ export function startNotices(options: {
     // The notice stays under its lease; when that ends, the next server delivers it.
     if (error !== undefined && stop.aborted) return false
     const pause = error === undefined ? undefined : pauses_ms[notice.attempts - 1]
-    await store.transaction(({ keyed }) =>
-      pause === undefined
-        ? keyed.delete(noticeCollection, [id])
-        : keyed.put(noticeCollection, id, notice, { expires_ms: now() + pause }),
-    )
+    const now_ms = now()
+    const next_ms = pause === undefined ? null : now_ms + pause
+    await store.transaction(async (tx) => {
+      if (next_ms === null) await tx.keyed.delete(noticeCollection, [id])
+      else await tx.keyed.put(noticeCollection, id, notice, { expires_ms: next_ms })
+      await writeDelivery(tx, id, notice.body, now_ms, {
+        state: error === undefined ? 'delivered' : next_ms === null ? 'abandoned' : 'waiting',
+        attempts: notice.attempts,
+        last_ms: now_ms,
+        next_ms,
+        error: error === undefined ? null : error instanceof Error ? error.message : String(error),
+      })
+    })
     if (error !== undefined) failed(id, notice.attempts, error, pause === undefined)
     return error === undefined
   }
