@@ -361,6 +361,16 @@ export interface Methods {
    */
   listDecisions(params?: ListDecisionsParams, options?: CallOptions): Promise<ListDecisionsResult>
   /**
+   * Lists the notices of the webhook of the last 30 days, newest first, with what became of each. Scope `admin`,
+   * effect `read`.
+   * @category Operation
+   * @example
+   * ```ts
+   * await cstp.listDeliveries()
+   * ```
+   */
+  listDeliveries(params?: ListDeliveriesParams, options?: CallOptions): Promise<ListDeliveriesResult>
+  /**
    * Lists records of the evidence chain by number, type and class, oldest or newest first. Scope `read`, effect
    * `read`.
    * @category Evidence
@@ -618,6 +628,7 @@ export const methods = {
   listAudit: 'read',
   listBreakers: 'read',
   listDecisions: 'read',
+  listDeliveries: 'read',
   listEvidence: 'read',
   listGuardrails: 'read',
   listPins: 'read',
@@ -1779,6 +1790,32 @@ export interface ListDecisionsResult {
   /** True if the page ends early because the answer would exceed 32 MiB; continue with the next page. */
   shortened?: boolean | undefined
   /** Only with the parameter `as_of`: the time that the answer is for, and its limits. */ as_of?: AsOfBlock | undefined
+}
+
+/** Parameters of `cstp.listDeliveries`. */
+export interface ListDeliveriesParams {
+  /** Only deliveries in this state. */ state?: 'waiting' | 'delivered' | 'abandoned' | undefined
+  /** `next_cursor` of the previous page. */ cursor?: string | undefined
+  /** Maximum number of deliveries. Default `50`. */ limit?: number | undefined
+}
+
+/** Result of `cstp.listDeliveries`. */
+export interface ListDeliveriesResult {
+  /** The deliveries. */
+  deliveries: {
+    /** The `webhook-id` of the notice. */ id: string
+    /** Type of the notice, such as `approval.requested`. */ type: string
+    /** When it was queued, RFC 3339. */ queued_at: string
+    /** `waiting` for its next attempt, or `abandoned` after the last one. */
+    state: 'waiting' | 'delivered' | 'abandoned'
+    /** Number of attempts. */ attempts: number
+    /** RFC 3339; null before the first attempt. */ last_attempt_at: string | null
+    /** RFC 3339; null if there is none. */ next_attempt_at: string | null
+    /** Why the latest attempt failed; null otherwise. */ error: string | null
+  }[]
+  /** Null on the last page. */ next_cursor: string | null
+  /** True if the page ends early because the answer would exceed 32 MiB; continue with the next page. */
+  shortened?: boolean | undefined
 }
 
 /** Parameters of `cstp.listEvidence`. */

@@ -1,4 +1,4 @@
-/** cstp.listDeliveries: the notices of the webhook, with what became of each. */
+/** cstp.listDeliveries: the notices of the webhook, each with its state. */
 import * as v from 'valibot'
 import { nonEmptyText } from '../../sdk/schema/decision.ts'
 import { shortened, whole } from '../../sdk/schema/params.ts'
@@ -20,7 +20,7 @@ const Delivery = v.object({
 })
 
 export const listDeliveries = defineMethod({
-  summary: 'Lists the notices of the webhook of the last 30 days, newest first, with what became of each.',
+  summary: 'Lists the notices of the webhook of the last 30 days, newest first, each with its state and last error.',
   params: v.object({
     state: v.optional(v.pipe(State, d('Only deliveries in this state.'))),
     cursor: v.optional(v.pipe(nonEmptyText(256), d('`next_cursor` of the previous page.'))),
