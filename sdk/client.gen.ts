@@ -361,8 +361,8 @@ export interface Methods {
    */
   listDecisions(params?: ListDecisionsParams, options?: CallOptions): Promise<ListDecisionsResult>
   /**
-   * Lists the notices of the webhook of the last 30 days, newest first, with what became of each. Scope `admin`,
-   * effect `read`.
+   * Lists the notices of the webhook of the last 30 days, newest first, each with its state and last error. Scope
+   * `admin`, effect `read`.
    * @category Operation
    * @example
    * ```ts
