@@ -6,7 +6,7 @@ import { quoted } from '../../plugin/hooks/cstp-hook.mjs'
 import type { Configuration } from '../app/config/config.ts'
 import { apply, type Change, undo } from '../app/init/apply.ts'
 import { begin } from '../app/init/begin.ts'
-import { editsOf } from '../app/init/clients.ts'
+import { editsOf, letsType } from '../app/init/clients.ts'
 import { connectionOf } from '../app/init/connection.ts'
 import { Uneditable } from '../app/init/edits.ts'
 import { fixOf } from '../app/init/fix.ts'
@@ -65,6 +65,12 @@ const trust: Partial<Record<InitClient, string>> = {
   codex: 'Codex runs no hook that is not trusted, and does not say so: open it here, trust the folder and run /hooks.',
   copilot: 'Copilot CLI runs no hook in a folder that it does not trust: open it here and confirm the folder.',
 }
+
+/** What Codex lets its model type, which passes no hook. */
+const typing = (dir: string): string =>
+  letsType(readFileSync(join(dir, '.codex', 'config.toml'), 'utf8'))
+    ? 'Codex asks no hook about what is typed into a command that runs (write_stdin): unified_exec_tty = false below [features] of .codex/config.toml lets none be typed.'
+    : 'Codex asks no hook about what is typed into a command that runs: it may start none with a terminal (unified_exec_tty in .codex/config.toml).'
 
 const modes: Record<Wiring['mode'], string> = {
   guard:
@@ -205,6 +211,7 @@ export const init = defineCommand({
             ]
           : []),
         ...clients.flatMap((client) => trust[client] ?? []),
+        ...(clients.includes('codex') ? [typing(dir)] : []),
         ...(offer !== null && !canAsk ? [offerLine(offer)] : []),
         `Check again: ${wiring.program.map(quoted).join(' ')} doctor. Take everything back: ${again} --undo`,
         '',

@@ -113,7 +113,11 @@ test("Codex's servers are started through the gateway, its comments stay, and --
     const text = await readFile(path, 'utf8')
     const { mcp_servers: servers, ...rest } = Bun.TOML.parse(text) as Record<string, Record<string, never>>
     const { tools, 'far away': far, 'bare one': bare } = servers as unknown as Record<string, Record<string, string[]>>
-    expect(rest).toEqual({ model: 'gpt-5', tui: { notifications: true } } as never)
+    expect(rest).toEqual({
+      features: { unified_exec_tty: false },
+      model: 'gpt-5',
+      tui: { notifications: true },
+    } as never)
     expect(far).toEqual({ url: 'https://mcp.example' } as never)
     expect(tools).toMatchObject({ startup_timeout_sec: 20, env: { A: '1 # 2' } } as never)
     expect(tools!.args!.slice(-4)).toEqual(['--', process.execPath, toolServer, behind])

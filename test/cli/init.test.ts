@@ -113,6 +113,24 @@ describe('cstp init', () => {
     expect((await run(dir, data, [...all, '--enforce', '--shadow'])).status).toBe(2)
   })
 
+  test('Codex may type into no command, unless it stops none; features of its own are left as they are, and named', async () => {
+    const [dir, data] = [await folder(), await folder()]
+    const path = join(dir, '.codex/config.toml')
+    const settings = async () => Bun.TOML.parse(await readFile(path, 'utf8')) as Record<string, object>
+    const codex = (...flags: string[]) => run(dir, data, ['--client', 'codex', ...flags])
+    expect((await codex()).out).toContain('it may start none with a terminal')
+    expect(await settings()).toMatchObject({ features: { unified_exec_tty: false } })
+    expect((await codex('--shadow')).out).toContain('lets none be typed')
+    expect(await settings()).not.toHaveProperty('features')
+    for (const own of ['[features]\nhooks = true\n', 'features.hooks = true\n', 'features = { hooks = true }\n']) {
+      await writeFile(path, own)
+      expect((await codex()).out).toContain('unified_exec_tty = false below [features]')
+      expect(await settings()).toMatchObject({ features: { hooks: true }, mcp_servers: { cstp: {} } })
+    }
+    await writeFile(path, '[features]\nunified_exec_tty = false\n')
+    expect((await codex()).out).toContain('it may start none with a terminal')
+  })
+
   test('Claude Code sends events itself only over https, in a version that stops a call if that fails', async () => {
     const [dir, data, bin] = [await folder(), await folder(), await folder()]
     const token = { CSTP_AGENT: 'ada', CSTP_TOKEN: 'ada-token-of-the-test', PATH: `${bin}:${process.env.PATH}` }

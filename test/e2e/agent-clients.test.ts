@@ -97,6 +97,17 @@ describe.each(['codex', 'gemini', 'claude-code', 'opencode', 'copilot'] as const
     expect(await agent.turn(ada)).toMatchObject({ ran: false, result: expect.anything() })
   })
 
+  if (client === 'codex')
+    test('it starts no command with a terminal, since no hook is asked about what is typed into one', async () => {
+      await rule('[]')
+      const shell = { name: 'exec_command', input: { cmd: 'touch ran.txt', tty: true } }
+      await connect('--shadow', '--url', running.url)
+      expect(await agent.turn(ada, { tools: [shell] })).toMatchObject({ ran: true })
+      await connect('--enforce', '--url', running.url)
+      const turn = await agent.turn(ada, { tools: [shell] })
+      expect([turn.ran, turn.result]).toEqual([false, expect.stringContaining('TTY execution is disabled')])
+    })
+
   if (client === 'opencode' || client === 'copilot')
     test('our own tools work, and are judged and recorded as any other: a server may take our name', async () => {
       await rule('[]')

@@ -91,6 +91,19 @@ function codexServer(wiring: Wiring): string {
   return `[mcp_servers.cstp]\ncommand = ${JSON.stringify(command)}\nargs = [${list}]`
 }
 
+/** Codex asks no hook about what is typed into a command that runs; without a terminal, nothing can be. */
+const noTyping = '[features]\nunified_exec_tty = false'
+
+/** Whether Codex's settings let commands be typed into. */
+export const letsType = (settings: string): boolean =>
+  !/^\s*(?:features\.)?unified_exec_tty\s*=\s*false\b/m.test(settings)
+
+/** Our lines in Codex's settings. A file with features of its own is left as it is: a table is written once. */
+function codexLines(wiring: Wiring, others: string | null): string {
+  const hasOwn = /^[ \t]*\[?[ \t]*["']?features\b/m.test(withBlock(others, null))
+  return [codexServer(wiring), ...(hasOwn || wiring.mode === 'shadow' ? [] : [noTyping])].join('\n\n')
+}
+
 const opencodeFile = (wiring: Wiring): string => opencodePlugin(commandOf('opencode', wiring), failsClosed(wiring))
 
 /** The files of a client: that with its hooks, and that with its MCP servers, which may be the same. */
@@ -116,7 +129,7 @@ export function filesOf(client: InitClient, wiring: Wiring, dir: string): { hook
           path: at('.codex', 'config.toml'),
           apply(before) {
             const others = wiring.gateway && before !== null ? codexThroughGateway(before, wiring) : before
-            return withBlock(others, codexServer(wiring), /^[ \t]*\[mcp_servers\.(?:cstp|"cstp")\]/m)
+            return withBlock(others, codexLines(wiring, others), /^[ \t]*\[mcp_servers\.(?:cstp|"cstp")\]/m)
           },
           undo: (now) => codexWithoutGateway(withBlock(now, null)) || null,
         },
