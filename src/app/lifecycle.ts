@@ -1,4 +1,5 @@
 /** Resources that the program must close, timers for the domain, and the limits on work in progress. */
+import type { Embedder } from '../../sdk/storage/embedder.ts'
 import { type Admission, createAdmission } from '../calls/admission.ts'
 import { describeError, type Log } from '../core/log.ts'
 
@@ -10,6 +11,8 @@ export interface Opening {
   brief?: boolean
   /** With a new search index. */
   afresh?: boolean
+  /** An embedder that is open and that others use too. */
+  embedder?: Embedder
 }
 
 interface Closable {

@@ -28,7 +28,7 @@ export interface Listening {
 const idleSeconds = 5
 /** Paths that monitors and waiting clients ask for. */
 const healthPaths = /^https?:\/\/[^/]+\/(?:health|ready|metrics)(?:[?#]|$)/
-const isStream = (response: Response): boolean =>
+export const isStream = (response: Response): boolean =>
   response.headers.get('content-type')?.startsWith('text/event-stream') ?? false
 
 /** @throws Error if the address can't be listened on */

@@ -54,17 +54,26 @@ const readsPerMinute = 300
 /** Reads of the thread, per address: a tile has 256 hashes, and reading the whole thread takes one tile after the other. */
 const tilesPerMinute = 6_000
 
-interface Limits {
+export interface Limits {
   /** Limits the calls of each agent. */
   requests: Limiter
   guesses: Guesses
   bodies: Bodies
   answers: Answers
 }
-type Access = Pick<DashboardOptions, 'authenticate' | 'agents'> & {
+export type Access = Pick<DashboardOptions, 'authenticate' | 'agents'> & {
   signatures: Signatures
   issuer?: Issuer
   people?: PersonIssuer
+  /** The person behind a dashboard cookie; null if there is no session. */
+  session?: Dashboard['caller']
+}
+
+/** @param lease given if servers share an agent's rate limit */
+export function limitOfRequests({ rate_limit }: Settings, lease?: Lease): Limiter {
+  const burst = Math.min(rate_limit, Math.max(100, Math.ceil(rate_limit / 6)))
+  const requests = { per_minute: rate_limit, burst, now: Date.now }
+  return lease ? createSharedLimiter({ ...requests, lease }) : createRateLimiter(requests)
 }
 
 /** @param lease given if servers share an agent's rate limit */
@@ -74,20 +83,16 @@ export function createLimits(
   metrics: Pick<Metrics, 'authFailure'>,
   lease?: Lease,
 ): Limits {
-  const now = Date.now
-  const { rate_limit } = settings
-  const burst = Math.min(rate_limit, Math.max(100, Math.ceil(rate_limit / 6)))
-  const failures = { per_minute: failedLoginsPerMinute, burst: failedLoginsPerMinute, now }
-  const requests = { per_minute: rate_limit, burst, now }
+  const failures = { per_minute: failedLoginsPerMinute, burst: failedLoginsPerMinute, now: Date.now }
   return {
-    requests: lease ? createSharedLimiter({ ...requests, lease }) : createRateLimiter(requests),
+    requests: limitOfRequests(settings, lease),
     guesses: createGuesses({ limiter: createRateLimiter(failures), log, observe: metrics.authFailure }),
     bodies: createBodies(settings.body_bytes_in_flight),
     answers: createAnswers(settings.body_bytes_in_flight, later),
   }
 }
 
-/** The agents that may call: those of the settings, or those created at the first start; and those of `cstp token create`. */
+/** The agents of all workspaces that may call: those of the settings, or those created at the first start; and those of `cstp token create`. */
 export async function openAccess(settings: Settings, url: () => string, log: Log): Promise<Access> {
   const { data_dir, store_url, auth_tokens } = settings
   // Servers that share a database don't share the files of their data directories.
@@ -114,44 +119,42 @@ interface RoutesOptions {
   access: Access
   mcp: Route
   gateway: Route
+  /** Null if it is off, or not of this workspace. */
+  dashboard: Dashboard | null
   /** Address of the service. */
   url(): string
 }
 
 /**
  * All paths that `surfaces/http/http.ts` does not answer itself: a new path is a line here. A path that ends with a slash also serves
- * everything below it. `session` finds the person behind a dashboard cookie.
+ * everything below it.
  */
-export function createRoutes(options: RoutesOptions): { routes: Record<string, Route>; session?: Dashboard['caller'] } {
-  const { settings, services, dispatch, guesses, mcp, gateway } = options
+export function createRoutes(options: RoutesOptions): Record<string, Route> {
+  const { settings, services, dispatch, guesses, mcp, gateway, dashboard } = options
   const { trust_proxy } = settings
   const reads = createRateLimiter({ per_minute: readsPerMinute, burst: readsPerMinute / 3, now: Date.now })
   const tileReads = createRateLimiter({ per_minute: tilesPerMinute, burst: tilesPerMinute / 3, now: Date.now })
   const verifier_key = services.signer.verifier_key
-  const dashboard = settings.dashboard === 'on' ? openDashboard(options) : null
   return {
-    routes: {
-      '/mcp': mcp,
-      ...(Object.keys(settings.gateway).length > 0 && { '/gateway': gateway, '/gateway/': gateway }),
-      ...(options.access.issuer && metadataRoutes(options.access.issuer)),
-      ...evidenceRoutes({ dispatch, reads, trust_proxy, verifier_key, bundle_dir: bundlesPlace(settings) }),
-      ...logRoutes(filesOfLog(services), { reads: tileReads, trust_proxy }),
-      ...authzenRoutes(options),
-      ...opaRoutes(options),
-      '/hooks/': hooksRoute(hookAnswers(services, settings.hook_prompts, options.observe)),
-      ...(settings.github_webhook_secret !== null && {
-        '/webhooks/github': githubRoute({
-          secret: settings.github_webhook_secret,
-          guesses,
-          trust_proxy,
-          log: services.log,
-          observe: options.metrics.delivery,
-          deliver: deliverTo(services, settings.github_bots),
-        }),
+    '/mcp': mcp,
+    ...(Object.keys(settings.gateway).length > 0 && { '/gateway': gateway, '/gateway/': gateway }),
+    ...(options.access.issuer && metadataRoutes(options.access.issuer)),
+    ...evidenceRoutes({ dispatch, reads, trust_proxy, verifier_key, bundle_dir: bundlesPlace(settings) }),
+    ...logRoutes(filesOfLog(services), { reads: tileReads, trust_proxy }),
+    ...authzenRoutes(options),
+    ...opaRoutes(options),
+    '/hooks/': hooksRoute(hookAnswers(services, settings.hook_prompts, options.observe)),
+    ...(settings.github_webhook_secret !== null && {
+      '/webhooks/github': githubRoute({
+        secret: settings.github_webhook_secret,
+        guesses,
+        trust_proxy,
+        log: services.log,
+        observe: options.metrics.delivery,
+        deliver: deliverTo(services, settings.github_bots),
       }),
-      ...dashboard?.routes,
-    },
-    ...(dashboard && { session: dashboard.caller }),
+    }),
+    ...dashboard?.routes,
   }
 }
 
@@ -216,8 +219,20 @@ async function makePage(): Promise<Page> {
   }
 }
 
-function openDashboard({ settings, services, access, guesses, url }: RoutesOptions): Dashboard {
-  const { store, now, randomHex, log } = services
+/** @param servicesOf those of a workspace, whose audit trail has the logins of its people */
+export function openDashboard(
+  {
+    settings,
+    services,
+    access,
+    guesses,
+    url,
+  }: Pick<RoutesOptions, 'settings' | 'services' | 'access' | 'guesses'> & {
+    url(): string
+  },
+  servicesOf: (workspace: string) => Promise<Services>,
+): Dashboard {
+  const { store, now, randomHex } = services
   let made: Promise<Page> | null = null
   return createDashboard({
     authenticate: access.authenticate,
@@ -232,7 +247,8 @@ function openDashboard({ settings, services, access, guesses, url }: RoutesOptio
       return made
     },
     async audit(what, caller, request_id) {
-      const { agent } = caller
+      const { agent, workspace } = caller
+      const { store, log } = workspace === undefined ? services : await servicesOf(workspace)
       log('info', what, { request_id, agent })
       const entry = { at: timestamp(now()), agent, method: `dashboard.${what}`, request_id, ids: [] }
       await attributed(store, caller).transaction((tx) =>

@@ -3,10 +3,10 @@
  * Startup follows the order of the lines; what was passed to `keep` is closed in reverse order, after the port.
  */
 import { mkdir } from 'node:fs/promises'
-import { createDispatch, type Dispatch, discover } from '../calls/dispatch.ts'
+import type { Embedder } from '../../sdk/storage/embedder.ts'
+import { createDispatch, discover } from '../calls/dispatch.ts'
 import type { Services } from '../calls/services.ts'
 import { describeError, type Log } from '../core/log.ts'
-import type { Observer } from '../core/observed.ts'
 import { version } from '../core/version.ts'
 import { openPhrases } from '../domain/learn/memory/clusters.ts'
 import { openWisdom } from '../domain/learn/memory/wisdom.ts'
@@ -14,60 +14,43 @@ import { openThread, type Thread } from '../domain/ledger/thread/sequencer.ts'
 import { enact } from '../domain/policy/judge/archive.ts'
 import { startTracker } from '../domain/record/deliberation/tracker.ts'
 import { startOutbox } from '../domain/search/outbox.ts'
-import { indexState } from '../domain/search/search.ts'
 import { analyse } from '../domain/search/terms.ts'
 import { methods } from '../methods/table.ts'
 import { openPolicy } from '../policy/files.ts'
-import { a2aCard, agentCard, answerRoot } from '../surfaces/http/discovery.ts'
-import { createFetch, largestBody } from '../surfaces/http/http.ts'
-import { createMetrics, type Metrics } from '../surfaces/http/metrics.ts'
-import { hostsOf } from '../surfaces/http/route.ts'
-import { createMcp } from '../surfaces/mcp/http.ts'
+import { createMetrics } from '../surfaces/http/metrics.ts'
 import { expectedUrl, openDesk, openDriftReports, openNotices } from './approvals.ts'
 import { refuseUnfinished } from './backup/files.ts'
 import type { Settings } from './config/config.ts'
-import {
-  askedRarely,
-  metered,
-  openEmbedder,
-  openEvidence,
-  openIndex,
-  openStore,
-  randomHex,
-  type Shared,
-} from './drivers.ts'
+import { metered, openEmbedder, openEvidence, openIndex, openStore, randomHex, type Shared } from './drivers.ts'
 import { startErasing } from './erasure.ts'
 import { evidenceServices } from './evidence.ts'
 import { folderInside, folderOfDecisions } from './folders.ts'
-import { gatewayMethods, openGatewayRoute } from './gateway-route.ts'
+import { gatewayMethods } from './gateway-route.ts'
 import { hookMethods } from './hooks.ts'
 import { closing, later, type Opening, openAdmission } from './lifecycle.ts'
 import { type Listening, listen } from './listen.ts'
 import { openPublisher } from './publisher.ts'
 import { loadRetention } from './retention.ts'
-import { createLimits, createRoutes, health, logging, openAccess } from './routes.ts'
+import { createLimits, logging, openAccess, openDashboard } from './routes.ts'
 import { followSearchedTexts } from './search.ts'
+import { openSurface, type SharedByAll, type Surfaced } from './surface.ts'
 import { openObserver } from './telemetry/telemetry.ts'
 import { checkStart, followThread, refuseLostStore } from './thread-mark.ts'
+import { accessIn } from './workspaces/access.ts'
+import { openWorkspaces } from './workspaces/front.ts'
 
 /** How long a record waits for its vectors before they are left to the outbox. */
 const embedWaitMs = 2_000
 /** How long calls in progress may take when the server stops. */
 const drainMs = 10_000
-/** How long a readiness check waits for the index counts; without them it answers anyway. */
-const countWaitMs = 500
 /** How long a search waits for the index to follow the store; then its answer says that decisions may be missing. */
 const searchWaitMs = 1_000
 
-interface Program {
-  services: Services
-  dispatch: Dispatch
-  metrics: Metrics
-  observer: Observer
+interface Program extends Surfaced {
+  /** The embedder, without the metrics of this program. */
+  bare: Embedder
   /** Set if other servers work on the same database. */
   shared: Shared | undefined
-  /** Whether the store can be written to now. */
-  reachable(): Promise<boolean>
   /** Rejects if the embedder, which loads in the background, can't be loaded, or with {@link StoreLost}; never resolves. */
   failure: Promise<never>
   /** The address at which people reach the service. */
@@ -82,7 +65,7 @@ export async function openProgram(
   settings: Settings,
   log: Log,
   overrides: Partial<Services> = {},
-  { search_wait_ms, brief = false, afresh = false }: Opening = {},
+  { search_wait_ms, brief = false, afresh = false, embedder: shares }: Opening = {},
 ): Promise<Program> {
   const { data_dir } = settings
   await mkdir(data_dir, { recursive: true, mode: 0o700 })
@@ -100,7 +83,7 @@ export async function openProgram(
     let thread: Thread | undefined
     const opening = [
       openStore(settings, { analyse, now, log, brief }, () => thread?.wake(), fail).then(keep),
-      openEmbedder(settings, log, fail).then(keep),
+      shares ?? openEmbedder(settings, log, fail).then(keep),
       openEvidence(settings).then(keep),
     ] as const
     await Promise.allSettled(opening)
@@ -192,7 +175,7 @@ export async function openProgram(
     if (!brief) keep(followSearchedTexts(services))
 
     const dispatch = createDispatch(methods, services, logging(observer.ended, log), { admission: openAdmission() })
-    return { services, dispatch, observer, metrics, shared, reachable, failure, place, close }
+    return { services, bare, dispatch, observer, metrics, shared, reachable, failure, place, close }
   } catch (error) {
     await close()
     throw error
@@ -223,54 +206,43 @@ export async function serve(settings: Settings, log: Log, afresh = false): Promi
 }
 
 async function serveProgram(program: Program, settings: Settings, log: Log): Promise<Serving> {
-  const { services, dispatch, observer, metrics, shared, reachable } = program
-  const { cors_origins, max_body_bytes, trust_proxy } = settings
-  await enact(services.store, await services.policy.current(), services.now())
+  const { services, metrics, shared } = program
   const stopping = new AbortController()
-  const started = Date.now()
   const boot = services.randomHex(4)
   let [requests, ready] = [0, true]
   const url = () => settings.public_url ?? port.url
-  const newRequestId = () => `${boot}-${(requests++).toString(36)}`
-
-  // Surfaces
-  const access = await openAccess(settings, url, log)
-  const mcp = createMcp({ dispatch, newRequestId, cors_origins, stopping: stopping.signal, log, issuer: access.issuer })
-  const gateway = openGatewayRoute(settings, services, {
-    newRequestId,
-    stopping: stopping.signal,
-    observe: observer.ended,
-  })
-  const limits = createLimits(settings, log, metrics, shared?.lease)
-  const options = {
-    dispatch,
-    ...access,
-    ...limits,
-    ...{ cors_origins, max_body_bytes, trust_proxy },
-    hosts: hostsOf(settings),
-    newRequestId,
+  const all: SharedByAll = {
+    url,
+    newRequestId: () => `${boot}-${(requests++).toString(36)}`,
     ready: () => ready,
-    reachable,
-    index: askedRarely(() => indexState(services.index), null, countWaitMs),
-    health: () => health(started),
-    root: (request: Request) => answerRoot(request, settings.dashboard === 'on'),
-    agentCard: () => agentCard(url()),
-    a2aCard: () => a2aCard(url(), methods),
-    metrics: async () => ({ text: await metrics.render(services), content_type: metrics.content_type }),
-    ...createRoutes({
-      ...{ settings, services, dispatch, metrics, observe: observer.ended, guesses: limits.guesses, access, url },
-      mcp: mcp.route,
-      gateway: gateway.route,
-    }),
     stopping: stopping.signal,
+    started: Date.now(),
   }
+
+  // Identities, which choose the workspace, and a surface for each
+  const access = await openAccess(settings, url, log)
+  const limits = createLimits(settings, log, metrics, shared?.lease)
+  const workspaces = openWorkspaces({
+    ...{ settings, access, limits, all, log },
+    open: (own, ownLog, opening) =>
+      openProgram(own, ownLog, {}, { search_wait_ms: searchWaitMs, embedder: program.bare, ...opening }),
+  })
+  const { guesses } = limits
+  const dashboard =
+    settings.dashboard === 'on'
+      ? openDashboard({ settings, services, access, guesses, url }, workspaces.servicesOf)
+      : null
+  if (dashboard) access.session = dashboard.caller
+  const own = { settings, access: accessIn(access), limits, dashboard, log }
+  const { routes, metrics: more } = workspaces
+  const surface = await openSurface(program, { ...all, ...own, routes, more })
 
   let port: Listening
   try {
     port = listen({
       ...settings,
-      handle: createFetch(options),
-      largest_body_bytes: largestBody(options),
+      handle: workspaces.before(surface.fetch),
+      largest_body_bytes: surface.largest_body_bytes,
       log,
     })
   } catch (error) {
@@ -285,12 +257,13 @@ async function serveProgram(program: Program, settings: Settings, log: Log): Pro
     async reload() {
       const failed = (error: unknown) => log('error', 'guardrails could not be reloaded', describeError(error))
       await services.policy.reload().catch(failed)
+      await workspaces.reload()
     },
     async stop() {
       ready = false
       await port.settled(drainMs)
       stopping.abort(new Error('the server stops'))
-      await Promise.all([mcp.close(), gateway.close()])
+      await Promise.all([surface.close(), workspaces.close()])
       await port.close()
       await program.close()
     },

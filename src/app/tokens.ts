@@ -11,7 +11,15 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { dataFormat } from '../../sdk/schema/format.ts'
-import { type Agents, agentsOf, type Credential, type Grants, type Scope, scopes } from '../core/caller.ts'
+import {
+  type Agents,
+  agentsOf,
+  type Credential,
+  type Grants,
+  isWorkspaceName,
+  type Scope,
+  scopes,
+} from '../core/caller.ts'
 import { createFile } from '../core/disk.ts'
 import { formatProblem } from '../core/format.ts'
 import type { Log } from '../core/log.ts'
@@ -24,6 +32,8 @@ export interface Token {
   agent: string
   /** Null if it has those of every agent: read and write. */
   scopes: Scope[] | null
+  /** Absent for the default workspace. */
+  workspace?: string
   created_at: string
   /** Null if it does not expire. */
   expires_at: string | null
@@ -76,6 +86,7 @@ function readToken(folder: string, id: string): TokenFile {
     typeof file.agent === 'string' &&
     /^[0-9a-f]{64}$/.test(file.token_sha256) &&
     (file.scopes === null || known(file.scopes)) &&
+    (file.workspace === undefined || isWorkspaceName(file.workspace)) &&
     (file.expires_at === null || Number.isFinite(Date.parse(file.expires_at)))
   if (!isComplete) throw new Error(`${path}: expected agent, token_sha256, scopes and expires_at of a token`)
   return file
@@ -121,7 +132,7 @@ export function listTokens(data_dir: string, now: number): TokenState[] {
 /** Creates a token. Its text is returned and stored nowhere. @returns when the file is on stable storage */
 export async function createToken(
   data_dir: string,
-  given: Pick<Token, 'name' | 'agent' | 'scopes' | 'expires_at'>,
+  given: Pick<Token, 'name' | 'agent' | 'scopes' | 'expires_at' | 'workspace'>,
   now: number,
 ): Promise<{ created: Token; token: string }> {
   const token = newToken()
@@ -177,10 +188,11 @@ export function followTokens(options: {
   function select(): void {
     const valid = [...files.values()].filter((file) => endOf(file, ends.get(file.id)) > now())
     nextEnd = Math.min(...valid.map((file) => endOf(file, ends.get(file.id))))
-    const made = valid.map(({ agent, token_sha256, scopes: granted }) => ({
+    const made = valid.map(({ agent, token_sha256, scopes: granted, workspace }) => ({
       agent,
       hash: Buffer.from(token_sha256, 'hex'),
       scopes: granted,
+      ...(workspace !== undefined && { workspace }),
     }))
     current = [
       ...own,

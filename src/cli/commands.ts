@@ -31,6 +31,7 @@ import { context, show } from './show.ts'
 import { token } from './token.ts'
 import { verify } from './verify.ts'
 import { witness } from './witness.ts'
+import { workspace } from './workspace.ts'
 import { link, record, review, unlink } from './write.ts'
 
 export const commands: readonly Command[] = [
@@ -53,6 +54,7 @@ export const commands: readonly Command[] = [
   gateway,
   approvals,
   token,
+  workspace,
   audit,
   verify,
   importDecisions,

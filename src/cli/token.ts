@@ -2,6 +2,7 @@
 import { grantsOf, type Settings } from '../app/config/config.ts'
 import { duration } from '../app/config/read.ts'
 import { createToken, endToken, listTokens, type TokenState } from '../app/tokens.ts'
+import { requireWorkspace } from '../app/workspaces/folder.ts'
 import { grantedScopes, parseTokens, type Role, roles, type Scope, scopes, vouches } from '../core/caller.ts'
 import { messageOf } from '../core/log.ts'
 import { defineCommand, type Run } from './command.ts'
@@ -12,8 +13,10 @@ const defaultExpiry = '90d'
 const defaultOverlap = '1d'
 
 /** The scopes of a token, those granted to its agent by name included. */
-const scopesOf = (settings: Settings, { agent, scopes: own }: Pick<TokenState, 'agent' | 'scopes'>): Scope[] =>
-  grantedScopes({ agent, scopes: own }, grantsOf(settings))
+const scopesOf = (
+  settings: Settings,
+  { agent, scopes: own, workspace }: Pick<TokenState, 'agent' | 'scopes' | 'workspace'>,
+): Scope[] => grantedScopes({ agent, scopes: own, ...(workspace !== undefined && { workspace }) }, grantsOf(settings))
 
 /** Every token that is valid now. */
 export const tokenHolders = (settings: Settings): { agent: string; scopes: Scope[]; token: string }[] =>
@@ -74,6 +77,7 @@ const createFlags = {
     value: 'time',
     about: `How long it is valid, such as 30d or 12h, or never; by default ${defaultExpiry}.`,
   },
+  workspace: { kind: 'value', value: 'name', about: 'Workspace that it is for; by default the data directory itself.' },
   replaces: { kind: 'value', value: 'id', about: 'Token that it replaces: agent, name and scopes are taken over.' },
   overlap: {
     kind: 'value',
@@ -95,7 +99,11 @@ async function create(run: Run<typeof createFlags>): Promise<undefined> {
   } catch (error) {
     throw misuse(`--agent: ${messageOf(error).replace(/^entry 1: /, '')}`)
   }
-  const given = { agent, scopes: readScopes(flags.scopes, flags.role) ?? old?.scopes ?? null }
+  const workspace = flags.workspace ?? old?.workspace
+  if (old && old.workspace !== workspace) throw misuse(`--workspace: the token ${old.id} is of another one`)
+  if (workspace !== undefined) requireWorkspace(data_dir, workspace)
+  const own = readScopes(flags.scopes, flags.role) ?? old?.scopes ?? null
+  const given = { agent, scopes: own, ...(workspace !== undefined && { workspace }) }
   const all = scopesOf(settings, given)
   if (vouches(all))
     throw new Failure(`${agent} would have approve and write: only an administrator may have both; name its --scopes`)
@@ -115,7 +123,9 @@ async function create(run: Run<typeof createFlags>): Promise<undefined> {
   }
   await terminal.out(`${token}\n`)
   const until = expires_at === null ? 'it does not expire' : `until ${expires_at.slice(0, 16).replace('T', ' ')} UTC`
-  terminal.note(`Token ${created.id} of ${plain(agent)} (${all.join(' ')}), ${until}. It is not shown again.\n`)
+  terminal.note(
+    `Token ${created.id} of ${plain(agent)}${workspace === undefined ? '' : ` in ${workspace}`} (${all.join(' ')}), ${until}. It is not shown again.\n`,
+  )
   terminal.note(`Callers send  Authorization: Bearer ${plain(agent)}:<token>\n`)
   if (old) terminal.note(`The token ${old.id} remains valid for ${flags.overlap ?? defaultOverlap}.\n`)
 }
@@ -124,7 +134,11 @@ const minute = (at: string | null): string => at?.slice(0, 16).replace('T', ' ')
 
 const columns = (paint: Paint, settings: Settings): Column<TokenState>[] => [
   { title: 'id', text: ({ id }) => id, paint: (text) => paint.bold(text) },
-  { title: 'agent', text: ({ agent }) => plain(agent), paint: (text) => paint.cyan(text) },
+  {
+    title: 'agent',
+    text: ({ agent, workspace }) => plain(workspace === undefined ? agent : `${agent} in ${workspace}`),
+    paint: (text) => paint.cyan(text),
+  },
   { title: 'name', text: ({ name }) => plain(name), grows: true },
   { title: 'scopes', text: (token) => scopesOf(settings, token).join(' ') },
   { title: 'state', text: ({ state }) => state },

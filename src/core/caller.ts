@@ -19,6 +19,8 @@ export interface Credential {
   hash: Buffer
   /** Scopes of the token itself, without those that settings grant to the agent by name; null if it names none. */
   scopes: readonly Scope[] | null
+  /** The workspace that it is for; absent for the default one. */
+  workspace?: string
 }
 
 /** Whether the caller may change what other agents recorded. */
@@ -52,6 +54,8 @@ export interface Caller {
   scopes: ReadonlySet<Scope>
   /** Absent if the caller has a token of this service. */
   identity?: Identity
+  /** The workspace that it belongs to; absent for the default one. */
+  workspace?: string
   /** False for a person at the dashboard, whose reads are not deliberation of the agent. */
   tracked?: boolean
   /** The client's session, if it names one: what it read and thought is for its own next decision, not for those of others with its token. */
@@ -81,12 +85,18 @@ export function inSession(caller: Caller, headers: Headers): Caller {
 export const callerKey = ({ agent, identity }: Caller): string =>
   identity ? JSON.stringify([agent, identity.issuer, identity.sub]) : agent
 
+/** Its folder and, in PostgreSQL, its schema are named after it. */
+export const isWorkspaceName = (name: unknown): name is string =>
+  typeof name === 'string' && /^[a-z](?:[a-z0-9-]{0,38}[a-z0-9])?$/.test(name)
+export const workspaceForm = 'expected up to 40 lower-case letters, digits and hyphens, the first a letter'
+
 interface TokenEntry {
   agent: string
   token?: string | undefined
   token_sha256?: string | undefined
   scopes?: readonly Scope[] | undefined
   role?: Role | undefined
+  workspace?: string | undefined
 }
 
 const sha256 = (text: string): Buffer => hash('sha256', text, 'buffer')
@@ -109,8 +119,11 @@ export function parseTokens(given: string | TokenEntry[]): Credential[] {
     if (entry.agent === '') throw new Error(`${at}: the agent is empty; expected agent:token`)
     if (entry.agent.includes(':') || /\p{C}/u.test(entry.agent))
       throw new Error(`${at}: the agent contains a colon or a control character`)
-    if (seen.has(entry.agent)) throw new Error(`${at}: the agent ${entry.agent} is listed twice`)
-    seen.add(entry.agent)
+    const { scopes = null, role, workspace } = entry
+    const whose = `${workspace ?? ''}:${entry.agent}`
+    if (seen.has(whose)) throw new Error(`${at}: the agent ${entry.agent} is listed twice`)
+    seen.add(whose)
+    if (workspace !== undefined && !isWorkspaceName(workspace)) throw new Error(`${at}: workspace: ${workspaceForm}`)
     if (entry.token && entry.token_sha256) throw new Error(`${at}: both token and token_sha256 are given`)
     if (entry.token_sha256 !== undefined && !/^[0-9a-f]{64}$/.test(entry.token_sha256)) {
       throw new Error(`${at}: token_sha256: expected 64 lower-case hexadecimal digits`)
@@ -119,8 +132,8 @@ export function parseTokens(given: string | TokenEntry[]): Credential[] {
     if (entry.token && entry.token.length < shortestToken)
       throw new Error(`${at}: the token of ${entry.agent} has fewer than ${shortestToken} characters`)
     const hashed = entry.token_sha256 ? Buffer.from(entry.token_sha256, 'hex') : sha256(entry.token ?? '')
-    const { scopes = null, role } = entry
-    return { agent: entry.agent, hash: hashed, scopes: role ? [...(scopes ?? []), ...roles[role]] : scopes }
+    const granted = role ? [...(scopes ?? []), ...roles[role]] : scopes
+    return { agent: entry.agent, hash: hashed, scopes: granted, ...(workspace !== undefined && { workspace }) }
   })
 }
 
@@ -142,8 +155,15 @@ export interface Agent {
 /** The tokens that are valid now. An agent may have several. */
 export type Agents = () => readonly Agent[]
 
-/** An agent's scopes: those of its token, and those granted to it by name. A role takes the place of the default scopes. */
-export function grantedScopes({ agent, scopes: own }: Pick<Credential, 'agent' | 'scopes'>, grants: Grants): Scope[] {
+/**
+ * An agent's scopes: those of its token, and those granted to it by name. A role takes the place of the default scopes. The settings name
+ * agents of the default workspace: one of the same name in another has what its own token says.
+ */
+export function grantedScopes(
+  { agent, scopes: own, workspace }: Pick<Credential, 'agent' | 'scopes' | 'workspace'>,
+  given: Grants,
+): Scope[] {
+  const grants = workspace === undefined ? given : {}
   const named = (Object.keys(roles) as Role[]).filter((role) => grants[role]?.includes(agent))
   const first = own ?? (named.length > 0 ? [] : defaultScopes)
   const all = new Set<Scope>([...first, ...named.flatMap((role) => roles[role])])
@@ -159,7 +179,11 @@ export const agentsOf = (credentials: readonly Credential[], grants: Grants = {}
   credentials.map((own) => ({
     name: sha256(own.agent),
     hash: own.hash,
-    caller: { agent: own.agent, scopes: new Set(grantedScopes(own, grants)) },
+    caller: {
+      agent: own.agent,
+      scopes: new Set(grantedScopes(own, grants)),
+      ...(own.workspace !== undefined && { workspace: own.workspace }),
+    },
   }))
 
 /** Compares names and tokens by their hashes, so that the time it takes reveals nothing about them. */

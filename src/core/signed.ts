@@ -59,6 +59,8 @@ export function openSignatures(agents: Agents, now: () => number): Signatures {
 
   return {
     caller(request) {
+      const known = signed.get(request)
+      if (known !== undefined) return known.caller
       const given = header.exec(request.headers.get('authorization') ?? '')
       if (!given) return null
       const [, name = '', time = '', nonce = '', body_sha256 = '', mac = ''] = given

@@ -170,7 +170,7 @@ describe('the issuer of access tokens', () => {
   test('keeps its own form, and its claims have names by default', async () => {
     const { settings: found } = await load({ env: { CSTP_OIDC_ISSUER: 'https://tenant.example/' } })
     expect(found.oidc_issuer).toBe('https://tenant.example/')
-    expect(found.oidc_claims).toEqual({ agent: 'sub', scopes: 'scope', roles: 'roles', prefix: 'cstp:' })
+    expect(found.oidc_claims).toEqual({ agent: 'sub', scopes: 'scope', roles: 'roles', prefix: 'cstp:', workspace: '' })
     const yaml = 'auth: { oidc: { claims: { roles: realm_access.roles, prefix: "" } } }'
     expect((await load({ yaml })).settings.oidc_claims).toMatchObject({ roles: 'realm_access.roles', prefix: '' })
     const env = { CSTP_OIDC_CLAIMS: 'agent=client_id,scopes=permissions' }
@@ -182,8 +182,8 @@ describe('the issuer of access tokens', () => {
     ['CSTP_OIDC_ISSUER', 'http://issuer.example', 'expected a URL of https (or of http on this machine)'],
     ['CSTP_OIDC_ISSUER', 'https://issuer.example?x=1', 'without query and fragment'],
     ['CSTP_OIDC_ISSUER', 'issuer.example', 'expected a URL of https'],
-    ['CSTP_OIDC_CLAIMS', 'name=sub', 'known are agent, scopes, roles, prefix'],
-    ['CSTP_OIDC_CLAIMS', 'agent=', 'known are agent, scopes, roles, prefix'],
+    ['CSTP_OIDC_CLAIMS', 'name=sub', 'known are agent, scopes, roles, prefix, workspace'],
+    ['CSTP_OIDC_CLAIMS', 'agent=', 'known are agent, scopes, roles, prefix, workspace'],
     ['CSTP_OIDC_CLAIMS', 'agent=email', 'an e-mail address may pass to somebody else'],
   ])('%s=%s is refused', async (name, value, expected) => {
     const [problem] = await problems({ env: { [name]: value } })

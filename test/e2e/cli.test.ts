@@ -144,6 +144,7 @@ describe('help', () => {
       'gateway',
       'approvals',
       'token',
+      'workspace',
       'audit',
       'verify',
       'import',

@@ -199,6 +199,7 @@ export function post(
   url: string,
   { kind, body }: { kind: string; body: unknown },
   headers: Record<string, string | null> = {},
+  workspace = '',
 ): Promise<Response> {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   const own: Record<string, string | null> = {
@@ -209,5 +210,5 @@ export function post(
     ...headers,
   }
   const sent = Object.entries(own).filter((entry): entry is [string, string] => entry[1] !== null)
-  return fetch(`${url}/webhooks/github`, { method: 'POST', headers: sent, body: text })
+  return fetch(`${url}/webhooks/github${workspace && `/${workspace}`}`, { method: 'POST', headers: sent, body: text })
 }

@@ -46,7 +46,7 @@ export async function checkBackup(folder: string): Promise<Manifest> {
 }
 
 /** Locks the database; fails while a server has it open. @returns a function that unlocks it */
-function lock(data_dir: string): () => void {
+export function lock(data_dir: string): () => void {
   const path = join(data_dir, 'cstp.db')
   if (!existsSync(path)) return () => {}
   const db = openExisting(path)

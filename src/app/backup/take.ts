@@ -132,7 +132,7 @@ export async function backup({ settings, target: given, signal, progress }: Back
     // The search index is left out, wherever it is in the folder: it is rebuilt from the catalogue.
     const place = searchLocation(settings)
     const index = place.includes('://') ? 'search' : relative(data_dir, place).split(sep).join('/')
-    for await (const path of others(data_dir, ['decisions', 'search', index])) {
+    for await (const path of others(data_dir, ['decisions', 'search', 'workspaces', index])) {
       await keep(() => copy(join(data_dir, path), folder, path))
     }
     const beside = (await readdir(data_dir)).filter((name) => name.endsWith('.db') && name !== catalogue)

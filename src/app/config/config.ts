@@ -134,7 +134,7 @@ type Access = Pick<Settings, 'auth_tokens' | (typeof granting)[keyof typeof gran
 
 /** The agents that may call, each with its scopes. */
 export function scopesOfAgents(values: Partial<Access>): { agent: string; scopes: Scope[] }[] {
-  const own: readonly Pick<Credential, 'agent' | 'scopes'>[] = values.auth_tokens ?? ownAgents
+  const own: readonly Pick<Credential, 'agent' | 'scopes' | 'workspace'>[] = values.auth_tokens ?? ownAgents
   return own.map((one) => ({ agent: one.agent, scopes: grantedScopes(one, grantsOf(values)) }))
 }
 
@@ -165,6 +165,57 @@ function accessProblems(values: Partial<Settings>, sources: Partial<Record<Setti
   return problems
 }
 
+interface FileInput {
+  env: Record<string, string | undefined>
+  readFile(path: string): Promise<string>
+}
+
+/** The values of a file as given, by their paths in it. */
+async function valuesIn(file: string, { env, readFile }: FileInput, problems: string[]): Promise<Map<string, unknown>> {
+  try {
+    const document = parseDocument(await readFile(file), { prettyErrors: true, logLevel: 'error' })
+    problems.push(...document.errors.map((error) => yamlProblem(file, error)))
+    if (document.errors.length === 0) return flatten(expand(plainTree(document), env, '', problems), file, problems)
+  } catch (error) {
+    problems.push(`file ${file}: can't be read: ${causeOf(error)}`)
+  }
+  return new Map()
+}
+
+/** A value that was given. @returns undefined after a problem */
+function readValue(name: SettingName, value: unknown, from: string, problems: string[]): unknown {
+  const one: Setting<unknown> = settings[name]
+  try {
+    return one.read(value)
+  } catch (error) {
+    const shown = one.secret ? '' : `, received ${received(value)}`
+    problems.push(`${from}: ${(error as Error).message}${shown}`)
+    return undefined
+  }
+}
+
+/**
+ * The settings that a file sets, of those that it may. @throws ConfigError naming the file, each wrong value, and each that it may not set
+ */
+export async function settingsOfFile(
+  input: FileInput & { file: string },
+  allowed: readonly SettingName[],
+): Promise<Partial<Settings>> {
+  const problems: string[] = []
+  const values: Partial<Record<SettingName, unknown>> = {}
+  for (const [path, value] of await valuesIn(input.file, input, problems)) {
+    const name = names.find((one) => settings[one].yaml === path)!
+    const from = `${path} (file ${input.file})`
+    if (!allowed.includes(name))
+      problems.push(
+        `${from}: is a setting of the service; this file may set ${allowed.map((one) => settings[one].yaml).join(', ')}`,
+      )
+    else values[name] = readValue(name, value, from, problems)
+  }
+  if (problems.length > 0) throw new ConfigError(problems)
+  return values as Partial<Settings>
+}
+
 /**
  * Reads the settings.
  * @param input.flags values by flag name (`--port`), as given on the command line
@@ -178,17 +229,7 @@ export async function loadSettings(input: {
 }): Promise<Configuration> {
   const problems = [...unknownVariables(input.env)]
   const file = input.flags['--config'] ?? input.env.CSTP_CONFIG
-  let fromFile = new Map<string, unknown>()
-  if (file) {
-    try {
-      const document = parseDocument(await input.readFile(file), { prettyErrors: true, logLevel: 'error' })
-      problems.push(...document.errors.map((error) => yamlProblem(file, error)))
-      if (document.errors.length === 0)
-        fromFile = flatten(expand(plainTree(document), input.env, '', problems), file, problems)
-    } catch (error) {
-      problems.push(`file ${file}: can't be read: ${causeOf(error)}`)
-    }
-  }
+  const fromFile = file ? await valuesIn(file, input, problems) : new Map<string, unknown>()
   const values: Record<string, unknown> = {}
   const sources: Record<string, Source> = {}
   for (const name of names) {
@@ -201,13 +242,9 @@ export async function loadSettings(input: {
     ]
     const [value, source] = candidates.find(([given]) => given !== undefined) ?? [undefined, 'default' as const]
     sources[name] = source
-    try {
-      values[name] =
-        source === 'default' ? (typeof one.default === 'function' ? one.default() : one.default) : one.read(value)
-    } catch (error) {
-      const shown = one.secret ? '' : `, received ${received(value)}`
-      problems.push(`${one.env} (${source}): ${(error as Error).message}${shown}`)
-    }
+    const own = () => (typeof one.default === 'function' ? one.default() : one.default)
+    const read = source === 'default' ? own() : readValue(name, value, `${one.env} (${source})`, problems)
+    if (read !== undefined) values[name] = read
   }
   const embedder = values.embedder
   if (embedder === 'openai' && !values.embedding_model)
@@ -229,6 +266,7 @@ export function shownValue(name: SettingName, value: unknown): string {
   if (settings[name].secret) return '****'
   if (name === 'oidc_claims')
     return Object.entries(value as Settings['oidc_claims'])
+      .filter(([what, claim]) => what !== 'workspace' || claim !== '')
       .map(([what, claim]) => `${what}=${claim}`)
       .join(',')
   if (name === 'approver_roles')

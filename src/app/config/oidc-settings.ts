@@ -26,7 +26,11 @@ const claims = (value: unknown): ClaimNames => {
           return [one.slice(0, Math.max(at, 0)).trim(), one.slice(at + 1).trim()]
         })
   for (const [key, name] of pairs) {
-    if (!Object.hasOwn(claimNames, key) || typeof name !== 'string' || (name === '' && key !== 'prefix'))
+    if (
+      !Object.hasOwn(claimNames, key) ||
+      typeof name !== 'string' ||
+      (name === '' && key !== 'prefix' && key !== 'workspace')
+    )
       throw new Error(`expected ${wanted}`)
     if (key === 'agent' && /e-?mail/i.test(name))
       throw new Error(
@@ -66,6 +70,6 @@ export const oidcSettings = {
     'auth.oidc.claims',
     claimNames,
     claims,
-    'Claims that name the agent, its scopes and its roles, and the prefix of the names of scopes: agent=sub,scopes=scope,roles=roles,prefix=cstp: is the default.',
+    'Claims that name the agent, its scopes and its roles, the prefix of the names of scopes, and the workspace: agent=sub,scopes=scope,roles=roles,prefix=cstp: is the default, without a claim for the workspace.',
   ),
 }

@@ -105,6 +105,8 @@ export const fileOrPostgres = (value: unknown): string => {
   return given.includes('://') ? postgresUrl(given) : path(given)
 }
 
+const tokenKeys = ['agent', 'token', 'token_sha256', 'scopes', 'role', 'workspace']
+
 export const credentials = (value: unknown): Credential[] => {
   if (typeof value === 'string') return parseTokens(value)
   if (!Array.isArray(value) || value.length === 0) return expected('comma-separated agent:token pairs, or a list')
@@ -112,19 +114,19 @@ export const credentials = (value: unknown): Credential[] => {
     value.map((entry: unknown, index) => {
       const at = `entry ${index + 1}`
       if (entry === null || typeof entry !== 'object') throw new Error(`${at}: expected a mapping`)
-      const { agent, token, token_sha256, scopes: given, role, ...rest } = entry as Record<string, unknown>
+      const { agent, token, token_sha256, scopes: given, role, workspace, ...rest } = entry as Record<string, unknown>
       const [unknown] = Object.keys(rest)
-      if (unknown) throw new Error(`${at}: unknown key ${unknown}; known are agent, token, token_sha256, scopes, role`)
+      if (unknown) throw new Error(`${at}: unknown key ${unknown}; known are ${tokenKeys.join(', ')}`)
       if (given !== undefined && (!Array.isArray(given) || given.some((scope) => !scopes.includes(scope)))) {
         throw new Error(`${at}: scopes: expected a list of ${scopes.join(', ')}`)
       }
       if (role !== undefined && !Object.hasOwn(tokenRoles, String(role)))
         throw new Error(`${at}: role: expected ${Object.keys(tokenRoles).join(' or ')}`)
-      const own = { agent, token, token_sha256 }
+      const own = { agent, token, token_sha256, workspace }
       for (const [key, one] of Object.entries(own))
         if (one !== undefined && typeof one !== 'string') throw new Error(`${at}: ${key}: expected text, in quotes`)
       return {
-        ...(own as { agent?: string; token?: string; token_sha256?: string }),
+        ...(own as { agent?: string; token?: string; token_sha256?: string; workspace?: string }),
         agent: (agent as string) ?? '',
         scopes: given as Scope[] | undefined,
         role: role as Role | undefined,

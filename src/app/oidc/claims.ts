@@ -11,9 +11,11 @@ export interface ClaimNames {
   roles: string
   /** What names of scopes and roles of this service begin with; names without it are accepted too. */
   prefix: string
+  /** Names the workspace; empty if none is read. */
+  workspace: string
 }
 
-export const claimNames: ClaimNames = { agent: 'sub', scopes: 'scope', roles: 'roles', prefix: 'cstp:' }
+export const claimNames: ClaimNames = { agent: 'sub', scopes: 'scope', roles: 'roles', prefix: 'cstp:', workspace: '' }
 
 type Claims = Readonly<Record<string, unknown>>
 
@@ -62,7 +64,7 @@ export function callerOf(
   claims: Claims,
   names: ClaimNames,
   issuer: string,
-  isTaken: (name: string) => boolean,
+  isTaken: (name: string, workspace: string | undefined) => boolean,
 ): Caller | string {
   const sub = textOf(claims.sub)
   if (sub === null) return 'it has no sub'
@@ -72,7 +74,11 @@ export function callerOf(
   const isAgent = actor !== null || sub === client
   const agent = actor ?? textOf(claimOf(claims, names.agent))
   if (agent === null || !isName(agent)) return `its claim ${names.agent} can't name an agent`
-  if (isTaken(agent)) return `the name ${/^[\w.@-]+$/.test(agent) ? agent : 'in it'} belongs to a token of this service`
+  const given = names.workspace === '' ? undefined : claimOf(claims, names.workspace)
+  const workspace = given === undefined || given === null ? undefined : textOf(given)
+  if (workspace === null) return `its claim ${names.workspace} can't name a workspace`
+  if (isTaken(agent, workspace))
+    return `the name ${/^[\w.@-]+$/.test(agent) ? agent : 'in it'} belongs to a token of this service`
   const all = grantedBy(claims, names)
   const granted = isAgent
     ? all.filter((scope) => scope !== 'approve')
@@ -86,5 +92,5 @@ export function callerOf(
     ...(actor !== null && { actor }),
     ...(client !== null && { client_id: client }),
   }
-  return { agent, scopes: new Set(granted), identity }
+  return { agent, scopes: new Set(granted), identity, ...(workspace !== undefined && { workspace }) }
 }

@@ -29,8 +29,9 @@ export function openIssuer(settings: Given, url: () => string, agents: Agents, l
   const { oidc_issuer: issuer, oidc_audience: audience, oidc_claims: claims } = settings
   const { oidc_client_id: client_id, oidc_client_secret: client_secret } = settings
   if (issuer === null) return null
-  const isTaken = (name: string) =>
-    ownAgents.some((own) => own.agent === name) || agents().some(({ caller }) => caller.agent === name)
+  const isTaken = (name: string, workspace: string | undefined) =>
+    ownAgents.some((own) => own.agent === name) ||
+    agents().some(({ caller }) => caller.agent === name && caller.workspace === workspace)
   const verifier = once(async (): Promise<Verifier> => {
     const { createVerifier } = await import('./verify.ts')
     return createVerifier({

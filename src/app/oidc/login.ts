@@ -11,8 +11,8 @@ export interface LoginOptions {
   client_id: string
   client_secret: string | null
   claims: ClaimNames
-  /** Whether a token of this service is in this name. */
-  isTaken(name: string): boolean
+  /** Whether a token of this service is in this name, in the same workspace. */
+  isTaken(name: string, workspace: string | undefined): boolean
 }
 
 export function createLogin(options: LoginOptions): Pick<PersonIssuer, 'begin' | 'finish'> {

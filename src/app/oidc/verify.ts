@@ -30,8 +30,8 @@ export interface VerifierOptions {
   /** One of them must be in the token. */
   audiences(): string[]
   claims: ClaimNames
-  /** Whether a token of this service is in this name. */
-  isTaken(name: string): boolean
+  /** Whether a token of this service is in this name, in the same workspace. */
+  isTaken(name: string, workspace: string | undefined): boolean
   log: Log
   /** Milliseconds since 1970. */
   now(): number

@@ -13,7 +13,7 @@ interface Login {
   /** Binds the login to the token that created it; lowercase hex. Empty if an issuer authenticated the person. */
   seal: string
   /** The person whom an issuer authenticated, as it said at the login. */
-  person?: { scopes: readonly Scope[]; identity: Identity; sid: string | null }
+  person?: { scopes: readonly Scope[]; identity: Identity; sid: string | null; workspace?: string }
   used_ms: number
   /** Absolute end, regardless of use. */
   ends_ms: number
@@ -103,8 +103,12 @@ export function createLogins(input: {
 
   return {
     start: (agent, token_hash) => begin((id) => ({ agent, seal: sealOf(id, token_hash) })),
-    startPerson: ({ caller: { agent, scopes, identity }, sid }) =>
-      begin(() => ({ agent, seal: '', person: { scopes: [...scopes], identity: identity!, sid } })),
+    startPerson: ({ caller: { agent, scopes, identity, workspace }, sid }) =>
+      begin(() => ({
+        agent,
+        seal: '',
+        person: { scopes: [...scopes], identity: identity!, sid, ...(workspace !== undefined && { workspace }) },
+      })),
     async pend(id, pending) {
       await store.transaction(async ({ keyed }) => {
         await keyed.expire(pendingCollection, now(), expiredAtOnce)
@@ -135,7 +139,10 @@ export function createLogins(input: {
       const madeWith = (token_hash: Uint8Array) =>
         seal !== '' && timingSafeEqual(Buffer.from(seal), Buffer.from(sealOf(id, token_hash)))
       const known = person && {
-        caller: { agent, scopes: new Set(person.scopes), identity: person.identity },
+        caller: {
+          ...{ agent, scopes: new Set(person.scopes), identity: person.identity },
+          ...(person.workspace !== undefined && { workspace: person.workspace }),
+        },
         sid: person.sid,
       }
       return { agent, expires_ms: ends_ms, madeWith, person: known ?? null }

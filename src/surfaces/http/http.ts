@@ -28,7 +28,7 @@ export interface HttpOptions extends AdmitOptions, RpcOptions {
   reachable?(): Promise<boolean>
   /** How many decisions semantic search can find, reported by `/ready`; null or absent if unknown. */
   index?(): Promise<IndexCounts | null>
-  metrics(): Promise<{ text: string; content_type: string }>
+  metrics(caller: Caller): Promise<{ text: string; content_type: string }>
   /** Further paths. One that ends with a slash serves everything below it. */
   routes?: Record<string, Route>
 }
@@ -88,7 +88,7 @@ export function createFetch(options: HttpOptions): Fetch {
       const forbidden = plainError(403, 'forbidden', 'The metrics need the scope read')
       return insufficient(forbidden, issuer, caller, '/metrics', 'read')
     }
-    const { text, content_type } = await options.metrics()
+    const { text, content_type } = await options.metrics(caller)
     return new Response(text, { headers: { 'content-type': content_type } })
   }
 
