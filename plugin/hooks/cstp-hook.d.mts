@@ -23,12 +23,17 @@ export function hook(given: {
   signal?: AbortSignal
 }): Promise<HookEnd>
 export function repositoryAt(from: string): { project?: string; branch?: string }
-/** What only this machine knows of a call: the root of its project, and the script that it runs. */
+/** What only this machine knows of a call: the root of its project, its rule files, and the script that it runs. */
 export function surroundings(
   event: unknown,
   from: string,
   home?: string,
-): { project_dir?: string; script_path?: string; script_text?: string }
+): {
+  project_dir?: string
+  project_rules?: { file: string; text: string | null }[]
+  script_path?: string
+  script_text?: string
+}
 /** The content of `service.json` in a data folder. */
 export interface ServiceFile {
   url: string

@@ -1,6 +1,7 @@
 /** Implements cstp guardrails explain and new. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
+import { surroundings } from '../../plugin/hooks/cstp-hook.mjs'
 import type { Settings } from '../app/config/config.ts'
 import { loadRules } from '../policy/check.ts'
 import { type ExplainedProgram, explainCommand, firstRules, firstTests } from '../policy/explain.ts'
@@ -36,7 +37,8 @@ export async function explain(
   settings: Pick<Settings, 'guardrails_paths' | 'categories' | 'environments' | 'packs' | 'data_dir'>,
 ): Promise<number> {
   const set = await loadRules(settings.guardrails_paths, settings)
-  const found = await explainCommand(set, command, process.cwd(), Date.now())
+  const cwd = process.cwd()
+  const found = await explainCommand(set, command, cwd, Date.now(), surroundings({}, cwd).project_rules)
   await print(run, found, () => {
     const { paint } = run.terminal
     const lines = [
@@ -56,8 +58,8 @@ export async function explain(
   return found.allowed ? 0 : 1
 }
 
-/** Writes a first file of rules and its tests; never over a file. */
-export async function createRules(given: string, run: Output): Promise<number> {
+/** Writes a first file of rules and its tests; never over a file. @param own the folder whose rules are in force without a setting */
+export async function createRules(given: string, own: string | undefined, run: Output): Promise<number> {
   const rules = resolve(/\.ya?ml$/.test(given) ? given : join(given, 'rules.yaml'))
   const tests = rules.replace(/\.ya?ml$/, '.test.yaml')
   await mkdir(dirname(rules), { recursive: true })
@@ -74,9 +76,13 @@ export async function createRules(given: string, run: Output): Promise<number> {
     [
       `wrote ${plain(rules)}`,
       `wrote ${plain(tests)}`,
-      `next: cstp guardrails test ${plain(folder)}`,
-      `to put it in force: GUARDRAILS_PATHS=shipped:${plain(folder)}`,
-      '',
+      ...(folder === (own && resolve(own))
+        ? ['next: cstp guardrails test', 'a service of this data folder loads it within seconds', '']
+        : [
+            `next: cstp guardrails test ${plain(folder)}`,
+            `to put it in force: GUARDRAILS_PATHS=shipped:${plain(folder)}`,
+            '',
+          ]),
     ].join('\n'),
   )
   return 0

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { RuleProblem } from '../../sdk/schema/policy.ts'
+import { ownPlace } from '../policy/places.ts'
 import { defineCommand, type Run } from './command.ts'
 import { connectionFlags, printCall } from './connection.ts'
 import { misuse } from './failure.ts'
@@ -14,15 +15,19 @@ const shipped = join(import.meta.dir, beside)
 
 type Connected = Run<typeof connectionFlags>
 
-/** The directories given as arguments, else those of the settings. */
-const places = async ({ words, configuration }: Connected): Promise<readonly string[]> =>
-  words.length > 0 ? words : (await configuration()).settings.guardrails_paths
+/** The directories given as arguments, else those of the settings and that of the data folder. */
+async function places({ words, configuration }: Connected): Promise<readonly string[]> {
+  if (words.length > 0) return words
+  const { settings } = await configuration()
+  const own = ownPlace(settings).filter((one) => !settings.guardrails_paths.includes(one) && existsSync(one))
+  return [...settings.guardrails_paths, ...own]
+}
 
 const problemLine = ({ file, line, column, message }: RuleProblem): string =>
   plain(`${file}:${line}:${column}: ${message}`)
 
 const about =
-  'It takes folders, and the word shipped (the rules of this program), as GUARDRAILS_PATHS does, which it reads by default. It needs no server.'
+  'It takes folders, and the word shipped (the rules of this program), as GUARDRAILS_PATHS does. By default it reads those, and the folder guardrails of the data folder. It needs no server.'
 
 const check = defineCommand({
   name: 'guardrails check',
@@ -131,13 +136,22 @@ const explain = defineCommand({
 
 const create = defineCommand({
   name: 'guardrails new',
-  usage: '<path>',
+  usage: '[path]',
   summary: 'Write a commented first file of rules, with its tests.',
   about: [
-    'The path is a file that ends in .yaml, or a folder, which gets rules.yaml. Its rules are in shadow mode: they stop nothing until you remove that line. A file that exists is never overwritten.',
+    'The path is a file that ends in .yaml, or a folder, which gets rules.yaml; by default the folder guardrails of the data folder, whose rules are in force without a setting. The rules are in shadow mode: they stop nothing until you remove that line. A file that exists is never overwritten.',
   ],
-  examples: [['cstp guardrails new ./rules', 'rules of your own']],
-  run: async (run) => (await import('./guardrails-commands.ts')).createRules(run.words[0]!, run),
+  flags: connectionFlags,
+  examples: [
+    ['cstp guardrails new', 'rules of your own, in the data folder'],
+    ['cstp guardrails new ./rules', 'rules that GUARDRAILS_PATHS names'],
+  ],
+  async run(run) {
+    const own = ownPlace((await run.configuration()).settings)[0]
+    const given = run.words[0] ?? own
+    if (given === undefined) throw misuse('missing path: cstp guardrails new <path>')
+    return (await import('./guardrails-commands.ts')).createRules(given, own, run)
+  },
 })
 
 export const guardrails = defineCommand({

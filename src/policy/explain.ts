@@ -2,11 +2,15 @@
 import { actionFields } from '../../sdk/schema/action.ts'
 import type { Condition } from '../../sdk/schema/guardrail.ts'
 import type { Violation } from '../../sdk/schema/policy.ts'
+import type { ProjectFile } from '../domain/hook/event.ts'
+import { projectStops } from '../domain/hook/project-rules.ts'
+import { withBreakers } from '../domain/policy/judge/breakers.ts'
 import type { Action } from '../domain/policy/rules/action.ts'
 import { commandFacts } from '../domain/policy/rules/command.ts'
 import { evaluate } from '../domain/policy/rules/evaluate.ts'
 import { recordedHistory } from '../domain/policy/rules/history.ts'
 import type { PolicySet } from '../domain/policy/rules/set.ts'
+import { compileDraft } from './files.ts'
 
 export interface ExplainedProgram {
   program: string
@@ -55,6 +59,8 @@ export async function explainCommand(
   command: string,
   cwd: string,
   now_ms: number,
+  /** The rule files of the repository around the folder. */
+  files: readonly ProjectFile[] = [],
 ): Promise<Explanation> {
   const none = Object.fromEntries(Object.keys(actionFields).map((name) => [name, null]))
   const action = {
@@ -67,11 +73,10 @@ export async function explainCommand(
     context: { tool: 'Bash', command, cwd, project_dir: cwd },
   } as unknown as Action
   const rules = set.rules.filter(({ rule }) => rule.conditions.some(looksAtCommand))
-  const { allowed, verdict, violations, warnings, changes } = await evaluate(
-    rules,
-    action,
-    recordedHistory(now_ms, {}),
-    () => {},
+  const own = await projectStops({ draft: compileDraft }, files, action, now_ms, () => {})
+  const { allowed, verdict, violations, warnings, changes } = withBreakers(
+    await evaluate(rules, action, recordedHistory(now_ms, {}), () => {}),
+    own.stops,
   )
   const { invocations, opaque } = commandFacts(action)
   return {
@@ -85,7 +90,7 @@ export async function explainCommand(
       code_from,
       opaque: isOpaque,
     })),
-    opaque,
+    opaque: own.problem === null ? opaque : [...opaque, `.cstp/guardrails is not applied: ${own.problem}`],
     verdict,
     allowed,
     instead: (changes.findLast(({ field }) => field === 'context.command')?.after as string | undefined) ?? null,

@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { bareEnv, cstp, inTemporaryDir } from '../support/process.ts'
+import { bareEnv, cstp, cstpCommand, inTemporaryDir } from '../support/process.ts'
 
 const explained = async (dir: string, command: string, more: Record<string, string> = {}) => {
   const ended = await cstp(['guardrails', 'explain', command, '--json'], bareEnv(dir, more))
@@ -69,4 +69,37 @@ test('new writes a first file of rules whose own tests pass, and never over a fi
     const again = await cstp(['guardrails', 'new', folder], bareEnv(dir))
     expect(again).toMatchObject({ status: 1, err: expect.stringContaining('there is a file') })
     expect(await readFile(join(folder, 'rules.yaml'), 'utf8')).toBe('# mine\n')
+  }))
+
+test('without a path, new writes to the data folder, whose rules test and explain read', () =>
+  inTemporaryDir(async (dir) => {
+    const env = bareEnv(dir)
+    const made = await cstp(['guardrails', 'new'], env)
+    expect([made.status, made.out]).toEqual([0, expect.stringContaining(`wrote ${join(dir, 'guardrails/rules.yaml')}`)])
+    expect(made.out).not.toContain('GUARDRAILS_PATHS')
+    const tested = JSON.parse((await cstp(['guardrails', 'test', '--json'], env)).out)
+    expect(tested.tables.map(({ file }: { file: string }) => file)).toContain(join(dir, 'guardrails/rules.test.yaml'))
+  }))
+
+test('explain in a repository names its own rule, and says what is not applied', () =>
+  inTemporaryDir(async (dir) => {
+    const app = join(dir, 'app')
+    await mkdir(join(app, '.git'), { recursive: true })
+    await mkdir(join(app, '.cstp/guardrails'), { recursive: true })
+    const own = join(app, '.cstp/guardrails/own.yaml')
+    const explain = async () => {
+      const args = ['guardrails', 'explain', 'npm publish', '--json']
+      return JSON.parse((await cstp(args, bareEnv(dir), undefined, { command: cstpCommand, cwd: app })).out)
+    }
+    await writeFile(own, '- { id: own, message: Not here, conditions: [{ type: command, program: npm }] }\n')
+    expect(await explain()).toMatchObject({
+      allowed: false,
+      verdict: 'deny',
+      rules: [{ guardrail_id: 'project/own', message: 'Not here' }],
+    })
+    await writeFile(own, '- { id: own, action: log, conditions: [{ type: command, program: npm }] }\n')
+    expect(await explain()).toMatchObject({
+      allowed: true,
+      opaque: [expect.stringContaining('.cstp/guardrails is not applied: own.yaml:1')],
+    })
   }))

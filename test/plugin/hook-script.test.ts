@@ -347,3 +347,22 @@ test('the text of a script goes along if it is about to be run, small, a regular
     expect([line, found(line)]).toEqual([line, null])
   expect(surroundings({ toolArgs: '{"command":"bash sub/x.sh"}' }, app).script_text).toBe('rm -rf ~')
 })
+
+test('the rule files of a repository go along, of which one that is not in it has no text', async () => {
+  const app = await mkdtemp(join(dir, 'app-'))
+  const folder = join(app, '.cstp/guardrails')
+  await mkdir(join(app, '.git'))
+  expect(surroundings({}, app)).toEqual({ project_dir: app })
+  await mkdir(folder, { recursive: true })
+  expect(surroundings({}, app)).toEqual({ project_dir: app })
+  await writeFile(join(folder, 'a.yaml'), '[]')
+  await writeFile(join(folder, 'a.test.yaml'), '[]')
+  await writeFile(join(folder, 'README.md'), 'x')
+  await writeFile(join(folder, 'b.yml'), 'x'.repeat(65_537))
+  await symlink('/etc/passwd', join(folder, 'c.yaml'))
+  await run(['mkfifo', join(folder, 'd.yaml')], { cwd: app, env: bareEnv(app) })
+  expect(surroundings({}, app).project_rules).toEqual([
+    { file: 'a.yaml', text: '[]' },
+    ...['b.yml', 'c.yaml', 'd.yaml'].map((file) => ({ file, text: null })),
+  ])
+})

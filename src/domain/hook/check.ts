@@ -23,6 +23,7 @@ import {
   type ToolCall,
 } from './event.ts'
 import { commandOf, contradictionIn, fileOf, folderOf, shownInput } from './input.ts'
+import { projectStops } from './project-rules.ts'
 
 export interface CheckCall extends PolicyCall {
   tracker: Pick<Tracker, 'types'>
@@ -161,6 +162,13 @@ const stop = (message: string): Violation => ({
   severity: 'block',
 })
 
+/** An allowed call says that the rules of the repository are not applied. */
+function withProblem(problem: string | null, outcome: HookOutcome, mode: HookMode): HookOutcome {
+  if (problem === null || mode === 'shadow' || (outcome.kind !== 'silent' && outcome.kind !== 'warn')) return outcome
+  const text = `cstp: the rules in .cstp/guardrails of this repository are not applied: ${line(problem)}`
+  return { kind: 'warn', text: outcome.kind === 'warn' ? `${outcome.text}\n${text}` : text }
+}
+
 /**
  * Evaluates a tool call as checkGuardrails does, with one audit entry.
  * @param keep stores more in the transaction of the verdict
@@ -175,10 +183,13 @@ export async function checkTool(
   const given = actionOf(call.client, project, place, tool)
   const action = await checkedAction(call, asAction(call.caller.agent, given, 'check'), {})
   const why = unjudged(tool, action)
-  const subject = { action, ...(why !== null && { stops: [stop(why)] }) }
+  const own = await projectStops(call.policy, place.rules ?? [], action, call.now(), (rule, error) =>
+    call.log('error', 'a rule of a repository could not be evaluated', { rule, error: String(error) }),
+  )
+  const subject = { action, stops: [...(why === null ? [] : [stop(why)]), ...own.stops] }
   const checkedBy = (evaluation: Evaluation): CheckedCall => {
     const input = changedInput(evaluation, action, tool)
-    const outcome = outcomeOf(evaluation, input)
+    const outcome = withProblem(own.problem, outcomeOf(evaluation, input), call.mode)
     const runs = outcome.kind === 'deny' ? undefined : outcome.kind === 'change' ? outcome.input : tool.input
     return { outcome, evaluation, runs }
   }

@@ -16,6 +16,12 @@ export type HookClient = (typeof hookClients)[number]
 export const callReporters = [...hookClients, 'gateway'] as const
 export type CallReporter = (typeof callReporters)[number]
 
+/** A rule file of a repository; its text is null if the hook could not read it. */
+export interface ProjectFile {
+  file: string
+  text: string | null
+}
+
 /** Where an event happened, as reported by its client. */
 export interface HookPlace {
   /** The client's name for its session. */
@@ -24,6 +30,8 @@ export interface HookPlace {
   /** The root of the repository around `cwd`, as the hook found it. */
   project_dir: string | null
   permission_mode: string | null
+  /** The rule files of that repository, as the hook read them. */
+  rules?: readonly ProjectFile[]
 }
 
 /** A call of a tool. */
@@ -109,11 +117,24 @@ const parsed = (value: unknown): unknown => {
 export const keyPart = (name: string): string =>
   /^[\w.-]{1,128}$/.test(name) ? name : `~${createHash('sha256').update(name).digest('hex').slice(0, 32)}`
 
+/** Most rule files of a repository that are looked at. */
+export const maxRuleFiles = 16
+
+function rulesOf({ project_rules }: Fields): Pick<HookPlace, 'rules'> {
+  if (!Array.isArray(project_rules) || project_rules.length === 0) return {}
+  const rules = project_rules.slice(0, maxRuleFiles + 1).map((one) => {
+    const fields = fieldsOf(one)
+    return { file: (textAt(fields, 'file') ?? '?').slice(0, 128), text: textAt(fields, 'text') }
+  })
+  return { rules }
+}
+
 export const placeOf = (body: Fields): HookPlace => ({
   session_id: textAt(body, 'session_id', 'sessionId', 'conversation_id') ?? 'unnamed',
   cwd: textAt(body, 'cwd'),
   project_dir: textAt(body, 'project_dir'),
   permission_mode: textAt(body, 'permission_mode'),
+  ...rulesOf(body),
 })
 
 /** The names that most clients use: `mcp__<server>__<tool>`. */

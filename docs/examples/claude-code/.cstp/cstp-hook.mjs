@@ -9,6 +9,7 @@ import {
   existsSync,
   fstatSync,
   openSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   renameSync,
@@ -129,7 +130,19 @@ function isInside(path, root) {
   }
 }
 
-/** What only this machine knows of a call: the root of its project, which a home folder is not, and the script that it runs. */
+/** The rule files of a repository, of which one that is no file in it, or too large, has no text. */
+function rulesIn(root) {
+  const folder = join(root, '.cstp', 'guardrails')
+  if (!existsSync(folder)) return {}
+  const names = readdirSync(folder).filter((name) => /\.ya?ml$/.test(name) && !/\.test\.ya?ml$/.test(name))
+  const read = (file) => {
+    const path = join(folder, file)
+    return { file, text: isInside(path, root) ? text(path) : null }
+  }
+  return names.length > 0 && { project_rules: names.sort().slice(0, 17).map(read) }
+}
+
+/** What only this machine knows of a call: the root of its project, which a home folder is not, its rules, and the script that it runs. */
 export function surroundings(event, from, home = homedir()) {
   const root = gitRoot(from)
   const isProject = root !== null && root !== resolve(home) && dirname(root) !== root
@@ -137,7 +150,7 @@ export function surroundings(event, from, home = homedir()) {
   const given = input?.command ?? input?.cmd ?? input?.script
   const command = Array.isArray(given) ? given.join(' ') : given
   const script = typeof command === 'string' ? scriptIn(command, from, isProject ? root : from) : {}
-  return { ...(isProject && { project_dir: root }), ...script }
+  return { ...(isProject && { project_dir: root, ...rulesIn(root) }), ...script }
 }
 
 /** The body with more fields, which replace those of the same name. */

@@ -20,8 +20,12 @@ const guarded: RulePack = 'irreversible'
 /** The name under which a call is stopped that rules would not judge as it runs. */
 export const unjudgedCall = 'unjudged_call'
 
-/** Whether a rule counts in guard mode: one of the pack, also if the operator replaced it, which keeps its id. */
-export const isGuarded = (rule: string): boolean => rule === unjudgedCall || rule.startsWith(`${guarded}.`)
+/** The id of a rule of a repository in verdicts, which no rule of the operator has. */
+export const ofProject = (rule: string): string => `project/${rule}`
+
+/** Whether a rule counts in guard mode: one of the pack, also if the operator replaced it, which keeps its id, and one of the repository. */
+export const isGuarded = (rule: string): boolean =>
+  rule === unjudgedCall || rule.startsWith(`${guarded}.`) || rule.startsWith(ofProject(''))
 
 const folder = 'guardrails/packs/'
 
