@@ -415,6 +415,9 @@ async function sendSpool(spool, to) {
   }
 }
 
+const notSetUp = 'This repository records decisions with cstp, which is not set up here'
+const howToJoin = 'To join, run cstp init in it.'
+
 /** How a repository that shares its hooks is joined, said once: in the first session without a token. */
 function invitation(from, client) {
   const folder = gitFolder(from)
@@ -425,8 +428,7 @@ function invitation(from, client) {
   } catch {
     return ''
   }
-  const text =
-    'This repository records decisions with cstp, which is not set up here; nothing is checked or recorded. To join, run cstp init in it.'
+  const text = `${notSetUp}; nothing is checked or recorded. ${howToJoin}`
   return client === 'copilot' || client === 'cursor' ? '' : `${JSON.stringify({ systemMessage: text })}\n`
 }
 
@@ -496,16 +498,48 @@ export async function hook({ client, flags = {}, env, body: given, cwd, signal =
   }
 }
 
+/**
+ * Answers MCP in place of the service, with no tools and one sentence: where a repository shares its settings, a server that ends at once
+ * would be an error for everybody who has not set cstp up. Clients of a revision without `initialize` fall back to it.
+ */
+function serveNothing(instructions) {
+  const results = {
+    initialize: ({ protocolVersion = '2025-06-18' } = {}) => ({
+      protocolVersion,
+      capabilities: { tools: {} },
+      serverInfo: { name: 'cstp', version: '0.0.0' },
+      instructions,
+    }),
+    'tools/list': () => ({ tools: [] }),
+    ping: () => ({}),
+  }
+  let rest = ''
+  process.stdin.setEncoding('utf8').on('data', (part) => {
+    const lines = (rest + part).split('\n')
+    rest = lines.pop().slice(0, 16 * maxFile)
+    for (const line of lines) {
+      const { id, method, params } = parsed(line) ?? {}
+      if (id === undefined || typeof method !== 'string') continue
+      const known = Object.hasOwn(results, method)
+      const answer = known ? { result: results[method](params) } : { error: { code: -32601, message: instructions } }
+      writeSync(1, `${JSON.stringify({ jsonrpc: '2.0', id, ...answer })}\n`)
+    }
+  })
+  return new Promise((done) => process.stdin.on('end', () => done(0)))
+}
+
 /** Serves MCP with the program of the data folder, for settings that a repository shares. */
 async function serveMcp(flags, env) {
   const { dir, url } = connectionOf({ flags, env })
   const service = serviceOf(dir)
-  if (!service?.command) throw new Error('cstp is not set up here: run cstp init in this repository')
+  if (!service?.command) return serveNothing(`${notSetUp}; it has no tools until then. ${howToJoin}`)
   const { spawn } = await import('node:child_process')
   const [program, ...args] = [...service.command, 'mcp', '--url', url, '--data-dir', dir]
   const child = spawn(program, args, { stdio: 'inherit', env })
   return new Promise((done) => {
-    child.on('error', () => done(1))
+    child.on('error', ({ message }) =>
+      done(serveNothing(`cstp has no tools: its program can't be started (${message}). ${howToJoin}`)),
+    )
     child.on('exit', (status) => done(status ?? 1))
   })
 }

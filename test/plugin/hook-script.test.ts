@@ -9,6 +9,7 @@ import { openSignatures } from '../../src/core/signed.ts'
 import { testNeeding } from '../support/needing.ts'
 import { bareEnv, cstp, freePort, root, run } from '../support/process.ts'
 import { type Running, startServing, tokens } from '../support/serving.ts'
+import { overProgram } from '../surfaces/mcp/peers.ts'
 
 const node = Bun.which('node')
 const script = join(root, 'plugin/hooks/cstp-hook.mjs')
@@ -365,4 +366,34 @@ test('the rule files of a repository go along, of which one that is not in it ha
     { file: 'a.yaml', text: '[]' },
     ...['b.yml', 'c.yaml', 'd.yaml'].map((file) => ({ file, text: null })),
   ])
+})
+
+test.each(['v1', 'v2'] as const)(
+  'a clone without cstp has an MCP server with no tools, which says how to join: %s',
+  async (line) => {
+    const home = await mkdtemp(join(dir, 'home-'))
+    const peer = await overProgram(line, { command: node!, args: [script, 'mcp'], env: bareEnv(home), cwd: home })
+    try {
+      expect(peer.getInstructions()).toContain('run cstp init')
+      expect((await peer.listTools()).tools).toEqual([])
+    } finally {
+      await peer.close()
+    }
+  },
+)
+
+test('an MCP server whose program is gone says so, in place of an end', async () => {
+  const home = await mkdtemp(join(dir, 'home-'))
+  await writeFile(
+    join(home, 'service.json'),
+    JSON.stringify({ url: 'http://127.0.0.1:1', command: [join(home, 'gone')] }),
+  )
+  const args = [script, 'mcp', '--data-dir', home]
+  const peer = await overProgram('v1', { command: node!, args, env: bareEnv(home), cwd: home })
+  try {
+    expect(peer.getInstructions()).toContain("its program can't be started")
+    expect((await peer.listTools()).tools).toEqual([])
+  } finally {
+    await peer.close()
+  }
 })
