@@ -130,7 +130,7 @@ function isInside(path, root) {
   }
 }
 
-/** The rule files of a repository, of which one that is no file in it, or too large, has no text. */
+/** The rule files of a repository, of which one that is not a file in it, or too large, has no text. */
 function rulesIn(root) {
   const folder = join(root, '.cstp', 'guardrails')
   if (!existsSync(folder)) return {}
