@@ -4,6 +4,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createClient } from '../../sdk/client.ts'
 import { createAll, recordOf, suiteOptions } from '../../sdk/storage/conformance/store/records.ts'
 import { openPostgresStore } from '../../src/drivers/store/postgres/driver.ts'
 import { openSqliteStore } from '../../src/drivers/store/sqlite/driver.ts'
@@ -117,6 +118,51 @@ function suite(database: Postgres): void {
     const { CSTP_STORE_URL: _, ...rest } = env
     const embedded = { ...rest, PROVENANCE_DB: url }
     expect((await cstp(['backup', join(home, 'copy')], embedded)).err).toContain('the evidence is in PostgreSQL')
+  })
+
+  test('two servers that restart in turn under load lose nothing, repeat nothing, and no client sees an error', async () => {
+    const url = freshSchema(database)
+    const start = (port?: number) => {
+      const env = envOf(url)
+      return startServer({ dir: env.CSTP_DATA_DIR!, env, ...(port && { port }) })
+    }
+    const servers = await Promise.all([start(), start()])
+    let failed = 0
+    const [agent, token] = ['local', 's3cret-t0ken-of-the-test']
+    // As behind a load balancer, each attempt of a client goes to the next server.
+    const open = (at: number) => {
+      const next = async (address: string, init: RequestInit) => {
+        const { pathname } = new URL(address)
+        const response = await fetch(`${servers[at++ % 2]!.url}${pathname}`, init).catch(() => null)
+        if (response === null || response.status === 503) failed++
+        return response ?? new Response(null, { status: 502 })
+      }
+      return createClient({ url: 'http://balancer.test', agent, token, fetch: next, timeoutMs: 60_000 })
+    }
+    const ids = new Set<string>()
+    let made = 0
+    let isOver = false
+    const work = async (name: number) => {
+      const client = open(name)
+      while (!isOver) {
+        const decision = `Choice ${made++} of client ${name}`
+        const call = { decision, confidence: 0.7, category: 'process', idempotency_key: decision }
+        ids.add((await client.recordDecision(call)).decision_id)
+      }
+    }
+    const clients = [0, 1, 2, 3].map(work)
+    for (const [at, server] of servers.entries()) {
+      expect(await server.kill()).toBe(0)
+      servers[at] = await start(Number(new URL(server.url).port))
+    }
+    isOver = true
+    await Promise.all(clients)
+    expect([ids.size, failed > 0]).toEqual([made, true])
+    const client = open(0)
+    const { total } = await client.listDecisions({ limit: 1 })
+    const { entries } = await client.listAudit({ method: 'cstp.recordDecision', limit: 500 })
+    expect([total, Math.min(made, 500)]).toEqual([made, new Set(entries.flatMap(({ ids }) => ids)).size])
+    await Promise.all(servers.map((one) => one.kill()))
   })
 
   test('a look with doctor makes nothing', async () => {
