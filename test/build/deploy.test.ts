@@ -1,7 +1,9 @@
 /** The files of docs/deploy: they are well-formed, name settings and metrics that exist, and the key that they mount can be read. */
 import { expect, test } from 'bun:test'
+import { createHash } from 'node:crypto'
 import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
+import Ajv from 'ajv'
 import { parse, parseAllDocuments } from 'yaml'
 import { settings } from '../../src/app/config/config.ts'
 import { testNeeding } from '../support/needing.ts'
@@ -22,10 +24,22 @@ const metrics = async () =>
 const namedIn = (text: string): string[] =>
   [...text.matchAll(/\b(?:cstp|process)_\w+/g)].map(([name]) => name.replace(/_(bucket|sum|count)$/, ''))
 
-test('every variable of the compose file and of the manifest is a setting', async () => {
-  const given = [
-    ...`${await read('compose.yaml')}${await read('kubernetes.yaml')}`.matchAll(/\b(CSTP_\w+)(?=:|, value|=)/g),
-  ]
+/** The chart's values, and what its template makes of them. It uses this much of Helm, so that this much suffices to render it. */
+async function rendered(given: object = {}) {
+  const values = { ...parse(await read('helm/values.yaml')), ...given }
+  const text = (await read('helm/templates/cstp.yaml')).replaceAll(/\{\{ (.+?) \}\}/g, (_, action: string) => {
+    const [, json, place, name, sum] = /^(toJson )?\.(Values|Release)\.(\w+)( \| sha256sum)?$/.exec(action)!
+    const value = place === 'Values' ? values[name!] : { Name: 'cstp' }[name!]
+    expect([action, value === undefined]).toEqual([action, false])
+    const shown = json ? JSON.stringify(value) : String(value)
+    return sum ? createHash('sha256').update(shown).digest('hex') : shown
+  })
+  return { values, manifests: parseAllDocuments(text).map((one) => one.toJS()) }
+}
+
+test('every variable of the compose file and of the chart is a setting', async () => {
+  const chart = await Promise.all(['values', 'templates/cstp'].map((name) => read(`helm/${name}.yaml`)))
+  const given = [...`${await read('compose.yaml')}${chart}`.matchAll(/\b(CSTP_\w+)(?=:|, value|=)/g)]
   expect(given.length).toBeGreaterThan(8)
   for (const [, name] of given) expect([name, variables.has(name!)]).toEqual([name, true])
 })
@@ -50,11 +64,11 @@ test('every metric of the alerts and of the dashboard exists', async () => {
       expect([alert, Object.keys(annotations)]).toEqual([alert, ['summary', 'description']])
 })
 
-test('the manifest has probes of paths that exist, and a key that the user of the image can read', async () => {
-  const [deployment, service, budget, network] = parseAllDocuments(await read('kubernetes.yaml')).map((one) =>
-    one.toJS(),
-  )
-  expect([service.kind, budget.kind, network.kind]).toEqual(['Service', 'PodDisruptionBudget', 'NetworkPolicy'])
+test('the chart has probes of paths that exist, and a key that the user of the image can read', async () => {
+  const { manifests } = await rendered()
+  const kinds = ['ConfigMap', 'Deployment', 'Service', 'PodDisruptionBudget', 'NetworkPolicy']
+  expect(manifests.map(({ kind }) => kind)).toEqual(kinds)
+  const deployment = manifests[1]
   const { spec } = deployment.spec.template
   const [container] = spec.containers
   expect(container.readinessProbe.httpGet.path).toBe('/ready')
@@ -65,10 +79,40 @@ test('the manifest has probes of paths that exist, and a key that the user of th
   expect([spec.securityContext.fsGroup, key.secret.defaultMode & 0o040]).toEqual([10001, 0o040])
 })
 
-testNeeding('openssl', 'a key made as the manifest says starts a service, also if its group may read it', () =>
+test('a changed setting of the chart restarts the servers, and a misspelt value is refused', async () => {
+  const valid = new Ajv({ strict: false }).compile(JSON.parse(await read('helm/values.schema.json')))
+  const settings = { CSTP_LOG_LEVEL: 'debug' }
+  const [before, after] = [await rendered(), await rendered({ settings })]
+  expect([valid(before.values), valid(after.values)]).toEqual([true, true])
+  for (const wrong of [{ replica: 3 }, { replicas: 1 }, { settings: { LOG_LEVEL: 'debug' } }])
+    expect([wrong, valid({ ...before.values, ...wrong })]).toEqual([wrong, false])
+  expect(after.manifests[0].data).toEqual(settings)
+  const [first, second] = [before, after].map(({ manifests }) => manifests[1].spec.template.metadata.annotations)
+  expect(second.settings).not.toBe(first.settings)
+})
+
+test('every manifest of the chart fits the schema of Kubernetes', async () => {
+  const folder = process.env.CSTP_KUBERNETES
+  if (folder === undefined) return console.log('CSTP_KUBERNETES is not set (.ci/run sets it): not checked')
+  for (const manifest of (await rendered()).manifests) {
+    const kinds = await import(join(folder, 'kubernetes-models', manifest.apiVersion, 'index.js'))
+    expect(() => new kinds[manifest.kind](manifest).validate()).not.toThrow()
+  }
+})
+
+testNeeding('helm', 'Helm renders the chart to the same manifests', async () => {
+  const command = ['helm', 'template', 'cstp', at('helm')]
+  const { status, out, err } = await run(command, { cwd: root, env: bareEnv(root) })
+  expect([status, err]).toEqual([0, ''])
+  const made = parseAllDocuments(out).map((one) => one.toJS())
+  const { manifests } = await rendered()
+  expect(new Map(made.map((one) => [one.kind, one]))).toEqual(new Map(manifests.map((one) => [one.kind, one])))
+})
+
+testNeeding('openssl', 'a key made as the guide says starts a service, also if its group may read it', () =>
   inTemporaryDir(async (dir) => {
     const file = join(dir, 'evidence.pem')
-    const line = /openssl genpkey -algorithm ed25519 -out evidence\.pem/.exec(await read('kubernetes.yaml'))![0]
+    const line = /openssl genpkey -algorithm ed25519 -out evidence\.pem/.exec(await read('../guide/scaling.md'))![0]
     expect((await run(line.split(' '), { cwd: dir, env: bareEnv(dir) })).status).toBe(0)
     await chmod(file, 0o440)
     const service = await serve(bareEnv(join(dir, 'data'), { CSTP_EVIDENCE_KEY: file }))
