@@ -17,7 +17,7 @@ forEachBackend((open) => {
     const { event, bash } = openHooks(program)
     program.clock.now += 1_000
     await event('UserPromptSubmit', { prompt: 'Add a cache' }, { project })
-    for (const sha of shas) await bash('git commit -m "Add a cache"', `[cache ${sha}] Add a cache`)
+    for (const sha of shas) await bash('git commit -m "Add a cache"', `[cache ${sha}] Adopt a cache`)
     await event('Stop', { stop_hook_active: true })
     const { decisions } = await program.call('listDecisions', { limit: 1 })
     return decisions[0]!.id

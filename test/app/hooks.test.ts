@@ -321,7 +321,7 @@ describe('hooks', () => {
       const secret = `ghp_${'a1B2'.repeat(9)}`
       expect(denied(await bash(`curl -H "Authorization: Bearer ${secret}" x`))).toContain('no-tokens')
       await program.rules('')
-      await bash(`git commit -m "token ${secret}"`, `[main abc1234] token ${secret}`)
+      await bash(`git commit -m "token ${secret}"`, `[main abc1234] Drop token ${secret}`)
       await openHooks(program).event('Stop', { last_assistant_message: `I used ${secret}` })
       const kept = [
         await allRows(program),
@@ -384,8 +384,8 @@ describe('hooks', () => {
       const { event, bash } = openHooks(program)
       await event('UserPromptSubmit', { prompt: 'Limit the rate of logins' }, { project: 'acme/shop' })
       await bash(
-        'npm test && git commit -m "Limit logins to five per minute"',
-        '[main 1a2b3c4] Limit logins to five per minute',
+        'npm test && git commit -m "Use tokens instead of cookies"',
+        '[main 1a2b3c4] Use tokens instead of cookies',
       )
       const asked = await event('Stop', { last_assistant_message: 'Logins are limited now.' })
       const { decisions } = await program.call('listDecisions', {})
@@ -394,7 +394,7 @@ describe('hooks', () => {
       expect(asked).toEqual({ decision: 'block', reason: expect.stringContaining(id) })
       const decision = await program.call('getDecision', { decision_id: id })
       expect(decision).toMatchObject({
-        decision: 'Commit: git commit -m "Limit logins to five per minute"',
+        decision: 'Commit: git commit -m "Use tokens instead of cookies"',
         source: 'hook',
         confidence: null,
         confidence_at_record: null,
@@ -408,12 +408,45 @@ describe('hooks', () => {
       expect(decision.context).toContain('(1a2b3c4)')
       expect(decision.context).toContain('Said: Logins are limited now.')
       // The next time in the session it is only kept.
-      await bash('git commit -m "More"', '[main 2a2b3c4] More')
+      await bash('git commit -m "More"', '[main 2a2b3c4] Drop more')
       expect(await event('Stop')).toEqual({})
       expect((await program.call('listDecisions', {})).total).toBe(2)
       // Nothing is left to record.
       expect(await event('Stop')).toEqual({})
       expect((await program.call('listDecisions', {})).total).toBe(2)
+    })
+
+    test('commits that decide nothing become no decision, and belong to the one of their turn', async () => {
+      const program = await open()
+      const { event, bash } = openHooks(program)
+      for (const subject of ['wip', 'Fix the build', 'Add a test', 'More'])
+        await bash(`git commit -am "${subject}"`, `[main 1a2b3c4] ${subject}`)
+      await bash('git commit -F message')
+      expect(await event('Stop')).toEqual({})
+      expect((await program.call('listDecisions', {})).total).toBe(0)
+      await bash('git commit -am "wip"', '[main 2a2b3c4] wip')
+      // Some clients do not report what a tool printed.
+      await bash("git commit -am 'Use Redis instead of files'")
+      await event('Stop')
+      const { decisions, total } = await program.call('listDecisions', {})
+      expect(total).toBe(1)
+      const kept = await program.call('getDecision', { decision_id: decisions[0]!.id })
+      expect(kept.decision).toContain('Use Redis instead of files')
+      expect(kept.context).toContain('(2a2b3c4)')
+    })
+
+    test('what a hook observed is shown to a model as a precedent when somebody has adopted it', async () => {
+      const program = await open()
+      const { event, bash } = openHooks(program)
+      const prompt = { prompt: 'Use Redis instead of files' }
+      const shown = async () => contextOf(await event('UserPromptSubmit', prompt)) ?? ''
+      await bash('git commit -am "Use Redis instead of files"', '[main 1a2b3c4] Use Redis instead of files')
+      await event('Stop')
+      const { id } = (await program.call('listDecisions', {})).decisions[0]!
+      expect(await shown()).not.toContain(id)
+      expect((await program.call('queryDecisions', { query: prompt.prompt })).decisions).toMatchObject([{ id }])
+      await program.call('updateDecision', { id, updates: { confidence: 0.8 } })
+      expect(await shown()).toContain(id)
     })
 
     test('where records are blocked, an observed decision is kept with its verdict, and its adoption is judged as a record', async () => {
@@ -424,7 +457,7 @@ describe('hooks', () => {
         '- { id: asked, action: block, message: Ask first, condition_phase: record, condition_has_query: false }'
       await program.rules(asks, { categories: ['process'], environments: null })
       const { event, bash } = openHooks(program)
-      await bash('git commit -m one', '[main 1a2b3c4] one')
+      await bash('git commit -m one', '[main 1a2b3c4] Drop one')
       const { reason } = await event('Stop')
       expect(reason).toContain('Rules say of it: no_category: The action has no category (Name one of the allowed')
       const { id } = (await call('listDecisions', {})).decisions[0]!
@@ -468,7 +501,7 @@ describe('hooks', () => {
       program.services.record_guardrails = 'warn'
       await call('queryDecisions', { query: 'commits' })
       const { event, bash } = openHooks(program)
-      await bash('git commit -m one', '[main 1a2b3c4] one')
+      await bash('git commit -m one', '[main 1a2b3c4] Drop one')
       await event('Stop')
       const { decisions } = await call('listDecisions', {})
       const kept = await call('getDecision', { id: decisions[0]!.id })
@@ -480,9 +513,9 @@ describe('hooks', () => {
     test('an observed decision enters no score until it is adopted, and none once its outcome is known', async () => {
       const program = await open()
       const { event, bash } = openHooks(program)
-      await bash('git commit -m one', '[main 1a2b3c4] one')
+      await bash('git commit -m one', '[main 1a2b3c4] Drop one')
       await event('Stop')
-      await bash('git commit -m two', '[main 2a2b3c4] two')
+      await bash('git commit -m two', '[main 2a2b3c4] Drop two')
       await event('Stop')
       const ids = (await program.call('listDecisions', { order: 'asc' })).decisions.map(({ id }) => id)
       await program.call('updateDecision', { decision_id: ids[0], updates: { confidence: 0.9 } })
@@ -500,7 +533,7 @@ describe('hooks', () => {
       const program = await open()
       const { event, bash } = openHooks(program)
       await event('UserPromptSubmit', { prompt: 'go' })
-      await bash('git commit -m one', '[main 1a2b3c4] one')
+      await bash('git commit -m one', '[main 1a2b3c4] Drop one')
       await program.record({ decision: 'Do it in one commit' })
       expect(await event('Stop')).toEqual({})
       expect((await program.call('listDecisions', {})).total).toBe(1)
@@ -634,7 +667,7 @@ describe('hooks', () => {
       const program = await open()
       const { event, bash } = openHooks(program)
       await bash('ls')
-      await bash('git commit -m one', '[main 1a2b3c4] one')
+      await bash('git commit -m one', '[main 1a2b3c4] Drop one')
       await bash('ls', '', { as: 'bob' })
       await event('SessionEnd', { reason: 'exit' })
       const [mine] = await sessionsOf(program, 'alice')

@@ -108,7 +108,7 @@ export async function tellAll(env: Record<string, string> = {}): Promise<Told> {
   await hook('SessionStart', { source: 'startup' })
   await hook('UserPromptSubmit', { prompt: said('prompt') })
   await hook('PreToolUse', tool)
-  await hook('PostToolUse', { ...tool, tool_response: { stdout: `[main 1234567] ${said('commit')}` } })
+  await hook('PostToolUse', { ...tool, tool_response: { stdout: `[main 1234567] Drop ${said('commit')}` } })
   await hook('Stop', { last_assistant_message: said('summary') })
   const { decisions } = (await call('listDecisions', { limit: 10 })) as { decisions: { id: string; source?: string }[] }
   const observed = decisions.map((one) => one.id).find((one) => one !== id && one !== linked)!

@@ -208,11 +208,13 @@ async function onStop(call: HookCall, { place, said, again }: On<'stop'>): Promi
     pending: one.pending.slice(session.pending.length),
     asked: one.asked || (asks && decision_id !== null),
   })
-  if (await hasRecorded(call, session)) {
+  const deciding = session.pending.find(({ decides }) => decides !== false)
+  // Work on what was decided before decides nothing.
+  if (deciding === undefined || (await hasRecorded(call, session))) {
     await call.store.transaction((tx) => changeSession(tx, source, place, call.now(), settled(null, false)))
     return silent
   }
-  const commit = await prepareObserved(call, session, observedParams(session, said, mask))
+  const commit = await prepareObserved(call, session, observedParams(session, deciding, said, mask))
   const asks = !session.asked && !again && call.mode !== 'shadow'
   const kept = await call.store.transaction(async (tx) => {
     const now = await readHookSession(tx.keyed, sessionKey(source, place))
@@ -222,7 +224,7 @@ async function onStop(call: HookCall, { place, said, again }: On<'stop'>): Promi
     await changeSession(tx, source, place, call.now(), settled(made.decision_id, asks))
     return made
   })
-  return kept !== null && asks ? askToAdopt(kept, session.pending[0]!) : silent
+  return kept !== null && asks ? askToAdopt(kept, deciding) : silent
 }
 
 /** Ends the session and writes its counts to the audit trail, with the range of its places in the thread, so that omissions can be found. */

@@ -1,5 +1,6 @@
 /** Tool calls that decide something: commits, pull requests, deployments, migrations, changes of dependencies. */
 import { plainText, shorten } from '../../core/quote.ts'
+import { decidingCommit } from '../record/decision/deciding-commit.ts'
 import type { ToolCall } from './event.ts'
 import { commandOf } from './input.ts'
 
@@ -7,6 +8,8 @@ type Kind = 'commit' | 'pull_request' | 'deployment' | 'migration' | 'dependency
 
 export interface Consequence {
   kind: Kind
+  /** Whether it decides something by itself, as most commits do not. Sessions that were kept before lack it, and count as true. */
+  decides?: boolean
   /** The command or the tool, on one line and without secrets. */
   text: string
   /** Hash of a commit, in the length that its tool printed. */
@@ -63,7 +66,9 @@ const maxLine = 20_000
 const maxText = 400
 const maxOutput = 20_000
 
-const commitLine = /^\[[^\]\n]+ ([0-9a-f]{7,64})\]/m
+const commitLine = /^\[[^\]\n]+ ([0-9a-f]{7,64})\](?: (.+))?/m
+/** The message on the line of a commit, if the tool did not print its subject. */
+const messageOption = /\s(?:-\w*m\s*|--message[= ])("(?:\\.|[^"\\])*"|'[^']*'|\S+)/
 const pullLine = /https?:\/\/\S+\/(?:pull|merge_requests)\/(\d{1,9})\b/
 
 /** All texts in a value, to find the numbers that a tool printed. */
@@ -98,10 +103,13 @@ export function consequenceOf(call: ToolCall, output: unknown, mask: (text: stri
     }
   if (kind === null) return null
   const shown = printed(output)
+  const [, sha = null, subject] = (kind === 'commit' && commitLine.exec(shown)) || []
+  const message = subject ?? messageOption.exec(text)?.[1]?.replace(/^["']|["']$/g, '') ?? ''
   return {
     kind,
+    decides: kind !== 'commit' || decidingCommit({ message }) !== null,
     text: shorten(plainText(mask(text)), maxText),
-    sha: kind === 'commit' ? (commitLine.exec(shown)?.[1] ?? null) : null,
+    sha,
     pr: kind === 'pull_request' ? Number(pullLine.exec(shown)?.[1] ?? 0) || null : null,
     rule: null,
   }

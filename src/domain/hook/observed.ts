@@ -27,11 +27,11 @@ const deedOf = ({ kind, text, rule }: Consequence): string =>
 /** The record of a turn: the request, the calls, and what the agent said. */
 export function observedParams(
   session: HookSession,
+  deciding: Consequence,
   said: string | null,
   mask: (text: string) => string,
 ): RecordParams {
   const { pending, request, project, client } = session
-  const [first] = pending
   const pr = pending.find((one) => one.pr !== null)?.pr ?? null
   const parts = [
     ...(request === null ? [] : [`Asked: ${request}`]),
@@ -40,7 +40,7 @@ export function observedParams(
     `Observed by the hook of ${client} in session ${session.session_id}.`,
   ]
   return v.parse(RecordParams, {
-    decision: deedOf(first!),
+    decision: deedOf(deciding),
     confidence: null,
     category: null,
     context: parts.join('\n'),

@@ -78,6 +78,9 @@ export async function precedentsOf(
     return head
   }
   for (const [at, hit] of hits.entries()) {
+    // What a hook observed and nobody adopted is an act, and no precedent.
+    const { source, adopted_by } = parseRecord(hit.text)
+    if (source === 'hook' && adopted_by === undefined) continue
     const one = shownOf(hit, (hit.scores?.combined ?? 0) / best)
     const found = states[at] === 'found'
     // While the index is incomplete, words alone don't deny a hit.
