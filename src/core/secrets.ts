@@ -46,6 +46,9 @@ function* certainIn(text: string): Generator<Found> {
 const joints =
   /["'`]\s{0,20}(?:[+.,&|]{1,2}|\\)?\s{0,20}["'`]|(?<=[\w+/=-]{8})\\?\r?\n[ \t]{0,40}(?=[\w+/=-]{8})|[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]/g
 
+/** A character that is in every joint. */
+const anyJoint = /["'`\n\u00ad\u200b-\u200f\u2060-\u2064\ufeff]/
+
 /** Certain secrets that are split over several literals or lines. */
 function* splitSecrets(text: string): Generator<Found> {
   const starts: { at: number; shift: number }[] = []
@@ -66,6 +69,7 @@ function* splitSecrets(text: string): Generator<Found> {
 }
 
 const encoded = /(?<![\w+/-])[A-Za-z0-9+/_-]{24,65536}={0,2}/g
+const anyEncoded = /[A-Za-z0-9+/_-]{24}/
 const printable = /^[\t\r\n -~]+$/
 /** Longest secrets that are encoded twice have this length. */
 const maxDecoded = 65_536
@@ -105,10 +109,10 @@ export function maskSecrets(text: string): string {
   let rest = text
   for (let pass = 0; pass < maxPasses; pass++) {
     const before = rest
-    rest = maskAt(rest, splitSecrets(rest))
+    if (anyJoint.test(rest)) rest = maskAt(rest, splitSecrets(rest))
     if (anyHint.test(rest)) rest = masked(rest, recognised)
     if (namesSecret.test(rest)) rest = masked(rest, namedSecrets)
-    rest = maskAt(rest, encodedSecrets(rest))
+    if (anyEncoded.test(rest)) rest = maskAt(rest, encodedSecrets(rest))
     if (rest === before) break
   }
   return rest
@@ -185,17 +189,18 @@ function redacted(given: unknown, hides: (value: unknown) => boolean): { value: 
     return shown
   }
   const visit = (inner: unknown, secret: boolean, path: string): unknown => {
+    if (typeof inner === 'boolean' || inner === null) return inner
     if (Array.isArray(inner)) return inner.map((item, at) => visit(item, secret, `${path}[${at}]`))
-    if (inner !== null && typeof inner === 'object') {
+    if (typeof inner === 'object') {
       return Object.fromEntries(
         Object.entries(inner).map(([key, item]) => {
           const shown = maskSecrets(key)
           const below = path === '' ? shown : `${path}.${shown}`
-          return [noted(key, shown, below), visit(item, secret || isSecretName(key), below)]
+          const isOpen = typeof item === 'boolean' || item === null
+          return [noted(key, shown, below), isOpen ? item : visit(item, secret || isSecretName(key), below)]
         }),
       )
     }
-    if (typeof inner === 'boolean' || inner === null) return inner
     if (secret && hides(inner)) {
       paths.push(path)
       return hidden

@@ -27,29 +27,38 @@ export const isNullable = ({ schema }: ActionField): boolean =>
 const isPlain = (value: unknown): value is Record<string, unknown> =>
   value !== null && typeof value === 'object' && !Array.isArray(value)
 
-/** Every value at a path, by own keys only. One key may span several steps, as in `{"a.b": 1}`. */
-function* valuesAt(level: unknown, steps: readonly string[], from = 0): Generator {
-  if (from === steps.length) {
+/** The keys that may begin at each step of a path, shortest first, each with its skeleton. One key may span several steps, as in `{"a.b": 1}`. */
+type Path = readonly (readonly { key: string; look: string }[])[]
+
+function pathOf(name: string): Path {
+  const steps = name.split('.')
+  return steps.map((_, from) =>
+    steps.slice(from).map((_, more) => {
+      const key = steps.slice(from, from + more + 1).join('.')
+      return { key, look: skeleton(key) }
+    }),
+  )
+}
+
+/** Every value at a path, by own keys only. */
+function* valuesAt(level: unknown, path: Path, from = 0): Generator {
+  if (from === path.length) {
     yield level
     return
   }
   if (!isPlain(level)) return
-  for (let end = from + 1; end <= steps.length; end++) {
-    const key = end === from + 1 ? steps[from]! : steps.slice(from, end).join('.')
-    if (Object.hasOwn(level, key)) yield* valuesAt(level[key], steps, end)
-  }
+  for (const [more, { key }] of path[from]!.entries())
+    if (Object.hasOwn(level, key)) yield* valuesAt(level[key], path, from + more + 1)
 }
 
 /** A key that looks like part of the path but is not; null if there is none. */
-function lookalikeAt(level: unknown, steps: readonly string[], from = 0): string | null {
-  if (!isPlain(level)) return null
-  for (let end = from + 1; end <= steps.length; end++) {
-    const key = steps.slice(from, end).join('.')
-    const fake = keysBySkeleton(level)
-      .get(skeleton(key))
-      ?.find((one) => one !== key)
+function lookalikeAt(level: unknown, path: Path, from = 0): string | null {
+  if (from === path.length || !isPlain(level)) return null
+  const looks = keysBySkeleton(level)
+  for (const [more, { key, look }] of path[from]!.entries()) {
+    const fake = looks.get(look)?.find((one) => one !== key)
     if (fake !== undefined) return fake
-    const below = Object.hasOwn(level, key) ? lookalikeAt(level[key], steps, end) : null
+    const below = Object.hasOwn(level, key) ? lookalikeAt(level[key], path, from + more + 1) : null
     if (below !== null) return below
   }
   return null
@@ -76,16 +85,16 @@ export function compileField(name: string): Field {
           ?.find((one) => one !== name) ?? null,
     }
   }
-  const path = name.startsWith('context.') ? name.slice('context.'.length) : name
-  const steps = path.split('.')
+  const below = name.startsWith('context.') ? name.slice('context.'.length) : name
+  const path = pathOf(below)
   return {
     value({ context }) {
-      if (steps.length === 1) return (Object.hasOwn(context, path) ? context[path] : undefined) ?? undefined
-      const found = [...valuesAt(context, steps)]
+      if (path.length === 1) return (Object.hasOwn(context, below) ? context[below] : undefined) ?? undefined
+      const found = [...valuesAt(context, path)]
       if (found.length > 1) throw new EvaluationError(`the context has ${found.length} values for ${name}`)
       return found[0] ?? undefined
     },
-    lookalikeOf: ({ context }) => lookalikeAt(context, steps),
+    lookalikeOf: ({ context }) => lookalikeAt(context, path),
   }
 }
 

@@ -142,11 +142,15 @@ export function compileCel(expression: string): CompiledCel {
             facts === null
               ? typedOf(action)
               : { action: { ...action, stakes: action.stakes ?? assumedStakes, ...facts } }
-          const more = {
-            ...(readsCommand && commandVariables(action)),
-            ...(readsArguments && argumentVariables(action)),
-          }
-          answer = program(readsCommand || readsArguments ? { ...given, ...more } : given)
+          answer = program(
+            readsCommand || readsArguments
+              ? {
+                  ...given,
+                  ...(readsCommand && commandVariables(action)),
+                  ...(readsArguments && argumentVariables(action)),
+                }
+              : given,
+          )
         } catch (error) {
           throw new EvaluationError(firstLine(error))
         }
