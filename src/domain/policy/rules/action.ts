@@ -47,18 +47,23 @@ function* valuesAt(level: unknown, path: Path, from = 0): Generator {
     return
   }
   if (!isPlain(level)) return
-  for (const [more, { key }] of path[from]!.entries())
-    if (Object.hasOwn(level, key)) yield* valuesAt(level[key], path, from + more + 1)
+  let end = from
+  for (const { key } of path[from]!) {
+    end++
+    if (Object.hasOwn(level, key)) yield* valuesAt(level[key], path, end)
+  }
 }
 
 /** A key that looks like part of the path but is not; null if there is none. */
 function lookalikeAt(level: unknown, path: Path, from = 0): string | null {
   if (from === path.length || !isPlain(level)) return null
   const looks = keysBySkeleton(level)
-  for (const [more, { key, look }] of path[from]!.entries()) {
+  let end = from
+  for (const { key, look } of path[from]!) {
+    end++
     const fake = looks.get(look)?.find((one) => one !== key)
     if (fake !== undefined) return fake
-    const below = Object.hasOwn(level, key) ? lookalikeAt(level[key], path, from + more + 1) : null
+    const below = Object.hasOwn(level, key) ? lookalikeAt(level[key], path, end) : null
     if (below !== null) return below
   }
   return null
