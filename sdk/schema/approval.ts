@@ -1,6 +1,7 @@
 /** Approvals: one request of an agent that a person grants or denies. */
 import * as v from 'valibot'
-import { nonEmptyText } from './decision.ts'
+import { OverallFigures, Verdict } from './calibration.ts'
+import { nonEmptyText, Stakes } from './decision.ts'
 import { Change } from './policy.ts'
 
 const d = v.description
@@ -68,6 +69,16 @@ export const Approval = v.object({
     v.pipe(
       v.array(EarlierDenial),
       d('Denied requests of the same agent for the same rules, newest first; not in answers of decideApproval.'),
+    ),
+  ),
+  agent_record: v.optional(
+    v.pipe(
+      v.object({
+        stakes: v.pipe(Stakes, d('Stakes of the action; medium if it states none.')),
+        overall: v.pipe(OverallFigures, d('Figures of all scored decisions of the requester at these stakes.')),
+        verdict: v.pipe(Verdict, d('The verdict on these decisions.')),
+      }),
+      d('What `getCalibration` answers about the requester at these stakes; not in answers of decideApproval.'),
     ),
   ),
   rules: v.pipe(v.array(ApprovalRule), d('The rules that require it.')),

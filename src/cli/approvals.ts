@@ -31,6 +31,23 @@ const columns = (paint: Paint): Column<Approval>[] => [
   { title: 'action', text: ({ action }) => plain(action.description), grows: true },
 ]
 
+const share = (value: number): string => `${Math.round(100 * value)} %`
+
+/** The confidence of the request, and how often the agent was right at these stakes. */
+function confidenceOf({ action, agent_record }: Approval): [string, string][] {
+  const stated = action.confidence === null ? 'not stated' : share(action.confidence)
+  if (agent_record === undefined) return [['confidence', stated]]
+  const { stakes, overall, verdict } = agent_record
+  const { mean_confidence: said, accuracy, scored } = overall
+  const record =
+    said === null || accuracy === null
+      ? `${scored} scored`
+      : `said ${share(said)}, came true ${share(accuracy)} of ${scored}`
+  return [
+    ['confidence', `${stated}; at ${stakes} stakes so far: ${record} (${verdict.interpretation.replaceAll('_', ' ')})`],
+  ]
+}
+
 /** Everything that a person needs to decide. */
 function described(approval: Approval): string {
   const { id, state, requester, on_behalf_of, action, rules, expires_at, decided_by, reason, url } = approval
@@ -45,6 +62,7 @@ function described(approval: Approval): string {
         .filter(Boolean)
         .join(', '),
     ],
+    ...confidenceOf(approval),
     ['context', JSON.stringify(action.context)],
     ...changes.map(({ field, before, after, rule }): [string, string] => [
       'changed',

@@ -2,6 +2,7 @@
 import * as v from 'valibot'
 import { Approval, ApprovalId } from '../../sdk/schema/approval.ts'
 import { defineMethod } from '../calls/method.ts'
+import { withRecords } from '../domain/learn/calibration/records.ts'
 import { findApproval, shownApprovals, viewerOf } from '../domain/policy/approval/answers.ts'
 
 export const getApproval = defineMethod({
@@ -10,9 +11,10 @@ export const getApproval = defineMethod({
   result: Approval,
   scope: 'read',
   effect: 'read',
-  async handle({ store, caller, approvalContext, roles }, { id }) {
+  async handle({ store, caller, now, approvalContext, roles }, { id }) {
     const found = await findApproval(store.keyed, id, viewerOf(caller, roles))
     const [shown] = await shownApprovals(store.keyed, approvalContext, [found])
-    return shown!
+    const [recorded] = await withRecords(store, [shown!], now())
+    return recorded!
   },
 })

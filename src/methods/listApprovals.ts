@@ -3,6 +3,7 @@ import * as v from 'valibot'
 import { Approval, ApprovalState } from '../../sdk/schema/approval.ts'
 import { shortened, whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
+import { withRecords } from '../domain/learn/calibration/records.ts'
 import { listApprovals as list, shownApprovals, viewerOf } from '../domain/policy/approval/answers.ts'
 
 const d = v.description
@@ -25,6 +26,7 @@ export const listApprovals = defineMethod({
   async handle({ store, caller, now, approvalContext, roles }, query) {
     const now_ms = now()
     const { approvals, total } = await list(store, viewerOf(caller, roles), { ...query, state: query.state, now_ms })
-    return { approvals: await shownApprovals(store.keyed, approvalContext, approvals), total }
+    const shown = await shownApprovals(store.keyed, approvalContext, approvals)
+    return { approvals: await withRecords(store, shown, now_ms), total }
   },
 })
