@@ -21,6 +21,7 @@ export const AsOf = v.optional(
 /** What an answer about an earlier time can't know. */
 export const asOfLimits = [
   'text_changed_since',
+  'current_statistics',
   'imported_since',
   'old_values_dropped',
   'erased',

@@ -77,7 +77,10 @@ export const verdictEntries = {
     ),
     d('Evidence records that satisfied the requirements of a rule.'),
   ),
-  skipped_for_scope: v.pipe(v.array(v.string()), d('Rules for other projects or scopes; they were not evaluated.')),
+  skipped_for_scope: v.pipe(
+    v.array(v.string()),
+    d('Rules that would apply if the action named their project or scope; none if it names one.'),
+  ),
   would_block: v.optional(
     v.pipe(
       v.array(v.string()),

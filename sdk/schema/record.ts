@@ -153,7 +153,9 @@ export const RecordResult = v.object({
   success: v.boolean(),
   decision_id: v.string(),
   record_id: ThreadId,
-  path: v.pipe(v.string(), d('Path of the YAML file, relative to the data directory.')),
+  path: v.optional(
+    v.pipe(v.string(), d('Path of the YAML file, relative to the data directory; absent if the store has none.')),
+  ),
   indexed: v.pipe(v.boolean(), d('Whether it is already in the semantic index; keyword search always finds it.')),
   existing: v.pipe(v.boolean(), d('True if the source key was already recorded; nothing was written.')),
   guardrails_checked: v.boolean(),

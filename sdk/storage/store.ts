@@ -27,6 +27,8 @@ export type * from './keyed.ts'
 export interface Store {
   /** Name of the driver, such as `sqlite`. */
   readonly driver: string
+  /** Whether each decision is also a YAML file below the data directory. */
+  readonly decision_files?: boolean
   readonly decisions: DecisionReader
   readonly edges: EdgeReader
   readonly feed: Feed

@@ -34,6 +34,7 @@ export type ImportLink = v.InferOutput<typeof ImportLink>
 /** A line: the parameters of recordDecision with shorter names for the import fields, a review, and links. */
 const ImportLine = v.object({
   ...entries,
+  confidence: v.nullish(entries.confidence, null),
   format: v.pipe(v.optional(v.literal(dataFormat), dataFormat), d('Version of the format of the line.')),
   source: v.pipe(name, d('Key in the system of origin; by default derived from the content.')),
   source_key: v.pipe(name, d('The same as source.')),

@@ -114,7 +114,7 @@ export const importDecisions = defineCommand({
   usage: '<file | ->',
   summary: 'Import decisions with outcomes and links: git history, JSON Lines, ADRs, beads, YAML files.',
   about: [
-    'Each line is a JSON object: the parameters of recordDecision (decision, category and confidence are required), and optionally source (its own key), date, agent, outcome (success, failure, partial or abandoned) with actual_result, lessons, notes and basis, and links: [{"target": the source or id of another decision, "edge_type": "depends_on", "weight"?, "context"?}].',
+    'Each line is a JSON object: the parameters of recordDecision (decision and category are required; without confidence a decision enters no score), and optionally source (its own key), date, agent, outcome (success, failure, partial or abandoned) with actual_result, lessons, notes and basis, and links: [{"target": the source or id of another decision, "edge_type": "depends_on", "weight"?, "context"?}].',
     'Importing a file again creates no duplicates: a decision with a known source stays as it is, except that a missing outcome or link is added. Lines without a source are recognised by their content. An invalid line is reported with its number and skipped, and the exit status is then 1.',
     'A server requires an agent with the scope admin. The command respects the rate limit of the server (--rate-limit 0 on the server removes it; --local has none).',
   ],

@@ -63,7 +63,22 @@ const below = (path: string, key: string | number): string => (path ? `${path}.$
 /** Key names that a free-form object can't hold. */
 const unkept = new Set(['__proto__', 'prototype', 'constructor'])
 
+/** Fields of a decision that a method of their own changes. */
+const otherMethods: Record<string, string> = {
+  outcome: 'reviewDecision',
+  actual_result: 'reviewDecision',
+  lessons: 'reviewDecision',
+  links: 'linkDecisions',
+  supersedes: 'linkDecisions',
+  deliberation: 'recordThought',
+}
+
 function unknownKey(key: string, path: string, names: readonly string[]): Issue {
+  const method = Object.hasOwn(otherMethods, key) ? otherMethods[key]! : null
+  if (method !== null) {
+    const expected = `${method} for ${key}`
+    return { path: shorten(path), message: `expected ${expected}`, expected, received: key }
+  }
   const near = nearest(key, names)
   const hint = near ? `did you mean ${near}?` : names.length > 0 ? `known are ${names.join(', ')}` : 'there are none'
   const expected = near ?? names.join(', ')
@@ -154,13 +169,20 @@ function leaves(issue: v.BaseIssue<unknown>): v.BaseIssue<unknown>[] {
     : deep.map((inner) => ({ ...inner, path: [...(issue.path ?? []), ...(inner.path ?? [])] as never }))
 }
 
+/** Classes of values in words. */
+const kinds: Record<string, string> = { Object: 'an object', Array: 'an array' }
+
 function asIssue(issue: v.BaseIssue<unknown>): Issue {
   const path = shorten((issue.path ?? []).map((item) => String(item.key)).join('.'))
   const missing = issue.kind === 'schema' && issue.received === 'undefined'
   const expected =
     issue.kind === 'schema' && !missing ? (issue.expected ?? issue.message) : missing ? 'a value' : issue.message
   const received = shorten(issue.received)
-  return { path, expected, received, message: missing ? 'is required' : `expected ${expected}, received ${received}` }
+  const named = kinds[received] ?? received
+  // What is expected of a list or an object says what is wrong with it.
+  const isSaid = issue.kind !== 'schema' && named !== received
+  const message = missing ? 'is required' : `expected ${expected}${isSaid ? '' : `, received ${named}`}`
+  return { path, expected, received, message }
 }
 
 const maxIssues = 20

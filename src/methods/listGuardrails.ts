@@ -8,6 +8,7 @@ import { RuleProblem } from '../../sdk/schema/policy.ts'
 import { defineMethod } from '../calls/method.ts'
 import { seesAll } from '../core/caller.ts'
 import { timestamp } from '../core/time.ts'
+import { aboutRule } from '../domain/learn/memory/bearing.ts'
 import { firedSince } from '../domain/policy/judge/fired.ts'
 import { rulesOf } from '../domain/policy/judge/past.ts'
 import { scopesOf } from '../domain/policy/rules/compiled.ts'
@@ -29,7 +30,10 @@ export const listGuardrails = defineMethod({
         v.object({
           id: v.pipe(v.string(), d('Id of the rule.')),
           name: v.pipe(v.nullable(v.string()), d('Short name.')),
-          description: v.pipe(v.nullable(v.string()), d('Its purpose.')),
+          description: v.pipe(
+            v.string(),
+            d('Its purpose; if it states none, its message, else its conditions in words.'),
+          ),
           action: v.pipe(v.picklist(ruleActions), d('Effect of a violation.')),
           mode: v.pipe(
             v.picklist(['enforce', 'shadow']),
@@ -86,7 +90,7 @@ export const listGuardrails = defineMethod({
       .map(({ rule }) => ({
         id: rule.id,
         name: rule.name ?? null,
-        description: rule.description ?? null,
+        description: aboutRule(rule),
         action: rule.action,
         mode: rule.mode === 'shadow' ? ('shadow' as const) : ('enforce' as const),
         ...(fired && { fired: fired.counts.get(rule.id) ?? 0 }),

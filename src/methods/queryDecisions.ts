@@ -69,6 +69,7 @@ async function find(
       past,
       call.store,
       hits.map(({ text }) => text.id),
+      retrieval_mode !== 'semantic',
     )
   const tailored = include_reasons || include_context
   return {

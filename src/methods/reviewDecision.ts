@@ -32,7 +32,7 @@ export const reviewDecision = defineMethod({
     success: v.boolean(),
     decision_id: v.string(),
     record_id: ThreadId,
-    path: v.string(),
+    path: v.optional(v.pipe(v.string(), v.description('Path of its YAML file; absent if the store has none.'))),
     status: Status,
     outcome: v.pipe(Outcome, v.description('The effective outcome of the decision.')),
     counts: v.pipe(
@@ -76,7 +76,7 @@ export const reviewDecision = defineMethod({
       success: true,
       decision_id: id,
       record_id: stateId(id, revision),
-      path: pathOf(id),
+      ...(call.store.decision_files && { path: pathOf(id) }),
       status: record.status,
       outcome: record.outcome!,
       counts,

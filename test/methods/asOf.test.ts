@@ -264,10 +264,15 @@ forEachBackend((open, store) => {
       const as_of = later(program)
       const imported = await record({ created_at: '2026-06-01T00:00:00Z' }, 'root')
       await call('updateDecision', { id, updates: { decision: 'Use PostgreSQL for the queue' } })
-      const found = await call('queryDecisions', { query: 'postgresql queue', retrieval_mode: 'keyword', as_of })
+      const query = { query: 'postgresql queue', retrieval_mode: 'keyword' } as const
+      const found = await call('queryDecisions', { ...query, as_of })
       expect(found.decisions).toMatchObject([{ id, title: 'Use SQLite for the queue' }])
       expect(found.total).toBe(1)
       expect(found.as_of?.limits).toContainEqual(expect.objectContaining({ limit: 'text_changed_since', ids: [id] }))
+      const unchanged = await call('queryDecisions', { ...query, as_of: later(program) })
+      expect(unchanged.as_of?.limits).toEqual([
+        { limit: 'current_statistics', message: 'Scores use the word statistics of today', ids: [] },
+      ])
       const listed = await call('listDecisions', { as_of })
       expect(listed.decisions.map((one) => one.id)).toEqual([id])
       expect(listed.as_of?.limits).toMatchObject([{ limit: 'imported_since', ids: [imported] }])

@@ -23,7 +23,7 @@ forEachBackend((open) => {
     expect(all.guardrails[3]).toEqual({
       id: 'scoped',
       name: null,
-      description: null,
+      description: 'x is 1',
       action: 'block',
       mode: 'enforce',
       scope: 'acme/app,trading',

@@ -19,11 +19,12 @@ forEachBackend((open) => {
   }
   const total = async (program: TestProgram) => (await program.call('listDecisions')).total
 
-  test('results name the rules that were evaluated; those of other scopes are named apart', async () => {
+  test('results name the rules in scope; others are named apart if naming their project would change something', async () => {
     const program = await open()
     await program.rules(`
 - { id: here, action: warn, condition_stakes: high }
-- { id: elsewhere, scope: acme/other, condition_stakes: high }
+- { id: elsewhere, scope: acme/other, condition_category: architecture, action: warn, message: m }
+- { id: idle, scope: acme/other, condition_stakes: high }
 `)
     const options = { auto_record: false }
     const { guardrail_results, skipped_for_scope } = await program.call('preAction', { action, options })
@@ -32,7 +33,12 @@ forEachBackend((open) => {
     )
     expect(skipped_for_scope).toEqual(['elsewhere'])
     const there = await program.call('preAction', { action: { ...action, project: 'acme/other' }, options })
-    expect(there.guardrail_results.map(({ guardrail_id }) => guardrail_id)).toEqual(['here', 'elsewhere'])
+    expect(there.skipped_for_scope).toEqual([])
+    expect(there.guardrail_results.map(({ guardrail_id }) => guardrail_id)).toEqual(['elsewhere', 'here', 'idle'])
+    // Another project is named: naming one changes nothing any more.
+    const other = await program.call('preAction', { action: { ...action, project: 'acme/shop' }, options })
+    expect(other.skipped_for_scope).toEqual([])
+    expect(other.guardrail_results.map(({ guardrail_id }) => guardrail_id)).toEqual(['here'])
   })
 
   test('an action and its record have one project: two names, or two pull requests, are refused', async () => {

@@ -11,7 +11,8 @@ import { precedentsOf } from '../learn/memory/precedents.ts'
 import { calibrationContext } from '../learn/memory/profile.ts'
 import { GrantsUsed, prepareJudgement } from '../policy/judge/judge.ts'
 import { toAction } from '../policy/judge/request.ts'
-import { projectOf } from '../policy/rules/action.ts'
+import { namesOf, projectOf } from '../policy/rules/action.ts'
+import { inScope } from '../policy/rules/compiled.ts'
 import { checkInput, noteInput, queryInput, type TrackedCall } from '../record/deliberation/inputs.ts'
 import { precedents } from '../search/search.ts'
 import {
@@ -198,7 +199,10 @@ async function checkAction(
     const claims = agent_id == null ? undefined : { agent_id }
     const judgement = await prepareJudgement(call, { action, claims })
     const settled = await call.store.transaction((tx) => judgement.settle(tx, mode))
-    return { verdict: { ...settled, rules: judgement.set.rules }, useGrants: judgement.useGrants }
+    return {
+      verdict: { ...settled, rules: judgement.set.rules.filter(({ scopes }) => inScope(scopes, namesOf(action))) },
+      useGrants: judgement.useGrants,
+    }
   } catch (error) {
     call.log(failureLevel(error, call), 'guardrails could not be evaluated', {
       request_id: call.request_id,

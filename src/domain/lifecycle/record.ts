@@ -152,7 +152,7 @@ export async function prepareRecord(
   context: Action['context'] = {},
   approved: Approved | null = null,
 ): Promise<Commit<RecordResult>> {
-  const existing = await ofSource(call.store.decisions, given.source_key)
+  const existing = await ofSource(call, call.store.decisions, given.source_key)
   if (existing) return async () => existing
   if (given.source_key !== null) await requireUnerased(call.store.keyed, call.sourceMark, given.source_key)
   const { imported, created_ms } = origin
@@ -181,7 +181,7 @@ export async function prepareRecord(
   )
   const nearness = await nearnessOf(call, made?.vectors.both ?? null, noted)
   return async (tx) => {
-    const other = await ofSource(tx.decisions, given.source_key)
+    const other = await ofSource(call, tx.decisions, given.source_key)
     if (other) return other
     if (given.source_key !== null) await requireUnerased(tx.keyed, call.sourceMark, given.source_key)
     await approved?.useGrants(tx)
@@ -196,7 +196,7 @@ export async function prepareRecord(
     const indexed = await keepVectors(tx, call, whole.id, made?.vectors ?? null)
     await policy?.recorded(tx)
     if (!settled) await audit(call, tx, [whole.id])
-    const result = resultOf(whole, { indexed, evaluation: settled, session })
+    const result = resultOf(call, whole, { indexed, evaluation: settled, session })
     if (!made?.bridge_too_far) return result
     const message = `${result.message}. The bridge is far from the decision's own text: it is searched beside the text, with less weight`
     return { ...result, bridge_too_far: true, message }
@@ -237,15 +237,17 @@ const inputIds = (session: Session | null): string | undefined => session?.input
 
 /** The answer if the source key was recorded before; else null. */
 async function ofSource(
+  call: RecordCall,
   decisions: Pick<DecisionWriter, 'get' | 'find'>,
   source_key: string | null,
 ): Promise<RecordResult | null> {
   const ids = source_key === null ? [] : await decisions.find({ source_key })
   const [found] = ids.length === 0 ? [] : await readDecisions(decisions, ids)
-  return found ? resultOf(found.record, { indexed: found.indexed, existing: true }) : null
+  return found ? resultOf(call, found.record, { indexed: found.indexed, existing: true }) : null
 }
 
 function resultOf(
+  { store }: RecordCall,
   record: DecisionRecord,
   {
     indexed,
@@ -258,7 +260,7 @@ function resultOf(
     success: true,
     decision_id: record.id,
     record_id: stateId(record.id, 1),
-    path: pathOf(record.id),
+    ...(store.decision_files && { path: pathOf(record.id) }),
     indexed,
     existing,
     guardrails_checked: evaluation !== null,

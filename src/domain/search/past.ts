@@ -94,20 +94,22 @@ export function pastView(view: SearchView, past: Past, read: Read, most = maxCan
   }
 }
 
-const sameText =
-  'Searched by the text of today, shown as of then: decisions whose text has changed since may be missing'
+const sameText = 'Found by the text of today, shown as of then: others whose text has changed since may be missing'
+const sameStatistics = 'Scores use the word statistics of today'
 
-/** Notes that an answer was found by the current texts, and which of its decisions had a different text then. */
+/** Notes which decisions of an answer had a different text then, and, if their words were scored, that the statistics are current. */
 export async function limitSearch(
   past: Past,
   store: { decisions: Pick<DecisionReader, 'get'> },
   ids: readonly string[],
+  by_words = false,
 ): Promise<void> {
   await past.noteErased()
+  if (by_words) past.limit('current_statistics', sameStatistics)
   const textOf = ({ record }: Awaited<ReturnType<Past['read']>>[number]) =>
     JSON.stringify([embeddedTexts(record), analyse(record)])
   const then = new Map((await past.read(ids)).map((one) => [one.record.id, textOf(one)]))
   const now = await readDecisions(store.decisions, ids)
   const changed = now.filter((one) => then.get(one.record.id) !== textOf(one)).map(({ record }) => record.id)
-  past.limit('text_changed_since', sameText, changed)
+  if (changed.length > 0) past.limit('text_changed_since', sameText, changed)
 }

@@ -39,6 +39,10 @@ export async function bearingOn(
   return (text) => known.get(text) ?? false
 }
 
+/** What a rule is for, in one text; never empty. */
+export const aboutRule = (rule: LoadedRule): string =>
+  rule.description ?? rule.message ?? (ruleInWords(rule) || rule.id)
+
 /** A rule as a model reads it. */
 export interface ShownRule {
   id: string
@@ -103,7 +107,7 @@ function textOf(rule: LoadedRule): string {
 }
 
 /** Texts that tell whether a rule bears on a task. */
-export const aboutRule = ({ description, message, id }: LoadedRule): string =>
+export const textsOfRule = ({ description, message, id }: LoadedRule): string =>
   [description, message].filter(Boolean).join('. ') || id
 
 const strictness = ['block', 'defer', 'step_up', 'modify', 'warn', 'log']
@@ -113,7 +117,7 @@ const maxRules = 6
 export function rulesFor(rules: readonly LoadedRule[], situation: Situation, bears: Bears | null): ShownRule[] {
   return rules
     .flatMap((rule) => {
-      const near = bears?.(aboutRule(rule)) ?? false
+      const near = bears?.(textsOfRule(rule)) ?? false
       return (canApply(rule, situation) ?? near) ? [{ rule, near }] : []
     })
     .sort(

@@ -12,7 +12,7 @@ import { ruleInWords } from '../../policy/rules/describe.ts'
 import type { Policy } from '../../policy/rules/set.ts'
 import type { IndexSync } from '../../search/index-sync.ts'
 import { indexState, precedents, type SearchTools, searchEntries } from '../../search/search.ts'
-import { aboutRule, type Bears, bearingOn, rulesFor, type ShownRule } from './bearing.ts'
+import { aboutRule, type Bears, bearingOn, rulesFor, type ShownRule, textsOfRule } from './bearing.ts'
 import { wordsOf } from './clusters.ts'
 import { listContradictions } from './contradictions.ts'
 import { latestOf, projectView } from './in-force.ts'
@@ -49,7 +49,7 @@ export const SessionContext = v.object({
       v.object({
         id: v.pipe(v.string(), d('Id of the rule.')),
         action: v.pipe(v.string(), d('Effect of a violation.')),
-        description: v.pipe(v.nullable(v.string()), d('Its purpose.')),
+        description: v.pipe(v.string(), d('Its purpose.')),
         applies: v.pipe(
           v.nullable(v.string()),
           d('Condition under which it applies, in words; null if it always applies.'),
@@ -221,7 +221,7 @@ export async function sessionContext(
       rules.map(({ rule }) => ({
         id: rule.id,
         action: rule.action,
-        description: rule.description ?? rule.message ?? null,
+        description: aboutRule(rule),
         applies: ruleInWords(rule) || null,
         scopes: scopesOf(rule),
       })),
@@ -229,7 +229,7 @@ export async function sessionContext(
   }
   const asked = query.parts.includes('guardrails') ? rules.map(({ rule }) => rule) : []
   const tools = { phrases: call.wisdom.phrases, embedder: call.embedder, signal: within() }
-  const bears = task === null ? null : await bearingOn(tools, task, [...asked.map(aboutRule), ...textsOf(common)])
+  const bears = task === null ? null : await bearingOn(tools, task, [...asked.map(textsOfRule), ...textsOf(common)])
   const named = task === null ? [] : wordsOf(task)
   const categories = new Set([
     ...shown.flatMap(({ hit, weak }) => (weak || hit.category === null ? [] : [hit.category])),

@@ -64,9 +64,9 @@ const noRules = warning(
 const skippedRules = (ids: readonly string[]): Violation =>
   warning(
     'skipped_for_scope',
-    'Rules of other scopes were not evaluated',
-    `Not evaluated, as they are for other projects or scopes: ${ids.join(', ')}`,
-    'Name the project or the scope of the action if these rules apply to it',
+    'Rules of other scopes were not applied',
+    `The action names no project and no scope; in theirs these rules would apply: ${ids.join(', ')}`,
+    'Name the project or the scope of the action',
   )
 
 /** Warnings about missing checks: neither `evaluated: 0` nor a skipped rule must be mistaken for safety. */

@@ -247,3 +247,7 @@ export function compileComparison(
       }
   }
 }
+
+/** The project and the scope that an action names. */
+export const namesOf = (action: Action): string[] =>
+  [projectOf(action), action.scope].flatMap((one) => (one === null ? [] : [fold(action, one)]))

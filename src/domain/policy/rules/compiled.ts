@@ -68,3 +68,13 @@ export const complete: Missing = { fields: [], evidence: [], approvers: [], seqs
 /** An action that names neither project nor scope is outside every scope. */
 export const inScope = (scopes: readonly string[], names: readonly string[]): boolean =>
   scopes.length === 0 || names.some((one) => scopes.includes(one))
+
+/** Whether the conditions of a rule hold, or can't be evaluated. */
+export const holds = async ({ test }: CompiledRule, action: Action, history: History): Promise<boolean> => {
+  try {
+    return await test(action, history)
+  } catch {
+    // What would be found in the named project is unknown.
+    return true
+  }
+}

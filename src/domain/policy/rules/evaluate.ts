@@ -3,8 +3,8 @@ import * as v from 'valibot'
 import { StepUp } from '../../../../sdk/schema/guardrail.ts'
 import type { ApprovalRef, Change, Violation } from '../../../../sdk/schema/policy.ts'
 import { type VerdictValue, verdictValues } from '../../../../sdk/schema/verdict.ts'
-import { type Action, EvaluationError, fold, projectOf, SampleError } from './action.ts'
-import { type CompiledRule, complete, inScope, type Missing, missingOf, requiresAny } from './compiled.ts'
+import { type Action, EvaluationError, namesOf, SampleError } from './action.ts'
+import { type CompiledRule, complete, holds, inScope, type Missing, missingOf, requiresAny } from './compiled.ts'
 import type { Answers, History } from './history.ts'
 import { givenOf } from './modify.ts'
 import type { LoadedRule } from './parse.ts'
@@ -199,7 +199,7 @@ async function evaluateOnce(
   const changes: Change[] = []
   const satisfied_by: Verdict['satisfied_by'] = []
   const skipped_for_scope: string[] = []
-  const names = [projectOf(action), action.scope].flatMap((one) => (one === null ? [] : [fold(action, one)]))
+  const names = namesOf(action)
   let modified = action
   /** Applies a rule whose conditions hold, or could not be evaluated. */
   const apply = async (compiled: CompiledRule, failure: { thrown: unknown } | null): Promise<void> => {
@@ -252,7 +252,7 @@ async function evaluateOnce(
   }
   for (const compiled of rules) {
     if (!inScope(compiled.scopes, names)) {
-      skipped_for_scope.push(compiled.rule.id)
+      if (names.length === 0 && (await holds(compiled, action, history))) skipped_for_scope.push(compiled.rule.id)
       continue
     }
     let failure: { thrown: unknown } | null = null

@@ -6,12 +6,43 @@ const structureLength = 300
 const maxSideLength = 10_000
 const sentenceEnd = /[.!?](?=\s|$)|[。！？]|\n\s*\n/g
 const purposeReasons = new Set(['analysis', 'constraint', 'pattern'])
-/** "to" after one of these introduces a place or a thing, not a purpose ("switch to SQLite", "due to load"). */
+/** "to" after one of these introduces a thing, also if that has the name of a verb ("due to load", "add retries to release"). */
 const noPurposeBefore = new Set(
-  'switch switched move moved migrate migrated upgrade upgraded change changed convert converted rename renamed port ported back due up according relative close related prior next belong belongs refer refers listen listens respond responds add added bound compared similar equal'.split(
+  'switch switched move moved migrate migrated change changed convert converted back due up according relative close related prior next'.split(
     ' ',
   ),
 )
+/** Verbs that are no nouns. */
+const verbs = new Set(
+  'accept achieve act adapt add adopt align allow analyse analyze answer apply ask assign avoid be become begin block bring build buy bypass calculate call catch choose clarify clean close collect combine compare complete comply compute confirm connect consume contain continue convert correct create cut decide decouple decrease defend define delay delete deliver deny deploy detect determine disable discover do drop ease eliminate enable encourage enforce ensure erase evaluate exceed exclude execute expand explain explore expose extend fail find fix follow forbid force get give go grow guarantee handle have help hide hold identify ignore improve include increase inform inspect install integrate isolate join justify keep know learn leave let lower maintain make meet merge migrate mitigate monitor move obtain offer open overcome own pay perform permit persist prefer prepare prevent produce prohibit protect prove provide publish pull push put read rebuild receive recover reduce refuse reject remain remove render replace reply require resolve respect respond restore restrict retrieve reuse reveal revert rewrite run satisfy save see sell send separate serve share ship show shrink simplify slow solve speed spread stay stop store strengthen succeed suit supply survive sustain swap take tell throttle tolerate track train transform translate treat trust try tune understand unify update upgrade use validate verify wait warn win withstand work write'.split(
+    ' ',
+  ),
+)
+/** Another word is a verb if one of these follows, and begins what it acts on. */
+const determiners = new Set(
+  'the a an this these those it them us our its their his her your my all any each every both some no more less fewer most'.split(
+    ' ',
+  ),
+)
+const adverbs = new Set('not never always also better only just still even safely quickly fully really'.split(' '))
+
+/** Whether a text begins with a verb in its base form. */
+function beginsWithVerb(text: string): boolean {
+  const [first, second] = text.slice(0, 200).split(/[^\p{L}'-]+/u)
+  if (first === undefined) return false
+  return adverbs.has(first.toLowerCase()) ? second !== undefined : isVerb(first, second)
+}
+
+function isVerb(word: string, next: string | undefined): boolean {
+  if (/[^a-z-]|[^s]s$/.test(word)) return false
+  const base = word.replace(/^(?:re|un|over|pre|auto|co)-?(?=.{3})/, '')
+  return (
+    verbs.has(word) ||
+    verbs.has(base) ||
+    /[a-z]{2}(?:ize|ise|ify)$/.test(word) ||
+    determiners.has(next?.toLowerCase() ?? '')
+  )
+}
 
 /** The first `most` characters; a surrogate pair is not split. */
 export const head = (text: string, most: number): string =>
@@ -27,13 +58,18 @@ function sentences(text: string, least: number): string {
   return text.trim()
 }
 
-/** The first "to …", "so that …" or "because …", up to the end of its clause. */
+/** The first "so that …", "in order to …" or "because …", else the first "to" before a verb, up to the end of its clause. */
 function purposeClause(text: string): string | null {
-  for (const match of text.matchAll(/\b(?:so that|in order to|because|to)\s+(?=\S)/gi)) {
-    const before = /(?<![a-z])([a-z]+)\s*$/i
-      .exec(text.slice(Math.max(0, match.index - 24), match.index))?.[1]
-      ?.toLowerCase()
-    if (match[0].trim().toLowerCase() === 'to' && before && noPurposeBefore.has(before)) continue
+  return clauseAfter(text, /\b(?:so that|in order to|because)\s+(?=\S)/gi) ?? clauseAfter(text, /\bto\s+(?=\S)/gi, true)
+}
+
+function clauseAfter(text: string, word: RegExp, before_verb = false): string | null {
+  for (const match of text.matchAll(word)) {
+    if (before_verb) {
+      const before = /(?<![a-z])([a-z]+)\s*$/i.exec(text.slice(Math.max(0, match.index - 24), match.index))?.[1]
+      const after = match.index + match[0].length
+      if (noPurposeBefore.has(before?.toLowerCase() ?? '') || !beginsWithVerb(text.slice(after, after + 200))) continue
+    }
     const rest = head(text.slice(match.index, match.index + 501), 500)
     const clause = /^[^.!?;\n]+(?:\.(?=\S)[^.!?;\n]*)*/.exec(rest)?.[0].trim()
     if (clause && clause.split(/\s+/).length > 1) return clause

@@ -112,6 +112,7 @@ export async function openSqliteStore({
 
     return {
       driver: 'sqlite',
+      decision_files: true,
       decisions: reads(decisionReader(reading, followed)),
       edges: reads(edgeReader(reading)),
       keyed: reads(keyedReader(reading)),

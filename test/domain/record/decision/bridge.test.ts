@@ -85,12 +85,28 @@ describe('purpose clauses', () => {
     ['Moved back to Postgres because JSON indexes matter', 'because JSON indexes matter'],
     ['Due to load, add workers to keep p99 low', 'to keep p99 low'],
     ['Say no to. Then act to ship it', 'to ship it'],
+    ['Use a queue to absorb peaks so that orders survive', 'so that orders survive'],
+    ['Give the team access to production to fix faults', 'to fix faults'],
+    ['Add a key to never charge twice', 'to never charge twice'],
+    ['Add an index to cache the totals', 'to cache the totals'],
+    ['Split the table to rebuild it faster', 'to rebuild it faster'],
+    ['Retry to minimise lost orders', 'to minimise lost orders'],
   ])('%s', (decision, expected) => expect(purposeOf({ decision })).toBe(expected))
 
-  test.each(['Tomorrow we stop', 'Migrate to Kubernetes', 'Into the into', 'to', 'Autobecause of'])(
-    'none in: %s',
-    (decision) => expect(purposeOf({ decision })).toBe(decision),
-  )
+  test.each([
+    'Tomorrow we stop',
+    'Migrate to Kubernetes',
+    'Limit access to customers that pay',
+    'Add retries to payment calls',
+    'Deploy to production',
+    'Move billing to stripe',
+    'From cron to systemd timers',
+    'Write the log to disk',
+    'Subscribe to the feed',
+    'Into the into',
+    'to',
+    'Autobecause of',
+  ])('none in: %s', (decision) => expect(purposeOf({ decision })).toBe(decision))
 })
 
 test('the same input gives the same bridge', () => {
