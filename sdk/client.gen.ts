@@ -755,7 +755,8 @@ export interface CheckGuardrailsResult {
     /** Id of the rule. */ rule: string
     /** Evidence records that satisfy the rule. */ seqs: number[]
   }[]
-  /** Rules for other projects or scopes; they were not evaluated. */ skipped_for_scope: string[]
+  /** Rules that would apply if the action named their project or scope; none if it names one. */
+  skipped_for_scope: string[]
   /** Rules in shadow mode that would have blocked the action; left out if there are none. */
   would_block?: string[] | undefined
   /** Why the action is blocked. */ violations: Violation[]
@@ -874,6 +875,12 @@ export interface DecideApprovalResult {
     /** RFC 3339. */ decided_at: string
     /** Reason for the denial. */ reason: string | null
   }[] | undefined
+  /** What `getCalibration` answers about the requester at these stakes; not in answers of decideApproval. */
+  agent_record?: {
+    /** Stakes of the action; medium if it states none. */ stakes: Stakes
+    /** Figures of all scored decisions of the requester at these stakes. */ overall: OverallFigures
+    /** The verdict on these decisions. */ verdict: Verdict
+  } | undefined
   /** The rules that require it. */
   rules: {
     /** Id of the rule. */ guardrail_id: string
@@ -1454,7 +1461,7 @@ export interface GetSessionContextResult {
   active_guardrails?: {
     /** Id of the rule. */ id: string
     /** Effect of a violation. */ action: string
-    /** Its purpose. */ description: string | null
+    /** Its purpose. */ description: string
     /** Condition under which it applies, in words; null if it always applies. */ applies: string | null
     /** Projects and scopes to which it applies; empty for all. */ scopes: string[]
   }[] | undefined
@@ -1855,7 +1862,7 @@ export interface ListGuardrailsResult {
   guardrails: {
     /** Id of the rule. */ id: string
     /** Short name. */ name: string | null
-    /** Its purpose. */ description: string | null
+    /** Its purpose; if it states none, its message, else its conditions in words. */ description: string
     /** Effect of a violation. */ action: 'block' | 'defer' | 'step_up' | 'modify' | 'warn' | 'log'
     /** `shadow`: it stops nothing, what it would have stopped is noted. */ mode: 'enforce' | 'shadow'
     /** Checks since `fired_from` in which it fired; with `fired_since`, for admin and audit. */
@@ -2048,7 +2055,8 @@ export interface PreActionResult {
     /** Id of the rule. */ rule: string
     /** Evidence records that satisfy the rule. */ seqs: number[]
   }[]
-  /** Rules for other projects or scopes; they were not evaluated. */ skipped_for_scope: string[]
+  /** Rules that would apply if the action named their project or scope; none if it names one. */
+  skipped_for_scope: string[]
   /** Rules in shadow mode that would have blocked the action; left out if there are none. */
   would_block?: string[] | undefined
   /** Id of the recorded decision; null if it was blocked or not to be recorded. */ decision_id: string | null
@@ -2367,7 +2375,7 @@ export interface ReviewDecisionResult {
   /** True on success. */ success: boolean
   /** Id of the decision. */ decision_id: string
   /** Id of its record in the ledger. */ record_id: string
-  /** Path of the YAML file, relative to the data directory. */ path: string
+  /** Path of its YAML file; absent if the store has none. */ path?: string | undefined
   /** `pending` until the first review. */ status: Status
   /** The effective outcome of the decision. */ outcome: Outcome
   /** Whether this review determines the outcome. If not, it is kept as a remark in `review_history`. */ counts: boolean
@@ -2672,6 +2680,12 @@ export interface Approval {
     /** RFC 3339. */ decided_at: string
     /** Reason for the denial. */ reason: string | null
   }[] | undefined
+  /** What `getCalibration` answers about the requester at these stakes; not in answers of decideApproval. */
+  agent_record?: {
+    /** Stakes of the action; medium if it states none. */ stakes: Stakes
+    /** Figures of all scored decisions of the requester at these stakes. */ overall: OverallFigures
+    /** The verdict on these decisions. */ verdict: Verdict
+  } | undefined
   /** The rules that require it. */
   rules: {
     /** Id of the rule. */ guardrail_id: string
@@ -2722,7 +2736,7 @@ export interface AsOfBlock {
 /** One limit of an answer about an earlier time. */
 export interface AsOfLimit {
   /** Kind of limit. */
-  limit: 'text_changed_since' | 'imported_since' | 'old_values_dropped' | 'erased' | 'more_candidates' | 'file_errors' | 'circuit_breakers' | 'evidence_times'
+  limit: 'text_changed_since' | 'current_statistics' | 'imported_since' | 'old_values_dropped' | 'erased' | 'more_candidates' | 'file_errors' | 'circuit_breakers' | 'evidence_times'
   /** Its effect on this answer. */ message: string
   /** Decisions concerned, at most 100; empty if it concerns no specific decision. */ ids: string[]
 }
@@ -3470,7 +3484,7 @@ export interface RecordResult {
   /** True on success. */ success: boolean
   /** Id of the decision. */ decision_id: string
   /** Id of its record in the ledger. */ record_id: string
-  /** Path of the YAML file, relative to the data directory. */ path: string
+  /** Path of the YAML file, relative to the data directory; absent if the store has none. */ path?: string | undefined
   /** Whether it is already in the semantic index; keyword search always finds it. */ indexed: boolean
   /** True if the source key was already recorded; nothing was written. */ existing: boolean
   /** Whether guardrails were checked. */ guardrails_checked: boolean

@@ -90,8 +90,7 @@ export const assumedStakes = actionFields.stakes.assumed
  * The action that corresponds to a recorded decision. Deliberation that the caller reports proves nothing: only queries, checks and
  * reasoning that the service tracked itself satisfy a `has_…` field.
  * @param context of the action; rules do not read the record's text as context
- * @param stakes as given
- * @param scope as given
+ * @param stakes as given, as is `scope`
  */
 export function recordedAction(
   record: DecisionRecord,
