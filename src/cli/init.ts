@@ -205,11 +205,9 @@ export const init = defineCommand({
         ...proofs.flatMap((proof) => proofText(proof, fixOf(proof.problems[0] ?? '', again, data_dir), terminal)),
         modes[mode],
         'The model gets the context of its session and precedents for each prompt, in each mode.',
-        ...(settings.hook_prompts === 'text'
-          ? [
-              `Prompts are kept as text in ${data_dir}, for all who may read decisions; CSTP_HOOK_PROMPTS=digest keeps none.`,
-            ]
-          : []),
+        settings.hook_prompts === 'text'
+          ? `Prompts are kept as text in ${data_dir}, for all who may read decisions; CSTP_HOOK_PROMPTS=digest keeps none.`
+          : 'No prompt is kept, only its digest (CSTP_HOOK_PROMPTS=text keeps it without secrets).',
         ...clients.flatMap((client) => trust[client] ?? []),
         ...(clients.includes('codex') ? [typing(dir)] : []),
         ...(offer !== null && !canAsk ? [offerLine(offer)] : []),

@@ -13,6 +13,8 @@ interface CheckReport {
   policy_hash: string | null
   errors: RuleProblem[]
   findings: LintFinding[]
+  /** Rules on a text that hooks don't tell, by these settings. */
+  untold: string[]
   /** For each rule, the fields that only the agent vouches for. */
   claims: Claims[]
   /** Rules and circuit breakers that replace shipped ones. */
@@ -45,6 +47,7 @@ export async function checkRules(
     policy_hash: main.set?.hash ?? null,
     errors: sets.flatMap(({ errors }) => errors),
     findings: once(loaded.flatMap(lintRules), ({ message }) => message),
+    untold: main.untold,
     claims: once(loaded.flatMap(claimsIn), ({ rule }) => rule),
     replaced: main.replaced,
     empty: main.empty,

@@ -16,6 +16,7 @@ import type { RuleProblem } from '../../sdk/schema/policy.ts'
 import { causeOf, type Log } from '../core/log.ts'
 import { type ControlRules, compileControls } from '../domain/ledger/evidence/controls.ts'
 import { parseControlFiles } from '../domain/ledger/evidence/rules.ts'
+import { readersOfRequest } from '../domain/policy/rules/fact-names.ts'
 import {
   type Built,
   buildPolicy,
@@ -81,6 +82,8 @@ async function filesAt(place: string): Promise<PolicyFile[]> {
 export interface ReadPolicy extends Built {
   /** Directories without a rule file. */
   empty: string[]
+  /** Rules on the task of a session, which hooks tell only where they keep the text of prompts. */
+  untold: string[]
 }
 
 /**
@@ -121,13 +124,16 @@ export async function readPolicy(
     },
   )
   const errors = [...unreadable, ...built.errors]
-  return { ...built, set: errors.length > 0 ? null : built.set, errors, empty }
+  const untold = lists.hook_prompts === 'digest' ? readersOfRequest(built.set?.rules.map(({ rule }) => rule) ?? []) : []
+  return { ...built, set: errors.length > 0 ? null : built.set, errors, empty, untold }
 }
 
 /** Logs what deserves attention in a set that loads. */
-function announce({ set, replaced, empty }: ReadPolicy, log: Log): void {
+function announce({ set, replaced, empty, untold }: ReadPolicy, log: Log): void {
   for (const directory of empty) log('warn', 'no rule files in a directory of GUARDRAILS_PATHS', { directory })
   for (const { what, file, line } of replaced) log('info', `${what} replaces the shipped one`, { file, line })
+  if (untold.length > 0)
+    log('warn', 'rules read session.request, which hooks tell only with CSTP_HOOK_PROMPTS=text', { rules: untold })
   if (set?.rules.length === 0) log('warn', 'no guardrails are in force: everything is allowed')
 }
 

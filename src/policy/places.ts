@@ -18,6 +18,8 @@ export interface Packs {
   packs?: readonly RulePack[]
   /** Its folder `guardrails`, if there is one, is the last place. */
   data_dir?: string
+  /** What hooks keep of prompts. */
+  hook_prompts?: 'text' | 'digest'
 }
 
 /** How often files are looked at. */

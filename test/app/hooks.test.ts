@@ -307,7 +307,7 @@ describe('hooks', () => {
       await event('UserPromptSubmit', { prompt: `push with ${secret}` })
       expect(JSON.stringify(await program.store.keyed.list('hook_session', { limit: 5 }))).not.toContain(secret)
       await event('UserPromptSubmit', { prompt: 'find the fault' }, { prompts: 'digest' })
-      expect((await sessionsOf(program))[0]!.request).toMatch(/^[0-9a-f]{64}$/)
+      expect((await sessionsOf(program))[0]!.request).toMatch(/^sha256 [0-9a-f]{64}$/)
     })
 
     test('a secret in a call is judged by rules, and stored nowhere', async () => {

@@ -26,7 +26,7 @@ describe.each(['codex', 'gemini', 'claude-code', 'opencode', 'copilot'] as const
   let data: string
   beforeAll(async () => {
     data = await mkdtemp(join(tmpdir(), 'cstp-data-'))
-    running = await startServing({ GUARDRAILS_PATHS: data })
+    running = await startServing({ GUARDRAILS_PATHS: data, CSTP_HOOK_PROMPTS: 'text' })
     agent = await openAgent(client)
     await running.call(
       'recordDecision',

@@ -380,6 +380,11 @@ describe('finds what is wrong with', () => {
       () => rules('- id: a\n  description: d\n  action: block\n  condition_stakse: high\n'),
       /^guardrails warning: .*mine\.yaml:\d+: /,
     ],
+    [
+      'guardrails: a prompt that is not kept',
+      () => rules('- { id: asked, action: log, condition_session.request: contains delete }\n'),
+      /^guardrails note: asked reads session\.request, which hooks leave empty.* → set CSTP_HOOK_PROMPTS=text/,
+    ],
     ['guardrails: none', () => rules(null), /^guardrails warning: no rule files in .*rules → name directories/],
     ['guardrails: no folder', () => ({ GUARDRAILS_PATHS: join(home, 'nowhere') }), /^guardrails error: /],
   ]

@@ -130,6 +130,15 @@ describe('the shipped rules beside others', () => {
       'warn: no guardrails are in force: everything is allowed',
     ])
     expect((await checkRules([join(dir, 'empty')])).empty).toEqual([join(dir, 'empty')])
+    const prompts = { categories: null, environments: null, hook_prompts: 'digest' } as const
+    await put(
+      'asks/a.yaml',
+      `- { id: a, action: log, condition_session.request: contains x }
+- { id: b, action: log, conditions: [{ type: cel, expression: "action.session.request == 'x'" }] }
+- { id: c, action: log, condition_session.actions: contains request }`,
+    )
+    expect((await checkRules([join(dir, 'asks')], prompts)).untold).toEqual(['a', 'b'])
+    expect((await checkRules([join(dir, 'asks')])).untold).toEqual([])
   })
 
   test('what is checked is what a server loads: files, directories and the shipped rules together', async () => {

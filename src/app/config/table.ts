@@ -263,9 +263,9 @@ export const settings = named({
   ),
   hook_prompts: setting(
     'hooks.prompts',
-    'text',
+    'digest',
     oneOf('text', 'digest'),
-    'What hooks store of a prompt: text is its text without secrets, digest only its SHA-256.',
+    'What hooks store of a prompt: digest only its SHA-256, text its text without secrets, which rules on session.request need.',
   ),
   gateway: setting<Record<string, Upstream>>(
     'gateway',

@@ -54,9 +54,14 @@ const checkGuardrails: Check = {
     const fix = 'correct the file, then cstp guardrails check'
     const again = 'name directories with rules in GUARDRAILS_PATHS, or unset it for the shipped rules'
     try {
-      const { errors, findings, rules, empty } = await checkRules(guardrails_paths, lists)
+      const { errors, findings, rules, empty, untold } = await checkRules(guardrails_paths, lists)
       for (const { file, line, column, message } of errors) yield error(`${file}:${line}:${column}: ${message}`, fix)
       for (const { file, line, message } of findings) yield warning(`${file}:${line}: ${message}`, fix)
+      if (untold.length > 0)
+        yield note(
+          `${untold.join(', ')} reads session.request, which hooks leave empty: they keep prompts as digests`,
+          'set CSTP_HOOK_PROMPTS=text, or have agents name their task in getSessionContext',
+        )
       for (const place of empty) yield warning(`no rule files in ${place}`, again)
       if (errors.length === 0 && rules === 0) yield warning('no guardrails are in force: everything is allowed', again)
     } catch (thrown) {

@@ -93,7 +93,7 @@ async function onStart(call: HookCall, { place }: On<'session_start'>): Promise<
 async function onPrompt(call: HookCall, { place, text }: On<'prompt'>): Promise<HookOutcome> {
   const at = call.now()
   const masked = mask(text).slice(0, maxRequest).toWellFormed()
-  const request = text === '' ? null : call.prompts === 'text' ? masked : digestOf(text)
+  const request = text === '' ? null : call.prompts === 'text' ? masked : `sha256 ${digestOf(text)}`
   await call.store.transaction((tx) =>
     changeSession(tx, sourceOf(call), place, at, (one) => ({ ...one, request, turn_ms: at, pending: [] })),
   )

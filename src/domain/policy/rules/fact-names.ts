@@ -57,6 +57,10 @@ function groupsOf(condition: Condition): FactGroup[] {
   }
 }
 
+/** Ids of the rules that read the task of the session, which no hook tells where prompts are kept as digests. */
+export const readersOfRequest = (rules: readonly { id: string; conditions: readonly Condition[] }[]): string[] =>
+  rules.flatMap(({ id, conditions }) => (/\bsession\W{1,8}request\b/.test(JSON.stringify(conditions)) ? [id] : []))
+
 /** Whether some rule uses facts about the session. */
 export const asksForSession = (rules: readonly { conditions: readonly Condition[] }[]): boolean =>
   rules.some(({ conditions }) => conditions.flatMap(groupsOf).includes('session'))
