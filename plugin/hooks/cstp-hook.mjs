@@ -181,7 +181,8 @@ const hasher = (...key) =>
 
 const sha256 = (data) => hasher().update(data).digest('hex')
 const macOf = (token, parts) => hasher(hasher().update(token).digest()).update(parts.join('\n')).digest('hex')
-const nonceOf = () => Buffer.from(crypto.getRandomValues(new Uint8Array(16))).toString('hex')
+const nonceOf = () =>
+  (bun ? Buffer.from(crypto.getRandomValues(new Uint8Array(16))) : node.randomBytes(16)).toString('hex')
 
 /**
  * The headers of a request: signed, so that another program on the port learns no token. Over https the server proves itself, and gets the
@@ -217,13 +218,36 @@ const textFrom = (stream, signal) =>
     })
   })
 
+/** The host of an address on this machine. */
+const ownHost = (url) => /^http:\/\/(localhost|127[\d.]+|\[::1\])[:/]/.exec(url)?.[1]
+
 /** Keeps a request to this machine from a proxy of the environment, as Node does. */
 function direct(url) {
-  const host = /^http:\/\/(localhost|127[\d.]+|\[::1\])[:/]/.exec(url)?.[1]
+  const host = ownHost(url)
   if (host)
     process.env.NO_PROXY = process.env.no_proxy = [process.env.NO_PROXY || process.env.no_proxy, host]
       .filter(Boolean)
       .join()
+}
+
+/**
+ * One request to this machine, as HTTP/1.0, whose answer is in one piece and ends with its connection. Node's client would take a tenth of
+ * the CPU time of the whole script.
+ */
+async function plainRequest({ hostname, port, host, pathname, search }, { method, headers, body = '', signal }) {
+  const { connect } = await import('node:net')
+  const socket = connect({ port: Number(port || 80), host: hostname.replace(/^\[|\]$/g, '') })
+  const fields = Object.entries({ host, ...headers, 'content-length': Buffer.byteLength(body) })
+  socket.write(
+    [`${method} ${pathname}${search} HTTP/1.0`, ...fields.map((one) => one.join(': ')), '', body].join('\r\n'),
+  )
+  const [, head = '', answer = ''] = /^(.*?)\r\n\r\n(.*)$/s.exec(await textFrom(socket, signal)) ?? []
+  const [status, ...lines] = head.split('\r\n')
+  const given = lines.map((line) => /^([^:]*): *(.*)$/.exec(line)?.slice(1) ?? [line, ''])
+  const found = Object.fromEntries(given.map(([name, value]) => [name.toLowerCase(), value]))
+  if (Buffer.byteLength(answer) !== Number(found['content-length'] ?? Buffer.byteLength(answer)))
+    throw new Error(`the answer of ${host} is not whole`)
+  return { status: Number(/^HTTP\/1\.\d (\d{3})/.exec(status)?.[1]), headers: found, answer }
 }
 
 /** One request; resolves with status, headers and text. */
@@ -233,6 +257,7 @@ async function request(url, { method = 'GET', headers = {}, body, signal }) {
     const response = await fetch(url, { method, headers, body, signal, redirect: 'manual' })
     return { status: response.status, headers: Object.fromEntries(response.headers), answer: await response.text() }
   }
+  if (ownHost(url)) return plainRequest(new URL(url), { method, headers, body, signal })
   const http = await (url.startsWith('https:') ? import('node:https') : import('node:http'))
   return new Promise((done, fail) => {
     const sent = http.request(url, { method, headers, signal }, (response) => {

@@ -239,6 +239,20 @@ for (const [name, program] of runtimes)
       expect(seen).not.toContain(token!)
     })
 
+    test.each(['HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{}', 'HTTP/1.1 200 OK\r\n', 'no HTTP', ''])(
+      'an answer of this port that is cut short or unreadable, %p, allows nothing',
+      async (answer) => {
+        const server = Bun.listen({
+          hostname: '127.0.0.1',
+          port: 0,
+          socket: { data: (socket) => void socket.end(answer) },
+        })
+        const env = { ...ada(), CSTP_URL: `http://127.0.0.1:${server.port}` }
+        expect(await hook(['codex'], body('PreToolUse', shell('ls')), env)).toMatchObject({ status: 2, out: '' })
+        server.stop(true)
+      },
+    )
+
     test('a service of another data folder is named, and gets no token', async () => {
       const env = { ...ada(), CSTP_TOKEN: 'the-token-of-another-folder' }
       const { status, err } = await hook(['codex'], body('PreToolUse', shell('ls')), env)
