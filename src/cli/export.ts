@@ -47,10 +47,12 @@ function targetsOf(connection: Connection) {
 
 export const exportDecisions = defineCommand({
   name: 'export',
-  summary: 'Write every decision as JSON Lines, in the format of import, or as architecture decision records.',
+  summary:
+    'Write every decision as JSON Lines, in the format of import, as Parquet, or as architecture decision records.',
   about: [
     'One line for each decision, oldest first, to stdout or a file. Importing them into an empty data directory creates the same decisions, with outcomes and links.',
-    'Not exported are ids (a copy gets new ones and keeps the old ones as source), who reviewed, linked or changed a decision and when, earlier reviews and versions, and derived data. To move all of that, copy the data directory, or write its files with --yaml.',
+    'Parquet needs the scope admin or audit too, since the verdicts are those of the audit trail. Its column score is 1, 0.5 or 0 for decisions that calibration counts.',
+    'Not exported as JSON Lines are ids (a copy gets new ones and keeps the old ones as source), who reviewed, linked or changed a decision and when, earlier reviews and versions, and derived data. To move all of that, copy the data directory, or write its files with --yaml.',
   ],
   flags: {
     out: {
@@ -63,47 +65,63 @@ export const exportDecisions = defineCommand({
       value: 'folder',
       about: 'Write each decision in full to a YAML file in this folder instead, as in the data directory.',
     },
-    format: { kind: 'value', value: 'jsonl', about: 'Format of the output; jsonl is the only one.' },
+    format: {
+      kind: 'value',
+      value: 'name',
+      about: 'jsonl (the default), or parquet: decisions, outcomes and verdicts, a file each in the new folder --out.',
+    },
     ...connectionFlags,
   },
   verbs: [exportAdr],
   examples: [
     ['cstp export --out decisions.jsonl', 'from the running server'],
     ['cstp export --yaml ./copy', 'every decision in full, one file each'],
+    ['cstp export --format parquet --out figures', 'for DuckDB, pandas and other data tools'],
     ['cstp export --local | gzip > decisions.jsonl.gz', 'without a server, compressed'],
   ],
   async run(run) {
     const { terminal, flags, json } = run
-    if (flags.format !== undefined && flags.format !== 'jsonl')
-      throw misuse(`--format is jsonl; received ${JSON.stringify(flags.format)}`)
+    const isParquet = flags.format === 'parquet'
+    if (flags.format !== undefined && flags.format !== 'jsonl' && !isParquet)
+      throw misuse(`--format is jsonl or parquet; received ${JSON.stringify(flags.format)}`)
+    if (isParquet && flags.out === undefined) throw misuse('--format parquet needs --out, a new folder')
     if (flags.yaml !== undefined && (flags.out !== undefined || flags.format !== undefined))
       throw misuse('--yaml excludes --out and --format')
     const exported = await withProgress(terminal, (progress) =>
       withConnection(run, async (opened) => {
         const connection = retryWhenRateLimited(opened)
+        let exported = 0
+        async function* records(): AsyncGenerator<DecisionRecord[]> {
+          for await (const { decisions, total } of pages(connection)) {
+            // Rows of the list lack the deliberation.
+            const page = await fullRecords(
+              connection,
+              decisions.map(({ id }) => id),
+            )
+            exported += page.length
+            progress.show(total === 0 ? null : exported / total, `${exported} of ${total} decisions`)
+            yield page
+          }
+        }
+        if (isParquet) {
+          const { exportParquet } = await import('./export-parquet.ts')
+          return exportParquet(connection, flags.out!, records()).finally(progress.end)
+        }
         const sink: Sink = flags.yaml
           ? nowhere
           : flags.out
             ? await openFile(flags.out)
             : { write: terminal.out, close: async () => {} }
-        let exported = 0
         let complete = false
         try {
           const targets = targetsOf(connection)
-          for await (const { decisions, total } of pages(connection)) {
-            // Rows of the list lack the deliberation.
-            const records = await fullRecords(
-              connection,
-              decisions.map(({ id }) => id),
-            )
-            exported += records.length
-            progress.show(total === 0 ? null : exported / total, `${exported} of ${total} decisions`)
+          for await (const page of records()) {
             if (flags.yaml) {
-              await (await import('../app/yaml-export.ts')).writeYaml(flags.yaml, records)
+              await (await import('../app/yaml-export.ts')).writeYaml(flags.yaml, page)
               continue
             }
             const lines: string[] = []
-            for (const record of records) lines.push(`${JSON.stringify(importLine(record, await targets(record)))}\n`)
+            for (const record of page) lines.push(`${JSON.stringify(importLine(record, await targets(record)))}\n`)
             await sink.write(lines.join(''))
           }
           complete = true

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet'
 import { openRemote } from '../../src/cli/remote.ts'
 import { bareEnv, cstp, root, type Service, serve, temporaryDir, testDir, testService } from '../support/process.ts'
 
@@ -131,6 +132,37 @@ describe('with a server', () => {
     expect(JSON.parse(taken.out)).toMatchObject({ imported: lines.length, skipped: 0, incomplete: 0 })
     expect(sorted((await cstp(['export', '--local'], there)).out)).toEqual(lines)
     expect(await readdir(copy)).not.toContain(expect.stringContaining('.tmp'))
+  })
+
+  test('Parquet has decisions, reviews and verdicts, and the figures of the calibration page follow from it', async () => {
+    await run(['call', 'checkGuardrails', '{"action":{"description":"Send it"}}'])
+    const out = join(await testDir(), 'figures')
+    const exported = ['export', '--format', 'parquet', '--out', out]
+    expect(await run(exported)).toMatchObject({ status: 0, err: '' })
+    expect((await run(exported)).err).toContain(`${out} exists`)
+    const rows = async (name: string) =>
+      parquetReadObjects({ file: await asyncBufferFromFile(join(out, `${name}.parquet`)) })
+    const decisions = await rows('decisions')
+    const { out: stats } = await run(['call', 'getStats'])
+    expect(decisions).toHaveLength(JSON.parse(stats).total)
+    expect(decisions[0]).toMatchObject({ created_at: expect.any(Date), tags: expect.any(Array) })
+    const scored = decisions.filter(({ score }) => score !== null)
+    const mean = (of: (row: Record<string, number>) => number) =>
+      scored.reduce((sum, row) => sum + of(row as Record<string, number>), 0) / scored.length
+    const { overall } = JSON.parse((await run(['call', 'getCalibration', '{"window":"all"}'])).out)
+    expect(overall.scored).toBe(scored.length)
+    expect(overall.accuracy).toBeCloseTo(
+      mean(({ score }) => score!),
+      3,
+    )
+    expect(overall.brier_score).toBeCloseTo(
+      mean(({ score, confidence }) => (confidence! - score!) ** 2),
+      3,
+    )
+    const known = new Set(decisions.map(({ id }) => id))
+    expect((await rows('outcomes')).filter(({ decision_id }) => known.has(decision_id)).length).toBeGreaterThan(20)
+    const [verdict] = await rows('verdicts')
+    expect(verdict).toMatchObject({ agent: 'local', method: 'cstp.checkGuardrails', verdict: 'allow', allowed: true })
   })
 
   test('query shows a table that fits, JSON for programs, and honest silence', async () => {
