@@ -7,7 +7,7 @@ import { atEnd, freePort } from './process.ts'
 export interface Issuer {
   url: string
   /** Who logs in next. */
-  account: { id: string; roles: string[] }
+  account: { id: string; roles: string[]; tenant?: string }
   /** A token of the client `robot`, by its own credentials. */
   clientToken(resource: string, scope: string): Promise<string>
   /** A token as the issuer would sign it; `claims` and `header` replace its own. */
@@ -38,7 +38,7 @@ export async function openIssuer(
 ): Promise<Issuer> {
   const port = more.port ?? (await freePort())
   const url = `http://${more.host ?? '127.0.0.1'}:${port}`
-  const account = { id: 'person-1', roles: [] as string[] }
+  const account: Issuer['account'] = { id: 'person-1', roles: [] }
   let key = await newKey('key-1')
   let fetched = 0
   const configuration = {
@@ -54,9 +54,12 @@ export async function openIssuer(
       ...(more.clients ?? []),
     ],
     scopes: ['openid', 'offline_access', ...scopeNames],
-    claims: { openid: ['sub', 'roles', 'auth_time', 'acr'] },
+    claims: { openid: ['sub', 'roles', 'tenant', 'auth_time', 'acr'] },
     conformIdTokenClaims: false,
-    findAccount: (_: unknown, sub: string) => ({ accountId: sub, claims: () => ({ sub, roles: account.roles }) }),
+    findAccount: (_: unknown, sub: string) => ({
+      accountId: sub,
+      claims: () => ({ sub, roles: account.roles, tenant: account.tenant }),
+    }),
     cookies: { keys: ['the key of the cookies in tests'] },
     pkce: { required: () => true },
     features: {

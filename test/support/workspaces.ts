@@ -1,7 +1,9 @@
 /** A server in this process with workspaces, and the same agents in each and in the default one. */
+import { generateKeyPairSync } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
+import { freshSchema, type Postgres } from './postgres.ts'
 import { testDir } from './process.ts'
 import { callers } from './program.ts'
 import { type Running, startServing } from './serving.ts'
@@ -55,4 +57,12 @@ export async function startCompany(
       return (await (await as(where, agent, '/cstp', { method: 'POST', body, headers })).json()) as never
     },
   }
+}
+
+/** Settings of a service on a schema and with a key of its own. */
+export async function onPostgres(database: Postgres): Promise<{ CSTP_STORE_URL: string; CSTP_EVIDENCE_KEY: string }> {
+  const key = join(await testDir(), 'evidence.pem')
+  const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })
+  await writeFile(key, pem, { mode: 0o600 })
+  return { CSTP_STORE_URL: freshSchema(database), CSTP_EVIDENCE_KEY: key }
 }

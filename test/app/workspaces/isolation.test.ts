@@ -4,7 +4,8 @@ import { randomBytes } from 'node:crypto'
 import { keyOf, macOf, sha256Hex } from '../../../src/core/signed.ts'
 import { methods } from '../../../src/methods/table.ts'
 import { merged, post, secret } from '../../support/github.ts'
-import { type Company, defaultOne, startCompany, tokenOf } from '../../support/workspaces.ts'
+import { postgres, whyNoPostgres } from '../../support/postgres.ts'
+import { type Company, defaultOne, onPostgres, startCompany, tokenOf } from '../../support/workspaces.ts'
 import { type CallStep, wireCases } from '../../wire/case.ts'
 import { at, filled, type Saved } from '../../wire/replay.ts'
 
@@ -153,7 +154,11 @@ async function attack(company: Company, from: string, victim: Saved[], lone: Com
   return wrong
 }
 
+const database = postgres()
+if (database === null) console.warn(`workspaces in PostgreSQL are skipped: ${whyNoPostgres}`)
+
 const backends: [string, () => Promise<Record<string, string>>][] = [['SQLite', async () => ({})]]
+if (database !== null) backends.push(['PostgreSQL', () => onPostgres(database)])
 
 test('the corpus of calls has every method', () => {
   const called = new Set(stories.flatMap(({ calls }) => calls.map(({ call }) => `cstp.${call}`)))
@@ -164,7 +169,7 @@ test.each(backends)(
   'three workspaces throw every method, id, resource and search at each other, and each is as if alone (%s)',
   async (_, envOf) => {
     const company = await startCompany({ red: {}, blue: {} }, await envOf())
-    const lones = [await startCompany({}), await startCompany({})]
+    const lones = [await startCompany({}, await envOf()), await startCompany({}, await envOf())]
     for (const where of ['red', 'blue', defaultOne]) await company.rpc(where, 'root', 'getStats', {})
     for (const lone of lones) await lone.rpc(defaultOne, 'root', 'getStats', {})
     const ofRed = await fill(company, 'red')

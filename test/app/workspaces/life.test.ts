@@ -1,0 +1,139 @@
+/** The life of a workspace: who an issuer puts into it, its own settings, and how it is closed, copied and erased. */
+import { expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { SQL } from 'bun'
+import { loadSettings, type Settings } from '../../../src/app/config/config.ts'
+import { createToken, listTokens } from '../../../src/app/tokens.ts'
+import { listWorkspaces, settingsOf } from '../../../src/app/workspaces/folder.ts'
+import { archiveWorkspace, createWorkspace, eraseWorkspace } from '../../../src/app/workspaces/manage.ts'
+import { openIssuer } from '../../support/issuer.ts'
+import { postgres, whyNoPostgres } from '../../support/postgres.ts'
+import { atEnd, bareEnv, cstp, freePort, testDir, until } from '../../support/process.ts'
+import { follow } from '../../support/visitor.ts'
+import { defaultOne, onPostgres, startCompany } from '../../support/workspaces.ts'
+
+const head = { 'content-type': 'application/json' }
+const decision = { decision: 'Use Redis', confidence: 0.8, category: 'architecture' }
+const stats = { method: 'POST', body: JSON.stringify({ jsonrpc: '2.0', method: 'cstp.getStats', params: {}, id: 1 }) }
+const totalOf = async (response: Response) => ((await response.json()) as { result?: { total: number } }).result?.total
+
+const settingsIn = async (dir: string, env: Record<string, string> = {}): Promise<Settings> =>
+  (await loadSettings({ env: bareEnv(dir, env), flags: {}, readFile: async () => '' })).settings
+const refused = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'it was done',
+    (error: Error) => error.message,
+  )
+
+test('a claim of the issuer names the workspace, for tokens and for people at the dashboard', async () => {
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const client = {
+    ...{ client_id: 'dashboard', client_secret: 'dashboard-secret-of-the-tests' },
+    redirect_uris: [`${url}/dashboard/callback`],
+  }
+  const issuer = atEnd(await openIssuer({ host: 'localhost', clients: [client] }), (one) => one.stop())
+  const company = await startCompany(
+    { red: {}, blue: {} },
+    {
+      ...{ CSTP_PORT: String(port), CSTP_PUBLIC_URL: url, CSTP_OIDC_ISSUER: issuer.url },
+      ...{ CSTP_OIDC_CLIENT_ID: client.client_id, CSTP_OIDC_CLIENT_SECRET: client.client_secret },
+      CSTP_OIDC_CLAIMS: 'workspace=tenant',
+    },
+  )
+  await company.rpc('red', 'alice', 'recordDecision', decision)
+  const asked = async (claims: Record<string, unknown>) => {
+    const token = await issuer.sign({ aud: url, scope: 'cstp:read', ...claims })
+    return fetch(`${url}/cstp`, { ...stats, headers: { ...head, authorization: `Bearer ${token}` } })
+  }
+  expect(await totalOf(await asked({ tenant: 'red' }))).toBe(1)
+  for (const claims of [{ tenant: 'blue' }, {}]) expect(await totalOf(await asked(claims))).toBe(0)
+  // What can't be a workspace is none, and leads to no folder.
+  for (const tenant of ['green', '../red', 'red/../red', 'RED']) expect((await asked({ tenant })).status).toBe(403)
+  for (const tenant of [7, ['red'], '']) expect((await asked({ tenant })).status).toBe(401)
+  // A name that a token of one workspace has is free in another.
+  expect((await asked({ tenant: 'red', sub: 'alice' })).status).toBe(401)
+
+  Object.assign(issuer.account, { id: 'ada-4711', roles: ['lead'], tenant: 'red' })
+  const jar = new Map<string, string>()
+  await follow(`${url}/dashboard/login`, `${url}/dashboard`, jar, '/dashboard/callback')
+  const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
+  const page = { ...head, cookie, 'x-cstp-dashboard': '1', origin: url }
+  expect(await totalOf(await fetch(`${url}/cstp`, { ...stats, headers: page }))).toBe(1)
+  const trail = JSON.stringify(await company.rpc('red', 'root', 'listAudit', { agent: 'ada-4711' }))
+  expect(trail).toContain('dashboard.login')
+  await company.stop()
+})
+
+test('a workspace adds its rules and settings to those of the service, and takes over no credentials', async () => {
+  const dir = await testDir()
+  const settings = await settingsIn(dir, {
+    GUARDRAILS_PATHS: '/rules/all',
+    CSTP_RATE_LIMIT: '70',
+    CSTP_WEBHOOK_URL: 'https://hooks.example',
+    CSTP_WEBHOOK_SECRET: `whsec_${'A'.repeat(32)}`,
+  })
+  const { settings_file } = await createWorkspace(settings, 'red')
+  expect(await settingsOf(settings, 'red')).toMatchObject({
+    ...{ data_dir: join(dir, 'workspaces/red'), rate_limit: 70, webhook_url: null, guardrails_paths: ['/rules/all'] },
+  })
+  await writeFile(settings_file, 'guardrails: { paths: [/rules/red], packs: [git] }\nserver: { rate_limit: 7 }\n')
+  expect(await settingsOf(settings, 'red')).toMatchObject({
+    ...{ rate_limit: 7, packs: ['irreversible', 'git'], guardrails_paths: ['/rules/all', '/rules/red'] },
+  })
+  await writeFile(settings_file, 'server: { port: 80, rate_limit: many }\n')
+  const message = await refused(settingsOf(settings, 'red'))
+  expect(message).toContain(`server.port (file ${settings_file}): is a setting of the service; this file may set `)
+  expect(message).toContain(`server.rate_limit (file ${settings_file}): expected a whole number`)
+  for (const name of ['Red', 'a/b', '..', 'a_b', '-a', 'x'.repeat(41)])
+    expect(await refused(createWorkspace(settings, name))).toContain("can't be the name of a workspace")
+  expect(await refused(createWorkspace(settings, 'red'))).toContain('is there already')
+})
+
+test('a workspace is copied while it is in use, refused once it is archived, and erased with its keys and tokens', async () => {
+  const company = await startCompany({ red: {}, blue: {} })
+  const settings = await settingsIn(company.dir)
+  await company.rpc('red', 'alice', 'recordDecision', decision)
+  const copy = join(await testDir(), 'copy')
+  expect(await cstp(['workspace', 'export', 'red', copy], bareEnv(company.dir))).toMatchObject({ status: 0 })
+  const restored = join(company.dir, 'workspaces/blue')
+  expect(await cstp(['restore', copy, '--data-dir', restored], bareEnv(company.dir))).toMatchObject({ status: 0 })
+  expect((await company.rpc('blue', 'alice', 'getStats', {})).result).toMatchObject({ total: 1 })
+
+  const token = { name: 'x', agent: 'x', scopes: null, expires_at: null, workspace: 'red' }
+  await createToken(company.dir, token, Date.now())
+  expect(await refused(eraseWorkspace(settings, 'red'))).toContain('cstp workspace archive red first')
+  await archiveWorkspace(settings, 'red')
+  expect(listWorkspaces(company.dir)).toEqual([
+    { name: 'blue', state: 'active' },
+    { name: 'red', state: 'archived' },
+  ])
+  await until('its callers are refused', async () => (await company.as('red', 'alice', '/cstp', stats)).status === 403)
+  expect(await refused(eraseWorkspace(settings, 'red'))).toContain('a server or another command works on')
+  await company.stop()
+  await eraseWorkspace(settings, 'red')
+  expect(listTokens(company.dir, Date.now()).map(({ state }) => state)).toEqual(['revoked'])
+  expect((await readdir(join(company.dir, 'workspaces'))).sort()).toEqual(['blue', 'blue.yaml'])
+  expect(existsSync(join(restored, 'cstp.db'))).toBe(true)
+})
+
+const database = postgres()
+const title = 'erasing a workspace in PostgreSQL drops its schema, and no other'
+if (database === null) test.skip(`${title} (${whyNoPostgres})`, () => {})
+else
+  test(title, async () => {
+    const env = await onPostgres(database)
+    const company = await startCompany({ 'red-one': {}, blue: {} }, env)
+    for (const where of ['red-one', 'blue', defaultOne]) await company.rpc(where, 'alice', 'recordDecision', decision)
+    const settings = await settingsIn(company.dir, { ...env, CSTP_AUTH_TOKENS: 'local:t0ken-of-the-test' })
+    await archiveWorkspace(settings, 'red-one')
+    await company.stop()
+    await eraseWorkspace(settings, 'red-one')
+    const sql = new SQL(database.url, { max: 1 })
+    const base = new URL(env.CSTP_STORE_URL).searchParams.get('schema')!
+    const found = await sql.unsafe(`select nspname from pg_namespace where nspname like '${base}%' order by 1`)
+    await sql.close()
+    expect(found.map(({ nspname }: { nspname: string }) => nspname)).toEqual([base, `${base}_ws_blue`])
+  })
