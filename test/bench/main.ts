@@ -18,12 +18,13 @@ import { recall } from './parts/recall.ts'
 import { record } from './parts/record.ts'
 import { startup } from './parts/startup.ts'
 import { statistics } from './parts/statistics.ts'
+import { workspaces } from './parts/workspaces.ts'
 import { legend, type Row, tableHead } from './report.ts'
 import type { Site } from './site.ts'
 import { verdicts } from './targets.ts'
 
 const parts: Record<string, (bench: Bench) => Promise<void>> = {
-  ...{ http, queries, record, guardrails, startup, statistics, memory, recall, evidence, erasure, gateway },
+  ...{ http, queries, record, guardrails, startup, statistics, memory, recall, evidence, erasure, gateway, workspaces },
 }
 const stores = ['embedded', 'postgres'] as const
 

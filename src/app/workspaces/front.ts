@@ -87,9 +87,9 @@ export function openWorkspaces(options: SpacesOptions): Workspaces {
     before:
       (main): Fetch =>
       async (request, address, disableIdleTimeout) => {
-        if (!areUsed()) return main(request, address, disableIdleTimeout)
         try {
-          const name = ofService.test(request.url) ? undefined : await workspaceOf(access, request)
+          const isOfService = ofService.test(request.url) || !areUsed()
+          const name = isOfService ? undefined : await workspaceOf(access, request)
           if (name === undefined) return await main(request, address, disableIdleTimeout)
           return await spaces.use(name, async ({ surface }, space) => {
             requests.set(name, (requests.get(name) ?? 0) + 1)

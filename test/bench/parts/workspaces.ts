@@ -1,0 +1,65 @@
+/** Many workspaces in one server: the first call of each, the memory of all, and calls once they are open. */
+import { cp, mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createToken } from '../../../src/app/tokens.ts'
+import type { Bench } from '../bench.ts'
+import { callBody, inTurn, post, readFigures } from '../calls.ts'
+import { questionOf } from '../corpus.ts'
+import { percentile } from '../load.ts'
+import { rowOf } from '../report.ts'
+
+const part = 'workspaces'
+const many = 200
+const size = 500
+const mb = 1_048_576
+
+export async function workspaces(bench: Bench): Promise<void> {
+  if (bench.store !== 'embedded') return
+  const seeded = await bench.seeded(size)
+  const place = await bench.empty('workspaces')
+  await cp(seeded, place, { recursive: true })
+  await mkdir(join(place, 'workspaces'))
+  const tokens: string[] = []
+  for (let number = 0; number < many; number++) {
+    const workspace = `team-${number}`
+    const own = join(place, 'workspaces', workspace)
+    await cp(seeded, own, { recursive: true })
+    // What is seeded was signed with a key beside it.
+    await mkdir(join(own, 'keys'), { recursive: true })
+    await cp((await bench.env(place)).CSTP_EVIDENCE_KEY!, join(own, 'keys/evidence.pem'))
+    await writeFile(`${own}.yaml`, '')
+    const given = { name: workspace, agent: 'planner', scopes: null, expires_at: null, workspace }
+    tokens.push(`planner:${(await createToken(place, given, Date.now())).token}`)
+  }
+  const child = await bench.quietServer(place)
+  const query = (at: number) =>
+    callBody('queryDecisions', { query: questionOf(at, size), retrieval_mode: 'keyword', track: false })
+  const alone = await readFigures(child, inTurn(Array.from({ length: 100 }, (_, at) => post(child, query(at)))))
+  bench.add(rowOf(part, 'query by keyword, the default one alone', { size, ...alone }))
+  bench.add(rowOf(part, 'server, before any is open', { size, rss_mb: child.rss() / mb }))
+  const first = new Float64Array(many)
+  for (const [number, token] of tokens.entries()) {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const start = performance.now()
+    const answer = await fetch(`${child.url}/cstp`, { method: 'POST', headers, body: query(number) })
+    await answer.text()
+    if (!answer.ok) throw new Error(`${token.slice(0, 8)} is answered ${answer.status}`)
+    first[number] = performance.now() - start
+  }
+  first.sort()
+  bench.add(
+    rowOf(part, 'first call of a workspace', {
+      size,
+      p50_ms: percentile(first, 0.5),
+      p95_ms: percentile(first, 0.95),
+      p99_ms: percentile(first, 0.99),
+    }),
+  )
+  bench.add(rowOf(part, `server, with ${many} open`, { size, rss_mb: child.rss() / mb }))
+  const spread = tokens.map((token, at) => post(child, query(at), token))
+  bench.add(
+    rowOf(part, `query by keyword, over ${many} open ones`, { size, ...(await readFigures(child, inTurn(spread))) }),
+  )
+  bench.add(rowOf(part, `server, with ${many} open, after reads`, { size, rss_mb: child.rss() / mb }))
+  await child.stop()
+}
