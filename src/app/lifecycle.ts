@@ -11,6 +11,8 @@ export interface Opening {
   brief?: boolean
   /** With a new search index. */
   afresh?: boolean
+  /** Names the workspace to telemetry; absent for the default one. */
+  workspace?: string
   /** An embedder that is open and that others use too. */
   embedder?: Embedder
 }

@@ -65,7 +65,7 @@ export async function openProgram(
   settings: Settings,
   log: Log,
   overrides: Partial<Services> = {},
-  { search_wait_ms, brief = false, afresh = false, embedder: shares }: Opening = {},
+  { search_wait_ms, brief = false, afresh = false, embedder: shares, workspace }: Opening = {},
 ): Promise<Program> {
   const { data_dir } = settings
   await mkdir(data_dir, { recursive: true, mode: 0o700 })
@@ -89,7 +89,9 @@ export async function openProgram(
     await Promise.allSettled(opening)
     const [{ store, shared, reachable }, bare, evidence] = await Promise.all(opening)
     const embedder = metered(bare, metrics)
-    const watched = brief ? null : { env: process.env, settings, store, now, log }
+    const watched = brief
+      ? null
+      : { env: process.env, settings, store, now, log, ...(workspace !== undefined && { workspace }) }
     const observer = keep(await openObserver(metrics, watched))
     const index = keep(await openIndex(settings, store, embedder.id, log, search_wait_ms, afresh))
 

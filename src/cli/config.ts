@@ -51,7 +51,10 @@ export const config = defineCommand({
       const holders = table(
         agents,
         [
-          { title: 'agent', text: ({ agent }) => plain(agent) },
+          {
+            title: 'agent',
+            text: ({ agent, workspace }) => plain(workspace === undefined ? agent : `${agent} in ${workspace}`),
+          },
           { title: 'scopes', text: ({ scopes }) => scopes.join(' '), grows: true },
         ],
         width,

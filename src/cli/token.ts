@@ -19,10 +19,16 @@ const scopesOf = (
 ): Scope[] => grantedScopes({ agent, scopes: own, ...(workspace !== undefined && { workspace }) }, grantsOf(settings))
 
 /** Every token that is valid now. */
-export const tokenHolders = (settings: Settings): { agent: string; scopes: Scope[]; token: string }[] =>
+export const tokenHolders = (
+  settings: Settings,
+): { agent: string; workspace?: string; scopes: Scope[]; token: string }[] =>
   listTokens(settings.data_dir, Date.now())
     .filter(({ state }) => state === 'active')
-    .map((token) => ({ agent: token.agent, scopes: scopesOf(settings, token), token: token.id }))
+    .map(({ agent, workspace, ...token }) => ({
+      ...{ agent, ...(workspace !== undefined && { workspace }) },
+      scopes: scopesOf(settings, { agent, ...token, ...(workspace !== undefined && { workspace }) }),
+      token: token.id,
+    }))
 
 /** @returns milliseconds; null for `never` */
 function readSpan(flag: string, given: string): number | null {

@@ -133,16 +133,20 @@ export const grantsOf = (values: Partial<Settings>): Grants =>
 type Access = Pick<Settings, 'auth_tokens' | (typeof granting)[keyof typeof granting]>
 
 /** The agents that may call, each with its scopes. */
-export function scopesOfAgents(values: Partial<Access>): { agent: string; scopes: Scope[] }[] {
+export function scopesOfAgents(values: Partial<Access>): { agent: string; workspace?: string; scopes: Scope[] }[] {
   const own: readonly Pick<Credential, 'agent' | 'scopes' | 'workspace'>[] = values.auth_tokens ?? ownAgents
-  return own.map((one) => ({ agent: one.agent, scopes: grantedScopes(one, grantsOf(values)) }))
+  return own.map(({ agent, workspace, scopes }) => {
+    const one = { agent, ...(workspace !== undefined && { workspace }) }
+    return { ...one, scopes: grantedScopes({ ...one, scopes }, grantsOf(values)) }
+  })
 }
 
 /** Scopes may only be granted to known agents, and only administrators may both write and approve. */
 function accessProblems(values: Partial<Settings>, sources: Partial<Record<SettingName, Source>>): string[] {
   // Invalid tokens are already reported; without them the set of agents is unknown.
   if (values.auth_tokens === undefined) return []
-  const agents = scopesOfAgents(values)
+  const all = scopesOfAgents(values)
+  const agents = all.filter(({ workspace }) => workspace === undefined)
   const problems: string[] = []
   for (const name of Object.values(granting)) {
     const unknown = (values[name] ?? []).filter((given) => !agents.some(({ agent }) => agent === given))
@@ -157,7 +161,7 @@ function accessProblems(values: Partial<Settings>, sources: Partial<Record<Setti
         `CSTP_APPROVER_ROLES: the role ${role} names agents without the scope approve: ${others.join(', ')}`,
       )
   }
-  for (const { agent, scopes } of agents)
+  for (const { agent, scopes } of all)
     if (vouches(scopes))
       problems.push(
         `CSTP_APPROVERS: the token of ${agent} has approve and write: only an administrator may have both; give it the scopes read and approve in the YAML file`,

@@ -35,11 +35,12 @@ interface Progress {
 }
 
 /** Makes log records without a pipeline: what is sent is decided by the trail's own position. */
-function openRecords(texts: boolean, format: 'cstp' | 'ocsf') {
+function openRecords({ settings, workspace }: Pick<AuditLogsOptions, 'settings' | 'workspace'>) {
+  const [texts, format] = [settings.telemetry_texts === 'on', settings.telemetry_audit === 'ocsf' ? 'ocsf' : 'cstp']
   const made: ReadableLogRecord[] = []
   const nothing = async () => {}
   const provider = new LoggerProvider({
-    resource: resourceOf(),
+    resource: resourceOf(workspace),
     processors: [{ onEmit: (record) => void made.push(record), forceFlush: nothing, shutdown: nothing }],
   })
   const logger = provider.getLogger(serviceName, version)
@@ -69,14 +70,16 @@ function openRecords(texts: boolean, format: 'cstp' | 'ocsf') {
 
 export interface AuditLogsOptions {
   settings: Pick<Settings, 'telemetry_audit' | 'telemetry_texts'>
+  /** Absent for the default one. */
+  workspace?: string
   store: Pick<Store, 'audit' | 'keyed' | 'transaction'>
   now(): number
   log: Log
 }
 
-export function followAudit({ settings, store, now, log }: AuditLogsOptions): PeriodicJob {
+export function followAudit({ store, now, log, ...rest }: AuditLogsOptions): PeriodicJob {
   const exporter = new OTLPLogExporter()
-  const records = openRecords(settings.telemetry_texts === 'on', settings.telemetry_audit === 'ocsf' ? 'ocsf' : 'cstp')
+  const records = openRecords(rest)
   const holder = crypto.randomUUID()
   const read = async (keyed: Pick<KeyedReader, 'get'>) => (await keyed.get(auditExportCollection, [key]))[0]
   const isOthers = ({ holder: by, lease_until_ms }: Progress) => by !== holder && lease_until_ms > now()

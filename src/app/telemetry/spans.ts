@@ -28,9 +28,14 @@ const mostVerdicts = 10_000
 type Env = Record<string, string | undefined>
 
 /** Name and version of the service; `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` come first. */
-export const resourceOf = (): Resource =>
+export const resourceOf = (workspace?: string): Resource =>
   defaultResource()
-    .merge(resourceFromAttributes({ 'service.name': serviceName, 'service.version': version }))
+    .merge(
+      resourceFromAttributes({
+        ...{ 'service.name': serviceName, 'service.version': version },
+        ...(workspace !== undefined && { 'cstp.workspace': workspace }),
+      }),
+    )
     .merge(detectResources({ detectors: [envDetector] }))
 
 /** Failures of the exporter become warnings of the service, once for all signals. */
@@ -56,14 +61,21 @@ function samplerOf({ OTEL_TRACES_SAMPLER: name = '', OTEL_TRACES_SAMPLER_ARG: gi
 /** JSON-RPC codes of failures of the service; all others are answers to the caller. */
 const isFailure = (code: number): boolean => code === -32_603 || code === -32_010
 
-export function openSpans(env: Env): Pick<Observer, 'ended' | 'judged'> & { close(): Promise<void> } {
+export function openSpans(
+  env: Env,
+  workspace?: string,
+): Pick<Observer, 'ended' | 'judged'> & { close(): Promise<void> } {
   const processor = new BatchSpanProcessor({
     exporter: new OTLPTraceExporter(),
     scheduledDelayMillis: getNumberFromEnv('OTEL_BSP_SCHEDULE_DELAY') ?? 5_000,
     maxQueueSize: getNumberFromEnv('OTEL_BSP_MAX_QUEUE_SIZE') ?? 2_048,
     maxExportBatchSize: getNumberFromEnv('OTEL_BSP_MAX_EXPORT_BATCH_SIZE') ?? 512,
   })
-  const provider = new TracerProvider({ resource: resourceOf(), sampler: samplerOf(env), spanProcessors: [processor] })
+  const provider = new TracerProvider({
+    resource: resourceOf(workspace),
+    sampler: samplerOf(env),
+    spanProcessors: [processor],
+  })
   const tracer = provider.getTracer(serviceName, version)
   const verdicts = new Map<string, GivenVerdict>()
 

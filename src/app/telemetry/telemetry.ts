@@ -47,7 +47,7 @@ async function openTelemetry(options: TelemetryOptions): Promise<Telemetry | nul
   if (traces === null && !sendsLogs) return null
   const { openSpans, reportProblems } = await import('./spans.ts')
   reportProblems(options.log)
-  const spans = traces === null ? null : openSpans(options.env)
+  const spans = traces === null ? null : openSpans(options.env, options.workspace)
   const trail = sendsLogs ? (await import('./audit-logs.ts')).followAudit(options) : null
   return {
     ended: (call) => spans?.ended(call),

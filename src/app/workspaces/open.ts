@@ -69,11 +69,14 @@ export interface SpacesOptions {
   limits: Limits
   all: SharedByAll
   log: Log
-  open(settings: Settings, log: Log, opening: Pick<Opening, 'afresh'>): Promise<Program>
+  /** When open ones are closed: after how long, and above which number. */
+  bounds?: { idle_ms: number; most_open: number }
+  open(settings: Settings, log: Log, opening: Pick<Opening, 'afresh' | 'workspace'>): Promise<Program>
 }
 
 export function openSpaces(options: SpacesOptions): Spaces {
   const { settings, access, limits, all, log, open } = options
+  const { idle_ms, most_open } = options.bounds ?? { idle_ms: idleMs, most_open: mostOpen }
   const { data_dir } = settings
   const spaces = new Map<string, Space>()
   const closing = new Map<string, Promise<void>>()
@@ -94,7 +97,7 @@ export function openSpaces(options: SpacesOptions): Spaces {
       names = new Set()
       log('error', "the folder of workspaces can't be read: they are refused", describeError(error))
     }
-    if (names.size > 0) timer ??= setInterval(sweep, sweepMs).unref()
+    if (names.size > 0) timer ??= setInterval(sweep, Math.min(sweepMs, idle_ms)).unref()
     return names
   }
 
@@ -112,7 +115,7 @@ export function openSpaces(options: SpacesOptions): Spaces {
       (...[level, message, data]: Parameters<Log>) => log(level, message, { workspace: name, ...data }),
       { flush: log.flush },
     )
-    const program = await open(own, ownLog, { afresh: lost.delete(name) })
+    const program = await open(own, ownLog, { afresh: lost.delete(name), workspace: name })
     try {
       program.place.url = all.url()
       const surface = await openSurface(program, {
@@ -185,13 +188,13 @@ export function openSpaces(options: SpacesOptions): Spaces {
   const idle = () => [...spaces].filter(([, { busy }]) => busy === 0).sort(([, a], [, b]) => a.used_ms - b.used_ms)
 
   function makeRoom(): void {
-    const over = spaces.size - mostOpen
+    const over = spaces.size - most_open
     if (over > 0) for (const [name] of idle().slice(0, over)) void end(name)
   }
 
   function sweep(): void {
     const now = namesNow()
-    for (const [name, { used_ms }] of idle()) if (!now.has(name) || clock() - used_ms > idleMs) void end(name)
+    for (const [name, { used_ms }] of idle()) if (!now.has(name) || clock() - used_ms > idle_ms) void end(name)
     // Retention and notices go on where nobody calls: each workspace is opened once a day.
     const due = [...now].find((name) => !spaces.has(name) && clock() - (visited.get(name) ?? -dayMs) >= dayMs)
     if (due !== undefined)

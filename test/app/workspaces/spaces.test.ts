@@ -1,0 +1,85 @@
+/** Programs of workspaces: opened once by who comes first, kept while they work, closed when nobody calls, and there again with all they had. */
+import { expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { loadSettings } from '../../../src/app/config/config.ts'
+import { createLimits } from '../../../src/app/routes.ts'
+import { openProgram } from '../../../src/app/server.ts'
+import { createWorkspace } from '../../../src/app/workspaces/manage.ts'
+import { openSpaces, UnknownWorkspace, WorkspaceAway } from '../../../src/app/workspaces/open.ts'
+import { createAuthenticator } from '../../../src/core/caller.ts'
+import { openSignatures } from '../../../src/core/signed.ts'
+import { openHashEmbedder } from '../../../src/drivers/embedder/hash.ts'
+import { bareEnv, testDir, until } from '../../support/process.ts'
+
+const quiet = Object.assign(() => {}, { flush() {} })
+
+async function spacesOf(names: string[], bounds: { idle_ms: number; most_open: number }) {
+  const dir = await testDir()
+  const { settings } = await loadSettings({ env: bareEnv(dir), flags: {}, readFile: async () => '' })
+  for (const name of names) await createWorkspace(settings, name)
+  const opened: string[] = []
+  const embedder = await openHashEmbedder()
+  const spaces = openSpaces({
+    ...{ settings, log: quiet, bounds },
+    access: {
+      ...{ agents: () => [], authenticate: createAuthenticator(() => []) },
+      signatures: openSignatures(() => [], Date.now),
+    },
+    limits: createLimits(settings, quiet, { authFailure() {} }),
+    all: {
+      ...{ url: () => 'http://here', newRequestId: () => 'r', ready: () => true, started: 0 },
+      stopping: new AbortController().signal,
+    },
+    open(own, log, opening) {
+      opened.push(own.data_dir.slice(join(dir, 'workspaces/').length))
+      return openProgram(own, log, {}, { ...opening, embedder })
+    },
+  })
+  const write = (name: string, key: string) =>
+    spaces.use(name, async ({ program }) => program.services.store.transaction((tx) => tx.keyed.put('seen', key, key)))
+  const read = (name: string) =>
+    spaces.use(name, async ({ program }) =>
+      (await program.services.store.keyed.list('seen', { limit: 10 })).map(({ key }) => key),
+    )
+  return { spaces, opened, write, read }
+}
+
+test('many first calls open a workspace once, and the one that was called last is kept', async () => {
+  const { spaces, opened, write, read } = await spacesOf(['a', 'b', 'c'], { idle_ms: 600_000, most_open: 2 })
+  await Promise.all(['x', 'y', 'z'].map((key) => write('a', key)))
+  expect(opened).toEqual(['a'])
+  await write('b', 'x')
+  await write('a', 'w')
+  await write('c', 'x')
+  expect([...spaces.opened.keys()].sort()).toEqual(['a', 'c'])
+  expect(await read('b')).toEqual(['x'])
+  expect([await read('a'), await read('c')]).toEqual([['w', 'x', 'y', 'z'], ['x']])
+  await spaces.close()
+  expect(spaces.opened.size).toBe(0)
+})
+
+test('a workspace that works is kept, one that nobody calls is closed', async () => {
+  const { spaces, write, read } = await spacesOf(['a', 'b'], { idle_ms: 50, most_open: 1 })
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const work = spaces.use('a', () => promise)
+  await write('b', 'x')
+  await until('the idle one is closed', async () => !spaces.opened.has('b'))
+  expect(spaces.opened.has('a')).toBe(true)
+  resolve()
+  await work
+  await until('it is closed too', async () => spaces.opened.size === 0)
+  expect(await read('b')).toEqual(['x'])
+  await spaces.close()
+})
+
+test('what is not there, and what can not be opened, is told apart for the service and opens nothing else', async () => {
+  const { spaces, opened } = await spacesOf(['a'], { idle_ms: 600_000, most_open: 8 })
+  for (const name of ['b', '..', 'A']) await expect(spaces.use(name, async () => {})).rejects.toThrow(UnknownWorkspace)
+  expect(opened).toEqual([])
+  await Bun.write(
+    join((await spaces.settingsOf('a')).data_dir, 'cstp.db'),
+    'this is no database at all, and never was one',
+  )
+  await expect(spaces.use('a', async () => {})).rejects.toThrow(WorkspaceAway)
+  await spaces.close()
+})
