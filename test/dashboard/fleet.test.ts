@@ -40,9 +40,11 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     await menu('Agents').click()
     await page.getByRole('heading', { level: 1, name: 'Agents' }).waitFor()
     await settled(page)
-    const { agent, stakes } = truths.hidden
-    const headline = await page.locator('.lead').innerText()
-    expect(headline).toStartWith(`Not to be trusted alone: decisions of ${agent} at ${stakes} stakes.`)
+    expect(await page.locator('.lead').first().innerText()).toMatch(
+      new RegExp(
+        `^Decisions of ${truths.drifting.agent}: in the last 30 days \\d+ % of \\d+ came true .*, before \\d+ % of`,
+      ),
+    )
     const report = (await server.call('getCalibration', { cells: 'agent_stakes' })) as unknown as GetCalibrationResult
     const table = page.getByRole('table', { name: 'Agents by stakes' })
     const rows = await table.locator('tbody tr').all()
@@ -77,25 +79,29 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
         .first()
         .innerText()
     const { hidden, drifting, improving } = truths
-    expect(await lead('/calibration')).toStartWith(`Decisions of ${drifting.agent} said`)
+    const [everywhere, agents] = [await lead('/calibration'), await lead('/agents')]
+    expect(everywhere).toStartWith(`Decisions of ${drifting.agent}: `)
+    expect(agents).toBe(everywhere)
+    await visit(page, server.url, '/calibration?window=30d')
+    expect(await page.locator('.lead').first().innerText()).toBe(everywhere)
     expect(await verdict()).toBe('to watch')
     // The agent that fell does more harm now than the one that was always off at critical stakes.
     await visit(page, server.url, '')
     expect(await page.getByRole('region', { name: 'Getting worse' }).innerText()).toContain(`${drifting.agent}: `)
-    expect(await lead('/agents')).toContain(`of ${hidden.agent} at ${hidden.stakes} stakes`)
+    expect(everywhere).toContain(`of ${hidden.agent} at ${hidden.stakes} stakes`)
     expect(await lead(`/calibration?agent=${hidden.agent}`)).toContain(
-      `Decisions at ${hidden.stakes} stakes are overconfident`,
+      `Decisions of ${hidden.agent} at ${hidden.stakes} stakes: in the last 30 days`,
     )
     // Calibrated on the whole, and far off lately: neither the verdict nor the advice says that all is well.
     expect(await lead(`/calibration?agent=${drifting.agent}`)).toContain(
-      'In the last 30 days: The decisions are overconfident',
+      `Decisions of ${drifting.agent}: in the last 30 days`,
     )
     expect(await verdict()).toBe('overconfident lately')
     const advice = await page.getByRole('region', { name: 'What to do' }).innerText()
     expect(advice).toContain('less confidence')
     expect(advice).not.toContain('keep stating')
     // What got better has no sign of drift.
-    expect(await lead(`/calibration?agent=${improving.agent}`)).not.toContain('last 30 days')
+    expect(await lead(`/calibration?agent=${improving.agent}`)).not.toContain('Proven')
     expect(await page.locator('path.drifted').count()).toBe(0)
     expect(await lead('/calibration?agent=planner')).toContain('No agent, category or stakes is proven to be off.')
     expect(await verdict()).toBe('well calibrated')

@@ -1,6 +1,6 @@
 /** Approvals: pending requests, everything needed to answer one, and the answer. */
 import { useEffect, useRef } from 'preact/hooks'
-import type { GetApprovalResult } from '../../../sdk/client.ts'
+import type { GetApprovalResult, Stakes } from '../../../sdk/client.ts'
 import { Failure, Show, useCall, useJob } from '../call.tsx'
 import { percent, time } from '../figures.ts'
 import { Act, Form, LinesField, PlaceChoice, useResult } from '../form.tsx'
@@ -11,6 +11,7 @@ import { loginAtIssuer, service } from '../service.ts'
 import { texts } from '../texts.ts'
 import { actionIn } from '../trail.ts'
 import { Badge, Figure, Pairs, Panel, prose, Table, Timeline, When } from '../ui.tsx'
+import { verdictSentence } from '../verdict.ts'
 
 const t = texts.approvals
 type Decided = 'approve' | 'deny'
@@ -90,6 +91,7 @@ export function Approval() {
               />
               <Figure name={t.confidence} term="confidence" value={percent(one.action.confidence)} />
             </dl>
+            {one.action.stakes && <Standing agent={one.requester} stakes={one.action.stakes as Stakes} />}
             <div class="panels">
               <Answer of={one} />
               <Panel title={t.action} lead={t.exactly}>
@@ -144,6 +146,14 @@ export function Approval() {
       </Show>
     </>
   )
+}
+
+/** What the agent's confidence at these stakes is worth. */
+function Standing({ agent, stakes }: { agent: string; stakes: Stakes }) {
+  const { data } = useCall(`standing ${agent} ${stakes}`, (signal) =>
+    service.getCalibration({ agent, stakes, window: 'all' }, { signal }),
+  )
+  return data && <p>{verdictSentence(data, { agent, stakes })}</p>
 }
 
 /** The answer, or the form that gives it. */

@@ -112,19 +112,22 @@ export const breakdown = {
 
 export const verdict = {
   ranges: (off: number) => `${off} of the five ranges of confidence ${off === 1 ? 'is' : 'are'}`,
-  proven: (part: string, gap: string, scored: string) => `Decisions ${part} are ${gap} (95 %, ${scored}).`,
-  watched: (part: string, said: string, came: string, scored: number, before: string | null) =>
-    `Decisions ${part} said ${said} lately and came true in ${came} (${scored} scored${before === null ? '' : `; before, ${before}`}): watch them.`,
+  of: (part: string) => (part ? `Decisions ${part}` : 'All decisions'),
+  proven: (gap: string, n: string, recent: boolean) =>
+    `Proven ${gap} (95 % for all parts together, ${n}${recent ? ' of these 30 days' : ''}).`,
+  watched: (gap: string) =>
+    `Watch them: ${gap} in the last 30 days (95 % of one look, not proven for all parts together).`,
+  besides: (part: string, gap: string) => `Besides, decisions ${part} are ${gap}.`,
   toWatch: 'to watch',
   tooFewReviewed: 'Too few decisions were reviewed. Review more of them: the inbox lists the reviews that are due.',
-  all: (known: string) => `The decisions are ${known}.`,
+  all: (known: string) => `They are ${known}.`,
+  lately: (known: string) => `In the last 30 days they are ${known}.`,
   noneButRanges: (off: string, known: string) =>
-    `No agent, category or stakes is proven to be off, but ${off}. All decisions together are ${known}.`,
-  none: (known: string) => `No agent, category or stakes is proven to be off. All decisions together are ${known}.`,
+    `No agent, category or stakes is proven to be off, but ${off}. All together are ${known}.`,
+  none: (known: string) => `No agent, category or stakes is proven to be off. All together are ${known}.`,
   uninformative: (known: string) =>
-    `Confidence does not separate successes from failures: it says nothing about a single decision. All decisions together are ${known}.`,
-  tooFew: (known: string) => `Too few decisions to tell a gap from chance: they are ${known}. Review more of them.`,
+    `Confidence does not separate successes from failures: it says nothing about a single decision. They are ${known}.`,
+  tooFew: (known: string) => `Too few to tell a gap from chance: they are ${known}. Review more of them.`,
   rangesOff: 'ranges off',
-  lately: (recent: string) => `In the last 30 days: ${recent}`,
   notProven: 'not proven',
 }

@@ -1,4 +1,5 @@
 /** A gap between two shares in words, and the decisions that it is about. */
+import { percent, whole } from '../figures.ts'
 
 export type Gap = { low: number; high: number }
 
@@ -17,6 +18,16 @@ export function inPoints({ low, high }: Gap): string {
   if (low > 0) return `underconfident by ${points(low)} to ${points(high)} points`
   return `between ${points(low)} points overconfident and ${points(high)} underconfident`
 }
+
+type Side = { scored: number; mean_confidence: number; accuracy: number } | null
+const sideText = (of: Side): string =>
+  of === null
+    ? 'none'
+    : `${percent(of.accuracy)} of ${whole(of.scored)} came true (said ${percent(of.mean_confidence)})`
+
+/** The last 30 days against the time before, always both, each with its number. */
+export const bothPeriods = ({ recent, before }: { recent: Side; before: Side }): string =>
+  `in the last 30 days ${sideText(recent)}, before ${sideText(before)}`
 
 /** Which decisions: `of migrator at critical stakes`; empty for all. */
 export const partWords = (part: { agent?: string | null; category?: string | null; stakes?: string | null }): string =>

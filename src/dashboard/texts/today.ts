@@ -3,6 +3,7 @@ import type { GetBriefingResult } from '../../../sdk/client.ts'
 import { counted, percent, whole } from '../figures.ts'
 import { labels } from './labels.ts'
 import type { Part } from './mark.ts'
+import { bothPeriods } from './points.ts'
 
 type Briefing = GetBriefingResult
 type Rate = NonNullable<Briefing['worse']>['recent']
@@ -19,8 +20,8 @@ export const today = {
   waits: 'Waits for you',
   nothingWaits: 'Nothing waits for you.',
   expires: (when: Part) => ['expires ', when],
-  record: (agent: string, stakes: string, said: number, came: number, n: number) =>
-    `${agent} at ${stakes} stakes: said ${percent(said)}, came true ${percent(came)} of ${whole(n)}`,
+  record: (agent: string, stakes: string, cell: Parameters<typeof bothPeriods>[0]) =>
+    `${agent} at ${stakes} stakes: ${bothPeriods(cell)}`,
   stopped: (agent: string, count: number, since: Part) => [`${agent} stopped ${whole(count)}× since `, since],
   by: (rule: Part) => [' by ', rule],
   lastStopped: (action: Part) => ['last: ', action],

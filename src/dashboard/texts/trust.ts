@@ -1,6 +1,6 @@
 /** The texts of the page Trust. */
 import type { GetCalibrationResult } from '../../../sdk/client.ts'
-import { counted, percent, whole } from '../figures.ts'
+import { percent, whole } from '../figures.ts'
 import { type Gap, inPoints, partWords, signedPoints } from './points.ts'
 
 type Cell = GetCalibrationResult['cells'][number]
@@ -24,13 +24,6 @@ export const trust = {
   trend: ({ direction, recent_gap, earlier_gap }: NonNullable<Cell['trend']>) =>
     `${direction}: now says ${signedPoints(recent_gap)}; was ${signedPoints(earlier_gap)} before these 90 days`,
   part: (cell: Cell) => partWords(cell) || 'in all',
-  worst: (part: string, said: number, came: number, gap: Gap, scored: number) =>
-    `Not to be trusted alone: decisions ${part}. They said ${percent(said)}, ${percent(came)} came true; proven ${inPoints(gap)} (95 % for all parts together, ${counted(scored, 'decision')}).`,
-  under: (part: string, said: number, came: number, gap: Gap, scored: number) =>
-    `No part is proven to be overconfident. Decisions ${part} said ${percent(said)}, and ${percent(came)} came true: proven ${inPoints(gap)} (${counted(scored, 'decision')}).`,
-  calm: (scored: number) =>
-    `No part is proven to be over- or underconfident, by ${counted(scored, 'scored decision')}.`,
-  nothing: 'No decision is scored yet.',
   empty: 'Review decisions first: a cell needs outcomes.',
   lead: 'Said: the mean confidence. Came true: the mean outcome with its 95 % interval. n: the decisions counted. A badge is what is proven, 95 % for all parts together; without one chance explains the gap.',
   counted: (scored: string) => `${scored} scored decisions: reviewed, with a confidence, and not abandoned.`,
@@ -50,7 +43,6 @@ export const trust = {
     belowCritical: 'alone below critical',
     notEnough: (stakes: string) => `not enough known at ${stakes}`,
     none: 'none reviewed',
-    figures: (scored: string, said: string) => `of ${scored}, said ${said}`,
     ask: (from: string) => `Ask a person at ${from}${from === 'high' ? ' and above' : ''}`,
     failures: 'Its failures',
     /** A rule that asks a person before the agent acts, at these stakes and above. */

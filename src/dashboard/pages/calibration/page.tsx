@@ -1,5 +1,5 @@
 /** Calibration: how well the stated confidence fits the outcomes, and what to do about it. */
-import type { GetCalibrationParams, GetCalibrationResult } from '../../../../sdk/client.ts'
+import type { GetCalibrationParams } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
 import { Bars } from '../../charts.tsx'
 import { decimal, gapPoints, percent, signed } from '../../figures.ts'
@@ -8,27 +8,20 @@ import { useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { Badge, Figure, List, Panel } from '../../ui.tsx'
-import { rangesOff, recentSentence, verdictNote, verdictSentence, verdictWords } from '../../verdict.ts'
+import { rangesOff, verdictNote, verdictSentence, verdictWords } from '../../verdict.ts'
 import { Breakdown, Compared } from './breakdown.tsx'
 import { Reliability } from './diagram.tsx'
 import { Drift } from './drift.tsx'
+import { reportsOf } from './reports.ts'
 
 const t = texts.calibration
 
 async function load(params: GetCalibrationParams, signal: AbortSignal) {
-  const [report, stats, recent] = await Promise.all([
-    service.getCalibration({ ...params, cells: 'agent_category' }, { signal }),
+  const [reports, stats] = await Promise.all([
+    reportsOf({ ...params, cells: 'agent_category' }, signal),
     service.getStats({}, { signal }),
-    params.window === '30d' ? null : service.getCalibration({ ...params, window: '30d' }, { signal }),
   ])
-  return { report, stats, recent }
-}
-
-/** Recommendations. If something is off in the last 30 days, none of them says that all is well. */
-function adviceOf(report: GetCalibrationResult, recent: GetCalibrationResult | null) {
-  if (recentSentence(recent) === null) return report.recommendations
-  const pressing = [...recent!.recommendations, ...report.recommendations].filter(({ severity }) => severity !== 'info')
-  return [...new Map(pressing.map((one) => [one.message, one])).values()]
+  return { ...reports, stats }
 }
 
 export function Calibration() {
@@ -55,20 +48,14 @@ export function Calibration() {
         />
       </div>
       <Show of={loaded}>
-        {({ report, recent }) => {
-          const { overall, buckets, confidence_stats } = report
-          const recommendations = adviceOf(report, recent)
+        {({ report, standing }) => {
+          const { overall, buckets, confidence_stats, recommendations } = report
           const off = rangesOff(report)
           return (
             <>
-              <p class="lead">{[verdictSentence(report), recentSentence(recent)].filter(Boolean).join(' ')}</p>
+              <p class="lead">{verdictSentence(standing, of)}</p>
               <dl class="figures">
-                <Figure
-                  name={t.verdict}
-                  term="verdict"
-                  value={verdictWords(report, recent)}
-                  note={verdictNote(report)}
-                />
+                <Figure name={t.verdict} term="verdict" value={verdictWords(standing)} note={verdictNote(standing)} />
                 <Figure name={t.brierScore} term="brier" value={decimal(overall.brier_score)} note={t.brierRange} />
                 <Figure
                   name={t.accuracy}

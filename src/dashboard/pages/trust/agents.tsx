@@ -1,25 +1,27 @@
 /** One line for each agent: whether it may decide alone, by stakes, with a plot of what it said and what came true, and the rule that asks a person. */
-import { percent, whole } from '../../figures.ts'
 import { PlaceChoice } from '../../form.tsx'
 import { To, useView } from '../../route.tsx'
+import { bothPeriods } from '../../texts/points.ts'
 import { texts } from '../../texts.ts'
 import { Panel, Table } from '../../ui.tsx'
-import type { Cell } from './verdict.ts'
+import type { Cell } from '../../verdict.ts'
 
 const t = texts.trust.agents
 const weighty = ['high', 'critical'] as const
 type Weighty = (typeof weighty)[number]
 type Finding = 'alone' | 'not' | 'unknown'
 
-/** Alone if the lower bound of what came true reaches the threshold; not if even the figure itself does not; else nobody knows yet. */
-const findingOf = (cell: Cell | undefined, threshold: number): Finding =>
-  cell === undefined || cell.accuracy_low === null
-    ? 'unknown'
-    : cell.accuracy_low >= threshold
-      ? 'alone'
-      : cell.accuracy < threshold
-        ? 'not'
-        : 'unknown'
+/**
+ * Alone if the lower bound of what came true reaches the threshold; not if even the figure itself does not, or if the last 30 days are
+ * below it by their whole interval; else nobody knows yet.
+ */
+function findingOf(cell: Cell | undefined, threshold: number): Finding {
+  if (cell === undefined || cell.accuracy_low === null) return 'unknown'
+  const { recent, accuracy, accuracy_low } = cell
+  const isRecentlyBelow = recent?.gap_high != null && recent.mean_confidence + recent.gap_high < threshold
+  if (accuracy < threshold || isRecentlyBelow) return 'not'
+  return accuracy_low >= threshold ? 'alone' : 'unknown'
+}
 
 /** The stakes from which on a person should be asked; null if the agent may decide alone, or if too little is known. */
 const askFrom = (findings: Record<Weighty, Finding>): Weighty | null =>
@@ -92,8 +94,7 @@ export function Agents({ cells }: { cells: readonly Cell[] }) {
                 const cell = of(agent, stakes)
                 return cell ? (
                   <>
-                    <strong>{percent(cell.accuracy)}</strong>{' '}
-                    <span class="quiet">{t.figures(whole(cell.scored), percent(cell.mean_confidence))}</span>
+                    <span class="quiet">{bothPeriods(cell)}</span>
                     <Dots cell={cell} />
                   </>
                 ) : (

@@ -7,7 +7,7 @@ import { To, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { figures, Panel, Table } from '../../ui.tsx'
-import type { Cell } from './verdict.ts'
+import type { Cell } from '../../verdict.ts'
 
 const t = texts.trust.compare
 

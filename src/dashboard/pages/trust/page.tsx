@@ -1,16 +1,16 @@
-/** Trust: stated confidence and actual outcomes, by stakes and by category; the worst proven gap is the headline. */
+/** Trust: stated confidence and actual outcomes, by stakes and by category, below the verdict on all of them. */
 import { Show, useCall } from '../../call.tsx'
 import { Csv } from '../../csv.tsx'
 import { percent, startOf, whole } from '../../figures.ts'
 import { PlaceChoice, usePeriod } from '../../form.tsx'
 import { type Query, To, useView } from '../../route.tsx'
-import { service } from '../../service.ts'
+import { bothPeriods } from '../../texts/points.ts'
 import { texts } from '../../texts.ts'
 import { Empty, Panel, Table } from '../../ui.tsx'
-import { verdictSentence } from '../../verdict.ts'
+import { type Cell, verdictSentence } from '../../verdict.ts'
+import { reportsOf } from '../calibration/reports.ts'
 import { Agents } from './agents.tsx'
 import { Compare } from './compare.tsx'
-import { type Cell, overconfident, trustHeadline } from './verdict.ts'
 
 const t = texts.trust
 const kinds = ['agent_stakes', 'agent_category', 'category_stakes'] as const
@@ -46,6 +46,7 @@ function Shown({ cell, since }: { cell: Cell | undefined; since: string | undefi
           {t.n(scored)}
         </To>
       </p>
+      <p class="quiet">{bothPeriods(cell)}</p>
       {proven && (
         <p>
           <span class={`badge ${tone}`}>{t.proven(proven)}</span>
@@ -80,7 +81,7 @@ export function Trust() {
   const [row, column] = kind.split('_') as [Name, Name]
   const loaded = useCall(`${kind} ${window}`, async (signal) => {
     const since = startOf(window)
-    return { since, report: await service.getCalibration({ cells: kind, window }, { signal }) }
+    return { since, ...(await reportsOf({ cells: kind, window }, signal)) }
   })
   return (
     <>
@@ -95,7 +96,7 @@ export function Trust() {
         {periodChoice}
       </div>
       <Show of={loaded}>
-        {({ since, report }) => {
+        {({ since, report, standing }) => {
           const { cells } = report
           const find = (at: string | null, by: string | null) =>
             cells.find(
@@ -109,20 +110,14 @@ export function Trust() {
           const values = (name: Name) => {
             const found = cells.flatMap((one) => one[name] ?? [])
             if (name === 'stakes') return stakes.filter((one) => found.includes(one as never))
-            // Names with something proven come first.
-            const worst = overconfident(cells).flatMap((one) => one[name] ?? [])
-            return [...new Set([...worst, ...found.toSorted()])]
+            const worst = cells.toSorted((a, b) => b.harm - a.harm).flatMap((one) => one[name] ?? [])
+            return [...new Set([...worst, ...found])]
           }
           const columns = values(column)
           return (
             <>
-              <p class="lead">{trustHeadline(cells)}</p>
-              {/* The worst of all parts may not be in this table. */}
-              {report.verdict.proven_by &&
-                !kinds.some((one) => one === kind && one === report.verdict.proven_by?.by) && (
-                  <p>{verdictSentence(report)}</p>
-                )}
-              {row === 'agent' && column === 'stakes' && cells.length > 0 && <Agents cells={cells} />}
+              <p class="lead">{verdictSentence(standing)}</p>
+              {row === 'agent' && column === 'stakes' && cells.length > 0 && <Agents cells={standing.cells} />}
               {cells.length === 0 ? (
                 <Empty>{t.empty}</Empty>
               ) : (
