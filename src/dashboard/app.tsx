@@ -8,6 +8,7 @@ import { openPalette, Palette } from './palette.tsx'
 import { type Place, Titled, To, usePlace, ViewContext, viewOf } from './route.tsx'
 import { currentSession, logOut, onEnd, type Session } from './service.ts'
 import { texts } from './texts.ts'
+import { sendNow, Undo } from './undo.tsx'
 
 interface State {
   /** The session of the shown pages. After it has ended, they stay beneath the login with everything typed. */
@@ -41,10 +42,12 @@ export function App() {
   if (state === 'unknown') return null
   const { session, note, login, begun } = state
   const leave = () =>
-    void logOut().then(
-      () => setState(out(t.loggedOut)),
-      () => setState(out(t.maybeLoggedIn)),
-    )
+    void sendNow()
+      .then(logOut)
+      .then(
+        () => setState(out(t.loggedOut)),
+        () => setState(out(t.maybeLoggedIn)),
+      )
   return (
     <>
       {login && (
@@ -110,6 +113,7 @@ function Frame({ session, leave, begun }: { session: Session; leave: () => void;
         </div>
       </header>
       <Palette />
+      <Undo />
       <Menu at={found?.entry ?? null} />
       <main id="main" tabIndex={-1}>
         {found && <Tabs of={found.entry} at={place.path} />}

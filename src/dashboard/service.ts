@@ -47,7 +47,8 @@ export const service: Client = createClient({
   token: 'session',
   timeoutMs: 120_000,
   async fetch(url, init) {
-    const response = await fetchOwn(url, init)
+    // A page that is being left waits for no answer, but the browser still sends the call.
+    const response = await fetchOwn(url, { ...init, keepalive: document.visibilityState === 'hidden' })
     if (response.status === 401) session.dispatchEvent(new Event('end'))
     return response
   },

@@ -102,7 +102,12 @@ export const queryDecisions = defineMethod({
   params,
   result: v.object({
     decisions: v.array(QueryHit),
-    total: v.pipe(v.number(), d('Decisions that match the filters and can be ranked in this mode.')),
+    total: v.pipe(
+      v.number(),
+      d(
+        'Decisions that match the filters and can be ranked in this mode, whether they fit the query or not; `precedents` counts those that fit.',
+      ),
+    ),
     query: v.string(),
     query_time_ms: v.number(),
     agent: v.string(),
@@ -118,7 +123,7 @@ export const queryDecisions = defineMethod({
     precedents: v.pipe(
       v.nullable(v.number()),
       d(
-        'Number of hits, from the first, up to the last precedent, weak ones included; later hits match no better than chance. Null while `index` is incomplete.',
+        'Number of hits, from the very first one, up to the last precedent, weak ones included; later hits match no better than chance. There may be more if it is `offset` plus the number of hits. Null while `index` is incomplete.',
       ),
     ),
     corrections: v.pipe(

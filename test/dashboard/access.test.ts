@@ -139,7 +139,17 @@ describe.skipIf(!executable)('the dashboard', () => {
       true,
     )
     await follow(button('Failure'))
-    await page.waitForFunction(() => document.activeElement?.textContent === 'Reviewed: failure.')
+    // Taken back, the form has what was typed.
+    await page.getByText('failure: saved in 10 seconds').waitFor()
+    await follow(button('Undo'))
+    expect(await page.getByLabel('What happened').inputValue()).toBe('It was too soon.')
+    await reach(page, page.getByLabel('What to do differently'))
+    await page.keyboard.type('Wait.')
+    await follow(button('Failure'))
+    await page.getByText('failure: saved in 10 seconds').waitFor()
+    expect(await place.server.call('getDecision', { id: place.pendingId })).toMatchObject({ outcome: null })
+    await page.evaluate(() => dispatchEvent(new Event('pagehide')))
+    await page.getByText('Reviewed: failure.').waitFor()
     expect(await place.server.call('getDecision', { id: place.pendingId })).toMatchObject({ outcome: 'failure' })
 
     const before = new URL(page.url()).pathname

@@ -82,7 +82,7 @@ export const jobs: readonly Job[] = [
     clicks: 1,
     async run(hands) {
       await hands.press(menu(hands, 'Agents'))
-      return hands.page.locator('.lead', { hasText: 'ecisions of migrator at critical stakes' })
+      return hands.page.locator('.lead', { hasText: 'Decisions of releaser: in the last 30 days' })
     },
   },
   {

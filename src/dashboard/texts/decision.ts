@@ -124,6 +124,10 @@ export const review = {
   reviewed: (result: ReviewDecisionResult) => (result.counts ? `Reviewed: ${result.outcome}.` : keptAsRemark(result)),
   due: (review_by: string) => `Not reviewed yet; due ${review_by}.`,
   outcomes: { success: 'Success', partial: 'Partly', failure: 'Failure', abandoned: 'Abandoned' },
+  saved: (title: string, outcome: string) =>
+    `“${title.length > 60 ? `${title.slice(0, 59)}…` : title}”, ${outcome.toLowerCase()}`,
+  proposed: (reason: string, outcome: string) => `Evidence: ${reason}. ${outcome}?`,
+  open: (reason: string) => `Evidence: ${reason}.`,
   lesson: 'What should be done differently next time? Press Failure again to save it without a lesson.',
   nextTime: 'Next time',
   start: 'Review this decision',

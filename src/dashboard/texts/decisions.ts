@@ -1,7 +1,7 @@
 /** The texts of the list of decisions and of a search. */
 
 import { type ShownName, shownFilters } from '../../../sdk/schema/decision-fields.ts'
-import { whole } from '../figures.ts'
+import { counted, whole } from '../figures.ts'
 import { labels } from './labels.ts'
 import type { Mark } from './mark.ts'
 
@@ -49,6 +49,8 @@ export const decisions = {
     link('Clear filters'),
     ', or search by meaning, which needs no exact words.',
   ],
+  precedents: (count: number, more: boolean, total: string) =>
+    `${more ? 'At least ' : ''}${counted(count, 'precedent')} among ${total}`,
   took: (ms: number) => `, found in ${ms} ms`,
   precedent: {
     weak: 'Weak: none of these fits the question clearly.',

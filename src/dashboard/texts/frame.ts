@@ -50,6 +50,11 @@ export const fresh = {
   reload: 'Reload',
 }
 
+export const undo = {
+  waits: (what: string) => `${what}: saved in 10 seconds.`,
+  undo: 'Undo',
+}
+
 export const palette = {
   title: 'Go to',
   placeholder: 'A page, an agent, an id, an approval, or a question',

@@ -1,8 +1,5 @@
 /** The texts of the inbox. */
-
-import type { ReviewDecisionResult } from '../../../sdk/client.ts'
 import { counted, whole } from '../figures.ts'
-import { keptAsRemark } from './decision.ts'
 import { labels } from './labels.ts'
 
 export const inbox = {
@@ -33,8 +30,6 @@ export const inbox = {
   other: 'The other decision',
   trial: 'Its trial',
   reviewOf: (title: string) => `Review: ${title}`,
-  reviewed: (title: string, result: ReviewDecisionResult) =>
-    `${title}: ${result.counts ? `reviewed, ${result.outcome}.` : keptAsRemark(result)}`,
   cancel: 'Cancel',
   choose: (name: string) => `Choose ${name}`,
   chosen: (count: number) => `${whole(count)} chosen`,

@@ -77,7 +77,7 @@ export interface SearchResult {
   total: number
   precedent: PrecedentState
   no_precedent: boolean
-  /** Number of hits of the page down to its last precedent, weak ones included; null while the index is incomplete. */
+  /** Number of hits, from the very first one, down to the last precedent up to the end of the page, weak ones included; null while the index is incomplete. */
   precedents: number | null
   /** The state of each hit of the page. */
   states: PrecedentState[]
@@ -268,7 +268,7 @@ async function searchIn(tools: Tools, given: SearchInput): Promise<SearchResult>
     total,
     precedent,
     no_precedent: precedent === 'none',
-    precedents: index.complete ? ofPage.findLastIndex((state) => state !== 'none') + 1 : null,
+    precedents: index.complete ? order.findLastIndex(({ id }) => (states.get(id) ?? 'none') !== 'none') + 1 : null,
     states: ofPage,
     degraded: degraded || !index.complete,
     index,

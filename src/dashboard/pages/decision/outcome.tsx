@@ -1,10 +1,10 @@
 /** The form that records what became known of a decision: one button for each outcome, none of them preset. */
 import { useRef, useState } from 'preact/hooks'
-import type { Outcome, ReviewDecisionResult } from '../../../../sdk/client.ts'
-import { Failure, useJob } from '../../call.tsx'
-import { Act, Field, LinesField } from '../../form.tsx'
+import type { Outcome } from '../../../../sdk/client.ts'
+import { Field, LinesField } from '../../form.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
+import { writeLater } from '../../undo.tsx'
 
 const t = texts.review
 
@@ -14,20 +14,30 @@ const fields = [
   ['lessons', t.lessons],
   ['notes', t.notes],
 ] as const
+/** What was typed of each decision whose review is not saved yet. */
+const typed = new Map<string, Record<string, string>>()
 
-/** @param short in a row of a list: without notes, texts of one line */
+/**
+ * @param short in a row of a list: without notes, texts of one line
+ * @param done once the review waits to be saved
+ * @param undone if it was taken back
+ */
 export function OutcomeForm({
   id,
+  title,
   short,
   done,
+  undone,
 }: {
   id: string
+  title: string
   short?: boolean
-  done: (result: ReviewDecisionResult) => void
+  done: () => void
+  undone?: () => void
 }) {
-  const { error, busy, run } = useJob<void>()
   const form = useRef<HTMLFormElement>(null)
   const [asks, setAsks] = useState(false)
+  const before = typed.get(id)
   const save = (outcome: Outcome) => {
     const read = (name: string) => String(new FormData(form.current!).get(name) ?? '').trim()
     // A failure without a lesson is saved on the second press only.
@@ -36,13 +46,20 @@ export function OutcomeForm({
       form.current!.querySelector<HTMLElement>('[name=lessons]')?.focus()
       return
     }
-    const given = fields.map(([name]) => [name, read(name)]).filter(([, text]) => text !== '')
-    run(async () => {
-      const result = await service.reviewDecision({ decision_id: id, outcome, ...Object.fromEntries(given) })
-      form.current?.reset()
-      setAsks(false)
-      done(result)
+    const given = Object.fromEntries(fields.map(([name]) => [name, read(name)]).filter(([, text]) => text !== ''))
+    typed.set(id, given)
+    writeLater({
+      text: t.saved(title, t.outcomes[outcome]),
+      of: id,
+      async send() {
+        const result = await service.reviewDecision({ decision_id: id, outcome, ...given })
+        typed.delete(id)
+        return t.reviewed(result)
+      },
+      undone: () => undone?.(),
     })
+    setAsks(false)
+    done()
   }
   return (
     <form
@@ -55,9 +72,9 @@ export function OutcomeForm({
         .filter(([name]) => !short || name !== 'notes')
         .map(([name, label]) =>
           short ? (
-            <Field key={name} grow label={label} name={name} />
+            <Field key={name} grow label={label} name={name} defaultValue={before?.[name]} />
           ) : (
-            <LinesField key={name} label={label} name={name} />
+            <LinesField key={name} label={label} name={name} defaultValue={before?.[name]} />
           ),
         )}
       {asks && (
@@ -65,12 +82,11 @@ export function OutcomeForm({
           {t.lesson}
         </p>
       )}
-      {error !== null && <Failure error={error} />}
       <div class="actions" role="group" aria-label={t.outcome}>
         {outcomes.map((outcome) => (
-          <Act key={outcome} busy={busy} onClick={() => save(outcome)}>
+          <button key={outcome} type="button" onClick={() => save(outcome)}>
             {t.outcomes[outcome]}
-          </Act>
+          </button>
         ))}
       </div>
     </form>

@@ -85,7 +85,8 @@ function Hit({ row, words, scores }: { row: Row; words: readonly string[]; score
 export function Hits({ found, wanted }: { found: Found; wanted: Wanted }) {
   const [scores, setScores] = useState(false)
   const words = wordsOf(wanted.q)
-  const { precedents = null } = found.answer ?? {}
+  const of = found.answer?.precedents ?? null
+  const precedents = of === null ? null : of - found.offset
   return (
     <>
       <button type="button" aria-pressed={scores} onClick={() => setScores(!scores)}>

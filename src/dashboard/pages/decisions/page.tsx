@@ -9,7 +9,7 @@ import { Empty } from '../../ui.tsx'
 import { Chips, Facets } from './facets.tsx'
 import { Filters, Suggestions } from './filters.tsx'
 import { Hits } from './hits.tsx'
-import { countsOf, known, pageSize, queryOf, search, type Wanted, wantedIn } from './search.ts'
+import { countsOf, type Found, known, pageSize, queryOf, search, type Wanted, wantedIn } from './search.ts'
 import { Listed } from './table.tsx'
 
 const t = texts.decisions
@@ -17,8 +17,13 @@ const t = texts.decisions
 /** The last hit that a search reaches: the limit of `offset` in cstp.queryDecisions. */
 const furthestHit = 10_000
 
-const lastPage = ({ q }: Wanted, total: number): number =>
-  Math.max(1, Math.ceil((q.trim() === '' ? total : Math.min(total, furthestHit)) / pageSize))
+/** The list of a question ends with the page of its last precedent. */
+function lastPage({ q }: Wanted, { total, offset, rows, answer }: Found): number {
+  const precedents = answer?.precedents ?? null
+  const ends = precedents !== null && precedents < offset + rows.length
+  const count = q.trim() === '' ? total : Math.min(ends ? precedents : total, furthestHit)
+  return Math.max(1, Math.ceil(count / pageSize))
+}
 
 /** The address tells whether the list is filtered. */
 const nothing = (total: number, isFiltered: boolean) =>
@@ -62,11 +67,17 @@ export function Decisions() {
         <Show of={loaded}>
           {(found) => {
             const { rows, total, offset, answer } = found
-            const last = lastPage(wanted, total)
+            const last = lastPage(wanted, found)
             return (
               <>
                 <p role="status" tabIndex={-1} ref={status}>
-                  {texts.amount.decision(total)}
+                  {answer?.precedents == null
+                    ? texts.amount.decision(total)
+                    : t.precedents(
+                        answer.precedents,
+                        answer.precedents === offset + rows.length && last > page,
+                        texts.amount.decision(total),
+                      )}
                   {rows.length > 0 &&
                     total > rows.length &&
                     `, ${whole(offset + 1)} to ${whole(offset + rows.length)} shown`}

@@ -8,6 +8,7 @@ import { To, ToDecision, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { Badge } from '../../ui.tsx'
+import { useWaits, writeLater } from '../../undo.tsx'
 import { OutcomeForm, outcomes } from '../decision/outcome.tsx'
 import { snooze, snoozed, wakeAll } from './snooze.ts'
 
@@ -63,20 +64,26 @@ function Settle({ of: { decision_id, title, detail }, done }: { of: Action; done
 
 /** What is done with all chosen items at once. */
 function Bulk({ chosen, done }: { chosen: readonly Action[]; done: (text: string) => void }) {
-  const { error, busy, run } = useJob<void>()
   const mayReview = useView().edits
   const reviews = chosen.filter(isReview)
-  const review = (outcome: Outcome) => () =>
-    run(async () => {
-      const calls = reviews.map(({ decision_id }) => ({
-        method: 'reviewDecision' as const,
-        params: { decision_id: decision_id!, outcome },
-      }))
-      const answers = await service.batch(calls)
-      const failed = answers.find((answer) => !answer.ok)
-      done(t.reviewedAll(answers.filter(({ ok }) => ok).length, outcome))
-      if (failed && !failed.ok) throw failed.error
+  const review = (outcome: Outcome) => () => {
+    writeLater({
+      text: t.reviewedAll(reviews.length, outcome),
+      of: '',
+      async send() {
+        const calls = reviews.map(({ decision_id }) => ({
+          method: 'reviewDecision' as const,
+          params: { decision_id: decision_id!, outcome },
+        }))
+        const answers = await service.batch(calls)
+        const failed = answers.find((answer) => !answer.ok)
+        if (failed && !failed.ok) throw failed.error
+        return t.reviewedAll(answers.length, outcome)
+      },
+      undone: () => {},
     })
+    done('')
+  }
   return (
     <div class="actions bulk" role="group" aria-label={t.chosen(chosen.length)}>
       <span>{t.chosen(chosen.length)}</span>
@@ -91,12 +98,14 @@ function Bulk({ chosen, done }: { chosen: readonly Action[]; done: (text: string
       </button>
       {mayReview &&
         reviews.length > 0 &&
-        outcomes.map((outcome) => (
-          <Act key={outcome} busy={busy} onClick={review(outcome)}>
-            {t.reviewAs(texts.review.outcomes[outcome])}
-          </Act>
-        ))}
-      {error !== null && <Failure error={error} />}
+        // A failure asks for its own lesson.
+        outcomes
+          .filter((outcome) => outcome !== 'failure')
+          .map((outcome) => (
+            <button key={outcome} type="button" onClick={review(outcome)}>
+              {t.reviewAs(texts.review.outcomes[outcome])}
+            </button>
+          ))}
     </div>
   )
 }
@@ -108,13 +117,16 @@ export function Items({ actions }: { actions: Action[] }) {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const [asleep, setAsleep] = useState(snoozed)
   const [result, show] = useResult()
-  const shown = actions.filter((action) => asleep[keyOf(action)] === undefined)
-  const hidden = actions.length - shown.length
+  const waits = useWaits()
+  const awake = actions.filter((action) => asleep[keyOf(action)] === undefined)
+  const shown = awake.filter(({ decision_id }) => decision_id === null || !waits(decision_id))
+  const hidden = actions.length - awake.length
   const picked = shown.filter((action) => chosen.has(keyOf(action)))
   const done = (text: string) => {
     setOpen(null)
     setChosen(new Set())
     setAsleep(snoozed())
+    if (text === '') return
     show(text)
     void refreshPage()
   }
@@ -167,7 +179,8 @@ export function Items({ actions }: { actions: Action[] }) {
                 (open === key ? (
                   <QuickReview
                     id={action.decision_id!}
-                    done={(text) => done(text)}
+                    done={() => setOpen(null)}
+                    undone={() => setOpen(key)}
                     title={action.title ?? action.decision_id!}
                     cancel={() => setOpen(null)}
                   />
@@ -200,21 +213,20 @@ export function Items({ actions }: { actions: Action[] }) {
 }
 
 function QuickReview({
-  id,
-  title,
-  done,
   cancel,
+  ...rest
 }: {
   id: string
   title: string
-  done: (text: string) => void
+  done: () => void
+  undone: () => void
   cancel: () => void
 }) {
   const box = useRef<HTMLDivElement>(null)
   useLayoutEffect(() => box.current?.querySelector('input')?.focus(), [])
   return (
     <div ref={box} class="filters">
-      <OutcomeForm id={id} short done={(result) => done(t.reviewed(title, result))} />
+      <OutcomeForm short {...rest} />
       <button type="button" onClick={cancel}>
         {t.cancel}
       </button>
