@@ -76,10 +76,7 @@ export type Checked =
   /** Browsers compute hashes only over TLS or on localhost. */
   | { state: 'unchecked' }
 
-/**
- * Checks the receipt of an act: content, salt, commitment, path and root. The checkpoint's signature is left to a verifier that has the
- * key, such as `cstp verify`.
- */
+/** Checks the receipt of an act: content, salt, commitment, path and root; `isSigned` checks the signature of its checkpoint. */
 export async function checkReceipt(receipt: {
   payload: Record<string, unknown> | null
   salt: string | null
@@ -106,4 +103,44 @@ export async function checkReceipt(receipt: {
   return { state: payload === null ? 'erased' : 'proved', size: Number(size) }
 }
 
-const hexOfBase64 = (text: string): string => hexOf(Array.from(atob(text), (character) => character.charCodeAt(0)))
+const bytesOfBase64 = (text: string) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
+const hexOfBase64 = (text: string): string => hexOf(bytesOfBase64(text))
+
+/** The public key of a log. @see C2SP signed-note */
+export interface LogKey {
+  name: string
+  /** Lowercase hex. */
+  id: string
+  /** The type of the key, 1 for Ed25519, and its 32 bytes. */
+  bytes: Uint8Array<ArrayBuffer>
+}
+
+/** Reads `name+hash+base64`. @throws Error with a sentence for the person */
+export async function readLogKey(text: string): Promise<LogKey> {
+  const [name = '', id = '', ...rest] = text.trim().split('+')
+  const encoded = rest.join('+')
+  const bytes = /^[A-Za-z0-9+/]{44}$/.test(encoded) ? bytesOfBase64(encoded) : new Uint8Array()
+  const hash = await sha256(new TextEncoder().encode(`${name}\n`), bytes)
+  if (bytes.length !== 33 || bytes[0] !== 1 || hash.slice(0, 8) !== id) throw new Error(t.invalidKey)
+  return { name, id, bytes }
+}
+
+/** Whether the key signed the checkpoint of a proof. @throws DOMException if the browser does not know Ed25519 */
+export async function isSigned(proof: string, { name, id, bytes }: LogKey): Promise<boolean> {
+  const note = proof.slice(proof.indexOf('\n\n') + 2)
+  const end = note.lastIndexOf('\n\n')
+  const key = await crypto.subtle.importKey('raw', bytes.subarray(1), 'Ed25519', false, ['verify'])
+  for (const line of note.slice(end + 2).split('\n')) {
+    const [dash, by, encoded = ''] = line.split(' ')
+    if (dash !== '—' || by !== name) continue
+    const signature = bytesOfBase64(encoded)
+    if (hexOf(signature.subarray(0, 4)) === id)
+      return crypto.subtle.verify(
+        'Ed25519',
+        key,
+        signature.subarray(4),
+        new TextEncoder().encode(note.slice(0, end + 1)),
+      )
+  }
+  return false
+}

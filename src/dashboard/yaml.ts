@@ -30,3 +30,15 @@ export function yamlOf(value: unknown, indent = ''): string {
     })
     .join('')
 }
+
+/** A rule as its file may have it: without its location, what is derived, and empty members. */
+export const ruleText = ({
+  trust: ____,
+  file: _,
+  line: __,
+  column: ___,
+  ...rule
+}: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(rule).filter(([, value]) => value !== null && !(Array.isArray(value) && value.length === 0)),
+  )

@@ -7,6 +7,7 @@ import { RuleProblem } from '../../sdk/schema/policy.ts'
 import { defineMethod } from '../calls/method.ts'
 import { dayMs, timestamp } from '../core/time.ts'
 import { describeRule } from '../domain/policy/rules/describe.ts'
+import { lintRules } from '../domain/policy/rules/lint.ts'
 import { mostChanged, mostDecisions, mostEntries, shadowResults, tryDraft } from '../domain/policy/trial/trial.ts'
 
 const d = v.description
@@ -65,6 +66,16 @@ export const tryGuardrails = defineMethod({
       ),
       d('The rules of the draft.'),
     ),
+    findings: v.pipe(
+      v.array(
+        v.object({
+          rule: v.pipe(v.string(), d('Id of the rule.')),
+          line: v.pipe(v.number(), d('Line of the rule, from 1.')),
+          message: v.pipe(v.string(), d('What is suspicious, and what was probably meant.')),
+        }),
+      ),
+      d('Suspicious rules of the draft, as `cstp guardrails check` reports them.'),
+    ),
     replay: v.pipe(
       v.nullable(
         v.object({
@@ -76,6 +87,8 @@ export const tryGuardrails = defineMethod({
             d('Figures for each rule of the draft.'),
           ),
           changed: v.pipe(v.number(), d('Checks that would get a different verdict.')),
+          stopped: v.pipe(v.number(), d('Those of them that were not stopped and would be.')),
+          agents: v.pipe(v.number(), d('Agents of these.')),
           examples: v.pipe(
             v.array(
               v.object({
@@ -123,6 +136,11 @@ export const tryGuardrails = defineMethod({
         id: rule.id,
         action: rule.action,
         applies: describeRule(rule),
+      })),
+      findings: lintRules(draft?.rules.map(({ rule }) => rule) ?? []).map(({ rule, line, message }) => ({
+        rule,
+        line,
+        message,
       })),
       replay: trial && {
         ...trial.replay,

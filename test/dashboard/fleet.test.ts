@@ -473,7 +473,7 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     await page.waitForURL(/draft=/)
     const bench = page.getByRole('region', { name: 'Workbench' })
     expect(await bench.getByLabel('Rules as YAML').inputValue()).toContain(`id: ask-for-${truths.hidden.agent}`)
-    await bench.getByText(/It catches \d+ failures and costs \d+ success/).waitFor()
+    await bench.getByText(/it catches \d+ failures and costs \d+ success/).waitFor()
     await settled(page)
     quiet()
   })
@@ -524,9 +524,8 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     await bench.getByRole('table', { name: 'On decisions whose outcome is known' }).waitFor()
     const { replay, backtest } = (await server.call('tryGuardrails', { rules })) as unknown as TryGuardrailsResult
     expect(backtest!.stopped.decisions).toBeGreaterThan(0)
-    expect(await bench.locator('.lead').first().innerText()).toContain(
-      `of ${replay!.evaluations.toLocaleString('en')} checks`,
-    )
+    expect(await bench.innerText()).toContain(`of ${replay!.evaluations.toLocaleString('en')} checks`)
+    expect(new URL(page.url()).searchParams.get('draft')).toBe(rules)
     const row = await bench.getByRole('row', { name: /Stopped by any of them/ }).innerText()
     expect(row.split(/\s+/)).toContain(backtest!.stopped.decisions.toLocaleString('en'))
     await bench.getByRole('button', { name: 'Put in shadow mode' }).click()
@@ -534,6 +533,22 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     const action = { description: 'Delete the cache', stakes: 'high', confidence: 0.6, category: 'tooling' }
     const { would_block } = await server.call('checkGuardrails', { action, dry_run: true })
     expect(would_block).toEqual(['unsure-at-high-stakes'])
+    // From shadow to force by a file that loads, and says who wanted it.
+    const inShadow = page.getByRole('row', { name: /unsure-at-high-stakes/ })
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      inShadow.getByRole('button', { name: 'Put in force …' }).click(),
+    ])
+    const forced = await Bun.file(await file.path()).text()
+    expect(forced).toStartWith('# unsure-at-high-stakes: put in force by root, ')
+    expect(await server.call('tryGuardrails', { rules: forced })).toMatchObject({
+      errors: [],
+      rules: [{ action: 'block' }],
+    })
+    expect(forced).not.toContain('shadow')
+    await bench.getByLabel('Rules as YAML').fill('- { id: x, action: block, condition_stake: high, message: m }')
+    await bench.getByRole('button', { name: 'Try the draft' }).click()
+    await bench.getByText('did you mean stakes?').waitFor()
     await bench.getByLabel('Rules as YAML').fill('- { id: x, action: explode, message: m }')
     await bench.getByRole('button', { name: 'Try the draft' }).click()
     await bench

@@ -212,6 +212,27 @@ describe.skipIf(!runs)('the dashboard', () => {
     const kinds = await acts.locator('strong').allInnerTexts()
     expect(kinds).toContain('decision')
     expect(await page.locator('.proved').count()).toBe(kinds.length)
+    // The key that is pasted checks every signature; another key of the same name finds none.
+    const { verifier_key } = (await place.server.call('getDossier', { id: place.pendingId })) as {
+      verifier_key: string
+    }
+    const [name] = verifier_key.split('+')
+    const bytes = Buffer.concat([Buffer.from([1]), new Uint8Array(32).fill(9)])
+    const hash = new Bun.CryptoHasher('sha256').update(`${name}\n`).update(bytes).digest('hex')
+    const pin = async (key: string) => {
+      await page.getByRole('textbox', { name: 'Key of the log' }).fill(key)
+      await page.getByRole('button', { name: 'Check signatures' }).click()
+    }
+    await pin(verifier_key.slice(0, -1))
+    await page.getByRole('alert').getByText('Expected a key of the form').waitFor()
+    await pin(`${name}+${hash.slice(0, 8)}+${bytes.toString('base64')}`)
+    await acts.getByText('is not signed by the key of').first().waitFor()
+    expect(await page.locator('main .notice.bad').first().innerText()).toContain("can't be proved")
+    await page.getByText('another key than the pinned one').waitFor()
+    await page.getByRole('button', { name: 'Forget the key' }).click()
+    await pin(verifier_key)
+    await page.getByText('Signatures are checked with').waitFor()
+    expect(await acts.getByText('✓ signature').count()).toBe(kinds.length)
     for (const name of ['Policy as it was', 'Outcome and score'])
       expect(await page.getByRole('heading', { name }).count()).toBe(1)
     const [file] = await Promise.all([

@@ -100,5 +100,6 @@ export const merkle = {
   tooLong: 'The proof is longer than its tree is high.',
   tooShort: 'The proof is shorter than its tree is high.',
   contentChanged: 'the content is not what the log committed to',
+  invalidKey: 'Expected a key of the form name+hash+base64, as /.well-known/cstp-evidence-key shows it.',
   wrongRoot: 'the path does not lead to the root of the checkpoint',
 }

@@ -136,10 +136,22 @@ export const workbench = {
     `${counted(count, 'check')} depend on redacted text, on circuit breakers or on what was not kept.`,
   changeHeads: ['When', 'Agent', 'Action', 'Verdict', 'Rules'],
   backtest: 'On decisions whose outcome is known',
-  catchesNothing: (all: number) =>
-    `Of ${counted(all, 'decision')} whose outcome is known it would have stopped none that is scored.`,
-  catches: (count: number, rate: string, interval: string, all: string, failed: number, succeeded: number) =>
-    `It would have stopped ${counted(count, 'decision')} whose outcome is known: ${rate} of them failed (${interval}), of all ${all}. It catches ${counted(failed, 'failure')} and costs ${counted(succeeded, 'success', 'successes')}.`,
+  lastWeek: (actions: number, agents: number) =>
+    actions === 0
+      ? 'Last week it would have stopped nothing more.'
+      : `Last week it would have stopped ${counted(actions, 'more action')} of ${counted(agents, 'agent')}.`,
+  catchesNothing: (actions: number, agents: number, all: number): string =>
+    `${workbench.lastWeek(actions, agents)} Of ${counted(all, 'decision')} whose outcome is known it would have stopped none that is scored.`,
+  catches: (
+    [actions, agents]: [number, number],
+    count: number,
+    rate: string,
+    interval: string,
+    all: string,
+    failed: number,
+    succeeded: number,
+  ): string =>
+    `${workbench.lastWeek(actions, agents)} Of ${counted(count, 'decision')} like these whose outcome is known ${rate} failed (${interval}), of all ${all}: it catches ${counted(failed, 'failure')} and costs ${counted(succeeded, 'success', 'successes')}.`,
   heads: ['Rule', 'Applies to', 'Failed', 'Succeeded', 'Failure rate', '95 % interval'],
   stopped: 'Stopped by any of them',
   all: 'All with an outcome',
@@ -193,6 +205,10 @@ export const guardrails = {
   tests: 'Tests',
   fired: (from: string) => `Fired since ${from}`,
   shadow: (action: string) => `shadow, would ${action}`,
+  force: 'Put in force …',
+  forced: (file: string, old: string) =>
+    `Saved as ${file}. Put it into the folder of rules, remove this rule from ${old}, then run cstp guardrails reload.`,
+  inForceBy: (id: string, agent: string, at: string) => `# ${id}: put in force by ${agent}, ${at}`,
   file: 'File',
   policy: 'Policy',
   auditTrail: 'Audit trail',

@@ -7,7 +7,7 @@ import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { type AuditEntry, breakerPrefix, evaluated, stoppedBy } from '../../trail.ts'
 import { Badge, Empty, List, Pairs, Panel, prose } from '../../ui.tsx'
-import { yamlOf } from '../../yaml.ts'
+import { ruleText, yamlOf } from '../../yaml.ts'
 import { TryOut } from '../guardrails/try-out.tsx'
 import { Similar } from './similar.tsx'
 
@@ -136,7 +136,7 @@ function Causes({ entry, policy }: Loaded) {
               {rule && (
                 <details>
                   <summary>{t.ruleText(String(rule.file), Number(rule.line))}</summary>
-                  <pre>{yamlOf(textOf(rule))}</pre>
+                  <pre>{yamlOf(ruleText(rule))}</pre>
                 </details>
               )}
             </>
@@ -146,12 +146,6 @@ function Causes({ entry, policy }: Loaded) {
     </Panel>
   )
 }
-
-/** A rule without its location in the file and without empty members. */
-const textOf = ({ file: _, line: __, ...rule }: Record<string, unknown>): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(rule).filter(([, value]) => value !== null && !(Array.isArray(value) && value.length === 0)),
-  )
 
 /** A link to the page of a block. */
 export const ToBlock = ({ entry, children }: { entry: Pick<AuditEntry, 'seq'>; children: string }) => (

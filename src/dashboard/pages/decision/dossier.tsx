@@ -3,8 +3,8 @@ import type { GetDossierResult } from '../../../../sdk/client.ts'
 import { Failure, Show, useCall, useJob } from '../../call.tsx'
 import { saveFile } from '../../csv.tsx'
 import { decimal, percent, time, whole, words } from '../../figures.ts'
-import { Act } from '../../form.tsx'
-import { type Checked, checkReceipt } from '../../merkle.ts'
+import { Act, Field, Form } from '../../form.tsx'
+import { type Checked, checkReceipt, isSigned, type LogKey, readLogKey } from '../../merkle.ts'
 import { To, ToDecision, useTitle, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
@@ -33,14 +33,63 @@ function lineOf({ payload }: Receipt): string {
   return shownMembers.flatMap((name) => (typeof said[name] === 'string' ? [said[name]] : [])).join(' · ')
 }
 
-function Proof({ of }: { of: Checked }) {
+/** What is proved of an act, each with its own mark. */
+function Proof({ of, signed, by }: { of: Checked; signed: boolean | null; by: string | null }) {
   if (of.state === 'wrong') return <p class="notice bad">{t.notProved(of.reason)}</p>
   if (of.state === 'unchecked') return <p class="quiet">{t.unchecked}</p>
+  if (signed === false) return <p class="notice bad">{t.notSigned(by ?? '')}</p>
   return (
-    <p class="proved">
-      <span aria-hidden="true">✓ </span>
-      {of.state === 'erased' ? t.provedErased(whole(of.size)) : t.proved(whole(of.size))}
+    <p class="proved facts">
+      {of.state === 'erased' ? <span>{t.contentErased}</span> : <Proved>{t.content}</Proved>}
+      <Proved>{t.inLog(whole(of.size))}</Proved>
+      {signed && <Proved>{t.signature}</Proved>}
     </p>
+  )
+}
+const Proved = ({ children }: { children: string }) => (
+  <span>
+    <span aria-hidden="true">✓ </span>
+    {children}
+  </span>
+)
+
+const keptKey = 'cstp:log-key'
+
+/** The key that checks signatures: pasted, or the one that the service shows, and pinned in this browser from then on. */
+function Key({ shown, pinned, change }: { shown: string; pinned: LogKey | null; change: () => void }) {
+  const { error, busy, run } = useJob<void>()
+  const pin = (text: string) =>
+    run(async () => {
+      await readLogKey(text)
+      localStorage.setItem(keptKey, text.trim())
+      change()
+    })
+  const forget = () => {
+    localStorage.removeItem(keptKey)
+    change()
+  }
+  if (pinned)
+    return (
+      <div class="screen">
+        {localStorage.getItem(keptKey) !== shown && <p class="notice warn">{t.otherKey}</p>}
+        <p class="actions">
+          {t.pinned(pinned.name)}
+          <button type="button" onClick={forget}>
+            {t.forget}
+          </button>
+        </p>
+      </div>
+    )
+  return (
+    <Form class="bar" submit={(read) => pin(read('key'))} aria-label={t.key}>
+      <Field grow label={t.key} name="key" placeholder={t.keyHint} required />
+      <Act busy={busy}>{t.pin}</Act>
+      <Act busy={busy} onClick={() => pin(shown)}>
+        {t.pinShown}
+      </Act>
+      <p class="quiet">{t.notPinned}</p>
+      {error !== null && <Failure error={error} />}
+    </Form>
   )
 }
 
@@ -50,7 +99,7 @@ const member = (payload: Receipt['payload'], name: string): string | null => {
 }
 
 /** An act in the timeline. */
-const actOf = (receipt: Receipt, checked: Checked) => {
+const actOf = (receipt: Receipt, proof: Parameters<typeof Proof>[0]) => {
   const [at, agent] = [member(receipt.payload, 'at'), member(receipt.payload, 'agent')]
   return {
     head: [at && time(at), agent].filter(Boolean).join(', '),
@@ -59,7 +108,7 @@ const actOf = (receipt: Receipt, checked: Checked) => {
         <p>
           <strong>{words(receipt.kind)}</strong> <span class="prose">{lineOf(receipt)}</span>
         </p>
-        <Proof of={checked} />
+        <Proof {...proof} />
         <details>
           <summary>{t.details}</summary>
           <pre tabIndex={0}>{JSON.stringify(receipt.payload, null, 2)}</pre>
@@ -189,14 +238,19 @@ export function Dossier() {
       service.getReceipt({ decision_id: id }, { signal }),
     ])
     const checked = await Promise.all(dossier.receipts.map(checkReceipt))
-    return { dossier, checked, pending, withheld }
+    const pinned = localStorage.getItem(keptKey)
+    const key = pinned === null || !crypto.subtle ? null : await readLogKey(pinned).catch(() => null)
+    // A browser without Ed25519 leaves signatures to cstp verify.
+    const signed =
+      key && (await Promise.all(dossier.receipts.map(({ proof }) => isSigned(proof, key))).catch(() => null))
+    return { dossier, checked, pending, withheld, key, signed }
   })
   useTitle(loaded.data?.dossier.decision.decision)
   return (
     <Show of={loaded}>
-      {({ dossier, checked, pending, withheld }) => {
+      {({ dossier, checked, pending, withheld, key, signed }) => {
         const { decision, receipts } = dossier
-        const wrong = checked.filter(({ state }) => state === 'wrong').length
+        const wrong = checked.filter(({ state }, at) => state === 'wrong' || signed?.[at] === false).length
         return (
           <>
             <p class="status">
@@ -211,10 +265,17 @@ export function Dossier() {
               {pending && t.pending}
               {withheld > 0 && t.withheld(texts.amount.act(withheld))}
             </p>
+            <Key shown={dossier.verifier_key} pinned={key} change={loaded.again} />
+            {key && !signed && <p class="notice warn">{t.noEd25519}</p>}
             <File of={dossier} />
             <Story of={dossier} />
             <Panel title={t.acts} lead={t.actsLead} wide>
-              <Timeline empty={t.none} of={receipts.map((receipt, at) => actOf(receipt, checked[at]!))} />
+              <Timeline
+                empty={t.none}
+                of={receipts.map((receipt, at) =>
+                  actOf(receipt, { of: checked[at]!, signed: signed?.[at] ?? null, by: key?.name ?? null }),
+                )}
+              />
             </Panel>
             <p class="quiet">
               {t.signedBy} <code>{dossier.verifier_key}</code>

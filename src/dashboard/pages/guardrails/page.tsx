@@ -1,12 +1,13 @@
 /** Guardrails: the rules in force, and a dry run of an action. */
 import { Show, useCall } from '../../call.tsx'
+import { saveFile } from '../../csv.tsx'
 import { type Period, startOf, whole } from '../../figures.ts'
-import { usePeriod } from '../../form.tsx'
+import { usePeriod, useResult } from '../../form.tsx'
 import { useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { Badge, figures, Panel, Table } from '../../ui.tsx'
-import { yamlOf } from '../../yaml.ts'
+import { ruleText, yamlOf } from '../../yaml.ts'
 import { Trail } from './trail.tsx'
 import { TryOut } from './try-out.tsx'
 import { Shadow, Workbench } from './workbench.tsx'
@@ -14,7 +15,7 @@ import { Shadow, Workbench } from './workbench.tsx'
 const t = texts.guardrails
 
 export function Guardrails() {
-  const { may } = useView()
+  const { may, session } = useView()
   const admin = may('admin')
   const [period, periodChoice] = usePeriod<Period>('period', texts.recent)
   const loaded = useCall(`rules ${period}`, async (signal) => {
@@ -25,11 +26,21 @@ export function Guardrails() {
     const written = new Map(policy.guardrails.map((rule) => [String(rule.id), rule]))
     return { ...rules, written, applies: policy.applies }
   })
+  const [said, say] = useResult()
+  /** A rule in shadow mode as the file that puts it in force, with who wanted that. */
+  const force = (rule: Record<string, unknown>) => {
+    const { mode: _, ...rest } = ruleText(rule)
+    const name = `${String(rule.id).replace(/[^A-Za-z0-9-]+/g, '-')}.yaml`
+    const head = t.inForceBy(String(rule.id), session.agent, new Date().toISOString())
+    saveFile(name, new Blob([`${head}\n${yamlOf({ guardrails: [rest] })}`], { type: 'application/yaml' }))
+    say(t.forced(name, String(rule.file)))
+  }
   return (
     <div class="panels">
       {admin && <Workbench />}
       <Panel title={t.rulesInForce} wide>
         <div class="bar">{periodChoice}</div>
+        {said}
         <Show of={loaded}>
           {({ guardrails, errors, policy_hash, fired_from, written, applies }) => (
             <>
@@ -63,7 +74,18 @@ export function Guardrails() {
                         </details>
                       )}
                     </>,
-                    mode === 'shadow' ? <Badge of={t.shadow(action)} /> : <Badge of={action} />,
+                    mode === 'shadow' ? (
+                      <>
+                        <Badge of={t.shadow(action)} />
+                        {admin && written.has(id) && (
+                          <button type="button" onClick={() => force(written.get(id)!)}>
+                            {t.force}
+                          </button>
+                        )}
+                      </>
+                    ) : (
+                      <Badge of={action} />
+                    ),
                     scope ?? 'everything',
                     `${texts.amount.condition(conditions)}, ${texts.amount.requirement(requirements)}`,
                     ...(fired === undefined ? [] : [whole(fired)]),

@@ -4,7 +4,7 @@ import type { TryGuardrailsResult } from '../../../../sdk/client.ts'
 import { Failure, Show, useCall, useJob } from '../../call.tsx'
 import { percent, whole } from '../../figures.ts'
 import { Act, Field, Form } from '../../form.tsx'
-import { useView } from '../../route.tsx'
+import { goWith, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { Badge, Empty, figures, List, Panel, Table, When } from '../../ui.tsx'
@@ -44,9 +44,7 @@ function Outcomes({ of: { all, stopped, rules, uncertain } }: { of: Backtest }) 
 function Changes({ of: { evaluations, changed, examples, uncertain, fired } }: { of: Replay }) {
   return (
     <>
-      <p class="lead" role="status">
-        {t.changed(changed, evaluations)}
-      </p>
+      <p role="status">{t.changed(changed, evaluations)}</p>
       <p class="quiet">{fired.map(({ id, evaluations }) => t.fired(id, evaluations)).join(', ')}</p>
       {examples.length > 0 && (
         <Table
@@ -68,11 +66,13 @@ function Changes({ of: { evaluations, changed, examples, uncertain, fired } }: {
   )
 }
 
-/** The costs and benefits of the draft in one sentence. */
-function sentence({ all, stopped }: Backtest): string {
-  if (stopped.failure_rate === null || stopped.failure_low === null) return t.catchesNothing(all.decisions)
+/** What the draft would have done in the last week, and its costs and benefits, in one sentence. */
+function sentence({ stopped: actions, agents }: Replay, { all, stopped }: Backtest): string {
+  if (stopped.failure_rate === null || stopped.failure_low === null)
+    return t.catchesNothing(actions, agents, all.decisions)
   const interval = t.between(percent(stopped.failure_low), percent(stopped.failure_high))
   return t.catches(
+    [actions, agents],
     stopped.decisions,
     percent(stopped.failure_rate),
     interval,
@@ -82,19 +82,26 @@ function sentence({ all, stopped }: Backtest): string {
   )
 }
 
+/** A longer draft is not put into the address, which servers and browsers limit. */
+const longestInAddress = 6_000
+
 export function Workbench() {
   const field = useRef<HTMLTextAreaElement>(null)
   const { place } = useView()
   const { result, error, busy, run } = useJob<TryGuardrailsResult & { tried: string }>()
   const attempt = (rules: string) => run(async () => ({ ...(await service.tryGuardrails({ rules })), tried: rules }))
   const draft = place.query.get('draft')
-  // A draft that a page has written is tried at once.
+  // The draft of a link, or of a page that has written it, is tried at once.
   useEffect(() => {
     if (draft) attempt(draft)
   }, [draft])
+  const submit = (rules: string) => {
+    if (rules === draft || encodeURIComponent(rules).length > longestInAddress) attempt(rules)
+    else goWith(place, { draft: rules })
+  }
   return (
     <Panel title={t.title} lead={t.lead} at="workbench" wide>
-      <Form submit={(read) => attempt(read('rules'))}>
+      <Form submit={(read) => submit(read('rules'))}>
         <Field label={t.rules}>
           <textarea
             ref={field}
@@ -128,8 +135,14 @@ export function Workbench() {
           {t.wrong(line, message)}
         </p>
       ))}
-      {result?.replay && (
+      {result?.findings.map(({ line, message }) => (
+        <p class="notice warn" key={`${line} ${message}`}>
+          {t.wrong(line, message)}
+        </p>
+      ))}
+      {result?.replay && result.backtest && (
         <>
+          <p class="lead">{sentence(result.replay, result.backtest)}</p>
           <List of={result.rules}>
             {({ id, action, applies }) => (
               <>
@@ -139,12 +152,7 @@ export function Workbench() {
           </List>
           <h3>{t.replay}</h3>
           <Changes of={result.replay} />
-        </>
-      )}
-      {result?.backtest && (
-        <>
           <h3>{t.backtest}</h3>
-          <p class="lead">{sentence(result.backtest)}</p>
           <Outcomes of={result.backtest} />
           <PutInShadow key={result.tried} rules={result.tried} />
         </>

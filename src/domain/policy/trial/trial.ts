@@ -74,6 +74,9 @@ export interface Trial {
     /** How often each rule of the draft fires on them. */
     fired: { id: string; evaluations: number }[]
     changed: number
+    /** Those of them that were not stopped and would be, and their agents. */
+    stopped: number
+    agents: number
     /** The newest checks that get a different verdict. */
     examples: Replayed[]
     uncertain: number
@@ -98,9 +101,13 @@ export async function tryDraft(
       for (const id of rules_after) if (fired.has(id)) fired.set(id, fired.get(id)! + 1)
     },
   )
+  const passes = ['pass', 'warn']
+  const stopped = changed.filter(({ before, after }) => passes.includes(before) && !passes.includes(after))
   return {
     replay: {
       evaluations,
+      stopped: stopped.length,
+      agents: new Set(stopped.map(({ agent }) => agent)).size,
       fired: [...fired].map(([id, times]) => ({ id, evaluations: times })),
       changed: changed.length,
       examples: changed.slice(0, mostChanged),
