@@ -76,7 +76,7 @@ export type Checked =
   /** Browsers compute hashes only over TLS or on localhost. */
   | { state: 'unchecked' }
 
-/** Checks the receipt of an act: content, salt, commitment, path and root; `isSigned` checks the signature of its checkpoint. */
+/** Checks the receipt of an act: content, salt, commitment, path and root; `signaturesOf` checks the signature of its checkpoint. */
 export async function checkReceipt(receipt: {
   payload: Record<string, unknown> | null
   salt: string | null
@@ -125,22 +125,35 @@ export async function readLogKey(text: string): Promise<LogKey> {
   return { name, id, bytes }
 }
 
-/** Whether the key signed the checkpoint of a proof. @throws DOMException if the browser does not know Ed25519 */
-export async function isSigned(proof: string, { name, id, bytes }: LogKey): Promise<boolean> {
-  const note = proof.slice(proof.indexOf('\n\n') + 2)
+/** Whether the key signed a note. @throws DOMException if the browser does not know Ed25519 */
+async function isSigned(note: string, { name, id, bytes }: LogKey): Promise<boolean> {
   const end = note.lastIndexOf('\n\n')
   const key = await crypto.subtle.importKey('raw', bytes.subarray(1), 'Ed25519', false, ['verify'])
+  const text = new TextEncoder().encode(note.slice(0, end + 1))
   for (const line of note.slice(end + 2).split('\n')) {
     const [dash, by, encoded = ''] = line.split(' ')
     if (dash !== '—' || by !== name) continue
     const signature = bytesOfBase64(encoded)
-    if (hexOf(signature.subarray(0, 4)) === id)
-      return crypto.subtle.verify(
-        'Ed25519',
-        key,
-        signature.subarray(4),
-        new TextEncoder().encode(note.slice(0, end + 1)),
-      )
+    if (hexOf(signature.subarray(0, 4)) === id) return crypto.subtle.verify('Ed25519', key, signature.subarray(4), text)
   }
   return false
+}
+
+/**
+ * For each receipt of a dossier, whether the log signed its checkpoint: with the key that the dossier names, and the given key signed the
+ * whole dossier. @throws DOMException if the browser does not know Ed25519
+ */
+export async function signaturesOf(
+  { signature, ...rest }: { signature: string; thread_key: string; receipts: { proof: string }[] },
+  key: LogKey,
+): Promise<boolean[]> {
+  const digest = await sha256(new TextEncoder().encode(canonical(rest)))
+  const isWhole = signature.startsWith(`cstp dossier\nsha256:${digest}\n\n`) && (await isSigned(signature, key))
+  const log = await readLogKey(rest.thread_key)
+  return Promise.all(
+    rest.receipts.map(
+      async ({ proof }) =>
+        isWhole && log.name === `${key.name}/thread` && isSigned(proof.slice(proof.indexOf('\n\n') + 2), log),
+    ),
+  )
 }

@@ -83,7 +83,9 @@ function named(typed: string, agents: readonly string[]): Entry[] {
   const own = agents.filter((name) => text !== '' && name.toLocaleLowerCase().includes(text.toLocaleLowerCase()))
   return [
     ...(decisionId.test(text) ? [to(t.openDecision(text), t.decision, addressOf(`/decisions/${text}`))] : []),
-    ...(approvalCode.test(text) ? [to(t.openApproval(text), t.approval, addressOf(`/approvals/${text}`))] : []),
+    ...(approvalCode.test(text)
+      ? [to(t.openApproval(text), t.approval, addressOf(`/approvals/${text.toUpperCase()}`))]
+      : []),
     ...own.slice(0, mostFound).map((name) => to(name, t.agent, addressOf('/calibration', { agent: name }))),
   ]
 }

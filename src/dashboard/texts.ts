@@ -8,6 +8,7 @@ import * as deliberation from './texts/deliberation.ts'
 import * as evidence from './texts/evidence.ts'
 import * as frame from './texts/frame.ts'
 import * as inbox from './texts/inbox.ts'
+import { verdicts } from './texts/labels.ts'
 import * as pins from './texts/pins.ts'
 import * as policy from './texts/policy.ts'
 import * as today from './texts/today.ts'
@@ -30,4 +31,5 @@ export const texts = {
   ...today,
   ...trust,
   ...write,
+  verdicts,
 }

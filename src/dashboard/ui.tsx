@@ -118,11 +118,11 @@ const tones: Record<string, string> = {
   urgent: 'bad',
   soon: 'warn',
   closed: 'good',
-  block: 'bad',
+  allow: 'good',
+  deny: 'bad',
+  step_up: 'warn',
   warn: 'warn',
   warning: 'warn',
-  allowed: 'good',
-  blocked: 'bad',
   approved: 'good',
   denied: 'bad',
   observed: 'good',
@@ -131,9 +131,10 @@ const tones: Record<string, string> = {
 }
 
 /** A state as a word, and as a colour. */
-export const Badge = ({ of }: { of: string }) => (
-  <span class={`badge ${tones[of] ?? ''}`}>{of.replaceAll('_', ' ')}</span>
-)
+export const Badge = ({ of }: { of: string }) => {
+  const word = texts.verdicts[of] ?? of
+  return <span class={`badge ${tones[word] ?? ''}`}>{word.replaceAll('_', ' ')}</span>
+}
 
 /** How long ago a time is; on hover and on paper in full, in the reader's time zone, with UTC if that differs. */
 export const When = ({ at }: { at: string }) => (

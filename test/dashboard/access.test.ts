@@ -189,7 +189,7 @@ describe.skipIf(!executable)('the dashboard', () => {
     await reach(page, page.getByLabel('Stakes'))
     await page.keyboard.type('crit')
     await follow(button('Try it'))
-    await page.getByText(/^(?:Allowed|Blocked)\.$/).waitFor()
+    await page.getByText(/^(?:Allowed|Denied)\.$/).waitFor()
     expect([(await focusOf(page)).text, await page.getByLabel('Stakes').inputValue()]).toEqual(['Try it', 'critical'])
 
     await follow(menu('Proof'), 'Shift+Tab')

@@ -188,7 +188,7 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     const rules = await trail.locator('td[data-label=Rules]').allInnerTexts()
     for (const [at, verdict] of verdicts.entries())
       expect(rules[at]).toBe(
-        verdict === 'blocked'
+        verdict === 'deny'
           ? 'stopped by unsure-at-critical-stakes\nwarned by irreversible-without-plan'
           : 'warned by irreversible-without-plan',
       )
@@ -240,7 +240,7 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
       [1, 2, 3].map((region) => `Switch region ${region} to the new checkout`),
     )
     expect(opened_by.length).toBe(3)
-    const blocked = page.getByRole('table', { name: 'Blocked since' })
+    const blocked = page.getByRole('table', { name: 'Denied since' })
     expect(await blocked.locator('tbody tr').count()).toBe(4)
     const countdown = page.locator('.countdown').first()
     const before = await countdown.innerText()
@@ -262,10 +262,10 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     await why.getByText('Text of the rule (fleet.yaml').click()
     expect(await why.locator('pre').innerText()).toContain('id: unsure-at-critical-stakes')
     const similar = page.getByRole('region', { name: 'Similar blocks' })
-    expect(new Set(await similar.locator('td[data-label=Ended]').allInnerTexts())).toEqual(new Set(['allowed']))
+    expect(new Set(await similar.locator('td[data-label=Ended]').allInnerTexts())).toEqual(new Set(['allow']))
     const again = page.getByRole('region', { name: 'Try again with these inputs' })
     await again.getByRole('button', { name: 'Try it' }).click()
-    await again.getByText('Blocked.').waitFor()
+    await again.getByText('Denied.').waitFor()
     await again.getByLabel('Confidence in %').fill('80')
     await again.getByRole('button', { name: 'Try it' }).click()
     await again.getByText('Allowed.').waitFor()
@@ -390,7 +390,8 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
   test('a table as a file has every row of its method, not only the page that is shown', async () => {
     const rowsOf = async (path: string, region: string): Promise<string[][]> => {
       await visit(page, server.url, path)
-      const button = page.getByRole('region', { name: region }).getByRole('button', { name: 'Download CSV' })
+      const within = region === '' ? page.locator('main') : page.getByRole('region', { name: region })
+      const button = within.getByRole('button', { name: 'Download CSV' })
       const [download] = await Promise.all([page.waitForEvent('download'), button.first().click()])
       const [, ...lines] = (await Bun.file(await download.path()).text()).trimEnd().split('\r\n')
       return lines.map((line) => line.split(','))
@@ -407,6 +408,12 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     expect(trail.map(([seq, , agent, method]) => [Number(seq), agent!, method!])).toEqual(
       entries.map(({ seq, agent, method }) => [seq, agent, method]),
     )
+    const counts = (await server.call('getStats', {})) as { total: number }
+    expect((await rowsOf('/decisions', '')).length).toBe(counts.total)
+    const waiting = (await server.call('listApprovals', { limit: 1 })) as { total: number }
+    expect((await rowsOf('/approvals?state=all', '')).length).toBe(waiting.total)
+    const chain = (await server.call('listEvidence', { order: 'desc', limit: 1 })) as { events: { seq: number }[] }
+    expect((await rowsOf('/proof', 'Events')).length).toBe(chain.events[0]!.seq)
     const { overall } = (await server.call('getCalibration', { agent: 'planner' })) as unknown as GetCalibrationResult
     const agents = await rowsOf('/calibration', 'By agent')
     expect(

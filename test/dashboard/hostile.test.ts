@@ -153,7 +153,7 @@ describe.skipIf(!executable)('the dashboard', () => {
     await page.getByLabel('Planned action').fill(evil('action'))
     await page.getByLabel('Stakes').selectOption('critical')
     await page.getByRole('button', { name: 'Try it' }).click()
-    await page.getByText('Blocked.').waitFor()
+    await page.getByText('Denied.').waitFor()
     const said = await page.getByRole('region', { name: 'Try an action' }).innerText()
     for (const field of ['rule-name', 'rule-message', 'rule-suggestion']) expect(said).toContain(evil(field))
     expect(await page.locator('[id^="x-"], #app img').count()).toBe(0)

@@ -42,7 +42,7 @@ describe.skipIf(!executable)('the jobs of the dashboard', () => {
         .evaluateAll((all) => all.map((one) => getComputedStyle(one).breakInside))
       expect([path, ...new Set(breaks)]).toEqual([path, 'auto'])
     }
-    expect(await page.getByRole('heading', { name: 'Blocked since' }).isVisible()).toBe(true)
+    expect(await page.getByRole('heading', { name: 'Denied since' }).isVisible()).toBe(true)
     expect(await page.getByRole('heading', { name: 'Reset' }).isVisible()).toBe(false)
     await page.emulateMedia({ media: null })
   })

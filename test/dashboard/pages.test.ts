@@ -276,7 +276,7 @@ describe.skipIf(!runs)('the dashboard', () => {
     expect(await page.getByRole('alert').innerText()).toContain('context: expected a JSON object')
     await page.getByLabel('Context as JSON').fill('{"affects_production": true}')
     await page.getByRole('button', { name: 'Try it' }).click()
-    await page.getByText('Blocked.').waitFor()
+    await page.getByText('Denied.').waitFor()
     const said = await page.getByRole('region', { name: 'Try an action' }).innerText()
     expect(said).toContain('This changes production, and no review is recorded')
     await page.getByLabel('Context as JSON').fill('{"affects_production": false}')
@@ -292,7 +292,7 @@ describe.skipIf(!runs)('the dashboard', () => {
     await page.waitForURL(/allowed=no/)
     await settled(page)
     const trail = page.getByRole('region', { name: 'Audit trail' })
-    expect(new Set(await trail.locator('td[data-label=Verdict]').allInnerTexts())).toEqual(new Set(['blocked']))
+    expect(new Set(await trail.locator('td[data-label=Verdict]').allInnerTexts())).toEqual(new Set(['deny']))
     quiet()
   })
 

@@ -235,7 +235,7 @@ describe.skipIf(executable === null)('the dashboard', () => {
       'Policy · cstp',
     ])
     await page.getByRole('button', { name: 'Try it' }).click()
-    await page.getByText(/^(?:Allowed|Blocked)\.$/).waitFor()
+    await page.getByText(/^(?:Allowed|Denied)\.$/).waitFor()
     watched.complaints.length = 0
   })
 

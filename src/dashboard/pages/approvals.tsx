@@ -1,7 +1,8 @@
 /** Approvals: pending requests, everything needed to answer one, and the answer. */
 import { useEffect, useRef } from 'preact/hooks'
-import type { GetApprovalResult, Stakes } from '../../../sdk/client.ts'
+import type { GetApprovalResult, ListApprovalsResult, Stakes } from '../../../sdk/client.ts'
 import { Failure, Show, useCall, useJob } from '../call.tsx'
+import { allRows, Csv } from '../csv.tsx'
 import { percent, time } from '../figures.ts'
 import { Act, Form, LinesField, PlaceChoice, useResult } from '../form.tsx'
 import { refreshPage } from '../fresh.tsx'
@@ -26,7 +27,32 @@ function loginFor(path: string, { max_age_s, acr }: NonNullable<GetApprovalResul
 
 const states = ['pending', 'approved', 'denied', 'expired', 'consumed'] as const
 const pageSize = 50
+/** Most requests of one call. */
+const mostRows = 500
 const before = 10
+
+const fields = [
+  'id',
+  'state',
+  'requester',
+  ['action', ({ action }: Listed) => action.description],
+  ['stakes', ({ action }: Listed) => action.stakes],
+  ['rules', ({ rules }: Listed) => rules.map(({ guardrail_id }) => guardrail_id)],
+  'requested_at',
+  'expires_at',
+  'decided_by',
+  'decided_at',
+  'reason',
+] as const
+type Listed = ListApprovalsResult['approvals'][number]
+
+/** Every request in the state, not only those that are shown. */
+const csvRows = (state: (typeof states)[number] | undefined) =>
+  allRows(async (from) => {
+    const asked = { ...(state && { state }), limit: mostRows, offset: from }
+    const { approvals } = await service.listApprovals(asked)
+    return { rows: approvals, next: approvals.length === mostRows ? from + mostRows : null }
+  })
 
 export function Approvals() {
   const { place, may } = useView()
@@ -61,6 +87,7 @@ export function Approvals() {
                 <When at={one.expires_at} />,
               ])}
             />
+            {total > 0 && <Csv name="approvals" fields={fields} rows={() => csvRows(state)} />}
             {total > approvals.length && <p class="quiet">{t.newest(approvals.length, total)}</p>}
           </>
         )}

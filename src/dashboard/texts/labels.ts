@@ -1,3 +1,11 @@
+/** One word for one verdict, whatever the API, a rule or the trail calls it. */
+export const verdicts: Record<string, string> = {
+  pass: 'allow',
+  allowed: 'allow',
+  block: 'deny',
+  blocked: 'deny',
+}
+
 /** Names and sentences that several pages share. */
 export const labels = {
   decision: 'Decision',

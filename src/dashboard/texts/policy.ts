@@ -1,7 +1,7 @@
 /** The texts of blocks, breakers, the audit trail and the workbench. */
 
 import { counted, whole } from '../figures.ts'
-import { labels } from './labels.ts'
+import { labels, verdicts } from './labels.ts'
 import type { Mark, Part } from './mark.ts'
 
 export const block = {
@@ -11,7 +11,7 @@ export const block = {
   notYours: (agent: string) =>
     `The calls of ${agent} have no such entry. To see those of others your agent needs the scope admin or audit.`,
   status: (agent: string, at: string, verdict: string | null) =>
-    `${agent}, ${at}${verdict ? `, verdict ${verdict.replaceAll('_', ' ')}` : ''}`,
+    `${agent}, ${at}${verdict ? `, verdict ${(verdicts[verdict] ?? verdict).replaceAll('_', ' ')}` : ''}`,
   dryRun: 'This was a dry run.',
   causes: 'Why, and what would allow it',
   noMessage: 'The rule has no message.',
@@ -42,7 +42,7 @@ export const block = {
   similar: 'Similar blocks',
   similarLead: (rule: string) => `The latest others by ${rule}, and how they ended.`,
   similarHeads: ['When', 'Agent', 'Action', 'Ended'],
-  noSimilar: 'Nothing else was blocked by it.',
+  noSimilar: 'Nothing else was denied by it.',
   allSimilar: 'All blocks by this rule',
   tryAgain: 'Try again with these inputs',
 }
@@ -54,7 +54,7 @@ export const breakers = {
     ' opens when too many decisions of its scope failed within its window.',
   ],
   needsAdmin: 'To reset a breaker your agent needs the scope admin.',
-  trailNeedsAdmin: 'To see what was blocked your agent needs the scope admin.',
+  trailNeedsAdmin: 'To see what was denied your agent needs the scope admin.',
   none: 'No breaker is configured. Define breakers under circuit_breakers in a rule file.',
   caption: 'Circuit breakers',
   heads: {
@@ -71,7 +71,7 @@ export const breakers = {
   oneIn: (time: Part) => ['one trial in ', time],
   oneNow: 'one trial is allowed',
   headline: {
-    open: (scope: string) => `${scope} is open: its actions are blocked.`,
+    open: (scope: string) => `${scope} is open: its actions are denied.`,
     half_open: (scope: string) => `${scope} is half open: one decision is let through, its review decides.`,
     closed: (scope: string) => `${scope} is closed: it blocks nothing.`,
   },
@@ -82,8 +82,8 @@ export const breakers = {
   byHand: 'No failure is kept for it.',
   failed: (agent: string, at: string) => `${agent}, failed ${at}.`,
   lesson: (text: string) => `Lesson: ${text}`,
-  blocked: 'Blocked since',
-  blockedNothing: 'It has blocked nothing since it opened.',
+  blocked: 'Denied since',
+  blockedNothing: 'It has denied nothing since it opened.',
   blockedHeads: ['When', 'Agent', 'Action'],
   reset: 'Reset',
   whyTrial: 'Why one trial may pass',
@@ -97,7 +97,7 @@ export const trail = {
   heads: ['When', 'Agent', 'Call', 'Verdict', 'Rules', 'Decisions'],
   stopped: (rules: string) => `stopped by ${rules}`,
   warned: (rules: string) => `warned by ${rules}`,
-  blocked: 'blocked',
+  blocked: 'deny',
   nothing: 'Nothing but logins is in the trail yet.',
   noMatch: 'No entry matches.',
   details: 'Details',
@@ -189,7 +189,7 @@ export const tryOut = {
 /** Results of a dry run. */
 export const judged = {
   allowed: 'Allowed.',
-  blocked: 'Blocked.',
+  blocked: 'Denied.',
   checked: (evaluated: string, violations: string, warnings: string) =>
     `${evaluated} checked, ${violations}, ${warnings}.`,
   failed: (why: string) => `It could not be evaluated: ${why}`,
@@ -204,7 +204,7 @@ export const guardrails = {
   appliesTo: 'Applies to',
   tests: 'Tests',
   fired: (from: string) => `Fired since ${from}`,
-  shadow: (action: string) => `shadow, would ${action}`,
+  shadow: (action: string) => `shadow, would ${(verdicts[action] ?? action).replaceAll('_', ' ')}`,
   force: 'Put in force …',
   forced: (file: string, old: string) =>
     `Saved as ${file}. Put it into the folder of rules, remove this rule from ${old}, then run cstp guardrails reload.`,

@@ -4,7 +4,7 @@ import { Failure, Show, useCall, useJob } from '../../call.tsx'
 import { saveFile } from '../../csv.tsx'
 import { decimal, percent, time, whole, words } from '../../figures.ts'
 import { Act, Field, Form } from '../../form.tsx'
-import { type Checked, checkReceipt, isSigned, type LogKey, readLogKey } from '../../merkle.ts'
+import { type Checked, checkReceipt, type LogKey, readLogKey, signaturesOf } from '../../merkle.ts'
 import { To, ToDecision, useTitle, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
@@ -241,8 +241,7 @@ export function Dossier() {
     const pinned = localStorage.getItem(keptKey)
     const key = pinned === null || !crypto.subtle ? null : await readLogKey(pinned).catch(() => null)
     // A browser without Ed25519 leaves signatures to cstp verify.
-    const signed =
-      key && (await Promise.all(dossier.receipts.map(({ proof }) => isSigned(proof, key))).catch(() => null))
+    const signed = key && (await signaturesOf(dossier, key).catch(() => null))
     return { dossier, checked, pending, withheld, key, signed }
   })
   useTitle(loaded.data?.dossier.decision.decision)

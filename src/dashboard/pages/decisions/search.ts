@@ -9,6 +9,7 @@ import {
   shownFilters,
   sortNames,
 } from '../../../../sdk/schema/decision-fields.ts'
+import { allRows } from '../../csv.tsx'
 import type { Query } from '../../route.tsx'
 import { service } from '../../service.ts'
 
@@ -156,3 +157,11 @@ export async function search(wanted: Wanted, page: number, signal: AbortSignal):
   const partial = index.complete ? null : index
   return { rows, total, offset, answer: { ms: Math.round(query_time_ms), precedent, precedents, degraded, partial } }
 }
+
+/** Every decision of the plain list, not only the page that is shown. */
+export const csvRows = (wanted: Wanted) =>
+  allRows(async (offset) => {
+    const { sort, order } = wanted
+    const { decisions } = await service.listDecisions({ limit: 500, offset, sort, order, ...listParams(wanted) })
+    return { rows: decisions, next: decisions.length === 500 ? offset + 500 : null }
+  })

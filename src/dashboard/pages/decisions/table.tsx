@@ -1,12 +1,25 @@
 /** The list of decisions without a question. */
 import type { ComponentChildren } from 'preact'
+import { Csv } from '../../csv.tsx'
 import { none, percent } from '../../figures.ts'
 import { ToDecision } from '../../route.tsx'
 import { texts } from '../../texts.ts'
 import { Badge, Table } from '../../ui.tsx'
-import type { Found, Order, Sort, Wanted } from './search.ts'
+import { csvRows, type Found, type Order, type Sort, type Wanted } from './search.ts'
 
 const t = texts.table
+
+const fields = [
+  'id',
+  'title',
+  'category',
+  'stakes',
+  'confidence',
+  'status',
+  'outcome',
+  'recorded_by',
+  'created_at',
+] as const
 
 export function Listed({
   found,
@@ -30,27 +43,30 @@ export function Listed({
   }
   const sorted = (sort: Sort, name: string, number = false) => ({ name, label: sortable(sort, name), number })
   return (
-    <Table
-      caption={t.decisions}
-      heads={[
-        t.decision,
-        sorted('category', t.category),
-        sorted('stakes', t.stakes),
-        sorted('confidence', t.confidence, true),
-        // Lists can be sorted by status, which is not the outcome.
-        t.outcome,
-        t.agent,
-        sorted('created_at', t.day),
-      ]}
-      rows={found.rows.map(({ id, title, category, stakes, confidence, outcome, recorded_by, date }) => [
-        <ToDecision id={id}>{title}</ToDecision>,
-        category ?? none,
-        <Badge of={stakes} />,
-        percent(confidence),
-        <Badge of={outcome ?? 'pending'} />,
-        recorded_by,
-        date,
-      ])}
-    />
+    <>
+      <Table
+        caption={t.decisions}
+        heads={[
+          t.decision,
+          sorted('category', t.category),
+          sorted('stakes', t.stakes),
+          sorted('confidence', t.confidence, true),
+          // Lists can be sorted by status, which is not the outcome.
+          t.outcome,
+          t.agent,
+          sorted('created_at', t.day),
+        ]}
+        rows={found.rows.map(({ id, title, category, stakes, confidence, outcome, recorded_by, date }) => [
+          <ToDecision id={id}>{title}</ToDecision>,
+          category ?? none,
+          <Badge of={stakes} />,
+          percent(confidence),
+          <Badge of={outcome ?? 'pending'} />,
+          recorded_by,
+          date,
+        ])}
+      />
+      <Csv name="decisions" fields={fields} rows={() => csvRows(wanted)} />
+    </>
   )
 }

@@ -1,5 +1,7 @@
 /** The records of the chain, filtered and page by page, the newest first. */
+import type { ListEvidenceParams, ListEvidenceResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
+import { allRows, Csv } from '../../csv.tsx'
 import { FilterBar, keptOf } from '../../form.tsx'
 import { To, useArrival, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
@@ -7,6 +9,25 @@ import { texts } from '../../texts.ts'
 import { Badge, Panel, Table, When } from '../../ui.tsx'
 
 const t = texts.events
+
+const fields = [
+  'seq',
+  'event_type',
+  'evidence_class',
+  'ts',
+  'source',
+  ['payload', ({ payload }: Event) => JSON.stringify(payload)],
+  'hash',
+] as const
+type Event = ListEvidenceResult['events'][number]
+
+/** Every record that matches, not only the page that is shown. */
+const csvRows = ({ order, limit: _, ...filter }: ListEvidenceParams) =>
+  allRows(async (from) => {
+    const at = from > 0 && { [order === 'asc' ? 'seq_from' : 'seq_to']: from }
+    const { events, next_seq } = await service.listEvidence({ ...filter, order, limit: 500, ...at })
+    return { rows: events, next: next_seq }
+  })
 
 export function Events() {
   const { place } = useView()
@@ -56,6 +77,7 @@ export function Events() {
                 </To>,
               ])}
             />
+            {events.length > 0 && <Csv name="evidence" fields={fields} rows={() => csvRows(query)} />}
             {next_seq !== null && (
               <nav class="pager" aria-label={t.pages}>
                 <To path={place.path} query={{ ...kept, ...(order === 'asc' && { order }), from: next_seq }} rel="next">

@@ -97,8 +97,8 @@ export function Trail() {
           label: t.verdict,
           options: [
             ['', 'any'],
-            ['no', 'blocked'],
-            ['yes', 'allowed'],
+            ['no', t.blocked],
+            ['yes', texts.verdicts.allowed!],
           ],
         }}
         cursor="before"
