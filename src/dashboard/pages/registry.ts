@@ -1,7 +1,8 @@
 /** The pages and their addresses. The menu shows the five entries in this order; an entry's pages are tabs below it. */
 import type { FunctionComponent } from 'preact'
 import { texts } from '../texts.ts'
-import { Approval, Approvals } from './approvals.tsx'
+import { Approvals } from './approvals/list.tsx'
+import { Approval } from './approvals/page.tsx'
 import { Block } from './blocks/page.tsx'
 import { Breaker } from './breaker.tsx'
 import { Breakers } from './breakers.tsx'

@@ -1,3 +1,4 @@
+/** What the pages Agents and Calibration show: the figures of a period, and the verdict. */
 import type { GetCalibrationParams } from '../../../../sdk/client.ts'
 import { service } from '../../service.ts'
 

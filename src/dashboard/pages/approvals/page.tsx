@@ -1,18 +1,17 @@
-/** Approvals: pending requests, everything needed to answer one, and the answer. */
+/** One approval: everything needed to answer the request, and the answer. */
 import { useEffect, useRef } from 'preact/hooks'
-import type { GetApprovalResult, ListApprovalsResult, Stakes } from '../../../sdk/client.ts'
-import { Failure, Show, useCall, useJob } from '../call.tsx'
-import { allRows, Csv } from '../csv.tsx'
-import { percent, time } from '../figures.ts'
-import { Act, Form, LinesField, PlaceChoice, useResult } from '../form.tsx'
-import { refreshPage } from '../fresh.tsx'
-import { Precedents } from '../precedents.tsx'
-import { addressOf, go, To, ToDecision, ToList, useView } from '../route.tsx'
-import { loginAtIssuer, service } from '../service.ts'
-import { texts } from '../texts.ts'
-import { actionIn } from '../trail.ts'
-import { Badge, Figure, Pairs, Panel, prose, Table, Timeline, When } from '../ui.tsx'
-import { verdictSentence } from '../verdict.ts'
+import type { GetApprovalResult, Stakes } from '../../../../sdk/client.ts'
+import { Failure, Show, useCall, useJob } from '../../call.tsx'
+import { percent, time } from '../../figures.ts'
+import { Act, Form, LinesField, useResult } from '../../form.tsx'
+import { refreshPage } from '../../fresh.tsx'
+import { Precedents } from '../../precedents.tsx'
+import { addressOf, go, To, ToDecision, ToList, useView } from '../../route.tsx'
+import { loginAtIssuer, service } from '../../service.ts'
+import { texts } from '../../texts.ts'
+import { actionIn } from '../../trail.ts'
+import { Badge, Figure, Pairs, Panel, prose, Timeline } from '../../ui.tsx'
+import { verdictSentence } from '../../verdict.ts'
 
 const t = texts.approvals
 type Decided = 'approve' | 'deny'
@@ -25,76 +24,8 @@ function loginFor(path: string, { max_age_s, acr }: NonNullable<GetApprovalResul
   return `${path}?${query}`
 }
 
-const states = ['pending', 'approved', 'denied', 'expired', 'consumed'] as const
-const pageSize = 50
-/** Most requests of one call. */
-const mostRows = 500
+/** Earlier activity that is shown. */
 const before = 10
-
-const fields = [
-  'id',
-  'state',
-  'requester',
-  ['action', ({ action }: Listed) => action.description],
-  ['stakes', ({ action }: Listed) => action.stakes],
-  ['rules', ({ rules }: Listed) => rules.map(({ guardrail_id }) => guardrail_id)],
-  'requested_at',
-  'expires_at',
-  'decided_by',
-  'decided_at',
-  'reason',
-] as const
-type Listed = ListApprovalsResult['approvals'][number]
-
-/** Every request in the state, not only those that are shown. */
-const csvRows = (state: (typeof states)[number] | undefined) =>
-  allRows(async (from) => {
-    const asked = { ...(state && { state }), limit: mostRows, offset: from }
-    const { approvals } = await service.listApprovals(asked)
-    return { rows: approvals, next: approvals.length === mostRows ? from + mostRows : null }
-  })
-
-export function Approvals() {
-  const { place, may } = useView()
-  const asked = place.query.get('state') ?? 'pending'
-  const state = states.find((one) => one === asked)
-  const loaded = useCall(`approvals ${asked}`, (signal) =>
-    service.listApprovals({ limit: pageSize, ...(state && { state }) }, { signal }),
-  )
-  return (
-    <>
-      <p>
-        {t.lead}
-        {!may('approve') && t.needsApprove}
-      </p>
-      <Form class="bar" submit={() => loaded.again()}>
-        <PlaceChoice label={t.state} name="state" value={asked} options={[...states, 'all']} otherwise="pending" />
-        <button type="submit">{t.reload}</button>
-      </Form>
-      <Show of={loaded}>
-        {({ approvals, total }) => (
-          <>
-            <Table
-              caption={t.caption}
-              empty={state === 'pending' ? t.noneWaits : state ? t.noneInState(state) : t.none}
-              heads={[t.request, t.state, t.agent, t.action, t.rules, t.until]}
-              rows={approvals.map((one) => [
-                <To path={`/approvals/${one.id}`}>{one.id}</To>,
-                <Badge of={one.state} />,
-                one.requester,
-                one.action.description,
-                one.rules.map(({ guardrail_id }) => guardrail_id).join(', '),
-                <When at={one.expires_at} />,
-              ])}
-            />
-            {total > 0 && <Csv name="approvals" fields={fields} rows={() => csvRows(state)} />}
-            {total > approvals.length && <p class="quiet">{t.newest(approvals.length, total)}</p>}
-          </>
-        )}
-      </Show>
-    </>
-  )
-}
 
 export function Approval() {
   const { id } = useView()
