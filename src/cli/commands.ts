@@ -5,6 +5,7 @@ import { backup } from './backup.ts'
 import { call } from './call.ts'
 import type { Command } from './command.ts'
 import { config } from './config.ts'
+import { dashboard } from './dashboard.ts'
 import { docs } from './docs.ts'
 import { doctor } from './doctor.ts'
 import { dossier } from './dossier.ts'
@@ -36,6 +37,7 @@ import { link, record, review, unlink } from './write.ts'
 
 export const commands: readonly Command[] = [
   serve,
+  dashboard,
   service,
   mcp,
   record,

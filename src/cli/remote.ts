@@ -10,8 +10,8 @@ import { Failure, misuse } from './failure.ts'
 
 /** Calls a method by its wire name; `signal` aborts the call. @throws CstpError if the method refuses, Failure if no server answers */
 export type Send = (method: string, params: unknown, signal?: AbortSignal, mcp?: Caller['mcp']) => Promise<unknown>
-/** A GET request with the same credentials, for resources that are not methods. */
-export type Get = (path: string) => Promise<Response>
+/** A request with the same credentials, for resources that are not methods; GET unless it says otherwise. */
+export type Get = (path: string, init?: { method: 'POST'; body: string }) => Promise<Response>
 
 /** A hook has to answer before its client gives up; a command may wait for a slow machine. */
 const startMs = 30_000
@@ -205,6 +205,6 @@ export async function openRemote(options: {
         return admin()
       }
     },
-    get: (path) => request(path, login),
+    get: (path, init) => request(path, login, init),
   }
 }

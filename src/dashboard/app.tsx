@@ -6,7 +6,7 @@ import { Menu, Tabs } from './menu.tsx'
 import { type Page, pageAt } from './pages/registry.ts'
 import { openPalette, Palette } from './palette.tsx'
 import { type Place, Titled, To, usePlace, ViewContext, viewOf } from './route.tsx'
-import { currentSession, logOut, onEnd, type Session } from './service.ts'
+import { firstSession, logOut, onEnd, type Session } from './service.ts'
 import { texts } from './texts.ts'
 import { sendNow, Undo } from './undo.tsx'
 
@@ -27,7 +27,7 @@ const out = (note: string | null): State => ({ session: null, note, login: true,
 export function App() {
   const [state, setState] = useState<State | 'unknown'>('unknown')
   useEffect(() => {
-    currentSession().then(
+    firstSession().then(
       (session) => setState(session ? { session, note: null, login: false, begun: false } : out(null)),
       () => setState(out(t.unreachable)),
     )

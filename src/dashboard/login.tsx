@@ -26,7 +26,7 @@ export function Login({ note, done }: { note: string | null; done: (session: Ses
   const submit = (read: Read, form: HTMLFormElement) =>
     run(async () => {
       try {
-        done(await logIn(read('agent'), read('token')))
+        done(await logIn({ agent: read('agent'), token: read('token') }))
       } catch (failed) {
         form.querySelector<HTMLInputElement>('[name=token]')?.focus()
         throw failed

@@ -148,7 +148,8 @@ export async function signaturesOf(
   key: LogKey,
 ): Promise<boolean[]> {
   const digest = await sha256(new TextEncoder().encode(canonical(rest)))
-  const isWhole = signature.startsWith(`cstp dossier\nsha256:${digest}\n\n`) && (await isSigned(signature, key))
+  const isOfThis = /^cstp dossier\nsha256:(\w+)\n\n/.exec(signature)?.[1] === digest
+  const isWhole = isOfThis && (await isSigned(signature, key))
   const log = await readLogKey(rest.thread_key)
   return Promise.all(
     rest.receipts.map(

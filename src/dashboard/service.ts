@@ -81,12 +81,26 @@ export async function currentSession(): Promise<Session | null> {
   return response.ok ? body : null
 }
 
-/** Exchanges a token for a session. @throws Error with a sentence for the person */
-export async function logIn(agent: string, token: string): Promise<Session> {
+/** The code that `cstp dashboard` put into the address, which is taken out at once; null without one. */
+function codeInAddress(): string | null {
+  const code = /^#code=([0-9a-f]+)$/.exec(location.hash)?.[1] ?? null
+  if (code !== null) history.replaceState(history.state, '', location.pathname + location.search)
+  return code
+}
+
+/** The session that the code in the address begins, else the one of the cookie; null if there is none. */
+export async function firstSession(): Promise<Session | null> {
+  const code = codeInAddress()
+  if (code === null) return currentSession()
+  return logIn({ code }).catch(currentSession)
+}
+
+/** Exchanges a token, or a code, for a session. @throws Error with a sentence for the person */
+export async function logIn(given: { agent: string; token: string } | { code: string }): Promise<Session> {
   const response = await fetchOwn(sessionPath, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ agent, token }),
+    body: JSON.stringify(given),
   })
   const body = await response.json()
   if (response.ok) {

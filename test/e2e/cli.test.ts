@@ -126,6 +126,7 @@ describe('help', () => {
     const names = [...overview.out.matchAll(/^ {2}(\w+) {2,}\w/gm)].map(([, name]) => name!)
     expect(names).toEqual([
       'serve',
+      'dashboard',
       'service',
       'mcp',
       'record',

@@ -27,7 +27,9 @@ export const login = {
   agent: 'Agent',
   token: 'Token',
   help: (code: Mark) => [
-    'Agents and tokens are set in ',
+    'On the machine of the service, ',
+    code('cstp dashboard'),
+    ' logs you in. Agents and tokens are set in ',
     code('CSTP_AUTH_TOKENS'),
     '. Without this setting the agents are ',
     code('admin'),

@@ -75,15 +75,23 @@ function fromOwnPage(request: Request, public_url: string | null): boolean {
   return new URL(origin).host === headers.get('host') || (public_url !== null && origin === new URL(public_url).origin)
 }
 
-/** Agent name and token in the body of a login; null if the body is anything else. */
-function readLogin(bytes: Uint8Array): { agent: string; token: string } | null {
+type Given = { agent: string; token: string } | { code: string }
+
+/** Agent name and token in the body of a login, or a code; null if the body is anything else. */
+function readLogin(bytes: Uint8Array): Given | null {
   try {
-    const { agent, token } = JSON.parse(new TextDecoder().decode(bytes))
+    const { agent, token, code } = JSON.parse(new TextDecoder().decode(bytes))
+    if (typeof code === 'string') return { code }
     return typeof agent === 'string' && typeof token === 'string' ? { agent: agent.trim(), token: token.trim() } : null
   } catch {
     return null
   }
 }
+
+const loopback = /^(?:::1|(?:::ffff:)?127(?:\.\d+){3})$/
+/** Codes are given out and taken on this machine only, by programs that no proxy stands before. */
+const isHere = (request: Request, address: string): boolean =>
+  loopback.test(address) && request.headers.get('x-forwarded-for') === null
 
 export interface Dashboard {
   routes: Record<string, Route>
@@ -169,21 +177,43 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     if (bytes instanceof Response) return bytes
     const given = readLogin(bytes)
     // Checked before the credentials: over the limit, right and wrong tokens get the same answer, so further guesses reveal nothing.
-    const early = guesses.wait(from, given?.agent ?? null)
+    const name = given !== null && 'agent' in given ? given.agent : null
+    const early = guesses.wait(from, name)
     if (early > 0) return tooMany(early, 'Too many failed logins')
-    const caller = given && authenticate(`Bearer ${given.agent}:${given.token}`)
-    if (!caller) {
-      const wait = guesses.failed('dashboard', given?.agent ?? null, from)
+    const known = given && (await knownBy(request, address(), given))
+    if (!known) {
+      const wait = guesses.failed('dashboard', name, from)
       if (wait > 0) return tooMany(wait, 'Too many failed logins')
-      return plainError(401, 'unauthorized', 'Wrong agent or token')
+      return plainError(401, 'unauthorized', name === null ? 'The code is used or over' : 'Wrong agent or token')
     }
+    const { caller, token_hash } = known
     return entered(
       request,
       { newRequestId },
       caller,
-      () => sessions.start(caller.agent, keyOf(given.token)),
+      () => sessions.start(caller.agent, token_hash),
       (expires_ms) => json(described(caller, expires_ms)),
     )
+  }
+
+  /** The agent of a login, by its token or by a code that was given out for it. */
+  const knownBy = async (request: Request, address: string, given: Given) => {
+    if ('agent' in given) {
+      const caller = authenticate(`Bearer ${given.agent}:${given.token}`)
+      return caller && { caller, token_hash: keyOf(given.token) }
+    }
+    const offered = isHere(request, address) ? await sessions.redeem(given.code) : null
+    const agent =
+      offered && options.agents().find(({ caller, hash }) => caller.agent === offered.agent && offered.madeWith(hash))
+    return agent ? { caller: agent.caller, token_hash: agent.hash } : null
+  }
+
+  /** Gives a program on this machine, which has the token of an agent, a code that begins one login in a browser. */
+  const offer = async (request: Request, { caller, address }: Visit): Promise<Response> => {
+    const agent = options.agents().find((one) => one.caller.agent === caller?.agent)
+    if (!agent || !isHere(request, address()))
+      return plainError(403, 'forbidden', 'A login by a code is for programs on the machine of the service')
+    return json({ code: await sessions.offer(agent.caller.agent, agent.hash) })
   }
 
   const logout = async (request: Request, { newRequestId }: Visit): Promise<Response> => {
@@ -246,6 +276,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
       ...ofPeople,
       '/dashboard': pages,
       '/dashboard/': pages,
+      '/dashboard/code': { own_pages: true, methods: ['POST'], scope: 'any', handle: offer },
       '/dashboard/session': {
         own_pages: true,
         methods: ['GET', 'POST', 'DELETE'],

@@ -34,6 +34,10 @@ export interface Logins extends PersonLogins {
   start(agent: string, token_hash: Uint8Array): Promise<{ id: string; expires_ms: number }>
   /** The same for a person whom an issuer authenticated. */
   startPerson(person: Person): Promise<{ id: string; expires_ms: number }>
+  /** A code that begins one login of the agent, within a minute. */
+  offer(agent: string, token_hash: Uint8Array): Promise<string>
+  /** Whose login a code begins; null if it was used before, or is over. */
+  redeem(code: string): Promise<Pick<Found, 'agent' | 'madeWith'> | null>
   /** The login with this id; null if it has ended. */
   find(id: string): Promise<Found | null>
   end(id: string): Promise<void>
@@ -48,6 +52,9 @@ const idBytes = 32
 const collection = 'login'
 /** Ways to the issuer and back, by the hash of the browser's id. */
 const pendingCollection = 'login_pending'
+/** Codes that begin a login, by their hash. */
+const codeCollection = 'login_code'
+const code_ms = 60_000
 /** When an issuer said that a person, or a session, has logged out. */
 const endedCollection = 'login_ended'
 const pending_ms = 600_000
@@ -59,6 +66,9 @@ const idForm = new RegExp(`^[0-9a-f]{${2 * idBytes}}$`)
 const hashOf = (id: string): string => createHash('sha256').update(id).digest('hex')
 /** Ends the login when the token changes. The HMAC is keyed with the id, so it reveals nothing about the token to a reader of the store. */
 const sealOf = (id: string, token_hash: Uint8Array): string => createHmac('sha256', id).update(token_hash).digest('hex')
+
+const isSealOf = (id: string, seal: string) => (token_hash: Uint8Array) =>
+  seal !== '' && timingSafeEqual(Buffer.from(seal), Buffer.from(sealOf(id, token_hash)))
 
 const keyOfSub = (issuer: string, sub: string): string => hashOf(JSON.stringify(['sub', issuer, sub]))
 const keyOfSid = (issuer: string, sid: string): string => hashOf(JSON.stringify(['sid', issuer, sid]))
@@ -91,6 +101,15 @@ export function createLogins(input: {
     return { id, expires_ms: ends_ms }
   }
 
+  /** Gives out what is kept under an id, once. */
+  const takeFrom = (kept: string, id: string): Promise<unknown> =>
+    store.transaction(async ({ keyed }) => {
+      const [stored] = await keyed.get(kept, [hashOf(id)])
+      if (stored === undefined) return null
+      await keyed.delete(kept, [hashOf(id)])
+      return stored.expires_ms !== null && stored.expires_ms <= now() ? null : stored.value
+    })
+
   /** Whether the issuer said that the person has logged out since. */
   async function isOver({ person, ends_ms }: Login): Promise<boolean> {
     if (person === undefined) return false
@@ -115,13 +134,21 @@ export function createLogins(input: {
         await keyed.put(pendingCollection, hashOf(id), pending, { expires_ms: now() + pending_ms })
       })
     },
-    take: (id) =>
-      store.transaction(async ({ keyed }) => {
-        const [stored] = await keyed.get(pendingCollection, [hashOf(id)])
-        if (stored === undefined) return null
-        await keyed.delete(pendingCollection, [hashOf(id)])
-        return stored.expires_ms !== null && stored.expires_ms <= now() ? null : (stored.value as Pending)
-      }),
+    take: async (id) => (await takeFrom(pendingCollection, id)) as Pending | null,
+    async offer(agent, token_hash) {
+      const code = randomHex(idBytes)
+      await store.transaction(async ({ keyed }) => {
+        await keyed.expire(codeCollection, now(), expiredAtOnce)
+        const offered = { agent, seal: sealOf(code, token_hash) }
+        await keyed.put(codeCollection, hashOf(code), offered, { expires_ms: now() + code_ms })
+      })
+      return code
+    },
+    async redeem(code) {
+      const offered =
+        idForm.test(code) && ((await takeFrom(codeCollection, code)) as Pick<Login, 'agent' | 'seal'> | null)
+      return offered ? { agent: offered.agent, madeWith: isSealOf(code, offered.seal) } : null
+    },
     async endAll({ issuer, sub, sid }) {
       const key = sid === null ? keyOfSub(issuer, sub!) : keyOfSid(issuer, sid)
       await store.transaction(async ({ keyed }) => {
@@ -136,8 +163,7 @@ export function createLogins(input: {
       if (login === undefined || !alive(login) || (await isOver(login))) return null
       if (now() - login.used_ms >= noted_ms) await note(hashOf(id))
       const { agent, seal, ends_ms, person } = login
-      const madeWith = (token_hash: Uint8Array) =>
-        seal !== '' && timingSafeEqual(Buffer.from(seal), Buffer.from(sealOf(id, token_hash)))
+      const madeWith = isSealOf(id, seal)
       const known = person && {
         caller: {
           ...{ agent, scopes: new Set(person.scopes), identity: person.identity },

@@ -115,6 +115,40 @@ describe('login', () => {
     expect(await response.text()).not.toContain('wrong')
   })
 
+  test('a code from this machine begins one login within a minute, of a token that still counts', async () => {
+    const service = open()
+    const post = (path: string, headers: Record<string, string>, from: string, body: object = {}) =>
+      service.fetch(new Request(url + path, { method: 'POST', headers, body: JSON.stringify(body) }), from)
+    const bob = { host, authorization: 'Bearer bob:token-of-bob-000001' }
+    const codeOf = async () =>
+      ((await (await post('/dashboard/code', bob, '127.0.0.1')).json()) as { code: string }).code
+    const redeem = async (code: string, from = '127.0.0.1', headers: Record<string, string> = own) =>
+      (await post('/dashboard/session', headers, from, { code })).status
+    expect((await post('/dashboard/code', bob, '1.1.1.1')).status).toBe(403)
+    expect((await post('/dashboard/code', { ...bob, 'x-forwarded-for': '127.0.0.1' }, '127.0.0.1')).status).toBe(403)
+    expect((await post('/dashboard/code', { host }, '127.0.0.1')).status).toBe(401)
+    const code = await codeOf()
+    expect(code).toMatch(/^[0-9a-f]{64}$/)
+    // From elsewhere, or by another site, it is not even looked at.
+    expect(await redeem(code, '1.1.1.1')).toBe(401)
+    expect(await redeem(code, '127.0.0.1', { ...own, origin: 'https://evil.example' })).toBe(403)
+    const begun = await post('/dashboard/session', own, '127.0.0.1', { code })
+    expect(await begun.json()).toMatchObject({ agent: 'bob', scopes: ['read', 'write'] })
+    expect((await service.call(cookieOf(begun))).status).toBe(200)
+    expect(await redeem(code)).toBe(401)
+    const late = await codeOf()
+    service.clock.now += 60_001
+    expect(await redeem(late)).toBe(401)
+    const old = await codeOf()
+    const changed = open({ store: service.store, tokens: 'bob:another-token-of-bob-1' })
+    changed.clock.now = service.clock.now
+    const answer = await changed.fetch(
+      new Request(`${url}/dashboard/session`, { method: 'POST', headers: own, body: JSON.stringify({ code: old }) }),
+      '127.0.0.1',
+    )
+    expect(answer.status).toBe(401)
+  })
+
   test('after 20 failures a name is answered 429 from that address, with the right token too; each is logged by its name and counted', async () => {
     const { login, lines, failures } = open()
     const statuses: number[] = []
