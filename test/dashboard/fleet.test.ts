@@ -287,7 +287,7 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
       `Overdue review (${ready.by_type.stale_pending})`,
       `Calibration drift (${ready.by_type.calibration_drift})`,
       `Breaker open (${ready.by_type.open_breaker})`,
-      `Contradiction (${ready.by_type.contradiction})`,
+      `Contradiction (${ready.by_type.contradiction ?? 0})`,
     ])
     // Every item is a link, and the last one is that of 26 years ago.
     const items = page.locator('.inbox > li')
@@ -317,7 +317,9 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     await page.keyboard.press('Enter')
     for (let tabs = 0; tabs < 3; tabs++) await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
-    await page.getByRole('status').filter({ hasText: 'reviewed, failure.' }).waitFor()
+    await page.getByText('failure: saved in 10 seconds').waitFor()
+    await page.evaluate(() => dispatchEvent(new Event('pagehide')))
+    await page.getByText('Reviewed: failure.').waitFor()
     await settled(page)
     expect(await listed()).toBe(ready.by_type.review_outcome! - 1)
     const id = decodeURIComponent(href.slice(href.lastIndexOf('/') + 1))
