@@ -2138,7 +2138,11 @@ export interface QueryDecisionsParams {
 /** Result of `cstp.queryDecisions`. */
 export interface QueryDecisionsResult {
   /** The decisions, in order. */ decisions: QueryHit[]
-  /** Decisions that match the filters and can be ranked in this mode. */ total: number
+  /**
+   * Decisions that match the filters and can be ranked in this mode, whether they fit the query or not;
+   * `precedents` counts those that fit.
+   */
+  total: number
   /** The query as given. */ query: string
   /** Duration of the search in milliseconds. */ query_time_ms: number
   /** The authenticated agent. */ agent: string
@@ -2160,8 +2164,9 @@ export interface QueryDecisionsResult {
    */
   no_precedent: boolean
   /**
-   * Number of hits, from the first, up to the last precedent, weak ones included; later hits match no better than
-   * chance. Null while `index` is incomplete.
+   * Number of hits, from the very first one, up to the last precedent, weak ones included; later hits match no
+   * better than chance. There may be more if it is `offset` plus the number of hits. Null while `index` is
+   * incomplete.
    */
   precedents: number | null
   /** Words of the query that no decision contains, and the similar words searched for instead. */
@@ -2445,6 +2450,12 @@ export interface TryGuardrailsResult {
     /** Its effect when it fires. */ action: 'block' | 'defer' | 'step_up' | 'modify' | 'warn' | 'log'
     /** The condition of the rule, in words. */ applies: string
   }[]
+  /** Suspicious rules of the draft, as `cstp guardrails check` reports them. */
+  findings: {
+    /** Id of the rule. */ rule: string
+    /** Line of the rule, from 1. */ line: number
+    /** What is suspicious, and what was probably meant. */ message: string
+  }[]
   /** The checks since `since`, evaluated with the rules in force plus the draft, as if no rule were in shadow mode. */
   replay: {
     /** Checks evaluated again, among the latest 2000 audit entries. */ evaluations: number
@@ -2454,6 +2465,8 @@ export interface TryGuardrailsResult {
       /** Checks on which the rule fires. */ evaluations: number
     }[]
     /** Checks that would get a different verdict. */ changed: number
+    /** Those of them that were not stopped and would be. */ stopped: number
+    /** Agents of these. */ agents: number
     /** The newest of these checks, at most 50. */
     examples: {
       /** Id of the audit entry. */ seq: number
