@@ -89,7 +89,7 @@ function readLogin(bytes: Uint8Array): Given | null {
 }
 
 const loopback = /^(?:::1|(?:::ffff:)?127(?:\.\d+){3})$/
-/** Codes are given out and taken on this machine only, by programs that no proxy stands before. */
+/** Codes are given out and taken on this machine only, not through a proxy. */
 const isHere = (request: Request, address: string): boolean =>
   loopback.test(address) && request.headers.get('x-forwarded-for') === null
 
