@@ -144,10 +144,16 @@ export const paths: readonly PathText[] = [
   path('GET')('/dashboard/callback', null, 'Where the issuer leads the browser back; begins a session.', 303, 400),
   post('/dashboard/backchannel-logout', null, 'The issuer says that a person has logged out.', 400, 429),
   get('/dashboard/', null, 'Views of the dashboard, and its assets.', 404),
+  post(
+    '/dashboard/code',
+    'any',
+    'Gives a program on the machine of the service a code that begins one login in a browser, within a minute.',
+    403,
+  ),
   path('GET', 'POST', 'DELETE')(
     '/dashboard/session',
     null,
-    'Begins (`POST` of agent and token), shows and ends the session of a person. Pages of other origins get 403.',
+    'Begins (`POST` of agent and token, or of a code), shows and ends the session of a person. Pages of other origins get 403.',
     204,
     401,
     403,
