@@ -4,8 +4,15 @@ import { generateKeyPairSync } from 'node:crypto'
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { durablePostgres, type Postgres, postgres, whyNoPostgres } from '../support/postgres.ts'
-import { type RunningServer, run, startServer, testDir, until } from '../support/process.ts'
+import {
+  durablePostgres,
+  type Postgres,
+  postgres,
+  programOf,
+  run as runOwned,
+  whyNoPostgres,
+} from '../support/postgres.ts'
+import { freePort, type RunningServer, run, startServer, testDir, until } from '../support/process.ts'
 
 setDefaultTimeout(240_000)
 
@@ -43,8 +50,21 @@ interface Place {
   servers: Asked[]
   /** Keeps a copy of the database, and of what each server has signed of it. */
   snapshot(): Promise<void>
+  /** Makes a replica that has streamed everything until now, and then lags. */
+  replicate(): Promise<void>
+  /** The database is gone, and the replica is promoted in its place, before a server has signed what is lost. */
+  promote(): Promise<void>
   /** Puts the copy in place of the database. @param signed also of what was signed since */
   restore(signed: boolean): Promise<void>
+}
+
+/** Runs a replica on a port of its own for as long as `work` takes. */
+async function replica(dir: string, work: () => unknown): Promise<void> {
+  const control = [programOf('pg_ctl'), '-D', dir, '-w']
+  const options = `-p ${await freePort()} -c max_connections=200 -c listen_addresses=127.0.0.1 -c unix_socket_directories=${dir}`
+  runOwned([...control, '-l', join(dir, 'log'), '-o', options, 'start'])
+  await work()
+  runOwned([...control, '-m', 'fast', 'stop'])
 }
 
 async function withServers(count: number, work: (place: Place) => Promise<void>): Promise<void> {
@@ -62,6 +82,14 @@ async function withServers(count: number, work: (place: Place) => Promise<void>)
     await work()
     database.restart()
   }
+  const keepMarks = () => {
+    for (const { dir } of servers) if (existsSync(markOf(dir))) copyFileSync(markOf(dir), join(dir, 'mark'))
+  }
+  const putMarks = () => {
+    for (const { dir } of servers)
+      if (existsSync(join(dir, 'mark'))) copyFileSync(join(dir, 'mark'), markOf(dir))
+      else rmSync(markOf(dir), { force: true })
+  }
   try {
     for (const dir of dirs) {
       const env = { CSTP_STORE_URL: database.url, CSTP_AUTH_TOKENS: 'local:t0ken-of-the-test', CSTP_EVIDENCE_KEY: key }
@@ -73,16 +101,39 @@ async function withServers(count: number, work: (place: Place) => Promise<void>)
       snapshot: () =>
         stopped(async () => {
           await run(['cp', '-a', data, copy], { cwd: kept, env: { PATH: process.env.PATH! } })
-          for (const { dir } of servers) if (existsSync(markOf(dir))) copyFileSync(markOf(dir), join(dir, 'mark'))
+          keepMarks()
+        }),
+      async replicate() {
+        keepMarks()
+        const from = new URL(database.url)
+        runOwned([
+          programOf('pg_basebackup'),
+          '-R',
+          '-X',
+          'stream',
+          '-h',
+          from.hostname,
+          '-p',
+          from.port,
+          '-U',
+          'cstp',
+          '-D',
+          copy,
+        ])
+        await replica(copy, () => Bun.sleep(500))
+      },
+      promote: () =>
+        stopped(async () => {
+          await replica(copy, () => runOwned([programOf('pg_ctl'), '-D', copy, '-w', 'promote']))
+          rmSync(data, { recursive: true })
+          renameSync(copy, data)
+          putMarks()
         }),
       restore: (signed) =>
         stopped(() => {
           rmSync(data, { recursive: true })
           renameSync(copy, data)
-          if (!signed) return
-          for (const { dir } of servers)
-            if (existsSync(join(dir, 'mark'))) copyFileSync(join(dir, 'mark'), markOf(dir))
-            else rmSync(markOf(dir), { force: true })
+          if (signed) putMarks()
         }),
     })
   } finally {
@@ -106,6 +157,27 @@ else {
       await restore(true)
       const recorded: string[] = []
       for (let n = 0; n < 10; n++) recorded.push(await (n % 2 ? one : other).record(`Use Kafka for what is new ${n}`))
+      for (const server of servers) {
+        await until('it is ready', server.isReady)
+        expect(await server.find('kafka')).toEqual(recorded.sort())
+        expect(await server.find('redis')).toEqual([])
+        expect(await server.find('sqlite')).toEqual([kept])
+        expect(await server.kill()).toBe(0)
+        expect(await server.log()).toContain('replaced by an earlier state of itself')
+      }
+    })
+  })
+
+  test('so they do when a replica that lags is promoted: what was acknowledged and is gone is answered by none', async () => {
+    await withServers(2, async ({ servers, replicate, promote }) => {
+      const [one, other] = servers as [Asked, Asked]
+      const kept = await one.record('Use SQLite for what is kept')
+      await replicate()
+      const lost = [await one.record('Use Redis for what is lost'), await other.record('Use Redis for what is gone')]
+      expect(await other.find('redis')).toEqual(lost.sort())
+      await promote()
+      const recorded: string[] = []
+      for (let n = 0; n < 4; n++) recorded.push(await (n % 2 ? one : other).record(`Use Kafka for what is new ${n}`))
       for (const server of servers) {
         await until('it is ready', server.isReady)
         expect(await server.find('kafka')).toEqual(recorded.sort())

@@ -50,7 +50,8 @@ function safeList(folder: string): string[] {
 /** `initdb` and the server refuse to run as root. */
 const asOwner = (command: string[]): string[] => (isRoot ? [runuser!, '-u', 'postgres', '--', ...command] : command)
 
-function run(command: string[]): void {
+/** Runs a program of PostgreSQL as the user that may. */
+export function run(command: string[]): void {
   const [program, ...args] = asOwner(command)
   // Files, not pipes: the server that pg_ctl starts would hold them open.
   const { status, error } = spawnSync(program!, args, { stdio: 'ignore' })
