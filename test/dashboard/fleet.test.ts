@@ -4,7 +4,7 @@ import type { Browser, Page } from 'playwright-core'
 import type { GetBriefingResult, GetCalibrationResult, ReadyResult, TryGuardrailsResult } from '../../sdk/client.ts'
 import { type FleetServer, fleetTokens, startFleet } from '../support/fleet.ts'
 import { fleet, truths } from '../support/fleet-plan.ts'
-import { executable, launch, logIn, open, settled, violations, visit, type Watched } from './browser.ts'
+import { executable, launch, logIn, open, settled, shape, violations, visit, type Watched } from './browser.ts'
 
 setDefaultTimeout(120_000)
 
@@ -508,7 +508,7 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     await logIn(wide.page, server.url, 'root', fleetTokens.root!)
     for (const width of [320, 760, 1_024, 1_200, 3_840]) {
       await wide.page.setViewportSize({ width, height: 900 })
-      for (const path of ['', '/decisions', '/agents', '/policy', '/proof']) {
+      for (const [path] of shape) {
         await visit(wide.page, server.url, path)
         const spill = await wide.page.evaluate(
           () => document.documentElement.scrollWidth - document.documentElement.clientWidth,

@@ -3,9 +3,15 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import type { Browser } from 'playwright-core'
 import { type FleetServer, fleetTokens, startFleet } from '../support/fleet.ts'
 import { executable, launch, logIn, open, visit, type Watched } from './browser.ts'
-import { jobs, keyboard } from './jobs.ts'
+import { jobs, keyboard, mouse, roleJobs } from './jobs.ts'
 
 setDefaultTimeout(120_000)
+
+const tokens: Record<string, string> = {
+  ...fleetTokens,
+  lead: 'lead-token-of-the-fleet',
+  auditor: 'auditor-token-of-the-fleet',
+}
 
 describe.skipIf(!executable)('the jobs of the dashboard', () => {
   let server: FleetServer
@@ -13,7 +19,16 @@ describe.skipIf(!executable)('the jobs of the dashboard', () => {
   let watched: Watched
 
   beforeAll(async () => {
-    ;[server, browser] = await Promise.all([startFleet(), launch()])
+    ;[server, browser] = await Promise.all([
+      startFleet({
+        CSTP_AUTH_TOKENS: Object.entries(tokens)
+          .map((pair) => pair.join(':'))
+          .join(','),
+        CSTP_LEADS: 'lead',
+        CSTP_AUDITORS: 'auditor',
+      }),
+      launch(),
+    ])
     watched = await open(browser)
     await logIn(watched.page, server.url, 'root', fleetTokens.root!)
   })
@@ -31,6 +46,53 @@ describe.skipIf(!executable)('the jobs of the dashboard', () => {
       expect(hands.clicks).toBe(clicks)
       expect(watched.complaints).toEqual([])
     })
+
+  for (const [who, own] of Object.entries(roleJobs))
+    test(`${who} has the answer to each question within two clicks of Today`, async () => {
+      const { page, context, complaints } = await open(browser)
+      await logIn(page, server.url, who, tokens[who]!)
+      for (const { name, clicks, run } of own) {
+        await visit(page, server.url, '')
+        const hands = mouse(page)
+        const answer = await run(hands)
+        await answer.first().waitFor()
+        expect([name, hands.clicks]).toEqual([name, clicks])
+        expect(clicks).toBeLessThanOrEqual(2)
+      }
+      expect(complaints).toEqual([])
+      await context.close()
+    })
+
+  test('calls that ran unchecked are on Today and on the page of their agent, which alone sees them else', async () => {
+    const body = {
+      session_id: 's1',
+      cwd: '/srv/shop',
+      transcript_path: '/tmp/t',
+      permission_mode: 'default',
+      hook_event_name: 'PostToolUse',
+      tool_name: 'Bash',
+      tool_input: { command: 'ls' },
+      tool_use_id: 'toolu_1',
+      tool_response: { stdout: '' },
+    }
+    const headers = { authorization: `Bearer tester:${tokens.tester}`, 'content-type': 'application/json' }
+    await fetch(`${server.url}/hooks/claude-code`, { method: 'POST', headers, body: JSON.stringify(body) })
+    for (const [who, sees] of [
+      ['auditor', 2],
+      ['tester', 2],
+      ['lead', 0],
+    ] as const) {
+      const { page, context } = await open(browser)
+      await logIn(page, server.url, who, tokens[who]!)
+      let count = 0
+      for (const path of ['?period=24h', '/calibration?agent=tester']) {
+        await visit(page, server.url, path)
+        count += await page.getByText('tester: 1 call ran unchecked, 1 session without any check').count()
+      }
+      expect([who, count]).toEqual([who, sees])
+      await context.close()
+    }
+  })
 
   test('on paper a long panel begins on the page that it is on, and one that is only a form is left out', async () => {
     const { page } = watched

@@ -143,3 +143,43 @@ export const jobs: readonly Job[] = [
     },
   },
 ]
+
+/** What else people come with. */
+const changes: Job = {
+  name: 'what changed since yesterday',
+  clicks: 1,
+  async run(hands) {
+    await hands.page.getByLabel('Period').selectOption('24h')
+    hands.clicks++
+    await settled(hands.page)
+    return hands.page.getByRole('region', { name: 'Since you looked' })
+  },
+}
+const rule: Job = {
+  name: 'a rule for an agent that should not decide alone',
+  clicks: 2,
+  async run(hands) {
+    await hands.press(menu(hands, 'Agents'))
+    await hands.press(hands.page.getByRole('link', { name: 'Ask a person at critical' }).first())
+    return hands.page.getByText(/it catches \d+ failures? and costs \d+ success/)
+  },
+}
+/** Who may not see the trail of others reads what opened the breaker. */
+const breaker: Job = {
+  name: 'what opened a breaker',
+  clicks: 1,
+  async run(hands) {
+    await hands.press(hands.page.locator('.inbox').getByRole('link', { name: 'category:deployment' }))
+    return hands.page.getByRole('region', { name: 'What opened it' }).getByText('Switch region 3 to the new checkout')
+  },
+}
+
+const [trust, block, dossier, , search] = jobs
+const common = [trust!, dossier!, search!, changes]
+/** What each role does. */
+export const roleJobs: Record<string, readonly Job[]> = {
+  lead: [...common, breaker],
+  auditor: [...common, block!, breaker],
+  planner: [...common, block!, breaker],
+  root: [...common, block!, breaker, rule],
+}

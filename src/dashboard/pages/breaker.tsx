@@ -6,7 +6,7 @@ import { Failure, Show, useCall, useJob } from '../call.tsx'
 import { none, span, time, whole } from '../figures.ts'
 import { Act, Field, Form, type Read, useResult } from '../form.tsx'
 import { refreshPage } from '../fresh.tsx'
-import { To, ToDecision, useView } from '../route.tsx'
+import { To, ToDecision, useView, type View } from '../route.tsx'
 import { service } from '../service.ts'
 import { texts } from '../texts.ts'
 import { actionIn, breakerPrefix } from '../trail.ts'
@@ -41,16 +41,16 @@ export const Next = ({ of }: { of: State }): ComponentChildren =>
         ? t.oneIn(<Countdown ms={of.cooldown_remaining_ms} />)
         : t.oneNow
 
-async function load(scope: string, admin: boolean, signal: AbortSignal) {
+async function load(scope: string, trail: View['trail'], signal: AbortSignal) {
   const state = await service.getCircuitState({ scope }, { signal })
   const failures = await service.batch(
     state.opened_by.map(({ decision_id: id }) => ({ method: 'getDecision' as const, params: { id } })),
     { signal },
   )
   const blocked =
-    admin && state.opened_at !== null
+    state.opened_at !== null
       ? await service.listAudit(
-          { rule: breakerPrefix + scope, allowed: false, since: state.opened_at, limit: 50 },
+          { rule: breakerPrefix + scope, allowed: false, since: state.opened_at, limit: 50, ...trail },
           { signal },
         )
       : null
@@ -66,8 +66,7 @@ async function load(scope: string, admin: boolean, signal: AbortSignal) {
 
 export function Breaker() {
   const { id: scope, trail } = useView()
-  const admin = trail.agent === undefined
-  const loaded = useCall(`breaker ${scope}`, (signal) => load(scope, admin, signal))
+  const loaded = useCall(`breaker ${scope}`, (signal) => load(scope, trail, signal))
   return (
     <>
       <p>
@@ -107,9 +106,9 @@ export function Breaker() {
                 </List>
               </Panel>
               <Reset of={state} />
-              <Panel title={t.blocked} wide>
+              <Panel title={t.blocked} lead={trail.agent !== undefined && t.ownOnly(trail.agent)} wide>
                 {blocked === null ? (
-                  <Empty>{admin ? t.closed : t.trailNeedsAdmin}</Empty>
+                  <Empty>{t.closed}</Empty>
                 ) : (
                   <Table
                     caption={t.blocked}

@@ -54,7 +54,7 @@ export const breakers = {
     ' opens when too many decisions of its scope failed within its window.',
   ],
   needsAdmin: 'To reset a breaker your agent needs the scope admin.',
-  trailNeedsAdmin: 'To see what was denied your agent needs the scope admin.',
+  ownOnly: (agent: string) => `Actions of ${agent}. Those of others need the scope admin or audit.`,
   none: 'No breaker is configured. Define breakers under circuit_breakers in a rule file.',
   caption: 'Circuit breakers',
   heads: {

@@ -1,6 +1,6 @@
 /** The texts of the page Trust. */
 import type { GetCalibrationResult } from '../../../sdk/client.ts'
-import { percent, whole } from '../figures.ts'
+import { counted, percent, whole } from '../figures.ts'
 import { type Gap, inPoints, partWords, signedPoints } from './points.ts'
 
 type Cell = GetCalibrationResult['cells'][number]
@@ -70,5 +70,15 @@ export const trust = {
     resolution: 'Resolution',
     proven: 'Proven',
     notProven: 'no gap',
+  },
+}
+
+export const astray = {
+  title: 'Calls ran otherwise than they were checked: the hook of these agents does not hold.',
+  kinds: {
+    ran_though_denied: (count: number) => `${counted(count, 'call')} ran though denied`,
+    ran_other_than_judged: (count: number) => `${counted(count, 'call')} ran with another input than checked`,
+    ran_unjudged: (count: number) => `${counted(count, 'call')} ran unchecked`,
+    ungated: (count: number) => `${counted(count, 'session')} without any check`,
   },
 }

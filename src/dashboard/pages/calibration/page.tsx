@@ -9,6 +9,7 @@ import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { Badge, Figure, List, Panel } from '../../ui.tsx'
 import { rangesOff, verdictNote, verdictSentence, verdictWords } from '../../verdict.ts'
+import { Astray } from '../trust/astray.tsx'
 import { Breakdown, Compared } from './breakdown.tsx'
 import { Reliability } from './diagram.tsx'
 import { Drift } from './drift.tsx'
@@ -47,6 +48,7 @@ export function Calibration() {
           options={names(stats?.by_category, category)}
         />
       </div>
+      {agent && <Astray agent={agent} />}
       <Show of={loaded}>
         {({ report, standing }) => {
           const { overall, buckets, confidence_stats, recommendations } = report

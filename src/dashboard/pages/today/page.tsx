@@ -9,6 +9,7 @@ import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { Badge, Empty, List, Panel, When } from '../../ui.tsx'
 import { Items, isReview } from '../inbox/items.tsx'
+import { Astray } from '../trust/astray.tsx'
 import { Changes } from './changes.tsx'
 import { Weeks } from './chart.tsx'
 import { lookedBefore } from './looked.ts'
@@ -152,6 +153,7 @@ export function Today() {
         {periodChoice}
         <Whose agent={agent} project={project} />
       </div>
+      <Astray agent={agent || undefined} since={period === '' ? looked! : startOf(period)} />
       <Show of={loaded}>
         {({ briefing, ready, approvals, cells }) => {
           const { worse, weeks, lessons } = briefing
