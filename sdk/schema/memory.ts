@@ -28,10 +28,17 @@ export const WisdomEntry = v.object({
             '`statement`: patterns, reasons of type `pattern`, and lessons. `decisions`: similar decisions, if no statement is confirmed.',
           ),
         ),
+        success_low: v.pipe(fraction, d('Lower bound of the 95 % interval of its share of successes.')),
+        success_high: v.pipe(fraction, d('Upper bound of the interval.')),
         example_ids: v.pipe(v.array(v.string()), d('The newest confirmations.')),
+        failure_ids: v.pipe(v.array(v.string()), d('The newest failures with it.')),
       }),
     ),
     d('Principles that succeeded more often than they failed, confirmed by several agents or by reviews of others.'),
+  ),
+  reviews_missing: v.pipe(
+    v.number(),
+    d('Reviewed successes that are missing for the first principle, at least; 0 if there is one.'),
   ),
   common_failure_mode: v.pipe(v.nullable(v.string()), d('The first of `failure_modes`; null if there are none.')),
   failure_modes: v.pipe(

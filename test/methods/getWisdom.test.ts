@@ -23,7 +23,19 @@ forEachBackend((open) => {
         category: 'architecture',
         decisions: 8,
         success_rate: 0.5714,
-        key_principles: [{ text: 'cache reads', confirmations: 3, failures: 0, recorders: 1, confirmed_by: ['bob'] }],
+        key_principles: [
+          {
+            text: 'cache reads',
+            confirmations: 3,
+            failures: 0,
+            success_low: 0.2924,
+            success_high: 1,
+            failure_ids: [],
+            recorders: 1,
+            confirmed_by: ['bob'],
+          },
+        ],
+        reviews_missing: 0,
         common_failure_mode: 'lost writes',
         failure_modes: [{ text: 'lost writes', source: 'lesson', failures: 2 }],
         avg_confidence: 0.8375,
@@ -32,7 +44,7 @@ forEachBackend((open) => {
     expect(wisdom[0]!.key_principles[0]!.example_ids.length).toBe(3)
     expect((await program.call('getWisdom', { min_decisions: 1 })).categories_analyzed).toBe(2)
     expect((await program.call('getWisdom', { category: 'small', min_decisions: 1 })).wisdom).toMatchObject([
-      { category: 'small', success_rate: 1, common_failure_mode: null, key_principles: [] },
+      { category: 'small', success_rate: 1, common_failure_mode: null, key_principles: [], reviews_missing: 2 },
     ])
   })
 

@@ -96,6 +96,29 @@ export function cluster(
   }
 }
 
+/** Points that suffice to know the distances of unrelated ones. */
+const minPoints = 12
+
+/**
+ * How far apart points may be that say the same, by their own distances: clearly nearer than a pair of them usually is. In a store whose
+ * statements are alike this is little more than `same`, in one of varied statements up to 2.25 times as much; 1.8 times for few points.
+ */
+export function nearness(points: readonly Point[], same: number): number {
+  const known = points.flatMap(({ vector }) => (vector === null ? [] : [vector]))
+  if (known.length < minPoints) return 1.8 * same
+  let [count, sum, squares] = [0, 0, 0]
+  for (const [at, one] of known.entries())
+    for (const other of known.slice(0, at)) {
+      const distance = distanceOf(one, other)
+      count++
+      sum += distance
+      squares += distance * distance
+    }
+  const mean = sum / count
+  const deviation = Math.sqrt(Math.max(0, squares / count - mean * mean))
+  return Math.min(2.25 * same, Math.max(same, mean - 2.5 * deviation))
+}
+
 /** The point with the smallest weighted distance to all others of its cluster; the first of several. */
 export function central(points: readonly Point[]): Point {
   const cost = (one: Point): number =>

@@ -2,7 +2,9 @@
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import type { WisdomEntry } from '../../../../sdk/schema/memory.ts'
 import { isConfirmed } from '../../../../sdk/storage/fields.ts'
-import { central, cluster, type Point, saysOtherwise, wordingOf } from './clusters.ts'
+import { round } from '../../../core/figures.ts'
+import { exactInterval } from '../calibration/interval.ts'
+import { central, cluster, nearness, type Point, saysOtherwise, wordingOf } from './clusters.ts'
 
 /** Most characters of a statement that are kept. */
 const maxLength = 300
@@ -27,6 +29,8 @@ export type FailureMode = WisdomEntry['failure_modes'][number]
 
 /** What a category's decisions taught. */
 export interface Learnt {
+  /** Successes that are missing for the first principle; 0 if there is one. */
+  missing: number
   principles: Principle[]
   failure_modes: FailureMode[]
 }
@@ -82,7 +86,7 @@ async function joined(all: readonly Statement[], comparing: Comparing, apart?: t
       weight: sizeOf(one),
     }),
   )
-  const together = cluster(points, comparing.same_distance, apart).map((members) => {
+  const together = cluster(points, nearness(points, comparing.same_distance), apart).map((members) => {
     const union = (role: 'applied' | 'drawn') => new Set(members.flatMap((at) => [...compared[at]![role]]))
     return { text: central(members.map((at) => points[at]!)).text, applied: union('applied'), drawn: union('drawn') }
   })
@@ -108,11 +112,11 @@ const witnessOf = ({ attribution_basis, reviewed_by, recorded_by }: DecisionReco
   attribution_basis === null ? (reviewed_by ?? recorded_by) : null
 
 /**
- * A principle, if at least two successes confirm it, and more successes than failures. No agent confirms its own words: if one agent stated
+ * A principle, or the number of successes that are missing for it. It is one if at least two successes confirm it, and more successes than failures. No agent confirms its own words: if one agent stated
  * it in all decisions that applied it, those that only this agent reviewed confirm nothing, nor do lessons that it drew elsewhere; and lessons
  * of one agent alone are no principle. A failure from which the principle was drawn as a lesson does not count against it.
  */
-function principleOf({ text, applied, drawn }: Joined, source: Principle['source']): Principle[] {
+function principleOf({ text, applied, drawn }: Joined, source: Principle['source']): Principle | number {
   const stated = [...applied, ...[...drawn].filter((one) => drawnBy(one) === one.recorded_by)].filter(succeeded)
   const authors = new Set(stated.map(({ recorded_by }) => recorded_by))
   const told = [...drawn.difference(new Set(stated))].filter(succeeded)
@@ -121,8 +125,10 @@ function principleOf({ text, applied, drawn }: Joined, source: Principle['source
     ...told.filter((one) => authors.size > 1 || !authors.has(drawnBy(one))),
   ]
   const voices = new Set([...authors, ...stated.map(witnessOf), ...told.map(drawnBy)])
-  const failures = [...applied].filter(failed).length
-  if (voices.size < 2 || confirming.length < minAgreeing || confirming.length <= failures) return []
+  const against = [...applied].filter(failed)
+  const failures = against.length
+  const missing = Math.max(minAgreeing, failures + 1) - confirming.length
+  if (missing > 0 || voices.size < 2) return Math.max(1, missing)
   const recorders = new Set(confirming.map(({ recorded_by }) => recorded_by)).size
   const reviewers = Map.groupBy(confirming, ({ reviewed_by, recorded_by }) => reviewed_by ?? recorded_by)
   const confirmed_by = [...reviewers]
@@ -130,7 +136,19 @@ function principleOf({ text, applied, drawn }: Joined, source: Principle['source
     .slice(0, maxAgents)
     .map(([agent]) => agent)
   const confirmations = confirming.length
-  return [{ text, confirmations, failures, confirmed_by, source, recorders, example_ids: examplesOf(confirming) }]
+  const { low, high } = exactInterval(confirmations, confirmations + failures, 0.05)
+  return {
+    text,
+    confirmations,
+    failures,
+    success_low: round(low),
+    success_high: round(high),
+    confirmed_by,
+    source,
+    recorders,
+    example_ids: examplesOf(confirming),
+    failure_ids: examplesOf(against),
+  }
 }
 
 const rank = (a: Principle, b: Principle): number =>
@@ -171,14 +189,20 @@ async function failureModes(records: readonly DecisionRecord[], comparing: Compa
  * principles.
  */
 export async function learntFrom(records: readonly DecisionRecord[], comparing: Comparing): Promise<Learnt> {
+  let missing = minAgreeing
   const principles = async (source: Principle['source']): Promise<Principle[]> => {
     const [of, apart] = source === 'statement' ? [stated, saysOtherwise] : [titled, undefined]
     const found = await joined(statements(records, of), comparing, apart)
-    return found.flatMap((one) => principleOf(one, source)).sort(rank)
+    const judged = found.map((one) => principleOf(one, source))
+    const numbers = judged.filter((one) => typeof one === 'number')
+    missing = Math.min(missing, ...numbers)
+    return judged.filter((one) => typeof one !== 'number').sort(rank)
   }
   const stands = await principles('statement')
+  const shown = stands.length > 0 ? stands : await principles('decisions')
   return {
-    principles: (stands.length > 0 ? stands : await principles('decisions')).slice(0, maxShown),
+    principles: shown.slice(0, maxShown),
+    missing: shown.length > 0 ? 0 : missing,
     failure_modes: await failureModes(records, comparing),
   }
 }

@@ -92,13 +92,14 @@ async function wisdomOf(
     const before = known.get(category)
     const learnt = before?.state === state ? before.learnt : await learntFrom(records, comparing)
     if (by_meaning) known.set(category, { state, learnt })
-    const { principles, failure_modes } = learnt
+    const { principles, failure_modes, missing } = learnt
     const scored = scoredOf(groups)
     found.push({
       category,
       decisions: count,
       success_rate: figure(meanOf(scored, ({ value }) => value)),
       key_principles: principles,
+      reviews_missing: missing,
       common_failure_mode: failure_modes[0]?.text ?? null,
       failure_modes,
       avg_confidence: figure(meanOf(statedOf(groups), ({ confidence }) => confidence)),

@@ -3,6 +3,7 @@ import { afterAll, expect, test } from 'bun:test'
 import {
   central,
   cluster,
+  nearness,
   openPhrases,
   type Point,
   saysOtherwise,
@@ -94,6 +95,61 @@ test('the shipped model joins statements that say the same, and none that do not
     ['Rotate keys every month', 'Rotate logs every month'],
   ] as const)
     expect([a, await joins(a, b)]).toEqual([a, false])
+})
+
+/** Statements in other words; none was used to choose a bound. */
+const reworded = [
+  [
+    'Give every request a deadline',
+    'No call may wait without an upper bound',
+    'Requests time out rather than hang',
+    'Set a timeout for each outgoing call',
+  ],
+  [
+    'Encrypt personal data at rest',
+    'Data about people is stored encrypted',
+    'Never write personal details in clear to disk',
+  ],
+  ['Let two people approve a payment', 'Payments need a second pair of eyes', 'Nobody may pay out money alone'],
+  [
+    'Prefer small releases',
+    'Ship often and in small steps',
+    'Large releases fail more often than small ones',
+    'Keep what is released at once small',
+  ],
+  [
+    'Write down why a decision was made',
+    'Record the reasons, not only the choice',
+    'A decision without its reasons is of little use later',
+  ],
+]
+const others = [
+  'Number invoices without gaps',
+  'Use one time zone in the database',
+  'Delete accounts after thirty days',
+  'Test restores each quarter',
+  'Block requests without a user agent',
+  'Compress images before upload',
+  'Limit file names to ASCII',
+  'Sort results by date',
+]
+
+test('statements in other words are joined by the distances of the store, and different ones hardly ever', async () => {
+  const phrases = openPhrases(embedder)
+  const texts = [...reworded.flat(), ...others]
+  const groupOf = (text: string) => reworded.findIndex((group) => group.includes(text))
+  const vectors = await phrases.vectors(texts, AbortSignal.timeout(60_000))
+  const points = texts.map((text) => ({ text, vector: vectors.get(text)!, weight: 1 }))
+  const found = cluster(points, nearness(points, phrases.same_distance), saysOtherwise)
+  const pairs = found.flatMap((of) =>
+    of.flatMap((a, at) => of.slice(0, at).map((b) => [groupOf(texts[a]!), groupOf(texts[b]!)])),
+  )
+  expect(pairs.filter(([a, b]) => a === b && a !== -1).length / pairs.length).toBeGreaterThan(0.9)
+  const largest = reworded.map((_, group) =>
+    Math.max(...found.map((of) => of.filter((at) => groupOf(texts[at]!) === group).length)),
+  )
+  // With the third of the noise distance alone, no two statements of most groups join.
+  expect(Math.min(...largest)).toBeGreaterThanOrEqual(2)
 })
 
 const peps = sharedText('data/peps.jsonl')
