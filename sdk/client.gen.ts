@@ -3686,8 +3686,13 @@ export interface WisdomEntry {
      * is confirmed.
      */
     source: 'statement' | 'decisions'
+    /** Lower bound of the 95 % interval of its share of successes. */ success_low: number
+    /** Upper bound of the interval. */ success_high: number
     /** The newest confirmations. */ example_ids: string[]
+    /** The newest failures with it. */ failure_ids: string[]
   }[]
+  /** Reviewed successes that are missing for the first principle, at least; 0 if there is one. */
+  reviews_missing: number
   /** The first of `failure_modes`; null if there are none. */ common_failure_mode: string | null
   /** Common causes of failure, most frequent first. */
   failure_modes: {
