@@ -92,16 +92,19 @@ export async function getTypes(
   return Object.keys(head.last).filter((type) => head.last[type]! > head.total - inputsKept)
 }
 
-/** Keys of the sessions that begin so and have not gone idle. */
+/** Keys of the sessions that begin so and have not gone idle. Only their heads are read, each of which its inputs follow. */
 export async function keysBelow(
   { keyed }: { keyed: Pick<KeyedReader, 'list'> },
   prefix: string,
   { now_ms, ttl_ms }: { now_ms: number; ttl_ms: number },
 ): Promise<string[]> {
-  const records = await keyed.list(waiting, { prefix, limit: 2 * inputsKept })
-  return records.flatMap(({ key, value }) =>
-    key.endsWith('\n') && !isIdle(value as Head, now_ms, ttl_ms) ? [key.slice(0, -1)] : [],
-  )
+  const keys: string[] = []
+  for (let after: string | undefined; ; ) {
+    const [head] = await keyed.list(waiting, { prefix, limit: 1, ...(after !== undefined && { after }) })
+    if (head === undefined) return keys
+    if (!isIdle(head.value as Head, now_ms, ttl_ms)) keys.push(head.key.slice(0, -1))
+    after = `${head.key}~`
+  }
 }
 
 /** Several sessions as one, with the inputs in their order. */

@@ -205,3 +205,14 @@ test('a note is seen while it is being written', async () => {
   await flushed
   expect((await tracker.peek(name))?.inputs.map(({ text }) => text)).toEqual(['first'])
 })
+
+test('sessions of all clients count, however many inputs they hold', async () => {
+  const { store, tracker } = start()
+  const client = (one: string) => ({ ...name, client: one })
+  const noted = (one: string, type: string) => store.transaction((tx) => tracker.think(tx, client(one), 'test', type))
+  for (const one of ['a', 'ab', 'b']) for (let batch = 0; batch < 150; batch++) await noted(one, `thought ${batch}`)
+  tracker.note(client('z'), 'test', query('of the last'))
+  await tracker.flush()
+  expect(await tracker.types(name)).toEqual(new Set(['thought', 'query']))
+  expect((await tracker.peek(client('z')))?.inputs.map(({ text }) => text)).toEqual(['of the last'])
+})
