@@ -69,8 +69,9 @@ export function createAdmission(options: AdmissionOptions): Admission {
   function agentOf(name: string): Agent {
     const known = agents.get(name)
     if (known) return known
-    const least = Math.min(...[...agents.values()].map(({ served }) => served))
-    const agent = { running: 0, waiting: [], waiting_cost: 0, served: Number.isFinite(least) ? least : 0 }
+    let served = Number.POSITIVE_INFINITY
+    for (const busy of agents.values()) served = Math.min(served, busy.served)
+    const agent = { running: 0, waiting: [], waiting_cost: 0, served: Number.isFinite(served) ? served : 0 }
     agents.set(name, agent)
     return agent
   }

@@ -123,9 +123,9 @@ export function certainSecret(value: unknown): { path: string; kind: string; sho
   if (typeof value === 'string') {
     for (const { kind, from, to } of certainIn(value))
       return { path: '', kind, shown: shown(kind, value.slice(from, to)) }
-    for (const { kind, from, to } of splitSecrets(value))
+    for (const { kind, from, to } of anyJoint.test(value) ? splitSecrets(value) : [])
       return { path: '', kind, shown: shown(kind, value.slice(from, to)) }
-    for (const { kind, from, to, certain } of encodedSecrets(value))
+    for (const { kind, from, to, certain } of anyEncoded.test(value) ? encodedSecrets(value) : [])
       if (certain) return { path: '', kind, shown: shown(kind, value.slice(from, to)) }
     return null
   }
