@@ -1,9 +1,14 @@
-/** The load: so many clients, spread over the servers, each sending its next request when its last one was answered; every answer is checked. */
+/**
+ * The load: so many clients, spread over the servers, each sending its next request when its last one was answered, or at a pace; every answer
+ * is checked.
+ */
 import { connect, type Reply } from './client.ts'
 
 export interface Load {
   urls: readonly string[]
   clients: number
+  /** As agents work: each client sends this long after its last request, give or take a fifth, or after the answer if that comes later. */
+  every_ms?: number
   /** The next request, of whichever client. */
   next(): Uint8Array
   ok(reply: Reply): boolean
@@ -78,7 +83,8 @@ export async function run(load: Load): Promise<Measured> {
         if ((now >= until && requests >= 2 * load.clients) || requests >= most) {
           connection.close()
           if (--open === 0) ended.resolve()
-        } else send()
+        } else if (load.every_ms === undefined) send()
+        else setTimeout(send, Math.max(0, sent + load.every_ms * (0.8 + 0.4 * Math.random()) - now))
       },
       ended.reject,
     )
@@ -92,7 +98,7 @@ export async function run(load: Load): Promise<Measured> {
   const starts = await Promise.all(Array.from({ length: load.clients }, (_, number) => client(number)))
   from = performance.now() + load.warm_ms
   until = from + load.ms
-  for (const start of starts) start()
+  for (const start of starts) setTimeout(start, (load.every_ms ?? 0) * Math.random())
   await ended.promise
   const sorted = times.subarray(0, requests).sort()
   const seconds = (last - from) / 1_000

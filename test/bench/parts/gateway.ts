@@ -1,12 +1,17 @@
-/** Calls of a tool through the gateway, against the same calls without it; each is judged by 100 rules, and recorded with its end. */
+/**
+ * Calls of a tool through the gateway, against the same calls without it; each is judged by 100 rules, and recorded with its end. First in a
+ * closed loop, which shows how much it does at most; then as agents call: 32 sessions, a call every tenth of a second each, which shows what
+ * each of them waits longer.
+ */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Bench, tokens } from '../bench.ts'
-import { inTurn, readFigures } from '../calls.ts'
+import { inTurn, measured, type Next, readFigures } from '../calls.ts'
 import { requestBytes } from '../client.ts'
 import type { Load } from '../load.ts'
-import { rowOf } from '../report.ts'
+import type { Child } from '../process.ts'
+import { figuresOf, rowOf } from '../report.ts'
 
 const part = 'gateway'
 
@@ -34,6 +39,20 @@ const rules = Array.from({ length: 100 }, (_, at) => ({
 
 const isMade: Load['ok'] = ({ status, body: answer }) => status === 200 && answer.includes('"xxxx')
 
+const sessions = 32
+const every_ms = 100
+
+/** What a session waits for a call, while {@link sessions} call at their pace. */
+async function paced(what: string, child: Child, next: Next, servers: number | null) {
+  const found = await measured(child, { clients: sessions, every_ms, next, ok: isMade, warm_ms: 4_000, ms: 12_000 })
+  return rowOf(part, `${what}, ${sessions} sessions at ${1_000 / every_ms} calls a second`, {
+    servers,
+    clients: String(sessions),
+    ...figuresOf(found),
+    cpu_us: found.cpu_us,
+  })
+}
+
 export async function gateway(bench: Bench): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), 'cstp-bench-gateway-'))
   await writeFile(join(dir, 'rules.yaml'), JSON.stringify(rules))
@@ -47,6 +66,8 @@ export async function gateway(bench: Bench): Promise<void> {
   bench.add(rowOf(part, 'tools/call of the server itself', { servers: null, ...direct }))
   const next = inTurn(tokens.map((token) => to(child.port, '/gateway/tool', token)))
   bench.add(rowOf(part, 'tools/call through the gateway, 100 rules', await readFigures(child, next, isMade)))
+  const base = bench.add(await paced('tools/call of the server itself', tool, () => to(tool.port, '/'), null))
+  bench.add({ ...(await paced('tools/call through the gateway', child, next, 1)), baseline: base.what })
   await child.stop()
   await tool.stop()
   await rm(dir, { recursive: true })
