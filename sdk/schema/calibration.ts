@@ -110,7 +110,12 @@ export const OverallFigures = v.object({
   gap_low: figure('Lower bound of the 95 % interval of the gap.'),
   gap_high: figure('Upper bound of the interval.'),
   interpretation: v.pipe(Interpretation, d('Meaning of the gap.')),
-  scored: v.pipe(v.number(), d('Number of decisions in the figures.')),
+  scored: v.pipe(
+    v.number(),
+    d(
+      'Number of decisions in the figures. Those of one agent that the evidence of one pull request settled count as one together, here and in every figure.',
+    ),
+  ),
   ece: figure('Expected calibration error over the five buckets.'),
   ece_noise_floor: figure('Error that a perfectly calibrated agent would have by chance with these confidences.'),
   reliability: figure('Murphy decomposition, reliability: distance of confidences from results; 0 is best.'),

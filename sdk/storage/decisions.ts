@@ -37,6 +37,11 @@ export interface GroupValues {
   reviewed_day: string | null
   /** A decision counts once for each of its distinct tags; one without tags is in no group. */
   tag: string
+  /**
+   * The agent with the pull request whose evidence settled the outcome, `agent project#pr`, if it settled several of the decisions that pass;
+   * else null. Decisions with the same one have one result.
+   */
+  result: string | null
   /** The type of a reason. A decision counts once for each type among its reasons; one without reasons is in no group. */
   reason: string
 }

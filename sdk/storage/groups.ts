@@ -12,24 +12,27 @@ export interface Groups {
 /** What decisions are counted by in lists of values. */
 export type CountKey = 'category' | 'stakes' | 'status' | 'outcome' | 'agent' | 'day' | 'tag' | 'project'
 
-/** Number of decisions with the same confidence at recording, outcome and settler. */
+/** Decisions with the same confidence at recording, outcome and settler. */
 export interface OutcomeGroup {
   confidence: number | null
   outcome: Outcome | null
   settled_by: Settler | null
   count: number
+  /** What they weigh in scores; absent if that is their number. Decisions of one agent that the evidence of one pull request settled weigh 1 together. */
+  weight?: number
   /** Present only when split by category. */
   category?: string
 }
 
 /**
- * The scored decisions of one agent, category (null if they have none) and stakes: their number, and the sums of their confidences at
- * recording and of their outcome values.
+ * The scored decisions of one agent, category (null if they have none) and stakes: what they weigh, and the sums of their confidences at
+ * recording and of their outcome values, each by its weight.
  */
 export interface ScoreSum {
   agent: string
   category: string | null
   stakes: Stakes
+  /** Their number, or less: see `weight` of {@link OutcomeGroup}. */
   count: number
   confidence: number
   value: number
@@ -44,6 +47,8 @@ export interface ReasonGroup {
   confidence: number
   outcome: Outcome
   decisions: number
+  /** As that of {@link OutcomeGroup}. */
+  weight?: number
   /** Reasons of the type; a decision may give several. */
   uses: number
   /** Sum of their strengths. */
@@ -78,6 +83,51 @@ export const countBy = async (
     .sort((a, b) => (by === 'day' ? 0 : b.count - a.count) || compareText(a.value, b.value))
 
 const outcomeKeys = ['confidence_at_record', 'outcome', 'settled_by'] as const
+const weighedKeys = [...outcomeKeys, 'result'] as const
+type Weighed = DecisionGroup<(typeof weighedKeys)[number]>
+
+const scoreOf = ({ confidence_at_record: confidence, ...rest }: Pick<Weighed, (typeof outcomeKeys)[number]>) =>
+  scoredValue({ confidence, ...rest })
+
+/** Weights are multiples of this, so that sums of them don't depend on their order. */
+const unit = 2 ** -30
+
+/**
+ * What groups weigh in scores: decisions of one agent that the evidence of one pull request settled are one result, and share the weight of
+ * one decision. Otherwise one merge would settle as many predictions as an agent likes to record.
+ * @param all the groups of all decisions that are asked about, by `result` and what is scored
+ * @example
+ * ```ts
+ * const weigh = weigher(await store.decisions.groups(filter, ['confidence_at_record', 'outcome', 'settled_by', 'result']))
+ * ```
+ */
+export function weigher(all: readonly Weighed[]): (group: Pick<Weighed, 'result' | 'count'>) => number {
+  const sizes = new Map<string, number>()
+  for (const group of all)
+    if (group.result !== null && scoreOf(group) !== null)
+      sizes.set(group.result, (sizes.get(group.result) ?? 0) + group.count)
+  return ({ result, count }) => {
+    const size = (result !== null && sizes.get(result)) || 1
+    return size === 1 ? count : count * unit * Math.ceil(1 / size / unit)
+  }
+}
+
+/** The sums of what remains equal without `result`, with a weight if that is not the number. */
+function outcomesOf(groups: readonly (Weighed & { category?: string })[], weigh = weigher(groups)): OutcomeGroup[] {
+  const sums = new Map<string, OutcomeGroup & { weight: number }>()
+  for (const group of groups) {
+    const { confidence_at_record: confidence, outcome, settled_by, category, count } = group
+    const key = JSON.stringify([confidence, outcome, settled_by, category])
+    const named = category === undefined ? {} : { category }
+    const sum = sums.get(key) ?? { confidence, outcome, settled_by, count: 0, ...named, weight: 0 }
+    sum.count += count
+    sum.weight += scoreOf(group) === null ? count : weigh(group)
+    sums.set(key, sum)
+  }
+  return [...sums.values()]
+    .map(({ weight, ...group }) => (weight === group.count ? group : { ...group, weight }))
+    .sort(outcomeOrder)
+}
 
 const outcomeOrder = (a: OutcomeGroup, b: OutcomeGroup): number =>
   compareText(a.category ?? '', b.category ?? '') ||
@@ -93,14 +143,7 @@ const outcomeOrder = (a: OutcomeGroup, b: OutcomeGroup): number =>
  * ```
  */
 export const outcomeGroups = async (decisions: Groups, filter: CountFilter): Promise<OutcomeGroup[]> =>
-  (await decisions.groups(filter, outcomeKeys))
-    .map(({ confidence_at_record: confidence, outcome, settled_by, count }) => ({
-      confidence,
-      outcome,
-      settled_by,
-      count,
-    }))
-    .sort(outcomeOrder)
+  outcomesOf(await decisions.groups(filter, weighedKeys))
 
 /**
  * As {@link outcomeGroups}, by category first. Decisions without a category are left out.
@@ -112,12 +155,13 @@ export const outcomeGroups = async (decisions: Groups, filter: CountFilter): Pro
 export const outcomeGroupsByCategory = async (
   decisions: Groups,
   filter: CountFilter,
-): Promise<(OutcomeGroup & { category: string })[]> =>
-  (await decisions.groups(filter, ['category', ...outcomeKeys]))
-    .flatMap(({ category, confidence_at_record: confidence, outcome, settled_by, count }) =>
-      category === null ? [] : [{ confidence, outcome, settled_by, count, category }],
-    )
-    .sort(outcomeOrder)
+): Promise<(OutcomeGroup & { category: string })[]> => {
+  const groups = await decisions.groups(filter, ['category', ...weighedKeys])
+  const named = groups.flatMap((group) => (group.category === null ? [] : [{ ...group, category: group.category }]))
+  // Each category is weighed by itself.
+  const split = [...Map.groupBy(named, ({ category }) => category).values()].flatMap((own) => outcomesOf(own))
+  return split.sort(outcomeOrder) as (OutcomeGroup & { category: string })[]
+}
 
 /**
  * The decisions that pass the filter and enter a score (`scoredValue`), by agent, category and stakes.
@@ -127,11 +171,14 @@ export const outcomeGroupsByCategory = async (
  * ```
  */
 export async function scoreSums(decisions: Groups, filter: CountFilter): Promise<ScoreSum[]> {
-  const groups = await decisions.groups({ ...filter, scored: true }, ['agent', 'category', 'stakes', ...outcomeKeys])
+  const groups = await decisions.groups({ ...filter, scored: true }, ['agent', 'category', 'stakes', ...weighedKeys])
+  const weigh = weigher(groups)
   const sums = new Map<string, ScoreSum>()
-  for (const { agent, category, stakes, count, confidence_at_record: confidence, outcome, settled_by } of groups) {
-    const value = scoredValue({ confidence, outcome, settled_by })
+  for (const group of groups) {
+    const { agent, category, stakes, confidence_at_record: confidence } = group
+    const value = scoreOf(group)
     if (value === null) continue
+    const count = weigh(group)
     const key = JSON.stringify([agent, category, stakes])
     const sum = sums.get(key) ?? { agent, category, stakes, count: 0, confidence: 0, value: 0 }
     sum.count += count
@@ -150,18 +197,24 @@ export async function scoreSums(decisions: Groups, filter: CountFilter): Promise
  * ```
  */
 export async function reasonGroups(decisions: Pick<DecisionReader, 'groups'>): Promise<ReasonGroup[]> {
-  const groups = new Map<string, ReasonGroup>()
-  for (const group of await decisions.groups({ status: ['reviewed'] }, ['reason', ...outcomeKeys])) {
+  const groups = new Map<string, ReasonGroup & { weight: number }>()
+  const filter: CountFilter = { status: ['reviewed'] }
+  const weigh = weigher(await decisions.groups(filter, weighedKeys))
+  for (const group of await decisions.groups(filter, ['reason', ...weighedKeys])) {
     const { reason: type, confidence_at_record: confidence, outcome, settled_by, count, uses, strength } = group
     if (confidence === null || outcome === null || settled_by === 'age') continue
     const key = JSON.stringify([type, confidence, outcome])
-    const sum = groups.get(key) ?? { type, confidence, outcome, decisions: 0, uses: 0, strength: 0 }
+    const sum = groups.get(key) ?? { type, confidence, outcome, decisions: 0, uses: 0, strength: 0, weight: 0 }
     sum.decisions += count
+    sum.weight += weigh(group)
     sum.uses += uses
     sum.strength += strength
     groups.set(key, sum)
   }
-  return [...groups.values()].sort(
+  const sums = [...groups.values()].map(
+    ({ weight, ...group }): ReasonGroup => (weight === group.decisions ? group : { ...group, weight }),
+  )
+  return sums.sort(
     (a, b) => compareText(a.type, b.type) || a.confidence - b.confidence || compareText(a.outcome, b.outcome),
   )
 }
@@ -185,13 +238,28 @@ const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 /** The values of a decision for a key, each with the sums of its reasons if there are any. */
 function valuesOf(
   { fields, reasons }: CountedDecision,
-  key: GroupKey,
+  key: Exclude<GroupKey, 'result'>,
 ): { value: string | number | null; uses?: number; strength?: number }[] {
   if (key === 'tag') return [...new Set(fields.tags)].map((value) => ({ value }))
   if (key === 'reason') return reasonSums(reasons).map(({ reason: value, ...sums }) => ({ value, ...sums }))
   if (key === 'day') return [{ value: dayOf(fields.created_ms) }]
   if (key === 'reviewed_day') return [{ value: fields.reviewed_ms === null ? null : dayOf(fields.reviewed_ms) }]
   return [{ value: fields[key] }]
+}
+
+/** The result of each of these decisions that shares it with another one. */
+function sharedResults(decisions: readonly CountedDecision[]): Map<CountedDecision, string> {
+  const named = Map.groupBy(decisions, ({ fields }) => resultOf(fields))
+  return new Map(
+    [...named].flatMap(([result, own]) =>
+      result === null || own.length < 2 ? [] : own.map((one): [CountedDecision, string] => [one, result]),
+    ),
+  )
+}
+
+function resultOf({ agent, project, pr, settled_by }: DecisionFields): string | null {
+  const isByEvidence = settled_by === 'observed' || settled_by === 'inferred'
+  return isByEvidence && project !== null && pr !== null ? `${agent} ${project}#${pr}` : null
 }
 
 /** A decision as {@link groupDecisions} counts it. */
@@ -224,11 +292,14 @@ export function groupDecisions<K extends GroupKey>(
     }
     groups.set(key, group)
   }
+  const shared = by.some((key) => key === 'result') ? sharedResults(decisions) : null
   for (const decision of decisions) {
     let rows: { row: Row; uses?: number; strength?: number }[] = [{ row: { count: 0 } }]
     for (const key of by)
       rows = rows.flatMap(({ row, ...sums }) =>
-        valuesOf(decision, key).map(({ value, ...more }) => ({ row: { ...row, [key]: value }, ...sums, ...more })),
+        (key === 'result' ? [{ value: shared!.get(decision) ?? null }] : valuesOf(decision, key)).map(
+          ({ value, ...more }) => ({ row: { ...row, [key]: value }, ...sums, ...more }),
+        ),
       )
     for (const { row, ...sums } of rows) add(row, sums)
   }

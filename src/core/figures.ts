@@ -14,14 +14,17 @@ export interface Scored {
   confidence: number
   /** 0, 0.5 or 1. */
   value: number
+  /** What they weigh: their number, or less if some have one result. */
   count: number
 }
 
-/** The groups that count in scores. */
+/** The groups that count in scores, each by its weight. */
 export const scoredOf = <G extends OutcomeGroup>(groups: readonly G[]): (G & Scored)[] =>
   groups.flatMap((group) => {
     const value = scoredValue(group)
-    return value === null ? [] : [{ ...group, confidence: group.confidence!, value }]
+    return value === null
+      ? []
+      : [{ ...group, confidence: group.confidence!, value, count: group.weight ?? group.count }]
   })
 
 /** The groups whose decisions state a confidence. */

@@ -1,5 +1,6 @@
 /** A review: the outcome on its record, its effect on circuit breakers and its audit entry in one transaction; then links to contradictions. */
 import { CstpError, invalidParams } from '../../../sdk/errors.ts'
+import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import { readDecision } from '../../../sdk/storage/decisions.ts'
 import { settlerOf } from '../../../sdk/storage/fields.ts'
 import type { StoredDecision } from '../../../sdk/storage/store.ts'
@@ -36,6 +37,10 @@ export function limitedTo(attribution: Pick<Attribution, 'basis'> | null, review
   return reviewer === null || reviewer.curates ? null : reviewer.agent
 }
 
+/** The pull request whose evidence settles a decision. */
+export const eventOf = (basis: Attribution['basis'] | null, { project }: DecisionRecord): string | undefined =>
+  basis === null || !project?.name || project.pr === null ? undefined : `${project.name}#${project.pr}`
+
 /**
  * Reviews a decision; null if there is none.
  * @param attribution what the outcome was attributed by; with it, the result is also null if an earlier review outweighs it, and nothing is written
@@ -70,6 +75,7 @@ export async function review(
         // What evidence, a curator or the recorder itself says needs no second agent to confirm it.
         corrects: attribution !== null || reviewer.curates || before?.self_reviewed === false,
         limited_to: limitedTo(attribution, record.self_reviewed ? null : reviewer),
+        event: eventOf(attribution?.basis ?? null, record),
       })
     await audit(call, tx, [id], attribution ? { ...attribution } : { outcome, counts })
     const counted_by = countedReview(record)!.reviewed_by

@@ -12,7 +12,7 @@ import { countedReview } from '../record/decision/outcome.ts'
 import { standing } from '../record/decision/overruled.ts'
 import { recordsOf } from './attribution.ts'
 import type { RecordPolicyCall } from './record-policy.ts'
-import { limitedTo } from './review.ts'
+import { eventOf, limitedTo } from './review.ts'
 
 /** The fields by which a decision is found. */
 const texts = ['decision', 'context', 'tags', 'pattern', 'reasons', 'bridge'] as const
@@ -78,6 +78,7 @@ export async function enterScopes(
       before: null,
       trusted: !counted.self_reviewed,
       corrects: false,
+      event: eventOf(counted.basis, after),
       limited_to: limitedTo(
         counted.basis && { basis: counted.basis },
         counted.self_reviewed ? null : { agent: counted.reviewed_by, curates: counted.curated === true },

@@ -82,6 +82,7 @@ const combinations: readonly (readonly GroupKey[])[] = [
   [],
   ['day', 'reviewed_day', 'project'],
   ['tag', 'agent'],
+  ['result', 'outcome'],
   ['confidence_at_record', 'outcome', 'settled_by', 'category', 'stakes', 'status', 'agent'],
 ]
 
@@ -102,14 +103,36 @@ const valuesOf = (fields: DecisionFields, by: CountKey): (string | null)[] =>
     ? [...new Set(fields.tags)]
     : [by === 'day' ? new Date(fields.created_ms).toISOString().slice(0, 10) : fields[by]]
 
-function groupsOf(fields: readonly DecisionFields[]): OutcomeGroup[] {
-  const groups = new Map<string, OutcomeGroup>()
-  for (const { confidence_at_record: confidence, outcome, settled_by } of fields) {
-    const key = JSON.stringify([confidence, outcome, settled_by])
-    const known = groups.get(key) ?? { confidence, outcome, settled_by, count: 0 }
-    groups.set(key, { ...known, count: known.count + 1 })
+/** What each decision weighs among these: those of an agent that the evidence of one pull request settled share the weight of one. */
+function shares(all: readonly DecisionFields[]): (one: DecisionFields) => number {
+  const isScored = ({ confidence_at_record: confidence, outcome, settled_by }: DecisionFields) =>
+    scoredValue({ confidence, outcome, settled_by }) !== null
+  return (one) => {
+    if (!['observed', 'inferred'].includes(one.settled_by ?? '') || one.project === null || one.pr === null) return 1
+    const same = all.filter(
+      (other) =>
+        isScored(other) &&
+        ['observed', 'inferred'].includes(other.settled_by ?? '') &&
+        (['agent', 'project', 'pr'] as const).every((name) => other[name] === one[name]),
+    )
+    return isScored(one) ? 1 / same.length : 1
   }
-  return [...groups.values()].sort(
+}
+
+const rounded = (value: number): number => Math.round(value * 1e4) / 1e4
+const withRounded = (groups: readonly OutcomeGroup[]) =>
+  groups.map((group) => ({ ...group, weight: rounded(group.weight ?? group.count) }))
+
+function groupsOf(fields: readonly DecisionFields[]) {
+  const share = shares(fields)
+  const groups = new Map<string, OutcomeGroup & { weight: number }>()
+  for (const one of fields) {
+    const { confidence_at_record: confidence, outcome, settled_by } = one
+    const key = JSON.stringify([confidence, outcome, settled_by])
+    const known = groups.get(key) ?? { confidence, outcome, settled_by, count: 0, weight: 0 }
+    groups.set(key, { ...known, count: known.count + 1, weight: known.weight + share(one) })
+  }
+  return withRounded([...groups.values()]).sort(
     (a, b) =>
       confidenceRank(a.confidence) - confidenceRank(b.confidence) ||
       compareText(a.outcome ?? '', b.outcome ?? '') ||
@@ -121,19 +144,26 @@ function groupsOf(fields: readonly DecisionFields[]): OutcomeGroup[] {
 const scoreTexts = (sums: readonly ScoreSum[]): string[] =>
   sums
     .map(({ agent, category, stakes, ...sum }) => {
-      const rounded = [sum.confidence, sum.value].map((value) => Math.round(value * 1e6) / 1e6)
-      return JSON.stringify([agent, category, stakes, sum.count, ...rounded])
+      return JSON.stringify([agent, category, stakes, ...[sum.count, sum.confidence, sum.value].map(rounded)])
     })
     .sort(compareText)
 
 function scoresOf(fields: readonly DecisionFields[]): ScoreSum[] {
   const sums = new Map<string, ScoreSum>()
-  for (const { agent, category, stakes, confidence_at_record: confidence, outcome, settled_by } of fields) {
+  const share = shares(fields)
+  for (const one of fields) {
+    const { agent, category, stakes, confidence_at_record: confidence, outcome, settled_by } = one
     const value = scoredValue({ confidence, outcome, settled_by })
     if (value === null) continue
     const key = JSON.stringify([agent, category, stakes])
     const sum = sums.get(key) ?? { agent, category, stakes, count: 0, confidence: 0, value: 0 }
-    sums.set(key, { ...sum, count: sum.count + 1, confidence: sum.confidence + confidence!, value: sum.value + value })
+    const count = share(one)
+    sums.set(key, {
+      ...sum,
+      count: sum.count + count,
+      confidence: sum.confidence + count * confidence!,
+      value: sum.value + count * value,
+    })
   }
   return [...sums.values()]
 }
@@ -165,14 +195,15 @@ export async function expectCounts({ expect }: Pick<Kit, 'expect'>, store: Store
       expect([filter, by, inOrder(await decisions.groups(filter, by))]).toEqual([filter, by, inOrder(expected)])
     }
     const groups = groupsOf(passing)
-    expect([filter, await outcomeGroups(decisions, filter)]).toEqual([filter, groups])
-    expect([filter, await store.transaction((tx) => outcomeGroups(tx.decisions, filter))]).toEqual([filter, groups])
+    expect([filter, withRounded(await outcomeGroups(decisions, filter))]).toEqual([filter, groups])
+    const inside = await store.transaction((tx) => outcomeGroups(tx.decisions, filter))
+    expect([filter, withRounded(inside)]).toEqual([filter, groups])
     const names = [...new Set(passing.map((fields) => fields.category))].filter((name) => name !== null)
     const split = names.sort(compareText).flatMap((category) => {
       const own = passing.filter((one) => one.category === category)
       return groupsOf(own).map((group) => ({ ...group, category }))
     })
-    expect([filter, await outcomeGroupsByCategory(decisions, filter)]).toEqual([filter, split])
+    expect([filter, withRounded(await outcomeGroupsByCategory(decisions, filter))]).toEqual([filter, split])
     expect([filter, scoreTexts(await scoreSums(decisions, filter))]).toEqual([filter, scoreTexts(scoresOf(passing))])
     const [sort, order] = [sortNames[number % sortNames.length]!, number % 2 === 0 ? 'asc' : 'desc'] as const
     const sorted = [...passing].sort(fieldsOrder(sort, order)).map(({ id }) => id)

@@ -1,6 +1,15 @@
 /** Advice to an agent about its calibration, in words that it can follow, each with the interval that proves it. */
 import type { CalibrationReport, OverallFigures, Verdict } from '../../../../sdk/schema/calibration.ts'
-import { bucketed, bucketNames, countOf, interpret, meanOf, minScored, type Scored } from '../../../core/figures.ts'
+import {
+  bucketed,
+  bucketNames,
+  countOf,
+  interpret,
+  meanOf,
+  minScored,
+  round,
+  type Scored,
+} from '../../../core/figures.ts'
 import { quotedName } from '../../../core/quote.ts'
 import { anytimeInterval } from './anytime.ts'
 import type { Interval } from './interval.ts'
@@ -57,7 +66,7 @@ const aboutBuckets = (groups: readonly Scored[]): Recommendation[] =>
     const { low, high } = anytimeInterval(actual * count, count, bucketError)
     if (predicted >= low && predicted <= high) return []
     if (interpret(actual - predicted, count) === 'well_calibrated') return []
-    const share = `${percent(actual)} of the time (${count} of them; interval ${Math.round(100 * low)} to ${percent(high)})`
+    const share = `${percent(actual)} of the time (${round(count)} of them; interval ${Math.round(100 * low)} to ${percent(high)})`
     return [
       {
         type: predicted > high ? 'overconfident_range' : 'underconfident_range',

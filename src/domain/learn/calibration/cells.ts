@@ -54,9 +54,9 @@ function trendOf(recent: Sum | undefined, before: Sum | undefined): CalibrationC
   const moved = low > 0 || high < 0
   return {
     direction: moved ? directionOf(now, then) : 'steady',
-    recent_scored: recent.count,
+    recent_scored: round(recent.count),
     recent_gap: round(now),
-    earlier_scored: before.count,
+    earlier_scored: round(before.count),
     earlier_gap: round(then),
   }
 }
@@ -93,7 +93,7 @@ export function cellsOf(
       const proven = proofOf(sum)
       return {
         ...key,
-        scored: sum.count,
+        scored: round(sum.count),
         mean_confidence: round(sum.confidence / sum.count),
         accuracy: round(sum.value / sum.count),
         accuracy_low: low ?? null,

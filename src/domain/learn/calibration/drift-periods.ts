@@ -2,7 +2,7 @@
 import type { DriftFinding, DriftPoint, DriftReport } from '../../../../sdk/schema/drift.ts'
 import type { DecisionGroup } from '../../../../sdk/storage/decisions.ts'
 import { compareText, scoredValue } from '../../../../sdk/storage/fields.ts'
-import { countBy, type OutcomeGroup, outcomeGroups } from '../../../../sdk/storage/groups.ts'
+import { countBy, type OutcomeGroup, outcomeGroups, weigher } from '../../../../sdk/storage/groups.ts'
 import type { DecisionFilter, Store } from '../../../../sdk/storage/store.ts'
 import { byReviewer, type Scored, scoredOf } from '../../../core/figures.ts'
 import { type PeriodicJob, startPeriodicJob } from '../../../core/periodic-job.ts'
@@ -34,17 +34,19 @@ const byDay = (groups: readonly ScoredDay[]): ReviewedDay[] =>
     .map(([day, of]) => ({ day, groups: of.toSorted((a, b) => a.confidence - b.confidence || a.value - b.value) }))
     .sort((a, b) => compareText(a.day, b.day))
 
-const dayKeys = ['reviewed_day', 'confidence_at_record', 'outcome', 'settled_by'] as const
+const dayKeys = ['reviewed_day', 'confidence_at_record', 'outcome', 'settled_by', 'result'] as const
 type DayGroup = DecisionGroup<(typeof dayKeys)[number]>
 
-const scoredDays = (groups: readonly DayGroup[]): ScoredDay[] =>
-  groups.flatMap((group) => {
+function scoredDays(groups: readonly DayGroup[]): ScoredDay[] {
+  const weigh = weigher(groups)
+  return groups.flatMap((group) => {
     const value = scoredValue({ ...group, confidence: group.confidence_at_record })
-    const { reviewed_day, confidence_at_record, settled_by, count } = group
+    const { reviewed_day, confidence_at_record, settled_by } = group
     return value === null || reviewed_day === null
       ? []
-      : [{ reviewed_day, settled_by, confidence: confidence_at_record!, value, count }]
+      : [{ reviewed_day, settled_by, confidence: confidence_at_record!, value, count: weigh(group) }]
   })
+}
 
 type Path = ReturnType<typeof changes>
 

@@ -34,7 +34,8 @@ const brier: Measure = {
 const accuracy: Measure = { type: 'accuracy_drop', of: ({ value }) => value, direction: -1, threshold: 'accuracy' }
 
 const figures = (groups: readonly Scored[], { of }: Measure): Counted[] =>
-  groups.map((group) => ({ figure: of(group), count: group.count }))
+  // Splits are of whole decisions.
+  groups.map((group) => ({ figure: of(group), count: Math.round(group.count) }))
 
 /** Compares one figure of two periods. */
 function compare(measure: Measure, recent: readonly Scored[], historical: readonly Scored[], thresholds: Thresholds) {
@@ -67,7 +68,7 @@ export function driftPoint(
   change: Change | null,
 ): DriftFinding {
   const drift_detected = change !== null
-  const counts = { recent_scored: countOf(recent), historical_scored: countOf(historical) }
+  const counts = { recent_scored: round(countOf(recent)), historical_scored: round(countOf(historical)) }
   if (!enough(recent, historical)) return { drift_detected, ...counts, brier_score: null, accuracy: null }
   const [score, rate] = measures.map((measure): FigureChange => {
     const { now, then, p } = compare(measure, recent, historical, { brier: 0, accuracy: 0 })
@@ -99,7 +100,7 @@ export function changeAlerts({ before, after, p }: Change, thresholds: Threshold
 const sideOf = (groups: readonly Scored[]) => {
   const [stated, result] = [meanOf(groups, ({ confidence }) => confidence), meanOf(groups, ({ value }) => value)]
   return {
-    scored: countOf(groups),
+    scored: round(countOf(groups)),
     mean_confidence: round(stated),
     accuracy: round(result),
     calibration_gap: round(result - stated),
@@ -126,8 +127,8 @@ export function drift(
     change: change && shownChange(change),
     recent_period: `last ${standingDays} days`,
     historical_period: `${historicalDays} days ago and earlier`,
-    recent_scored: countOf(recent),
-    historical_scored: countOf(historical),
+    recent_scored: round(countOf(recent)),
+    historical_scored: round(countOf(historical)),
   }
   if (change === null && !enough(recent, historical)) {
     const message = `Not enough reviewed decisions to compare: ${common.recent_scored} recent and ${common.historical_scored} historical are scored, ${minScored} of each are needed.`

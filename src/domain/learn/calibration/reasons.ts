@@ -78,7 +78,9 @@ export function reasonStats(
   const types = [...Map.groupBy(groups, ({ type }) => type)].map(([type, own]) => {
     const scored = own.flatMap((group) => {
       const value = outcomeValue[group.outcome]
-      return value === undefined ? [] : [{ confidence: group.confidence, value, count: group.decisions }]
+      return value === undefined
+        ? []
+        : [{ confidence: group.confidence, value, count: group.weight ?? group.decisions }]
     })
     const uses = own.reduce((sum, group) => sum + group.uses, 0)
     const shown = enough && scored.length > 0
@@ -87,7 +89,7 @@ export function reasonStats(
     return {
       type,
       uses,
-      scored: countOf(scored),
+      scored: round(countOf(scored)),
       mean_strength: uses === 0 ? null : round(own.reduce((sum, { strength }) => sum + strength, 0) / uses),
       success_rate: shown ? round(rate) : null,
       success_low: interval && round(interval.low),
@@ -107,7 +109,7 @@ export function reasonStats(
     dominant_type: types[0]?.type ?? null,
     insufficient_data: !enough,
     reviewed_decisions,
-    scored_decisions: countOf(all),
+    scored_decisions: round(countOf(all)),
     success_rate: enough && all.length > 0 ? round(meanOf(all, ({ value }) => value)) : null,
     types,
   }

@@ -48,7 +48,7 @@ export function overall(groups: readonly Scored[]): OverallFigures {
     gap_low: figure(() => interval!.low),
     gap_high: figure(() => interval!.high),
     interpretation: interpret(gap, scored),
-    scored,
+    scored: round(scored),
     ece: figure(() => calibrationError(groups)),
     ece_noise_floor: figure(() => noiseFloor(groups)),
     reliability: figure(() => parts.reliability),
@@ -70,7 +70,7 @@ export const buckets = (groups: readonly Scored[]): Bucket[] =>
     const interval = wilson(actual * decisions, decisions)
     return {
       range: bucketNames[at]!,
-      decisions,
+      decisions: round(decisions),
       predicted: orNull(meanOf(bucket, ({ confidence }) => confidence)),
       actual: orNull(actual),
       brier: orNull(brierOf(bucket)),

@@ -48,7 +48,7 @@ function sideOf(sum: Sum): CalibrationSide | null {
   if (sum.count <= 0) return null
   const interval = sum.count < minScored ? null : gapInterval(sum)
   return {
-    scored: sum.count,
+    scored: round(sum.count),
     mean_confidence: round(sum.confidence / sum.count),
     accuracy: round(sum.value / sum.count),
     calibration_gap: round(gapOf(sum)),

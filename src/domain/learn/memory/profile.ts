@@ -6,7 +6,16 @@ import { fraction } from '../../../../sdk/schema/decision.ts'
 import { parseRecord } from '../../../../sdk/storage/decisions.ts'
 import { type OutcomeGroup, outcomeGroups } from '../../../../sdk/storage/groups.ts'
 import type { Store } from '../../../../sdk/storage/store.ts'
-import { countOf, groupsByCategory, meanOf, minScored, type Scored, scoredOf, wilson } from '../../../core/figures.ts'
+import {
+  countOf,
+  groupsByCategory,
+  meanOf,
+  minScored,
+  round,
+  type Scored,
+  scoredOf,
+  wilson,
+} from '../../../core/figures.ts'
 import { inPoints, instead } from '../calibration/advice.ts'
 import { overall } from '../calibration/report.ts'
 import { verdictOn } from '../calibration/stored-verdict.ts'
@@ -149,6 +158,6 @@ export async function calibrationContext(
     ...figuresOf(scored),
     suggestion:
       proven &&
-      `Your decisions ${enough ? `in ${category}` : 'so far'} succeeded ${often} than you said: ${inPoints(proven)}, ${countOf(scored)} scored. This time ${instead(proven.gap)}.`,
+      `Your decisions ${enough ? `in ${category}` : 'so far'} succeeded ${often} than you said: ${inPoints(proven)}, ${round(countOf(scored))} scored. This time ${instead(proven.gap)}.`,
   }
 }

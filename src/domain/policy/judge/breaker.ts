@@ -14,6 +14,8 @@ export interface Failure {
   at_ms: number
   /** The agent whose failures count once; absent if each counts, as from evidence or a curator. */
   by?: string
+  /** The pull request whose evidence it is, `repository#number`: it is one failure, however many decisions it settles. */
+  event?: string
 }
 
 /** State of one circuit breaker. */
@@ -36,13 +38,15 @@ export interface Breaker {
 }
 
 /**
- * Number of failures that count: a breaker on an agent counts at most one from each other agent in the window, so that nobody alone can stop
- * another agent.
+ * Number of failures that count: one of each pull request; and a breaker on an agent counts at most one from each other agent in the window,
+ * so that nobody alone can stop another agent.
  */
 export function countedFailures(failures: readonly Failure[], scope: string): number {
-  if (!scope.startsWith('agent:')) return failures.length
-  const named = failures.flatMap(({ by }) => (by === undefined ? [] : [by]))
-  return failures.length - named.length + new Set(named).size
+  const isOfAgent = scope.startsWith('agent:')
+  const names = failures.map(({ by, event, decision_id }) =>
+    JSON.stringify(isOfAgent && by !== undefined ? { by } : event === undefined ? { decision_id } : { event }),
+  )
+  return new Set(names).size
 }
 
 /** The skeleton of a scope, so that no other spelling bypasses a breaker. Agents are authenticated, and therefore compared exactly. */
@@ -137,6 +141,8 @@ export interface BreakerReview {
   trusted: boolean
   /** The other agent whose failures a breaker on an agent counts once; null for evidence, a curator, and the recorder itself. */
   limited_to: string | null
+  /** The pull request whose evidence settled it, if one did. */
+  event?: string | undefined
   /**
    * Whether a failure that it takes back was never one: its own author, evidence or a curator says so. If another agent only disputes what the
    * recorder admitted, an open breaker stays open.
@@ -157,7 +163,7 @@ const without = (times: readonly number[], at: number): number[] => {
 export function afterReview(
   rule: BreakerRule,
   breaker: Breaker,
-  { decision_id, outcome, before, trusted, limited_to, corrects }: BreakerReview,
+  { decision_id, outcome, before, trusted, limited_to, event, corrects }: BreakerReview,
   now_ms: number,
 ): Breaker {
   const [was, is] = [before?.outcome ?? 'abandoned', outcome]
@@ -166,7 +172,7 @@ export function afterReview(
   if (was === 'abandoned' && is !== 'abandoned') reviews_ms = [...reviews_ms, now_ms]
   if (was !== 'abandoned' && is === 'abandoned') reviews_ms = without(reviews_ms, before_ms)
   if (is === 'failure') {
-    const by = limited_to === null ? {} : { by: limited_to }
+    const by = { ...(limited_to !== null && { by: limited_to }), ...(event !== undefined && { event }) }
     // Evidence or a curator may confirm a failure that counted only for its reviewer.
     if (was === 'failure')
       failures = failures.map((one) =>

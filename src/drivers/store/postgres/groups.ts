@@ -1,14 +1,16 @@
 /** Decisions counted by the values of some keys: one `GROUP BY` over the rows that pass. */
-import { eq, inArray, type SQL, sql } from 'drizzle-orm'
+import { and, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import type { CountFilter, DecisionGroup, GroupKey } from '../../../../sdk/storage/decisions.ts'
 import { isEmptyFilter } from '../../../../sdk/storage/filter.ts'
 import { dayMs } from '../../../core/time.ts'
 import type { Database } from '../../shared/postgres/database.ts'
+import { withResults } from '../../shared/results.ts'
 import { conditionOf } from './filter.ts'
 import { decisions, reasons, totals } from './schema.ts'
 import { dayOf, tagsOf } from './statements.ts'
 
-const { category, stakes, status, outcome, settled_by, confidence_at_record, agent, project } = decisions
+const { category, stakes, status, outcome, settled_by, confidence_at_record, agent, project, pr } = decisions
+const hasResult = sql`${settled_by} in ('observed', 'inferred') and ${project} is not null and ${pr} is not null`
 const keys = {
   category,
   stakes,
@@ -21,6 +23,7 @@ const keys = {
   day: dayOf(decisions.created_ms),
   reviewed_day: dayOf(decisions.reviewed_ms),
   tag: sql`tags.tag`.mapWith(category),
+  result: sql`${agent} || ' ' || ${project} || '#' || ${pr}`.mapWith(category),
   reason: reasons.type,
 } satisfies Record<GroupKey, unknown>
 
@@ -60,6 +63,14 @@ export async function groupRows<K extends GroupKey>(
   if (isEmptyFilter(filter) && second === undefined && (first === undefined || totalKeys.includes(first)))
     return (await (first === undefined ? countAll(db) : ofAll(db, first))) as unknown as DecisionGroup<K>[]
   const has = (key: GroupKey): boolean => (by as readonly GroupKey[]).includes(key)
+  const isShared = has('result')
+  const all = isShared
+    ? await groupRows(
+        db,
+        filter,
+        (by as readonly GroupKey[]).filter((key) => key !== 'result'),
+      )
+    : null
   const columns: Record<string, SQL | (typeof keys)[K]> = Object.fromEntries(by.map((key) => [key, keys[key]]))
   columns.count = sql`count(*)::int`
   if (has('reason')) {
@@ -72,8 +83,16 @@ export async function groupRows<K extends GroupKey>(
     .$dynamic()
   if (has('tag')) query.crossJoin(tagsOf(decisions.tags))
   if (has('reason')) query.innerJoin(reasons, eq(reasons.id, decisions.id))
-  query.where(conditionOf(filter))
+  const passes = and(conditionOf(filter), isShared ? hasResult : undefined)
+  const several = db
+    .select({ agent, project, pr })
+    .from(decisions)
+    .where(passes)
+    .groupBy(agent, project, pr)
+    .having(sql`count(*) > 1`)
+  query.where(isShared ? and(passes, sql`(${agent}, ${project}, ${pr}) in ${several}`) : passes)
   if (by.length === 0) query.having(sql`count(*) > 0`)
   else query.groupBy(...by.map((_, at) => sql.raw(String(at + 1))))
-  return (await query) as unknown as DecisionGroup<K>[]
+  const rows = await query
+  return (all === null ? rows : withResults(all as never, rows as never, by)) as unknown as DecisionGroup<K>[]
 }

@@ -1,9 +1,10 @@
 /** Decisions counted by the values of some keys: one `GROUP BY` over the rows that pass. */
-import { eq, type SQL, sql } from 'drizzle-orm'
+import { and, eq, type SQL, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import type { CountFilter, DecisionGroup, GroupKey } from '../../../../sdk/storage/decisions.ts'
 import { isEmptyFilter } from '../../../../sdk/storage/filter.ts'
 import { dayMs } from '../../../core/time.ts'
+import { withResults } from '../../shared/results.ts'
 import type { Statements } from './connect.ts'
 import { decisions, reasons, tags } from './schema.ts'
 import { build, conditionOf, runner } from './where.ts'
@@ -14,7 +15,8 @@ function dayOf(ms: SQLiteColumn): SQL {
   return sql`${days} - (${ms} < ${days} * ${sql.raw(String(dayMs))})`
 }
 
-const { category, stakes, status, outcome, settled_by, confidence_at_record, agent, project } = decisions
+const { category, stakes, status, outcome, settled_by, confidence_at_record, agent, project, pr } = decisions
+const hasResult = sql`${settled_by} in ('observed', 'inferred') and ${project} is not null and ${pr} is not null`
 const keyColumns: Record<GroupKey, SQL | SQLiteColumn> = {
   category,
   stakes,
@@ -27,6 +29,7 @@ const keyColumns: Record<GroupKey, SQL | SQLiteColumn> = {
   day: dayOf(decisions.created_ms),
   reviewed_day: dayOf(decisions.reviewed_ms),
   tag: tags.tag,
+  result: sql`${agent} || ' ' || ${project} || '#' || ${pr}`,
   reason: reasons.type,
 }
 
@@ -53,8 +56,15 @@ export function groupReader(statements: Statements) {
     return without === 0 || key === 'tag' ? rows : [...rows, { [key]: null, count: without }]
   }
 
-  return <K extends GroupKey>(filter: CountFilter, by: readonly K[]): DecisionGroup<K>[] => {
+  return function groups<K extends GroupKey>(filter: CountFilter, by: readonly K[]): DecisionGroup<K>[] {
     const keys: readonly GroupKey[] = by
+    const isShared = keys.includes('result')
+    const every = isShared
+      ? groups(
+          filter,
+          keys.filter((key) => key !== 'result'),
+        )
+      : null
     if (isEmptyFilter(filter) && keys.length <= 1 && keys.every((key) => totalKeys.includes(key)))
       return ofAll(keys[0]) as unknown as DecisionGroup<K>[]
     const has = (key: GroupKey): boolean => keys.includes(key)
@@ -66,12 +76,19 @@ export function groupReader(statements: Statements) {
       .$dynamic()
     if (has('tag')) query.innerJoin(tags, eq(tags.num, decisions.num))
     if (has('reason')) query.innerJoin(reasons, eq(reasons.num, decisions.num))
-    query.where(conditionOf(filter))
+    const passes = and(conditionOf(filter), isShared ? hasResult : undefined)
+    const several = build
+      .select({ agent, project, pr })
+      .from(decisions)
+      .where(passes)
+      .groupBy(agent, project, pr)
+      .having(sql`count(*) > 1`)
+    query.where(isShared ? and(passes, sql`(${agent}, ${project}, ${pr}) in (${several})`) : passes)
     if (keys.length === 0) query.having(sql`count(*) > 0`)
     else query.groupBy(...keys.map((_, at) => sql.raw(String(at + 1))))
     const rows = all<Record<string, number | null>>(query)
     const days = (['day', 'reviewed_day'] as const).filter((key) => keys.includes(key))
     for (const row of rows) for (const key of days) Object.assign(row, { [key]: dateOf(row[key]!) })
-    return rows as unknown as DecisionGroup<K>[]
+    return (every === null ? rows : withResults(every as never, rows, keys)) as unknown as DecisionGroup<K>[]
   }
 }

@@ -1,6 +1,7 @@
 /** The state machine of circuit breakers, with time as a value. */
 import { describe, expect, test } from 'bun:test'
 import type { Outcome } from '../../../../sdk/schema/decision.ts'
+import type { BreakerRule } from '../../../../sdk/schema/guardrail.ts'
 import {
   afterRecord,
   afterReview,
@@ -273,6 +274,18 @@ describe('a breaker on an agent', () => {
   test('counts each failure where it watches something else than an agent', () => {
     const one = machine().review('a', 'failure', 0, said('bob')).review('b', 'failure', 1, said('bob'))
     expect(one.review('c', 'failure', 2, said('bob')).at(2).state).toBe('open')
+  })
+
+  test('counts one failure of each pull request, however many decisions its evidence settles', () => {
+    const of = (events: readonly string[], watched: BreakerRule) =>
+      events.reduce<Breaker | null>((state, event, at) => {
+        const failed = { decision_id: `d${at}`, outcome: 'failure' as const, event, ...said(null) }
+        return afterReview(watched, current(watched, state, at), failed, at)
+      }, null)
+    for (const watched of [onAgent, { ...rule, failure_threshold: 2 }]) {
+      expect(of(['acme/shop#1', 'acme/shop#1', 'acme/shop#1'], watched)).toMatchObject({ state: 'closed' })
+      expect(of(['acme/shop#1', 'acme/shop#1', 'acme/shop#2'], watched)).toMatchObject({ state: 'open' })
+    }
   })
 
   test('closes when a failure without which it had not opened is taken back, and takes up the next one', () => {
