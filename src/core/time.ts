@@ -2,6 +2,7 @@
 import { boundMs } from '../../sdk/schema/params.ts'
 
 export const dayMs = 86_400_000
+export const hourMs = 3_600_000
 
 const unitMs: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: dayMs, w: 7 * dayMs }
 

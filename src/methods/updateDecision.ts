@@ -11,6 +11,7 @@ import { checkRecord, keptVerdict, settlingRefusal } from '../domain/lifecycle/r
 import {
   enterScopes,
   isTakenUp,
+  requireCounted,
   requireUncategorized,
   requireUnreviewed,
   unscoredAdoption,
@@ -109,6 +110,8 @@ export const updateDecision = defineMethod({
         const taken = withSession(now.record, isAdopted ? await call.tracker.consume(tx, session, id) : null)
         // The time is that of the commit: the vectors may have taken long.
         const { record: next, applied, revision } = updated(taken, unscored === null)
+        const { rules } = await call.policy.current()
+        requireCounted(rules, now.record, next, { caller: call.caller, now_ms: call.now() })
         const record = settled === null ? next : { ...next, verdict: keptVerdict(settled, null) }
         await tx.decisions.put(requireSize(record), now.revision)
         await enterScopes(call, tx, now.record, record)

@@ -30,6 +30,26 @@ forEachBackend((open) => {
     expect(await call('getDecision', { id })).toMatchObject({ revision_count: 4 })
   })
 
+  test('a name that a rule counts by is not dropped while it counts; a curator may', async () => {
+    const { call, clock, refused, record, rules } = await open()
+    const counts = (field: string, value: string) =>
+      `{ type: temporal, field: ${field}, value: ${value}, window_hours: 2, max_occurrences: 1 }`
+    const conditions = `[{ type: compound, operator: or, conditions: [${counts('tag', 'deploy')}, ${counts('feature', 'billing')}] }]`
+    await rules(`- { id: rate, action: warn, message: Slowly, conditions: ${conditions} }`)
+    const named = { tags: ['Deploy', 'other'], project: { name: 'acme/app', feature: 'billing' } }
+    const [id, other] = [await record(named), await record(named)]
+    const drops = [{ tags: ['other'] }, { project: { feature: null } }]
+    for (const updates of drops)
+      expect(await refused('updateDecision', { id, updates })).toMatchObject({
+        error: 'forbidden',
+        message: expect.stringMatching(/^the rule rate counts decisions with the (tag "deploy"|feature "billing"), so/),
+      })
+    await call('updateDecision', { id, updates: { tags: ['deploy'] } })
+    await call('updateDecision', { id: other, updates: { tags: [] } }, 'curator')
+    clock.now += 2 * 3_600_000
+    for (const updates of drops) await call('updateDecision', { id, updates })
+  })
+
   test('after a review by others the recorder rewrites no text, so that a failure is still found; a curator may', async () => {
     const { call, refused, record } = await open()
     const id = await record({ decision: 'Shard the ledger by tenant' })

@@ -1,11 +1,15 @@
 /** What an update may no longer change once others know how it went, and the breakers whose scopes it brings a decision into. */
 import { CstpError, invalidParams } from '../../../sdk/errors.ts'
+import type { Condition, TemporalCondition } from '../../../sdk/schema/condition.ts'
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import type { Evidence } from '../../../sdk/storage/evidence.ts'
+import { skeleton } from '../../../sdk/storage/skeleton.ts'
 import type { KeyedReader, Transaction } from '../../../sdk/storage/store.ts'
 import { type Caller, mayCurate } from '../../core/caller.ts'
+import { hourMs, timestamp } from '../../core/time.ts'
 import { watching } from '../policy/judge/breaker.ts'
 import { countReview, startProbes, stoppingBreakers } from '../policy/judge/breakers.ts'
+import type { PolicySet } from '../policy/rules/set.ts'
 import { keptCommits, pullRequestOf, recordsOfCommit } from '../record/decision/commits.ts'
 import { isUnadopted, type Updates } from '../record/decision/decision.ts'
 import { countedReview } from '../record/decision/outcome.ts'
@@ -43,6 +47,42 @@ export function requireUncategorized({ category, status }: DecisionRecord, updat
     expected,
     received: updates.category,
   })
+}
+
+/** What a rule counts decisions by: each condition of it that counts, those inside others too. */
+const countsIn = (conditions: readonly Condition[]): TemporalCondition[] =>
+  conditions.flatMap((one) =>
+    one.type === 'compound'
+      ? countsIn(one.conditions)
+      : one.type === 'temporal' && one.field !== undefined
+        ? [one]
+        : [],
+  )
+
+const namesOf = ({ tags, project }: DecisionRecord, field: TemporalCondition['field']): readonly string[] =>
+  field === 'tag' ? tags : field === 'feature' && project?.feature ? [project.feature] : []
+
+/**
+ * A rule that counts decisions by a tag or feature would count one less if its recorder dropped that name meanwhile.
+ * @throws CstpError `forbidden`
+ */
+export function requireCounted(
+  rules: PolicySet['rules'],
+  before: DecisionRecord,
+  after: DecisionRecord,
+  { caller, now_ms }: { caller: Caller; now_ms: number },
+): void {
+  if (mayCurate(caller)) return
+  for (const { rule } of rules)
+    for (const { field, value, window_hours } of countsIn(rule.conditions)) {
+      const until_ms = Date.parse(before.created_at) + window_hours! * hourMs
+      const isNamed = (record: DecisionRecord) =>
+        namesOf(record, field).some((name) => skeleton(name) === skeleton(value!))
+      if (now_ms >= until_ms || !isNamed(before) || isNamed(after)) continue
+      const why = `the rule ${rule.id} counts decisions with the ${field} ${JSON.stringify(value)}`
+      const message = `${why}, so that only the scopes curate and admin may drop it before ${timestamp(until_ms)}`
+      throw new CstpError('forbidden', message, { scope: 'curate' })
+    }
 }
 
 /** Whether an agent makes an observed decision its own by this update, which is then judged as its record. */

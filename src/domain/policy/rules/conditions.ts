@@ -16,6 +16,7 @@ import {
 } from '../../../../sdk/schema/guardrail.ts'
 import { skeleton } from '../../../../sdk/storage/skeleton.ts'
 import type { CountFilter } from '../../../../sdk/storage/store.ts'
+import { hourMs } from '../../../core/time.ts'
 import {
   type Action,
   actionField,
@@ -43,8 +44,6 @@ interface ConditionKind<C> {
   problem(condition: C): string | null
   compile(condition: C): Test
 }
-
-const hourMs = 3_600_000
 
 /** Every kind of condition by its `type`. */
 export const conditionKinds: { [T in Condition['type']]: ConditionKind<Extract<Condition, { type: T }>> } = {
