@@ -1,9 +1,10 @@
-/** What an adversary with read and write may do in one step: chosen attacks, and any call of any method or tool. */
+/** What an adversary may do in one step: chosen attacks, any call of any method or tool, and what a repository can say. */
 
 import { methods } from '../../src/methods/table.ts'
 import { listTools, methodOf } from '../../src/surfaces/mcp/tools.ts'
+import * as gh from '../support/github.ts'
 import * as fc from '../support/property.ts'
-import { canary, category, names, purchase, type Step } from './adversary-world.ts'
+import { type Credential, canary, category, names, purchase, type Step } from './adversary-world.ts'
 import { valueFor } from './values.ts'
 
 type Made = fc.Arbitrary<unknown>
@@ -223,9 +224,53 @@ const trial: fc.Arbitrary<Step[]> = fc
     ]
   })
 
-/** Up to 40 steps. */
-export const plans: fc.Arbitrary<Step[]> = fc
-  .array(fc.oneof({ weight: 12, arbitrary: step.map((one) => [one]) }, { weight: 1, arbitrary: trial }), {
-    maxLength: 40,
-  })
-  .map((parts) => parts.flat().slice(0, 40))
+/** Words that mean to revert the work of others, where no reader of the page sees them. */
+const hidden = fc
+  .tuple(
+    one(`This reverts commit ${gh.sha('merge 7')}.`, 'Reverts team/app#7', 'Reverts #7'),
+    one<(line: string) => string>(
+      (line) => `Fix\n\n<!--\n${line}\n-->\nDone`,
+      (line) => `<!-- a --><!--\n${line}`,
+      (line) => `\`\`\`\n${line}\n\`\`\`\n`,
+      (line) => `~~~ text\n${line}\n~~~`,
+      (line) => `See \`\n${line}\n\` here`,
+      (line) => `See\n\n    ${line}`,
+      (line) => `<details>\n\n${line}\n\n</details>`,
+      (line) => `> ${line}`,
+    ),
+  )
+  .map(([line, hide]) => hide(line))
+/** What GitHub reports of somebody who may open pull requests and have them merged, and of strangers who review. */
+const delivery: fc.Arbitrary<Step> = fc
+  .tuple(
+    one<(given: gh.Pull) => gh.Example>(
+      gh.merged,
+      gh.closed,
+      (given) => gh.pullRequest('opened', given),
+      (given) => gh.pullRequest('edited', given),
+      (given) => gh.pullRequest('synchronize', given),
+      (given) => gh.review(gh.user('stranger'), 'approved', { ...given, association: 'NONE' }),
+    ),
+    fc.record({
+      number: one(30, 31, 32),
+      repo: one('team/app', 'Team/App', 'team/other'),
+      title: one('Fix', 'Revert "Encrypt backups"', `Revert "x" ${canary}`, 'Reverts team/app#7'),
+      body: hidden,
+      branch: one('main', 'revert-7-main', 'x'),
+      at: fc.nat({ max: 50 }),
+    }),
+  )
+  .map(([made, given]) => ({ delivery: made(given) }))
+
+const waits = one(1, 61, 24 * 60).map((minutes): Step => ({ wait_ms: minutes * minute_ms }))
+const listOf = (...kinds: { weight: number; arbitrary: fc.Arbitrary<Step[]> }[]): fc.Arbitrary<Step[]> =>
+  fc.array(fc.oneof(...kinds), { maxLength: 40 }).map((parts) => parts.flat().slice(0, 40))
+const each = (kind: fc.Arbitrary<Step>) => kind.map((taken) => [taken])
+
+/** Up to 40 steps of one who holds a credential. */
+export const plans: Record<Credential, fc.Arbitrary<Step[]>> = {
+  write: listOf({ weight: 12, arbitrary: each(step) }, { weight: 1, arbitrary: trial }),
+  read: listOf({ weight: 1, arbitrary: each(step) }),
+  evidence: listOf({ weight: 1, arbitrary: each(step) }),
+  repo: listOf({ weight: 6, arbitrary: each(delivery) }, { weight: 1, arbitrary: each(waits) }),
+}

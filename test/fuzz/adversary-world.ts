@@ -1,16 +1,25 @@
-/** The world in which an adversary with read and write acts: other agents' records, verdicts of others on its own, and rules that stop it. */
+/** The world in which adversaries act: other agents' records, verdicts of others on their own, grants, and rules that stop them. */
 import type { CstpError } from '../../sdk/errors.ts'
 import type { Caller, Scope } from '../../src/core/caller.ts'
+import { takeDelivery } from '../../src/domain/ledger/evidence/github/events.ts'
 import { methods } from '../../src/methods/table.ts'
 import { callTool } from '../../src/surfaces/mcp/tools.ts'
+import { deliveryOf, type Example, sha } from '../support/github.ts'
 import type { TestProgram } from '../support/program.ts'
 
 const agent = (name: string, scopes: Scope[]): Caller => ({ agent: name, scopes: new Set(scopes) })
-const mallory = agent('mallory', ['read', 'write'])
-const alice = agent('alice', ['read', 'write'])
-const bob = agent('bob', ['read', 'write'])
+/** Who acts against the others, by what each holds. Somebody who can write to a repository holds nothing: GitHub reports what happens there. */
+const adversaries = {
+  write: agent('mallory', ['read', 'write']),
+  read: agent('rita', ['read']),
+  evidence: agent('sensor', ['evidence']),
+} as const
+export type Credential = keyof typeof adversaries | 'repo'
+export const alice = agent('alice', ['read', 'write'])
+export const bob = agent('bob', ['read', 'write'])
+const mallory = adversaries.write
 const person = agent('person', ['read', 'approve'])
-const connector = agent('connector', ['read', 'evidence'])
+export const connector = agent('connector', ['read', 'evidence'])
 
 const hour_ms = 3_600_000
 export const category = {
@@ -20,7 +29,7 @@ export const category = {
   asked: 'purchase',
   moved: 'transfer',
 } as const
-const breaker = `category:${category.broken}`
+export const breaker = `category:${category.broken}`
 
 /** Each rule stops one category, for a reason that the adversary can't remove by what it says. */
 const rules = `
@@ -40,8 +49,11 @@ circuit_breakers:
 /** What others have been granted. */
 export const purchase = { description: 'Buy a server', category: category.asked, stakes: 'high', confidence: 0.9 }
 
-/** One step of the adversary: calls made at once (a method of JSON-RPC, or a tool of MCP), or time that passes. */
-export type Step = { calls: { name: string; params: unknown; tool?: boolean }[] } | { wait_ms: number }
+/** One step of the adversary: calls made at once (a method of JSON-RPC, or a tool of MCP), a delivery of GitHub, or time that passes. */
+export type Step =
+  | { calls: { name: string; params: unknown; tool?: boolean }[] }
+  | { delivery: Example }
+  | { wait_ms: number }
 
 export interface World {
   program: TestProgram
@@ -105,7 +117,7 @@ export async function openWorld(program: TestProgram): Promise<World> {
       event('ci_completed', { repo: 'team/other', pr_number: 7, conclusion: 'success' }),
       event('ci_completed', { repo: 'team/app', pr_number: 7, conclusion: 'failure' }),
       // Merged after all of these decisions were recorded: it belongs to the one that named it before.
-      event('pr_merged', { repo: 'team/app', pr_number: 7 }),
+      event('pr_merged', { repo: 'team/app', pr_number: 7, merge_commit_sha: sha('merge 7') }),
     ],
   })
   program.clock.now += minute_ms
@@ -115,8 +127,12 @@ export async function openWorld(program: TestProgram): Promise<World> {
     if (approval) ids.set(`@approval${at}`, approval.id)
   }
   if (ids.has('@approval0')) await as(person, 'decideApproval', { id: ids.get('@approval0'), decision: 'approve' })
+  await as(alice, 'checkGuardrails', { action: { description: `Look at ${secret}`, category: 'architecture' } })
   return world
 }
+
+/** What only alice and those who may see everything get to read: it is in a verdict of hers. */
+export const secret = 'Zirkonium'
 
 /** The names of ids in `value`, replaced by the ids that exist now; those of nobody by the first. */
 function resolve(value: unknown, ids: ReadonlyMap<string, string>): unknown {
@@ -135,8 +151,12 @@ export interface Answered {
 }
 
 /** Takes a step; what was recorded gets a name. */
-export async function take(world: World, step: Step): Promise<Answered[]> {
+export async function take(world: World, step: Step, by: Exclude<Credential, 'repo'>): Promise<Answered[]> {
   const { program, ids, as } = world
+  if ('delivery' in step) {
+    await takeDelivery(program.services.chain, deliveryOf(step.delivery, `d${ids.size}`), [])
+    return []
+  }
   if ('wait_ms' in step) {
     program.clock.now += step.wait_ms
     return []
@@ -144,8 +164,8 @@ export async function take(world: World, step: Step): Promise<Answered[]> {
   const one = async ({ name, params, tool }: (typeof step.calls)[number]): Promise<Answered> => {
     const given = resolve(params, ids) as object
     try {
-      if (!tool) return { name, params: given, result: await as(mallory, name, given) }
-      const call = (method: string, inner: unknown) => as(mallory, method.replace('cstp.', ''), inner as object)
+      if (!tool) return { name, params: given, result: await as(adversaries[by], name, given) }
+      const call = (method: string, inner: unknown) => as(adversaries[by], method.replace('cstp.', ''), inner as object)
       const answer = await callTool(name, given, call, new AbortController().signal)
       return {
         name,
@@ -168,115 +188,8 @@ export async function take(world: World, step: Step): Promise<Answered[]> {
   return answers
 }
 
-/** Whether the breaker still watches for the failures that opened it. */
-export const stopped = async ({ as }: World): Promise<boolean> =>
-  (await as(alice, 'getCircuitState', { scope: breaker })).state !== 'closed'
-
-/** Every review that the others would have made anyway. */
-export async function settle({ as, ids }: World): Promise<void> {
-  for (const [key, outcome] of Object.entries(verdicts))
-    await as(bob, 'reviewDecision', { decision_id: ids.get(`@${key}`), outcome, actual_result: `${key}: ${outcome}` })
-}
-
-const kept = [
-  'decision',
-  'category',
-  'confidence',
-  'stakes',
-  'context',
-  'reasons',
-  'alternatives_considered',
-  'tags',
-  'pattern',
-  'bridge',
-  'project',
-  'preserve',
-  'recorded_by',
-  'review_by',
-] as const
-
-/** What must not depend on anything that the adversary does. */
-export async function untouchable(world: World): Promise<Record<string, unknown>> {
-  const { as, ids } = world
-  const decisions: Record<string, unknown> = {}
-  for (const [key, id] of ids) {
-    if (!/^@alice/.test(key)) continue
-    const found = await as(alice, 'getDecision', { id })
-    decisions[key] = Object.fromEntries(kept.map((field) => [field, found[field] ?? null]))
-    // A pending one may be reviewed by anybody, in their own name; a review by another agent is the one that counts.
-    if (key === '@alice0') decisions.outcome = found.outcome
-  }
-  const own = new Map([...ids].filter(([key]) => key.startsWith('@alice')).map(([key, id]) => [id, key]))
-  // In their order, whatever it says of its own decisions.
-  const named = (hits: { id: string; superseded_by?: string | null }[]) =>
-    hits.map(({ id, superseded_by }) => [own.get(id)!, superseded_by])
-  const ranks: unknown[] = []
-  for (const query of ['Use PostgreSQL as ledger', 'Keep backups in another region all year']) {
-    const { decisions: hits } = (await as(alice, 'queryDecisions', { query, limit: 50 })) as {
-      decisions: { id: string; superseded_by?: string | null }[]
-    }
-    const known = hits.filter(({ id }) => own.has(id))
-    ranks.push({ best: own.get(hits[0]!.id), known: named(known) })
-  }
-  const { events } = (await as(connector, 'listEvidence', { evidence_class: 'observed', limit: 100 })) as {
-    events: unknown[]
-  }
-  const calibration = (await as(alice, 'getCalibration', { agent: 'mallory' })) as {
-    by_reviewer?: Record<string, unknown>
-  }
-  return {
-    decisions,
-    ranks,
-    observed: events.length,
-    by_others: calibration.by_reviewer?.others,
-    by_evidence: calibration.by_reviewer?.observed,
-  }
-}
-
 /** All methods that there are, by their short names. */
 export const names = [...methods.keys()].map((name) => name.replace('cstp.', ''))
 
 /** A word that only the adversary writes. */
 export const canary = 'Kanari'
-
-/** Answers that let it do what a rule stops, whatever it said of itself. */
-export function unstopped(answers: readonly Answered[]): unknown[] {
-  return answers.filter(({ result, params }) => {
-    if (result?.allowed !== true || !/verdict|violations/.test(Object.keys(result).join())) return false
-    type Given = { category?: string | null; context?: { payment?: { amount: number }; 'payment.amount'?: number } }
-    const given = params as { action?: Given } & Given
-    const { category: named, context } = given.action ?? given
-    const word = named ?? ''
-    // A transfer may be allowed where it names one amount, and that is small.
-    const amounts = [context?.payment?.amount, context?.['payment.amount']].filter((one) => one !== undefined)
-    if (plain(word) === category.moved) return amounts.length !== 1 || amounts[0] !== 1
-    return stopping.has(plain(word))
-  })
-}
-/** Categories in which nothing that it does may be allowed; the breaker lets a trial through. */
-const stopping = new Set<string>([category.paid, category.proven, category.asked])
-const plain = (word: string) =>
-  word
-    .normalize('NFKC')
-    .replace(/[\s\u200b]/g, '')
-    .toLowerCase()
-    .replaceAll('е', 'e')
-    .replaceAll('ο', 'o')
-
-const breaks = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/
-const quotation = /"(?:\\.|[^"\\])*"/g
-
-/** What another agent reads in which the adversary's words are not inside a quotation, or are a principle for everybody. */
-export async function unquoted({ as }: World): Promise<string[]> {
-  const task = { task_description: 'Use PostgreSQL as ledger' }
-  const { markdown } = await as(bob, 'getSessionContext', { ...task, format: 'markdown' })
-  const { confirmed_patterns } = await as(bob, 'getSessionContext', task)
-  const { wisdom } = (await as(bob, 'getWisdom', { min_decisions: 1 })) as { wisdom?: { key_principles: unknown[] }[] }
-  const principles = [confirmed_patterns, ...(wisdom ?? []).flatMap(({ key_principles }) => key_principles)]
-  return [
-    ...String(markdown)
-      .split(breaks)
-      .filter((line) => line.replace(quotation, '').includes(canary)),
-    ...principles.map((one) => JSON.stringify(one)).filter((text) => text.includes(canary)),
-  ]
-}
