@@ -93,8 +93,7 @@ const scoreOf = ({ confidence_at_record: confidence, ...rest }: Pick<Weighed, (t
 const unit = 2 ** -30
 
 /**
- * What groups weigh in scores: decisions of one agent that the evidence of one pull request settled are one result, and share the weight of
- * one decision. Otherwise one merge would settle as many predictions as an agent likes to record.
+ * What groups weigh in scores: decisions of one agent that the evidence of one pull request settled share the weight of one decision.
  * @param all the groups of all decisions that are asked about, by `result` and what is scored
  * @example
  * ```ts
@@ -118,8 +117,8 @@ function outcomesOf(groups: readonly (Weighed & { category?: string })[], weigh 
   for (const group of groups) {
     const { confidence_at_record: confidence, outcome, settled_by, category, count } = group
     const key = JSON.stringify([confidence, outcome, settled_by, category])
-    const named = category === undefined ? {} : { category }
-    const sum = sums.get(key) ?? { confidence, outcome, settled_by, count: 0, ...named, weight: 0 }
+    const none = { confidence, outcome, settled_by, count: 0, ...(category !== undefined && { category }), weight: 0 }
+    const sum = sums.get(key) ?? none
     sum.count += count
     sum.weight += scoreOf(group) === null ? count : weigh(group)
     sums.set(key, sum)
@@ -248,19 +247,13 @@ function valuesOf(
 }
 
 /** The result of each of these decisions that shares it with another one. */
-function sharedResults(decisions: readonly CountedDecision[]): Map<CountedDecision, string> {
-  const named = Map.groupBy(decisions, ({ fields }) => resultOf(fields))
-  return new Map(
-    [...named].flatMap(([result, own]) =>
-      result === null || own.length < 2 ? [] : own.map((one): [CountedDecision, string] => [one, result]),
-    ),
-  )
+function sharedResults(decisions: readonly CountedDecision[]): Map<CountedDecision, string | null> {
+  const named = [...Map.groupBy(decisions, ({ fields }) => resultOf(fields))]
+  return new Map(named.flatMap(([result, own]) => (own.length < 2 ? [] : own.map((one) => [one, result] as const))))
 }
 
-function resultOf({ agent, project, pr, settled_by }: DecisionFields): string | null {
-  const isByEvidence = settled_by === 'observed' || settled_by === 'inferred'
-  return isByEvidence && project !== null && pr !== null ? `${agent} ${project}#${pr}` : null
-}
+const resultOf = ({ agent, project, pr, settled_by: by }: DecisionFields): string | null =>
+  (by === 'observed' || by === 'inferred') && project !== null && pr !== null ? `${agent} ${project}#${pr}` : null
 
 /** A decision as {@link groupDecisions} counts it. */
 export interface CountedDecision {
