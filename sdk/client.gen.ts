@@ -3354,7 +3354,11 @@ export interface OverallFigures {
   /** Lower bound of the 95 % interval of the gap. */ gap_low: number | null
   /** Upper bound of the interval. */ gap_high: number | null
   /** Meaning of the gap. */ interpretation: Interpretation
-  /** Number of decisions in the figures. */ scored: number
+  /**
+   * Number of decisions in the figures. Those of one agent that the evidence of one pull request settled count as
+   * one together, here and in every figure.
+   */
+  scored: number
   /** Expected calibration error over the five buckets. */ ece: number | null
   /** Error that a perfectly calibrated agent would have by chance with these confidences. */
   ece_noise_floor: number | null
