@@ -444,8 +444,10 @@ describe('hooks', () => {
       await event('Stop')
       const { id } = (await program.call('listDecisions', {})).decisions[0]!
       expect(await shown()).not.toContain(id)
-      expect((await program.call('queryDecisions', { query: prompt.prompt })).decisions).toMatchObject([{ id }])
+      const asked = () => program.call('queryDecisions', { query: prompt.prompt })
+      expect(await asked()).toMatchObject({ decisions: [{ id }], precedent: 'none', precedents: 0 })
       await program.call('updateDecision', { id, updates: { confidence: 0.8 } })
+      expect(await asked()).toMatchObject({ decisions: [{ id }], precedent: 'found', precedents: 1 })
       expect(await shown()).toContain(id)
     })
 

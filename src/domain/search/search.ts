@@ -2,12 +2,14 @@
 
 import * as v from 'valibot'
 import { CstpError } from '../../../sdk/errors.ts'
+import { parseRecord } from '../../../sdk/storage/decisions.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import { compileFilter, isEmptyFilter } from '../../../sdk/storage/filter.ts'
 import { countDecisions, type Groups } from '../../../sdk/storage/groups.ts'
 import type { DecisionFilter, DecisionReader } from '../../../sdk/storage/store.ts'
 import type { Side } from '../../../sdk/storage/vectors.ts'
 import { round } from '../../core/figures.ts'
+import { isUnadopted } from '../record/decision/decision.ts'
 import type { Hit } from '../record/decision/hits.ts'
 import type { GraphStore } from '../record/decision/links.ts'
 import type { IndexSync, SearchView } from './index-sync.ts'
@@ -231,10 +233,7 @@ async function searchIn(tools: Tools, given: SearchInput): Promise<SearchResult>
   const index = await indexState(tools.index)
   // A decision that is not indexed yet may be the precedent.
   const searched = { by_meaning: question.vector !== null && question.weight > 0, by_words: input.mode !== 'semantic' }
-  const states = await judgeHits(tools, text, ranked, { ...searched, decisions: total })
-  const best = [...states.values()].reduce<PrecedentState>(better, 'none')
-  const precedent = best === 'none' && !index.complete ? 'weak' : best
-
+  const states = new Map(await judgeHits(tools, text, ranked, { ...searched, decisions: total }))
   const head = ranked.slice(0, input.offset + input.limit)
   const order = await successorsFirst(
     tools.store,
@@ -243,12 +242,8 @@ async function searchIn(tools: Tools, given: SearchInput): Promise<SearchResult>
   )
   const page = order.slice(input.offset, input.offset + input.limit)
   const rated = new Map(head.map((one) => [one.id, one]))
-  for (const one of await rate(
-    tools,
-    question,
-    page.map(({ id }) => id).filter((id) => !rated.has(id)),
-  ))
-    rated.set(one.id, one)
+  const unrated = page.flatMap(({ id }) => (rated.has(id) ? [] : [id]))
+  for (const one of await rate(tools, question, unrated)) rated.set(one.id, one)
   const texts = new Map((await tools.store.decisions.get(page.map(({ id }) => id))).map((text) => [text.id, text]))
   const hits = page.flatMap(({ id, superseded_by }): Hit[] => {
     const text = texts.get(id)
@@ -262,6 +257,10 @@ async function searchIn(tools: Tools, given: SearchInput): Promise<SearchResult>
     const distance = one.distance === null ? null : round(one.distance)
     return [{ text, distance, scores: input.mode === 'semantic' ? null : scores, superseded_by }]
   })
+  // What a hook observed and nobody adopted is an act, and sets no precedent.
+  for (const { text: one } of hits) if (isUnadopted(parseRecord(one))) states.set(one.id, 'none')
+  const best = [...states.values()].reduce<PrecedentState>(better, 'none')
+  const precedent = best === 'none' && !index.complete ? 'weak' : best
   const ofPage = hits.map((hit) => states.get(hit.text.id) ?? 'none')
   return {
     hits,

@@ -2,6 +2,7 @@
 import type { QueryHit } from '../../../../sdk/schema/hit.ts'
 import { parseRecord } from '../../../../sdk/storage/decisions.ts'
 import type { DecisionReader } from '../../../../sdk/storage/store.ts'
+import { isUnadopted } from '../../record/decision/decision.ts'
 import { type Hit, hitOf } from '../../record/decision/hits.ts'
 import type { SearchResult } from '../../search/search.ts'
 
@@ -78,9 +79,7 @@ export async function precedentsOf(
     return head
   }
   for (const [at, hit] of hits.entries()) {
-    // What a hook observed and nobody adopted is an act, and no precedent.
-    const { source, adopted_by } = parseRecord(hit.text)
-    if (source === 'hook' && adopted_by === undefined) continue
+    if (isUnadopted(parseRecord(hit.text))) continue
     const one = shownOf(hit, (hit.scores?.combined ?? 0) / best)
     const found = states[at] === 'found'
     // While the index is incomplete, words alone don't deny a hit.
