@@ -199,7 +199,7 @@ describe.skipIf(!executable)('the dashboard', () => {
     await page.getByText('Intact.').waitFor()
     expect((await focusOf(page)).text).toBe('Verify the chain')
     await follow(button('Export a bundle'))
-    await reach(page, button(/^Download/))
+    await reach(page, button(/^Download evidence/))
     const [download] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('Enter')])
     expect(await download.failure()).toBe(null)
     await follow(page.getByRole('link', { name: 'Prove event 2', exact: true }))
