@@ -47,8 +47,7 @@ function targetsOf(connection: Connection) {
 
 export const exportDecisions = defineCommand({
   name: 'export',
-  summary:
-    'Write every decision as JSON Lines, in the format of import, as Parquet, or as decision records.',
+  summary: 'Write every decision as JSON Lines, in the format of import, as Parquet, or as decision records.',
   about: [
     'One line for each decision, oldest first, to stdout or a file. Importing them into an empty data directory creates the same decisions, with outcomes and links.',
     'Parquet needs the scope admin or audit too, since the verdicts are those of the audit trail. Its column score is 1, 0.5 or 0 for decisions that calibration counts.',
