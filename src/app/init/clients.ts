@@ -96,7 +96,7 @@ const noTyping = '[features]\nunified_exec_tty = false'
 
 /** Whether Codex's settings let commands be typed into. */
 export const letsType = (settings: string): boolean =>
-  !/^\s*(?:features\.)?unified_exec_tty\s*=\s*false\b/m.test(settings)
+  !/^[ \t]*(?:features\.)?unified_exec_tty\s*=\s*false\b/m.test(settings)
 
 /** Our lines in Codex's settings. A file with features of its own is left as it is: a table is written once. */
 function codexLines(wiring: Wiring, others: string | null): string {

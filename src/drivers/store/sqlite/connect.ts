@@ -56,11 +56,7 @@ export function statementsOf(db: Database): Statements {
   const ends: (() => void)[] = []
   return {
     prepare<Row, Parameters extends SQLQueryBindings[]>(sql: string) {
-      // SQLite compiles a statement again for each number that is bound to a bare `limit ?`.
-      const statement = db.prepare<Row, Parameters>(sql.replace(/\blimit \?/g, 'limit +?')) as unknown as Statement<
-        Row,
-        Parameters
-      >
+      const statement = db.prepare<Row, Parameters>(sql) as unknown as Statement<Row, Parameters>
       ends.push(() => statement.finalize())
       return statement
     },
