@@ -1,8 +1,9 @@
 /** OpenTelemetry: spans of calls in the caller's trace, and the audit trail as logs, both to a collector over HTTP. */
 import { expect, test } from 'bun:test'
+import { join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { startCollector } from '../support/collector.ts'
-import { bareEnv, cstp, run, serve, testDir, until } from '../support/process.ts'
+import { bareEnv, cstp, root, run, serve, testDir, until } from '../support/process.ts'
 
 const token = 'ada:ada-t0ken-of-tests'
 const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
@@ -42,11 +43,10 @@ test('the verdict on a call is in the trace of its caller, over JSON-RPC, MCP an
     tool_use_id: 'toolu_1',
     tool_input: { command: 'rm -rf /' },
   }
-  await fetch(`${service.url}/hooks/claude-code`, {
-    method: 'POST',
-    headers: { ...headers, traceparent },
-    body: JSON.stringify(event),
-  })
+  const [agent, secret] = token.split(':') as [string, string]
+  const script = [process.execPath, join(root, 'plugin/hooks/cstp-hook.mjs'), 'claude-code', '--url', service.url]
+  const env = bareEnv(dir, { CSTP_AGENT: agent, CSTP_TOKEN: secret, TRACEPARENT: traceparent })
+  expect(await run(script, { cwd: dir, env, input: JSON.stringify(event) })).toMatchObject({ status: 0, err: '' })
   await until('three spans', async () => collector.spans.length >= 3)
   const shown = collector.spans
     .filter((span) => span.traceId === traceId)
