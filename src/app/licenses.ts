@@ -39,20 +39,25 @@ function notice(folder: string, { name, version, license, homepage, repository }
   return [`${name} ${version}`, `${license ?? 'see below'}${source && `, ${source}`}`, ...texts].join('\n\n')
 }
 
-/** The licences of everything needed at run time, sorted by name. */
-export async function licenses(): Promise<string> {
-  const found = new Map<string, string>()
+/** The packages that are needed at run time, by name and version: each with its folder. */
+export function packages(): Map<string, { folder: string; manifest: Manifest }> {
+  const found = new Map<string, { folder: string; manifest: Manifest }>()
   const seen = new Set<string>()
   const visit = (folder: string | null): void => {
     if (folder === null || seen.has(folder)) return
     seen.add(folder)
     const manifest = read(folder)
     // The replacement for a package that is never loaded belongs to this repository.
-    if (manifest.name !== 'empty-package') found.set(`${manifest.name} ${manifest.version}`, notice(folder, manifest))
+    if (manifest.name !== 'empty-package') found.set(`${manifest.name} ${manifest.version}`, { folder, manifest })
     for (const name of needed(manifest)) visit(folderOf(name, folder))
   }
   for (const name of [runtime, ...needed(read(root))]) visit(folderOf(name, root))
+  return new Map([...found].sort(([one], [other]) => (one < other ? -1 : 1)))
+}
+
+/** The licences of everything needed at run time, sorted by name. */
+export async function licenses(): Promise<string> {
   const rule = `\n\n${'-'.repeat(80)}\n\n`
-  const names = [...found.keys()].sort()
-  return `${readFileSync(join(root, 'LICENSE'), 'utf8').trim()}${rule}${names.map((name) => found.get(name)).join(rule)}\n`
+  const notices = [...packages().values()].map(({ folder, manifest }) => notice(folder, manifest))
+  return `${readFileSync(join(root, 'LICENSE'), 'utf8').trim()}${rule}${notices.join(rule)}\n`
 }

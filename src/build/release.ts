@@ -1,5 +1,5 @@
 /**
- * `bun run release --dry`: builds everything that a release publishes (client, program, registry entry, site, Dockerfile) in
+ * `bun run release --dry`: builds everything that a release publishes (client, program, registry entry, bill of materials, site, Dockerfile) in
  * `dist/release` and checks it, without publishing. Without `--dry`, changesets write the changelog and raise the version first.
  */
 import { createHash } from 'node:crypto'
@@ -10,6 +10,7 @@ import { version } from '../core/version.ts'
 import { packageProblems } from './check-package.ts'
 import { writeDocs } from './docs.ts'
 import { makeEntries, makePackages, pack } from './npm.ts'
+import { billOfMaterials } from './sbom.ts'
 
 const root = join(import.meta.dir, '../..')
 
@@ -79,10 +80,13 @@ export async function makeRelease(into: string, options: ReleaseOptions = {}): P
   const found = await Promise.all(
     tarballs.map(async (path) => (await packageProblems(path)).map((line) => `${basename(path)}: ${line}`)),
   )
+  const bom = join(into, `cstp-${version}.cdx.json`)
+  writeFileSync(bom, `${JSON.stringify(billOfMaterials(), null, 2)}\n`)
   const files = [
     ...tarballs.map((path) => ({ path, command: `npm publish ${relative(root, path)}` })),
     { path: entries[0]!, command: 'mcp-publisher publish' },
     { path: entries[1]!, command: `gh release upload v${version}` },
+    { path: bom, command: `gh release upload v${version}` },
     { path: recipe, command: `docker build -f docs/deploy/Dockerfile -t cstp:${version} .` },
   ]
   const sums = files.map(({ path }) => {

@@ -3,9 +3,12 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import { createHash } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
+import Ajv from 'ajv'
+import formats from 'ajv-formats'
 import { makeRelease } from '../../src/build/release.ts'
+import { billOfMaterials } from '../../src/build/sbom.ts'
 import { version } from '../../src/core/version.ts'
-import { built, testDir } from '../support/process.ts'
+import { built, root, testDir } from '../support/process.ts'
 
 setDefaultTimeout(120_000)
 
@@ -25,6 +28,7 @@ test('it has the client, the program, the registry’s entry and the recipe, wit
     `cstp-${machine}-${version}.tgz`,
     'server.json',
     `cstp-${version}.mcpb`,
+    `cstp-${version}.cdx.json`,
     'Dockerfile',
   ])
   const lines = (await readFile(join(into, 'SHA256SUMS'), 'utf8')).trim().split('\n')
@@ -37,4 +41,20 @@ test('it has the client, the program, the registry’s entry and the recipe, wit
         .digest('hex'),
     ).toBe(sum)
   }
+})
+
+test('the bill of materials is CycloneDX, and has every package of the program with its digest', async () => {
+  const schema = (name: string) =>
+    Bun.file(join(root, 'node_modules/@cyclonedx/cyclonedx-library/res/schema', `${name}.SNAPSHOT.schema.json`)).json()
+  const ajv = new Ajv({ strict: false, formats: { 'iri-reference': true } })
+  formats(ajv)
+  for (const name of ['spdx', 'jsf-0.82'])
+    ajv.addSchema({ ...(await schema(name)), $id: `http://cyclonedx.org/schema/${name}.SNAPSHOT.schema.json` })
+  const valid = ajv.compile(await schema('bom-1.6'))
+  const made = billOfMaterials() as { components: { name: string; hashes?: object[] }[] }
+  expect([valid(made), valid.errors]).toEqual([true, null])
+  const { dependencies } = await Bun.file(join(root, 'package.json')).json()
+  const names = made.components.map(({ name }) => name)
+  for (const name of ['bun', ...Object.keys(dependencies)]) expect(names).toContain(name)
+  expect(made.components.filter(({ hashes }) => hashes === undefined)).toEqual([])
 })
