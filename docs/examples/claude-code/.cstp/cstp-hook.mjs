@@ -30,6 +30,8 @@ const startMs = 3_000
 const staleMs = 10_000
 /** Statuses that the same event would get again. */
 const refusals = new Set([400, 404, 413, 422])
+/** W3C Trace Context, as clients give it in the event or in the environment. */
+const traceShape = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/
 const maxSpool = 10 * 1_048_576
 const maxLog = 10 * 1_048_576
 const maxFile = 65_536
@@ -272,11 +274,11 @@ async function request(url, { method = 'GET', headers = {}, body, signal }) {
 }
 
 /** Sends one event. Throws if no verdict comes back. */
-async function send({ url, dir, agent, token, client, query, body, signal }) {
+async function send({ url, dir, agent, token, client, query, body, traceparent, signal }) {
   const search = new URLSearchParams(query).toString()
   const path = `/hooks/${client}${search && `?${search}`}`
   const { authorization, proves } = credentials({ url, agent, token, method: 'POST', path, body })
-  const headers = { authorization, 'content-type': 'application/json' }
+  const headers = { authorization, 'content-type': 'application/json', ...(traceparent && { traceparent }) }
   const { status, headers: given, answer } = await request(url + path, { method: 'POST', headers, body, signal })
   if (!proves(status, given['cstp-proof'], answer)) throw new Error(foreign(url, dir, status))
   if (status !== 200) {
@@ -502,7 +504,9 @@ export async function hook({ client, flags = {}, env, body: given, cwd, signal =
   try {
     if (token === '') throw new Error(`there is no token in ${dir}: run cstp init, or set CSTP_AGENT and CSTP_TOKEN`)
     const to = { dir, agent, token, signal }
-    const answer = await withService({ dir, url, env, signal }, (at) => send({ ...to, url: at, client, query, body }))
+    const traceparent = [event?.traceparent, env.TRACEPARENT].find((one) => traceShape.test(one))
+    const sent = { ...to, client, query, body, traceparent }
+    const answer = await withService({ dir, url, env, signal }, (at) => send({ ...sent, url: at }))
     // Doctor and init ask whether the whole way works.
     if (name === 'CstpCheck')
       return { status: 0, out: `${JSON.stringify({ url, mode: mode ?? 'enforce' })}\n`, err: '' }
