@@ -25,7 +25,12 @@ test('no secret of a day of hooks is in a file of the service', async () => {
   const dir = await testDir()
   const data = join(dir, 'data')
   await writeFile(join(dir, 'rules.yaml'), rules)
-  const env = { CSTP_AUTH_TOKENS: `ada:${token}`, GUARDRAILS_PATHS: dir, CSTP_EMBEDDER: 'hash' }
+  const env = {
+    CSTP_AUTH_TOKENS: `ada:${token}`,
+    GUARDRAILS_PATHS: dir,
+    CSTP_EMBEDDER: 'hash',
+    CSTP_HOOK_PROMPTS: 'text',
+  }
   const server = await testServer({ dir: data, env })
   const secrets: string[] = []
   let at = 0
