@@ -86,7 +86,7 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     expect(agents).toBe(everywhere)
     await visit(page, server.url, '/calibration?window=30d')
     expect(await page.locator('.lead').first().innerText()).toBe(everywhere)
-    expect(await verdict()).toBe('to watch')
+    expect(await verdict()).toBe('overconfident')
     // The agent that fell does more harm now than the one that was always off at critical stakes.
     await visit(page, server.url, '')
     expect(await page.getByRole('region', { name: 'Getting worse' }).innerText()).toContain(`${drifting.agent}: `)
