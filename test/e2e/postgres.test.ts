@@ -85,9 +85,8 @@ function suite(database: Postgres): void {
     const [a, b] = await Promise.all([start(), start()])
     const one = { decision: 'Use PostgreSQL for many servers', confidence: 0.8, category: 'architecture' }
     const { decision_id, path } = await a.call('recordDecision', one)
-    expect(path).toBe(
-      `decisions/${String(decision_id).slice(0, 4)}/${String(decision_id).slice(5, 7)}/${decision_id}.yaml`,
-    )
+    // Decisions are in the database, not in files.
+    expect(path).toBeUndefined()
     expect(await b.call('getDecision', { id: decision_id })).toMatchObject(one)
     expect(await b.call('queryDecisions', { query: 'postgresql servers' })).toMatchObject({ total: 1 })
     const event = { event_type: 'ci_completed', ts: '2026-07-01T10:00:00Z', payload: { n: 1 } }

@@ -22,12 +22,19 @@ function payloadOf({ payload, salt, commitment }: StoredAct): Record<string, unk
   return isWhole ? JSON.parse(payload) : null
 }
 
-/** @param acts all about these lines @throws StorageError `corrupt` naming a line that no act names; lines that an erasure redacted have none */
+/**
+ * @param acts all about these lines
+ * @throws StorageError `corrupt` naming a line that no act names. Lines that an erasure redacted have none, and that of an erased act can't be
+ * told: such lines stay unproved
+ */
 export function checkLines(lines: readonly StoredAuditEntry[], acts: readonly StoredAct[]): void {
   const named = new Set(acts.map((act) => payloadOf(act)?.audit_sha256))
+  const erased = acts.filter(({ payload }) => payload === null)
   for (const line of lines) {
     const isRedacted = (line.detail as { redacted_by?: unknown } | null)?.redacted_by !== undefined
-    if (!isRedacted && !named.has(auditDigest(line))) throw altered(`Line ${line.seq} of the audit trail`)
+    const isOfErased = erased.some(({ at, decision_id }) => at === line.at && line.ids.includes(decision_id ?? ''))
+    if (!isRedacted && !isOfErased && !named.has(auditDigest(line)))
+      throw altered(`Line ${line.seq} of the audit trail`)
   }
 }
 
