@@ -84,10 +84,10 @@ export const countBy = async (
 
 const outcomeKeys = ['confidence_at_record', 'outcome', 'settled_by'] as const
 const weighedKeys = [...outcomeKeys, 'result'] as const
-type Weighed = DecisionGroup<(typeof weighedKeys)[number]>
+/** A group of decisions by what a weight, a score and an outcome need. */
+export type Weighed = DecisionGroup<'confidence_at_record' | 'outcome' | 'settled_by' | 'result'>
 
-const scoreOf = ({ confidence_at_record: confidence, ...rest }: Pick<Weighed, (typeof outcomeKeys)[number]>) =>
-  scoredValue({ confidence, ...rest })
+const scoreOf = ({ confidence_at_record: confidence, ...rest }: Weighed) => scoredValue({ confidence, ...rest })
 
 /** Weights are multiples of this, so that sums of them don't depend on their order. */
 const unit = 2 ** -30

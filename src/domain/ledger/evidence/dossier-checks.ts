@@ -24,8 +24,8 @@ function payloadOf({ payload, salt, commitment }: StoredAct): Record<string, unk
 
 /**
  * @param acts all about these lines
- * @throws StorageError `corrupt` naming a line that no act names. Lines that an erasure redacted have none, and that of an erased act can't be
- * told: such lines stay unproved
+ * @throws StorageError `corrupt` naming a line that no act names. Lines that an erasure redacted have none, and which one an erased act named
+ * is not known: such lines stay unproved
  */
 export function checkLines(lines: readonly StoredAuditEntry[], acts: readonly StoredAct[]): void {
   const named = new Set(acts.map((act) => payloadOf(act)?.audit_sha256))
