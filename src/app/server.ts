@@ -33,6 +33,7 @@ import { openPublisher } from './publisher.ts'
 import { loadRetention } from './retention.ts'
 import { createLimits, logging, openAccess, openDashboard } from './routes.ts'
 import { followSearchedTexts } from './search.ts'
+import { runningAt } from './service-file.ts'
 import { openSurface, type SharedByAll, type Surfaced } from './surface.ts'
 import { openObserver } from './telemetry/telemetry.ts'
 import { checkStart, followThread, refuseLostStore } from './thread-mark.ts'
@@ -207,6 +208,14 @@ export async function serve(settings: Settings, log: Log, afresh = false): Promi
   }
 }
 
+/** Why an address can't be had: a client may have started the folder's own service before. */
+function whyNotListening({ host, port, data_dir }: Settings, cause: unknown): Error {
+  const own = runningAt(data_dir, port)
+  return own === null
+    ? new Error(`can't listen on ${host}:${port} (CSTP_HOST, CSTP_PORT)`, { cause })
+    : new Error(`the service of ${data_dir} runs already: use it at ${own.url}, or stop it with: kill ${own.pid}`)
+}
+
 async function serveProgram(program: Program, settings: Settings, log: Log): Promise<Serving> {
   const { services, metrics, shared } = program
   const stopping = new AbortController()
@@ -248,7 +257,7 @@ async function serveProgram(program: Program, settings: Settings, log: Log): Pro
       log,
     })
   } catch (error) {
-    throw new Error(`can't listen on ${settings.host}:${settings.port} (CSTP_HOST, CSTP_PORT)`, { cause: error })
+    throw whyNotListening(settings, error)
   }
   if (settings.port === 0 && settings.public_url === null) program.place.url = port.url
 

@@ -19,6 +19,12 @@ export function readServiceFile(data_dir: string): ServiceFile | null {
   }
 }
 
+/** The service of a folder that runs at a port, as it noted; null if none does. */
+export function runningAt(data_dir: string, port: number): { url: string; pid: number } | null {
+  const { url, pid } = readServiceFile(data_dir) ?? {}
+  return url !== undefined && pid != null && new URL(url).port === String(port) && isAlive(pid) ? { url, pid } : null
+}
+
 /** Whether this program is one file, with its runtime in it. */
 export const isCompiled = /^(?:\/\$bunfs\/|[A-Z]:[\\/]~BUN[\\/])/.test(Bun.main)
 

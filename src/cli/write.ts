@@ -33,6 +33,9 @@ const recorded = parametersOf(recordDecision.params, {
 })
 const place = parametersOf(Project, { name: null, files: 'file' })
 
+/** More suggestions than these are nagging; `--json` has all. */
+const shownSuggestions = 3
+
 export const record: Command = defineCommand({
   name: 'record',
   usage: '<decision …> --category <name> --confidence <0..1>',
@@ -72,7 +75,7 @@ export const record: Command = defineCommand({
         ...guardrail_warnings.map(({ severity, guardrail_id, message }) =>
           paint.yellow(plain(severity === 'block' ? `against ${guardrail_id}: ${message}` : `warning: ${message}`)),
         ),
-        ...quality.suggestions.map((one) => paint.dim(`could be better: ${plain(one)}`)),
+        ...quality.suggestions.slice(0, shownSuggestions).map((one) => paint.dim(`could be better: ${plain(one)}`)),
         '',
       ].join('\n'),
     )

@@ -54,8 +54,12 @@ describe('serve', () => {
   test('a taken port and a folder that is none are one clear line each', async () => {
     const dir = await testDir()
     const service = await serve(bareEnv(dir))
-    const taken = await cstp(['serve', '--port', new URL(service.url).port, '--log-level', 'error'], bareEnv(dir))
+    const again = (data_dir: string) =>
+      cstp(['serve', '--port', new URL(service.url).port, '--log-level', 'error'], bareEnv(data_dir))
+    const [own, taken] = [await again(dir), await again(await testDir())]
     await service.stop()
+    expect(own).toMatchObject({ status: 1, out: '' })
+    expect(own.err).toMatch(/^cstp: the service of .+ runs already: use it at http:\S+, or stop it with: kill \d+\n$/)
     expect(taken).toMatchObject({ status: 1, out: '' })
     expect(taken.err).toMatch(/^cstp: can't listen on 127\.0\.0\.1:\d+ \(CSTP_HOST, CSTP_PORT\).*\n$/)
     const file = join(dir, 'file')
