@@ -19,7 +19,16 @@ async function named(program: TestProgram): Promise<{ id: string; other: string 
   const other = await record({ decision: text.replace('before', 'after'), category: 'delivery' }, 'bob')
   const link = { source_id: other, target_id: id, edge_type: 'refines', context: 'as Jane Roe asked' }
   await call('linkDecisions', link, 'bob')
+  await call('updateDecision', { id: other, updates: { tags: ['late'] } }, 'bob')
   return { id, other }
+}
+
+/** What an examination says an hour later, when no line is young. */
+async function flawsOf({ services, store, clock }: TestProgram): Promise<string[]> {
+  await services.thread.sequence()
+  const sources = { ...store, evidence: services.evidence }
+  const options = { yieldToEventLoop: async () => {}, now: clock.now + 3_600_000 }
+  return (await Array.fromAsync(examineThread(sources, options))).map(({ what }) => what)
 }
 
 forEachBackend((open) => {
@@ -52,6 +61,7 @@ forEachBackend((open) => {
       copies: null,
       redaction_record_id: answer.redaction_record_id,
     })
+    expect(await flawsOf(program)).toEqual([])
   })
 
   test('lines of the trail and acts keep their places without the text; earlier proofs hold', async () => {
@@ -176,12 +186,7 @@ forEachBackend((open) => {
     }
     Object.assign(services, { yieldToEventLoop })
     await call('eraseDecision', { id, ...ground }, 'root')
-    await services.thread.sequence()
-    const { thread, audit, keyed, decisions } = program.store
-    const sources = { thread, audit, keyed, decisions, evidence: services.evidence }
-    const now = program.clock.now + 3_600_000
-    const flaws = await Array.fromAsync(examineThread(sources, { yieldToEventLoop: async () => {}, now }))
-    expect(flaws.map(({ what }) => what)).toEqual([])
+    expect(await flawsOf(program)).toEqual([])
   })
 
   test('a dry run counts what would go, and takes nothing', async () => {

@@ -55,7 +55,7 @@ export async function* examineThread(
       const flaw = actFlaw(act, said)
       if (flaw) flaws.push(flaw)
       for (const check of counts) check.act(act, said)
-      if (said) trail.act(act, said)
+      trail.act(act, said)
       if (said && act.kind === 'policy') {
         const changed = await policyFlaw(sources, act, said)
         if (changed) flaws.push(changed)

@@ -12,7 +12,8 @@ interface NamingAct extends Pick<StoredAct, 'seq' | 'record_id'> {
 }
 
 export interface TrailCheck {
-  act(act: StoredAct, said: Record<string, unknown>): void
+  /** @param said null if the act was erased */
+  act(act: StoredAct, said: Record<string, unknown> | null): void
   /** Reads audit entries until as many were read as acts that name one. */
   follow(): Promise<void>
   /** Reads the remaining entries. */
@@ -37,6 +38,8 @@ export async function trailCheck(audit: AuditReader, now: number): Promise<Trail
   const redactedCalls = new Set<string>()
   const unsaid: StoredAuditEntry[] = []
   const twice: ThreadFlaw[] = []
+  /** Times and decisions of erased acts, which no longer say which entry they named: such entries stay unproved. */
+  const erased = new Set<string>()
   let kept_from_ms = Number.NEGATIVE_INFINITY
 
   /** Applies an entry whose act was found: it may say which other entries were removed or redacted. */
@@ -68,14 +71,16 @@ export async function trailCheck(audit: AuditReader, now: number): Promise<Trail
       const by = (line.detail as { redacted_by?: unknown } | null)?.redacted_by
       const isRedacted = by !== undefined && redacted.get(line.seq) === by
       if (isRedacted) redactedCalls.add(callOf({ ...line }))
-      return !isRedacted && Math.abs(Date.parse(line.at) - now) > young_ms
+      const isOfErased = line.ids.some((id) => erased.has(`${line.at} ${id}`))
+      return !isRedacted && !isOfErased && Math.abs(Date.parse(line.at) - now) > young_ms
     })
   }
 
   return {
     act(act, said) {
-      const { audit_sha256 } = said
-      if (typeof audit_sha256 !== 'string') return
+      if (act.payload === null) erased.add(`${act.at} ${act.decision_id}`)
+      const audit_sha256 = said?.audit_sha256
+      if (said === null || typeof audit_sha256 !== 'string') return
       ahead++
       const line = lines.get(audit_sha256)
       if (acts.has(audit_sha256)) twice.push(flawOf(act, 'another act names the same audit entry'))
