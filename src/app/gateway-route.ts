@@ -1,6 +1,6 @@
 /** The paths of the gateway for the servers that the settings name; what it needs is loaded with the first client. */
 import type { Services } from '../calls/services.ts'
-import type { Observe } from '../core/observed.ts'
+import type { Observer } from '../core/observed.ts'
 import { createGateway, type GatewaySurface } from '../surfaces/gateway/route.ts'
 import type { Settings } from './config/config.ts'
 import { gatewayMethod } from './config/upstreams.ts'
@@ -12,7 +12,7 @@ export const gatewayMethods = ({ gateway }: Pick<Settings, 'gateway'>): string[]
 export const openGatewayRoute = (
   { gateway, cors_origins }: Pick<Settings, 'gateway' | 'cors_origins'>,
   services: Services,
-  rest: { newRequestId(): string; stopping: AbortSignal; observe: Observe },
+  rest: { newRequestId(): string; stopping: AbortSignal; observer: Pick<Observer, 'ended' | 'passed'> },
 ): GatewaySurface =>
   createGateway({
     names: Object.keys(gateway),

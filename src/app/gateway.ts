@@ -4,7 +4,7 @@ import { CstpError, codes } from '../../sdk/errors.ts'
 import type { Services } from '../calls/services.ts'
 import { attributed, audit } from '../core/audit.ts'
 import type { Caller } from '../core/caller.ts'
-import { type Observe, traceparentOf } from '../core/observed.ts'
+import { type Observer, type PassedEnd, traceparentOf } from '../core/observed.ts'
 import { openBudget } from '../domain/gateway/budget.ts'
 import {
   type EndOfCall,
@@ -35,15 +35,15 @@ export interface GatewayOptions {
   /** Nothing is stopped; what rules would have stopped is kept. */
   shadow: boolean
   newRequestId(): string
-  /** Notified of judged calls, with the time that judging took; absent if nobody asks. */
-  observe?: Observe
+  /** Notified of judged calls, with the time that judging took, and of their ends; absent if nobody asks. */
+  observer?: Pick<Observer, 'ended' | 'passed'>
   /** Aborts when the service stops. */
   stopping: AbortSignal
 }
 
 /** What judges and records the calls of one client. */
 export function openGate(options: GatewayOptions): Gate {
-  const { services, name, upstream, caller, project, shadow, newRequestId, observe, stopping } = options
+  const { services, name, upstream, caller, project, shadow, newRequestId, observer, stopping } = options
   const quota = openQuota(services)
   const store = attributed(quota.of(caller.agent).store, caller)
   const session_id = `${name}-${services.randomHex(8)}`
@@ -63,7 +63,7 @@ export function openGate(options: GatewayOptions): Gate {
   })
   let used = false
 
-  return {
+  const gate: Gate = {
     async list(tools, server) {
       const from = { place, identity: server.name === null ? null : JSON.stringify([server.name, server.version]) }
       const accepted = await notePins(services.store, name, tools, from, services.now())
@@ -97,7 +97,7 @@ export function openGate(options: GatewayOptions): Gate {
         throw error
       } finally {
         const { method, request_id } = judging
-        observe?.({
+        observer?.ended({
           method,
           request_id,
           agent: caller.agent,
@@ -124,7 +124,29 @@ export function openGate(options: GatewayOptions): Gate {
       if (used) await endSession(callOf())
     },
   }
+  return observer === undefined ? gate : counted(gate, (...end) => observer.passed(name, ...end))
 }
+
+/** A gate whose calls are counted by how they end. */
+const counted = (gate: Gate, passed: (end: PassedEnd, duration_ms?: number) => void): Gate => ({
+  ...gate,
+  async withheld(call) {
+    passed('withheld')
+    return gate.withheld(call)
+  },
+  async judge(call) {
+    const judged = await gate.judge(call).catch((error) => {
+      passed('unjudged')
+      throw error
+    })
+    if (judged.kind !== 'forward') passed(judged.kind === 'ask' ? 'asked' : 'refused')
+    return judged
+  },
+  async ended(call, end) {
+    passed(end.ok === null ? 'unknown' : end.ok ? 'succeeded' : 'failed', end.duration_ms)
+    await gate.ended(call, end)
+  },
+})
 
 /** Connects a client with a server. @throws if the server can't be started */
 export const openSession = (front: Transport, options: GatewayOptions): Promise<Bridge> => {

@@ -4,6 +4,7 @@ import type { Services } from '../calls/services.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Log } from '../core/log.ts'
 import type { Observer } from '../core/observed.ts'
+import { listPins } from '../domain/gateway/pins.ts'
 import { enact } from '../domain/policy/judge/archive.ts'
 import { indexState } from '../domain/search/search.ts'
 import { methods } from '../methods/table.ts'
@@ -68,7 +69,7 @@ export async function openSurface(program: Surfaced, options: SurfaceOptions): P
   const { cors_origins, max_body_bytes, trust_proxy } = settings
   await enact(services.store, await services.policy.current(), services.now())
   const mcp = createMcp({ dispatch, newRequestId, cors_origins, stopping, log, issuer: access.issuer })
-  const gateway = openGatewayRoute(settings, services, { newRequestId, stopping, observe: observer.ended })
+  const gateway = openGatewayRoute(settings, services, { newRequestId, stopping, observer })
   const http = {
     dispatch,
     ...access,
@@ -84,7 +85,11 @@ export async function openSurface(program: Surfaced, options: SurfaceOptions): P
     agentCard: () => agentCard(url()),
     a2aCard: () => a2aCard(url(), methods),
     metrics: async (caller: Caller) => ({
-      text: (await metrics.render(services)) + (options.more?.(caller) ?? ''),
+      text:
+        (await metrics.render({
+          ...services,
+          pins: () => listPins(services.store.keyed, { server: null, waiting: true }),
+        })) + (options.more?.(caller) ?? ''),
       content_type: metrics.content_type,
     }),
     routes: {

@@ -27,12 +27,17 @@ export interface GivenVerdict {
   record_id: string
 }
 
+/** How a call of a tool that came to the gateway ended. */
+export type PassedEnd = 'succeeded' | 'failed' | 'unknown' | 'refused' | 'asked' | 'withheld' | 'unjudged'
+
 /** Receives calls and verdicts. */
 export interface Observer {
   ended: Observe
   judged(given: GivenVerdict): void
   /** A call ran against its verdict, with another input, or without a verdict. */
   ranAstray(how: string): void
+  /** @param duration_ms of a call that reached its server */
+  passed(server: string, end: PassedEnd, duration_ms?: number): void
 }
 
 /** The `traceparent` that an MCP client put into the `_meta` of a request; null if there is none. */

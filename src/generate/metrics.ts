@@ -13,6 +13,7 @@ async function exposed(): Promise<MetricText[]> {
   metrics.call('cstp.getStats', 0, 1)
   metrics.verdict('allow', 'enforce')
   metrics.astray('unjudged')
+  metrics.passed('files', 'succeeded', 1)
   metrics.embed('query', 1, 1, false)
   metrics.embed('query', 1, 1, true)
   metrics.authFailure('cstp')
@@ -23,6 +24,7 @@ async function exposed(): Promise<MetricText[]> {
     index: { state: async () => ({}) as never },
     evidence: { head: async () => ({ seq: 0 }) as never },
     chain: { latest: () => null },
+    pins: async () => [],
   })
   return [...text.matchAll(/^# HELP (\S+) (.*)\n# TYPE \S+ (\w+)\n((?:[^#\n].*\n?)*)/gm)].map(
     ([, name = '', help = '', type = '', samples = '']) => ({

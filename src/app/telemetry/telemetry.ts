@@ -64,7 +64,7 @@ async function openTelemetry(options: TelemetryOptions): Promise<Telemetry | nul
  * @throws ConfigError
  */
 export async function openObserver(
-  metrics: Pick<Metrics, 'call' | 'verdict' | 'astray'>,
+  metrics: Pick<Metrics, 'call' | 'verdict' | 'astray' | 'passed'>,
   options: TelemetryOptions | null,
 ): Promise<Telemetry & Observer> {
   const telemetry = options && (await openTelemetry(options))
@@ -78,6 +78,7 @@ export async function openObserver(
       telemetry?.judged(given)
     },
     ranAstray: metrics.astray,
+    passed: metrics.passed,
     close: async () => telemetry?.close(),
   }
 }

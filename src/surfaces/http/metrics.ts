@@ -1,10 +1,12 @@
 /** Prometheus metrics of the process: calls, durations, sizes of the stores, and pending work. */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { ToolPin } from '../../../sdk/schema/gateway.ts'
 import type { Evidence } from '../../../sdk/storage/evidence.ts'
 import { countDecisions } from '../../../sdk/storage/groups.ts'
 import { countKeyed, outboxCollection } from '../../../sdk/storage/keyed.ts'
 import type { SearchState } from '../../../sdk/storage/search.ts'
 import type { Store } from '../../../sdk/storage/store.ts'
+import type { Observer } from '../../core/observed.ts'
 import type { GuessedAt } from './limits.ts'
 
 export interface Metrics {
@@ -12,6 +14,7 @@ export interface Metrics {
   verdict(verdict: string, mode: string): void
   /** A tool call that ran against its verdict, or without one. */
   astray(how: string): void
+  passed: Observer['passed']
   embed(kind: 'document' | 'query', texts: number, duration_ms: number, failed: boolean): void
   /** Wrong credentials, by where they were presented. */
   authFailure(surface: GuessedAt): void
@@ -30,6 +33,8 @@ export interface Measured {
   index: { state(): Promise<SearchState> }
   evidence: Pick<Evidence, 'head'>
   chain: { latest(): { intact: boolean } | null }
+  /** Tools behind the gateway that wait for a person. */
+  pins(): Promise<Pick<ToolPin, 'state'>[]>
 }
 
 const searchParts = ['decisions', 'indexed', 'in_memory', 'building'] as const
@@ -59,6 +64,22 @@ export function createMetrics(version: string, known: ReadonlySet<string>): Metr
     'cstp_tool_calls_astray_total',
     'Tool calls that ran though denied, other than judged, or unjudged, by the reports of hooks.',
     'how',
+  )
+  const passing = counter(
+    'cstp_gateway_calls_total',
+    'Calls of tools that came to the gateway, by server and end: made (succeeded, failed, unknown), or not (refused, asked, withheld, unjudged).',
+    'server',
+    'end',
+  )
+  const answering = durations(
+    'cstp_gateway_call_duration_seconds',
+    'Time until a server behind the gateway answers.',
+    'server',
+  )
+  const pinned = gauge(
+    'cstp_gateway_tools_waiting',
+    'Tools behind the gateway that are new or changed, and wait for a person.',
+    'state',
   )
   const latency = durations('cstp_request_duration_seconds', 'Time from dispatch to result.', 'method')
   const decisions = gauge('cstp_decisions', 'Decisions in the store.')
@@ -90,6 +111,10 @@ export function createMetrics(version: string, known: ReadonlySet<string>): Metr
       requests.inc({ method, code })
       latency.observe({ method }, duration_ms / 1_000)
     },
+    passed(server, end, duration_ms) {
+      passing.inc({ server, end })
+      if (duration_ms !== undefined) answering.observe({ server }, duration_ms / 1_000)
+    },
     astray: (how) => strays.inc({ how }),
     verdict: (verdict, mode) => verdicts.inc({ verdict, mode }),
     embed(kind, texts, duration_ms, failed) {
@@ -103,10 +128,11 @@ export function createMetrics(version: string, known: ReadonlySet<string>): Metr
       reindexed.set({ of: 'done' }, done)
       reindexed.set({ of: 'total' }, total)
     },
-    async render({ store, index, evidence, chain }) {
-      const [count, waiting, search, seq] = await Promise.all([
+    async render({ store, index, evidence, chain, pins }) {
+      const [count, waiting, tools, search, seq] = await Promise.all([
         countDecisions(store.decisions, {}),
         countKeyed(store.keyed, outboxCollection),
+        pins(),
         // An unreachable index must not suppress the other figures.
         index.state().catch(() => null),
         // Nor must a damaged log.
@@ -120,6 +146,7 @@ export function createMetrics(version: string, known: ReadonlySet<string>): Metr
       intact.set(verified === null ? -1 : verified.intact ? 1 : 0)
       decisions.set(count)
       outbox.set(waiting)
+      for (const state of ['new', 'changed']) pinned.set({ state }, tools.filter((one) => one.state === state).length)
       for (const part of searchParts) searched.set({ part }, search === null ? Number.NaN : Number(search[part]))
       memory.set(process.memoryUsage.rss())
       return registry.metrics()

@@ -45,9 +45,12 @@ test('a call that a rule stops never reaches the server, and the model reads the
   const { entries } = await serving.call('listAudit', { allowed: false }, 'root')
   expect(entries as unknown[]).toHaveLength(1)
   expect((entries as { method: string }[])[0]!.method).toBe('gateway tools')
-  expect(await (await serving.fetch('/metrics', { as: 'root' })).text()).toContain('method="gateway tools"')
   await client.callTool({ name: 'deploy', arguments: { to: 'staging' } })
   expect(calls()).toHaveLength(1)
+  const metrics = await (await serving.fetch('/metrics', { as: 'root' })).text()
+  expect(metrics).toContain('method="gateway tools"')
+  for (const end of ['refused', 'succeeded'])
+    expect(metrics).toContain(`cstp_gateway_calls_total{server="tools",end="${end}"} 1\n`)
 })
 
 test('a call can not be judged while the rules fail, and is not made', async () => {

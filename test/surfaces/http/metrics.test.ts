@@ -23,11 +23,13 @@ test('calls, embeddings, decisions and what is owed', async () => {
   metrics.call('cstp.getStats', -32602, 2)
   metrics.call('x"} evil{', -32601, 2)
   metrics.call('another', -32601, 2)
+  metrics.passed('files', 'refused')
+  metrics.passed('files', 'succeeded', 20)
   metrics.embed('query', 3, 10, false)
   metrics.embed('document', 1, 10, true)
   metrics.reindex(4, 9)
   const index = await openIndexOf(store)
-  const text = await metrics.render({ store, index, evidence, chain })
+  const text = await metrics.render({ store, index, evidence, chain, pins: async () => [{ state: 'changed' }] })
   const value = (line: string) =>
     Number(
       text
@@ -41,6 +43,9 @@ test('calls, embeddings, decisions and what is owed', async () => {
     refused: value('cstp_requests_total{method="cstp.getStats",code="-32602"}'),
     unknown: value('cstp_requests_total{method="unknown",code="-32601"}'),
     fast: value('cstp_request_duration_seconds_bucket{le="0.0025",method="cstp.getStats"}'),
+    not_made: value('cstp_gateway_calls_total{server="files",end="refused"}'),
+    made: value('cstp_gateway_call_duration_seconds_count{server="files"}'),
+    changed: value('cstp_gateway_tools_waiting{state="changed"}'),
     texts: value('cstp_embed_texts_total{kind="query"}'),
     failures: value('cstp_embed_failures_total{kind="document"}'),
     decisions: value('cstp_decisions'),
@@ -54,6 +59,9 @@ test('calls, embeddings, decisions and what is owed', async () => {
     refused: 1,
     unknown: 2,
     fast: 2,
+    not_made: 1,
+    made: 1,
+    changed: 1,
     texts: 3,
     failures: 1,
     decisions: 1,
