@@ -81,7 +81,7 @@ const layers: Layer[] = [
   {
     files: /^src\/dashboard\//,
     only: /^sdk\/(?:client|errors)(?:\.ts$|\/)|^sdk\/schema\/decision-fields\.ts$|^src\/dashboard\//,
-    packages: /^preact(?:\/hooks)?$|^d3-(?:force|scale|shape)$/,
+    packages: /^preact(?:\/hooks)?$/,
   },
   { files: /^src\/core\//, packages: /^node:|^valibot$|^@valibot\/to-json-schema$|^package\.json$/ },
   // An engine knows no driver, a driver no other port's.

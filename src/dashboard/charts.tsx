@@ -69,6 +69,22 @@ export function scaled<T extends Record<string, number>>(measures: T): T {
   return Object.fromEntries(Object.entries(measures).map(([name, value]) => [name, value * scale])) as T
 }
 
+/** From a value between 0 and `most` to its place between two. */
+export const linear =
+  (most: number, [from, to]: readonly [number, number]) =>
+  (value: number): number =>
+    from + (value / most) * (to - from)
+
+/** The ticks of a share. */
+export const shares = [0, 0.25, 0.5, 0.75, 1]
+
+/** Round ticks from 0 to a value or just beyond it, five at most. */
+export function ticksTo(most: number): number[] {
+  const unit = 10 ** Math.floor(Math.log10(most / 4))
+  const step = unit * [1, 2, 5, 10].find((times) => times * unit * 4 >= most)!
+  return Array.from({ length: Math.ceil(most / step) + 1 }, (_, at) => at * step)
+}
+
 /** Horizontal lines at the ticks of a scale, each with its value. */
 export const Axis = ({
   ticks,

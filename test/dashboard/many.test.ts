@@ -169,7 +169,7 @@ describe.skipIf(!executable)(`the dashboard over ${shown(size)} decisions`, () =
   test('a search ends where the method goes no further', async () => {
     await look('/decisions?mode=semantic&q=queue&page=400')
     const pager = page.getByRole('navigation', { name: 'Pages of the list' })
-    expect(await pager.innerText()).toMatch(/of (?:40|400)\b/)
+    expect(await pager.innerText()).toMatch(/of 400\b/)
     expect(await pager.getByRole('link').allInnerTexts()).toEqual(['First', 'Previous'])
     expect((await ids()).length).toBe(25)
   })

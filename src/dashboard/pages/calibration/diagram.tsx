@@ -1,7 +1,6 @@
 /** The reliability diagram, with its figures as a table. */
-import { scaleLinear } from 'd3-scale'
 import type { GetCalibrationResult } from '../../../../sdk/client.ts'
-import { Axis, linePath, useWidth } from '../../charts.tsx'
+import { Axis, linear, linePath, shares, useWidth } from '../../charts.tsx'
 import { none, percent, whole } from '../../figures.ts'
 import { texts } from '../../texts.ts'
 import { ChartTable, term } from '../../ui.tsx'
@@ -10,14 +9,12 @@ const t = texts.diagram
 
 type Bucket = GetCalibrationResult['buckets'][number]
 
-const ticks = [0, 0.25, 0.5, 0.75, 1]
-
 export function Reliability({ buckets, floor }: { buckets: readonly Bucket[]; floor: number | null }) {
   const [box, room] = useWidth()
   const width = Math.min(room, 560)
   const height = Math.round(0.72 * width)
-  const x = scaleLinear([0, 1], [48, width - 10])
-  const y = scaleLinear([0, 1], [height - 40, 16])
+  const x = linear(1, [48, width - 10])
+  const y = linear(1, [height - 40, 16])
   const most = Math.max(1, ...buckets.map(({ decisions }) => decisions))
   // The mean error that chance alone gives a perfectly calibrated agent.
   const edges = [0, floor ?? 0, 1 - (floor ?? 0), 1]
@@ -28,8 +25,8 @@ export function Reliability({ buckets, floor }: { buckets: readonly Bucket[]; fl
   return (
     <figure ref={box}>
       <svg class="whole" viewBox={`0 0 ${width} ${height}`} role="img" aria-label={t.name}>
-        <Axis ticks={ticks} from={x(0)} to={x(1)} y={y} write={percent} />
-        {ticks.map((tick) => (
+        <Axis ticks={shares} from={x(0)} to={x(1)} y={y} write={percent} />
+        {shares.map((tick) => (
           <text key={tick} x={x(tick)} y={height - 22} text-anchor={tick === 1 ? 'end' : 'middle'}>
             {percent(tick)}
           </text>

@@ -1,8 +1,7 @@
 /** Drift: whether the last thirty days are worse than the time before, and how likely that is chance. */
-import { scaleLinear } from 'd3-scale'
 import type { CheckDriftResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
-import { Axis, linePath, scaled, useWidth } from '../../charts.tsx'
+import { Axis, linear, linePath, scaled, ticksTo, useWidth } from '../../charts.tsx'
 import { Csv } from '../../csv.tsx'
 import { decimal, none, percent, pValue, whole } from '../../figures.ts'
 import { service } from '../../service.ts'
@@ -182,8 +181,9 @@ function DriftChart({
   const { height, left, right, bottom, top, label } = scaled(size)
   const changes = history.map(of)
   const values = changes.flatMap((change) => (change ? [change.recent, change.historical] : []))
-  const y = scaleLinear([0, Math.max(0.05, ...values)], [height - bottom, top]).nice(4)
-  const x = scaleLinear([0, Math.max(1, history.length - 1)], [left + 8, width - right])
+  const ticks = ticksTo(Math.max(0.05, ...values))
+  const y = linear(ticks.at(-1)!, [height - bottom, top])
+  const x = linear(Math.max(1, history.length - 1), [left + 8, width - right])
   const every = Math.ceil(history.length / Math.max(2, Math.floor(width / label)))
   // The tooltip of a week covers its whole height.
   const half = (x(1) - x(0)) / 2
@@ -191,7 +191,7 @@ function DriftChart({
     <figure ref={box}>
       <figcaption>{name}</figcaption>
       <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-label={t.chart(name)}>
-        <Axis ticks={y.ticks(4)} from={left} to={width - right} y={y} write={write} />
+        <Axis ticks={ticks} from={left} to={width - right} y={y} write={write} />
         {(['historical', 'recent'] as const).map((part) =>
           runsOf(changes).map((run) => (
             <path

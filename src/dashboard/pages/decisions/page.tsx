@@ -17,12 +17,12 @@ const t = texts.decisions
 /** The last hit that a search reaches: the limit of `offset` in cstp.queryDecisions. */
 const furthestHit = 10_000
 
-/** The list of a question ends with the page of its last precedent. */
-function lastPage({ q }: Wanted, { total, offset, rows, answer }: Found): number {
+/** The list of a question ends with the page of its last precedent; a later page that an address names is the last one. */
+function lastPage({ q }: Wanted, page: number, { total, offset, rows, answer }: Found): number {
   const precedents = answer?.precedents ?? null
   const ends = precedents !== null && precedents < offset + rows.length
   const count = q.trim() === '' ? total : Math.min(ends ? precedents : total, furthestHit)
-  return Math.max(1, Math.ceil(count / pageSize))
+  return Math.max(rows.length > 0 ? page : 1, Math.ceil(count / pageSize))
 }
 
 /** The address tells whether the list is filtered. */
@@ -67,7 +67,7 @@ export function Decisions() {
         <Show of={loaded}>
           {(found) => {
             const { rows, total, offset, answer } = found
-            const last = lastPage(wanted, found)
+            const last = lastPage(wanted, page, found)
             return (
               <>
                 <p role="status" tabIndex={-1} ref={status}>

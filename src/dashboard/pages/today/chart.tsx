@@ -1,21 +1,19 @@
 /** The success rate by week: a line with its band, the weeks in which rules changed, and the unfinished week hatched. */
-import { scaleLinear } from 'd3-scale'
 import type { GetBriefingResult } from '../../../../sdk/client.ts'
-import { Axis, linePath, scaled, useWidth } from '../../charts.tsx'
+import { Axis, linear, linePath, scaled, shares, useWidth } from '../../charts.tsx'
 import { none, percent, whole } from '../../figures.ts'
 import { texts } from '../../texts.ts'
 import { ChartTable, figures } from '../../ui.tsx'
 
 const t = texts.today
 const size = { height: 200, left: 48, right: 12, bottom: 26, top: 10, label: 90 }
-const ticks = [0, 0.25, 0.5, 0.75, 1]
 
 export function Weeks({ weeks }: { weeks: GetBriefingResult['weeks'] }) {
   const [box, width] = useWidth()
   const { height, left, right, bottom, top, label } = scaled(size)
   const step = (width - left - right) / weeks.length
   const x = (at: number) => left + (at + 0.5) * step
-  const y = scaleLinear([0, 1], [height - bottom, top])
+  const y = linear(1, [height - bottom, top])
   const known = weeks.map((week, at) => ({ ...week, at })).filter(({ rate }) => rate !== null)
   const band = [
     ...known.map(({ at, high }): [number, number] => [x(at), y(high!)]),
@@ -30,7 +28,7 @@ export function Weeks({ weeks }: { weeks: GetBriefingResult['weeks'] }) {
             <rect class="hatch" width="2" height="6" />
           </pattern>
         </defs>
-        <Axis ticks={ticks} from={left} to={width - right} y={y} write={percent} />
+        <Axis ticks={shares} from={left} to={width - right} y={y} write={percent} />
         {known.length > 1 && <path class="band" d={`${linePath(band)}Z`} />}
         {known.length > 1 && <path class="line recent" d={linePath(known.map(({ at, rate }) => [x(at), y(rate!)]))} />}
         {weeks.map(({ from, complete, rate, low, high, scored, rules_changed }, at) => (
