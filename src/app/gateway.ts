@@ -70,7 +70,7 @@ export function openGate(options: GatewayOptions): Gate {
       const usable = shadow ? tools : tools.filter((tool) => accepted.includes(tool))
       const hidden = await hiddenTools(
         callOf(),
-        usable.map((tool) => tool.name),
+        usable.map(({ name: tool, annotations = null }) => ({ tool, annotations })),
       )
       return usable.filter((tool) => !hidden.has(tool.name))
     },

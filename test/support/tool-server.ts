@@ -11,7 +11,7 @@ const folder = process.argv[2]!
 writeFileSync(join(folder, 'pid'), String(process.pid))
 const own: Record<string, { description: string; [member: string]: unknown }> = {
   echo: { description: 'Returns its text.' },
-  deploy: { description: 'Deploys a version.' },
+  deploy: { description: 'Deploys a version.', annotations: { destructiveHint: true } },
   run_tests: { description: 'Runs the tests.' },
   fail: { description: 'Fails.' },
   slow: { description: 'Takes its time, with progress.' },

@@ -10,6 +10,7 @@ const common = {
   approval_wait: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(3_600)), 60),
   calls_per_minute: limit(600),
   calls_per_session: limit(0),
+  calls_per_tool: limit(0),
   same_failures: limit(5),
   max_result_bytes: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1_024)), 4_194_304),
 }

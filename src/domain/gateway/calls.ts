@@ -20,6 +20,7 @@ export interface PassingCall {
   id: string
   tool: string
   input: unknown
+  /** What the server says of the tool. */
   annotations: unknown
 }
 
@@ -49,11 +50,12 @@ const placeOf = ({ session_id }: GatewayCall): HookPlace => ({
   permission_mode: null,
 })
 
-const reported = ({ server }: GatewayCall, { id, tool, input }: PassingCall): ReportedCall => ({
+const reported = ({ server }: GatewayCall, { id, tool, input, annotations }: PassingCall): ReportedCall => ({
   tool,
   tool_use_id: id,
   input,
   mcp_server: server,
+  annotations,
 })
 
 /** Whether a rule's change is one of the call itself. */
@@ -107,17 +109,20 @@ export async function endSession(call: GatewayCall): Promise<void> {
 }
 
 /** The tools of these that rules with `hide: true` stop whatever their input is. */
-export async function hiddenTools(call: GatewayCall, tools: readonly string[]): Promise<Set<string>> {
+export async function hiddenTools(
+  call: GatewayCall,
+  tools: readonly Pick<PassingCall, 'tool' | 'annotations'>[],
+): Promise<Set<string>> {
   const { rules } = await call.policy.current()
   const hiding = rules.filter(({ rule }) => rule.hide === true)
   const hidden = new Set<string>()
   if (hiding.length === 0 || call.mode === 'shadow') return hidden
-  for (const tool of tools) {
+  for (const { tool, annotations } of tools) {
     const given = actionOf(
       'gateway',
       call.project,
       placeOf(call),
-      reported(call, { id: '', tool, input: {}, annotations: null }),
+      reported(call, { id: '', tool, input: {}, annotations }),
     )
     const action = await checkedAction(call, asAction(call.caller.agent, given, 'check'), {})
     const { allowed } = await evaluate(hiding, action, openHistory(call, {}), () => {})

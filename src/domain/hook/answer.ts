@@ -23,6 +23,7 @@ import {
   digestOf,
   type HookSession,
   type HookSource,
+  keptOf,
   opened,
   putAction,
   readAction,
@@ -158,7 +159,8 @@ async function afterTool(call: HookCall, event: On<'after_tool'>): Promise<HookO
   const source = sourceOf(call)
   const key = sessionKey(source, place)
   const at_ms = call.now()
-  const [input_digest, output_digest] = [digestOf(tool.input), digestOf(output)]
+  const input_digest = digestOf(tool.input)
+  const kept = keptOf(output)
   const done = ok ? consequenceOf(tool, output, mask) : null
   const name = tool.tool.slice(0, 256)
   let astray: Astray | null = null
@@ -178,7 +180,7 @@ async function afterTool(call: HookCall, event: On<'after_tool'>): Promise<HookO
         rule === undefined ? null : { kind: 'rule' as const, text: shortCall(tool), sha: null, pr: null, rule }
       const found = done ?? (ok ? asked : null)
       const row = { ...(known ?? unchecked), tool: name, at_ms: known?.at_ms ?? at_ms, input_digest }
-      const result = { ...row, ok, output_digest, duration_ms }
+      const result = { ...row, ok, ...kept, duration_ms }
       await putAction(tx, key, id, result)
       // The gateway sends what it judged, and nothing else.
       const ran = call.client === 'gateway' ? null : astrayOf(known, event, input_digest)

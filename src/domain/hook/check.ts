@@ -44,6 +44,15 @@ export function shortCall(call: ToolCall): string {
   return shorten(shown === '' ? call.tool : `${call.tool}: ${shown}`, maxDescription)
 }
 
+const maxHints = 32
+/** The hints among the annotations of a tool, such as `readOnlyHint`. */
+const hintsIn = (annotations: unknown): Fields =>
+  Object.fromEntries(
+    Object.entries(fieldsOf(annotations))
+      .filter(([, value]) => typeof value === 'boolean')
+      .slice(0, maxHints),
+  )
+
 /** The action that rules see for a call. */
 export function actionOf(client: CallReporter, project: string | null, place: HookPlace, call: ToolCall): ActionParams {
   const [command, file_path, folder] = [commandOf(call), fileOf(call), folderOf(call)]
@@ -65,6 +74,7 @@ export function actionOf(client: CallReporter, project: string | null, place: Ho
       ...(command !== null && { command }),
       ...(file_path !== null && { file_path }),
       mcp_server: call.mcp_server,
+      ...(call.annotations !== undefined && { annotations: hintsIn(call.annotations) }),
       // A command that names its folder runs there; its project stays the session's.
       cwd: folder === null ? cwd : resolve(folder, baseOf({ cwd, project_dir: null })),
       ...(root !== null && { project_dir: root }),

@@ -42,6 +42,8 @@ export interface ToolCall {
   input: unknown
   /** The MCP server that has the tool; null for a tool of the client. */
   mcp_server: string | null
+  /** What that server says of the tool, as the gateway read it: a claim. */
+  annotations?: unknown
   /** The script of the project that the call runs, as the hook read it. */
   script?: { path: string; text: string }
 }

@@ -63,7 +63,14 @@ export interface HookSource {
   branch: string | null
 }
 
-export const digestOf = (value: unknown): string => createHash('sha256').update(stableJson(value)).digest('hex')
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+export const digestOf = (value: unknown): string => sha256(stableJson(value))
+
+/** What is kept of the output of a call: its digest and length as canonical JSON. */
+export function keptOf(output: unknown): { output_digest: string; output_bytes: number } {
+  const text = stableJson(output)
+  return { output_digest: sha256(text), output_bytes: Buffer.byteLength(text) }
+}
 
 /** The key of a session. Names of agents contain no colon. */
 export const sessionKey = ({ agent, client }: HookSource, { session_id }: HookPlace): string =>

@@ -30,5 +30,7 @@ export interface HookAction {
   /** Null until the call completes. */
   ok: boolean | null
   output_digest: string | null
+  /** Of the output as canonical JSON; absent in calls of before. */
+  output_bytes?: number
   duration_ms: number | null
 }

@@ -1,6 +1,10 @@
 /** The gateway between clients and a server of tools: what is judged, withheld, changed, recorded, and what passes untouched. */
+import { Database } from 'bun:sqlite'
 import { afterEach, expect, test } from 'bun:test'
+import { join } from 'node:path'
 import type { Client } from '@modelcontextprotocol/client'
+import { digestOf } from '../../../src/domain/hook/session.ts'
+import { until } from '../../support/process.ts'
 import { type Behind, openBehind, textsOf } from './gateway.ts'
 
 let behind: Behind | null = null
@@ -177,7 +181,7 @@ test('what the gateway saw is what a rule can ask for: deploy only after tests t
   expect(calls().map(({ name }) => name)).toEqual(['run_tests', 'deploy'])
 })
 
-test('each call is recorded with digests, its end and its duration, in a session that is sealed', async () => {
+test('each call is recorded with digests, its end, its duration and bytes, in a session of the ledger', async () => {
   const { connect, serving } = await open()
   const client = await connect()
   await client.callTool({ name: 'echo', arguments: { text: 'hello' } })
@@ -188,6 +192,18 @@ test('each call is recorded with digests, its end and its duration, in a session
     return (sessions as Record<string, unknown>[])[0]!
   }
   expect(await session()).toMatchObject({ client: 'gateway', agent: 'ada', actions: 2, errors: 1 })
+  const acts = () =>
+    new Database(join(serving.dir, 'cstp.db'), { readonly: true })
+      .query<{ payload: string }, []>("select payload from acts where kind = 'action' order by seq")
+      .all()
+      .map(({ payload }) => JSON.parse(payload))
+  await until('both calls have a place', async () => acts().length === 2)
+  const [echo, fail] = acts()
+  expect(echo).toMatchObject({ tool: 'echo', ok: true, verdict: 'allow', input_digest: digestOf({ text: 'hello' }) })
+  expect(echo.output_bytes).toBe(JSON.stringify({ content: [{ type: 'text', text: 'hello' }] }).length)
+  expect(echo.output_digest).toBe(digestOf({ content: [{ type: 'text', text: 'hello' }] }))
+  expect(echo.duration_ms).toBeGreaterThan(0)
+  expect(fail).toMatchObject({ tool: 'fail', ok: false })
 })
 
 test('the same call that fails again and again is refused', async () => {
@@ -200,11 +216,13 @@ test('the same call that fails again and again is refused', async () => {
   expect(calls()).toHaveLength(3)
 })
 
-test('calls beyond the limit of a session are refused', async () => {
-  const { connect, calls } = await open({ limits: { calls_per_session: 2 } })
+test.each(['calls_per_session', 'calls_per_tool', 'calls_per_minute'])('calls beyond %s are refused', async (limit) => {
+  const { connect, calls } = await open({ limits: { [limit]: 2 } })
   const client = await connect()
   for (const _ of [1, 2, 3]) await client.callTool({ name: 'echo', arguments: {} })
   expect(calls()).toHaveLength(2)
+  await client.callTool({ name: 'run_tests', arguments: {} })
+  expect(calls()).toHaveLength(limit === 'calls_per_tool' ? 3 : 2)
 })
 
 test('a result that is too long is not passed on, and the call counts as made', async () => {

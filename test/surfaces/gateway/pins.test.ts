@@ -99,11 +99,18 @@ test('a description with hidden characters, a comment or instructions is withhel
   expect(waiting.find(({ tool }) => tool === 'deploy')!.findings).toEqual(['a hidden comment'])
 })
 
-test('a rule with hide leaves its tools out of the list, and stops them all the same', async () => {
+test.each([
+  { by: 'name', condition: '{ type: field, field: context.tool, operator: "==", value: deploy }' },
+  {
+    by: 'what their server says of them',
+    condition:
+      '{ type: field, field: context.annotations.destructiveHint, operator: "==", value: true, when_missing: no_match }',
+  },
+])('a rule with hide leaves tools out of the list by $by, and stops them all the same', async ({ condition }) => {
   const one = await open({
     rules: `
 - id: no-deploys
-  conditions: [{ type: field, field: context.tool, operator: "==", value: deploy }]
+  conditions: [${condition}]
   action: block
   hide: true
   message: Agents do not deploy

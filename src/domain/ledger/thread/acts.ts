@@ -136,8 +136,10 @@ function policyAct({ policy_hash }: { policy_hash: string }, at: string, tools: 
 }
 
 function actionAct(action: HookAction, at: string, tools: ActTools): Act {
-  const { session, tool, ok, verdict, record_id: evaluation, input_digest, output_digest, duration_ms } = action
-  const detail = { session, tool, ok, verdict, evaluation, input_digest, output_digest, duration_ms }
+  const { session, tool, ok, verdict, record_id: evaluation, input_digest, output_digest } = action
+  const { output_bytes, duration_ms } = action
+  const digests = { input_digest, output_digest, output_bytes }
+  const detail = { session, tool, ok, verdict, evaluation, ...digests, duration_ms }
   const agent = session.slice(0, session.indexOf(':'))
   return { kind: 'action', record_id: newActId('action', at, tools), decision_id: null, at, agent, detail }
 }
