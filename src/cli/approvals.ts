@@ -2,16 +2,15 @@
 import { setTimeout } from 'node:timers/promises'
 import { ApprovalState } from '../../sdk/schema/approval.ts'
 import { adminAgent } from '../core/token-file.ts'
-import { defineCommand, type Run } from './command.ts'
+import { choice, defineCommand, type Run, value } from './command.ts'
 import { connectionFlags, printCall, type Result, withConnection } from './connection.ts'
-import { misuse } from './failure.ts'
 import { type Column, jsonLine, type Paint, plain, table } from './terminal.ts'
 
 type Approval = Result<'getApproval'>
 
 const flags = {
   ...connectionFlags,
-  agent: { kind: 'value', value: 'name', about: 'Agent to answer as (CSTP_AGENT); by default admin, with its file.' },
+  agent: value('name', 'Agent to answer as (CSTP_AGENT); by default admin, with its file.'),
 } as const
 type Answering = Run<typeof flags>
 
@@ -101,17 +100,14 @@ const watch = (run: Answering): Promise<number> =>
   })
 
 const listFlags = {
-  state: { kind: 'value', value: 'name', about: 'Only those in this state, or all; by default pending.' },
+  state: choice([...ApprovalState.options, 'all'], 'Only those in this state, or all; by default pending.'),
   ...flags,
 } as const
 
 async function list(run: Run<typeof listFlags>): Promise<number> {
   const { terminal } = run
   const { state = 'pending' } = run.flags
-  const known = state === 'all' ? undefined : ApprovalState.options.find((one) => one === state)
-  if (state !== 'all' && known === undefined)
-    throw misuse(`--state needs one of ${ApprovalState.options.join(', ')}, all; received ${JSON.stringify(state)}`)
-  const params = { limit: 500, ...(known !== undefined && { state: known }) }
+  const params = { limit: 500, ...(state !== 'all' && { state }) }
   await printCall(run, 'listApprovals', params, ({ total, approvals }) =>
     total === 0
       ? `No approval is ${state === 'all' ? 'known' : state}.\n`
@@ -141,7 +137,7 @@ const answer = (decision: 'approve' | 'deny', summary: string) =>
       'The first answer wins, and an agent never answers its own request. A grant applies to exactly the action that is shown, once, or for as long as the rule says.',
     ],
     flags: {
-      reason: { kind: 'value', value: 'text', about: 'Reason, shown to the requester.' },
+      reason: value('text', 'Reason, shown to the requester.'),
       ...flags,
     },
     examples: [[`cstp approvals ${decision} 7F3K-Q2MX --reason "checked with finance"`, 'with the reason']],

@@ -3,15 +3,15 @@ import { parseArgs } from 'node:util'
 import { nearest } from '../../sdk/nearest.ts'
 import { settings } from '../app/config/config.ts'
 import { withoutSecrets } from '../core/secrets.ts'
-import type { Command, Flags, Values } from './command.ts'
+import { type Command, type Flags, toggle, type Values, value } from './command.ts'
 import { misuse } from './failure.ts'
 
 /** Flags that every command accepts. */
 export const everywhere = {
-  json: { kind: 'switch', about: 'Print JSON for programs.' },
-  help: { kind: 'switch', about: 'Print this help.' },
-  version: { kind: 'switch', about: 'Print the version.' },
-  config: { kind: 'value', value: 'file', about: 'YAML file with settings (CSTP_CONFIG).' },
+  json: toggle('Print JSON for programs.'),
+  help: toggle('Print this help.'),
+  version: toggle('Print the version.'),
+  config: value('file', 'YAML file with settings (CSTP_CONFIG).'),
 } as const satisfies Flags
 
 /** Every setting is a flag of every command. */
@@ -65,7 +65,7 @@ export function parseFlags<F extends Flags>(rest: readonly string[], own: F): Pa
       const near = nearest(name, Object.keys(known))
       throw misuse(`unknown flag ${rawName}${near ? `; did you mean --${near}?` : ''}`)
     }
-    const { kind, value: placeholder = 'value' } = known[name]!
+    const { kind, value: placeholder = 'value', choices } = known[name]!
     if (kind === 'switch') {
       if (value !== undefined) throw misuse(`${rawName} takes no value`)
       flags[name] = true
@@ -73,8 +73,10 @@ export function parseFlags<F extends Flags>(rest: readonly string[], own: F): Pa
     }
     if (value === undefined || (!inlineValue && value.startsWith('--')))
       throw misuse(`${rawName} needs a value: ${rawName} <${placeholder}>`)
-    if (kind === 'list') (flags[name] as string[]).push(...value.split(',').map((one) => one.trim()))
-    else if (kind === 'texts') (flags[name] as string[]).push(value)
+    const parts = kind === 'list' ? value.split(',').map((one) => one.trim()) : [value]
+    const odd = choices && parts.find((one) => !choices.includes(one))
+    if (odd !== undefined) throw misuse(`${rawName}: expected ${choices!.join(', ')}; received ${JSON.stringify(odd)}`)
+    if (kind === 'list' || kind === 'texts') (flags[name] as string[]).push(...parts)
     else if (Object.hasOwn(counted, name)) flags[name] = value
     else parsed.settings[`--${name}`] = value
   }

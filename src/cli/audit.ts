@@ -2,7 +2,7 @@
 import { boundMs } from '../../sdk/schema/params.ts'
 import { durationMs, timestamp } from '../core/time.ts'
 import { numberOf } from './args.ts'
-import { defineCommand, type Run } from './command.ts'
+import { choice, defineCommand, type Run, toggle, value } from './command.ts'
 import { connectionFlags, type Result, withConnection } from './connection.ts'
 import { misuse } from './failure.ts'
 import { auditEntries } from './pages.ts'
@@ -11,18 +11,14 @@ import { type Column, jsonLine, type Paint, plain, table } from './terminal.ts'
 const defaultLimit = 50
 
 const flags = {
-  since: { kind: 'value', value: 'date', about: 'Since this date or time, or for this long (24h, 7d).' },
-  rule: { kind: 'value', value: 'id', about: 'Only entries in which this rule or circuit breaker fired.' },
-  method: { kind: 'value', value: 'name', about: 'Only calls of this method.' },
-  blocked: { kind: 'switch', about: 'Only entries that were not allowed.' },
-  limit: { kind: 'value', value: 'n', about: `Most entries; by default ${defaultLimit}.` },
+  since: value('date', 'Since this date or time, or for this long (24h, 7d).'),
+  rule: value('id', 'Only entries in which this rule or circuit breaker fired.'),
+  method: value('name', 'Only calls of this method.'),
+  blocked: toggle('Only entries that were not allowed.'),
+  limit: value('n', `Most entries; by default ${defaultLimit}.`),
   ...connectionFlags,
-  agent: { kind: 'value', value: 'name', about: 'Only calls of this agent.' },
-  as: {
-    kind: 'value',
-    value: 'name',
-    about: 'Agent to call as (CSTP_AGENT); by default local. It needs the scope admin.',
-  },
+  agent: value('name', 'Only calls of this agent.'),
+  as: value('name', 'Agent to call as (CSTP_AGENT); by default local. It needs the scope admin.'),
 } as const
 
 const verdictOf = ({ allowed }: AuditEntry): string => (allowed === null ? '' : allowed ? 'allowed' : 'blocked')
@@ -95,21 +91,18 @@ const exported = defineCommand({
   flags: {
     ...flags,
     limit: { ...flags.limit, about: 'Most entries; by default all.' },
-    format: { kind: 'value', value: 'name', about: 'cstp or ocsf; by default cstp.' },
-    texts: { kind: 'switch', about: 'With descriptions, reasons and other texts, without secrets.' },
+    format: choice(['cstp', 'ocsf'], 'cstp or ocsf; by default cstp.'),
+    texts: toggle('With descriptions, reasons and other texts, without secrets.'),
   },
   examples: [['cstp audit export --format ocsf --since 24h > audit.jsonl', 'a day for a SIEM']],
   async run(run) {
     const { terminal, flags: given } = run
-    const { format = 'cstp' } = given
-    if (format !== 'cstp' && format !== 'ocsf')
-      throw misuse(`--format needs cstp or ocsf; received ${JSON.stringify(format)}`)
     const { filter, limit, caller } = asked(run)
     const { ocsfEvent, withoutTexts } = await import('../app/telemetry/ocsf.ts')
     await withConnection(caller, async (connection) => {
       for await (const found of auditEntries(connection, { ...filter, ...(limit !== undefined && { limit }) })) {
         const entry = given.texts ? found : withoutTexts(found)
-        await terminal.out(jsonLine(format === 'ocsf' ? ocsfEvent(entry) : entry))
+        await terminal.out(jsonLine(given.format === 'ocsf' ? ocsfEvent(entry) : entry))
       }
     })
   },

@@ -7,18 +7,39 @@ export interface Flag {
   kind: 'switch' | 'value' | 'list' | 'texts'
   /** The placeholder of the value in the help, such as `n`. */
   value?: string
+  /** All values that it may have; by default any. */
+  choices?: readonly string[]
   about: string
 }
 export type Flags = Record<string, Flag>
+
+const flag =
+  <const K extends Flag['kind']>(kind: K) =>
+  (value: string, about: string) => ({ kind, value, about })
+
+/** Flags of each kind. @param value the placeholder in the help */
+export const [value, list, texts] = [flag('value'), flag('list'), flag('texts')]
+/** Flags that take one of these values, or several. */
+export const choice = <const T extends string>(choices: readonly T[], about: string) => ({
+  ...value('name', about),
+  choices,
+})
+export const choices = <const T extends string>(choices: readonly T[], about: string) => ({
+  ...list('name', about),
+  choices,
+})
+export const toggle = (about: string) => ({ kind: 'switch' as const, about })
+
+type Choice<F extends Flag> = F extends { choices: readonly (infer T)[] } ? T : string
 
 /** Values of declared flags: undefined or an empty list if not given. */
 export type Values<F extends Flags> = {
   [K in keyof F]: F[K]['kind'] extends 'switch'
     ? boolean
     : F[K]['kind'] extends 'list' | 'texts'
-      ? string[]
+      ? Choice<F[K]>[]
       : F[K]['kind'] extends 'value'
-        ? string | undefined
+        ? Choice<F[K]> | undefined
         : boolean | string | string[] | undefined
 }
 

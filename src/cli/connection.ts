@@ -4,7 +4,7 @@ import { scopes } from '../core/caller.ts'
 import { localAgent } from '../core/token-file.ts'
 import type * as declared from '../methods/index.ts'
 import { methods } from '../methods/table.ts'
-import type { Flags, Run } from './command.ts'
+import { type Flags, type Run, toggle, value } from './command.ts'
 import { addressOf, type Get, openRemote, type Send } from './remote.ts'
 import { openLog, print } from './terminal.ts'
 
@@ -42,19 +42,16 @@ export const connect = (send: Send, close: () => Promise<void> = async () => {})
 
 /** Flags of all commands that call methods. */
 export const connectionFlags = {
-  url: {
-    kind: 'value',
-    value: 'url',
-    about: 'Server to call; by default the one at --host and --port of the settings, else that of the data directory.',
-  },
-  agent: { kind: 'value', value: 'name', about: 'Agent to call as (CSTP_AGENT); by default local.' },
-  token: {
-    kind: 'value',
-    value: 'text',
-    about:
-      'Its token (CSTP_TOKEN); by default the file token or admin.token of the data directory, whichever the call needs.',
-  },
-  local: { kind: 'switch', about: 'Open the data directory directly, without a server and with all permissions.' },
+  url: value(
+    'url',
+    'Server to call; by default the one at --host and --port of the settings, else that of the data directory.',
+  ),
+  agent: value('name', 'Agent to call as (CSTP_AGENT); by default local.'),
+  token: value(
+    'text',
+    'Its token (CSTP_TOKEN); by default the file token or admin.token of the data directory, whichever the call needs.',
+  ),
+  local: toggle('Open the data directory directly, without a server and with all permissions.'),
 } as const satisfies Flags
 
 interface Options {

@@ -1,5 +1,5 @@
 /** cstp dashboard: opens the dashboard in the browser, logged in. */
-import { defineCommand } from './command.ts'
+import { defineCommand, toggle } from './command.ts'
 import { connectionFlags, openConnection } from './connection.ts'
 import { Failure } from './failure.ts'
 import { addressOf, isHere } from './remote.ts'
@@ -26,7 +26,7 @@ export const dashboard = defineCommand({
     'Logs in as admin, or as the agent of --agent and --token. The browser gets a code that works once, within a minute, on this machine; the token is in no address. Without a browser the address is printed.',
     'For a service on another machine, open its address and log in there.',
   ],
-  flags: { ...connectionFlags, print: { kind: 'switch', about: 'Print the address, and open no browser.' } },
+  flags: { ...connectionFlags, print: toggle('Print the address, and open no browser.') },
   examples: [
     ['cstp dashboard', 'the dashboard of the service on this machine'],
     ['cstp dashboard --print', 'the address, for a browser of your choice'],

@@ -1,7 +1,7 @@
 /** cstp docs: serves the documentation to a browser, or writes it as files. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { aborted, defineCommand } from './command.ts'
+import { aborted, defineCommand, value } from './command.ts'
 import { misuse } from './failure.ts'
 import { jsonLine } from './terminal.ts'
 
@@ -16,8 +16,8 @@ export const docs = defineCommand({
     'With --out they are written as files, which any web server can serve and a browser can open.',
   ],
   flags: {
-    out: { kind: 'value', value: 'folder', about: 'Folder to write the pages to, instead of serving them.' },
-    at: { kind: 'value', value: 'port', about: 'Port to serve them on; by default a free one.' },
+    out: value('folder', 'Folder to write the pages to, instead of serving them.'),
+    at: value('port', 'Port to serve them on; by default a free one.'),
   },
   examples: [
     ['cstp docs', 'print an address to open in a browser'],

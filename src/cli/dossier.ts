@@ -1,7 +1,7 @@
 /** cstp dossier: everything about one decision, as JSON, Markdown or PDF. */
 import { writeFile } from 'node:fs/promises'
 import { causeOf } from '../core/log.ts'
-import { defineCommand, type Run } from './command.ts'
+import { choice, defineCommand, type Run, value } from './command.ts'
 import { connectionFlags, type Result, withConnection } from './connection.ts'
 import { Failure, misuse } from './failure.ts'
 
@@ -9,17 +9,14 @@ const formats = ['markdown', 'json', 'pdf'] as const
 type Format = (typeof formats)[number]
 
 const flags = {
-  format: { kind: 'value', value: 'name', about: 'markdown (default), json or pdf; json is what cstp verify checks.' },
-  out: { kind: 'value', value: 'file', about: 'File to write; by default standard output. PDF needs it.' },
+  format: choice(formats, 'markdown (default), json or pdf; json is what cstp verify checks.'),
+  out: value('file', 'File to write; by default standard output. PDF needs it.'),
   ...connectionFlags,
 } as const
 
 function formatOf({ flags: { format, out }, json }: Run<typeof flags>): Format {
-  const named = format ?? (json ? 'json' : 'markdown')
-  const found = formats.find((one) => one === named)
-  if (!found) throw misuse(`--format: expected ${formats.join(', ')}, received ${JSON.stringify(named)}`)
-  if (found === 'pdf' && out === undefined) throw misuse('--format pdf needs --out <file>')
-  return found
+  if (format === 'pdf' && out === undefined) throw misuse('--format pdf needs --out <file>')
+  return format ?? (json ? 'json' : 'markdown')
 }
 
 async function rendered(dossier: Result<'getDossier'>, format: Format): Promise<string | Uint8Array> {

@@ -1,6 +1,6 @@
 /** cstp evidence: checkpoints and proofs of the evidence log. */
 import { checkpointHolds, consistencyHolds, inclusionHolds, tlogProof } from '../transparency/check.ts'
-import { defineCommand, type Run } from './command.ts'
+import { defineCommand, type Run, toggle, value } from './command.ts'
 import { type Connection, connectionFlags, printCall, type Result, withConnection } from './connection.ts'
 import { Failure, misuse } from './failure.ts'
 import { openLog, plain, print, type Terminal } from './terminal.ts'
@@ -63,11 +63,7 @@ function verdict(found: Result<'verifyEvidenceChain'>, { paint }: Terminal): str
   return [head, ...(reason ? [plain(reason)] : []), `head  ${head_hash}`, `end   ${tail}`, ''].join('\n')
 }
 
-const size = {
-  kind: 'value',
-  value: 'n',
-  about: 'Size of the checkpoint to prove against; by default that of a new checkpoint.',
-} as const
+const size = value('n', 'Size of the checkpoint to prove against; by default that of a new checkpoint.')
 
 /** The current signed checkpoint. @throws Failure if its signature is not valid for the log */
 async function signed(run: Run<typeof connectionFlags>): Promise<Result<'getCheckpoint'>> {
@@ -112,7 +108,7 @@ const verbs = [
     ],
     flags: {
       size,
-      'tlog-proof': { kind: 'switch', about: 'Print the proof in the C2SP tlog-proof form.' },
+      'tlog-proof': toggle('Print the proof in the C2SP tlog-proof form.'),
       ...connectionFlags,
     },
     examples: [
@@ -148,7 +144,7 @@ const verbs = [
     summary: 'Make the server verify the whole chain.',
     about: ['The exit status is 1 if it is broken.'],
     flags: {
-      'expected-head': { kind: 'value', value: 'hash', about: 'Hash that must be in the chain.' },
+      'expected-head': value('hash', 'Hash that must be in the chain.'),
       ...connectionFlags,
     },
     examples: [['cstp evidence verify --expected-head 9f2c…', 'that what you saw is still there']],

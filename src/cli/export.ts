@@ -3,7 +3,7 @@ import { open, rename, rm } from 'node:fs/promises'
 import type { DecisionRecord } from '../../sdk/schema/decision.ts'
 import { causeOf } from '../core/log.ts'
 import { exportAdr } from './adr/export.ts'
-import { defineCommand } from './command.ts'
+import { choice, defineCommand, value } from './command.ts'
 import { type Connection, connectionFlags, withConnection } from './connection.ts'
 import { importLine, sourceOf } from './export-line.ts'
 import { Failure, misuse } from './failure.ts'
@@ -54,21 +54,15 @@ export const exportDecisions = defineCommand({
     'Not exported as JSON Lines are ids (a copy gets new ones and keeps the old ones as source), who reviewed, linked or changed a decision and when, earlier reviews and versions, and derived data. To move all of that, copy the data directory, or write its files with --yaml.',
   ],
   flags: {
-    out: {
-      kind: 'value',
-      value: 'file',
-      about: 'File to write; by default stdout. It gets its name when it is complete.',
-    },
-    yaml: {
-      kind: 'value',
-      value: 'folder',
-      about: 'Write each decision in full to a YAML file in this folder instead, as in the data directory.',
-    },
-    format: {
-      kind: 'value',
-      value: 'name',
-      about: 'jsonl (the default), or parquet: decisions, outcomes and verdicts, a file each in the new folder --out.',
-    },
+    out: value('file', 'File to write; by default stdout. It gets its name when it is complete.'),
+    yaml: value(
+      'folder',
+      'Write each decision in full to a YAML file in this folder instead, as in the data directory.',
+    ),
+    format: choice(
+      ['jsonl', 'parquet'],
+      'jsonl (the default), or parquet: decisions, outcomes and verdicts, a file each in the new folder --out.',
+    ),
     ...connectionFlags,
   },
   verbs: [exportAdr],
@@ -81,8 +75,6 @@ export const exportDecisions = defineCommand({
   async run(run) {
     const { terminal, flags, json } = run
     const isParquet = flags.format === 'parquet'
-    if (flags.format !== undefined && flags.format !== 'jsonl' && !isParquet)
-      throw misuse(`--format is jsonl or parquet; received ${JSON.stringify(flags.format)}`)
     if (isParquet && flags.out === undefined) throw misuse('--format parquet needs --out, a new folder')
     if (flags.yaml !== undefined && (flags.out !== undefined || flags.format !== undefined))
       throw misuse('--yaml excludes --out and --format')

@@ -1,6 +1,6 @@
 /** cstp gateway pins: the tools that the gateway has pinned, and those that wait for a person. */
 import { adminAgent } from '../core/token-file.ts'
-import { defineCommand } from './command.ts'
+import { defineCommand, toggle, value } from './command.ts'
 import { connectionFlags, printCall, type Result } from './connection.ts'
 import { misuse } from './failure.ts'
 import { plain } from './terminal.ts'
@@ -10,8 +10,8 @@ type Pin = Result<'listPins'>['pins'][number]
 
 const flags = {
   ...connectionFlags,
-  reason: { kind: 'value', value: 'text', about: 'With accept: why; kept in the audit trail.' },
-  all: { kind: 'switch', about: 'Show accepted tools too.' },
+  reason: value('text', 'With accept: why; kept in the audit trail.'),
+  all: toggle('Show accepted tools too.'),
 } as const
 
 const textOf = (value: unknown): string =>

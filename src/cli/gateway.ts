@@ -3,7 +3,7 @@ import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import { upstreamOf } from '../app/config/upstreams.ts'
 import type { Scope } from '../core/caller.ts'
 import { localAgent } from '../core/token-file.ts'
-import { aborted, defineCommand, type Run } from './command.ts'
+import { aborted, defineCommand, type Run, toggle, value } from './command.ts'
 import { connectionFlags } from './connection.ts'
 import { Failure, misuse } from './failure.ts'
 import { gatewayPins } from './gateway-pins.ts'
@@ -11,15 +11,13 @@ import { isHere, serverUrl } from './remote.ts'
 import { openLog } from './terminal.ts'
 
 const flags = {
-  name: {
-    kind: 'value',
-    value: 'name',
-    about:
-      'Name of the server: of its entry in the settings, or for rules and pins; by default derived from the command.',
-  },
+  name: value(
+    'name',
+    'Name of the server: of its entry in the settings, or for rules and pins; by default derived from the command.',
+  ),
   agent: connectionFlags.agent,
-  project: { kind: 'value', value: 'owner/repo', about: 'Project of the calls, for rules that have a scope.' },
-  shadow: { kind: 'switch', about: 'Stop nothing; keep what rules would have stopped.' },
+  project: value('owner/repo', 'Project of the calls, for rules that have a scope.'),
+  shadow: toggle('Stop nothing; keep what rules would have stopped.'),
 } as const
 
 /** The name of a server by its command: the last word that names a package, a module or a program. */

@@ -3,7 +3,7 @@ import { hook as sendHook } from '../../plugin/hooks/cstp-hook.mjs'
 import { initClients } from '../app/init/wiring.ts'
 import { dayMs, timestamp } from '../core/time.ts'
 import { numberOf } from './args.ts'
-import { defineCommand } from './command.ts'
+import { choices, defineCommand, toggle, value } from './command.ts'
 import { connectionFlags, type Result, withConnection } from './connection.ts'
 import { misuse } from './failure.ts'
 import { auditEntries } from './pages.ts'
@@ -92,8 +92,8 @@ const report = defineCommand({
     'With --json each line has the input of the call, without its secrets.',
   ],
   flags: {
-    days: { kind: 'value', value: 'n', about: `Days to look back; by default ${defaultDays}.` },
-    client: { kind: 'list', value: 'name', about: 'Only of these clients.' },
+    days: value('n', `Days to look back; by default ${defaultDays}.`),
+    client: choices(initClients, 'Only of these clients.'),
     ...connectionFlags,
   },
   examples: [['cstp hook report --days 1', 'what the rules would have stopped since yesterday']],
@@ -128,10 +128,10 @@ export const hook = defineCommand({
   ],
   verbs: [report],
   flags: {
-    'fail-open': { kind: 'switch', about: 'Allow calls that could not be evaluated, and send the event later.' },
-    guard: { kind: 'switch', about: 'Stop only what rules of the pack irreversible block.' },
-    shadow: { kind: 'switch', about: 'Stop nothing; record what would have been stopped.' },
-    url: { kind: 'value', value: 'url', about: 'Server to call (CSTP_URL); by default that of the data directory.' },
+    'fail-open': toggle('Allow calls that could not be evaluated, and send the event later.'),
+    guard: toggle('Stop only what rules of the pack irreversible block.'),
+    shadow: toggle('Stop nothing; record what would have been stopped.'),
+    url: value('url', 'Server to call (CSTP_URL); by default that of the data directory.'),
   },
   examples: [['cstp hook codex --fail-open', 'as the command of a hook of Codex']],
   async run({ words, flags, env, terminal, configuration }) {

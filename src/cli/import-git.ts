@@ -2,7 +2,7 @@
 import { boundMs } from '../../sdk/schema/params.ts'
 import { defaultLimit, readHistory, standingDays } from '../app/git/decisions.ts'
 import { messageOf } from '../core/log.ts'
-import { defineCommand } from './command.ts'
+import { defineCommand, value } from './command.ts'
 import { Failure, misuse } from './failure.ts'
 import { gitLines, previewOf } from './git-lines.ts'
 import { importFlags, runImport } from './import-run.ts'
@@ -21,13 +21,9 @@ export const importGit = defineCommand({
     'Nothing of the repository is run: git is called without hooks, programs of its configuration and network.',
   ],
   flags: {
-    since: { kind: 'value', value: 'date', about: 'Only commits since this day, such as 2024-01-31.' },
-    limit: { kind: 'value', value: 'n', about: `Most decisions, the newest first (default ${defaultLimit}).` },
-    project: {
-      kind: 'value',
-      value: 'owner/repo',
-      about: 'Project of the decisions; by default that of the git remote.',
-    },
+    since: value('date', 'Only commits since this day, such as 2024-01-31.'),
+    limit: value('n', `Most decisions, the newest first (default ${defaultLimit}).`),
+    project: value('owner/repo', 'Project of the decisions; by default that of the git remote.'),
     ...importFlags,
   },
   examples: [

@@ -1,6 +1,6 @@
 /** Runs an import and reports it, whatever its source. */
 import { CstpError } from '../../sdk/errors.ts'
-import type { Run } from './command.ts'
+import { type Run, toggle } from './command.ts'
 import { connectionFlags, openConnection } from './connection.ts'
 import type { previewOf } from './git-lines.ts'
 import { type Line, nameOf, type Place } from './import-lines.ts'
@@ -67,10 +67,7 @@ export interface Source {
 }
 
 export const importFlags = {
-  'dry-run': {
-    kind: 'switch',
-    about: 'Check everything and report what would be imported, without a server and without writing.',
-  },
+  'dry-run': toggle('Check everything and report what would be imported, without a server and without writing.'),
   ...connectionFlags,
 } as const
 

@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises'
 import { messageOf } from '../core/log.ts'
 import { readAdrFolder } from './adr/folder.ts'
-import { defineCommand } from './command.ts'
+import { defineCommand, toggle, value } from './command.ts'
 import { Failure } from './failure.ts'
 import { beadLines } from './import-beads.ts'
 import { importGit } from './import-git.ts'
@@ -54,16 +54,10 @@ const adr = defineCommand({
     'Importing the folder again changes nothing. Files without a record are listed and skipped. Anyone who may write to the repository can write into the files, so confidence, outcome and agent in them are left out and listed, unless you say --trust-scores.',
   ],
   flags: {
-    project: {
-      kind: 'value',
-      value: 'owner/repo',
-      about: 'Project of the decisions; by default that of the git remote.',
-    },
-    'trust-scores': {
-      kind: 'switch',
-      about:
-        'Take over confidence, outcome and agent that cstp export adr wrote into the files; else they enter no score.',
-    },
+    project: value('owner/repo', 'Project of the decisions; by default that of the git remote.'),
+    'trust-scores': toggle(
+      'Take over confidence, outcome and agent that cstp export adr wrote into the files; else they enter no score.',
+    ),
     ...importFlags,
   },
   examples: [

@@ -15,7 +15,7 @@ import { type Proof, proofLine, prove } from '../app/init/proof.ts'
 import { type InitClient, initClients, type Wiring } from '../app/init/wiring.ts'
 import { isCompiled, noteCommand, ownCommand } from '../app/service-file.ts'
 import { timestamp } from '../core/time.ts'
-import { defineCommand } from './command.ts'
+import { choices, defineCommand, toggle, value } from './command.ts'
 import { Failure, misuse } from './failure.ts'
 import { askToImport, offerLine, offerOf } from './init-offer.ts'
 import { addressOf, isHere } from './remote.ts'
@@ -39,12 +39,6 @@ function clientsIn(dir: string, path: string): InitClient[] {
   if (found.length === 0)
     throw new Failure(`no client is installed or used here: name one with --client, of ${initClients.join(', ')}`)
   return found
-}
-
-function clientsOf(given: readonly string[]): InitClient[] {
-  const unknown = given.find((one) => !initClients.includes(one as InitClient))
-  if (unknown !== undefined) throw misuse(`--client ${JSON.stringify(unknown)} is not one of ${initClients.join(', ')}`)
-  return given as InitClient[]
 }
 
 /** The first version of Claude Code that is known to stop a call whose http hook fails. 2.1.197 runs it. */
@@ -105,27 +99,16 @@ export const init = defineCommand({
     '--undo restores every file byte for byte, also in a folder that was moved or copied. If a file was changed since, it removes only what cstp init added.',
   ],
   flags: {
-    client: {
-      kind: 'list',
-      value: 'name',
-      about: `Of ${initClients.join(', ')}; by default those that are installed or used here.`,
-    },
-    enforce: { kind: 'switch', about: 'Hooks stop what any rule blocks.' },
-    shadow: { kind: 'switch', about: 'Hooks stop nothing.' },
-    shared: { kind: 'switch', about: 'Write files that a repository can share.' },
-    gateway: {
-      kind: 'switch',
-      about: 'Start the other MCP servers of the clients through cstp gateway, which judges their calls.',
-    },
-    required: { kind: 'switch', about: 'With --shared: stop calls of people who have not run cstp init.' },
-    'skip-proof': { kind: 'switch', about: 'Start and run nothing.' },
-    undo: { kind: 'switch', about: 'Undo what was written in this folder.' },
-    dir: { kind: 'value', value: 'folder', about: 'Folder of the project; by default this one.' },
-    url: {
-      kind: 'value',
-      value: 'url',
-      about: 'Server to call; by default the service of the data directory.',
-    },
+    client: choices(initClients, `Of ${initClients.join(', ')}; by default those that are installed or used here.`),
+    enforce: toggle('Hooks stop what any rule blocks.'),
+    shadow: toggle('Hooks stop nothing.'),
+    shared: toggle('Write files that a repository can share.'),
+    gateway: toggle('Start the other MCP servers of the clients through cstp gateway, which judges their calls.'),
+    required: toggle('With --shared: stop calls of people who have not run cstp init.'),
+    'skip-proof': toggle('Start and run nothing.'),
+    undo: toggle('Undo what was written in this folder.'),
+    dir: value('folder', 'Folder of the project; by default this one.'),
+    url: value('url', 'Server to call; by default the service of the data directory.'),
   },
   examples: [
     ['cstp init', 'connect the clients that are used here'],
@@ -174,7 +157,7 @@ export const init = defineCommand({
       )
       return 0
     }
-    const clients = flags.client.length > 0 ? clientsOf(flags.client) : clientsIn(dir, path)
+    const clients = flags.client.length > 0 ? flags.client : clientsIn(dir, path)
     const planned = editsOf(clients, wiring, dir)
     const inside = planned.map((edit) => edit.path).filter((at) => !relative(dir, at).startsWith('..'))
     const tracked = wiring.shared ? new Set<string>() : trackedOf(dir, inside)

@@ -4,7 +4,7 @@ import type { Dispatch } from '../calls/dispatch.ts'
 import type { Scope } from '../core/caller.ts'
 import type { Log } from '../core/log.ts'
 import { localAgent } from '../core/token-file.ts'
-import { defineCommand, type Run } from './command.ts'
+import { defineCommand, type Run, toggle, value } from './command.ts'
 import { connectionFlags } from './connection.ts'
 import { Failure } from './failure.ts'
 import { addressOf, openRemote } from './remote.ts'
@@ -12,15 +12,8 @@ import { openLog } from './terminal.ts'
 
 const { agent, token } = connectionFlags
 const flags = {
-  url: {
-    kind: 'value',
-    value: 'url',
-    about: 'Server to forward the calls to; without it the data directory is opened.',
-  },
-  service: {
-    kind: 'switch',
-    about: 'Forward the calls to the service of the data directory, which is started if it does not run.',
-  },
+  url: value('url', 'Server to forward the calls to; without it the data directory is opened.'),
+  service: toggle('Forward the calls to the service of the data directory, which is started if it does not run.'),
   agent,
   token: { ...token, about: 'Token of the agent at the server (CSTP_TOKEN).' },
 } as const

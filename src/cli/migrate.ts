@@ -1,5 +1,5 @@
 /** cstp migrate: moves everything from a data directory to PostgreSQL, or back. */
-import { defineCommand } from './command.ts'
+import { defineCommand, value } from './command.ts'
 import { Failure, misuse } from './failure.ts'
 import { print, withProgress } from './terminal.ts'
 
@@ -22,12 +22,8 @@ export const migrate = defineCommand({
     'Token, keys, bundles and rules are not copied: give the new servers the previous signing key in CSTP_EVIDENCE_KEY (keys/evidence.pem of the data directory). A running server embeds decisions without vectors.',
   ],
   flags: {
-    from: {
-      kind: 'value',
-      value: 'place',
-      about: 'Data directory, postgres:// address, or env:<variable> that contains it.',
-    },
-    to: { kind: 'value', value: 'place', about: 'The same for the target.' },
+    from: value('place', 'Data directory, postgres:// address, or env:<variable> that contains it.'),
+    to: value('place', 'The same for the target.'),
   },
   examples: [
     ['cstp migrate --from ~/.cstp --to env:CSTP_STORE_URL', 'to many servers, with the password in a variable'],

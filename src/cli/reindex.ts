@@ -1,5 +1,5 @@
 /** cstp reindex: rebuilds all embeddings, with progress. */
-import { defineCommand } from './command.ts'
+import { defineCommand, value } from './command.ts'
 import { type Connection, connectionFlags, withConnection } from './connection.ts'
 import type { Get } from './remote.ts'
 import { plain, print, withProgress } from './terminal.ts'
@@ -41,11 +41,7 @@ export const reindex = defineCommand({
     'A server requires an agent with the scope admin.',
   ],
   flags: {
-    path: {
-      kind: 'value',
-      value: 'folder',
-      about: 'Only the decisions in this folder of the data directory, such as decisions/2026.',
-    },
+    path: value('folder', 'Only the decisions in this folder of the data directory, such as decisions/2026.'),
     ...connectionFlags,
   },
   examples: [

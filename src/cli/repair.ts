@@ -1,5 +1,5 @@
 /** cstp repair: puts back what a data folder lost, from what it still has. */
-import { defineCommand } from './command.ts'
+import { defineCommand, toggle } from './command.ts'
 import { Failure, misuse } from './failure.ts'
 import { plural, print } from './terminal.ts'
 
@@ -10,7 +10,7 @@ export const repair = defineCommand({
     'For a data folder whose decisions/ is gone while cstp.db is there: no server starts on it. Every decision without a file gets one again, also those that were hidden because somebody removed their files.',
     'cstp doctor says what is lost. Files that exist are not changed.',
   ],
-  flags: { files: { kind: 'switch', about: 'Write the files of decisions that have none.' } },
+  flags: { files: toggle('Write the files of decisions that have none.') },
   examples: [['cstp repair --files', 'after decisions/ was deleted']],
   async run({ flags, json, terminal, configuration }) {
     if (!flags.files) throw misuse('cstp repair needs --files, which names what to repair')

@@ -1,7 +1,7 @@
 /** cstp restore: restores a data directory from a backup. */
 import { join, resolve } from 'node:path'
 import { shownValue } from '../app/config/config.ts'
-import { defineCommand } from './command.ts'
+import { defineCommand, toggle } from './command.ts'
 import { Failure } from './failure.ts'
 import { plain, print, withProgress } from './terminal.ts'
 
@@ -15,8 +15,8 @@ export const restore = defineCommand({
     'Anything recorded after the backup is not restored. Evidence that was exported or checkpointed later does not verify against the restored chain, as intended.',
   ],
   flags: {
-    force: { kind: 'switch', about: 'Move the content of the data directory aside.' },
-    check: { kind: 'switch', about: 'Only check the backup; restore nothing.' },
+    force: toggle('Move the content of the data directory aside.'),
+    check: toggle('Only check the backup; restore nothing.'),
   },
   examples: [
     ['cstp restore /backup/cstp-2026-07-31', 'to the data directory in the settings'],

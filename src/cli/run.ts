@@ -4,7 +4,7 @@ import { nearest } from '../../sdk/nearest.ts'
 import { loadSettings } from '../app/config/config.ts'
 import { version } from '../core/version.ts'
 import { checkWords, everywhere, parseFlags, settingFlags, splitCommand } from './args.ts'
-import type { Command, Flags } from './command.ts'
+import type { Command, Flag, Flags } from './command.ts'
 import { commands } from './commands.ts'
 import { describe, errorJson, type Failure, misuse, statusOf } from './failure.ts'
 import { commandHelp, overview, settingsHelp } from './help.ts'
@@ -52,7 +52,11 @@ async function help(words: readonly string[], terminal: Terminal): Promise<void>
   await terminal.out(await commandHelp(command, left, terminal))
 }
 
-const flagsOf = ({ flags, verbs = [] }: Command): Flags => Object.assign({}, flags, ...verbs.map(flagsOf))
+/** The flags of a command and its subcommands. A name may have other choices in each. */
+const flagsOf = ({ flags, verbs = [] }: Command): Flags => {
+  const own = Object.entries<Flag>(flags).map(([name, { choices: _, ...flag }]) => [name, flag])
+  return Object.assign(Object.fromEntries(own), ...verbs.map(flagsOf))
+}
 
 async function execute(argv: string[], terminal: Terminal, env: NodeJS.ProcessEnv): Promise<number> {
   const all: Flags = Object.assign({}, settingFlags, everywhere, ...commands.map(flagsOf))

@@ -3,7 +3,7 @@ import type { Settings } from '../app/config/config.ts'
 import { noteService } from '../app/service-file.ts'
 import { adminAgent, localAgent, ownAgents, tokenPath } from '../core/token-file.ts'
 import { version } from '../core/version.ts'
-import { aborted, defineCommand } from './command.ts'
+import { aborted, defineCommand, toggle } from './command.ts'
 import { jsonLine, openLog, type Terminal } from './terminal.ts'
 
 /** Quotes text as one word of a POSIX shell. */
@@ -59,7 +59,7 @@ export const serve = defineCommand({
     'SIGHUP reloads the guardrails; they are also reloaded within seconds of a change.',
   ],
   reloads: true,
-  flags: { 'on-demand': { kind: 'switch', about: 'End after CSTP_IDLE_EXIT without a call.' } },
+  flags: { 'on-demand': toggle('End after CSTP_IDLE_EXIT without a call.') },
   examples: [
     ['cstp serve', 'serve on 127.0.0.1:9991 with the data in ~/.cstp'],
     ['cstp serve --port 0 --data-dir ./data --log-level warn', 'a free port, another folder, a quiet log'],

@@ -5,7 +5,7 @@ import { createToken, endToken, listTokens, type TokenState } from '../app/token
 import { requireWorkspace } from '../app/workspaces/folder.ts'
 import { grantedScopes, parseTokens, type Role, roles, type Scope, scopes, vouches } from '../core/caller.ts'
 import { messageOf } from '../core/log.ts'
-import { defineCommand, type Run } from './command.ts'
+import { choice, choices, defineCommand, type Run, toggle, value } from './command.ts'
 import { Failure, misuse } from './failure.ts'
 import { type Column, jsonLine, type Paint, plain, print, table } from './terminal.ts'
 
@@ -41,12 +41,8 @@ function readSpan(flag: string, given: string): number | null {
 }
 
 /** The scopes that the flags name; null if they name none. */
-function readScopes(named: readonly string[], role: string | undefined): Scope[] | null {
-  const unknown = named.find((one) => !scopes.some((scope) => scope === one))
-  if (unknown !== undefined) throw misuse(`--scopes: expected ${scopes.join(', ')}; received ${unknown}`)
-  if (role !== undefined && !Object.hasOwn(roles, role))
-    throw misuse(`--role: expected ${Object.keys(roles).join(' or ')}; received ${role}`)
-  const all = new Set<string>([...named, ...(role === undefined ? [] : roles[role as Role])])
+function readScopes(named: readonly Scope[], role: Role | undefined): Scope[] | null {
+  const all = new Set([...named, ...(role === undefined ? [] : roles[role])])
   return all.size === 0 ? null : scopes.filter((scope) => all.has(scope))
 }
 
@@ -70,26 +66,17 @@ function replaced(data_dir: string, given: string | undefined): TokenState | nul
 }
 
 const createFlags = {
-  agent: { kind: 'value', value: 'name', about: 'Agent that calls with it. Required without --replaces.' },
-  name: { kind: 'value', value: 'text', about: 'What it is for, in the list; by default the agent.' },
-  scopes: { kind: 'list', value: 'scope', about: `Its scopes: ${scopes.join(', ')}; by default read and write.` },
-  role: {
-    kind: 'value',
-    value: 'role',
-    about: `A role in place of scopes, or beside them: ${Object.keys(roles).join(', ')}.`,
-  },
-  expires: {
-    kind: 'value',
-    value: 'time',
-    about: `How long it is valid, such as 30d or 12h, or never; by default ${defaultExpiry}.`,
-  },
-  workspace: { kind: 'value', value: 'name', about: 'Workspace that it is for; by default the data directory itself.' },
-  replaces: { kind: 'value', value: 'id', about: 'Token that it replaces: agent, name and scopes are taken over.' },
-  overlap: {
-    kind: 'value',
-    value: 'time',
-    about: `How long the replaced token remains valid; by default ${defaultOverlap}.`,
-  },
+  agent: value('name', 'Agent that calls with it. Required without --replaces.'),
+  name: value('text', 'What it is for, in the list; by default the agent.'),
+  scopes: choices(scopes, `Its scopes: ${scopes.join(', ')}; by default read and write.`),
+  role: choice(
+    Object.keys(roles) as Role[],
+    `A role in place of scopes, or beside them: ${Object.keys(roles).join(', ')}.`,
+  ),
+  expires: value('time', `How long it is valid, such as 30d or 12h, or never; by default ${defaultExpiry}.`),
+  workspace: value('name', 'Workspace that it is for; by default the data directory itself.'),
+  replaces: value('id', 'Token that it replaces: agent, name and scopes are taken over.'),
+  overlap: value('time', `How long the replaced token remains valid; by default ${defaultOverlap}.`),
 } as const
 
 async function create(run: Run<typeof createFlags>): Promise<undefined> {
@@ -158,7 +145,7 @@ const list = defineCommand({
   about: [
     'Tokens of CSTP_AUTH_TOKENS and the files token and admin.token are not listed: cstp config lists their agents.',
   ],
-  flags: { all: { kind: 'switch', about: 'List expired and revoked ones too.' } },
+  flags: { all: toggle('List expired and revoked ones too.') },
   examples: [['cstp token list', 'which are valid']],
   async run(run) {
     const { settings } = await run.configuration()

@@ -1,5 +1,5 @@
 /** cstp verify: checks evidence bundles, dossiers, receipts and exported logs offline. */
-import { defineCommand } from './command.ts'
+import { defineCommand, list, value } from './command.ts'
 
 export const verify = defineCommand({
   name: 'verify',
@@ -14,26 +14,21 @@ export const verify = defineCommand({
     'The exit status is 0 if everything is valid, 1 if something is wrong, and 2 if the command line is invalid.',
   ],
   flags: {
-    key: { kind: 'value', value: 'key', about: 'Key of the log (name+hash+base64), or a file that contains it.' },
-    witness: { kind: 'value', value: 'key', about: 'Key of a witness, or a file that contains it.' },
-    note: {
-      kind: 'value',
-      value: 'file',
-      about:
-        'Checkpoint that the witness cosigned (its latest.note, or one of checkpoints/); by default the one in the bundle.',
-    },
-    policy: {
-      kind: 'value',
-      value: 'file',
-      about: 'For receipts and logs: the logs and witnesses that you trust, and how many witnesses must cosign.',
-    },
-    rules: {
-      kind: 'list',
-      value: 'file',
-      about:
-        'Files of control rules that you trust, in addition to those that ship with this version of cstp; or their digests.',
-    },
-    against: { kind: 'value', value: 'file', about: 'An older bundle of the same log.' },
+    key: value('key', 'Key of the log (name+hash+base64), or a file that contains it.'),
+    witness: value('key', 'Key of a witness, or a file that contains it.'),
+    note: value(
+      'file',
+      'Checkpoint that the witness cosigned (its latest.note, or one of checkpoints/); by default the one in the bundle.',
+    ),
+    policy: value(
+      'file',
+      'For receipts and logs: the logs and witnesses that you trust, and how many witnesses must cosign.',
+    ),
+    rules: list(
+      'file',
+      'Files of control rules that you trust, in addition to those that ship with this version of cstp; or their digests.',
+    ),
+    against: value('file', 'An older bundle of the same log.'),
   },
   examples: [
     ['cstp verify evidence.json --key log.key', 'is it intact, and did this log make it?'],

@@ -1,7 +1,7 @@
 /** cstp witness serve: cosigns checkpoints submitted by other logs. */
 import { join, resolve } from 'node:path'
 import { serveWitness } from '../transparency/open.ts'
-import { aborted, defineCommand } from './command.ts'
+import { aborted, defineCommand, value } from './command.ts'
 import { misuse } from './failure.ts'
 import { jsonLine, plain } from './terminal.ts'
 import { openPolicy } from './verify-policy.ts'
@@ -19,12 +19,11 @@ function addressOf(given: string): { host: string; port: number } {
 
 /** Flags of both ways to be a witness. */
 export const witnessFlags = {
-  'witness-key': {
-    kind: 'value',
-    value: 'file',
-    about: 'Ed25519 key of the witness, PKCS#8 in PEM, created if there is none; by default in the state folder.',
-  },
-  name: { kind: 'value', value: 'name', about: 'Name of the witness in its signatures; by default from its key.' },
+  'witness-key': value(
+    'file',
+    'Ed25519 key of the witness, PKCS#8 in PEM, created if there is none; by default in the state folder.',
+  ),
+  name: value('name', 'Name of the witness in its signatures; by default from its key.'),
 } as const
 
 export const witnessServe = defineCommand({
@@ -37,14 +36,10 @@ export const witnessServe = defineCommand({
     'Each cosigned checkpoint is written to disk before the response is sent, in logs.db of the state folder. Do not lose that file or restore an old copy of it: in that case use a new key. The folder has the key of the witness too (witness.pem; witness.pub is for policies of others), so give each witness its own folder.',
   ],
   flags: {
-    logs: { kind: 'value', value: 'file', about: 'Policy file that names the logs.' },
-    listen: { kind: 'value', value: 'host:port', about: `Address to listen on; by default ${defaultAddress}.` },
+    logs: value('file', 'Policy file that names the logs.'),
+    listen: value('host:port', `Address to listen on; by default ${defaultAddress}.`),
     ...witnessFlags,
-    state: {
-      kind: 'value',
-      value: 'folder',
-      about: 'Folder for cosigned checkpoints; by default witness-serve/ in the data directory.',
-    },
+    state: value('folder', 'Folder for cosigned checkpoints; by default witness-serve/ in the data directory.'),
   },
   examples: [
     ['cstp witness serve --logs logs.txt --name witness.example.com/1', 'behind a reverse proxy on the same machine'],

@@ -5,7 +5,7 @@ import { durationMs } from '../core/time.ts'
 import { Alarm } from '../transparency/check.ts'
 import { lookAt, openWitness, readVerifier } from '../transparency/open.ts'
 import { Unreachable } from '../transparency/reader.ts'
-import { defineCommand } from './command.ts'
+import { defineCommand, toggle, value } from './command.ts'
 import { Failure, misuse } from './failure.ts'
 import { jsonLine, plain, type Terminal } from './terminal.ts'
 import { witnessFlags, witnessServe } from './witness-serve.ts'
@@ -51,15 +51,11 @@ export const witness = defineCommand({
     'In the folder of the log, latest.note is the newest note with both signatures, checkpoints/ has one for each size that was seen, and witness.pub is the verifier key of the witness: what an auditor needs to verify a bundle.',
   ],
   flags: {
-    key: { kind: 'value', value: 'key', about: 'Verifier key of the log, or a file that contains it.' },
+    key: value('key', 'Verifier key of the log, or a file that contains it.'),
     ...witnessFlags,
-    state: {
-      kind: 'value',
-      value: 'folder',
-      about: 'Folder for stored checkpoints; by default witness/ in the data directory.',
-    },
-    once: { kind: 'switch', about: 'Check once and end.' },
-    interval: { kind: 'value', value: 'time', about: 'Time between checks, such as 60s or 5m; by default 60s.' },
+    state: value('folder', 'Folder for stored checkpoints; by default witness/ in the data directory.'),
+    once: toggle('Check once and end.'),
+    interval: value('time', 'Time between checks, such as 60s or 5m; by default 60s.'),
   },
   examples: [
     ['cstp witness https://cstp.example.com', 'check every minute, until an alarm or Ctrl-C'],

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { listWorkspaces, requireWorkspace, settingsOf } from '../app/workspaces/folder.ts'
 import { backupTo } from './backup.ts'
-import { defineCommand } from './command.ts'
+import { defineCommand, toggle } from './command.ts'
 import { misuse } from './failure.ts'
 import { print } from './terminal.ts'
 
@@ -78,7 +78,7 @@ const erase = defineCommand({
   usage: '<name>',
   summary: 'Erase an archived workspace: its tokens, its keys, then its data.',
   about: ['There is no way back but a backup. Backups and exports of it are not found by this command.'],
-  flags: { yes: { kind: 'switch', about: 'Required: erase it.' } },
+  flags: { yes: toggle('Required: erase it.') },
   examples: [['cstp workspace erase payments --yes', 'after cstp workspace archive payments']],
   async run(run) {
     const [name = ''] = run.words

@@ -1,7 +1,7 @@
 /** cstp record, review, link and unlink: commands with which people write decisions. */
 import { Project } from '../../sdk/schema/decision.ts'
 import { linkDecisions, recordDecision, reviewDecision, unlinkDecisions } from '../methods/index.ts'
-import { type Command, defineCommand, type Run } from './command.ts'
+import { type Command, defineCommand, type Run, toggle } from './command.ts'
 import { connectionFlags, type Params, printCall, type Result } from './connection.ts'
 import { misuse } from './failure.ts'
 import { parametersOf } from './parameters.ts'
@@ -48,7 +48,7 @@ export const record: Command = defineCommand({
   flags: {
     ...recorded.flags,
     ...place.flags,
-    anyway: { kind: 'switch', about: 'Record it even if a rule blocks it; the violation is kept with the record.' },
+    anyway: toggle('Record it even if a rule blocks it; the violation is kept with the record.'),
     ...connectionFlags,
   },
   examples: [

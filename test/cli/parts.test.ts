@@ -92,9 +92,10 @@ test('flags: values, lists and switches, before and after words; what is wrong i
     tag: { kind: 'list', about: '' },
     local: { kind: 'switch', about: '' },
     limit: { kind: 'value', about: '' },
+    form: { kind: 'list', about: '', choices: ['long', 'short'] },
   } as const
   expect(parseFlags(['--tag', 'a,b', 'word', '--tag=c', '--local', '--port', '0', '--', '--limit'], own)).toEqual({
-    flags: { tag: ['a', 'b', 'c'], local: true, limit: undefined, json: false, help: false, version: false },
+    flags: { tag: ['a', 'b', 'c'], local: true, limit: undefined, form: [], json: false, help: false, version: false },
     words: ['word', '--limit'],
     settings: { '--port': '0' },
   })
@@ -102,6 +103,8 @@ test('flags: values, lists and switches, before and after words; what is wrong i
   expect(() => parseFlags(['--local=yes'], own)).toThrow('--local takes no value')
   expect(() => parseFlags(['--loca'], own)).toThrow('did you mean --local?')
   expect(() => parseFlags(['-x'], own)).toThrow('unknown flag -x')
+  expect(parseFlags(['--form', 'long,short'], own).flags.form).toEqual(['long', 'short'])
+  expect(() => parseFlags(['--form', 'long,wide'], own)).toThrow('--form: expected long, short; received "wide"')
 })
 
 test('a flag of one name takes as much in every command, so that it may come before the command', () => {

@@ -82,7 +82,7 @@ test.each([
   [['--agent', 'a:b'], 'the agent contains a colon'],
   [['--scopes', 'read'], 'needs --agent'],
   [['--agent', 'a', '--scopes', 'all'], '--scopes: expected read, write'],
-  [['--agent', 'a', '--role', 'king'], '--role: expected lead or auditor'],
+  [['--agent', 'a', '--role', 'king'], '--role: expected lead, auditor'],
   [['--agent', 'a', '--expires', 'soon'], '--expires: expected a time such as 8h'],
   [['--agent', 'a', '--overlap', 'never', '--replaces', 'x'], 'there is no valid token x'],
   [['--agent', 'a', '--scopes', 'write,approve'], 'would have approve and write'],
