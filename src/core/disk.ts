@@ -1,24 +1,17 @@
-/** Flushes files and folder entries to stable storage, and writes private files so that they are complete whenever they exist. */
+/** Flushes folder entries to stable storage, and writes private files so that they are complete whenever they exist. */
 import { randomBytes } from 'node:crypto'
 import { link, mkdir, open, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** @param flags for opening a file: Windows only flushes files that are open for writing */
-async function sync(path: string, flags: 'r' | 'r+'): Promise<void> {
-  const opened = await open(path, flags)
+/** Makes creations, renames and removals in a folder durable. Windows refuses this (EPERM), and does it on its own. */
+export async function syncFolder(path: string, platform: string = process.platform): Promise<void> {
+  if (platform === 'win32') return
+  const opened = await open(path, 'r')
   try {
     await opened.sync()
   } finally {
     await opened.close()
   }
-}
-
-/** Resolves once the file's content is on stable storage. */
-export const syncFile = (path: string): Promise<void> => sync(path, 'r+')
-
-/** Makes creations, renames and removals in a folder durable. Windows refuses this (EPERM), and does it on its own. */
-export async function syncFolder(path: string, platform: string = process.platform): Promise<void> {
-  if (platform !== 'win32') await sync(path, 'r')
 }
 
 /** A temporary file next to `path`, on stable storage, for its owner only. */

@@ -48,9 +48,6 @@ async function startOf(folder: string): Promise<string | null> {
   return null
 }
 
-/** Whether the folder is in a repository with a commit. */
-export const hasHistory = async (folder: string): Promise<boolean> => (await startOf(folder)) !== null
-
 const keyOf = (changes: readonly Change[], inverse: boolean): string =>
   createHash('sha1')
     .update(

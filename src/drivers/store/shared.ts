@@ -60,14 +60,3 @@ export function keyRange({
   if (after === undefined) return [prefix, end]
   return order === 'asc' ? [`${after}\0`, end] : [prefix, after]
 }
-
-/** Number of edges at or before a time. @param edges ascending */
-export function edgesUpTo(edges: ArrayLike<number>, time: number): number {
-  let [from, to] = [0, edges.length]
-  while (from < to) {
-    const middle = (from + to) >> 1
-    if (edges[middle]! <= time) from = middle + 1
-    else to = middle
-  }
-  return from
-}

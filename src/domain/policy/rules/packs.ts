@@ -31,7 +31,3 @@ const folder = 'guardrails/packs/'
 
 /** The name under which the rules of a pack are loaded. */
 export const packFile = (pack: RulePack): string => `${folder}${pack}.yaml`
-
-/** The pack that a rule is from, by the file of the rule; null for a rule of any other file. A file of the operator that replaces a rule is another file. */
-export const packOf = ({ file }: { file: string }): RulePack | null =>
-  rulePacks.find((pack) => packFile(pack) === file) ?? null
