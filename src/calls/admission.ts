@@ -44,6 +44,8 @@ interface Agent {
 
 /** Cost of the waiting calls that start in one turn of the event loop, so that other requests are answered in between. */
 const startedAtOnce = 8
+/** After this long in one turn of the event loop what arrives waits for the next: of calls that are read together, each runs to its end before the next is. */
+const turnMs = 4
 const sweepMs = 250
 const retryAfterSeconds = 2
 
@@ -60,11 +62,23 @@ export function createAdmission(options: AdmissionOptions): Admission {
   let waiting = 0
   let isScheduled = false
   let isSwept = false
+  /** When the first call of this turn came; null if none did. */
+  let turn_since: number | null = null
 
   const fits = (agent: Agent, cost: number): boolean =>
     agent.running === 0
       ? running === 0 || running + cost <= 2 * capacity
       : agent.running + cost <= share && running + cost <= capacity
+
+  /** Whether the calls of this turn of the event loop have taken long enough. */
+  function isTurnOver(): boolean {
+    if (turn_since !== null) return elapsed() - turn_since >= turnMs
+    turn_since = elapsed()
+    nextTurn(() => {
+      turn_since = null
+    })
+    return false
+  }
 
   function agentOf(name: string): Agent {
     const known = agents.get(name)
@@ -143,7 +157,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
     async enter(name, wanted) {
       const cost = Math.min(Math.max(1, Math.ceil(wanted)), share)
       const agent = agentOf(name)
-      if (agent.waiting.length === 0 && fits(agent, cost)) return start(name, agent, cost)
+      if (!isTurnOver() && agent.waiting.length === 0 && fits(agent, cost)) return start(name, agent, cost)
       if (agent.waiting_cost + cost > max_waiting / 4) throw overloaded('This agent has too many calls waiting')
       if (waiting + cost > max_waiting) {
         if (agent.running === 0 && agent.waiting.length === 0) agents.delete(name)

@@ -26,7 +26,7 @@ export const checkDrift = defineMethod({
   result: DriftReport,
   scope: 'read',
   effect: 'read',
-  cost: 32,
+  cost: 64,
   async handle({ store, now, yieldToEventLoop }, { brier_threshold, accuracy_threshold, history_points, ...rest }) {
     const thresholds = { brier: brier_threshold, accuracy: accuracy_threshold }
     const [filter, now_ms] = [given(rest), now()]

@@ -22,7 +22,7 @@ export const getBriefing = defineMethod({
   result: Briefing,
   scope: 'read',
   effect: 'read',
-  cost: 32,
+  cost: 64,
   async handle({ store, policy, caller, now }, { since, ...rest }) {
     const now_ms = now()
     const since_ms = (since === undefined ? null : boundMs(since, false)) ?? now_ms - dayMs

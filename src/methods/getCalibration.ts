@@ -36,7 +36,7 @@ export const getCalibration = defineMethod({
   result: v.object({ ...CalibrationReport.entries, as_of: v.optional(AsOfBlock) }),
   scope: 'read',
   effect: 'read',
-  cost: 32,
+  cost: 64,
   mcp: {
     name: 'get_stats',
     title: 'Get calibration',

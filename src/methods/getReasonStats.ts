@@ -23,7 +23,7 @@ export const getReasonStats = defineMethod({
   result: ReasonStats,
   scope: 'read',
   effect: 'read',
-  cost: 32,
+  cost: 64,
   mcp: {
     name: 'get_reason_stats',
     title: 'Get reason statistics',

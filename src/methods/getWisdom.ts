@@ -32,7 +32,7 @@ export const getWisdom = defineMethod({
   }),
   scope: 'read',
   effect: 'read',
-  cost: 32,
+  cost: 64,
   async handle({ wisdom, signal }, { category, min_decisions }) {
     const within = AbortSignal.any([signal, AbortSignal.timeout(maxWaitMs)])
     const { categories, by_meaning } = await wisdom.of({ ...given({ category }), min_decisions }, within)

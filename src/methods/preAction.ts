@@ -43,7 +43,7 @@ export const preAction = defineMethod({
   result: PreActionResult,
   scope: 'write',
   effect: 'keyed',
-  cost: 4,
+  cost: 16,
   keeps_texts: true,
   mcp: {
     name: 'pre_action',

@@ -57,7 +57,7 @@ export const ready = defineMethod({
   }),
   scope: 'read',
   effect: 'read',
-  cost: 16,
+  cost: 32,
   mcp: {
     name: 'ready',
     title: 'List due actions',

@@ -29,6 +29,10 @@ function controlled(given = limits) {
   return {
     admission,
     settle,
+    /** Time passes within a turn. */
+    take(ms: number) {
+      now += ms
+    },
     async pass(ms: number) {
       const until = now + ms
       for (;;) {
@@ -87,6 +91,21 @@ test('an agent with nothing in progress is admitted though two others have every
   calls.enter('late')
   await control.settle()
   expect([calls.has('a'), calls.has('b'), calls.has('late')]).toEqual([8, 8, 1])
+})
+
+test('of calls that are read in one turn, those after a long one wait for the next turn, so that others are read in between', async () => {
+  const control = controlled()
+  const calls = running(control)
+  const ended: boolean[] = []
+  for (let at = 0; at < 3; at++) {
+    calls.enter('a')
+    await Promise.resolve()
+    control.take(2)
+    ended.push(calls.end('a'))
+  }
+  expect(ended).toEqual([true, true, false])
+  await control.settle()
+  expect(calls.end('a')).toBe(true)
 })
 
 test('of agents that wait, the one that has had least is next, however many calls another one has queued before', async () => {
