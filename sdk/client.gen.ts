@@ -2458,7 +2458,11 @@ export interface TryGuardrailsResult {
   }[]
   /** The checks since `since`, evaluated with the rules in force plus the draft, as if no rule were in shadow mode. */
   replay: {
-    /** Checks evaluated again, among the latest 2000 audit entries. */ evaluations: number
+    /**
+     * Checks evaluated again, among the latest 2000 audit entries; dry runs are left out, and a preAction counts
+     * once.
+     */
+    evaluations: number
     /** Figures for each rule of the draft. */
     fired: {
       /** Id of the decision. */ id: string
@@ -2827,10 +2831,14 @@ export interface Briefing {
     /** Audit entry of the last one. */ last_seq: number
     /** The action that was stopped last. */ description: string
   }[]
-  /** The agent whose success rate of the last 30 days fell furthest below the time before, if that is proven. */
+  /**
+   * The agent whose results fell, as checkDrift finds it: the one that the verdict of getCalibration is about,
+   * else the surest finding. Null if there is none.
+   */
   worse: {
     /** The authenticated agent. */ agent: string
-    /** Its last 30 days. */
+    /** First day of the fall. */ since: string
+    /** What it decided from then on, by day of review. */
     recent: {
       /** Scored decisions. */ scored: number
       /** Mean outcome; null without scored decisions. */ rate: number | null

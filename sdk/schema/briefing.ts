@@ -52,11 +52,14 @@ export const Briefing = v.object({
     v.nullable(
       v.object({
         agent: v.string(),
-        recent: v.pipe(Rate, d('Its last 30 days.')),
+        since: v.pipe(v.string(), d('First day of the fall.')),
+        recent: v.pipe(Rate, d('What it decided from then on, by day of review.')),
         earlier: v.pipe(Rate, d('The time before.')),
       }),
     ),
-    d('The agent whose success rate of the last 30 days fell furthest below the time before, if that is proven.'),
+    d(
+      'The agent whose results fell, as checkDrift finds it: the one that the verdict of getCalibration is about, else the surest finding. Null if there is none.',
+    ),
   ),
   weeks: v.pipe(
     v.array(

@@ -1,8 +1,20 @@
 /** Rows of the audit trail for writes: who called which method, and which decisions it concerned. */
-import type { AuditEntry, Store, Transaction } from '../../sdk/storage/store.ts'
+import type { AuditEntry, Store, StoredAuditEntry, Transaction } from '../../sdk/storage/store.ts'
 import type { Caller } from './caller.ts'
 import { type Log, messageOf } from './log.ts'
 import { timestamp } from './time.ts'
+
+/** The check of an action that an entry belongs to. A preAction that records is evaluated as a plan, then as a record: it is one check. */
+export const checkOf = ({
+  method,
+  request_id,
+  seq,
+}: Pick<StoredAuditEntry, 'method' | 'request_id' | 'seq'>): string =>
+  method === 'cstp.preAction' ? request_id : String(seq)
+
+/** An evaluation that was only asked for, and led to no act. */
+export const isDryRun = ({ detail }: Pick<AuditEntry, 'detail'>): boolean =>
+  (detail as { dry_run?: unknown } | null)?.dry_run === true
 
 /** The fields of a call that its audit entry contains. */
 interface AuditedCall {

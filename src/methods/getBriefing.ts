@@ -23,11 +23,11 @@ export const getBriefing = defineMethod({
   scope: 'read',
   effect: 'read',
   cost: 64,
-  async handle({ store, policy, caller, now }, { since, ...rest }) {
+  async handle({ store, policy, caller, now, yieldToEventLoop }, { since, ...rest }) {
     const now_ms = now()
     const since_ms = (since === undefined ? null : boundMs(since, false)) ?? now_ms - dayMs
     const { breakers } = await policy.current()
     const only = seesAll(caller) ? {} : { only: caller.agent }
-    return briefingOf({ store, breakers, now_ms, ...only }, given(rest), since_ms)
+    return briefingOf({ store, breakers, now_ms, yieldToEventLoop, ...only }, given(rest), since_ms)
   },
 })

@@ -79,7 +79,12 @@ export const tryGuardrails = defineMethod({
     replay: v.pipe(
       v.nullable(
         v.object({
-          evaluations: v.pipe(v.number(), d(`Checks evaluated again, among the latest ${mostEntries} audit entries.`)),
+          evaluations: v.pipe(
+            v.number(),
+            d(
+              `Checks evaluated again, among the latest ${mostEntries} audit entries; dry runs are left out, and a preAction counts once.`,
+            ),
+          ),
           fired: v.pipe(
             v.array(
               v.object({ id: v.string(), evaluations: v.pipe(v.number(), d('Checks on which the rule fires.')) }),

@@ -52,23 +52,34 @@ forEachBackend((open) => {
     ).not.toHaveProperty('fired')
   })
 
-  test('names the agent whose success rate has fallen, with its weeks', async () => {
+  test('the agent that got worse is the one of checkDrift and of the verdict, with its weeks', async () => {
     const program = await open()
-    const decided = async (outcome: 'success' | 'failure', count: number) => {
+    const decided = async (outcome: 'success' | 'failure', count: number, by: 'alice' | 'root' = 'alice') => {
       for (let number = 0; number < count; number++) {
-        const id = await program.record({ confidence: 0.8 })
+        const id = await program.record({ confidence: 0.8 }, by)
         await program.call('reviewDecision', { id, outcome }, 'bob')
       }
     }
-    await decided('success', 25)
+    await decided('success', 45)
+    await decided('success', 45, 'root')
     program.clock.now += 40 * day
+    // A proven difference of two rates is not yet a fall that the sequential test finds.
+    await decided('failure', 2)
     expect((await program.call('getBriefing')).worse).toBe(null)
-    await decided('failure', 12)
+    program.clock.now += day
+    const since = new Date(program.clock.now).toISOString().slice(0, 10)
+    await decided('failure', 10)
+    await decided('failure', 6, 'root')
     const { worse, weeks } = await program.call('getBriefing')
-    expect(worse).toMatchObject({ agent: 'alice', recent: { scored: 12, rate: 0 }, earlier: { scored: 25, rate: 1 } })
+    const { change } = await program.call('checkDrift', { agent: 'alice' })
+    expect(worse).toMatchObject({ agent: 'alice', since: change!.since })
+    expect(worse!.recent).toMatchObject({ scored: change!.after.scored, rate: change!.after.accuracy })
+    expect(worse!.earlier).toMatchObject({ scored: change!.before.scored, rate: change!.before.accuracy })
+    expect((await program.call('getCalibration')).verdict.subject).toEqual({ by: 'agent', key: 'alice' })
+    expect((await program.call('getBriefing', { agent: 'root' })).worse).toMatchObject({ agent: 'root', since })
     expect(weeks).toHaveLength(12)
     expect(weeks.at(-1)).toMatchObject({ complete: false, scored: 12, rate: 0 })
-    expect(weeks.reduce((sum, { scored }) => sum + scored, 0)).toBe(37)
+    expect(weeks.reduce((sum, { scored }) => sum + scored, 0)).toBe(57)
   })
 
   test('many due reviews are sampled, and the answer has its share of the information', async () => {

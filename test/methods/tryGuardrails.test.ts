@@ -47,6 +47,20 @@ forEachBackend((open) => {
     expect(inShadow.backtest!.stopped.decisions).toBe(3)
   })
 
+  test('a preAction that records counts once, and a dry run not at all', async () => {
+    const program = await open()
+    const action = { description: 'Do it', stakes: 'high', category: 'x', confidence: 0.8 } as const
+    await program.call('preAction', { action, options: { auto_record: true } })
+    await program.call('checkGuardrails', { action, dry_run: true })
+    const { replay } = await program.call('tryGuardrails', { rules: draft }, 'root')
+    expect(replay).toMatchObject({ evaluations: 1, changed: 1, stopped: 1, fired: [{ id: 'sure', evaluations: 1 }] })
+    expect(replay!.examples).toHaveLength(1)
+    await program.rules(draft.replace('action: block', 'action: warn'))
+    await program.call('preAction', { action, options: { auto_record: true } })
+    const { guardrails } = await program.call('listGuardrails', { fired_since: '2026-01-01' }, 'root')
+    expect(guardrails[0]!.fired).toBe(1)
+  })
+
   test('says what rules in shadow mode would have stopped', async () => {
     const program = await open()
     await program.rules(draft.replace('id: sure,', 'id: sure, mode: shadow,'))

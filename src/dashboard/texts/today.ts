@@ -48,8 +48,8 @@ export const today = {
   stopHeads: ['Agent', 'Stopped by', 'Times', 'Last action', 'Last'],
   worse: 'Getting worse',
   noneWorse: 'No agent is proven to get worse. Success rate of all agents by week:',
-  fell: (agent: string, recent: Rate, earlier: Rate) =>
-    `${agent}: ${rate(recent)} came true in the last 30 days, ${rate(earlier)} before.`,
+  fell: ({ agent, since, recent, earlier }: NonNullable<Briefing['worse']>) =>
+    `${agent}: ${rate(recent)} came true since ${since}, ${rate(earlier)} before.`,
   chart: 'Success rate by week; the table below has the figures',
   chartCaption: 'Success rate by week',
   week: 'Week from',

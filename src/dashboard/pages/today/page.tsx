@@ -165,11 +165,7 @@ export function Today() {
               <Waits ready={ready} approvals={approvals} cells={cells} />
               <Changes of={briefing} />
               {weeks.some(({ scored }) => scored > 0) && (
-                <Panel
-                  title={t.worse}
-                  lead={worse ? t.fell(worse.agent, worse.recent, worse.earlier) : t.noneWorse}
-                  wide
-                >
+                <Panel title={t.worse} lead={worse ? t.fell(worse) : t.noneWorse} wide>
                   <Weeks weeks={weeks} />
                 </Panel>
               )}

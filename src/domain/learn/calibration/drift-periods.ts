@@ -145,35 +145,31 @@ const driftingOf = (name: string, change: Change | null): Drifting[] => {
 /** Most agents, or categories, that are checked: those with the most decisions first. */
 const mostChecked = 500
 
-/** Categories that drifted. */
-export async function driftingCategories(store: Store, filter: DecisionFilter, now_ms: number): Promise<Drifting[]> {
-  const categories = await countBy(store.decisions, { ...filter, scored: true }, 'category')
-  const closed = await closings(store, 'category')
-  const found: Drifting[] = []
-  // One after the other: the days of all categories together would fill the memory.
-  for (const { value: category } of categories.slice(0, mostChecked))
-    found.push(
-      ...driftingOf(
-        category,
-        latest(await sequence(store, { ...filter, category }), closed.get(category) ?? [], now_ms),
-      ),
-    )
-  return found.sort((a, b) => a.change.p - b.change.p || compareText(a.name, b.name))
+/** Lets other work run between two steps. */
+interface Steps {
+  store: Store
+  yieldToEventLoop?(): Promise<void>
 }
 
-/** The agents that decided recently, each with its finding. @param yieldToEventLoop lets other work run */
-async function driftingAgents(
-  { store, yieldToEventLoop }: { store: Store; yieldToEventLoop(): Promise<void> },
+/** The categories, or the agents that decided recently, whose results fell, the surest finding first; and all that were checked. */
+export async function drifting(
+  { store, yieldToEventLoop }: Steps,
+  by: 'agent' | 'category',
+  filter: DecisionFilter,
   now_ms: number,
 ): Promise<{ checked: Set<string>; found: Drifting[] }> {
-  const agents = (await countBy(store.decisions, periods({}, now_ms).recent, 'agent')).slice(0, mostChecked)
-  const closed = await closings(store, 'agent')
+  const among = by === 'agent' ? periods(filter, now_ms).recent : { ...filter, scored: true as const }
+  const names = (await countBy(store.decisions, among, by)).slice(0, mostChecked).map(({ value }) => value)
+  const closed = await closings(store, by)
   const found: Drifting[] = []
-  for (const { value: agent } of agents) {
-    found.push(...driftingOf(agent, latest(await sequence(store, { agent }), closed.get(agent) ?? [], now_ms)))
-    await yieldToEventLoop()
+  // One after the other: the days of all together would fill the memory.
+  for (const name of names) {
+    const days = await sequence(store, { ...filter, [by]: name })
+    found.push(...driftingOf(name, latest(days, closed.get(name) ?? [], now_ms)))
+    await yieldToEventLoop?.()
   }
-  return { checked: new Set(agents.map(({ value }) => value)), found }
+  found.sort((a, b) => a.change.p - b.change.p || compareText(a.name, b.name))
+  return { checked: new Set(names), found }
 }
 
 // Notices of drift: an agent whose recent decisions are proven to be calibrated worse than earlier ones is reported once, across all servers and restarts.
@@ -198,11 +194,10 @@ export interface DriftTools {
 
 /** Queues a notice for each agent whose drift is newly found; returns how many. A finding is reported once, and forgotten when it is over. */
 export async function reportDrift({ store, approvalContext, yieldToEventLoop }: DriftTools): Promise<number> {
-  const { checked, found } = await driftingAgents({ store, yieldToEventLoop }, approvalContext.now())
+  const { checked, found } = await drifting({ store, yieldToEventLoop }, 'agent', {}, approvalContext.now())
   const known = (await store.keyed.list(driftCollection, { limit: listed })).map(({ key }) => key)
-  const drifting = new Set(found.map(({ name }) => name))
   const fresh = found.filter(({ name }) => !known.includes(name))
-  const over = known.filter((name) => checked.has(name) && !drifting.has(name))
+  const over = known.filter((name) => checked.has(name) && !found.some((one) => one.name === name))
   if (over.length + fresh.length === 0) return 0
   await store.transaction(async (tx) => {
     for (const { name: agent, change, alerts, recommendation } of fresh) {

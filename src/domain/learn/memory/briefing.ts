@@ -3,15 +3,18 @@ import type { Briefing } from '../../../../sdk/schema/briefing.ts'
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import type { BreakerRule } from '../../../../sdk/schema/guardrail.ts'
 import { parseRecord } from '../../../../sdk/storage/decisions.ts'
-import { countBy, countDecisions, type ScoreSum, scoreSums } from '../../../../sdk/storage/groups.ts'
+import { countBy, countDecisions, scoreSums } from '../../../../sdk/storage/groups.ts'
 import type { DecisionFilter, Store, StoredAuditEntry } from '../../../../sdk/storage/store.ts'
-import { minScored, round } from '../../../core/figures.ts'
+import { isDryRun } from '../../../core/audit.ts'
+import { countOf, round, type Scored } from '../../../core/figures.ts'
 import { dayMs, timestamp } from '../../../core/time.ts'
 import { policyChanges } from '../../policy/judge/archive.ts'
 import { showBreakers } from '../../policy/judge/breakers.ts'
+import { drifting } from '../calibration/drift-periods.ts'
 import { exactInterval } from '../calibration/interval.ts'
+import { verdictOn } from '../calibration/stored-verdict.ts'
+import { separator } from '../calibration/sums.ts'
 
-const recentDays = 30
 const weekDays = 7
 const weeksShown = 12
 /** Most audit entries, failures, and decisions of the period that are read. */
@@ -24,6 +27,7 @@ export interface BriefingTools {
   store: Store
   breakers: readonly BreakerRule[]
   now_ms: number
+  yieldToEventLoop(): Promise<void>
   /** The caller if it may see only its own calls; else undefined. */
   only?: string
 }
@@ -36,28 +40,19 @@ function rateOf(value: number, count: number): Rate {
   return { scored: count, rate: round(value / count), low: round(low), high: round(high) }
 }
 
-/** How far the later rate is below the earlier one at least, by the interval of their difference; 0 unless a fall is proven. */
-function provenFall(now: Rate, then: Rate): number {
-  if (now.scored < minScored || then.scored < minScored) return 0
-  const change = now.rate! - then.rate!
-  return Math.max(0, -(change + Math.hypot(now.high! - now.rate!, then.rate! - then.low!)))
-}
-
-/** The agent with the largest proven fall. */
-function worseOf(recent: readonly ScoreSum[], earlier: readonly ScoreSum[]): Briefing['worse'] {
-  const rateOfAgent = (sums: readonly ScoreSum[], agent: string): Rate => {
-    const own = sums.filter((one) => one.agent === agent)
-    return rateOf(
-      own.reduce((sum, { value }) => sum + value, 0),
-      own.reduce((sum, { count }) => sum + count, 0),
+/** The agent whose results fell by the finding that checkDrift and its notices report: that of the verdict, else the surest one. */
+async function worseOf(tools: BriefingTools, filter: DecisionFilter): Promise<Briefing['worse']> {
+  const { found } = await drifting(tools, 'agent', filter, tools.now_ms)
+  if (found.length === 0) return null
+  const { subject } = await verdictOn(tools.store, filter, tools.now_ms)
+  const of = subject?.by.startsWith('agent') ? subject.key.split(separator)[0] : null
+  const { name: agent, change } = found.find(({ name }) => name === of) ?? found[0]!
+  const rate = (of: readonly Scored[]): Rate =>
+    rateOf(
+      of.reduce((sum, { value, count }) => sum + value * count, 0),
+      countOf(of),
     )
-  }
-  const falls = [...new Set(recent.map(({ agent }) => agent))].map((agent) => {
-    const [now, then] = [rateOfAgent(recent, agent), rateOfAgent(earlier, agent)]
-    return { agent, recent: now, earlier: then, fall: provenFall(now, then) }
-  })
-  const [worst] = falls.filter(({ fall }) => fall > 0).sort((a, b) => b.fall - a.fall)
-  return worst ? { agent: worst.agent, recent: worst.recent, earlier: worst.earlier } : null
+  return { agent, since: change.since, recent: rate(change.after), earlier: rate(change.before) }
 }
 
 const startOfDay = (ms: number): number => Math.floor(ms / dayMs) * dayMs
@@ -128,9 +123,6 @@ function lessonsOf(reviewed: readonly DecisionRecord[], decided: readonly Decisi
     .slice(0, maxLessons)
 }
 
-const isDryRun = ({ detail }: StoredAuditEntry): boolean =>
-  typeof detail === 'object' && detail !== null && 'dry_run' in detail && detail.dry_run === true
-
 function describedIn({ detail, method }: StoredAuditEntry): string {
   const input = typeof detail === 'object' && detail !== null && 'input' in detail ? detail.input : null
   const text = typeof input === 'object' && input !== null && 'description' in input ? input.description : null
@@ -174,8 +166,7 @@ export async function briefingOf(tools: BriefingTools, filter: DecisionFilter, s
   const { decisions } = store
   const period = { ...filter, created_from_ms: since_ms }
   const since = timestamp(since_ms)
-  const recent_ms = now_ms - recentDays * dayMs
-  const [recorded, outcomes, agents, before, failures, decided, reviewedRecords, recent, earlier] = await Promise.all([
+  const [recorded, outcomes, agents, before, failures, decided, reviewedRecords, worse] = await Promise.all([
     countDecisions(decisions, period),
     decisions.groups({ ...filter, status: ['reviewed'] }, ['reviewed_day', 'outcome']),
     countBy(decisions, period, 'agent'),
@@ -183,10 +174,8 @@ export async function briefingOf(tools: BriefingTools, filter: DecisionFilter, s
     newest(tools, { ...filter, outcome: ['failure'] }, maxFailures),
     newest(tools, period, maxDecisions),
     newest(tools, { ...filter, status: ['reviewed'] }, maxDecisions),
-    scoreSums(decisions, { ...filter, created_from_ms: recent_ms }),
-    scoreSums(decisions, { ...filter, created_to_ms: recent_ms - 1 }),
+    worseOf(tools, filter),
   ])
-  const worse = worseOf(recent, earlier)
   // The first rules are not a change.
   const changes = (await policyChanges(store)).slice(0, -1).map(({ in_force_from }) => in_force_from)
   const [weeks, stops, overrides, states] = await Promise.all([

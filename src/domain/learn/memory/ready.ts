@@ -9,7 +9,7 @@ import type { DecisionFilter, Store } from '../../../../sdk/storage/store.ts'
 import { dayMs } from '../../../core/time.ts'
 import { showBreakers } from '../../policy/judge/breakers.ts'
 import { percent } from '../calibration/advice.ts'
-import { driftingCategories } from '../calibration/drift-periods.ts'
+import { drifting } from '../calibration/drift-periods.ts'
 import { listContradictions } from './contradictions.ts'
 import { sampleOf } from './sample.ts'
 
@@ -165,8 +165,8 @@ async function overdue(
   return { actions, counts, sample: null }
 }
 
-async function drifting({ store, now_ms }: ReadyTools, filter: DecisionFilter): Promise<ReadyAction[]> {
-  return (await driftingCategories(store, filter, now_ms)).map(
+async function driftedCategories({ store, now_ms }: ReadyTools, filter: DecisionFilter): Promise<ReadyAction[]> {
+  return (await drifting({ store }, 'category', filter, now_ms)).found.map(
     ({ name: category, change, alerts }): ReadyAction => ({
       type: 'calibration_drift',
       priority: alerts.some(({ severity }) => severity === 'critical') ? 'high' : 'medium',
@@ -273,7 +273,7 @@ export async function readyActions(tools: ReadyTools, query: ReadyQuery) {
   const due = query.sample === undefined ? overdue(tools, query) : sampled(tools, query)
   const [{ actions: decisions, counts, sample }, ...lists] = await Promise.all([
     part<Awaited<typeof due>>('Overdue decisions', due, { actions: [], counts: {}, sample: null }),
-    part('Drift', drifting(tools, filter), []),
+    part('Drift', driftedCategories(tools, filter), []),
     part('Circuit breakers', stopped(tools), []),
     part('Contradictions', contradicting(tools, filter), []),
   ])

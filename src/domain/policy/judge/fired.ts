@@ -1,5 +1,6 @@
 /** How often each rule fired, by the checks in the audit trail. */
 import type { AuditReader } from '../../../../sdk/storage/audit.ts'
+import { checkOf, isDryRun } from '../../../core/audit.ts'
 
 const pageSize = 500
 /** Most checks that are read. */
@@ -13,24 +14,23 @@ export async function firedSince(
   audit: AuditReader,
   since_ms: number,
 ): Promise<{ counts: Map<string, number>; from_ms: number }> {
-  const counts = new Map<string, number>()
+  const checks = new Map<string, Set<string>>()
+  let from_ms = since_ms
   let cursor: number | undefined
   for (let read = 0; read < maxChecks; ) {
     const entries = await audit.list({ since_ms, limit: pageSize, ...(cursor !== undefined && { cursor }) })
-    for (const { allowed, rules, detail } of entries) {
-      if (allowed === null || isDryRun(detail)) continue
-      for (const rule of new Set([...rules, ...wouldBlock(detail)])) counts.set(rule, (counts.get(rule) ?? 0) + 1)
+    for (const entry of entries) {
+      if (entry.allowed === null || isDryRun(entry)) continue
+      for (const rule of [...entry.rules, ...wouldBlock(entry.detail)])
+        checks.set(rule, (checks.get(rule) ?? new Set()).add(checkOf(entry)))
     }
-    if (entries.length < pageSize) return { counts, from_ms: since_ms }
+    if (entries.length < pageSize) break
     read += entries.length
     cursor = entries.at(-1)!.seq
-    if (read >= maxChecks) return { counts, from_ms: Date.parse(entries.at(-1)!.at) }
+    if (read >= maxChecks) from_ms = Date.parse(entries.at(-1)!.at)
   }
-  return { counts, from_ms: since_ms }
+  return { counts: new Map([...checks].map(([rule, those]) => [rule, those.size])), from_ms }
 }
-
-const isDryRun = (detail: unknown): boolean =>
-  typeof detail === 'object' && detail !== null && 'dry_run' in detail && detail.dry_run === true
 
 /** The rules in shadow mode that fired. */
 const wouldBlock = (detail: unknown): string[] => {

@@ -39,6 +39,7 @@ interface Repeated {
 
 export interface Replayed {
   seq: number
+  request_id: string
   at: string
   agent: string
   method: string
@@ -117,7 +118,7 @@ export type Archived = (hash: string) => Promise<PolicySet | 'altered' | null>
 
 /** Evaluates an audit entry again; null if it is not an evaluation. */
 export async function replay(now: PolicySet, archived: Archived, entry: StoredAuditEntry): Promise<Replayed | null> {
-  const { seq, at, agent, method, detail, rules: rules_before } = entry
+  const { seq, request_id, at, agent, method, detail, rules: rules_before } = entry
   if (!isDetail(detail)) return null
   const judged_at = detail.as_of ?? at
   const { verdict, unknown } = await evaluatePast(now, detail.input, judged_at, detail.answers)
@@ -137,6 +138,7 @@ export async function replay(now: PolicySet, archived: Archived, entry: StoredAu
   const onPastState = unknown.size > 0 || (detail.breakers ?? []).length > 0
   return {
     seq,
+    request_id,
     at,
     agent,
     method,

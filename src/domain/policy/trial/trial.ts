@@ -2,6 +2,7 @@
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import { parseRecord } from '../../../../sdk/storage/decisions.ts'
 import type { Store, StoredAuditEntry } from '../../../../sdk/storage/store.ts'
+import { checkOf, isDryRun } from '../../../core/audit.ts'
 import { compileSet, type PolicySet } from '../rules/set.ts'
 import { type Backtest, backtest, backtestShadows } from './backtest.ts'
 import { type Replayed, replayAll } from './replay.ts'
@@ -37,13 +38,13 @@ function without<Rule extends { mode?: unknown }>(rule: Rule): Rule {
   return rest as Rule
 }
 
-/** The newest audit entries since a time. */
+/** The newest audit entries since a time. A dry run is not a check of an action. */
 async function* entriesOf({ store, yieldToEventLoop }: TrialTools, since_ms: number): AsyncGenerator<StoredAuditEntry> {
   let cursor: number | undefined
   for (let left = mostEntries; left > 0; ) {
     const limit = Math.min(pageSize, left)
     const page = await store.audit.list({ since_ms, limit, ...(cursor !== undefined && { cursor }) })
-    yield* page
+    yield* page.filter((entry) => !isDryRun(entry))
     left -= page.length
     cursor = page.at(-1)?.seq
     if (page.length < limit) return
@@ -92,26 +93,30 @@ export async function tryDraft(
   since_ms: number,
 ): Promise<Trial> {
   const set = overlaid(inForce, draft)
-  const fired = new Map(draft.rules.map(({ rule }) => [rule.id, 0]))
-  const { evaluations, changed, uncertain } = await replayAll(
+  const checks = new Map<string, Replayed[]>()
+  await replayAll(
     set,
     async () => null,
     entriesOf(tools, since_ms),
-    ({ rules_after }) => {
-      for (const id of rules_after) if (fired.has(id)) fired.set(id, fired.get(id)! + 1)
-    },
+    (one) => void checks.set(checkOf(one), [...(checks.get(checkOf(one)) ?? []), one]),
   )
+  const all = [...checks.values()]
+  const count = (passes: (one: Replayed) => boolean) => all.filter((those) => those.some(passes)).length
+  const changed = all.flatMap((those) => those.find(({ before, after }) => before !== after) ?? [])
   const passes = ['pass', 'warn']
   const stopped = changed.filter(({ before, after }) => passes.includes(before) && !passes.includes(after))
   return {
     replay: {
-      evaluations,
+      evaluations: all.length,
       stopped: stopped.length,
       agents: new Set(stopped.map(({ agent }) => agent)).size,
-      fired: [...fired].map(([id, times]) => ({ id, evaluations: times })),
+      fired: draft.rules.map(({ rule: { id } }) => ({
+        id,
+        evaluations: count(({ rules_after }) => rules_after.includes(id)),
+      })),
       changed: changed.length,
       examples: changed.slice(0, mostChanged),
-      uncertain,
+      uncertain: count(({ uncertain }) => uncertain.length > 0),
     },
     backtest: await backtest(draft, reviewedOf(tools)),
   }
