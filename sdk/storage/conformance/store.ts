@@ -5,7 +5,6 @@ import { testCounters } from './store/counters.ts'
 import { testDecisions } from './store/decisions.ts'
 import { testEmbeddings } from './store/embeddings.ts'
 import { testErasure } from './store/erasure.ts'
-import { testGroups } from './store/groups.ts'
 import { kitOf, type StoreSuite } from './store/kit.ts'
 import { testShared } from './store/shared.ts'
 import { testThread } from './store/thread.ts'
@@ -28,7 +27,6 @@ export function storeConformance(runner: TestRunner, suite: StoreSuite): void {
     decisions: testDecisions,
     transactions: testTransactions,
     embeddings: testEmbeddings,
-    groups: testGroups,
     counters: testCounters,
     thread: testThread,
     erasure: testErasure,

@@ -3,18 +3,16 @@
 import type { DecisionRecord } from '../../../schema/decision.ts'
 import { filterNames, sortNames } from '../../../schema/decision-fields.ts'
 import { decisionPages, parseRecord, readDecision, readDecisions } from '../../decisions.ts'
-import { confidenceRank, fieldsOrder, filterFields } from '../../fields.ts'
+import { fieldsOrder, filterFields } from '../../fields.ts'
 import { compileFilter } from '../../filter.ts'
-import { type CountKey, countBy, countDecisions, type OutcomeGroup, outcomeGroups } from '../../groups.ts'
+import { countDecisions } from '../../groups.ts'
 import { skeleton } from '../../skeleton.ts'
-import type { CountFilter, DecisionFields, Store } from '../../store.ts'
+import type { CountFilter, Store } from '../../store.ts'
 import { filterOf, random } from '../search/corpus.ts'
 import type { Kit } from './kit.ts'
-import { createAll, idOf, oddRecord, recordOf } from './records.ts'
+import { countedOf, createAll, idOf, oddRecord, recordOf } from './records.ts'
 
-const keys: CountKey[] = ['category', 'stakes', 'status', 'outcome', 'agent', 'day', 'tag', 'project']
-
-export function testDecisions({ onEmpty, expect, refused }: Kit): void {
+export function testDecisions({ onEmpty, expect, expectGroups, refused }: Kit): void {
   onEmpty('an empty store answers', async (store) => {
     expect(await readDecision(store.decisions, idOf(1))).toBe(null)
     expect(await store.decisions.get([idOf(1)])).toEqual([])
@@ -22,7 +20,7 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
     expect(await store.decisions.find({ prefix: '2', limit: 5 })).toEqual([])
     expect(await store.decisions.walk({}, null, 5)).toEqual([])
     expect(await countDecisions(store.decisions, {})).toBe(0)
-    expect(await countBy(store.decisions, {}, 'day')).toEqual([])
+    expect(await store.decisions.groups({}, ['day'])).toEqual([])
     expect(await store.decisions.find({ source_key: 'x' })).toEqual([])
     const all = { filter: {}, sort: 'created_at', order: 'desc', offset: 0, limit: 10 } as const
     expect(await store.decisions.list(all)).toEqual({ texts: [], total: 0 })
@@ -195,16 +193,17 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
   onEmpty('lists, counts and totals agree with a plain look at every record', async (store) => {
     const next = random(11)
     const records = Array.from({ length: 120 }, (_, number) => madeUp(number, next))
+    const ids = records.map(({ id }) => id)
     await createAll(store, records)
     await embedSome(store, records)
-    const fields = await Promise.all(
-      records.map(async (record) => filterFields(record, (await readDecision(store.decisions, record.id))!.indexed)),
-    )
+    const counted = (await readDecisions(store.decisions, ids)).map(({ record, indexed }) => countedOf(record, indexed))
+    const fields = counted.map((one) => one.fields)
     const chosen = (round: number) =>
       round % 2 === 0 ? [filterNames[(round / 2) % filterNames.length]!] : filterNames.filter(() => next() < 0.12)
     for (let round = 0; round < 150; round++) {
       const filter = filterOf(chosen(round), next)
-      const passing = fields.filter(compileFilter(filter))
+      const passes = compileFilter(filter)
+      const passing = fields.filter(passes)
       const sort = sortNames[round % sortNames.length]!
       const order = next() < 0.5 ? 'asc' : 'desc'
       const [offset, limit] = [Math.floor(next() * 5), 1 + Math.floor(next() * 40)]
@@ -216,10 +215,9 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
       const inOrder = fieldsOrder('created_at', 'asc')
       const behind = passing.filter((one) => after === null || inOrder(after, one) < 0).sort(inOrder)
       expect(await store.decisions.walk(filter, after, limit)).toEqual(behind.slice(0, limit))
-      expect(await countDecisions(store.decisions, filter)).toBe(passing.length)
-      const by = keys[round % keys.length]!
-      expect(await countBy(store.decisions, filter, by)).toEqual(countedBy(passing, by))
-      expect(await outcomeGroups(store.decisions, filter)).toEqual(outcomesOf(passing))
+      const grouped = counted.filter((one) => passes(one.fields))
+      for (const by of [[], ['confidence_at_record', 'outcome', 'settled_by'], ['tag', 'project']] as const)
+        await expectGroups(store.decisions, filter, by, grouped)
     }
   })
 
@@ -231,9 +229,8 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
       await createAll(store, records)
       const later = { ...records[1]!, category: 'PLAIN', tags: ['\uff30lain'], project: null }
       await store.transaction((tx) => tx.decisions.put(later, 1))
-      const fields = [...records.filter(({ id }) => id !== later.id), later].map((record) =>
-        filterFields(record, false),
-      )
+      const counted = [...records.filter(({ id }) => id !== later.id), later].map((record) => countedOf(record))
+      const fields = counted.map((one) => one.fields)
       const filters: CountFilter[] = ['plain', "o'brien", 'nul\0byte', '漢字', ' ', '100%', 'none'].flatMap((text) => {
         const look = skeleton(text)
         const alike = [
@@ -246,11 +243,12 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
         return alike.flatMap((one) => [{ alike: one }, { alike: one, stakes: ['medium'], tags: ['plain'] }])
       })
       for (const filter of filters) {
-        const passing = fields.filter(compileFilter(filter))
-        expect(await countDecisions(store.decisions, filter)).toBe(passing.length)
-        expect(await outcomeGroups(store.decisions, filter)).toEqual(outcomesOf(passing))
-        expect(await store.transaction((tx) => countDecisions(tx.decisions, filter))).toBe(passing.length)
-        expect(await store.transaction((tx) => outcomeGroups(tx.decisions, filter))).toEqual(outcomesOf(passing))
+        const passes = compileFilter(filter)
+        const passing = counted.filter((one) => passes(one.fields))
+        for (const by of [[], ['confidence_at_record', 'outcome', 'settled_by']] as const) {
+          await expectGroups(store.decisions, filter, by, passing)
+          await store.transaction((tx) => expectGroups(tx.decisions, filter, by, passing))
+        }
       }
       const spelled = fields.filter(({ category }) => category !== null && skeleton(category) === 'plain')
       expect(spelled.length > fields.filter(({ category }) => category === 'plain').length).toBe(true)
@@ -320,35 +318,4 @@ async function embedSome(store: Store, records: readonly DecisionRecord[]): Prom
           vectors: { structure: vector, function: vector, both: vector },
         })
   })
-}
-
-/** The groups of `outcomes`, computed record by record. */
-function outcomesOf(passing: readonly DecisionFields[]): OutcomeGroup[] {
-  const groups: OutcomeGroup[] = []
-  for (const { outcome, settled_by, confidence_at_record: confidence } of passing) {
-    const same = groups.find(
-      (one) => one.confidence === confidence && one.outcome === outcome && one.settled_by === settled_by,
-    )
-    if (same) same.count++
-    else groups.push({ confidence, outcome, settled_by, count: 1 })
-  }
-  const rank = (one: OutcomeGroup) => `${one.outcome ?? ''} ${one.settled_by ?? ''}`
-  return groups.sort(
-    (a, b) => confidenceRank(a.confidence) - confidenceRank(b.confidence) || (rank(a) < rank(b) ? -1 : 1),
-  )
-}
-
-function countedBy(passing: readonly DecisionFields[], by: CountKey): { value: string; count: number }[] {
-  const counts: Record<string, number> = Object.create(null)
-  for (const one of passing) {
-    const values =
-      by === 'tag'
-        ? [...new Set(one.tags)]
-        : [by === 'day' ? new Date(one.created_ms).toISOString().slice(0, 10) : one[by]]
-    for (const value of values) if (value !== null) counts[value] = (counts[value] ?? 0) + 1
-  }
-  const text = (a: string, b: string) => (a < b ? -1 : 1)
-  return Object.entries(counts)
-    .map(([value, count]) => ({ value, count }))
-    .sort((a, b) => (by === 'day' ? 0 : b.count - a.count) || text(a.value, b.value))
 }

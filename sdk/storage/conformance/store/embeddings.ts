@@ -2,10 +2,12 @@
 
 import type { Link } from '../../../schema/decision.ts'
 import { readDecision } from '../../decisions.ts'
-import { filterFields } from '../../fields.ts'
+import { edgeOrder, edgesOf } from '../../edges.ts'
+import { compareText, filterFields } from '../../fields.ts'
 import { countDecisions } from '../../groups.ts'
 import type { Store } from '../../store.ts'
 import type { VectorSet } from '../../vectors.ts'
+import { random } from '../search/corpus.ts'
 import type { Kit } from './kit.ts'
 import { analyseSimply, createAll, idOf, recordOf } from './records.ts'
 
@@ -192,5 +194,43 @@ export function testEmbeddings({ onEmpty, expect, refused }: Kit): void {
     expect(await of([], { direction: 'both', limit: 9 })).toEqual([])
     await store.transaction((tx) => tx.decisions.put(recordOf(1, { links: [link(2, 'refines', 0.25)] }), 1))
     expect(await of([1], { direction: 'outgoing', limit: 9 })).toEqual([edge(1, link(2, 'refines', 0.25))])
+  })
+
+  onEmpty('edges of all decisions are listed newest first, through updates too', async (store) => {
+    const next = random(1)
+    const one = <T>(values: readonly T[]): T => values[Math.floor(next() * values.length)]!
+    const kinds = ['relates_to', 'contradicts', 'supersedes'] as const
+    const linked = (number: number) =>
+      recordOf(number, {
+        links: kinds
+          .filter(() => next() < 0.3)
+          .map((edge_type) => ({
+            target_id: idOf(Math.floor(next() * 40)),
+            ...{ edge_type, weight: 0.5, context: null },
+            created_at: `2026-0${1 + Math.floor(next() * 3)}-01T00:00:00.000Z`,
+            created_by: one(['ada', 'bob']),
+            effective: next() < 0.5,
+          })),
+      })
+    const records = Array.from({ length: 40 }, (_, number) => linked(number))
+    const check = async () => {
+      const all = records.flatMap(edgesOf)
+      for (const types of [['contradicts'], ['relates_to', 'supersedes'], []] as const)
+        for (const limit of [2, 100])
+          expect(await store.edges.of(null, { direction: 'both', types, limit })).toEqual(
+            all
+              .filter(({ edge_type }) => types.some((type) => type === edge_type))
+              .sort((a, b) => compareText(b.created_at, a.created_at) || edgeOrder(a, b))
+              .slice(0, limit),
+          )
+    }
+    await createAll(store, records)
+    await check()
+    for (let number = 0; number < 40; number += 3) {
+      const changed = linked(number)
+      records[number] = changed
+      await store.transaction((tx) => tx.decisions.put(changed, 1))
+    }
+    await check()
   })
 }

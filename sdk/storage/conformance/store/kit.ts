@@ -1,6 +1,8 @@
 /** Helpers shared by the parts of the store suite. */
 import { isStorageError, type StorageErrorKind } from '../../errors.ts'
-import type { Store } from '../../store.ts'
+import { compareText } from '../../fields.ts'
+import { type CountedDecision, groupDecisions } from '../../groups.ts'
+import type { CountFilter, DecisionReader, GroupKey, Store } from '../../store.ts'
 import type { TestRunner } from '../runner.ts'
 
 /** A store driver under test. */
@@ -19,7 +21,18 @@ export interface Kit extends TestRunner {
   onEmpty(title: string, body: (store: Store, again: () => Promise<Store>) => Promise<void>): void
   /** Expects `promise` to reject with a storage error of this kind. */
   refused(promise: Promise<unknown>, kind: StorageErrorKind): Promise<void>
+  /** Expects the groups of a filter to be those of the decisions that pass it. */
+  expectGroups(
+    decisions: Pick<DecisionReader, 'groups'>,
+    filter: CountFilter,
+    by: readonly GroupKey[],
+    passing: readonly CountedDecision[],
+  ): Promise<void>
 }
+
+/** Groups as texts in a fixed order, as a driver may return them in any. */
+const inOrder = (groups: readonly object[]): string[] =>
+  groups.map((group) => JSON.stringify(Object.entries(group).sort(([a], [b]) => compareText(a, b)))).sort(compareText)
 
 let places = 0
 
@@ -42,6 +55,10 @@ export function kitOf(runner: TestRunner, suite: StoreSuite): Kit {
           for (const store of opened) await store.close()
         }
       })
+    },
+    async expectGroups(decisions, filter, by, passing) {
+      const found = inOrder(await decisions.groups(filter, by))
+      runner.expect([filter, by, found]).toEqual([filter, by, inOrder(groupDecisions(passing, by))])
     },
     async refused(promise, kind) {
       const error = await promise.then(

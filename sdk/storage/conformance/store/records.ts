@@ -1,5 +1,7 @@
 /** Decision records for the store suite: small, distinct, and the same for the same number. */
 import { type DecisionRecord, outcomeValues, stakesValues } from '../../../schema/decision.ts'
+import { filterFields } from '../../fields.ts'
+import type { CountedDecision } from '../../groups.ts'
 import type { Store, StoreOptions } from '../../store.ts'
 
 /** Ids of seven decisions a day. They ascend with the number; their parts after `-decision-` do not. */
@@ -79,6 +81,12 @@ export function recordOf(number: number, changes: Partial<DecisionRecord> = {}):
     ...changes,
   }
 }
+
+/** A record as it is counted. */
+export const countedOf = (record: DecisionRecord, indexed = false): CountedDecision => ({
+  fields: filterFields(record, indexed),
+  reasons: record.reasons,
+})
 
 /** Splits into lower-case words: an analysis that the suite can easily repeat. */
 export function analyseSimply(record: DecisionRecord): string {
