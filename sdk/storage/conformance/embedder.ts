@@ -2,13 +2,11 @@
 
 import { DIMENSIONS, type Embedder } from '../embedder.ts'
 import { isStorageError } from '../errors.ts'
+import { check, distance, thrownBy } from './check.ts'
+import type { TestRunner } from './runner.ts'
 
 /** The functions of a test runner; those of `bun:test`, vitest and `node:test` fit. */
-export interface TestRunner {
-  /** Groups tests. */
-  describe(name: string, body: () => void): void
-  /** Defines one test; it fails if its promise rejects. */
-  test(name: string, body: () => Promise<void>): void
+export interface EmbedderRunner extends Pick<TestRunner, 'describe' | 'test'> {
   /** Runs before the tests of its group. */
   beforeAll(body: () => Promise<void>): void
   /** Runs after the tests of its group. */
@@ -54,7 +52,7 @@ const odd = [
  * testEmbedder(runner, { name: 'mine', open: openMine })
  * ```
  */
-export function testEmbedder(runner: TestRunner, { name, open, tolerance = 0 }: EmbedderSuite): void {
+export function testEmbedder(runner: EmbedderRunner, { name, open, tolerance = 0 }: EmbedderSuite): void {
   const { describe, test, beforeAll, afterAll } = runner
   describe(`embedder: ${name}`, () => {
     let embedder: Embedder
@@ -159,18 +157,18 @@ export function testEmbedder(runner: TestRunner, { name, open, tolerance = 0 }: 
 
     test('throws the reason of a signal that is aborted before the call', async () => {
       const reason = new Error('gone before')
-      check((await failure(embedder.embed([cats], 'query', AbortSignal.abort(reason)))) === reason, 'another error')
+      check((await thrownBy(embedder.embed([cats], 'query', AbortSignal.abort(reason)))) === reason, 'another error')
     })
 
     test('throws the reason of a signal that is aborted during the call, and keeps working', async () => {
       const reason = new Error('gone meanwhile')
       const controller = new AbortController()
       const texts = Array.from({ length: 20 }, (_, i) => `Aborted text ${i} ${Math.random()}`)
-      const call = failure(embedder.embed(texts, 'document', controller.signal))
+      const call = thrownBy(embedder.embed(texts, 'document', controller.signal))
       controller.abort(reason)
       const error = await call
       // The driver may have finished before the abort.
-      check(error === undefined || error === reason, `another error: ${error}`)
+      check(error === null || error === reason, `another error: ${error}`)
       checkVector(await one(cats), embedder.effective_dimensions)
     })
 
@@ -178,14 +176,10 @@ export function testEmbedder(runner: TestRunner, { name, open, tolerance = 0 }: 
       const closing = await open()
       await closing.close()
       await closing.close()
-      const error = await failure(closing.embed([cats], 'document', never()))
+      const error = await thrownBy(closing.embed([cats], 'document', never()))
       check(isStorageError(error, 'unavailable'), `no StorageError unavailable but ${error}`)
     })
   })
-}
-
-function check(ok: boolean, message: string): asserts ok {
-  if (!ok) throw new Error(message)
 }
 
 function checkVector(vector: Float32Array, effective: number): void {
@@ -202,17 +196,4 @@ function checkVector(vector: Float32Array, effective: number): void {
 
 function largestGap(a: Float32Array, b: Float32Array): number {
   return a.reduce((gap, value, i) => Math.max(gap, Math.abs(value - b[i]!)), 0)
-}
-
-/** Cosine distance of two unit vectors. */
-function distance(a: Float32Array, b: Float32Array): number {
-  return 1 - a.reduce((sum, value, i) => sum + value * b[i]!, 0)
-}
-
-async function failure(call: Promise<unknown>): Promise<unknown> {
-  try {
-    await call
-  } catch (error) {
-    return error
-  }
 }

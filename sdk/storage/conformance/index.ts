@@ -1,5 +1,5 @@
 /** The suites that check a driver against its port; run them with bun:test, vitest or jest. */
-export { type EmbedderSuite, type TestRunner as EmbedderRunner, testEmbedder } from './embedder.ts'
+export { type EmbedderRunner, type EmbedderSuite, testEmbedder } from './embedder.ts'
 export { evidenceConformance } from './evidence.ts'
 export type { Expectation, TestRunner } from './runner.ts'
 export { type SearchSuite, testSearch } from './search.ts'

@@ -1,7 +1,7 @@
 /** Search suite: changes, watermarks and generations, and what searches see during changes. */
 import type { SearchState, VectorHit } from '../../search.ts'
 import { sides } from '../../vectors.ts'
-import { check, distance, equal, refused } from './check.ts'
+import { check, distance, equal, refused } from '../check.ts'
 import { type Entry, entry, filterOf, idOf, random, unitVector, withoutVectors } from './corpus.ts'
 import { dimensions, embedder, type SearchKit } from './kit.ts'
 

@@ -1,7 +1,7 @@
 /** Search suite: BM25 as the port defines it, compared with a plain computation. */
 import { compileFilter } from '../../filter.ts'
 import type { KeywordQuery, KeywordResult, SearchIndex } from '../../search.ts'
-import { equal } from './check.ts'
+import { equal } from '../check.ts'
 import { type Entry, entry, filterOf, idOf, random, termsOf, withoutVectors, wordsOf } from './corpus.ts'
 import { dimensions, type SearchKit } from './kit.ts'
 

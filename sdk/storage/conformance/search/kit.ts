@@ -3,8 +3,8 @@ import { compileFilter } from '../../filter.ts'
 import type { Search, SearchIndex } from '../../search.ts'
 import type { DecisionFilter } from '../../store.ts'
 import type { Side } from '../../vectors.ts'
+import { byDistance, check, distance, equal } from '../check.ts'
 import type { TestRunner } from '../runner.ts'
-import { byDistance, check, distance, equal } from './check.ts'
 import type { Entry } from './corpus.ts'
 
 /** A search driver under test. */

@@ -1,7 +1,7 @@
 /** Search suite: the nearest by vector, compared with plain arithmetic. */
 import { filterNames } from '../../../schema/decision-fields.ts'
 import { sides } from '../../vectors.ts'
-import { check, distance, equal } from './check.ts'
+import { check, distance, equal } from '../check.ts'
 import { entry, filterOf, idOf, random, unitVector, withoutVectors } from './corpus.ts'
 import { dimensions, type SearchKit } from './kit.ts'
 

@@ -3,6 +3,7 @@ import { isStorageError, type StorageErrorKind } from '../../errors.ts'
 import { compareText } from '../../fields.ts'
 import { type CountedDecision, groupDecisions } from '../../groups.ts'
 import type { CountFilter, DecisionReader, GroupKey, Store } from '../../store.ts'
+import { thrownBy } from '../check.ts'
 import type { TestRunner } from '../runner.ts'
 
 /** A store driver under test. */
@@ -61,10 +62,7 @@ export function kitOf(runner: TestRunner, suite: StoreSuite): Kit {
       runner.expect([filter, by, found]).toEqual([filter, by, inOrder(groupDecisions(passing, by))])
     },
     async refused(promise, kind) {
-      const error = await promise.then(
-        () => 'nothing was thrown',
-        (thrown: unknown) => thrown,
-      )
+      const error = await thrownBy(promise)
       runner.expect(isStorageError(error) ? error.kind : error).toBe(kind)
     },
   }

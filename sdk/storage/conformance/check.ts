@@ -1,6 +1,6 @@
-/** Expected results of the search suite by plain arithmetic, and assertions whose messages name what was compared. */
-import { isStorageError } from '../../errors.ts'
-import type { VectorHit } from '../../search.ts'
+/** Assertions of the suites whose messages name what was compared, and plain arithmetic. */
+import { isStorageError } from '../errors.ts'
+import type { VectorHit } from '../search.ts'
 
 export const byDistance = (a: VectorHit, b: VectorHit) => a.distance - b.distance || (a.id < b.id ? -1 : 1)
 
@@ -8,11 +8,15 @@ export function distance(a: Float32Array, b: Float32Array): number {
   return Math.min(2, Math.max(0, 1 - a.reduce((sum, value, i) => sum + value * b[i]!, 0)))
 }
 
-export async function refused(promise: Promise<unknown>): Promise<void> {
-  const error = await promise.then(
+/** What a promise rejects with; null if it does not. */
+export const thrownBy = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
     () => null,
     (thrown: unknown) => thrown,
   )
+
+export async function refused(promise: Promise<unknown>): Promise<void> {
+  const error = await thrownBy(promise)
   check(error !== null, 'it was not refused')
   check(isStorageError(error, 'invalid'), `refused with ${String(error)}, not with a StorageError of kind invalid`)
 }
