@@ -33,8 +33,8 @@ export const getWisdom = defineMethod({
   scope: 'read',
   effect: 'read',
   cost: 64,
-  async handle({ wisdom, signal }, { category, min_decisions }) {
-    const within = AbortSignal.any([signal, AbortSignal.timeout(maxWaitMs)])
+  async handle({ wisdom, signal, yieldToEventLoop }, { category, min_decisions }) {
+    const within = { signal: AbortSignal.any([signal, AbortSignal.timeout(maxWaitMs)]), yieldToEventLoop }
     const { categories, by_meaning } = await wisdom.of({ ...given({ category }), min_decisions }, within)
     return {
       wisdom: categories,

@@ -36,6 +36,7 @@ export interface HookCall extends CheckCall, RecordCall {
   log: RecordCall['log']
   tracker: CheckCall['tracker'] & RecordCall['tracker']
   wisdom: WisdomReader
+  yieldToEventLoop(): Promise<void>
   thread: Pick<Thread, 'sequence'>
   /** As given by the hook, from the remote of its repository. */
   project: string | null

@@ -27,6 +27,7 @@ export interface BriefingTools {
   store: Store
   breakers: readonly BreakerRule[]
   now_ms: number
+  /** Lets other work run. */
   yieldToEventLoop(): Promise<void>
   /** The caller if it may see only its own calls; else undefined. */
   only?: string
@@ -59,33 +60,28 @@ const startOfDay = (ms: number): number => Math.floor(ms / dayMs) * dayMs
 const dayOf = (ms: number): string => timestamp(ms).slice(0, 10)
 
 /** Success rates of the last weeks, each ending on the weekday of today. */
-function weeksOf(
-  { store, now_ms }: BriefingTools,
+async function weeksOf(
+  { store, now_ms, yieldToEventLoop }: BriefingTools,
   filter: DecisionFilter,
   changes: readonly string[],
 ): Promise<Briefing['weeks']> {
   const end = startOfDay(now_ms) + dayMs
-  const starts = Array.from({ length: weeksShown }, (_, at) => end - (weeksShown - at) * weekDays * dayMs)
-  return Promise.all(
-    starts.map(async (from) => {
-      const bounds = { created_from_ms: from, created_to_ms: from + weekDays * dayMs - 1 }
-      const sums = await scoreSums(store.decisions, { ...filter, ...bounds })
-      const { value, count } = sums.reduce(
-        (all, one) => ({ value: all.value + one.value, count: all.count + one.count }),
-        {
-          value: 0,
-          count: 0,
-        },
-      )
-      const until = from + weekDays * dayMs
-      return {
-        from: dayOf(from),
-        complete: until < end,
-        rules_changed: changes.some((at) => Date.parse(at) >= from && Date.parse(at) < until),
-        ...rateOf(value, count),
-      }
-    }),
-  )
+  const weeks: Briefing['weeks'] = []
+  for (let left = weeksShown; left > 0; left--) {
+    const from = end - left * weekDays * dayMs
+    const until = from + weekDays * dayMs
+    const bounds = { created_from_ms: from, created_to_ms: until - 1 }
+    const sums = await scoreSums(store.decisions, { ...filter, ...bounds })
+    const total = (of: 'value' | 'count') => sums.reduce((sum, one) => sum + one[of], 0)
+    weeks.push({
+      from: dayOf(from),
+      complete: until < end,
+      rules_changed: changes.some((at) => Date.parse(at) >= from && Date.parse(at) < until),
+      ...rateOf(total('value'), total('count')),
+    })
+    await yieldToEventLoop()
+  }
+  return weeks
 }
 
 const newest = async ({ store }: BriefingTools, filter: DecisionFilter, limit: number): Promise<DecisionRecord[]> =>
@@ -166,15 +162,18 @@ export async function briefingOf(tools: BriefingTools, filter: DecisionFilter, s
   const { decisions } = store
   const period = { ...filter, created_from_ms: since_ms }
   const since = timestamp(since_ms)
-  const [recorded, outcomes, agents, before, failures, decided, reviewedRecords, worse] = await Promise.all([
+  const worse = await worseOf(tools, filter)
+  const [recorded, outcomes, agents, before] = await Promise.all([
     countDecisions(decisions, period),
     decisions.groups({ ...filter, status: ['reviewed'] }, ['reviewed_day', 'outcome']),
     countBy(decisions, period, 'agent'),
     countBy(decisions, { ...filter, created_to_ms: since_ms - 1 }, 'agent'),
+  ])
+  await tools.yieldToEventLoop()
+  const [failures, decided, reviewedRecords] = await Promise.all([
     newest(tools, { ...filter, outcome: ['failure'] }, maxFailures),
     newest(tools, period, maxDecisions),
     newest(tools, { ...filter, status: ['reviewed'] }, maxDecisions),
-    worseOf(tools, filter),
   ])
   // The first rules are not a change.
   const changes = (await policyChanges(store)).slice(0, -1).map(({ in_force_from }) => in_force_from)

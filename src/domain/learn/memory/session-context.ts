@@ -139,6 +139,7 @@ interface ContextCall extends SearchTools {
   caller: { agent: string }
   policy: Policy
   wisdom: WisdomReader
+  yieldToEventLoop(): Promise<void>
   now(): number
 }
 
@@ -180,7 +181,7 @@ export async function sessionContext(
   const within = () => AbortSignal.any([call.signal, AbortSignal.timeout(maxWaitMs)])
   let learning: Promise<Wisdom> | undefined
   const learnt = () => {
-    learning ??= call.wisdom.of({ min_decisions: minForPrinciple }, within())
+    learning ??= call.wisdom.of({ min_decisions: minForPrinciple }, { ...call, signal: within() })
     return learning
   }
   const own = await outcomeGroupsByCategory(store.decisions, { agent: caller.agent })

@@ -26,9 +26,16 @@ export interface WisdomQuery {
   min_decisions: number
 }
 
+interface Within {
+  /** Ends the comparison of statements by meaning. */
+  signal: AbortSignal
+  /** Lets other work run. */
+  yieldToEventLoop(): Promise<void>
+}
+
 /** Returns what decisions taught, and caches the last answers until a decision changes. */
 export interface WisdomReader {
-  of(query: WisdomQuery, signal: AbortSignal): Promise<Wisdom>
+  of(query: WisdomQuery, within: Within): Promise<Wisdom>
   /** Vectors of short texts. */
   phrases: Pick<Phrases, 'vectors'>
 }
@@ -65,7 +72,7 @@ async function wisdomOf(
   phrases: Phrases,
   known: Known,
   { category: wanted, min_decisions }: WisdomQuery,
-  signal: AbortSignal,
+  { signal, yieldToEventLoop }: Within,
 ): Promise<Wisdom> {
   const filter: DecisionFilter = { status: ['reviewed'], ...(wanted !== undefined && { category: wanted }) }
   const categories = [...groupsByCategory(await outcomeGroupsByCategory(store.decisions, filter))]
@@ -92,6 +99,7 @@ async function wisdomOf(
     const before = known.get(category)
     const learnt = before?.state === state ? before.learnt : await learntFrom(records, comparing)
     if (by_meaning) known.set(category, { state, learnt })
+    await yieldToEventLoop()
     const { principles, failure_modes, missing } = learnt
     const scored = scoredOf(groups)
     found.push({
@@ -119,7 +127,7 @@ export function openWisdom(store: Store, phrases: Phrases): WisdomReader {
   let kept_at = ''
   return {
     phrases,
-    async of(query, signal) {
+    async of(query, within) {
       const { seq, active } = await store.feed.head()
       const at = `${seq} ${active?.number}`
       if (at !== kept_at) kept.clear()
@@ -128,7 +136,7 @@ export function openWisdom(store: Store, phrases: Phrases): WisdomReader {
       const last = kept.get(key)
       if (last) return last
       if (known.size > maxKnown) known.clear()
-      const found = await wisdomOf(store, phrases, known, query, signal)
+      const found = await wisdomOf(store, phrases, known, query, within)
       // If a decision changed in the meantime, the next query reads again.
       if (found.by_meaning && kept_at === at && kept.size < maxKept) kept.set(key, found)
       return found
