@@ -84,6 +84,13 @@ const targets: Target[] = [
     value: added(at),
     below: at === 'p50_ms' ? 3 : 8,
   })),
+  {
+    ...embedded,
+    about: 'gateway, MB of 1 000 sessions',
+    what: '1000 sessions with a server',
+    value: (row) => row.rss_mb,
+    below: 300,
+  },
   ...bySize({ about: 'hybrid with its embedding, ms p95', what: /^hybrid \+ embedding$/, value: p95 }, searches),
   ...bySize({ about: 'keyword, ms p95', what: /^keyword$/, value: p95 }, searches),
   { about: 'recall@10, of an exact search', what: /^recall@10/, value: ratio, atLeast: 0.98 },

@@ -65,6 +65,7 @@ const calls = (folder: string): Wanted[] => [
   { name: 'echo', input: { message: 'hello' } },
   { name: 'get-sum', input: { a: 19, b: 23 } },
   { name: 'get-tiny-image', input: {} },
+  { name: 'get-roots-list', input: {} },
   { name: 'get-annotated-message', input: { messageType: 'error', includeImage: true } },
   { name: 'get-structured-content', input: { location: 'Chicago' } },
   { name: 'get-resource-links', input: { count: 3 } },
@@ -76,14 +77,30 @@ const calls = (folder: string): Wanted[] => [
   { name: 'trigger-elicitation-request', input: {} },
   { name: 'write_file', input: { path: join(folder, 'a.txt'), content: 'written' } },
   { name: 'read_text_file', input: { path: join(folder, 'a.txt') } },
+  { name: 'read_media_file', input: { path: join(folder, 'a.txt') } },
+  { name: 'read_multiple_files', input: { paths: [join(folder, 'a.txt'), join(folder, 'none.txt')] } },
+  { name: 'edit_file', input: { path: join(folder, 'a.txt'), edits: [{ oldText: 'written', newText: 'edited' }] } },
+  { name: 'create_directory', input: { path: join(folder, 'b') } },
+  { name: 'move_file', input: { source: join(folder, 'a.txt'), destination: join(folder, 'b/a.txt') } },
+  { name: 'list_directory', input: { path: folder } },
+  { name: 'search_files', input: { path: folder, pattern: '**/*.txt' } },
+  { name: 'list_allowed_directories', input: {} },
   { name: 'directory_tree', input: { path: folder } },
   {
     name: 'create_entities',
     input: { entities: [{ name: 'cstp', entityType: 'service', observations: ['decides'] }] },
   },
+  { name: 'add_observations', input: { observations: [{ entityName: 'cstp', contents: ['remembers'] }] } },
+  { name: 'create_relations', input: { relations: [{ from: 'cstp', to: 'cstp', relationType: 'judges' }] } },
   { name: 'read_graph', input: {} },
   { name: 'search_nodes', input: { query: 'cstp' } },
+  { name: 'open_nodes', input: { names: ['cstp'] } },
+  { name: 'delete_relations', input: { relations: [{ from: 'cstp', to: 'cstp', relationType: 'judges' }] } },
+  { name: 'delete_observations', input: { deletions: [{ entityName: 'cstp', observations: ['decides'] }] } },
+  { name: 'delete_entities', input: { entityNames: ['cstp'] } },
 ]
+/** A tool that its server lists only for clients with a capability that this one lacks. */
+const lacks: Partial<Record<RealClient, string>> = { codex: 'get-roots-list' }
 const resources: Partial<Record<RealClient, Wanted[]>> = {
   codex: [
     { name: 'list_mcp_resources', input: { server: 'everything' } },
@@ -131,7 +148,7 @@ describe.each(['codex', 'claude-code'] as const)('%s', (client) => {
   test('each tool and resource returns through the gateway what it returns without it', async () => {
     // Below the folder that clients name as their root.
     const files = join(agent.project, 'files')
-    const tools = [...calls(files), ...resources[client]!]
+    const tools = [...calls(files).filter(({ name }) => name !== lacks[client]), ...resources[client]!]
     const got: unknown[][] = []
     for (const commands of [direct(files), throughGateway(direct(files), data())]) {
       await rm(files, { recursive: true, force: true })
@@ -154,9 +171,11 @@ describe.each(['codex', 'claude-code'] as const)('%s', (client) => {
       expect([turn.saw('This is a simple prompt without arguments'), turn.output]).toEqual([true, 'done\n'])
     })
 
-  test('its hooks are switched off, and its servers are called as it likes: what a rule denies is not made', async () => {
-    const rules = join(folder, 'rules.yaml')
-    const stops = (id: string, tool: string, field: string, value: string) => `
+  test.each(['switched off', 'killed'])(
+    'its hooks are %s, and its servers are called as it likes: what a rule denies is not made',
+    async (how) => {
+      const rules = join(folder, 'rules.yaml')
+      const stops = (id: string, tool: string, field: string, value: string) => `
 - id: ${id}
   action: block
   conditions:
@@ -164,36 +183,44 @@ describe.each(['codex', 'claude-code'] as const)('%s', (client) => {
     - { type: field, field: ${field}, operator: contains, value: ${value} }
   message: Nobody does this
 `
-    await writeFile(rules, stops('no-production', 'deploy', 'context.input.to', 'production'))
-    const behind = join(folder, 'behind')
-    await mkdir(behind)
-    const env = { ...settings, GUARDRAILS_PATHS: rules }
-    // The repository calls its server as it likes; the gateway in front of it is that of the machine.
-    const commands = throughGateway({ tools: [process.execPath, toolServer, behind] }, data())
-    const options = await using({ trusted: commands.tools! }, env)
-    const connect = ['init', '--dir', agent.project, '--client', client, '--enforce', '--skip-proof']
-    expect(await cstp(connect, bareEnv(data(), env))).toMatchObject({ status: 0 })
-    if (client === 'claude-code') {
-      await mkdir(join(agent.project, '.claude'), { recursive: true })
-      await writeFile(join(agent.project, '.claude', 'settings.json'), JSON.stringify({ disableAllHooks: true }))
-    }
-    const tools = [
-      client === 'codex'
-        ? { name: 'exec_command', input: { cmd: 'touch ran.txt' } }
-        : { name: 'Bash', input: { command: 'touch ran.txt', description: 'Make a file' } },
-      { name: 'deploy', input: { to: 'production' } },
-      { name: 'deploy', input: { to: 'production' } },
-      { name: 'deploy', input: { to: 'staging' } },
-    ]
-    // Codex runs no hook that is not trusted.
-    const turn = await agent.turn({ ...patient, ...env }, { tools, options, trusted: false })
-    // No service runs, so a hook would have stopped it.
-    expect(turn.ran).toBe(true)
-    expect(turn.results).toHaveLength(4)
-    for (const denied of turn.results.slice(1, 3)) expect(denied).toContain('no-production: Nobody does this')
-    const made = (await readFile(join(behind, 'calls'), 'utf8')).trim().split('\n')
-    expect(made.map((line) => JSON.parse(line))).toEqual([{ name: 'deploy', input: { to: 'staging' } }])
-  })
+      await writeFile(rules, stops('no-production', 'deploy', 'context.input.to', 'production'))
+      const behind = join(folder, 'behind')
+      await rm(behind, { recursive: true, force: true })
+      await mkdir(behind)
+      const env = { ...settings, GUARDRAILS_PATHS: rules }
+      const commands = throughGateway({ tools: [process.execPath, toolServer, behind] }, data())
+      const connect = ['init', '--dir', agent.project, '--client', client, '--enforce', '--skip-proof']
+      expect(await cstp(connect, bareEnv(data(), env))).toMatchObject({ status: 0 })
+      // The repository gives its server our own name; the gateway in front of it is that of the machine.
+    if (client === 'codex') await rm(join(agent.project, '.codex/config.toml'))
+      const options = await using({ cstp: commands.tools! }, env)
+      const settingsOf = (name: string) => join(agent.project, client === 'codex' ? '.codex' : '.claude', name)
+      if (how === 'killed') {
+        const hooks = settingsOf(client === 'codex' ? 'hooks.json' : 'settings.local.json')
+        const told = JSON.parse(await readFile(hooks, 'utf8'), (key, value) =>
+          key === 'command' ? 'kill -9 $$' : key === 'onFailure' ? undefined : value,
+        )
+        await writeFile(hooks, JSON.stringify(told))
+      } else if (client === 'claude-code')
+        await writeFile(settingsOf('settings.json'), JSON.stringify({ disableAllHooks: true }))
+      const tools = [
+        client === 'codex'
+          ? { name: 'exec_command', input: { cmd: 'touch ran.txt' } }
+          : { name: 'Bash', input: { command: 'touch ran.txt', description: 'Make a file' } },
+        { name: 'deploy', input: { to: 'production' } },
+        { name: 'deploy', input: { to: 'production' } },
+        { name: 'deploy', input: { to: 'staging' } },
+      ]
+      // Codex runs no hook that is not trusted.
+      const turn = await agent.turn({ ...patient, ...env }, { tools, options, trusted: how === 'killed' })
+      // No service runs, so a hook would have stopped it.
+      expect(turn.ran).toBe(true)
+      expect(turn.results).toHaveLength(4)
+      for (const denied of turn.results.slice(1, 3)) expect(denied).toContain('no-production: Nobody does this')
+      const made = (await readFile(join(behind, 'calls'), 'utf8')).trim().split('\n')
+      expect(made.map((line) => JSON.parse(line))).toEqual([{ name: 'deploy', input: { to: 'staging' } }])
+    },
+  )
 })
 
 const missing = !inspector ? 'CSTP_INSPECTOR is not set' : !servers ? 'CSTP_MCP_SERVERS is not set' : ''
@@ -204,9 +231,17 @@ test.skipIf(missing !== '')(
     const home = await mkdtemp(join(tmpdir(), 'cstp-inspector-'))
     const command = ['node', serverPath('everything')]
     const behind = await openBehind({ more: { everything: { command } } })
+    const [files, memory] = [join(home, 'files'), join(home, 'memory.json')]
+    await mkdir(files)
+    await writeFile(join(files, 'a.txt'), 'written')
+    const started: Commands = {
+      ...direct(files),
+      memory: ['env', `MEMORY_FILE_PATH=${memory}`, ...direct(files).memory!],
+    }
+    const judgedStart = throughGateway(started, join(home, 'data'))
     const inspect = async (target: string[], ...args: string[]) => {
       const line = [process.execPath, '--bun', inspector!, '--cli', ...target, '--method', ...args]
-      const { out, err, status } = await run(line, { cwd: root, env: bareEnv(home) })
+      const { out, err, status } = await run(line, { cwd: root, env: bareEnv(home, settings) })
       if (status !== 0) throw new Error(`${args}: ${err}${out}`)
       return plain(out)
     }
@@ -226,6 +261,16 @@ test.skipIf(missing !== '')(
       ] as const) {
         const [direct, judged] = await Promise.all([inspect(command, ...args), inspect(through, ...args)])
         expect([args[0], judged]).toEqual([args[0], direct])
+      }
+      for (const [name, ...args] of [
+        ['files', 'tools/call', '--tool-name', 'read_text_file', '--tool-arg', `path=${join(files, 'a.txt')}`],
+        ['memory', 'tools/call', '--tool-name', 'read_graph'],
+      ] as const) {
+        const [direct, judged] = await Promise.all([
+          inspect(started[name]!, ...args),
+          inspect(judgedStart[name]!, ...args),
+        ])
+        expect([name, args[0], judged]).toEqual([name, args[0], direct])
       }
     } finally {
       await behind.close()

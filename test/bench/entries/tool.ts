@@ -1,6 +1,11 @@
-/** A child process: a server of tools over HTTP with one tool, for a client that opens no session. */
+/** A child process: a server of tools over HTTP with one tool, which keeps nothing of its clients. */
 const type = { 'content-type': 'application/json' }
 const results: Record<string, object> = {
+  initialize: {
+    protocolVersion: '2025-06-18',
+    capabilities: { tools: {} },
+    serverInfo: { name: 'tool', version: '1' },
+  },
   'tools/list': { resultType: 'complete', tools: [{ name: 'echo', inputSchema: { type: 'object' } }] },
   'tools/call': { resultType: 'complete', content: [{ type: 'text', text: 'x'.repeat(200) }] },
 }

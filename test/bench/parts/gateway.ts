@@ -1,7 +1,7 @@
 /**
  * Calls of a tool through the gateway, against the same calls without it; each is judged by 100 rules, and recorded with its end. First in a
  * closed loop, which shows how much it does at most; then as agents call: 32 sessions, a call every tenth of a second each, which shows what
- * each of them waits longer.
+ * each of them waits longer. At last the memory of the service with many sessions, each with its stream open.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -53,6 +53,40 @@ async function paced(what: string, child: Child, next: Next, servers: number | n
   })
 }
 
+const manySessions = 1_000
+const agents = 4
+const mb = 1_048_576
+
+/** Sessions of clients that are connected: each has made a call, and holds its stream. @returns what ends them */
+async function openSessions({ port }: Child): Promise<() => void> {
+  const path = '/gateway/tool'
+  const streams: { end(): unknown }[] = []
+  for (let number = 0; number < manySessions; number++) {
+    const token = tokens[number % agents]!
+    const headers = { authorization: `Bearer ${token}`, accept: 'application/json, text/event-stream' }
+    const post = async (message: object, more: Record<string, string> = {}) => {
+      const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json', ...more },
+        body: JSON.stringify({ jsonrpc: '2.0', ...message }),
+      })
+      return { response, text: await response.text() }
+    }
+    const clientInfo = { name: 'bench', version: '1' }
+    const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo }
+    const { response } = await post({ id: 0, method: 'initialize', params })
+    const session = { 'mcp-session-id': response.headers.get('mcp-session-id')! }
+    await post({ method: 'notifications/initialized' }, session)
+    const call = { id: 1, method: 'tools/call', params: { name: 'echo', arguments: { number } } }
+    const { text } = await post(call, session)
+    if (!text.includes('"xxxx')) throw new Error(`session ${number} answers ${text}`)
+    const stream = await Bun.connect({ hostname: '127.0.0.1', port, socket: { data() {} } })
+    stream.write(requestBytes({ host: `127.0.0.1:${port}`, path, token, headers: session }))
+    streams.push(stream)
+  }
+  return () => streams.forEach((stream) => void stream.end())
+}
+
 export async function gateway(bench: Bench): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), 'cstp-bench-gateway-'))
   await writeFile(join(dir, 'rules.yaml'), JSON.stringify(rules))
@@ -62,6 +96,11 @@ export async function gateway(bench: Bench): Promise<void> {
   const child = await bench.server(await bench.empty('gateway'), { embedder: 'hash', env })
   const to = (port: number, path: string, token?: string) =>
     requestBytes({ host: `127.0.0.1:${port}`, path, body, headers, ...(token !== undefined && { token }) })
+  const before = child.rss()
+  const end = await openSessions(child)
+  const rss_mb = (child.peakRss() - before) / mb
+  bench.add(rowOf(part, `${manySessions} sessions with a server, memory beside that of the service`, { rss_mb }))
+  end()
   const direct = await readFigures(tool, () => to(tool.port, '/'), isMade)
   bench.add(rowOf(part, 'tools/call of the server itself', { servers: null, ...direct }))
   const next = inTurn(tokens.map((token) => to(child.port, '/gateway/tool', token)))
