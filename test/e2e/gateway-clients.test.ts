@@ -192,7 +192,7 @@ describe.each(['codex', 'claude-code'] as const)('%s', (client) => {
       const connect = ['init', '--dir', agent.project, '--client', client, '--enforce', '--skip-proof']
       expect(await cstp(connect, bareEnv(data(), env))).toMatchObject({ status: 0 })
       // The repository gives its server our own name; the gateway in front of it is that of the machine.
-    if (client === 'codex') await rm(join(agent.project, '.codex/config.toml'))
+      if (client === 'codex') await rm(join(agent.project, '.codex/config.toml'))
       const options = await using({ cstp: commands.tools! }, env)
       const settingsOf = (name: string) => join(agent.project, client === 'codex' ? '.codex' : '.claude', name)
       if (how === 'killed') {
