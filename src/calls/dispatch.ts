@@ -106,8 +106,10 @@ async function describeMethods(methods: MethodTable, { caller, params, prints }:
  */
 function withoutSecrets<P>(params: P, how: Services['secrets']): P {
   if (how === 'allow') return params
-  const found = how === 'reject' ? certainSecret(params) : null
-  if (found === null) return withoutSecretTexts(params)
+  const masked = withoutSecretTexts(params)
+  // What has no likely secret has no certain one.
+  const found = how === 'reject' && masked !== params ? certainSecret(params) : null
+  if (found === null) return masked
   throw invalidParam(
     found.path,
     'a text without secrets; refer to the secret by name, or have the operator set CSTP_SECRETS=mask',

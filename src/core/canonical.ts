@@ -49,20 +49,26 @@ function write(value: unknown, path: Path | null): string {
   const refused = path && fault(value, path.length)
   if (refused) throw new NotInteroperable([...path], refused)
   if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null'
-  const member = (key: string | number, inner: unknown): string => {
-    path?.push(key)
-    if (path && typeof key === 'string' && !key.isWellFormed()) throw new NotInteroperable([...path], fault(key, 0)!)
-    const text = write(inner, path)
-    path?.pop()
-    return typeof key === 'string' ? `${JSON.stringify(key)}:${text}` : text
+  let text = ''
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length; at++) {
+      path?.push(at)
+      text += `${at === 0 ? '' : ','}${write(value[at], path)}`
+      path?.pop()
+    }
+    return `[${text}]`
   }
-  if (Array.isArray(value)) return `[${value.map((inner, index) => member(index, inner)).join()}]`
   const object = value as Record<string, unknown>
   // By default `sort` orders by UTF-16 code units, as RFC 8785 requires.
-  const keys = Object.keys(object)
-    .filter((key) => path !== null || object[key] !== undefined)
-    .sort()
-  return `{${keys.map((key) => member(key, object[key])).join()}}`
+  for (const key of Object.keys(object).sort()) {
+    const inner = object[key]
+    if (path === null && inner === undefined) continue
+    path?.push(key)
+    if (path && !key.isWellFormed()) throw new NotInteroperable([...path], fault(key, 0)!)
+    text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${write(inner, path)}`
+    path?.pop()
+  }
+  return `{${text}}`
 }
 
 /** The canonical text of a JSON value. @throws NotInteroperable for a value that I-JSON can't carry */

@@ -101,11 +101,15 @@ function maskAt(text: string, found: Iterable<Found>): string {
   return rest + text.slice(end)
 }
 
+/** Names of members, mostly: too short for a secret that its shape shows, without the sign that is before any other. */
+const isName = /^[a-z_]{1,19}$/
+
 /** Enough for secrets that directly follow each other. */
 const maxPasses = 4
 
 /** The text with every secret masked. */
 export function maskSecrets(text: string): string {
+  if (isName.test(text)) return text
   let rest = text
   for (let pass = 0; pass < maxPasses; pass++) {
     const before = rest
@@ -121,6 +125,7 @@ export function maskSecrets(text: string): string {
 /** The first certain secret in a value, in masked form; null if there is none. */
 export function certainSecret(value: unknown): { path: string; kind: string; shown: string } | null {
   if (typeof value === 'string') {
+    if (isName.test(value)) return null
     for (const { kind, from, to } of certainIn(value))
       return { path: '', kind, shown: shown(kind, value.slice(from, to)) }
     for (const { kind, from, to } of anyJoint.test(value) ? splitSecrets(value) : [])
@@ -139,19 +144,32 @@ export function certainSecret(value: unknown): { path: string; kind: string; sho
   return null
 }
 
-/** A copy of the value with all certain and likely secrets in its texts masked, also those that only the name of their member shows. */
+/**
+ * The value with all certain and likely secrets in its texts masked, also those that only the name of their member shows: a copy if it has any,
+ * else the value itself.
+ */
 export function withoutSecretTexts<T>(value: T): T {
   if (typeof value === 'string') return maskSecrets(value) as T
-  if (Array.isArray(value)) return value.map(withoutSecretTexts) as T
   if (value === null || typeof value !== 'object') return value
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [
-      maskSecrets(key),
+  let has = false
+  const noted = <V>(before: V, after: V): V => {
+    has ||= before !== after
+    return after
+  }
+  if (Array.isArray(value)) {
+    const items = value.map((item) => noted(item, withoutSecretTexts(item)))
+    return has ? (items as T) : value
+  }
+  const entries = Object.entries(value).map(([key, item]) => [
+    noted(key, maskSecrets(key)),
+    noted(
+      item,
       typeof item === 'string' && isSecretName(key) && isRandom(item)
         ? shown('secret', item)
         : withoutSecretTexts(item),
-    ]),
-  ) as T
+    ),
+  ])
+  return has ? Object.fromEntries(entries) : value
 }
 
 const kinds = new Set([...recognised, ...namedSecrets].map(({ kind }) => RegExp.escape(kind)))

@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test'
 import { lintSource } from '@secretlint/core'
 import { creator as recommended } from '@secretlint/secretlint-rule-preset-recommend'
-import { certainShapes } from '../../src/core/secret-shapes.ts'
+import { certainShapes, inAddresses, likelyTokens, namedSecrets } from '../../src/core/secret-shapes.ts'
 import { certainSecret, maskSecrets, redact } from '../../src/core/secrets.ts'
 import * as fc from '../support/property.ts'
 import { assignments, certainForms, likelyForms, secretOf } from '../support/secret-samples.ts'
@@ -81,6 +81,19 @@ test('names without a value, and names of variables, stay', () => {
     'tokens: 12000',
   ])
     expect(maskSecrets(text)).toBe(text)
+})
+
+test('nothing that is as short as the name of a member is a secret', () => {
+  const rows = [...certainShapes, ...likelyTokens, ...inAddresses, ...namedSecrets]
+  const letters = fc.string({ unit: fc.constantFrom(...'abcdefghijklmnopqrstuvwxyz_'), maxLength: 19 })
+  fc.assert(
+    fc.property(letters, (rest) => {
+      for (const { hint, shape, accepts } of rows) {
+        const text = `${hint}${rest}`.slice(0, 19)
+        if (/^[a-z_]*$/.test(text)) expect((text.match(shape) ?? []).filter(accepts)).toEqual([])
+      }
+    }),
+  )
 })
 
 test('what only looks like a certain secret is none', () => {
