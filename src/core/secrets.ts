@@ -144,32 +144,17 @@ export function certainSecret(value: unknown): { path: string; kind: string; sho
   return null
 }
 
-/**
- * The value with all certain and likely secrets in its texts masked, also those that only the name of their member shows: a copy if it has any,
- * else the value itself.
- */
+/** The value with every secret in its texts masked, also those that only the name of their member shows: itself if it has none, else a copy. */
 export function withoutSecretTexts<T>(value: T): T {
   if (typeof value === 'string') return maskSecrets(value) as T
   if (value === null || typeof value !== 'object') return value
-  let has = false
-  const noted = <V>(before: V, after: V): V => {
-    has ||= before !== after
-    return after
-  }
-  if (Array.isArray(value)) {
-    const items = value.map((item) => noted(item, withoutSecretTexts(item)))
-    return has ? (items as T) : value
-  }
-  const entries = Object.entries(value).map(([key, item]) => [
-    noted(key, maskSecrets(key)),
-    noted(
-      item,
-      typeof item === 'string' && isSecretName(key) && isRandom(item)
-        ? shown('secret', item)
-        : withoutSecretTexts(item),
-    ),
+  const given = Object.entries(value)
+  const masked = given.map(([key, item]): [string, unknown] => [
+    maskSecrets(key),
+    typeof item === 'string' && isSecretName(key) && isRandom(item) ? shown('secret', item) : withoutSecretTexts(item),
   ])
-  return has ? Object.fromEntries(entries) : value
+  if (masked.every(([key, item], at) => key === given[at]![0] && item === given[at]![1])) return value
+  return (Array.isArray(value) ? masked.map(([, item]) => item) : Object.fromEntries(masked)) as T
 }
 
 const kinds = new Set([...recognised, ...namedSecrets].map(({ kind }) => RegExp.escape(kind)))
@@ -303,16 +288,3 @@ export function hideAll(secrets: readonly string[], shown = hidden): (text: stri
 }
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
-
-const maxCopy = 8_192
-const maxText = 2_000
-const maxMember = 3_000
-
-/** Limits the copy of an action to about 8 KiB of JSON: if it is larger, description and context are cut. */
-export function bounded<T extends { description: string; context: unknown }>(copy: T) {
-  if (JSON.stringify(copy).length <= maxCopy) return { value: copy, truncated: false }
-  const context = JSON.stringify(copy.context)
-  const description = copy.description.slice(0, maxText).toWellFormed()
-  const shown = context.length <= maxMember ? copy.context : { truncated: context.slice(0, maxMember).toWellFormed() }
-  return { value: { ...copy, description, context: shown }, truncated: true }
-}

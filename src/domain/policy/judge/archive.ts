@@ -53,16 +53,16 @@ async function put(tx: Transaction, { hash, rules, breakers }: PolicySet, at: st
   await tx.keyed.put(in_force, latest, { policy_hash: hash })
 }
 
-/** The hash that this process archived last in a store. */
+/** The hash that this process archived last, by the records of a store: each caller has a store of its own before them. */
 const enacted = new WeakMap<object, { hash: string; done: Promise<void> }>()
 
 /** Archives a set as the one in force, once. A set that can't be archived is not used: its verdicts could never be explained. */
-export function enact(store: Pick<Store, 'transaction'>, set: PolicySet, now_ms: number): Promise<void> {
-  const known = enacted.get(store)
+export function enact(store: Pick<Store, 'transaction' | 'keyed'>, set: PolicySet, now_ms: number): Promise<void> {
+  const known = enacted.get(store.keyed)
   if (known?.hash === set.hash) return known.done
   const done = store.transaction((tx) => put(tx, set, timestamp(now_ms)))
-  enacted.set(store, { hash: set.hash, done })
-  done.catch(() => enacted.delete(store))
+  enacted.set(store.keyed, { hash: set.hash, done })
+  done.catch(() => enacted.delete(store.keyed))
   return done
 }
 

@@ -9,7 +9,7 @@ import type { AuditEntry, Transaction } from '../../../../sdk/storage/store.ts'
 import { stableJson } from '../../../core/canonical.ts'
 import { failureLevel } from '../../../core/log.ts'
 import type { GivenVerdict } from '../../../core/observed.ts'
-import { bounded, redact } from '../../../core/secrets.ts'
+import { redact } from '../../../core/secrets.ts'
 import { timestamp } from '../../../core/time.ts'
 import { newActId } from '../../record/act-ids.ts'
 import { idOfMinute, queueNotice } from '../../record/approval/notices.ts'
@@ -194,6 +194,19 @@ export function verdictDigest(given: Verdict): string {
   add('satisfied_by', given.satisfied_by, ({ rule }) => rule)
   add('skipped_for_scope', given.skipped_for_scope, itself)
   return sha256(content)
+}
+
+const maxCopy = 8_192
+const maxText = 2_000
+const maxMember = 3_000
+
+/** Limits the copy of an action to about 8 KiB of JSON: if it is larger, description and context are cut. */
+function bounded(copy: Action): { value: Action; truncated: boolean } {
+  if (JSON.stringify(copy).length <= maxCopy) return { value: copy, truncated: false }
+  const context = JSON.stringify(copy.context)
+  const description = copy.description.slice(0, maxText).toWellFormed()
+  const shown = context.length <= maxMember ? copy.context : { truncated: context.slice(0, maxMember).toWellFormed() }
+  return { value: { ...copy, description, context: shown }, truncated: true }
 }
 
 /**
