@@ -1,5 +1,5 @@
 /** Decisions of the store port: the fields for filtering, sorting and counting, and the methods that read and write decisions. */
-import { completeRecord } from '../schema/complete.ts'
+import { completeRecord, laterFields } from '../schema/complete.ts'
 import type { DecisionRecord, Outcome, Settler, Stakes, Status } from '../schema/decision.ts'
 import type { DecisionFields, DecisionFilter, DecisionSort } from '../schema/decision-fields.ts'
 
@@ -106,12 +106,14 @@ export function parseRecord({ json }: Pick<RecordText, 'json'>): DecisionRecord 
 
 /**
  * The record of a text as JSON, complete as that of `parseRecord`.
+ * @param later fields that texts of earlier versions may lack
  * @example
  * ```ts
  * response.write(completeJson(text))
  * ```
  */
-export function completeJson({ json }: Pick<RecordText, 'json'>): string {
+export function completeJson({ json }: Pick<RecordText, 'json'>, later = laterFields): string {
+  if (later.every((name) => json.includes(`"${name}":`))) return json
   const record: DecisionRecord = JSON.parse(json)
   return completeRecord(record) ? JSON.stringify(record) : json
 }
