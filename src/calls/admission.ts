@@ -6,10 +6,10 @@ import { CstpError } from '../../sdk/errors.ts'
 
 export interface Admission {
   /**
-   * Resolves when the call may start, with the function that ends it.
+   * The function that ends the call, at once or when the call may start.
    * @throws CstpError `overloaded` if too much is waiting, or if it waited too long
    */
-  enter(agent: string, cost: number): Promise<() => void>
+  enter(agent: string, cost: number): (() => void) | Promise<() => void>
 }
 
 export interface AdmissionOptions {
@@ -154,7 +154,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
   }
 
   return {
-    async enter(name, wanted) {
+    enter(name, wanted) {
       const cost = Math.min(Math.max(1, Math.ceil(wanted)), share)
       const agent = agentOf(name)
       if (!isTurnOver() && agent.waiting.length === 0 && fits(agent, cost)) return start(name, agent, cost)

@@ -163,32 +163,28 @@ export function createDispatch(
     // What an auditor reads is no deliberation: it writes nothing.
     const audits = request.caller.scopes.has('audit') && !request.caller.scopes.has('read')
     const caller = audits ? { ...request.caller, tracked: false } : request.caller
-    if (method.effect !== 'read') await quota.require(caller.agent)
-    const given = parse(request.params)
-    const params = method.keeps_texts ? withoutSecrets(given, services.secrets) : given
-    const counted = quota.of(caller.agent)
-    const store = attributed(counted.store, caller)
-    const call: Call = { ...services, ...counted, store, caller, method: request.method, request_id, signal }
-    await ungated.note(call, params)
-    const found = await method.handle(call, params)
-    const made = prints && method.page && !(found instanceof JsonText) ? printPage(found, method.page) : found
-    const result = options.verify_results ? verified(method, made) : made
-    return result instanceof JsonText && !prints ? result.value() : result
-  }
-
-  /** The size is judged first: walking through every value costs far more. The cost is charged before anything of it is spent. */
-  async function admitted(entry: Entry, request: Request): Promise<unknown> {
-    const { cost = 1, max_size = defaultSize } = entry.method
+    // The size is judged first: walking through every value costs far more. The cost is charged before anything of it is spent.
+    const { cost = 1, max_size = defaultSize } = method
     const size = sizeOf(request.params, max_size)
     if (size > max_size)
       throw invalidParam('params', `parameters of at most ${max_size} characters, counting 8 for each number`, 'more')
-    if (!options.admission) return run(entry, request)
-    const end = await options.admission.enter(request.caller.agent, costOf(cost, request.params, size))
+    const entered = options.admission?.enter(caller.agent, costOf(cost, request.params, size))
+    const end = entered instanceof Promise ? await entered : entered
     try {
-      request.signal.throwIfAborted()
-      return await run(entry, request)
+      signal.throwIfAborted()
+      if (method.effect !== 'read') await quota.require(caller.agent)
+      const given = parse(request.params)
+      const params = method.keeps_texts ? withoutSecrets(given, services.secrets) : given
+      const counted = quota.of(caller.agent)
+      const store = attributed(counted.store, caller)
+      const call: Call = { ...services, ...counted, store, caller, method: request.method, request_id, signal }
+      if (caller.mcp) await ungated.note(call, params)
+      const found = await method.handle(call, params)
+      const made = prints && method.page && !(found instanceof JsonText) ? printPage(found, method.page) : found
+      const result = options.verify_results ? verified(method, made) : made
+      return result instanceof JsonText && !prints ? result.value() : result
     } finally {
-      end()
+      end?.()
     }
   }
 
@@ -204,7 +200,7 @@ export function createDispatch(
       else {
         const entry = find(request)
         failure = entry.method.failure
-        result = await admitted(entry, request)
+        result = await run(entry, request)
       }
       ended(0)
       return result

@@ -56,7 +56,7 @@ function running({ admission }: ReturnType<typeof controlled>) {
     started,
     refused,
     enter: (agent: string, cost = 1) =>
-      void admission.enter(agent, cost).then(
+      void (async () => admission.enter(agent, cost))().then(
         (end) => started.push({ agent, cost, end }),
         (error) => refused.push({ agent, error }),
       ),

@@ -84,12 +84,10 @@ export function openWorkspaces(options: SpacesOptions): Workspaces {
   }
 
   return {
-    before:
-      (main): Fetch =>
-      async (request, address, disableIdleTimeout) => {
+    before(main) {
+      const chosen: Fetch = async (request, address, disableIdleTimeout) => {
         try {
-          const isOfService = ofService.test(request.url) || !areUsed()
-          const name = isOfService ? undefined : await workspaceOf(access, request)
+          const name = ofService.test(request.url) ? undefined : await workspaceOf(access, request)
           if (name === undefined) return await main(request, address, disableIdleTimeout)
           return await spaces.use(name, async ({ surface }, space) => {
             requests.set(name, (requests.get(name) ?? 0) + 1)
@@ -104,7 +102,9 @@ export function openWorkspaces(options: SpacesOptions): Workspaces {
           if (error instanceof UnknownWorkspace || error instanceof WorkspaceAway) return refusalOf(request, error)
           throw error
         }
-      },
+      }
+      return (...given) => (areUsed() ? chosen : main)(...given)
+    },
     servicesOf: (name) => spaces.use(name, async ({ program }) => program.services),
     routes: { [webhooks]: ofWebhooks },
     metrics(caller) {

@@ -90,7 +90,7 @@ export function openQuota(options: QuotaOptions): Quota {
   const { store, chain, tracker, now, agent_bytes_per_day } = options
   const unshared = Math.min(unsharedBytes, Math.ceil(agent_bytes_per_day * unsharedPart) || unsharedBytes)
   const counts = new Map<string, Count>()
-  const agents = new Map<string, Omit<Counted, 'bundles'>>()
+  const agents = new Map<string, Counted>()
   const keyOf = (agent: string, { day_ms }: Count) => `${timestamp(day_ms).slice(0, 10)} ${agent}`
 
   function countOf(agent: string): Count {
@@ -175,10 +175,10 @@ export function openQuota(options: QuotaOptions): Quota {
     },
   })
 
-  const bundlesOf = (agent: string, bundles: BundleFiles): BundleFiles => ({
-    ...bundles,
+  const bundlesOf = (agent: string): BundleFiles => ({
+    ...options.bundles,
     write: (folder, files) =>
-      bundles.write(
+      options.bundles.write(
         folder,
         files.map(
           ({ name, content }): NewFile => ({
@@ -202,10 +202,11 @@ export function openQuota(options: QuotaOptions): Quota {
           store: storeOf(agent),
           chain: chainOf(agent),
           tracker: trackerOf(agent),
+          bundles: bundlesOf(agent),
         }
         agents.set(agent, counted)
       }
-      return { ...counted, bundles: bundlesOf(agent, options.bundles) }
+      return counted
     },
     async require(agent) {
       if (agent_bytes_per_day === 0) return

@@ -36,9 +36,9 @@ export interface Visited {
 
 export interface Admit {
   /** The caller, charged with one request; or the response that refuses it: 401, 503, or 429 after too many failures of one address. */
-  admit(request: Request, address: Address, visited: Visited): Promise<Admitted>
+  admit(request: Request, address: Address, visited: Visited): Admitted | Promise<Admitted>
   /** Like `admit`, but also accepts the cookie of a session. */
-  admitPerson(request: Request, address: Address, visited: Visited): Promise<Admitted>
+  admitPerson(request: Request, address: Address, visited: Visited): Admitted | Promise<Admitted>
 }
 
 export function admission(options: AdmitOptions): Admit {
@@ -57,35 +57,33 @@ export function admission(options: AdmitOptions): Admit {
     })
   }
 
-  async function login(request: Request, address: Address, visited: Visited): Promise<Admitted> {
+  function charge(caller: Caller, { surface }: Visited): Admitted | Promise<Admitted> {
+    const charged = (wait: number) => (wait > 0 ? refuse(surface, wait) : caller)
+    const wait = requests.take(caller.agent, 1)
+    return typeof wait === 'number' ? charged(wait) : wait.then(charged)
+  }
+
+  function admit(request: Request, address: Address, visited: Visited): Admitted | Promise<Admitted> {
+    if (!ready()) return plainError(503, 'unavailable', 'The server is shutting down', { 'retry-after': '1' })
     const header = request.headers.get('authorization')
     const caller = authenticate(header) ?? signatures?.caller(request)
-    if (caller) return inSession(caller, request.headers)
+    const admitted = (found: Caller) => charge(inSession(found, request.headers), visited)
+    if (caller) return admitted(caller)
     const token = issuer ? jwtIn(header) : null
     if (token === null) return refused(request, address, visited)
-    const found = await issuer!.verify(token)
-    return 'agent' in found ? inSession(found, request.headers) : refused(request, address, visited, found)
-  }
-
-  async function chargeRateLimit(caller: Admitted, { surface }: Visited): Promise<Admitted> {
-    if (caller instanceof Response) return caller
-    const wait = await requests.take(caller.agent, 1)
-    return wait > 0 ? refuse(surface, wait) : caller
-  }
-
-  async function admit(request: Request, address: Address, visited: Visited): Promise<Admitted> {
-    if (!ready()) return plainError(503, 'unavailable', 'The server is shutting down', { 'retry-after': '1' })
-    return chargeRateLimit(await login(request, address, visited), visited)
+    return issuer!
+      .verify(token)
+      .then((found) => ('agent' in found ? admitted(found) : refused(request, address, visited, found)))
   }
 
   return {
     admit,
-    async admitPerson(request, address, visited) {
+    admitPerson(request, address, visited) {
       const { headers } = request
       const cookie = !headers.has('authorization') && headers.has('cookie')
       if (!session || !cookie || !ready()) return admit(request, address, visited)
-      const caller = (await session(request)) ?? plainError(401, 'unauthorized', 'There is no session: log in')
-      return chargeRateLimit(caller, visited)
+      const none = () => plainError(401, 'unauthorized', 'There is no session: log in')
+      return session(request).then((caller) => (caller ? charge(caller, visited) : none()))
     },
   }
 }

@@ -1,6 +1,5 @@
 /** HTTP: the service's paths, and what they share: methods, OPTIONS, CORS, logins, limits. */
 import { type Caller, clientAddress, mayRead } from '../../core/caller.ts'
-import type { Signatures } from '../../core/signed.ts'
 import { type AdmitOptions, admission } from './admit.ts'
 import { insufficient } from './bearer.ts'
 import { answerRpc, type RpcOptions } from './jsonrpc.ts'
@@ -60,23 +59,37 @@ export const largestBody = (options: Pick<HttpOptions, 'max_body_bytes'>): numbe
 
 export function createFetch(options: HttpOptions): Fetch {
   const { admit, admitPerson } = admission(options)
-  const { trust_proxy, signatures, issuer } = options
-  const bodies = signatures ? withSignatures(options.bodies, signatures) : options.bodies
+  const { bodies, trust_proxy, signatures, issuer } = options
   const limitOf = (caller: Caller | null): number =>
     caller?.scopes.has('evidence') ? largestBody(options) : options.max_body_bytes
 
-  /** Reads a body, and charges its sender for its size before it is parsed. A body that no full bucket could pay for costs one request. */
-  async function charged(request: Request, limit: number, caller: Caller): Promise<Uint8Array | Response> {
-    const bytes = await bodies.read(request, limit, () => ({ name: caller.agent, known: true }))
-    const cost = bytes instanceof Response ? 0 : Math.floor(bytes.length / bytesPerRequest)
-    const wait = cost === 0 ? 0 : await options.requests.take(caller.agent, cost)
+  /**
+   * Reads a body, refuses one that differs from what was signed, and charges its sender for its size before it is parsed. A body that no full
+   * bucket could pay for costs one request.
+   */
+  async function receive(
+    request: Request,
+    limit: number,
+    caller: Caller | null,
+    address: Address,
+  ): Promise<Uint8Array | Response> {
+    const bytes = await bodies.read(request, limit, () => ({
+      name: caller?.agent ?? clientAddress(address(), request.headers.get('x-forwarded-for'), trust_proxy),
+      known: caller !== null,
+    }))
+    if (bytes instanceof Response) return bytes
+    if (signatures && !signatures.fits(request, bytes))
+      return plainError(401, 'unauthorized', 'The body differs from the one that was signed')
+    const cost = Math.floor(bytes.length / bytesPerRequest)
+    const wait = caller === null || cost === 0 ? 0 : await options.requests.take(caller.agent, cost)
     return wait > 0 && Number.isFinite(wait) ? rateLimited(wait) : bytes
   }
 
   const rpc: Handler = async (request, address) => {
-    const caller = await admitPerson(request, address, { surface: 'cstp', path: '/cstp', scope: null })
+    const admitted = admitPerson(request, address, { surface: 'cstp', path: '/cstp', scope: null })
+    const caller = admitted instanceof Promise ? await admitted : admitted
     if (caller instanceof Response) return caller
-    const read = (limit: number) => charged(request, limit, caller)
+    const read = (limit: number) => receive(request, limit, caller, address)
     const { response, lacks } = await answerRpc(request, caller, limitOf(caller), read, options)
     return lacks === null ? response : insufficient(response, issuer, caller, '/cstp', lacks)
   }
@@ -116,10 +129,6 @@ export function createFetch(options: HttpOptions): Fetch {
         caller = admitted
       }
       const { newRequestId, stopping: signal } = options
-      const sender = () => ({
-        name: clientAddress(address(), request.headers.get('x-forwarded-for'), trust_proxy),
-        known: false,
-      })
       return handle(request, {
         caller,
         path,
@@ -127,7 +136,7 @@ export function createFetch(options: HttpOptions): Fetch {
         newRequestId,
         take: (cost) => (caller ? options.requests.take(caller.agent, cost) : 0),
         max_body_bytes: limitOf(caller),
-        body: (limit) => (caller ? charged(request, limit, caller) : bodies.read(request, limit, sender)),
+        body: (limit) => receive(request, limit, caller, address),
         disableIdleTimeout,
         signal,
       })
@@ -190,16 +199,6 @@ export function createFetch(options: HttpOptions): Fetch {
     }
   }
 }
-
-/** A body that differs from the one that was signed is refused. */
-const withSignatures = (bodies: Bodies, signatures: Signatures): Bodies => ({
-  ...bodies,
-  async read(request, limit, sender) {
-    const body = await bodies.read(request, limit, sender)
-    if (body instanceof Response || signatures.fits(request, body)) return body
-    return plainError(401, 'unauthorized', 'The body differs from the one that was signed')
-  },
-})
 
 const wrongHost = (): Response =>
   plainError(403, 'forbidden', 'Unknown host name. Set CSTP_PUBLIC_URL to the name that clients use')

@@ -163,14 +163,13 @@ async function answerMany(
 }
 
 /** Answers one body. Never throws because of its content. @param max_answer_bytes bound for a batch */
-export async function answer(
+export function answer(
   body: Uint8Array,
   exchange: Exchange,
   dispatch: Dispatch,
   max_answer_bytes = maxAnswerBytes,
-): Promise<Answer> {
+): Answer | Promise<Answer> {
   const refuse = (name: ErrorName, message: string): Answer => failed(new CstpError(name, message), null)
-  if (body.length > longBody) await parsingTurn()
   const read = parseJson(body)
   if ('problem' in read)
     return read.isSyntax
@@ -230,6 +229,7 @@ export async function answerRpc(
   if (!answers.hasRoom(caller.agent)) return { response: unread(), lacks: null }
   const bytes = refusedBody(request, limit) ?? (await read(limit))
   if (bytes instanceof Response) return { response: bytes, lacks: null }
+  if (bytes.length > longBody) await parsingTurn()
   const traceparent = request.headers.get('traceparent')
   const exchange = { caller, signal: stopping, newRequestId, traceparent, take }
   const { body, error, retry_after, lacks = null } = await answer(bytes, exchange, dispatch)

@@ -109,10 +109,8 @@ function streamOf(pieces: Iterable<string>): ReadableStream<Uint8Array> {
 /** A JSON response from pieces. @param retry_after seconds; 0 for none */
 export function jsonPieces(pieces: Pieces, status: number, retry_after: number): Response {
   const body = Array.isArray(pieces) ? pieces.join('') : streamOf(pieces)
-  return new Response(body, {
-    status,
-    headers: { ...jsonType, ...(retry_after > 0 && { 'retry-after': String(retry_after) }) },
-  })
+  const headers = retry_after > 0 ? { ...jsonType, 'retry-after': String(retry_after) } : jsonType
+  return new Response(body, { status, headers })
 }
 
 // Request bodies: type, length, text.
