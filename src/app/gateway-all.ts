@@ -52,7 +52,10 @@ function gateOfAll(gates: ReadonlyMap<string, Gate>, current: () => Aggregate): 
       places.delete(call.id)
       await place?.gate.ended(place.call, end)
     },
-    shown: (result) => [...gates.values()][0]!.shown(result),
+    shown(result, call) {
+      const place = call && at(call)
+      return (place?.gate ?? [...gates.values()][0]!).shown(result, place?.call)
+    },
     close: async () => void (await Promise.all([...gates.values()].map((gate) => gate.close()))),
   }
 }

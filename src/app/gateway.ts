@@ -4,6 +4,7 @@ import { CstpError, codes } from '../../sdk/errors.ts'
 import type { Services } from '../calls/services.ts'
 import { attributed, audit } from '../core/audit.ts'
 import type { Caller } from '../core/caller.ts'
+import { describeError } from '../core/log.ts'
 import { type Observer, type PassedEnd, traceparentOf } from '../core/observed.ts'
 import { openBudget } from '../domain/gateway/budget.ts'
 import {
@@ -13,6 +14,7 @@ import {
   type GatewayCall,
   hiddenTools,
   judgeCall,
+  withholding,
 } from '../domain/gateway/calls.ts'
 import { notePins } from '../domain/gateway/pins.ts'
 import { shownResult } from '../domain/gateway/shown.ts'
@@ -119,7 +121,21 @@ export function openGate(options: GatewayOptions): Gate {
       if (end.ok !== null) budget.ended(call.tool, digestOf(call.input), end.ok)
       await endCall(callOf(), call, end)
     },
-    shown: async (result) => shownResult(result, upstream.max_result_bytes),
+    shown: (result, passing) =>
+      shownResult(result, upstream.max_result_bytes, async () => {
+        if (passing === undefined) return null
+        const call = callOf()
+        const stops = await withholding(call, passing)
+        if (stops.length === 0) return null
+        const ids = stops.map(({ guardrail_id }) => guardrail_id)
+        const detail = { server: name, tool: passing.tool, digest: digestOf(passing.input), session_id }
+        await store.transaction((tx) => audit(call, tx, [], detail, ids))
+        return stops.map(({ guardrail_id, message }) => `${guardrail_id}: ${message}`).join('; ')
+      }).catch((error) => {
+        services.log('error', 'a result could not be checked', { server: name, ...describeError(error) })
+        const text = 'cstp could not check the result, so it is withheld. The call was made.'
+        return { content: [{ type: 'text', text }], isError: true }
+      }),
     async close() {
       if (used) await endSession(callOf())
     },

@@ -1,11 +1,12 @@
 /** Calls of tools that pass the gateway: judged before they are sent, and recorded as the gateway saw them end. */
+import type { Violation } from '../../../sdk/schema/policy.ts'
 import { answerHook, checkCall, type HookCall } from '../hook/answer.ts'
 import { actionOf, outcomeOf } from '../hook/check.ts'
 import type { HookPlace, ToolCall as ReportedCall } from '../hook/event.ts'
 import { openHistory } from '../policy/facts/live-history.ts'
 import { asAction, checkedAction } from '../policy/judge/request.ts'
-import type { Evaluation } from '../policy/rules/evaluate.ts'
-import { evaluate } from '../policy/rules/evaluate.ts'
+import { type Evaluation, evaluate } from '../policy/rules/evaluate.ts'
+import type { LoadedRule } from '../policy/rules/parse.ts'
 
 /** A call of the service by which the gateway judges or records. */
 export interface GatewayCall extends Omit<HookCall, 'client' | 'branch' | 'prompts'> {
@@ -108,24 +109,44 @@ export async function endSession(call: GatewayCall): Promise<void> {
   await answerHook(hookCallOf(call), { kind: 'session_end', place: placeOf(call) })
 }
 
+/** Rules that are asked about something else than the call itself; none in shadow mode. */
+const rulesOf = async (call: GatewayCall, isAsked: (rule: LoadedRule) => boolean) =>
+  call.mode === 'shadow' ? [] : (await call.policy.current()).rules.filter(({ rule }) => isAsked(rule))
+
+/** What these rules alone say. @param more members of the context */
+async function judgedBy(
+  rules: Awaited<ReturnType<typeof rulesOf>>,
+  call: GatewayCall,
+  passing: PassingCall,
+  more: Readonly<Record<string, unknown>> = {},
+) {
+  const given = actionOf('gateway', call.project, placeOf(call), reported(call, passing))
+  const asked = { ...given, context: { ...given.context, ...more } }
+  const action = await checkedAction(call, asAction(call.caller.agent, asked, 'check'), {})
+  return evaluate(rules, action, openHistory(call, {}), () => {})
+}
+
+/**
+ * The rules by which the model may not get a result that reads as instructions. The call is judged before it is made, and by all rules; only
+ * those that read `context.result` are asked again.
+ */
+export async function withholding(call: GatewayCall, passing: PassingCall): Promise<Violation[]> {
+  const asked = await rulesOf(call, ({ conditions }) => /\bcontext\W{1,8}result\b/.test(JSON.stringify(conditions)))
+  if (asked.length === 0) return []
+  const { allowed, violations } = await judgedBy(asked, call, passing, { result: { suspicious: true } })
+  return allowed ? [] : violations
+}
+
 /** The tools of these that rules with `hide: true` stop whatever their input is. */
 export async function hiddenTools(
   call: GatewayCall,
   tools: readonly Pick<PassingCall, 'tool' | 'annotations'>[],
 ): Promise<Set<string>> {
-  const { rules } = await call.policy.current()
-  const hiding = rules.filter(({ rule }) => rule.hide === true)
+  const hiding = await rulesOf(call, (rule) => rule.hide === true)
   const hidden = new Set<string>()
-  if (hiding.length === 0 || call.mode === 'shadow') return hidden
+  if (hiding.length === 0) return hidden
   for (const { tool, annotations } of tools) {
-    const given = actionOf(
-      'gateway',
-      call.project,
-      placeOf(call),
-      reported(call, { id: '', tool, input: {}, annotations }),
-    )
-    const action = await checkedAction(call, asAction(call.caller.agent, given, 'check'), {})
-    const { allowed } = await evaluate(hiding, action, openHistory(call, {}), () => {})
+    const { allowed } = await judgedBy(hiding, call, { id: '', tool, input: {}, annotations })
     if (!allowed) hidden.add(tool)
   }
   return hidden

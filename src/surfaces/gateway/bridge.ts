@@ -198,7 +198,7 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
     })
     if (isError) return toClient(response, id)
     const all = recorded ? notes : [...notes, unrecorded]
-    await toClient(success(id, withNotes(await gate.shown(result), all)), id)
+    await toClient(success(id, withNotes(await gate.shown(result, call), all)), id)
   }
 
   /** The request that a notification belongs to: named by its subscription or its progress token, else the latest call. */

@@ -55,8 +55,11 @@ export interface Gate {
   answered(approval: WaitingFor): Promise<'granted' | 'refused' | 'undecided'>
   /** Records how a call ended. */
   ended(call: ToolCall, end: Ended): Promise<void>
-  /** The result as the client gets it: without secrets, bounded, and with a note about text that reads as instructions. */
-  shown(result: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>>
+  /**
+   * The result as the client gets it: without secrets, bounded, and with a note about text that reads as instructions, or withheld by a rule.
+   * @param call absent for what no call returned
+   */
+  shown(result: Readonly<Record<string, unknown>>, call?: ToolCall): Promise<Record<string, unknown>>
   /** The session is over. */
   close(): Promise<void>
 }
@@ -68,6 +71,6 @@ export const gateWhenOpen = (opening: Promise<Gate>): Gate => ({
   judge: async (call) => (await opening).judge(call),
   answered: async (approval) => (await opening).answered(approval),
   ended: async (...given) => (await opening).ended(...given),
-  shown: async (result) => (await opening).shown(result),
+  shown: async (...given) => (await opening).shown(...given),
   close: async () => (await opening).close(),
 })
