@@ -1,7 +1,7 @@
 /** cstp.getPolicy: the archive keeps every rule set that was in force under its hash, with its times. */
 import { expect, test } from 'bun:test'
 import { compileArchived } from '../../src/domain/policy/judge/archive.ts'
-import { forEachBackend } from '../support/program.ts'
+import { callers, forEachBackend } from '../support/program.ts'
 
 const first = '- { id: one, message: m, condition_stakes: critical }'
 const second = `
@@ -50,6 +50,27 @@ forEachBackend((open) => {
       { in_force_from: from, in_force_until: until },
       { in_force_from: at(), in_force_until: null },
     ])
+  })
+
+  test('the check of a caller with an identity writes its verdict, and archives nothing again', async () => {
+    const { services, dispatch, rules } = await open()
+    await rules(first)
+    const { store } = services
+    const write = store.transaction
+    let transactions = 0
+    store.transaction = (work) => {
+      transactions++
+      return write(work)
+    }
+    const identity = { issuer: 'https://issuer.example', sub: 'a person', kind: 'person' } as const
+    const { signal } = new AbortController()
+    const params = { action: { description: 'Do it' }, dry_run: true }
+    for (const request_id of ['one', 'two'])
+      await dispatch({
+        ...{ method: 'cstp.checkGuardrails', params, request_id, signal },
+        caller: { ...callers.alice, identity },
+      })
+    expect(transactions).toBe(2)
   })
 
   test('a second server with the same rules leaves the times alone; what it evaluates by is archived', async () => {
